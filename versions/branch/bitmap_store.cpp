@@ -31,7 +31,7 @@ bool BitmapStore::shows(Transaction& transaction, const View& view, RecordId rec
 }
 
 RecordId BitmapStore::find(Transaction& transaction, const View& view, BytesView key) {
-  // What is pending may lie anywhere; of a state it is known where to look.
+  // A pending record may lie in any segment; a state's records lie in segments that the state names.
   if (view.branch != BranchId::none) return BranchStore::find(transaction, view, key);
   RecordId found = 0;
   each_entry(transaction, key, [&](RecordId record, BytesView) -> RecordId {
@@ -76,7 +76,7 @@ Difference BitmapStore::diff(Transaction& transaction, const View& a, const View
   RecordSet changed = history_.between(transaction, a.state, b.state);
   for (const View* view : {&a, &b}) {
     if (view->branch == BranchId::none) continue;
-    // What it shows against its state is another change on the way from the one to the other.
+    // What a branch's pending writes change against its state is another step on the way from one state to the other.
     const Pending pending = this->pending(transaction, view->branch);
     changed ^= pending.added;
     changed ^= pending.removed;

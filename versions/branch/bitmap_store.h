@@ -1,9 +1,8 @@
 // Tuple-first and hybrid (Decibel §3.2, §3.4): each state has bitmaps of the records it shows.
 //
-// The two are one but for the segments: with tuple-first all branches write into one heap, with
-// hybrid each has a head segment of its own, which becomes internal when a branch is made from
-// it. Whoever makes branches decides it (branches.h). A segment that a state has nothing in is
-// neither looked at nor stored for it.
+// The two differ in their segments alone. With tuple-first all branches write into one heap. With hybrid each branch has a head
+// segment of its own, which becomes internal when another branch is made from it; branches.h decides that. A state neither reads
+// nor stores segments in which it has nothing.
 #pragma once
 
 #include "versions/branch/branch_store.h"

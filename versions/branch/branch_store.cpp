@@ -15,13 +15,13 @@ namespace versions {
 
 namespace {
 
-constexpr size_t record_bytes = 8;                   // of a RecordId at the end of a key
-constexpr size_t stamped_bytes = 1 + sizeof(Stamp);  // of a pending row, before the key
+constexpr size_t record_bytes = 8;                   // the RecordId at the end of a key
+constexpr size_t stamped_bytes = 1 + sizeof(Stamp);  // what a pending row has before the key
 
 Table open_table(const StoreParts& parts, const std::string& kind) {
   storage::TableOptions options{.prefix_compression = true};
-  // Its rows go again soon, and what is left of them is walked over until their page leaves memory. Not too small: a transaction
-  // whose rows outgrow a page tries to write it out with each.
+  // The rows of `pending` soon go again, and every walk passes over what is left of them until their page leaves memory. The page
+  // must not be too small: a transaction whose rows outgrow a page tries to write the page out with each row.
   if (kind == "pending") options.memory_page_bytes = 4 << 20;
   return parts.engine.open_table("versions-" + std::to_string(parts.collection) + "-" + kind, options);
 }
@@ -32,7 +32,7 @@ std::unique_ptr<BranchStore> BranchStore::open(Layout layout, StoreParts parts) 
   switch (layout) {
     case Layout::tuple_first_by_tuple: return std::make_unique<TupleOriented>(std::move(parts));
     case Layout::version_first: return std::make_unique<VersionFirst>(std::move(parts));
-    case Layout::tuple_first:  // it is the segments, which all branches or none share
+    case Layout::tuple_first:  // the segments differ, which all branches share or none does
     case Layout::hybrid: break;
   }
   return std::make_unique<BitmapStore>(std::move(parts));
@@ -53,7 +53,7 @@ std::vector<std::string> BranchStore::table_names() const {
 
 namespace {
 
-// 0: of a row from before all had one.
+// 0: the row is from before rows had timestamps.
 Stamp stamp_of_row(BytesView row) {
   return row.size() < stamped_bytes ? 0 : base::load_le<Stamp>(row.data() + 1);
 }
@@ -207,12 +207,12 @@ View BranchStore::view_of(Transaction& transaction, State committed, BranchId br
 }
 
 void BranchStore::claim(Transaction& transaction, BranchId branch, BytesView key) {
-  // No record has such an id: they have their highest bit free.
+  // No record has such an id: the highest bit of a RecordId is 0.
   storage::touch(transaction, keys_, entry_key(key, static_cast<RecordId>(uint64_t{1} << 63 | static_cast<uint64_t>(branch))));
 }
 
 bool BranchStore::takes_the_place(Transaction& transaction, TableCursor& entries, BytesView key, const RecordSet& removed) const {
-  constexpr int newest = 4;  // further back a claim costs less than looking
+  constexpr int newest = 4;  // further back a claim costs less than a look
   bool on = entries.seek_back(entry_key(key, storage::record_id_max));
   for (int i = 0; on && i < newest; ++i, on = entries.previous()) {
     const BytesView at = entries.key();
@@ -235,7 +235,7 @@ RecordId BranchStore::allocate(Transaction& transaction, Segment segment) {
   if (is_first) {
     try {
       RecordId record = last_of(transaction, segment);
-      // States may still name what was purged: its number is nobody else's.
+      // States may still name a purged record, so its number must not be given out again.
       TableCursor purged = pending_.cursor(transaction);
       if (purged.seek_back(pending_key(BranchId::none, record_at(segment, UINT32_MAX))) && purged.key().size() == 16 &&
           base::load_be64(purged.key().data()) == static_cast<uint64_t>(BranchId::none)) {
@@ -294,7 +294,7 @@ std::vector<Version> BranchStore::history(Transaction& transaction, BytesView ke
   std::vector<Version> versions;
   each_entry(transaction, key, [&](RecordId record, BytesView value) {
     const auto commit = base::take_varint(value);
-    if (value.empty()) versions.push_back({record, commit.value_or(0)});  // else an entry that is no record
+    if (value.empty()) versions.push_back({record, commit.value_or(0)});  // otherwise the entry is no record
     return record;
   });
   if (const RecordId first = parts_.first_records ? parts_.first_records(transaction, key) : 0; first != 0)
@@ -426,7 +426,7 @@ void BranchStore::hide(Transaction& transaction, const View& view, const RecordS
   });
 }
 
-// Who would insert a document that the branch has must remove it first, and so meets the rows that hide() touches.
+// A transaction that inserts a document which the branch has must remove that first, and so meets the rows that hide() touches.
 void BranchStore::claim_new(Transaction& transaction, TableCursor& entries, BranchId branch, BytesView key,
                             const RecordSet& removed) {
   if (!takes_the_place(transaction, entries, key, removed)) claim(transaction, branch, key);

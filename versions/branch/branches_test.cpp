@@ -13,7 +13,7 @@ using namespace versions::test;
 
 namespace {
 
-// What the branches should show: a map a branch, a map a commit.
+// What the branches should show: a map for each branch, and one for each commit.
 class History {
  public:
   History(Layout layout, uint64_t seed)
@@ -71,7 +71,7 @@ class History {
     check_diff(transaction, views[a], expected[a], views[b], expected[b]);
   }
 
-  // What is stored afterwards is what is shown.
+  // After the sweep, exactly what is shown is stored.
   void sweep_all() {
     while (sweep({.newest = 1}, 3)) {
     }
@@ -109,7 +109,7 @@ class History {
     return storage::in_transaction(engine(), work);
   }
 
-  // The parts of trees that a commit would make too, each in a transaction of its own; or some of them.
+  // Makes the parts of trees that a commit would make too, each in a transaction of its own; or only some of them.
   void prepare(const std::string& name, const CommitInfo& info) {
     Branches& branches = *repository_->branches;
     for (uint64_t left = random_.below(12); left > 0; --left) {
@@ -125,7 +125,7 @@ class History {
   }
 
   void write() {
-    // The engine may refuse a transaction at any time; then it is another one.
+    // The engine may refuse a transaction at any time; then another one is tried.
     for (;;) {
       try {
         return try_write();
@@ -134,7 +134,7 @@ class History {
     }
   }
 
-  // A few documents of one branch, and sometimes all of it taken back.
+  // Writes a few documents of one branch, and sometimes rolls all of it back.
   void try_write() {
     const std::string name = any_branch();
     Documents documents = working_[name];
@@ -148,7 +148,7 @@ class History {
         repository_->remove(transaction, name, id);
         documents.erase(id);
       } else {
-        // Now this field, now that one, so that merges find fields changed on one side alone.
+        // Different fields change, so that merges meet fields that one side alone changed.
         const auto before = documents.find(id);
         const bson::DocumentView old = before == documents.end() ? bson::DocumentView() : bson::DocumentView(before->second);
         const bool first = random_.below(2) == 0;
@@ -172,8 +172,7 @@ class History {
         in_transaction([&](Transaction& transaction) { return repository_->branches->graph().first(transaction); });
     const auto made =
         in_transaction([&](Transaction& transaction) { return repository_->branches->commit(transaction, name, info); });
-    // Something was written; whether anything of it is left to commit is another question. Of what the first commit shows its id
-    // says nothing.
+    // Something was written, but possibly nothing of it is left to commit. The first commit's id says nothing of what it shows.
     if (made) {
       CHECK((dirty_.count(name) || heads_[name] == first));
       if (working_[name] != commits_[heads_[name]] || heads_[name] == first) CHECK(tree_of(made->number) == tree_);
@@ -234,7 +233,7 @@ class History {
     if (is_head && random_.below(3) == 0) advance(from, into);
   }
 
-  // What is about some documents as they are, and about some as they are not.
+  // Some decisions are about documents as they are, some about other sides.
   Decisions decisions(const Documents& base, const Documents& ours, const Documents& theirs) {
     Decisions decisions;
     for (uint64_t left = random_.below(4); left > 0; --left) {
@@ -249,7 +248,7 @@ class History {
     return decisions;
   }
 
-  // After a merge of `name` into the other.
+  // Called after `name` was merged into the other.
   void advance(const std::string& name, const std::string& other) {
     try {
       in_transaction([&](Transaction& transaction) { repository_->branches->advance(transaction, name, heads_[other]); });
@@ -279,7 +278,7 @@ class History {
                     : branches.cherry_pick(transaction, on, commit, resolve, info());
       });
     } catch (const base::OperationError& refused) {
-      // What the commit is held against may have been dropped.
+      // The commit's parent may have been dropped.
       CHECK((refused.code() == base::ErrorCode::illegal_operation || refused.code() == base::ErrorCode::bad_value));
       CHECK((dirty_.count(on) || parent == 0));
       return;
@@ -375,7 +374,7 @@ class History {
     dirty_.erase(name);
   }
 
-  // As after a stop, or as the loss of the process would leave it.
+  // Reopens as after an orderly stop, or as after the loss of the process.
   void reopen(bool crash) {
     if (crash) {
       auto copy = std::make_unique<storage::TemporaryDirectory>();
@@ -409,7 +408,7 @@ class History {
     return in_transaction([&](Transaction& transaction) { return repository_->branches->free_nodes(transaction, {}); });
   }
 
-  // Trees say the same of two commits as bitmaps do, whatever lies between them.
+  // Trees find the same differences between two commits as bitmaps do, whatever lies between them.
   void check_tree_diff(CommitNumber a, CommitNumber b) {
     const auto [in_a, in_b] = in_transaction([&](Transaction& transaction) {
       return std::pair(repository_->branches->root(transaction, a, 0), repository_->branches->root(transaction, b, 0));
@@ -441,7 +440,7 @@ class History {
     });
   }
 
-  // What is left of trees is what the commits that stayed are proven by.
+  // The nodes that are left are those that prove the commits which stayed.
   void check_nodes() {
     uint64_t freed = 0;
     while (const uint64_t some = free_nodes()) freed += some;
@@ -454,20 +453,20 @@ class History {
     }
   }
 
-  // The tree says what the documents are, however they came about.
+  // The tree's root depends on the documents alone, not on their history.
   void check_root(CommitNumber number, const Documents& documents) {
     const Hash root =
         in_transaction([&](Transaction& transaction) { return repository_->branches->root(transaction, number, 0, tree_); });
     const Hash expected = root_of(documents, tree_of(number));
     CHECK(root == expected);
-    // The first commit's row is the only one that says nothing.
+    // Only the first commit's row names no root.
     Transaction transaction(engine(), Transaction::Mode::read);
     const auto commit = repository_->branches->graph().commit(transaction, number);
     CHECK(commit->collections[0].digest == (commit->parents.empty() ? Hash{} : expected));
     CHECK(sha256(repository_->branches->graph().statement(transaction, *commit)) == commit->id);
   }
 
-  // Taking the one side away and adding the other leads from view to view, and nothing is named that both show.
+  // Removing one difference and adding the other leads from view to view, and neither has anything that both views show.
   void check_diff(Transaction& transaction, const View& a, const Documents& in_a, const View& b, const Documents& in_b) {
     const Difference difference = repository_->store().diff(transaction, a, b);
     Documents documents = in_a;
@@ -492,7 +491,7 @@ class History {
   std::map<std::string, CommitNumber> heads_;
   std::map<CommitNumber, Documents> commits_;
   std::set<std::string> dirty_;
-  TreeKind tree_;  // that the next commit is to have
+  TreeKind tree_;  // the tree that the next commit makes
   int next_id_ = 13, serial_ = 0;
   size_t merges_ = 0, picks_ = 0, swept_ = 0, branches_made_ = 0;
 };
@@ -514,7 +513,7 @@ TEST_CASE("any history of branches reads as maps do, in every layout") {
       swept += history.swept();
       branches += history.branches();
     }
-    // The histories must have met what they are about.
+    // The histories must contain what the test is about.
     CHECK(merges > 15);
     CHECK(picks > 5);
     CHECK(swept > 50);
@@ -524,7 +523,7 @@ TEST_CASE("any history of branches reads as maps do, in every layout") {
 
 TEST_CASE("writers of one branch meet only on the same document") {
   for (const Layout layout : all_layouts) {
-    // 0: none is touched twice; else both touch a document that is committed, was added since, or is new.
+    // 0: no document is touched twice; otherwise both touch one that is committed, was added since, or is new.
     for (const int twice : {0, 1, 20, 30}) {
       storage::TemporaryDirectory directory;
       Repository repository(directory.path(), layout, 12);
@@ -587,7 +586,7 @@ TEST_CASE("a commit that meets a writer of what it folds conflicts, and so does 
                             [&](Transaction& transaction) { repository.put(transaction, "main", document(20, 1, 1)); });
     Transaction writer(repository.disk, Transaction::Mode::write);
     Transaction committer(repository.disk, Transaction::Mode::write);
-    repository.put(writer, "main", document(20, 2, 2));  // where it stands: the commit would show it changed
+    repository.put(writer, "main", document(20, 2, 2));  // the record changes in its place, so the commit would show it changed
     CHECK_THROWS_AS(repository.branches->commit(committer, "main", {}), storage::WriteConflict);
   }
 }
@@ -684,9 +683,9 @@ TEST_CASE("branches and commits are refused by name where they are unknown, twic
     branches.create(transaction, "dev", "main");
     CHECK_THROWS_AS(branches.create(transaction, "dev", "main"), base::OperationError);
     CHECK_THROWS_AS(branches.head(transaction, "nobody"), base::OperationError);
-    CHECK(branches.commit(transaction, "dev", {}));  // what the first one's id doesn't say
+    CHECK(branches.commit(transaction, "dev", {}));  // makes a commit, since the first one's id says nothing of documents
     CHECK_FALSE(branches.commit(transaction, "dev", {}));
-    // Into itself, and what is there already: nothing to do.
+    // Merging a branch into itself, or what it has already, does nothing.
     CHECK_FALSE(branches.merge(transaction, "dev", branches.head(transaction, "dev").head, fields(Prefer::ours), {}).commit);
     CHECK_FALSE(branches.merge(transaction, "dev", branches.head(transaction, "main").head, fields(Prefer::ours), {}).commit);
     CHECK_THROWS_AS(
@@ -705,7 +704,7 @@ TEST_CASE("a commit is found by the first digits of its id, and its log leads ba
       repository.put(transaction, "main", document(1, i + 1, 0));
       ids.push_back(base::to_hex(view(branches.commit(transaction, "main", {0, "same words"})->id)));
     }
-    // The same change again, from the same commit, at the same time: another commit.
+    // The same change from the same commit at the same time makes another commit.
     branches.reset(transaction, "main", *branches.graph().find(transaction, ids[3]));
     repository.put(transaction, "main", document(1, 5, 0));
     const auto again = branches.commit(transaction, "main", {0, "same words"});
@@ -745,7 +744,7 @@ TEST_CASE("a commit is taken to another branch, and taken back, without what cam
       }
       const Merged none = branches.cherry_pick(transaction, "main", commits[1], fields(Prefer::neither), {5, {}});
       CHECK_FALSE(none.commit);
-      REQUIRE(none.conflicts.size() == 1);  // 20 is not there to be changed
+      REQUIRE(none.conflicts.size() == 1);  // 20 doesn't exist, so it can't be changed
       CHECK(none.conflicts[0].key == key_of_id(20));
       CHECK(none.conflicts[0].ours == 0);
       CHECK(branches.cherry_pick(transaction, "main", commits[1], fields(Prefer::ours), {5, {}}).commit);
@@ -884,7 +883,7 @@ TEST_CASE("a purged document is in no version of anything, and nothing else is t
       CHECK(past.count(1) + past.count(20) == 0);
       CHECK(past.size() == 14);
       CHECK(repository.store().history(transaction, key_of_id(1)).empty());
-      // Numbers of what went are not given out again: it would be shown where that was.
+      // Numbers of records that went are not given out again: a new record would be shown by states that name the old one.
       for (int id = 1; id < 6; ++id) {
         main[60 + id] = document(60 + id, 1, 1);
         repository.put(transaction, "main", main[60 + id]);

@@ -8,7 +8,7 @@ namespace versions {
 
 namespace {
 
-// The branch-segment bitmap's place among the segments; no record can lie there.
+// The branch-segment bitmap has this place among the segments. No record can lie there.
 constexpr Segment all_segments = UINT32_MAX;
 
 Bytes row_key(State state, unsigned layer) {
@@ -74,7 +74,7 @@ void CommitHistory::put(Transaction& transaction, State state, unsigned layer, c
 void CommitHistory::append(Transaction& transaction, State state, State parent, const RecordSet& changed) {
   base::check(state > parent, "a state above its parent");
   RecordSet all = changed;
-  Bitmap segments;  // those that became empty, or no longer are
+  Bitmap segments;  // segments that became empty, or no longer are
   for (const auto& [segment, bitmap] : changed.parts()) {
     const bool had_any = has_any(transaction, parent, segment);
     if (!had_any) {
@@ -90,7 +90,7 @@ void CommitHistory::append(Transaction& transaction, State state, State parent, 
   put(transaction, state, 0, {depth, parent}, all);
   State target = parent;
   for (unsigned layer = 1; layer <= layer_at(depth); ++layer) {
-    // `all` holds the jump of the layer below; fifteen more make one of this.
+    // `all` holds the jump of the layer below; fifteen more of them make a jump of this layer.
     for (uint64_t i = 1; i < steps(1); ++i) {
       target = step(transaction, target, layer - 1, [&](BytesView row) { all ^= read_set(row).or_throw(); }).target;
     }
@@ -109,7 +109,7 @@ std::optional<LivePart> CommitHistory::cached(State state, Segment segment) {
   return std::nullopt;
 }
 
-// Small changes stay beside the bitmap they are of, which other states share; great ones make a bitmap of their own.
+// Small changes stay beside the bitmap that they change, which other states share; large ones make a bitmap of their own.
 LivePart CommitHistory::keep(State state, Segment segment, const LivePart& base, Bitmap changed) {
   LivePart part = base;
   if (!changed.isEmpty()) {
@@ -132,7 +132,7 @@ LivePart CommitHistory::part(Transaction& transaction, State state, Segment segm
 
   Bitmap changed;
   const auto apply = [&](BytesView row) { changed ^= read_part(row, segment).or_throw(); };
-  // One step first: of a line that is being written the parent is cached.
+  // One step comes first: if a line is being written, the parent is in the cache.
   const Step first = step(transaction, state, 0, apply);
   State at = first.target;
   uint64_t depth = first.depth - 1;
@@ -197,7 +197,7 @@ RecordSet CommitHistory::between(Transaction& transaction, State a, State b) {
       depth_a -= steps(layer);
       continue;
     }
-    // Equally deep: together, by the longest jump that doesn't lead past where they part.
+    // The two states are equally deep. They go back together, by the longest jump that doesn't lead past their common ancestor.
     while (layer > 0 && target(a, layer) == target(b, layer)) --layer;
     apply(a, layer);
     apply(b, layer);

@@ -1,15 +1,13 @@
-// Which records each committed state of a collection shows: deltas between commits.
+// Which records each committed state of a collection shows, kept as deltas between commits.
 //
-// A state is kept as the XOR of its set with its parent's (Decibel §3.2). Every 16th of a line
-// also has one delta over 16 steps, every 256th one over 256, and so on, so that a state is put
-// together from O(log) rows however long its history is:
+// A state is kept as the XOR of its set with its parent's (Decibel §3.2). Every 16th state of a line also has a delta over 16
+// steps, every 256th one over 256, and so on, so that O(log) rows make up a state however long its history is:
 //
 //   depth   1  2  3 ... 15  16  17 ...        layer 0: a step
 //                         +--->               layer 1: 16 steps
 //
-// States make a tree: a branch begins by having another line's state as its parent, which copies
-// nothing. Which segments a state has anything in is kept in the same rows, as one segment more:
-// the branch-segment bitmap (§3.4).
+// States make a tree: a branch begins by having another line's state as its parent, which copies nothing. The same rows say in
+// which segments a state has anything, as one segment more: the branch-segment bitmap (§3.4).
 #pragma once
 
 #include <memory>
@@ -24,16 +22,16 @@ namespace versions {
 using storage::Table;
 using storage::Transaction;
 
-// The commit after which a collection looks so; 0: empty, before everything.
+// The number of the commit after which a collection looks so; 0: it is empty, before all commits.
 using State = uint64_t;
 
-// What a state shows of one segment: an older state's bitmap, shared, and what changed since.
+// What a state shows of one segment: an older state's bitmap, which is shared, and what changed since.
 struct LivePart {
   std::shared_ptr<const Bitmap> base;
   std::shared_ptr<const Bitmap> changed;
 
   bool contains(uint32_t offset) const { return base->contains(offset) != changed->contains(offset); }
-  uint32_t maximum() const;  // no offset above it is in the part
+  uint32_t maximum() const;  // no offset in the part is higher
   uint64_t count() const;
   Bitmap whole() const { return *base ^ *changed; }
 };
@@ -43,27 +41,27 @@ class CommitHistory {
  public:
   explicit CommitHistory(Table table, size_t cache_bytes = 16 << 20);
 
-  // `changed`: what is in one of the two states and not in the other. `state` is above `parent`, and new.
+  // `changed` has the records that one of the two states shows and the other doesn't. `state` is higher than `parent`, and new.
   void append(Transaction& transaction, State state, State parent, const RecordSet& changed);
 
   std::shared_ptr<const RecordSet> whole(Transaction& transaction, State state);
   LivePart part(Transaction& transaction, State state, Segment segment);
-  // Whether the state has a record there: by the branch-segment bitmap.
+  // Whether the state has a record in the segment, by the branch-segment bitmap.
   bool has_any(Transaction& transaction, State state, Segment segment);
-  // What is in one and not in the other. Costs what lies between them, not what they hold.
+  // The records that one state has and the other hasn't. The cost depends on the steps between them, not on their sizes.
   RecordSet between(Transaction& transaction, State a, State b);
-  // Of the state's line: its parent is 0.
+  // The first state of this state's line: its parent is 0.
   State first_of(Transaction& transaction, State state) const;
 
  private:
   static constexpr unsigned fan_in_bits = 4;
-  static constexpr unsigned layers_max = 8;  // above 2^32 steps
+  static constexpr unsigned layers_max = 8;  // enough for more than 2^32 steps
 
   struct Step {
-    uint64_t depth = 0;  // of the state that was left
+    uint64_t depth = 0;  // the depth of the state that was left
     State target = 0;
   };
-  // The state's row of that layer: `read` gets the bytes of its set.
+  // Calls `read` with the bytes of the set in the state's row of that layer.
   template <class Read>
   Step step(Transaction& transaction, State state, unsigned layer, Read&& read) const;
   uint64_t depth(Transaction& transaction, State state) const;

@@ -16,7 +16,7 @@ TEST_CASE("any state of a tree of commits is what its deltas add up to") {
   std::vector<RecordSet> states(1);
   std::vector<State> tips{0};
   for (State state = 1; state <= 900; ++state) {
-    // Mostly on along one of a few lines; sometimes a new one, from anywhere.
+    // Mostly continues one of a few lines; sometimes begins a new one, anywhere.
     const size_t line = random.below(tips.size());
     const State parent = random.below(60) == 0 ? random.below(states.size()) : tips[line];
     RecordSet changed;
@@ -33,7 +33,7 @@ TEST_CASE("any state of a tree of commits is what its deltas add up to") {
       tips.push_back(state);
   }
 
-  // What is in memory makes no difference: as written, nothing there, and a cache that holds next to nothing.
+  // The result doesn't depend on what is in memory: it is compared as written, with nothing cached, and with a tiny cache.
   CommitHistory cold(table), small(table, 600);
   Transaction transaction(engine, Transaction::Mode::read);
   for (CommitHistory* one : {&history, &cold, &small}) {

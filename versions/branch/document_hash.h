@@ -15,27 +15,28 @@ using merkle::Hash;
 using merkle::sha256;
 using merkle::view;
 
-// What `_id` is told apart by: its key string (bson/keystring.h), so {_id: 1} and {_id: 1.0} are one document.
+// The key that tells documents apart: the key string of the `_id` (bson/keystring.h). So {_id: 1} and {_id: 1.0} are one
+// document.
 Bytes key_of(BytesView document);
 
 struct DocumentHash {
   Bytes key;
-  std::optional<Hash> hash;  // SHA-256 of its bytes; nullopt: it is not there any more
+  std::optional<Hash> hash;  // SHA-256 of its bytes; nullopt: the document is gone
 };
 
 // Hashes documents, many side by side.
 class HashedDocuments {
  public:
-  // Gets each in the order they were added, some calls later.
+  // Receives each document's hash in the order in which the documents were added, some calls later.
   using Each = std::function<void(Bytes key, const Hash& hash)>;
   explicit HashedDocuments(Each each) : each_(std::move(each)) {}
 
   void add(BytesView document) { add(key_of(document), document); }
   void add(Bytes key, BytesView document);
-  void finish();  // all that are left
+  void finish();  // hashes all that are left
 
  private:
-  static constexpr size_t bytes_max = 64 << 10;  // still in the processor's cache when they are hashed
+  static constexpr size_t bytes_max = 64 << 10;  // documents are still in the processor's cache when they are hashed
   struct Waiting {
     Bytes key;
     size_t end;

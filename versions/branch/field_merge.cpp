@@ -23,7 +23,7 @@ DocumentView as_document(const ValueView& value) {
   return value.exists() ? value.as_document() : DocumentView();
 }
 
-// One document's fields; notes the paths in conflict.
+// Merges the fields of one document, and collects the paths in conflict.
 class FieldMerge {
  public:
   explicit FieldMerge(const MergeRules& rules) : rules_(rules) {}
@@ -63,7 +63,7 @@ class FieldMerge {
     if (conflicts_.empty() || conflicts_.back() != path) conflicts_.push_back(path);
   }
 
-  // False: the rule has no answer for these.
+  // False: the rule doesn't apply to these values.
   bool by_rule(bson::Builder& out, const std::string& path, std::string_view name, const PathRule& rule, const ValueView& base,
                const ValueView& ours, const ValueView& theirs) {
     switch (rule.kind) {
@@ -78,7 +78,7 @@ class FieldMerge {
   }
 
   using Keyed = std::map<bson::Value, ValueView, bson::ValueLess>;
-  // nullopt: not an array of objects that all have another key.
+  // nullopt: it isn't an array of objects that all have different keys.
   static std::optional<Keyed> keyed(const ValueView& array, const std::string& key) {
     Keyed all;
     if (!array.exists()) return all;
@@ -94,7 +94,7 @@ class FieldMerge {
     return found == all.end() ? ValueView() : found->second;
   }
 
-  // In the order of ours, what theirs added behind it.
+  // The elements stand in the order of ours; those that theirs added follow.
   bool by_key(bson::Builder& out, const std::string& path, std::string_view name, const std::string& key, const ValueView& base,
               const ValueView& ours, const ValueView& theirs) {
     if (!ours.is_array() || !theirs.is_array()) return false;
@@ -139,7 +139,7 @@ Resolution in_conflict(const Sides& sides, const MergeRules& rules, std::vector<
 }  // namespace
 
 Resolution merge_documents(const Sides& sides, const MergeRules& rules) {
-  // A side may have another record and the same document.
+  // A side may have another record with the same document.
   if (sides.ours == sides.base) return {Resolution::Kind::theirs};
   if (sides.theirs == sides.base) return {Resolution::Kind::ours};
   const bool touched = rules.mode == MergeMode::document_touched;

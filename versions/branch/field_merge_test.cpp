@@ -15,7 +15,7 @@ constexpr MergeMode all_modes[] = {MergeMode::document_touched, MergeMode::field
                                    MergeMode::document_divergent};
 constexpr MergeMode touched = MergeMode::field_touched, divergent = MergeMode::field_divergent;
 
-// "-" is a side without the document.
+// "-" stands for a side without the document.
 std::optional<Bytes> side(const char* text) {
   return std::string_view(text) == "-" ? std::nullopt : std::optional(bson::json(text).bytes());
 }
@@ -137,7 +137,7 @@ TEST_CASE("what is in conflict is asked about, and stays open where no answer co
   CHECK(merged("{a: 1}", "-", "{a: 3}", rules) == "conflict");
 }
 
-// Three sides as maps from paths to numbers, merged path by path.
+// Three sides are maps from paths to numbers, and are merged path by path.
 TEST_CASE("documents merge as maps of their paths do") {
   using Fields = std::map<std::string, int>;
   const std::vector<std::string> paths{"a", "b", "c", "o.x", "o.y", "o.p.z"};

@@ -1,4 +1,4 @@
-// What of a BranchStore goes from history: records that nothing reaches, and documents that are to be forgotten.
+// BranchStore: what goes from history. It frees records that nothing reaches, and purges documents.
 #include "base/varint.h"
 #include "storage/engine/touch.h"
 #include "versions/branch/branch_store.h"
@@ -8,7 +8,7 @@ namespace versions {
 
 namespace {
 
-constexpr char purged_kind = 4;  // 3: of an entry that is no record, or from before keys were kept
+constexpr char purged_kind = 4;  // 3 is a row for an entry that is no record, or from before rows had keys
 
 }  // namespace
 
@@ -27,7 +27,7 @@ RecordSet BranchStore::shown_by_any(Transaction& transaction, const std::vector<
 uint64_t BranchStore::free(Transaction& transaction, const RecordSet& records, const Lost& lost) {
   if (records.empty()) return 0;
   const Stamp write = stamp_of(transaction), shown = shown_before(write);
-  // Snapshots hold the commits that branches were at: beyond these they show what was pending.
+  // Snapshots hold the commits that branches ended at. Beside these they show what was pending.
   const RecordSet kept = shown == 0 ? RecordSet() : parts_.past->saved_additions(transaction);
   return take_away(transaction, records, lost, write,
                    [&](RecordId record) { return storage::Keep(kept.contains(record) ? shown : 0, shown); });
@@ -51,8 +51,8 @@ uint64_t BranchStore::take_away(Transaction& transaction, const RecordSet& recor
 }
 
 uint64_t BranchStore::purge(Transaction& transaction, BytesView key, const std::vector<BranchId>& branches, const Lost& lost) {
-  // Who writes one of this key on any branch at the same time conflicts: members do one after the other, and would come to have
-  // it or not.
+  // Another transaction that writes a document of this key on any branch at the same time conflicts: all members must apply the
+  // two in one order, or they would differ in whether the document is there.
   for (const BranchId branch : branches) claim(transaction, branch, key);
   RecordSet versions;
   std::vector<RecordId> entries;
@@ -77,7 +77,7 @@ uint64_t BranchStore::purge(Transaction& transaction, BytesView key, const std::
 }
 
 void BranchStore::mark_purged(Transaction& transaction, BytesView key, RecordId record, const std::vector<BranchId>& branches) {
-  // Before the first branch there is no such number: rows of no branch say what was purged.
+  // No branch has the number `none`: its rows say what was purged.
   pending_.put(transaction, pending_key(BranchId::none, record), Bytes(1, purged_kind).append(key));
   for (const BranchId branch : branches) {
     const Bytes row = pending_key(branch, record);

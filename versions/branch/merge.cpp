@@ -16,7 +16,7 @@ Hash hash_of(const Sides& sides) {
 
 namespace {
 
-// The records of one document that two sides touched; 0: not there.
+// The records of one document that two sides touched; 0: that side has none.
 struct Touched {
   RecordId base = 0, ours = 0, theirs = 0;
 };
@@ -58,7 +58,7 @@ class Planner {
     }
     plan_.adoption.removed = std::move(other.only_a);
     plan_.adoption.removed -= mine.only_a;
-    plan_.adoption.removed -= store_.purged_records(transaction_);  // no document goes with them
+    plan_.adoption.removed -= store_.purged_records(transaction_);  // no document goes with these records
     if (!store_.same_line(transaction_, base.state, theirs.state)) drop_holes(plan_.adoption.removed);
     for (const auto& [key, records] : touched) {
       if (!decided_.contains(key)) decide(key, records);
@@ -69,7 +69,7 @@ class Planner {
   }
 
  private:
-  // What a line began with has ids that were no document's any more; a state goes on counting them.
+  // The first state of a line names ids whose documents were gone already; later states go on naming them.
   void drop_holes(RecordSet& removed) {
     RecordSet documents;
     const auto scan = store_.scan_set(transaction_, std::move(removed));
@@ -80,7 +80,7 @@ class Planner {
     removed = std::move(documents);
   }
 
-  // Without what was purged: it is in no document's way.
+  // Leaves out what was purged: it stands in no document's way.
   template <class Each>
   void each(const RecordSet& set, Each&& each) {
     const auto scan = store_.scan_set(transaction_, set);
@@ -92,7 +92,7 @@ class Planner {
 
   std::optional<Bytes> content(RecordId record) { return record == 0 ? std::nullopt : store_.content(transaction_, record); }
 
-  // The documents that a decision is about still.
+  // Finds the documents whose decisions still hold.
   void find_decided(const View& base, const View& ours, const View& theirs) {
     for (const auto& [key, decision] : terms_.decided) {
       const Touched records{store_.find(transaction_, base, key), store_.find(transaction_, ours, key),
@@ -105,7 +105,7 @@ class Planner {
   void take(const Bytes& key, const Touched& records, const Decision& decision) {
     ++plan_.touched_by_both;
     const auto base = content(records.base), ours = content(records.ours), theirs = content(records.theirs);
-    // Where theirs alone changed it, it was to go as all those are.
+    // If theirs alone changed the document, the plan removed our record like those of all such documents.
     if (records.base == records.ours) plan_.adoption.removed.remove(records.base);
     settle(key, records, ours, theirs, taken(decision, base, ours, theirs));
   }

@@ -1,8 +1,8 @@
 // Three sides of one collection become one (Decibel §3.2, merge).
 //
-// What each side changed since the common ancestor is known from bitmaps alone. A record of the ancestor that neither side
-// shows any more was touched by both, and so was a key that both have a new record for; only those documents are looked at
-// field by field. Everything else that theirs changed is adopted as it is: the record itself, not a copy.
+// Bitmaps alone say what each side changed since the common ancestor. If neither side shows a record of the ancestor any more,
+// both have touched its document; the same holds for a key for which both sides have a new record. The merge compares only these
+// documents field by field. It adopts all other changes of theirs as they are: the record itself, and no copy.
 #pragma once
 
 #include <map>
@@ -17,7 +17,7 @@ namespace versions {
 struct Decision {
   enum class Take : uint8_t { ours, theirs, base, document } take = Take::ours;
   Bytes document = {};
-  Hash sides{};  // hash_of what it was decided about; of anything else it says nothing
+  Hash sides{};  // hash_of the sides that it was decided about; for other sides the decision doesn't count
 };
 using Decisions = std::map<Bytes, Decision>;  // by key
 Hash hash_of(const Sides& sides);
@@ -25,28 +25,28 @@ Hash hash_of(const Sides& sides);
 // How a collection is merged.
 struct CollectionTerms {
   Resolver resolve = {};
-  Decisions decided = {};                  // come first, also for documents that theirs alone changed
-  std::function<void()> interrupted = {};  // asked at each document; may throw
+  Decisions decided = {};                  // go before `resolve`, also for documents that theirs alone changed
+  std::function<void()> interrupted = {};  // called at each document; may throw
 };
 
 struct MergePlan {
   BranchStore::Adoption adoption;
   struct Conflict {
     Bytes key;
-    RecordId base = 0, ours = 0, theirs = 0;  // 0: not there
-    std::vector<std::string> paths;           // none: the document as a whole
+    RecordId base = 0, ours = 0, theirs = 0;  // 0: that side doesn't have the document
+    std::vector<std::string> paths;           // empty: the conflict is about the document as a whole
   };
-  std::vector<Conflict> conflicts;  // what the resolver left open
-  // For the tree of the merged state, which has what theirs changed since the base, except for these: of documents that both
-  // sides touched what became of them, where it isn't ours; and what ours alone has.
+  std::vector<Conflict> conflicts;  // the conflicts that the resolver left open
+  // Differences between the merged tree and one that simply takes what theirs changed since the base: what became of documents
+  // that both sides touched, if it isn't ours, and documents that ours alone has.
   std::vector<DocumentHash> settled;
   std::unordered_set<Bytes> ours;
   uint64_t touched_by_both = 0;
-  uint64_t changed_bytes = 0;    // contents of what either side has that the ancestor hasn't
-  uint64_t changed_records = 0;  // that one side has, and the ancestor or it hasn't
+  uint64_t changed_bytes = 0;    // bytes of contents that either side has and the ancestor hasn't
+  uint64_t changed_records = 0;  // records that either a side has or the ancestor has, but not both
 };
 
-// Decides; writes nothing.
+// Plans a merge, and writes nothing.
 MergePlan plan_merge(Transaction& transaction, BranchStore& store, const View& base, const View& ours, const View& theirs,
                      const CollectionTerms& terms);
 

@@ -1,4 +1,4 @@
-// Rules for fields that both sides of a merge changed: what they changed can be put together.
+// Rules that combine the changes of both sides of a merge to one field.
 #pragma once
 
 #include <map>
@@ -14,21 +14,21 @@ struct PathRule {
     sum,  // numbers: both changes count
     max,  // the larger of the two
     min,
-    union_,  // arrays as sets: what either added is in, what either removed is out
-    append,  // arrays that both added to behind: ours, then theirs
-    by_key,  // arrays of objects that a field of theirs tells apart: each merged as a document is
+    union_,  // arrays as sets: has what either side added, and lacks what either removed
+    append,  // arrays to whose ends both sides added: ours come first, then theirs
+    by_key,  // arrays of objects that one of their fields tells apart: each object is merged as a document is
     ours,
     theirs,
   };
   Kind kind = Kind::ours;
-  std::string key = {};  // by_key: the field
+  std::string key = {};  // by_key: the name of that field
 };
 
-// By path, with dots between names. Elements of an array with `by_key` have the array's path.
+// By path, with dots between names. The elements of an array with `by_key` have the array's path.
 using PathRules = std::map<std::string, PathRule, std::less<>>;
 
-// What one field becomes whose sides differ from the base; all kinds but by_key, ours and theirs. A side that has no such field
-// is missing (type eod); missing: the rule has no answer, as where a sum is not of numbers.
+// The field's value if both sides differ from the base, for all kinds but by_key, ours and theirs. A side that has no such field
+// is missing (type eod). A missing result means that the rule doesn't apply, as when a sum isn't of numbers.
 bson::Value put_together(PathRule::Kind kind, const bson::ValueView& base, const bson::ValueView& ours,
                          const bson::ValueView& theirs);
 

@@ -121,7 +121,7 @@ std::optional<PartBytes> take_part(BytesView& in, Segment before) {
 }
 
 std::optional<Bitmap> unpack(const PartBytes& part) {
-  // Behind the checksum the bytes are as CRoaring wrote them.
+  // The checksum has matched, so the bytes are as CRoaring wrote them.
   if (base::checksum32(part.bytes) != part.checksum) return std::nullopt;
   roaring_bitmap_t* const bitmap = roaring_bitmap_portable_deserialize_safe(part.bytes.data(), part.bytes.size());
   return bitmap ? std::optional(Bitmap(bitmap)) : std::nullopt;

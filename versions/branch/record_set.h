@@ -1,10 +1,9 @@
-// A set of records: per segment a compressed bitmap of offsets.
+// A set of records: a compressed bitmap of offsets for each segment.
 //
 //   RecordId   | 0 | segment 31 | offset 32 |
 //
-// Offsets are as wide as a Roaring bitmap's numbers. Records from before a collection's first
-// branch lie in segment 0 (and the next few, where there are more than 2^32 of them); segments
-// that branches write into begin at `first_segment`.
+// Offsets are as wide as a Roaring bitmap's numbers. Records from before a collection's first branch lie in segment 0, and in the
+// next few segments if there are more than 2^32 of them. The segments that branches write into begin at `first_segment`.
 #pragma once
 
 #include <map>
@@ -33,11 +32,11 @@ inline RecordId record_at(Segment segment, uint32_t offset) {
   return static_cast<RecordId>(segment) << 32 | offset;
 }
 
-// Segments without a record are not in it.
+// Segments without a record are not in the set.
 class RecordSet {
  public:
   void add(RecordId record) { parts_[segment_of(record)].add(offset_of(record)); }
-  // Everything from `first` to `last`, both included.
+  // Adds everything from `first` to `last`, both included.
   void add_range(RecordId first, RecordId last);
   void remove(RecordId record);
   bool contains(RecordId record) const;
@@ -52,11 +51,11 @@ class RecordSet {
 
   const std::map<Segment, Bitmap>& parts() const { return parts_; }
   const Bitmap* part(Segment segment) const;
-  // Puts the bitmap in the segment's place; an empty one takes the segment away.
+  // Replaces the segment's bitmap; an empty one removes the segment.
   void set_part(Segment segment, Bitmap bitmap);
-  size_t bytes() const;  // in memory, about
+  size_t bytes() const;  // memory that it takes, estimated
 
-  // In the order of their ids. `each` gets a RecordId.
+  // Calls `each` with each RecordId, in ascending order.
   template <class Each>
   void for_each(Each&& each) const {
     for (const auto& [segment, bitmap] : parts_) {
@@ -68,11 +67,11 @@ class RecordSet {
   std::map<Segment, Bitmap> parts_;
 };
 
-// docs/formats/branches.md
+// The bytes are described in docs/formats/branches.md.
 Bytes write_set(const RecordSet& set);
-// Both fail with DataCorruptionDetected for bytes that are cut short or don't hold their checksums.
+// Both fail with DataCorruptionDetected for bytes that are cut short or have wrong checksums.
 base::Result<RecordSet> read_set(BytesView bytes);
-// Of one segment, without unpacking the others. Empty where the set has nothing there.
+// Reads one segment without unpacking the others. The bitmap is empty if the set has nothing in the segment.
 base::Result<Bitmap> read_part(BytesView bytes, Segment segment);
 
 }  // namespace versions

@@ -81,7 +81,7 @@ TEST_CASE("a damaged set is refused, not trusted") {
   for (int i = 0; i < 300; ++i) {
     Bytes damaged = bytes;
     damaged[random.below(damaged.size())] ^= static_cast<char>(1 + random.below(255));
-    // A segment's number or a length may change into another valid one; a bitmap may not.
+    // A damaged segment's number or length may be another valid one; a damaged bitmap may not be.
     if (const auto read = read_set(damaged); read.ok()) CHECK(read.value().count() <= 300);
     for (const Segment segment : {Segment{0}, first_segment}) (void)read_part(damaged, segment);
   }

@@ -25,7 +25,7 @@ std::vector<CommitNumber> may_go(const Graph& graph, const std::vector<CommitNum
   for (const auto& [number, node] : graph) {
     if (!node.dropped && node.time_ms >= retention.since_ms) stays.insert(number);
   }
-  // Whatever those that stay come from, and how many lines of it part there.
+  // All ancestors of commits that stay, with the number of lines that part at each.
   std::map<CommitNumber, unsigned> lines;
   std::set<CommitNumber> reached(stays);
   for (auto at = graph.rbegin(); at != graph.rend(); ++at) {
@@ -48,7 +48,7 @@ CommitNumber nearest_kept(const Graph& graph, CommitNumber commit, const std::ve
   const auto kept = [&](CommitNumber number) {
     return !graph.at(number).dropped && !std::binary_search(goes.begin(), goes.end(), number);
   };
-  // Down the lines that begin here.
+  // Follows the lines that begin here.
   std::set<CommitNumber> line{commit};
   for (auto at = graph.upper_bound(commit); at != graph.end(); ++at) {
     const auto& parents = at->second.parents;

@@ -2,10 +2,10 @@
 //
 //   main   1 --- 2 --- 3 --- 4 --- 5 --- 6        newest 2: 5, 6 stay
 //                      |                          branches' heads and tags stay: 6, 8
-//   dev                +--- 7 --- 8               where lines part: 3 stays, as the ancestor of a merge to come
-//   dropped                  9 --- 10             nothing comes from 10 and nothing is called by it: both go
+//   dev                +--- 7 --- 8               where lines part: 3 stays, as the ancestor of a later merge
+//   dropped                  9 --- 10             no commit descends from 10, and no name leads to it: both go
 //
-// 1, 2, 4, 9 and 10 may go: what they alone show is freed, their names and their places in the graph stay.
+// 1, 2, 4, 9 and 10 may go: what they alone show is freed, and their ids and their places in the graph stay.
 #pragma once
 
 #include <cstdint>
@@ -17,13 +17,13 @@ namespace versions {
 
 using CommitNumber = uint64_t;
 
-// A commit stays for either reason.
+// A commit stays if either holds.
 struct Retention {
-  uint64_t newest = UINT64_MAX;  // so many of each branch, by first parents
-  int64_t since_ms = INT64_MAX;  // it is not older
+  uint64_t newest = UINT64_MAX;  // it is among so many newest ones of a branch, by first parents
+  int64_t since_ms = INT64_MAX;  // it is as young as that, or younger
 };
 
-// What is to stay of a database from now on. Nothing said: everything.
+// Which commits of a database stay from now on. If neither is set, all stay.
 struct RetentionPolicy {
   std::optional<uint64_t> newest;  // at least 1
   std::optional<int64_t> age_ms;   // at least 1
@@ -32,7 +32,7 @@ struct RetentionPolicy {
   Retention at(int64_t now_ms) const;
 };
 
-// A commit as far as this goes. Parents have lower numbers.
+// What retention knows of a commit. Parents have lower numbers.
 struct GraphNode {
   std::vector<CommitNumber> parents;
   int64_t time_ms = 0;
@@ -40,12 +40,13 @@ struct GraphNode {
 };
 using Graph = std::map<CommitNumber, GraphNode>;
 
-// Oldest first; none that is dropped already. `tips`: heads of branches; `names`: what tags and readers hold.
+// The commits that may go, oldest first, without those that were dropped already. `tips` are heads of branches; `names` are
+// commits that tags and readers hold.
 std::vector<CommitNumber> may_go(const Graph& graph, const std::vector<CommitNumber>& tips,
                                  const std::vector<CommitNumber>& names, const Retention& retention);
 
-// The nearest commit that stays of those that come from it, else of those that it comes from; 0: none. `goes` beside what is
-// dropped.
+// The nearest descendant that stays, else the nearest ancestor that stays; 0: there is neither. `goes` are commits that go beside
+// those that were dropped.
 CommitNumber nearest_kept(const Graph& graph, CommitNumber commit, const std::vector<CommitNumber>& goes);
 
 }  // namespace versions

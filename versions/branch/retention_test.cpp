@@ -28,7 +28,7 @@ TEST_CASE("heads, names, the newest and where lines part stay, and what nothing 
 }
 
 TEST_CASE("the ancestor that a merge would have stays") {
-  // Merged both ways: whichever of two heads are merged next, their newest common ancestor is no commit that may go.
+  // The two branches were merged both ways. Whichever heads are merged next, their newest common ancestor must stay.
   const Graph graph = graph_of({{1, {}}, {2, {1}}, {3, {1}}, {4, {2, 3}}, {5, {3, 2}}, {6, {4}}, {7, {5}}});
   const Numbers go = may_go(graph, {6, 7}, {}, {.newest = 1});
   CHECK(go == Numbers{4, 5});

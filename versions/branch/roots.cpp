@@ -40,7 +40,7 @@ const merkle::Index& Roots::index_of(merkle::Nodes& nodes, const Hash& root) con
 Hash Roots::empty(Transaction& transaction, const TreeKind& kind) const {
   merkle::TableNodes nodes(transaction, table_, *cache_);
   if (kind != TreeKind()) return merkle::make_index(kind.index_options())->empty(nodes);
-  // Written once, and never taken away: whoever wrote it again would conflict with others who do.
+  // It is written once, and never removed: transactions that wrote it again would conflict with each other.
   if (!table_.get(transaction, view(empty_))) index(Structure::pos_tree).empty(nodes);
   return empty_;
 }
@@ -122,7 +122,7 @@ void Roots::diff(Transaction& transaction, const Hash& a, const Hash& b, const V
   visit_by_key(std::move(by_bucket), visit);
 }
 
-// What they have in common is in no nodes: each document of either is looked for in the other.
+// Trees of two kinds share no nodes: each document of either is looked up in the other.
 void Roots::diff_kinds(merkle::Nodes& nodes, const Hash& a, const Hash& b, const Visit& visit) const {
   const merkle::Index &in_a = index_of(nodes, a), &in_b = index_of(nodes, b);
   std::vector<DocumentHash> differences;
@@ -145,8 +145,8 @@ struct HashHash {
   size_t operator()(const Hash& hash) const { return base::load_le<size_t>(hash.data()); }
 };
 
-// The rows that are leaves of tries. They are never deltas, and short: that each is what it is called by is asked here, or damage
-// of an inner node would make it a leaf, and take away all below.
+// The rows that are leaves of tries. They are never deltas, and short. This checks that each one's hash is its name: otherwise a
+// damaged inner node would count as a leaf, and everything below it would be removed.
 class TrieLeaves {
  public:
   TrieLeaves(Transaction& transaction, const Table& table) : transaction_(transaction), table_(table) {}
@@ -167,10 +167,10 @@ class TrieLeaves {
  private:
   Transaction& transaction_;
   const Table& table_;
-  std::optional<std::unordered_set<Hash, HashHash>> hashes_;  // once somebody asks: in one pass
+  std::optional<std::unordered_set<Hash, HashHash>> hashes_;  // filled in one pass, at the first question
 };
 
-// The nodes of all these trees. Leaves are not read.
+// The nodes of all these trees, without the leaves, which aren't read.
 class NodesOfTrees {
  public:
   using Found = std::unordered_set<Hash, HashHash>;
@@ -193,7 +193,7 @@ class NodesOfTrees {
  private:
   struct Waiting {
     Hash hash;
-    merkle::BucketPath path;  // of bucket trees: from there to a bucket
+    merkle::BucketPath path;  // for bucket trees: the way from there to a bucket
   };
 
   void find_below(const merkle::Node& node, merkle::BucketPath path) {
@@ -226,8 +226,8 @@ uint64_t Roots::free(Transaction& transaction, const std::vector<Hash>& roots, s
   TrieLeaves trie_leaves(transaction, table_);
   NodesOfTrees::Found kept = NodesOfTrees(nodes, trie_leaves).find(roots, interrupted);
   kept.insert(empty_);
-  std::unordered_map<Hash, Hash, HashHash> leans;  // of all rows that do
-  std::vector<Hash> rows;                          // of no tree
+  std::unordered_map<Hash, Hash, HashHash> leans;  // every row that is a delta -> its base
+  std::vector<Hash> rows;                          // rows that are in no tree
   TableCursor cursor = table_.cursor(transaction);
   while (cursor.next()) {
     const Hash hash = merkle::read_hash(cursor.key().data());

@@ -2,9 +2,9 @@
 //
 //   key string of the _id  ->  SHA-256 of the document
 //
-// Equal documents have equal roots in trees of one kind, in whatever order and on whatever branch and server they came about, and
-// a commit makes the nodes on the way to what it changed, and no others. What kind a tree is says its root node. Nodes of all
-// collections and commits of a database lie in one table, by their hashes. docs/design/0006-merkle.md.
+// In trees of one kind, equal documents have equal roots, whatever the order of writes, the branch and the server. A commit makes
+// the nodes on the way to what it changed, and no others. A root node says which kind its tree is. Nodes of all collections and
+// commits of a database lie in one table, by their hashes. docs/design/0006-merkle.md.
 #pragma once
 
 #include <array>
@@ -18,31 +18,32 @@ namespace versions {
 // Thread-safe; transactions are not. Reads throw DataCorruptionDetected for nodes that are missing or damaged.
 class Roots {
  public:
-  // `database`: as VersionGraph's. Opens or makes the table, not inside a transaction. `cache` may be shared by databases: a node
-  // is what its hash says, wherever it lies.
+  // `database` is as for VersionGraph. Opens the table, or makes it; must not be called inside a transaction. Databases may share
+  // `cache`, since a node is named by its hash wherever it lies.
   Roots(storage::Engine& engine, uint32_t database, std::shared_ptr<merkle::NodeCache> cache);
 
   Hash empty(Transaction& transaction, const TreeKind& kind = {}) const;
   TreeKind kind(Transaction& transaction, const Hash& root) const;
-  // In any order. Where a key comes more than once, the document counts. Throws BadValue for keys that the tree doesn't take.
+  // `changes` may have any order. If a key occurs twice, the entry that has a document counts. Throws BadValue for keys that the
+  // tree doesn't take.
   Hash update(Transaction& transaction, const Hash& root, std::vector<DocumentHash> changes) const;
   std::optional<Hash> find(Transaction& transaction, const Hash& root, BytesView key) const;
-  // Of documents in the tree's own order, behind this key, at most so many.
+  // At most so many documents behind this key, in the tree's own order.
   std::vector<DocumentHash> some(Transaction& transaction, const Hash& root, const std::optional<Bytes>& behind,
                                  size_t count_max) const;
-  // Keys whose documents are not the same below both; `b` nullopt: not there. Going up by key. Of trees of one kind nodes that
-  // both have are not read; of two kinds all of both is.
+  // Visits the keys whose documents differ between two trees, in ascending order; `b` is nullopt if the second tree doesn't have
+  // the key. Between trees of one kind it doesn't read nodes that both have; between two kinds it reads both trees whole.
   using Visit = std::function<void(BytesView key, const std::optional<Hash>& b)>;
   void diff(Transaction& transaction, const Hash& a, const Hash& b, const Visit& visit) const;
 
-  // That the key has its document, or none: merkle/proof.h.
+  // Proves which document the key has, or that it has none: merkle/proof.h.
   Bytes prove(Transaction& transaction, const Hash& root, BytesView key) const;
-  // To read them otherwise; all that it is given stays for as long as it does.
+  // For reading the nodes by other means. The arguments must outlive the result.
   std::unique_ptr<merkle::Nodes> nodes(Transaction& transaction, merkle::NodeCache& cache) const;
 
-  // Takes nodes away that no tree of these roots has, nor any of their deltas leans on, at most so many. Reads the inner nodes,
-  // and passes over all rows, twice where there are tries. Whoever writes such a node at the same time conflicts. Returns how
-  // many went. `interrupted` may throw.
+  // Removes at most so many nodes that no tree of these roots has, and that none of their deltas is based on. It reads the inner
+  // nodes, and passes over all rows, twice if there are tries. Another transaction that writes such a node at the same time
+  // conflicts. Returns how many nodes went. `interrupted` may throw.
   uint64_t free(Transaction& transaction, const std::vector<Hash>& roots, size_t nodes_max,
                 const std::function<void()>& interrupted) const;
 
@@ -55,7 +56,7 @@ class Roots {
 
   Table table_;
   std::shared_ptr<merkle::NodeCache> cache_;
-  std::array<std::unique_ptr<merkle::Index>, 3> indexes_;  // by Structure; what else a tree was made with says its root
+  std::array<std::unique_ptr<merkle::Index>, 3> indexes_;  // by Structure; a tree's root says what else it was made with
   Hash empty_{};
 };
 

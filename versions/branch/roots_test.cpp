@@ -1,4 +1,4 @@
-// What commits say of documents: proofs, what is found when something is damaged, purges, commits from before there were roots.
+// What commits say of documents: proofs, damage that verification finds, purges, and commits from before there were roots.
 #include <set>
 
 #include "bson/json.h"
@@ -11,7 +11,7 @@ using namespace versions::test;
 
 namespace {
 
-// A repository with some commits on two branches, and what the newest of main shows.
+// A repository with some commits on two branches, and the documents that the newest commit of main shows.
 struct Committed {
   explicit Committed(int documents_more = 200, TreeKind kind = {})
       : repository(directory.path(), Layout::hybrid, 12), tree(kind) {
@@ -65,7 +65,7 @@ TEST_CASE("a commit proves of every document that it shows it, and of others tha
     longest = std::max(longest, proof.bytes.size());
   }
   CHECK(longest < 3072);
-  // The first commit's id says nothing of documents, and the proof that one might want is refused.
+  // The first commit's id says nothing of documents, so a proof from it is refused.
   CHECK_THROWS_AS(prove(transaction, committed.branches(), 1, 0, key_of_id(1)), base::OperationError);
 }
 
@@ -103,7 +103,7 @@ TEST_CASE("what is whole is verified, and what of a commit is damaged is named")
     INFO(what);
     return verification.damage.empty() ? Damage{.what = "nothing"} : verification.damage[0];
   };
-  // Each bit of these rows, one after the other.
+  // Flips each bit of these rows, one after the other.
   const auto flip_each = [&](const std::string& table_name, const Bytes& key, const auto& check) {
     const storage::Table table(table_name);
     Bytes row;
@@ -126,7 +126,7 @@ TEST_CASE("what is whole is verified, and what of a commit is damaged is named")
   flip_each(tables[0], number, [&] { CHECK(committed.verify(true).damaged > 0); });
   flip_each(tables[1], Bytes(view(committed.last->id)), [&] { CHECK(committed.verify(false).damaged > 0); });
 
-  // A node: of a leaf the damage is told once, with what it is called by.
+  // A damaged leaf is reported once, by its hash.
   Hash leaf{};
   {
     Transaction transaction(engine, Transaction::Mode::read);
@@ -174,7 +174,7 @@ TEST_CASE("leaves are not read to find nodes that nobody has") {
   const TreeKind tree = GENERATE(from_range(std::begin(all_trees), std::end(all_trees)));
   Committed committed(200, tree);
   storage::Engine& engine = committed.repository.disk.engine();
-  const auto read = std::make_shared<merkle::NodeCache>(16 << 20);  // whatever is read is in it
+  const auto read = std::make_shared<merkle::NodeCache>(16 << 20);  // it holds whatever is read
   const Roots roots(engine, 1, read);
   storage::in_transaction(engine, [&](Transaction& transaction) {
     roots.free(transaction, committed.branches().graph().roots(transaction), 1000, {});
@@ -220,7 +220,7 @@ TEST_CASE("purged documents stay in the trees of commits that showed them, and l
   CHECK(committed.last->collections[0].digest == root_of(committed.documents));
   CHECK(committed.verify(true).collections[0].purged == 0);
   CHECK(committed.verify(true).damaged == 0);
-  // A merge of what doesn't know of it yet doesn't bring it back.
+  // A merge of a branch that hasn't seen the purge doesn't bring the document back.
   storage::in_transaction(committed.repository.disk, [&](Transaction& transaction) {
     committed.repository.put(transaction, "dev", document(400, 1, 1));
     const auto dev = committed.branches().commit(transaction, "dev", {});
@@ -239,7 +239,7 @@ TEST_CASE("a collection's trees become another kind with the next commit that ch
        {all_trees[2], all_trees[1], TreeKind{.structure = merkle::Structure::bucket_tree, .buckets = 7}, all_trees[0]}) {
     const Hash before = committed.last->collections[0].digest;
     committed.tree = kind;
-    // Nothing was written: there is nothing to commit.
+    // Nothing was written, so there is nothing to commit.
     CHECK_FALSE(storage::in_transaction(committed.repository.disk, [&](Transaction& transaction) {
       return committed.branches().commit(transaction, "main", committed.info());
     }));
@@ -327,7 +327,7 @@ TEST_CASE(
         }
       };
       prepare(false);
-      // Nodes of a tree that is under way are somebody's.
+      // Nodes of a tree that is being made are in use.
       storage::in_transaction(repository.disk, [&](Transaction& transaction) { branches.free_nodes(transaction, {}); });
       prepare(true);
       CHECK(parts == 3);
@@ -359,7 +359,7 @@ TEST_CASE("the trees that a merge, a pick or a revert begins with are made befor
         branches.create(transaction, "dev", "main");
         repository.put(transaction, "dev", documents[3]);
         dev = branches.commit(transaction, "dev", {})->number;
-        // As a purge does with the trees that were made before it.
+        // A purge removes the trees that were made before it in the same way.
         branches.graph().remove_made_roots(transaction, repository.collection->id());
       });
       const std::string into = kind == Bring::revert ? "dev" : "main";
@@ -375,7 +375,7 @@ TEST_CASE("the trees that a merge, a pick or a revert begins with are made befor
           return true;
         });
       }
-      // The first commit's tree; of a branch that has another kind of tree so far, that too.
+      // The first commit's tree, and for a branch that has had another kind of tree, that tree too.
       CHECK(parts == (kind == Bring::revert && tree != TreeKind() ? 6 : 3));
       storage::in_transaction(repository.disk, [&](Transaction& transaction) {
         const auto made = branches.graph().made_root(transaction, repository.collection->id(), first);

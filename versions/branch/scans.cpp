@@ -36,7 +36,7 @@ bool SetScan::next() {
   return false;
 }
 
-// False: there is no such record. A first state may name ids that were never used, or are no longer.
+// False: there is no such record. A first state may name ids that were never used, or whose records are gone.
 bool SetScan::stand_on(RecordId record) {
   constexpr RecordId near = 8;
   if (cursor_at_ >= record) return cursor_at_ == record;

@@ -1,11 +1,11 @@
-// Walks over records that a set names.
+// Walks over the records that a set names.
 #pragma once
 
 #include "versions/branch/branch_store.h"
 
 namespace versions {
 
-// In the order of their ids. Steps over near gaps, seeks over far ones.
+// Walks in the order of RecordIds. It steps over near gaps, and seeks over far ones.
 class SetScan : public Scan {
  public:
   SetScan(RecordStore& records, Transaction& transaction, std::shared_ptr<const RecordSet> set);
@@ -22,11 +22,11 @@ class SetScan : public Scan {
   std::optional<Bitmap::const_iterator> at_, end_;
   storage::RecordCursor cursor_;
   RecordId record_ = 0;
-  RecordId cursor_at_ = 0;  // 0: nowhere yet
+  RecordId cursor_at_ = 0;  // 0: it stands nowhere yet
 };
 
-// Many sets in one pass. Bits are laid out anew for a window of records at a time, so that what each set has in it is read
-// once and in its own order.
+// Walks over many sets in one pass. It lays out the bits anew for a window of records at a time, so that each set's part is read
+// once and in the set's own order.
 class ManySetScan : public ManyScan {
  public:
   ManySetScan(RecordStore& records, Transaction& transaction, std::vector<std::shared_ptr<const RecordSet>> sets);
@@ -42,8 +42,8 @@ class ManySetScan : public ManyScan {
 
   std::vector<std::shared_ptr<const RecordSet>> sets_;
   SetScan scan_;
-  RecordId window_ = -1;        // its first record
-  std::vector<uint64_t> bits_;  // of the window, a row a record
+  RecordId window_ = -1;        // the window's first record
+  std::vector<uint64_t> bits_;  // one row for each record of the window
   std::vector<uint64_t> shown_;
 };
 

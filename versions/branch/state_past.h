@@ -1,7 +1,7 @@
-// Who keeps what declared snapshots show of a collection's branches, when it is overwritten or goes.
+// Keeps what declared snapshots show of a collection's branches when it is overwritten or goes.
 //
-// What a snapshot shows of a branch is what its last commit did, and what was pending then. States stay as they are; records and
-// rows of `pending` don't.
+// A snapshot shows of a branch what its last commit showed then, and what was pending then. States don't change; records and rows
+// of `pending` do.
 #pragma once
 
 #include "storage/contents/record_store.h"
@@ -11,20 +11,20 @@ namespace versions {
 
 enum class BranchId : uint32_t;
 
-// Thread-safe; transactions are not. `write`: the stamp of the change, within whose transaction this is called.
+// Thread-safe; transactions are not. `write` is the timestamp of the change, and the call is made in its transaction.
 class StatePast {
  public:
   virtual ~StatePast() = default;
-  // The newest declared snapshot before the write; 0: there is none.
+  // The timestamp of the newest declared snapshot before the write; 0: there is none.
   virtual storage::Stamp shown_before(storage::Stamp write) const = 0;
-  // What is kept of the record changed (storage::Superseded::tells_past).
+  // What the store keeps of the record has changed (storage::Superseded::tells_past).
   virtual void save_content(storage::Transaction& transaction, RecordId record, const storage::Superseded& before,
                             storage::Stamp write) = 0;
-  // A row of what is pending, of `since`, which one of the snapshots shows: of a record, or of the collection itself
-  // (listing_at). `kind`: its first byte.
+  // Saves a pending row, written at `since`, that one of the snapshots shows. The row is that of a record, or of the collection
+  // itself (listing_at). `kind` is its first byte.
   virtual void save_pending(storage::Transaction& transaction, BranchId branch, RecordId record, char kind, storage::Stamp since,
                             storage::Stamp write) = 0;
-  // Records that snapshots show as added to some branch, by rows that were saved.
+  // The records that snapshots show as added to some branch, by the rows that were saved.
   virtual RecordSet saved_additions(storage::Transaction& transaction) = 0;
 };
 

@@ -1,4 +1,4 @@
-// What tests of branches have in common: a store, a collection with a few documents, and branches over it.
+// What tests of branches share: an store, a collection with a few documents, and branches over it.
 #pragma once
 
 #include <catch2/catch.hpp>
@@ -25,7 +25,7 @@ inline Bytes key_of_id(int id) {
   return key_of(document(id, 0, 0));
 }
 
-// As a tree of these documents alone has it.
+// The root of a tree that has these documents alone.
 inline Hash root_of(const Documents& documents, const TreeKind& kind = {}) {
   merkle::MemoryNodes nodes;
   const auto index = merkle::make_index(kind.index_options());
@@ -47,7 +47,7 @@ struct Repository {
     const bool is_new = !collection;
     if (is_new) collection = disk.catalog().create("test.things", {});
     FirstRecords first = [this](Transaction& transaction, BytesView key) -> RecordId {
-      // They were the first: their ids follow from their keys, as long as they are there.
+      // These documents were the first: as long as they are there, their RecordIds follow from their keys.
       for (int id = 1; id <= 12; ++id) {
         if (key == key_of_id(id) && collection->records().find(transaction, id)) return id;
       }
@@ -98,7 +98,7 @@ struct Repository {
   }
 
   storage::Store disk;
-  std::unique_lock<std::mutex> quiet;  // rows that the background moves would conflict now and then
+  std::unique_lock<std::mutex> quiet;  // keeps the background quiet: rows that it moves would conflict now and then
   std::shared_ptr<storage::Collection> collection;
   std::optional<Branches> branches;
 };

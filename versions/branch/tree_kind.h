@@ -1,4 +1,4 @@
-// Which hash tree commits say a collection's documents in: its option `commits`.
+// The kind of hash tree in which commits keep a collection's documents: the collection's option `commits`.
 //
 //   commits: {tree: "posTree"}                       the default
 //   commits: {tree: "patriciaTrie"}
@@ -12,17 +12,17 @@ namespace versions {
 
 struct TreeKind {
   merkle::Structure structure = merkle::Structure::pos_tree;
-  uint32_t buckets = 0;  // of a bucket tree alone
+  uint32_t buckets = 0;  // for a bucket tree alone
 
   bool operator==(const TreeKind&) const = default;
   merkle::IndexOptions index_options() const;
 };
 
-// `commits`: as above. Throws BadValue for what no commit's tree can be; TypeMismatch.
+// `commits` is as above. Throws BadValue for an unknown tree or number of buckets, and TypeMismatch.
 TreeKind read_tree_kind(bson::DocumentView commits);
-// Out of a collection's options as listCollections shows them.
+// Reads a collection's options, as listCollections shows them.
 TreeKind tree_kind_of(bson::DocumentView options);
-// Its fields.
+// Appends the fields that read_tree_kind reads.
 void append(bson::Builder& commits, const TreeKind& kind);
 
 }  // namespace versions

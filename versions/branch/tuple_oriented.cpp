@@ -11,7 +11,7 @@ bool bit(BytesView row, BranchId branch) {
   return at / 8 < row.size() && (row[at / 8] >> (at % 8) & 1);
 }
 
-// The rows in the order of their ids, and beside them the records of those that one of the branches shows.
+// Walks over the rows in the order of their ids, and beside them over the records that one of the branches shows.
 class TupleScan : public ManyScan {
  public:
   TupleScan(RecordStore& records, Transaction& transaction, const Table& tuples, const std::vector<View>& views)

@@ -22,18 +22,18 @@ class Verifier {
     try {
       const VersionGraph& graph = branches_.graph();
       if (sha256(graph.statement(transaction_, commit)) != commit.id)
-        tell({.what = "the commit's row doesn't say what its id is the hash of"});
+        report({.what = "the commit's row doesn't say what its id is the hash of"});
       if (graph.find(transaction_, base::to_hex(view(commit.id))) != commit.number)
-        tell({.what = "the commit's id leads to another commit"});
+        report({.what = "the commit's id leads to another commit"});
       for (const CommitNumber parent : commit.parents) {
         if (graph.stored(transaction_, parent).id != graph.commit(transaction_, parent)->id)
-          tell({.what = "a parent's row has another id"});
+          report({.what = "a parent's row has another id"});
       }
       for (const CollectionState& state : commit.collections) {
-        if (!is_known(state)) tell({.what = "the commit's row names a collection by another number"});
+        if (!is_known(state)) report({.what = "the commit's row names a collection by another number"});
       }
     } catch (const OperationError& error) {
-      tell({.what = error.what()});
+      report({.what = error.what()});
     }
   }
 
@@ -52,10 +52,10 @@ class Verifier {
     }
     HashedDocuments documents([&](Bytes key, const Hash& hash) {
       if (hash != expected_.front())
-        tell({.collection = collection_, .key = std::move(key), .what = "the document is another than the commit says"});
+        report({.collection = collection_, .key = std::move(key), .what = "the document is another than the commit says"});
       expected_.pop_front();
     });
-    // A cache of its own: what is in memory is not what is to be looked at.
+    // It has a cache of its own, because it must check what is stored, not what is in memory.
     merkle::NodeCache cache(nodes_bytes);
     const auto nodes = branches_.roots().nodes(transaction_, cache);
     std::vector<Child> waiting{{*root}};
@@ -68,7 +68,7 @@ class Verifier {
     documents.finish();
   }
 
-  void tell(Damage damage) {
+  void report(Damage damage) {
     if (verification_.damaged++ < damage_max_) verification_.damage.push_back(std::move(damage));
   }
   Verification done() { return std::move(verification_); }
@@ -91,7 +91,7 @@ class Verifier {
       if (deep) content = merkle::content_of(*node, child.place);
     } catch (const OperationError& error) {
       verification_.collections[collection_].whole_tree = false;
-      return tell({.collection = collection_, .node = child.hash, .what = error.what()});
+      return report({.collection = collection_, .node = child.hash, .what = error.what()});
     }
     ++verification_.collections[collection_].nodes;
     waiting.insert(waiting.end(), std::make_move_iterator(content.children.rbegin()),
@@ -102,18 +102,18 @@ class Verifier {
   void check_document(Bytes key, BytesView value, HashedDocuments& documents) {
     const auto expected = merkle::take_hash(value);
     if (!expected)
-      return tell({.collection = collection_, .key = std::move(key), .what = "the tree has no hash of the document"});
+      return report({.collection = collection_, .key = std::move(key), .what = "the tree has no hash of the document"});
     std::optional<Bytes> content;
     try {
       content = branches_.store(collection_).get(transaction_, {.state = state_}, key);
     } catch (const OperationError& error) {
-      return tell({.collection = collection_, .key = std::move(key), .what = error.what()});
+      return report({.collection = collection_, .key = std::move(key), .what = error.what()});
     }
     if (!content) {
       if (purged_.contains(key))
         ++verification_.collections[collection_].purged;
       else
-        tell({.collection = collection_, .key = std::move(key), .what = "the document is missing"});
+        report({.collection = collection_, .key = std::move(key), .what = "the document is missing"});
       return;
     }
     ++verification_.collections[collection_].documents;
@@ -129,7 +129,7 @@ class Verifier {
   size_t collection_ = 0;
   State state_ = 0;
   std::unordered_set<Bytes> purged_;
-  std::deque<Hash> expected_;  // of the documents that are to be hashed
+  std::deque<Hash> expected_;  // the hashes that the trees have for documents which are still to be hashed
 };
 
 }  // namespace
@@ -144,7 +144,7 @@ Verification verify(Transaction& transaction, Branches& branches, CommitNumber n
     for (size_t i = 0; i < branches.collections(); ++i) verifier.check_tree(commit, i, deep);
   } catch (const OperationError& error) {
     if (error.code() != base::ErrorCode::data_corruption_detected) throw;
-    verifier.tell({.what = error.what()});
+    verifier.report({.what = error.what()});
   }
   return verifier.done();
 }

@@ -24,7 +24,7 @@ Bytes state_key(State state) {
   return key;
 }
 
-// Newest first, each key once.
+// Walks from the newest entry to the oldest, and gives each key once.
 class LineageScan : public Scan {
  public:
   LineageScan(RecordStore& records, Transaction& transaction, const Table& entries, std::shared_ptr<const Lineage> lineage)
@@ -62,10 +62,10 @@ class LineageScan : public Scan {
   SegmentWalk walk_;
   std::unordered_set<Bytes> seen_;
   RecordId record_ = 0;
-  std::optional<Bytes> adopted_;  // the content of an adopted record, once asked for
+  std::optional<Bytes> adopted_;  // the content of an adopted record, once somebody has asked for it
 };
 
-// The segments of all lineages, each as far as one of them goes, in an order in which children come before their parents.
+// The segments of all lineages, each up to the place that its lineage has, in an order in which children come before parents.
 class ManyLineages {
  public:
   ManyLineages(RecordStore& records, Transaction& transaction, const Table& entries,
@@ -74,7 +74,7 @@ class ManyLineages {
         walk_(records, transaction, entries, places(lineages_)),
         shown_((lineages_.size() + 63) / 64) {}
 
-  // To the next entry that some view has not seen a newer one of; `shown` says which.
+  // Goes to the next entry of whose key some view hasn't met a newer one; `shown` says which views.
   bool next() {
     while (walk_.next()) {
       if (segment_of(walk_.id()) != segment_ || stretches_.empty()) enter(segment_of(walk_.id()));
@@ -120,7 +120,7 @@ class ManyLineages {
   std::vector<std::shared_ptr<const Lineage>> lineages_;
   SegmentWalk walk_;
   Segment segment_ = 0;
-  std::vector<const Stretch*> stretches_;  // of the segment, a view each
+  std::vector<const Stretch*> stretches_;  // of the segment, one for each view
   std::unordered_map<Bytes, std::vector<uint64_t>> seen_;
   std::vector<uint64_t> shown_;
 };
@@ -143,7 +143,8 @@ class OnePassScan : public ManyScan {
   ManyLineages lineages_;
 };
 
-// An adopted record may have been passed before it is known that it counts: first who shows what, then the records by id.
+// The walk may have passed an adopted record before it learns that the record counts. So the first pass finds out which views
+// show what, and the second reads the records by id.
 class TwoPassScan : public ManyScan {
  public:
   TwoPassScan(RecordStore& records, Transaction& transaction, ManyLineages lineages, size_t words) : shown_(words) {
@@ -302,7 +303,7 @@ void VersionFirst::keys_between(Transaction& transaction, Segment segment, uint3
   while (walk.next() && offset_of(walk.id()) >= first) each(walk.key());
 }
 
-// What differs lies behind where the lineages part; only keys that are met there can differ.
+// All differences lie behind the place where the lineages part; only keys that occur there can differ.
 Difference VersionFirst::diff(Transaction& transaction, const View& a, const View& b) {
   const auto in_a = lineage(transaction, a), in_b = lineage(transaction, b);
   std::unordered_set<Bytes> keys;
@@ -356,7 +357,7 @@ RecordId VersionFirst::last_of(Transaction& transaction, Segment segment) {
   return on ? std::max(record, storage::record_from_key(cursor.key())) : record;
 }
 
-// The branch's segment as this transaction sees it becomes the state's.
+// The branch's segment, as this transaction sees it, becomes the state's.
 void VersionFirst::close(Transaction& transaction, const View& view, State state, bool adopted) {
   Row row{{view.segment, 0, nothing()}, view.state, adopted};
   Bitmap hidden;
@@ -369,7 +370,7 @@ void VersionFirst::close(Transaction& transaction, const View& view, State state
       hidden = *before.stretch.hidden;
     }
   }
-  // Hidden until now may be there by now: its transaction was still open.
+  // Records that were hidden may be there by now: their transaction was still open.
   Bitmap there;
   const auto look = [&](uint32_t first, uint32_t last) {
     SegmentWalk walk(parts_.records, transaction, entries(), {{view.segment, last}});

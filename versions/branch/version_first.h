@@ -1,19 +1,17 @@
-// Version-first (Decibel §3.3): a segment a branch, chained where they branched; no bitmaps.
+// Version-first (Decibel §3.3): each branch has a segment, chained to the one it was made from; there are no bitmaps.
 //
-// A state is a place in its branch's segment: everything up to there, over everything up to the
-// place in the parent's segment where the branch was made, and so on. Of several records with
-// one key the newest counts. What takes a document away without being a record of its own is an
-// entry that has a RecordId as well:
+// A state is a place in its branch's segment: it shows everything up to there, over everything up to the place in the parent's
+// segment where the branch was made, and so on. Of several records with one key the newest counts. Two kinds of entries take a
+// document away without being records of their own; they have RecordIds as well:
 //
 //   removed    a tombstone: the key
-//   adopted    by a merge: the key, and which record of another branch counts here
+//   adopted    by a merge: the key, and the record of another branch that counts here
 //
-// Segments' numbers go up, so a lineage read from its newest entry to its oldest is read by
-// RecordId backwards. A transaction may be committed after one that has higher ids: a state
-// remembers the few ids below its place that it doesn't show.
+// Segments' numbers go up, so reading RecordIds backwards reads a lineage from its newest entry to its oldest. A transaction may
+// be committed after one that has higher ids; a state remembers the few ids below its place that it doesn't show.
 //
-// Merges adopt records one by one, where the paper gives parents an order of precedence: a
-// merge of three sides is not always the one parent in front of the other, a chain of them is.
+// Merges adopt records one by one, where the paper gives parents an order of precedence. One parent in front of the other can't
+// express every merge of three sides; a chain of them can.
 #pragma once
 
 #include "versions/branch/branch_store.h"
@@ -24,7 +22,7 @@ namespace versions {
 struct Stretch {
   Segment segment = 0;
   uint32_t limit = 0;
-  std::shared_ptr<const Bitmap> hidden;  // ids up to the limit that are not in it
+  std::shared_ptr<const Bitmap> hidden;  // ids up to the limit that the state doesn't show
 
   bool operator==(const Stretch& other) const {
     return segment == other.segment && limit == other.limit && *hidden == *other.hidden;
@@ -33,7 +31,7 @@ struct Stretch {
 
 struct Lineage {
   std::vector<Stretch> stretches;  // newest first: segments go down
-  bool adopted = false;            // an entry of some merge is in it
+  bool adopted = false;            // whether an entry of some merge is in it
 
   const Stretch* stretch(Segment segment) const;
   bool has(RecordId id) const;
@@ -47,16 +45,16 @@ class VersionFirst : public BranchStore {
   bool shows(Transaction& transaction, const View& view, RecordId record) override;
   RecordId find(Transaction& transaction, const View& view, BytesView key) override;
   std::unique_ptr<Scan> scan(Transaction& transaction, const View& view) override;
-  // One pass where no merge is in the views' lineages; else two, the first for keys and places alone (§3.3).
+  // Takes one pass if no merge is in the views' lineages; else two, of which the first reads keys and places alone (§3.3).
   std::unique_ptr<ManyScan> scan_many(Transaction& transaction, const std::vector<View>& views) override;
   Difference diff(Transaction& transaction, const View& a, const View& b) override;
-  // What is in a branch's segment is the branch's: throws IllegalOperation.
+  // Throws IllegalOperation: all that is in a branch's segment belongs to the branch.
   void drop(Transaction& transaction, const View& view, Stamp stamp) override;
   bool same_line(Transaction&, State, State) override { return true; }
 
  protected:
   void now_hidden(Transaction& transaction, const View& view, BytesView key, RecordId record) override;
-  // It would be known by its content alone.
+  // Always true: only the content would tell.
   bool names(Transaction&, State, RecordId) override { return true; }
   bool leaves_out() const override { return false; }
   void save_state(Transaction& transaction, const View& view, State state, const RecordSet& added,
@@ -72,7 +70,7 @@ class VersionFirst : public BranchStore {
  private:
   struct Row {
     Stretch stretch;
-    State start = 0;  // what the segment begins over
+    State start = 0;  // the state that the segment begins over
     bool adopted = false;
   };
   const Table& states() const { return more_[0]; }

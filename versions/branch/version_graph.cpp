@@ -88,16 +88,16 @@ std::vector<Branch> VersionGraph::branches(Transaction& transaction) const {
 
 void VersionGraph::put_branch(Transaction& transaction, const Branch& branch) {
   const Bytes row = write_branch(branch);
-  tell_changing(transaction, branch.name, row);
+  call_changing(transaction, branch.name, row);
   branches_.put(transaction, branch_key(branch.name), row);
 }
 
 void VersionGraph::remove_branch(Transaction& transaction, const std::string& name) {
-  tell_changing(transaction, name, {});
+  call_changing(transaction, name, {});
   branches_.remove(transaction, branch_key(name));
 }
 
-void VersionGraph::tell_changing(Transaction& transaction, const std::string& name, BytesView now) const {
+void VersionGraph::call_changing(Transaction& transaction, const std::string& name, BytesView now) const {
   if (!changing_) return;
   const auto row = branches_.get(transaction, branch_key(name));
   const Bytes before(row.value_or(BytesView()));
@@ -328,7 +328,7 @@ void VersionGraph::put_policy(Transaction& transaction, const RetentionPolicy& p
   branches_.put(transaction, policy_key, row);
 }
 
-// What is in memory of a commit stays as it was: that it was dropped is asked of its row.
+// A commit in memory doesn't change, so only its row says whether it was dropped.
 bool VersionGraph::dropped(Transaction& transaction, CommitNumber number) const {
   const auto row = commits_.get(transaction, number_key(number));
   return row && dropped_row(*row);
@@ -359,7 +359,8 @@ Graph VersionGraph::graph(Transaction& transaction) const {
   return graph;
 }
 
-// From the highest number down, each marked with who comes from it: the first that both do is the newest.
+// Walks down from the highest number, and marks each commit with the one of the two that descends from it: the first commit with
+// both marks is the newest common ancestor.
 CommitNumber VersionGraph::common_ancestor(Transaction& transaction, CommitNumber a, CommitNumber b) const {
   std::map<CommitNumber, unsigned, std::greater<>> waiting{{a, 1}};
   waiting[b] |= 2;
@@ -395,7 +396,7 @@ bool Log::step() {
 void Log::wait_for(CommitNumber number) {
   if (!met_.insert(number).second) return;
   const Bytes key = number_key(number);
-  // The parent mostly lies just before.
+  // The parent mostly has the next lower number.
   const bool on = at_ == number + 1 ? cursor_.previous() : cursor_.seek_back(key);
   if (!on || (cursor_.key() != key && !cursor_.seek_back(key)) || cursor_.key() != key) RowReader::fail();
   at_ = number;

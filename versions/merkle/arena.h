@@ -1,4 +1,4 @@
-// Bytes that stay where they were put until all go at once.
+// An arena: bytes stay where they were put until all go at once.
 #pragma once
 
 #include <algorithm>

@@ -14,7 +14,7 @@ namespace {
                              "Node " + base::to_hex(view(node.hash())) + " of a bucket tree is damaged");
 }
 
-// Buckets below each child of the top; 0: the top is a bucket.
+// How many buckets are below each child of the top; 0: the top is a bucket.
 uint64_t top_span(uint64_t buckets, uint64_t fan_out) {
   if (buckets == 1) return 0;
   uint64_t span = 1;
@@ -51,7 +51,7 @@ Hash child_at(const Node& inner, uint64_t place) {
   return read_hash(inner.bytes().data() + 1 + place * sizeof(Hash));
 }
 
-// The bucket's hash, by the way down.
+// Finds the bucket's hash on the way down.
 Hash bucket_hash(Nodes& nodes, const BucketRoot& root, uint64_t bucket, ProofWriter* proof = nullptr) {
   BucketPath path(root, bucket);
   Hash hash = root.top;
@@ -64,7 +64,8 @@ Hash bucket_hash(Nodes& nodes, const BucketRoot& root, uint64_t bucket, ProofWri
   return hash;
 }
 
-// The subtree that begins with a bucket, with the buckets from `changed` that are in it; `span`: buckets below each child.
+// Makes the subtree that begins with a bucket anew, with the buckets from `changed` that are in it. `span`: how many buckets are
+// below each child.
 using Changed = std::map<uint64_t, Hash>;
 Hash with_buckets(Nodes& nodes, const Hash& hash, uint64_t first, uint64_t span, uint64_t fan_out, Changed::const_iterator from,
                   Changed::const_iterator to) {
@@ -82,7 +83,7 @@ Hash with_buckets(Nodes& nodes, const Hash& hash, uint64_t first, uint64_t span,
   return put_inner(nodes, children, inner);
 }
 
-// Entries of two buckets, side by side.
+// Compares the entries of two buckets, side by side.
 bool diff_buckets(const Node& a, const Node& b, const VisitDifference& visit) {
   for (size_t i = 0, j = 0; i < a.size() || j < b.size();) {
     const int order = i == a.size() ? 1 : j == b.size() ? -1 : a.key(i).compare(b.key(j));
@@ -94,7 +95,7 @@ bool diff_buckets(const Node& a, const Node& b, const VisitDifference& visit) {
   return true;
 }
 
-// `span`: buckets below each child.
+// `span`: how many buckets are below each child.
 bool diff_below(Nodes& nodes, const Hash& a, const Hash& b, uint64_t span, uint64_t fan_out, const VisitDifference& visit) {
   if (a == b) return true;
   if (span == 0) return diff_buckets(*bucket_at(nodes, a), *bucket_at(nodes, b), visit);
@@ -163,11 +164,11 @@ Hash BucketTree::update(Nodes& nodes, const Hash& root_hash, std::span<const Cha
   std::vector<Message> messages;
   for (size_t i = 0; i < changes.size(); ++i) messages.push_back({changes[i].key, &hashes[i]});
   sha256_many(messages);
-  std::vector<std::pair<uint64_t, size_t>> order;  // bucket, change: by key within a bucket
+  std::vector<std::pair<uint64_t, size_t>> order;  // bucket, place in `changes`: by key within a bucket
   for (size_t i = 0; i < changes.size(); ++i) order.emplace_back(bucket_of_hash(hashes[i], root.buckets), i);
   std::sort(order.begin(), order.end());
 
-  std::vector<NodePtr> old;  // kept until the new ones are sealed
+  std::vector<NodePtr> old;  // they must live until the new ones are sealed
   std::vector<UnnamedNode> made;
   std::vector<uint64_t> numbers;
   for (size_t next = 0; next < order.size();) {

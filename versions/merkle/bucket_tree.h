@@ -1,10 +1,10 @@
 // Merkle Bucket Tree: a hash table of fixed size, and a tree of hashes over it (§3.4.2).
 //
 //   root     | kind 2 | buckets, varint | fan-out, varint | top 32 |
-//   inner    | kind 3 | child 32 | child 32 | … |       as many as the fan-out, the last of a level maybe fewer
+//   inner    | kind 3 | child 32 | child 32 | … |       as many as the fan-out; the last one of a level may have fewer
 //   bucket   a search node of level 0
 //
-// A key's bucket is the first 8 bytes of its SHA-256, big-endian, modulo the buckets.
+// The bucket of a key is the first 8 bytes of its SHA-256, big-endian, modulo the number of buckets.
 #pragma once
 
 #include "versions/merkle/index.h"
@@ -15,9 +15,9 @@ struct BucketRoot {
   uint64_t buckets = 1, fan_out = 2;
   Hash top{};
 };
-std::optional<BucketRoot> read_bucket_root(BytesView bytes);  // nullopt: is none
+std::optional<BucketRoot> read_bucket_root(BytesView bytes);  // nullopt: the bytes are no root of a bucket tree
 BucketRoot bucket_root_of(const Node& node);                  // throws DataCorruptionDetected
-std::vector<Hash> bucket_children_of(const Node& node);       // likewise
+std::vector<Hash> bucket_children_of(const Node& node);       // throws DataCorruptionDetected
 
 uint64_t bucket_of(BytesView key, uint64_t buckets);
 
@@ -26,13 +26,13 @@ class BucketPath {
  public:
   BucketPath() = default;  // at its end
   BucketPath(const BucketRoot& root, uint64_t bucket);
-  // Which child of the inner node it stands on; nullopt: it stands on the bucket.
+  // Which child of the inner node the path stands on; nullopt: it stands on the bucket.
   std::optional<uint64_t> place() const;
   void down() { below_ /= fan_out_; }
 
  private:
   uint64_t bucket_ = 0, fan_out_ = 2;
-  uint64_t below_ = 0;  // buckets below a child of the node it stands on; 0: on the bucket
+  uint64_t below_ = 0;  // how many buckets are below a child of the node it stands on; 0: it stands on the bucket
 };
 
 class BucketTree : public Index {

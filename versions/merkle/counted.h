@@ -1,4 +1,4 @@
-// A share of something that counts its owners itself: one word wide, and made of a plain pointer at any time.
+// A share of something that counts its owners itself. It is one word wide, and can be made of a plain pointer at any time.
 #pragma once
 
 #include <cstddef>
@@ -7,13 +7,13 @@
 
 namespace versions::merkle {
 
-// T has `share() const` and `release() const`, which are thread-safe if shares of one object are to be in several threads.
+// T has `share() const` and `release() const`. They must be thread-safe if several threads have shares of one object.
 template <class T>
 class Counted {
  public:
   Counted() = default;
   Counted(std::nullptr_t) {}
-  explicit Counted(T* at) : at_(at) { share(); }  // one share more
+  explicit Counted(T* at) : at_(at) { share(); }  // takes one share more
   Counted(const Counted& other) : Counted(other.at_) {}
   Counted(Counted&& other) noexcept : at_(std::exchange(other.at_, nullptr)) {}
   template <class U>
@@ -30,7 +30,7 @@ class Counted {
   }
 
   T* get() const { return at_; }
-  T* detach() { return std::exchange(at_, nullptr); }  // its share is the caller's
+  T* detach() { return std::exchange(at_, nullptr); }  // the caller gets its share
   T& operator*() const { return *at_; }
   T* operator->() const { return at_; }
   explicit operator bool() const { return at_ != nullptr; }

@@ -9,7 +9,7 @@
 namespace versions::merkle {
 namespace {
 
-// A gear hash: each byte's number is added to twice the sum so far, so that a byte is forgotten after 64 more.
+// A gear hash: each byte's number is added to twice the sum so far, so that a byte no longer counts after 64 more.
 std::array<uint64_t, 256> make_gear() {
   std::array<uint64_t, 256> gear;
   base::Random random(0x6d65726b6c65);
@@ -17,8 +17,7 @@ std::array<uint64_t, 256> make_gear() {
   return gear;
 }
 
-// A node that finds no end ends here all the same: a multiple of what it is to have. It takes keys, or values, that were made for
-// it.
+// A node that finds no end ends at this multiple of its target size. Only keys or values that were made for it lead there.
 constexpr uint64_t longest = 64;
 
 }  // namespace
@@ -32,7 +31,7 @@ bool Cutter::ends_after(base::BytesView key, base::BytesView value, uint64_t bef
     ends = in_key || in_value || before + entry >= longest * target_;
   } else {
     ends = base::load_le<uint32_t>(value.data()) < (uint64_t{1} << 32) * entry / target_ || before + entry >= longest * target_;
-    // A tree of nodes with one child each would have no top.
+    // Otherwise a tree of nodes with one child each would have no top.
     if (before == 0) ends = false;
   }
   if (ends) window_ = 0;
@@ -45,7 +44,8 @@ bool Cutter::ends_after(base::BytesView key, base::BytesView value, uint64_t bef
 // changes miss, would be fewer, and fewer nodes shared. Never likelier than even: where long entries made all nodes end after the
 // second, a record more would shift them all. In whole numbers, for the same nodes on every machine.
 bool Cutter::key_hash_ends(base::BytesView key, uint64_t before, uint64_t entry) const {
-  if (before == 0) return false;  // two entries at least: every level has half as many nodes as the one below
+  if (before == 0)
+    return false;  // every node has two entries at least, so that every level has half as many nodes as the one below
   if (before + entry >= longest * target_) return true;
   constexpr uint64_t factor = 1609, even = uint64_t{1} << 31;  // / 2^10, / 2^32
   const uint64_t hash = base::hash64(key, level_) >> 32;

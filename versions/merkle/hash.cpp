@@ -1,6 +1,6 @@
 #include "versions/merkle/hash.h"
 
-// The old calls: each of the new ones takes a tenth of a section's hashing more.
+// These are OpenSSL's old functions: each of the new ones takes a tenth of a section's hashing more.
 #define OPENSSL_SUPPRESS_DEPRECATED
 #include <openssl/sha.h>
 
@@ -16,7 +16,7 @@
 namespace versions::merkle {
 namespace {
 
-// nullptr: not on this processor.
+// nullptr: this processor can't do it.
 Compress* compress_of([[maybe_unused]] size_t lanes) {
 #if defined(__x86_64__)
   __builtin_cpu_init();
@@ -35,12 +35,12 @@ bool has_instructions_for_sha() {
 #endif
 }
 
-// So many side by side; one after the other where there are fewer messages than pay for that.
+// So many side by side; if there are fewer messages than that pays for, one after the other.
 struct Best {
   size_t lanes, messages_min;
 };
 
-// On a Zen 5: sixteen lanes 3.1 GB/s, eight 1.2, the instructions for SHA 1.6.
+// Measured on a Zen 5: sixteen lanes 3.1 GB/s, eight 1.2, the instructions for SHA 1.6.
 Best best() {
   const bool has_sha = has_instructions_for_sha();
   if (compress_of(16) != nullptr) return {16, has_sha ? 9u : 3u};
@@ -53,9 +53,9 @@ size_t blocks_of(BytesView bytes) {
 
 // A message on its way through a lane.
 struct Lane {
-  alignas(64) uint8_t tail[128];  // its last one or two blocks: its end, a one bit, its length
+  alignas(64) uint8_t tail[128];  // the last one or two blocks: the message's end, a one bit, its length
   const uint8_t* next;
-  size_t whole, left;  // blocks before the tail; and with it
+  size_t whole, left;  // how many blocks come before the tail; how many are left, the tail's included
   Hash* hash;
 
   void take(const Message& message) {
@@ -73,7 +73,8 @@ struct Lane {
   }
 };
 
-// A lane that is done takes the next message at once, so all have something to do until there are no more: long ones come first.
+// A lane that is done takes the next message at once, so that all lanes have something to do until the end. Long messages come
+// first.
 void hash_all(Compress* compress, size_t lanes, std::span<const Message* const> messages) {
   static constexpr uint32_t start[8] = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
                                         0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};

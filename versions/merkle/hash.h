@@ -1,4 +1,4 @@
-// SHA-256: what nodes are called by.
+// SHA-256, by which nodes are named.
 #pragma once
 
 #include <array>
@@ -24,7 +24,7 @@ inline Hash read_hash(const char* bytes) {
   std::memcpy(hash.data(), bytes, hash.size());
   return hash;
 }
-// Off the front; nullopt where it is cut short.
+// Takes a hash off the front; nullopt: there are too few bytes.
 inline std::optional<Hash> take_hash(BytesView& in) {
   if (in.size() < sizeof(Hash)) return std::nullopt;
   const Hash hash = read_hash(in.data());
@@ -34,14 +34,14 @@ inline std::optional<Hash> take_hash(BytesView& in) {
 
 Hash sha256(BytesView bytes);
 
-// The same of many messages, side by side where that is faster on this processor than one after the other: with AVX-512, and with
-// AVX2 where there are no instructions for SHA.
+// Hashes many messages, side by side if that is faster on this processor than one after the other: with AVX-512, and with AVX2 on
+// processors without instructions for SHA.
 struct Message {
   BytesView bytes;
-  Hash* hash;  // where it goes
+  Hash* hash;  // receives the hash
 };
 void sha256_many(std::span<const Message> messages);
-// So many at a time, 8 or 16, where the processor has registers for that; else one after the other.
+// Hashes 8 or 16 at a time, as `lanes` says, if the processor has registers for that; otherwise one after the other.
 void sha256_many(std::span<const Message> messages, size_t lanes);
 
 }  // namespace versions::merkle

@@ -16,12 +16,12 @@ TEST_CASE("messages hashed side by side have the hashes they have alone") {
   for (size_t count = 0; count < 70; ++count) {
     std::vector<Bytes> texts;
     for (size_t i = 0; i < count; ++i) {
-      // Every length around the ends of blocks, now and then a long one.
+      // Covers all lengths around the ends of blocks, and now and then a long one.
       Bytes text(random.below(20) == 0 ? random.below(5000) : random.below(200), '\0');
       for (char& c : text) c = static_cast<char>(random());
       texts.push_back(std::move(text));
     }
-    // Whatever lanes the processor has, not just those it takes.
+    // Covers all lanes that the processor has, not just those it would choose.
     for (const size_t lanes : {0, 1, 8, 16}) {
       INFO(lanes);
       std::vector<Hash> hashes(count);

@@ -61,7 +61,7 @@ TEST_CASE("an index holds what a map holds, through any history, and past versio
         RC_ASSERT(read(*index, nodes, a) == a_contents);
         RC_ASSERT(read_diff(*index, nodes, a, b) == differences(a_contents, b_contents));
       }
-      // Everything removed again.
+      // Everything is removed again.
       Edit nothing;
       for (const auto& entry : contents) nothing[entry.first] = std::nullopt;
       root = test::apply(*index, nodes, root, nothing);
@@ -110,7 +110,7 @@ TEST_CASE("structurally invariant: nodes follow from the contents, in whatever o
       for (const auto& entry : contents) keys.push_back(entry.first);
       for (size_t i = keys.size(); i > 1; --i) std::swap(keys[i - 1], keys[random.below(i)]);
       Hash root = index->empty(nodes);
-      // In batches, with strangers that go again.
+      // Keys come in batches, with others that go again.
       for (size_t i = 0; i < keys.size();) {
         Edit batch, back;
         for (size_t end = std::min(keys.size(), i + 1 + random.below(100)); i < end; ++i) batch[keys[i]] = contents.at(keys[i]);
@@ -157,7 +157,7 @@ TEST_CASE("what changes nothing writes nothing and keeps the root") {
     if (named.invariant)
       CHECK(index->update(nodes, root, as_changes(contents)) == root);
     else
-      continue;  // the baseline may split what it is given again
+      continue;  // the baseline may split a node that it is given again
     CHECK(nodes.count() == count);
   }
 }
@@ -186,7 +186,7 @@ TEST_CASE("look-ups visit as many nodes as the tree is high, differences as many
       case Structure::bucket_tree:
         height = options.buckets == 1 ? 2 : 2 + 4;
         break;  // log_m B and the bucket: 4^4 > 100
-      // log_m N: inner entries have some 44 bytes; half as many a node leaves room for chance.
+      // log_m N: inner entries have some 44 bytes; half as many in a node leaves room for chance.
       default: height = options.node_bytes == 128 ? 16 : 6; break;
     }
     CHECK(most <= height);
@@ -236,7 +236,7 @@ TEST_CASE("a merge is what both sides changed, and a strategy decides where they
       const Merged for_them = merge(*index, nodes, base_root, ours_root, theirs_root, select_theirs);
       CHECK(read(*index, nodes, *for_them.root) == expected_theirs);
       if (named.invariant) CHECK(*for_them.root == index->build(nodes, as_changes(expected_theirs)));
-      // Where one side is the base, nothing has to be read.
+      // If one side is the base, nothing must be read.
       const uint64_t visits = nodes.visits();
       CHECK(merge(*index, nodes, base_root, base_root, theirs_root, select_neither).root == theirs_root);
       CHECK(merge(*index, nodes, base_root, ours_root, base_root, select_neither).root == ours_root);

@@ -19,7 +19,7 @@ void LevelWriter::add(const Node& from, size_t entry) {
 }
 
 bool LevelWriter::keeps_end(const Node& from) const {
-  // By window and by children's hashes, an end is one of values.
+  // With a byte window, and above the leaves, values decide about ends.
   return cut_ == Cut::key_hash || (cut_ == Cut::overflow && from.bytes().size() < uint64_t{node_bytes_} * 3 / 2);
 }
 
@@ -28,7 +28,7 @@ void LevelWriter::add(const Node& from, std::span<const NodeBuilder::Replacement
   if (nodes_.size() - sealed_ >= at_once) seal();
 }
 
-// Enough to hash side by side, few enough to be in the processor's cache still.
+// So many are enough to hash side by side, and few enough to be in the processor's cache still.
 void LevelWriter::end_node() {
   nodes_.push_back(builder_.finish());
   if (nodes_.size() - sealed_ >= at_once) seal();
@@ -48,7 +48,7 @@ std::vector<UnnamedNode> LevelWriter::take() {
 void LevelWriter::split() {
   size_t total = 0;
   for (const Item& item : items_) total += item.bytes;
-  // One that nothing changed in stays, even if it is too full by a long entry.
+  // A node in which nothing changed stays, even if one long entry makes it too full.
   const bool as_it_was = !items_.empty() && items_[0].from != nullptr && items_.size() == items_[0].from->size() &&
                          std::all_of(items_.begin(), items_.end(), [&](const Item& item) { return item.from == items_[0].from; });
   const size_t parts = as_it_was ? 1 : total / (uint64_t{node_bytes_} * 3 / 2) + 1;
@@ -59,7 +59,7 @@ void LevelWriter::split() {
     else
       builder_.add(item.key, item.value);
     written += item.bytes;
-    // Two entries at least: every level has half as many nodes as the one below.
+    // Every node has two entries at least, so that every level has half as many nodes as the one below.
     if (++in_node >= 2 && written * parts >= total * part) {
       end_node();
       in_node = 0;

@@ -1,4 +1,4 @@
-// One level of a search tree, written entry by entry.
+// Writes one level of a search tree, entry by entry.
 #pragma once
 
 #include "versions/merkle/cutter.h"
@@ -11,14 +11,14 @@ class LevelWriter {
   LevelWriter(Cut cut, unsigned level, uint32_t node_bytes)
       : cut_(cut), node_bytes_(node_bytes), builder_(level), cutter_(cut, level, node_bytes) {}
 
-  // Whatever the bytes are in stays until `end_old_node` and the next `between_nodes`.
+  // The bytes must stay valid until `end_old_node` and the next `between_nodes`.
   void add(BytesView key, BytesView value);
   void add(const Node& from, size_t entry);
-  // Between nodes: all entries of an old node, with other values of the same lengths.
+  // Only between nodes: adds all entries of an old node, some with other values of the same lengths.
   void add(const Node& from, std::span<const NodeBuilder::Replacement> values);
-  // Whether that ends where the old node ended.
+  // Whether the new node then ends where the old node ended.
   bool keeps_end(const Node& from) const;
-  // All entries that stood in one old node, or came between them, are there.
+  // Called when all entries are there that stood in one old node, or come between its entries.
   void end_old_node() {
     if (cut_ == Cut::overflow) split();
   }
@@ -28,7 +28,7 @@ class LevelWriter {
   }
 
   size_t made() const { return nodes_.size(); }
-  // What was made since it was last called, sealed.
+  // The nodes that were made since the last call, sealed.
   std::vector<UnnamedNode> take();
 
  private:
@@ -49,8 +49,8 @@ class LevelWriter {
   NodeBuilder builder_;
   Cutter cutter_;
   std::vector<UnnamedNode> nodes_;
-  size_t sealed_ = 0;        // of them
-  std::vector<Item> items_;  // of `overflow`
+  size_t sealed_ = 0;        // how many of these are sealed
+  std::vector<Item> items_;  // for `overflow`
 };
 
 }  // namespace versions::merkle

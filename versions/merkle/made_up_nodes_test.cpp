@@ -1,4 +1,4 @@
-// Nodes whose names fit their bytes, but that no index wrote: what one may get from somebody else.
+// Nodes whose names fit their bytes, but that no index wrote: somebody else could send such.
 #include "base/varint.h"
 #include "versions/merkle/proof.h"
 #include "versions/merkle/test_support.h"
@@ -29,7 +29,7 @@ Bytes named(const Hash& hash) {
   return Bytes(view(hash));
 }
 
-// `visit` of everything that looks at all nodes.
+// Every operation that looks at all nodes is refused.
 void check_refused(const Index& index, Nodes& nodes, const Hash& root, const Hash& other) {
   CHECK_THROWS_MATCHES(index.scan(nodes, root, std::nullopt, [](BytesView, BytesView) { return true; }), base::OperationError,
                        damage);

@@ -1,20 +1,20 @@
-// Three-way merge: what theirs changed since the base, into ours.
+// Three-way merge: applies what theirs changed since the base to ours.
 #pragma once
 
 #include "versions/merkle/index.h"
 
 namespace versions::merkle {
 
-// A key that both sides changed since the base, not to the same.
+// A key to which both sides gave different values since the base.
 struct Conflict {
   BytesView key;
-  std::optional<BytesView> base, ours, theirs;  // nullopt: not there
+  std::optional<BytesView> base, ours, theirs;  // nullopt: that side doesn't have the key
 };
 
-// What the key is to have.
+// The value that the key gets.
 struct Selected {
   bool decided = false;
-  std::optional<Bytes> value;  // nullopt: is not there
+  std::optional<Bytes> value;  // nullopt: the key is removed
 };
 // The selection strategy (§4.1.4).
 using Select = std::function<Selected(const Conflict&)>;
@@ -23,8 +23,8 @@ Selected select_ours(const Conflict& conflict);
 Selected select_theirs(const Conflict& conflict);
 
 struct Merged {
-  std::optional<Hash> root;      // nullopt: conflicts, and no node was written
-  std::vector<Bytes> conflicts;  // keys that were not decided
+  std::optional<Hash> root;      // nullopt: there were conflicts, and no node was written
+  std::vector<Bytes> conflicts;  // the keys that nobody decided
 };
 
 Merged merge(const Index& index, Nodes& nodes, const Hash& base, const Hash& ours, const Hash& theirs, const Select& select);

@@ -8,13 +8,13 @@
 namespace versions::merkle {
 namespace {
 
-constexpr Hash unknown{};  // until it is computed
+constexpr Hash unknown{};  // it isn't computed yet
 
 uint64_t load_be32(const char* from) {
   return __builtin_bswap32(base::load_le<uint32_t>(from));
 }
 
-// The first 8 bytes, zeros behind a shorter key: where they differ, they sort as the keys do.
+// The first 8 bytes, with zeros behind a shorter key. If two prefixes differ, they sort as the keys do.
 uint64_t prefix_of(BytesView key) {
   const size_t size = key.size();
   if (size >= 8) return base::load_be64(key.data());
@@ -52,7 +52,7 @@ UnnamedNode Node::make(NodeKind kind, unsigned level, const Sizes& sizes) {
   return UnnamedNode(node);
 }
 
-// As deep as there are levels below: who holds a node holds those it is linked to.
+// The recursion is as deep as the tree: a node keeps alive those that it is linked to.
 void Node::destroy() const {
   for (size_t i = 0; i < links_size(); ++i) {
     if (const Node* const child = linked(i)) child->release();
@@ -132,7 +132,7 @@ size_t Node::lower_bound(BytesView key) const {
   const uint64_t prefix = prefix_of(key);
   const uint64_t* const all = prefixes();
   const uint64_t* first = all;
-  // No branches: they would be guessed wrong half of the time.
+  // The loop has no branches: the processor would mispredict half of them.
   for (size_t left = size(); left > 0;) {
     const size_t half = (left + 1) / 2;
     first = first[half - 1] < prefix ? first + half : first;
@@ -199,7 +199,7 @@ void NodeBuilder::add(BytesView key, BytesView value) {
 void NodeBuilder::add(const Node& from, size_t at) {
   const BytesView whole = from.entry(at);
   check_node_bytes(bytes_.size() + whole.size());
-  const auto moved = static_cast<uint32_t>(bytes_.size()) - from.entries()[at].begin;  // maybe backwards: modulo 2^32
+  const auto moved = static_cast<uint32_t>(bytes_.size()) - from.entries()[at].begin;  // perhaps backwards: modulo 2^32
   if (bytes_.size() == section_begin_) {
     source_section_ = from.section_of(at);
     source_ = from.section_begin(source_section_) == at ? &from : nullptr;
@@ -266,7 +266,7 @@ void NodeBuilder::seal(std::span<const UnnamedNode> nodes) {
     }
   }
   sha256_many(messages);
-  // Directories one behind the other; where they are is known once all are there.
+  // The directories stand one behind the other; their addresses are known once all are there.
   Bytes directories;
   std::vector<size_t> ends;
   for (const auto& node : nodes) {

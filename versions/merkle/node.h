@@ -1,14 +1,14 @@
-// A node: bytes that are called by their hash, and never change.
+// A node: bytes that are named by their hash, and never change.
 //
-// Nodes that hold entries in the order of their keys (`search`) are hashed in two steps, so that
-// a proof needs a part of each and a change hashes a part of it again:
+// Nodes that hold entries in the order of their keys (`search`) are hashed in two steps, so that a proof contains only a part of
+// each, and a change hashes only a part of it again:
 //
 //   node       | kind 1 | level 1 | entry | entry | entry | entry | entry | …
 //   sections                      |------------------|----------------|       some 200 bytes each
 //   directory  | kind 1 | level 1 | last key, SHA-256 of the section | … |
 //   name       SHA-256 of the directory
 //
-// All others are called by the hash of their bytes. Format: docs/formats/merkle.md.
+// The hash of their bytes names all other nodes. Format: docs/formats/merkle.md.
 #pragma once
 
 #include <atomic>
@@ -33,12 +33,12 @@ class Node;
 using NodePtr = Counted<const Node>;
 using UnnamedNode = Counted<Node>;  // until NodeBuilder::seal
 
-// Thread-safe: but for its links it never changes.
+// Thread-safe: nothing of a node changes but its links.
 class Node {
  public:
-  // Bytes that don't have to be a node, and what they are called by.
+  // Reads bytes that may be no node, and computes their name.
   static base::Result<NodePtr> decode(BytesView bytes);
-  // One that is called by the hash of its bytes, which are well-formed.
+  // Makes a node that is named by the hash of its bytes, which must be well-formed.
   static NodePtr whole(BytesView bytes);
 
   const Hash& hash() const { return hash_; }
@@ -47,7 +47,8 @@ class Node {
   size_t memory_bytes() const;
   static NodePtr copy(const Node& node);  // without its links
 
-  // Of search nodes alone. A leaf's entries are keys and values; an inner node's are the last key below a child, and its hash.
+  // For search nodes only. A leaf's entries are keys and values; an inner node's are the last key below a child, and the child's
+  // hash.
   unsigned level() const { return level_; }
   size_t size() const { return entries_size_; }
   BytesView key(size_t entry) const {
@@ -59,26 +60,26 @@ class Node {
   BytesView entry(size_t entry) const { return {content() + entries()[entry].begin, end(entry) - entries()[entry].begin}; }
   BytesView last_key() const { return key(size() - 1); }
   Hash child(size_t entry) const { return read_hash(content() + entries()[entry].value); }
-  size_t lower_bound(BytesView key) const;  // the first entry that isn't below `key`
+  size_t lower_bound(BytesView key) const;  // the place of the first entry that isn't below `key`
 
   size_t sections() const { return sections_size_; }
   size_t section_begin(size_t section) const { return section == 0 ? 0 : section_list()[section - 1].end; }
-  size_t section_end(size_t section) const { return section_list()[section].end; }  // an entry
+  size_t section_end(size_t section) const { return section_list()[section].end; }  // the place of an entry
   const Hash& digest(size_t section) const { return section_list()[section].digest; }
   size_t section_of(size_t entry) const;
   BytesView section_bytes(size_t section) const;
   void append_directory(Bytes& out) const;
 
-  // Asks for what a look-up reads first, all at once.
+  // Fetches into the processor's cache what a look-up reads first.
   void prefetch() const {
     for (size_t line = 0; line < 6; ++line) __builtin_prefetch(reinterpret_cast<const char*>(this) + 64 * line);
   }
 
-  // Where a child is in memory, so that a look-up needs no table; nullptr: it isn't known. It stays for as long as this node.
+  // A child that is in memory, so that a look-up needs no table; nullptr: it isn't known. It lives as long as this node.
   const Node* linked(size_t entry) const { return links()[entry].load(std::memory_order_acquire); }
-  // Once and for all. For stores alone: who holds a node holds all that it is linked to.
+  // Links a child for good. Only stores may do it: a node keeps alive all nodes that it is linked to.
   void link(size_t entry, const Node& child) const;
-  // The store that links it, by a number; the first that asks.
+  // Settles by number which store may link this node: the first one that asks.
   bool settle(uint64_t store) const;
   bool is_settled_in(uint64_t store) const { return store_.load(std::memory_order_relaxed) == store; }
 
@@ -90,7 +91,7 @@ class Node {
  private:
   friend class NodeBuilder;
   struct Entry {
-    uint32_t begin, value;  // where they are in the bytes
+    uint32_t begin, value;  // their places in the bytes
   };
   struct Section {
     uint32_t end;
@@ -108,8 +109,8 @@ class Node {
   uint32_t end(size_t entry) const { return entry + 1 < entries_size_ ? entries()[entry + 1].begin : bytes_size_; }
   BytesView long_key(size_t entry) const;
 
-  // Behind the node, in one piece of memory with it: the keys' first 8 bytes, as numbers that sort as they do, for these are what
-  // a look-up asks first; links to children; entries; sections; bytes.
+  // The tail stands behind the node in one piece of memory: the keys' first 8 bytes, as numbers that sort as the keys do, because
+  // look-ups compare these first; links to children; entries; sections; bytes.
   const char* tail() const { return reinterpret_cast<const char*>(this + 1); }
   char* tail() { return reinterpret_cast<char*>(this + 1); }
   size_t links_size() const { return level_ > 0 ? entries_size_ : 0; }
@@ -124,36 +125,36 @@ class Node {
   const Section* section_list() const { return reinterpret_cast<const Section*>(tail() + sections_at()); }
   Section* section_list() { return reinterpret_cast<Section*>(tail() + sections_at()); }
   const char* content() const { return tail() + content_at(); }
-  // All of the tail but the links.
+  // Copies all of the tail except the links.
   void copy_tail(const Node& from);
 
   Hash hash_{};
   uint32_t bytes_size_, entries_size_, sections_size_;
   NodeKind kind_;
-  uint8_t level_;  // 0 where it isn't a search node
+  uint8_t level_;  // 0 for other nodes
   mutable std::atomic<uint32_t> shares_{0};
-  mutable std::atomic<uint64_t> store_{0};  // 0: none yet
+  mutable std::atomic<uint64_t> store_{0};  // 0: no store yet
 };
 
-// Search nodes, entry by entry in the order of their keys. Sections that stand in the new node as they stood in an old one
-// are not hashed again.
+// Builds search nodes, entry by entry in the order of their keys. It doesn't hash sections again that stand in the new node as
+// they stood in an old one.
 class NodeBuilder {
  public:
   explicit NodeBuilder(unsigned level);
 
-  // Both throw BadValue where the node becomes larger than `node_bytes_max`.
+  // Both throw BadValue if the node becomes larger than `node_bytes_max`.
   void add(BytesView key, BytesView value);
-  void add(const Node& from, size_t entry);  // `from` stays until `finish`
+  void add(const Node& from, size_t entry);  // `from` must live until `finish`
   bool empty() const { return entries_.empty(); }
-  size_t bytes() const { return bytes_.size() - header_bytes; }  // of its entries
+  size_t bytes() const { return bytes_.size() - header_bytes; }  // of the entries so far
 
-  // The node so far, which gets its name from `seal`; the next entry begins another.
+  // The node so far, which `seal` gives its name; the next entry begins another node.
   UnnamedNode finish();
   // Hashes what is new in all of them, side by side.
   static void seal(std::span<const UnnamedNode> nodes);
-  NodePtr finish_sealed();  // one alone
+  NodePtr finish_sealed();  // the same for one node
 
-  // A node with other values for some entries, of the same lengths. It gets its name from `seal` too.
+  // A copy of a node with other values of the same lengths for some entries. `seal` gives it its name, too.
   struct Replacement {
     size_t entry;
     BytesView value;
@@ -167,8 +168,8 @@ class NodeBuilder {
   void close_section();
   bool section_full() const { return bytes_.size() - section_begin_ >= section_bytes_target; }
 
-  // A section is full once it has so many bytes: one that is larger hashes more again after a change, and makes proofs longer;
-  // with smaller ones the directory does.
+  // A section is full once it has so many bytes. With larger sections a change hashes more again, and proofs are longer; with
+  // smaller ones the directory is.
   static constexpr size_t section_bytes_target = 192;
 
   Bytes bytes_;  // of the node so far
@@ -180,10 +181,10 @@ class NodeBuilder {
   size_t source_section_ = 0, source_entry_ = 0;
 };
 
-// Bytes of an entry as it stands in a node.
+// How many bytes an entry takes in a node.
 size_t entry_bytes(BytesView key, BytesView value);
 
-// Where something is in a node is told in 32 bits. Throws BadValue for a node of more bytes.
+// Places in a node are numbers of 32 bits. A larger node is refused with BadValue.
 constexpr uint64_t node_bytes_max = UINT32_MAX;
 void check_node_bytes(uint64_t bytes);
 

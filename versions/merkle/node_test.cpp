@@ -10,7 +10,7 @@ using namespace versions::merkle;
 
 namespace {
 
-// Of few letters, so that many begin alike, also for more than 8 bytes; now and then a long one.
+// Keys of few letters, so that many begin alike, also for more than 8 bytes; now and then a long one.
 Bytes random_key(base::Random& random) {
   static constexpr char letters[] = {'\0', 'a', '\xff'};
   Bytes key(random.below(3) == 0 ? 9 : 0, 'k');
@@ -75,7 +75,7 @@ TEST_CASE("a node with other values of the same lengths is what it is when it is
 TEST_CASE("a node of more bytes than it can tell where they are is refused") {
   CHECK_NOTHROW(check_node_bytes(node_bytes_max));
   CHECK_THROWS_AS(check_node_bytes(node_bytes_max + 1), base::OperationError);
-  // Lengths alone: nothing behind the first byte is looked at.
+  // Only lengths count: nothing behind the first byte is read.
   const BytesView long_value("\4", node_bytes_max + 10);
   NodeBuilder builder(0);
   CHECK_THROWS_AS(builder.add("key", long_value), base::OperationError);

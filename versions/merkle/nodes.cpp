@@ -6,7 +6,7 @@
 namespace versions::merkle {
 namespace {
 
-constexpr size_t row_bytes_max = 64 << 20;  // of a node that a delta makes
+constexpr size_t row_bytes_max = 64 << 20;  // of a node that is the result of a delta
 
 [[noreturn]] void not_there(const Hash& hash, const char* what) {
   throw base::OperationError(base::ErrorCode::data_corruption_detected,
@@ -91,7 +91,7 @@ void MemoryNodes::write(NodePtr node, const NodePtr&) {
   if (nodes_.insert(std::move(node)).second) bytes_ += bytes;
 }
 
-// `gone`: what nobody asked for goes with it, once nobody waits for that.
+// What nobody asked for moves to `gone`, and is destroyed when nobody waits for that.
 void NodeCache::add(const NodePtr& node, Gone& gone) {
   const size_t bytes = node->memory_bytes();
   if (bytes > bytes_max_ / 4) return;
@@ -105,7 +105,7 @@ NodePtr NodeCache::find(const Hash& hash, Gone& gone) {
   const NodePtr* const node = old_.nodes.find(hash);
   if (node == nullptr) return nullptr;
   const NodePtr again = *node;
-  if (again->level() == 0) old_.bytes -= again->memory_bytes();  // the same one becomes young; others are copied
+  if (again->level() == 0) old_.bytes -= again->memory_bytes();  // this one becomes young; others are copied
   add(again, gone);
   return *young_.nodes.find(hash);
 }
@@ -141,7 +141,7 @@ constexpr char delta_row = 7;
 constexpr size_t base_at = 6;
 constexpr size_t delta_header_bytes = base_at + sizeof(Hash);
 
-// Of all but itself: what a node is called by says nothing of how its row is written.
+// The checksum covers everything but itself: a node's name says nothing of how its row is written.
 uint32_t checksum_of(BytesView row) {
   return base::checksum32(row.substr(base_at)) + static_cast<uint8_t>(row[1]) * 0x9e3779b1u;
 }
@@ -174,10 +174,9 @@ NodePtr TableNodes::read(const Hash& hash) {
   return std::move(*node);
 }
 
-// What it leans on is not made a node: that it is right shows in the hash of what comes of it, and old nodes would push others
-// out of the cache.
+// The base isn't made a node: the hash of the result shows whether it is right, and old nodes would push others out of the cache.
 Bytes TableNodes::read_bytes(const Hash& hash) {
-  std::vector<Bytes> deltas;  // the last one first
+  std::vector<Bytes> deltas;  // from the last one to the first
   Bytes bytes;
   Hash at = hash;
   for (unsigned hops_left = hops_max;;) {
@@ -208,7 +207,7 @@ Bytes TableNodes::read_bytes(const Hash& hash) {
   return bytes;
 }
 
-// nullopt: it is to be kept whole.
+// nullopt: the node must be stored whole.
 std::optional<Bytes> TableNodes::against(const Node& node, const Node& like) const {
   const auto base = table_.get(transaction_, view(like.hash()));
   const unsigned hops = base ? hops_of(*base) + 1 : hops_max + 1;
@@ -223,11 +222,12 @@ std::optional<Bytes> TableNodes::against(const Node& node, const Node& like) con
 }
 
 void TableNodes::write(NodePtr node, const NodePtr& like) {
-  // Not asked of the cache: what another transaction wrote may have been rolled back.
+  // The cache isn't asked: it may have a node whose transaction was rolled back.
   const auto delta = like ? against(*node, *like) : std::nullopt;
   const BytesView key = view(node->hash());
   if (!table_.insert(transaction_, key, delta ? BytesView(*delta) : node->bytes())) {
-    // Whoever takes it away at the same time, as nobody's, conflicts. As it is: others may lean on it.
+    // Another transaction that removes the node at the same time, because no tree has it, conflicts. The row is written as it is:
+    // others may be based on it.
     const Bytes row(table_.get(transaction_, key).value());
     table_.put(transaction_, key, row);
   }

@@ -1,8 +1,8 @@
-// Where nodes are kept, and read from: by their hashes.
+// Where nodes are stored, by their hashes.
 //
 //   MemoryNodes                      tests, benchmarks
-//   TableNodes  table + NodeCache    the engine's: rows hash -> bytes, in the caller's transaction; whole, or against an older
-//   node
+//   TableNodes  table + NodeCache    the engine's: rows hash -> bytes, in the caller's transaction; a row has the node, or a
+//   delta
 #pragma once
 
 #include <mutex>
@@ -18,12 +18,12 @@ class Nodes {
  public:
   virtual ~Nodes() = default;
 
-  // Throws DataCorruptionDetected where there is no such node, or not as it was written.
+  // Throws DataCorruptionDetected if there is no such node, or it isn't as it was written.
   NodePtr get(const Hash& hash) {
     ++visits_;
     return read(hash);
   }
-  // The node that an inner search node names. It stays for as long as `parent` does and what `held` is set to, or left.
+  // The node that an inner search node names. It lives as long as `parent`, and as the node that `held` is set to, or left at.
   const Node& child(const Node& parent, size_t entry, NodePtr& held) {
     ++visits_;
     const Node* linked = parent.linked(entry);
@@ -38,18 +38,19 @@ class Nodes {
     linked->prefetch();
     return *linked;
   }
-  // Its hash. There may be one already. `like`: one that was put before and has most of its entries; nullptr: none is known.
+  // Stores a node, and returns its hash. The node may exist already. `like` is a node that was put before and has most of its
+  // entries; nullptr: none is known.
   Hash put(NodePtr node, const NodePtr& like = nullptr) {
     const Hash hash = node->hash();
     write(std::move(node), like);
     return hash;
   }
 
-  // What will be asked for next, and what will be put: so that memory is waited for once and not for each. Nothing else changes.
+  // Announces nodes that will be asked for next, or put, so that one wait for memory serves all of them. Nothing else changes.
   virtual void expect(const Node& /*parent*/, std::span<const size_t> /*entries*/) {}
   virtual void expect(std::span<const UnnamedNode> /*sealed*/) {}
 
-  uint64_t visits() const { return visits_; }  // nodes asked for
+  uint64_t visits() const { return visits_; }  // how many nodes were asked for
 
  protected:
   virtual NodePtr read(const Hash& hash) = 0;
@@ -61,16 +62,16 @@ class Nodes {
   uint64_t visits_ = 0;
 };
 
-// hash -> node, by open addressing: a look-up is one or two lines of memory. An inner node is of one table, and linked to nodes
-// of that alone: all go at once with the last who holds one. Not thread-safe.
+// hash -> node, by open addressing: a look-up reads one or two cache lines. An inner node belongs to one table, and is linked to
+// nodes of that table only; they all go together with the last owner. Not thread-safe.
 class NodeTable {
  public:
   NodeTable();
-  // nullptr: not there.
+  // nullptr: the node isn't there.
   const NodePtr* find(const Hash& hash) const;
-  // The node as it is here: one that was there, or a copy of one that is of another table; whether it is new.
+  // The node as this table has it: the one that was there, or a copy of one that belongs to another table; and whether it is new.
   std::pair<NodePtr, bool> insert(NodePtr node);
-  // Where the parent is of this table, and the child is in it; what `find` would say of the child.
+  // As `find` for the child, if the parent belongs to this table and the child is in it.
   const NodePtr* find_child(const Node& parent, size_t entry) const;
   void expect(const Hash& hash) const { __builtin_prefetch(&slots_[home(prefix_of(hash))]); }
   size_t size() const { return size_; }
@@ -84,12 +85,12 @@ class NodeTable {
   size_t home(uint64_t prefix) const { return prefix & (slots_.size() - 1); }
   void put(uint64_t prefix, NodePtr node);
 
-  uint64_t number_;          // no other table of this process has
+  uint64_t number_;          // no other table of this process has the number
   std::vector<Slot> slots_;  // a power of two
   size_t size_ = 0;
 };
 
-// Everything that was put, for as long as it lives.
+// Keeps everything that was put, as long as it lives.
 class MemoryNodes : public Nodes {
  public:
   size_t count() const { return nodes_.size(); }
@@ -113,14 +114,14 @@ class MemoryNodes : public Nodes {
 //   put, found --> young ---- it is full ----> old ----> gone
 //                    ^------- asked for -------'
 //
-// The young are full with three quarters of all bytes, or when there are no more: so a quarter at least is free after each turn.
-// Links are between the young alone, so that whoever goes through a tree holds what was young together with the nodes of his way,
-// and not all that he saw.
+// The young part is full with three quarters of all bytes, or when there are no more bytes, so that a quarter at least is free
+// after each turn. Only young nodes are linked to each other: whoever walks through a tree keeps alive what was young together
+// with the nodes on the way, and not all nodes that were seen.
 class NodeCache {
  public:
   explicit NodeCache(size_t bytes_max) : bytes_max_(bytes_max) {}
-  NodePtr get(const Hash& hash);                        // nullptr: not here
-  NodePtr get_child(const Node& parent, size_t entry);  // likewise; links them
+  NodePtr get(const Hash& hash);                        // nullptr: the node isn't in the cache
+  NodePtr get_child(const Node& parent, size_t entry);  // as get(); links the two
   void put(const NodePtr& node);
   size_t bytes() const;
 
@@ -138,18 +139,18 @@ class NodeCache {
   Generation young_, old_;
 };
 
-// A node that is like an older one is kept as a delta of that, after so many in a row whole: what a commit changes are some
-// entries of a node a level, and all nodes of its way would be a hundred times as much.
+// Stores a node that is like an older one as a delta of it; after so many deltas in a row a node is stored whole. A commit
+// changes a few entries in one node of each level, and all nodes on their way would take a hundred times the bytes.
 class TableNodes : public Nodes {
  public:
   static constexpr unsigned hops_max = 16;
 
-  // All three stay for as long as this does.
+  // All three must outlive this.
   TableNodes(storage::Transaction& transaction, const storage::Table& table, NodeCache& cache)
       : transaction_(transaction), table_(table), cache_(cache) {}
 
   uint64_t read_from_table() const { return read_from_table_; }
-  // What a row leans on; nullopt: it is whole.
+  // The base of a row's delta; nullopt: the row has the node whole.
   static std::optional<Hash> base_of(BytesView row);
 
  protected:

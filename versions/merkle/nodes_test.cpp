@@ -292,7 +292,7 @@ TEST_CASE(
     NodeCache fresh(1 << 20);
     TableNodes nodes(transaction, table, fresh);
     CHECK(read(*index, nodes, root) == contents);
-    // What they lean on was nobody's wish.
+    // Nothing else needs the nodes that these are based on.
     std::set<Hash> of_tree, leans;
     for (const Hash& hash : nodes_of(nodes, root)) of_tree.insert(hash);
     for (const Hash& hash : of_tree) {

@@ -15,14 +15,14 @@ BytesView rest_of(const PathChange& change, size_t depth) {
   return BytesView(change.path).substr(depth);
 }
 
-// `changes` all begin with the same `depth` half bytes, the part's place.
+// All `changes` begin with the same `depth` half bytes, which are the part's place.
 TriePart apply(Nodes& nodes, TriePart part, std::span<const PathChange> changes, size_t depth) {
   if (part.none() && changes.size() == 1) {
     if (!changes[0].value) return part;
     return TriePart::of_leaf(Path(rest_of(changes[0], depth)), *changes[0].value);
   }
   part = load(nodes, std::move(part));
-  // As far as all go the same way. Changes are in order: what the first and the last share, all do.
+  // The way that all have in common. Changes are in order, so it is what the first and the last one have in common.
   Path way = part.none() ? Path(rest_of(changes.front(), depth)) : part.path;
   way.resize(common_length(way, rest_of(changes.front(), depth)));
   way.resize(common_length(way, rest_of(changes.back(), depth)));
@@ -46,7 +46,7 @@ TriePart apply(Nodes& nodes, TriePart part, std::span<const PathChange> changes,
   return joined;
 }
 
-// Nodes that were made from no keys go on for longer than keys do, or have a value in the middle of a byte.
+// Nodes that were made from no keys may be longer than keys, or have a value in the middle of a byte.
 void check_place(const Path& place, bool has_value) {
   if (place.size() <= 2 * trie_key_bytes_max && !(has_value && place.size() % 2 != 0)) return;
   throw base::OperationError(base::ErrorCode::data_corruption_detected, "A trie has nodes where no key leads");
@@ -67,7 +67,7 @@ bool visit_fork(Nodes& nodes, const TrieFork& fork, Path& place, const std::opti
 }
 
 bool visit_all(Nodes& nodes, TriePart part, Path& place, const std::optional<Path>& from, const VisitEntry& visit) {
-  // All below is before `from`.
+  // Everything below is before `from`.
   if (part.none() || (from && place < *from && from->compare(0, place.size(), place) != 0)) return true;
   part = load(nodes, std::move(part));
   const size_t before = place.size();

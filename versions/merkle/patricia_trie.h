@@ -1,6 +1,6 @@
-// Merkle Patricia Trie: keys as half bytes, runs without a branch in one node (§3.4.1).
+// Merkle Patricia Trie: keys are paths of half bytes, and runs without a branch are in one node (§3.4.1).
 //
-// As Ethereum's, but that children are always named by hash and nodes are not in RLP.
+// It differs from Ethereum's: children are always named by hash, and nodes are not in RLP.
 #pragma once
 
 #include "versions/merkle/index.h"

@@ -10,7 +10,7 @@ namespace {
 constexpr BytesView magic("PMP\1", 4);
 
 struct Step {
-  BytesView bytes;  // of a node, or a directory
+  BytesView bytes;  // the bytes of a node, or of a directory
   BytesView section;
   Hash hash{}, digest{};
 };
@@ -33,7 +33,7 @@ Hash next_hash(BytesView& rest) {
   return *hash;
 }
 
-// The steps with their hashes, computed side by side.
+// Reads the steps, and computes their hashes side by side.
 std::vector<Step> read_steps(BytesView proof) {
   if (!proof.starts_with(magic)) throw Invalid{"it is of no known format"};
   proof.remove_prefix(magic.size());
@@ -54,10 +54,10 @@ std::vector<Step> read_steps(BytesView proof) {
   return steps;
 }
 
-// What a step says: where to go on, or the answer.
+// What a step says: where the way goes on, or the answer.
 struct Way {
   std::optional<Hash> next;
-  std::optional<Bytes> value;  // where there is no next
+  std::optional<Bytes> value;  // if there is no next step
 };
 
 class Verifier {

@@ -116,7 +116,7 @@ TEST_CASE("bytes that somebody made up are refused, not followed") {
       }
       const auto answer = verify(example.root, key, proof);
       if (answer.ok()) CHECK(answer.value() == truth(example, key));
-      // With a root that fits the first step, so that what it says is followed.
+      // The root fits the first step, so that the step's bytes are followed.
       const BytesView rest = BytesView(proof).substr(std::min<size_t>(proof.size(), 5));
       for (const size_t length : {size_t{34}, size_t{100}, rest.size()})
         accepted += verify(sha256(rest.substr(0, length)), key, proof).ok();

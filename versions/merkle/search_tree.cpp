@@ -9,13 +9,13 @@
 namespace versions::merkle {
 namespace {
 
-// A run of old nodes, and how many nodes were made once it was over.
+// A run of old nodes, and the number of nodes that were made by its end.
 struct Run {
   size_t old_end, made_end;
 };
 
-// The changes from `first` on that fall into a node, if all of them are other values, of the same lengths, for entries it has;
-// else none.
+// Finds the changes from `first` on that fall into a node, if all of them only give other values of the same lengths to entries
+// that it has; otherwise finds none.
 void find_replacements(const Node& node, bool is_last, std::span<const Change> changes, size_t first,
                        std::vector<NodeBuilder::Replacement>& found) {
   found.clear();
@@ -30,7 +30,7 @@ void find_replacements(const Node& node, bool is_last, std::span<const Change> c
   }
 }
 
-// Those that changes fall into.
+// Announces the children that changes fall into.
 void expect_children(Nodes& nodes, const Node& parent, std::span<const Change> changes) {
   std::vector<size_t> entries;
   for (const Change& change : changes) {
@@ -69,8 +69,8 @@ void SearchTree::scan(Nodes& nodes, const Hash& root, std::optional<BytesView> f
   }
 }
 
-// Both walks stand behind everything that was compared already. Where both are about to enter the same subtree, it is left out;
-// else the one that is higher up goes down.
+// Both walks stand behind everything that was compared. If both are about to enter the same subtree, they skip it; otherwise the
+// walk that is higher up goes down.
 void SearchTree::diff(Nodes& nodes, const Hash& a_root, const Hash& b_root, const VisitDifference& visit) const {
   if (a_root == b_root) return;
   TreeWalk a(nodes, a_root), b(nodes, b_root);
@@ -110,7 +110,7 @@ Hash SearchTree::update(Nodes& nodes, const Hash& root_hash, std::span<const Cha
     above = rewrite(nodes, root, level, level == 0 ? changes : above.changes, level == root->level());
     if (!above.changed) return root_hash;
   }
-  // What came in place of the old root are all nodes there are on its level.
+  // The nodes in the old root's place are all nodes of its level.
   std::erase_if(above.changes, [](const Change& change) { return !change.value; });
   for (unsigned level = root->level() + 1; above.changes.size() > 1; ++level) above = write(nodes, level, above.changes);
   if (above.changes.empty()) return empty(nodes);
@@ -141,7 +141,7 @@ SearchTree::Above SearchTree::rewrite(Nodes& nodes, const NodePtr& root, unsigne
     for (const Run& run : runs) {
       while (i < run.old_end || j < run.made_end) {
         if (i < run.old_end && old[i]->size() == 0) {
-          ++i;  // the empty root: nobody names it
+          ++i;  // no other node names the empty root
           continue;
         }
         const int order = i == run.old_end ? 1 : j == run.made_end ? -1 : old[i]->last_key().compare(made[j]->last_key());
@@ -192,7 +192,7 @@ SearchTree::Above SearchTree::rewrite(Nodes& nodes, const NodePtr& root, unsigne
       }
       writer.end_old_node();
       if (last) writer.end_level();
-      // Where an old node ends and a new one too, everything behind is as it was.
+      // If an old node and a new one end at the same place, everything behind is as it was.
       if (writer.between_nodes()) break;
       walk.next();
     }

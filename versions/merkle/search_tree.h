@@ -9,7 +9,8 @@ namespace versions::merkle {
 
 class SearchTree : public Index {
  public:
-  // `overflow` makes it the baseline: nodes of at most 1.5 node_bytes, split when they are fuller, gone when they are empty.
+  // `overflow` makes it the baseline: nodes have at most 1.5 node_bytes, are split when they are fuller, and go when they are
+  // empty.
   SearchTree(Cut cut, uint32_t node_bytes) : cut_(cut), node_bytes_(node_bytes) {}
 
   Hash empty(Nodes& nodes) const override;
@@ -20,13 +21,13 @@ class SearchTree : public Index {
   Bytes prove(Nodes& nodes, const Hash& root, BytesView key) const override;
 
  private:
-  // What became of a level, for the level above: its nodes that went and came.
+  // What changed on a level, for the level above: nodes that went and nodes that came.
   struct Above {
     std::vector<Change> changes;
-    Arena bytes;  // that they are in
+    Arena bytes;  // the bytes that `changes` refers to
     bool changed = false;
   };
-  // `all`: nodes that are as they were among those that were looked at, too.
+  // `all`: lists also the nodes that didn't change among those that were read.
   Above rewrite(Nodes& nodes, const NodePtr& root, unsigned level, std::span<const Change> changes, bool all) const;
   Above write(Nodes& nodes, unsigned level, std::span<const Change> entries) const;
 

@@ -1,6 +1,6 @@
-// SHA-256's inner function over many messages side by side, a lane of a vector register each (FIPS 180-4, §6.2.2).
+// SHA-256's inner function over many messages side by side, each in a lane of the vector registers (FIPS 180-4, §6.2.2).
 //
-// Included by files that are compiled for one instruction set each, so nothing here may be shared with the rest of the program.
+// Files include this that are compiled for one instruction set each, so nothing here may be shared with the rest of the program.
 #pragma once
 
 #include <cstddef>
@@ -16,9 +16,9 @@ namespace versions::merkle {
 
 constexpr size_t lanes_max = 16;
 
-// Takes one block of each lane into its state: `state[word][lane]`, which stands at a multiple of 64 bytes.
+// Adds one block of each lane to its state: `state[word][lane]`, which must be aligned to 64 bytes.
 using Compress = void(uint32_t (*state)[lanes_max], const uint8_t* const* blocks);
-Compress compress_8, compress_16;  // where the processor has AVX2; AVX-512 F and BW
+Compress compress_8, compress_16;  // for processors with AVX2, and with AVX-512 F and BW
 
 namespace {
 
@@ -36,7 +36,7 @@ inline Vector rotated(Vector value, int bits) {
   return (value >> bits) | (value << (32 - bits));
 }
 
-// Of each bit what two of the three have.
+// Each bit is what two of the three have.
 template <class Vector>
 inline Vector majority(Vector a, Vector b, Vector c) {
 #if defined(__AVX512F__)
@@ -47,7 +47,7 @@ inline Vector majority(Vector a, Vector b, Vector c) {
 #endif
 }
 
-// Unrolled, so that the words stay in registers.
+// The loop is unrolled, so that the words stay in registers.
 template <class Work, size_t... at>
 __attribute__((always_inline)) inline void for_each_of(Work&& work, std::index_sequence<at...>) {
   (work(std::integral_constant<size_t, at>{}), ...);
@@ -57,14 +57,14 @@ __attribute__((always_inline)) inline void for_each_of_16(Work&& work) {
   for_each_of(work, std::make_index_sequence<16>{});
 }
 
-// Bytes of each word the other way around.
+// Reverses the bytes of each word.
 template <class Vector, size_t... at>
 __attribute__((always_inline)) inline Vector swapped(Vector words, std::index_sequence<at...>) {
   using Chars __attribute__((vector_size(sizeof(Vector)))) = char;
   return (Vector)__builtin_shufflevector((Chars)words, (Chars)words, (at / 4 * 4 + 3 - at % 4)...);
 }
 
-// One of each in turn, from `first` on.
+// Takes one of each in turn, from `first` on.
 template <size_t first, class Vector, size_t... at>
 __attribute__((always_inline)) inline Vector interleaved(Vector a, Vector b, std::index_sequence<at...>) {
   return __builtin_shufflevector(a, b, (first + at / 2 + at % 2 * sizeof...(at))...);
@@ -89,7 +89,7 @@ __attribute__((always_inline)) inline void transpose(Vector* rows) {
   }
 }
 
-// `Vector`: of `width` 32-bit words.
+// `Vector` has `width` words of 32 bits.
 template <class Vector, size_t width>
 inline void compress(uint32_t (*state)[lanes_max], const uint8_t* const* blocks) {
   Vector w[16], s[8];
@@ -112,7 +112,7 @@ inline void compress(uint32_t (*state)[lanes_max], const uint8_t* const* blocks)
         w[at] += (rotated(before, 7) ^ rotated(before, 18) ^ (before >> 3)) + w[(at + 9) % 16] +
                  (rotated(last, 17) ^ rotated(last, 19) ^ (last >> 10));
       }
-      // What waits for the last round's `e` comes last: each round's sums are ready when it is.
+      // The last operand is the one that waits for the last round's `e`: the others are ready by then.
       const Vector known = h + round_constants[i + at] + w[at];
       const Vector rest = ((e & f) ^ (~e & g)) + (rotated(e, 6) ^ rotated(e, 11) ^ rotated(e, 25));
       const Vector second = (rotated(a, 2) ^ rotated(a, 13) ^ rotated(a, 22)) + majority(a, b, c);

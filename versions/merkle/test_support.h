@@ -1,4 +1,4 @@
-// What tests of hash trees have in common: all structures, contents as maps, and their changes.
+// What tests of hash trees share: all structures, contents as maps, and their changes.
 #pragma once
 
 #include <catch2/catch.hpp>
@@ -15,7 +15,7 @@ using Contents = std::map<Bytes, Bytes>;
 struct Named {
   const char* name;
   IndexOptions options;
-  bool invariant = true;  // equal contents, equal root
+  bool invariant = true;  // equal contents have equal roots
 };
 
 inline const Named all_indexes[] = {
@@ -36,7 +36,7 @@ inline std::vector<Change> as_changes(const Contents& contents) {
   return changes;
 }
 
-// Short keys that are prefixes of each other now and then, values of any length, half of them of the same.
+// Short keys, some of which are prefixes of others; values of any length, half of them of the same length.
 inline Bytes random_key(base::Random& random, uint64_t keys) {
   const uint64_t number = random.below(keys);
   Bytes key = "k" + std::to_string(number * number % 1000003);
@@ -71,7 +71,7 @@ struct Example {
   const Hash root;
 };
 
-// Changes of the contents, in order, with removals of what is there and what isn't.
+// Changes of the contents, in order, with removals of keys that are there and keys that aren't.
 using Edit = std::map<Bytes, std::optional<Bytes>>;
 inline Edit random_edit(base::Random& random, uint64_t keys, size_t count) {
   Edit edit;

@@ -10,7 +10,7 @@ NodePtr search_node(Nodes& nodes, const Hash& hash) {
 }
 
 const Node& search_child(Nodes& nodes, const Node& parent, size_t entry, NodePtr& held) {
-  const unsigned level = parent.level();  // the parent may be gone once `held` is another one
+  const unsigned level = parent.level();  // when `held` changes, the parent may be gone
   const Node& child = nodes.child(parent, entry, held);
   if (child.kind() != NodeKind::search || child.level() + 1 != level || child.size() == 0) {
     throw base::OperationError(

@@ -1,16 +1,16 @@
-// Ways through ordered trees of search nodes.
+// Walks through ordered trees of search nodes.
 #pragma once
 
 #include "versions/merkle/nodes.h"
 
 namespace versions::merkle {
 
-NodePtr search_node(Nodes& nodes, const Hash& hash);  // throws BadValue where it is a node of another structure
-// What the parent says is below it: one level lower, with entries. Its name was checked, but not who made it: throws
-// DataCorruptionDetected. It stays as Nodes::child says.
+NodePtr search_node(Nodes& nodes, const Hash& hash);  // throws BadValue for a node of another structure
+// The child, which must be one level lower and have entries. Its name is right, but anybody may have made it: throws
+// DataCorruptionDetected for another node. It lives as Nodes::child says.
 const Node& search_child(Nodes& nodes, const Node& parent, size_t entry, NodePtr& held);
 
-// A node on the way down. It stays for as long as the step and those before it.
+// A node on the way down. It lives as long as the step and the steps before it.
 struct WalkStep {
   explicit WalkStep(NodePtr root) : held(std::move(root)), node(held.get()) {}
   WalkStep(Nodes& nodes, const WalkStep& parent) : node(&search_child(nodes, *parent.node, parent.entry, held)) {}
@@ -32,12 +32,12 @@ class TreeWalk {
   BytesView key() const { return node().key(entry()); }
   BytesView value() const { return node().value(entry()); }
 
-  void next();                                               // behind the entry and all below it
-  void down() { path_.emplace_back(nodes_, path_.back()); }  // to the first entry of the child
+  void next();                                               // goes behind the entry and all entries below it
+  void down() { path_.emplace_back(nodes_, path_.back()); }  // goes to the first entry of the child
   void down_to_leaf() {
     while (level() > 0) down();
   }
-  void seek(BytesView key);  // from the start: to the first entry of a leaf that isn't below `key`
+  void seek(BytesView key);  // only at the beginning: goes to the first entry of a leaf that isn't below `key`
 
  private:
   void pop_finished();
@@ -46,23 +46,25 @@ class TreeWalk {
   std::vector<WalkStep> path_;
 };
 
-// Stands on a node of one level, and goes forward. Of a tree with that level.
+// Stands on a node of one level, and goes forward. The tree must have that level.
 class LevelWalk {
  public:
   LevelWalk(Nodes& nodes, NodePtr root, unsigned level);
 
   const Node& node() const { return *path_.back().node; }
-  const Node* parent() const { return path_.size() > 1 ? path_[path_.size() - 2].node : nullptr; }  // nullptr: of the root
+  const Node* parent() const {
+    return path_.size() > 1 ? path_[path_.size() - 2].node : nullptr;
+  }  // nullptr: it stands on the root
   bool is_last() const;
-  void seek(BytesView key);  // forward, to the node that has the key or would; the last one, where it is behind all
-  void next();               // not from the last one
+  void seek(BytesView key);  // forward, to the node that has the key or would have it; to the last one if the key is behind all
+  void next();               // must not stand on the last one
 
  private:
   void down() { path_.emplace_back(nodes_, path_.back()); }
 
   Nodes& nodes_;
   unsigned level_;
-  std::vector<WalkStep> path_;  // the root first, down to the level
+  std::vector<WalkStep> path_;  // from the root down to the level
 };
 
 }  // namespace versions::merkle

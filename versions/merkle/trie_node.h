@@ -14,14 +14,14 @@
 
 namespace versions::merkle {
 
-// A half byte a character, 0 to 15.
+// Each character is a half byte, 0 to 15.
 using Path = std::string;
 Path path_of(BytesView key);
-Bytes key_of_path(const Path& path);  // of an even number
+Bytes key_of_path(const Path& path);  // for a path of an even number of half bytes
 
 constexpr size_t trie_key_bytes_max = 1024;  // a trie is as deep as its keys are long
 
-// A key, half byte by half byte.
+// The half bytes of a key.
 class Nibbles {
  public:
   explicit Nibbles(BytesView key) : path_(path_of(key)) {}
@@ -35,12 +35,12 @@ class Nibbles {
 
 struct TrieNode {
   NodeKind kind = NodeKind::trie_leaf;
-  Path path;                                    // leaf, extension
-  std::vector<std::pair<char, Hash>> children;  // ascending; an extension's one has no half byte
-  std::optional<BytesView> value;               // in the bytes it was read from
+  Path path;                                    // for a leaf or an extension
+  std::vector<std::pair<char, Hash>> children;  // in ascending order; an extension's child has no half byte
+  std::optional<BytesView> value;               // in the bytes that the node was read from
 };
 
-std::optional<TrieNode> read_trie_node(BytesView bytes);  // nullopt: is none
+std::optional<TrieNode> read_trie_node(BytesView bytes);  // nullopt: the bytes are no such node
 Bytes write_trie_node(const TrieNode& node);
 TrieNode trie_node_of(const Node& node);  // throws DataCorruptionDetected
 

@@ -1,4 +1,4 @@
-// The programs that check proofs without anything of this tree.
+// The programs that check proofs need nothing of this tree; they must answer as the library does.
 #include <sys/wait.h>
 
 #include <cstdio>
@@ -70,7 +70,7 @@ TEST_CASE("the verifiers that stand alone say of every proof what the library sa
         ask(root, key, damaged);
         ask(root, key, proof.substr(0, random.below(proof.size())));
         ask(root, key, proof + "\1");
-        // Bytes that a root was made for, so that what they say is followed.
+        // The root is made for these bytes, so that they are followed.
         Bytes forged = random_value(random);
         forged.insert(0, 1, static_cast<char>(random.below(8)));
         ask(sha256(forged), key,

@@ -1,8 +1,8 @@
-// Rows that are hardly ever written, and the mappings that are made for them before anybody writes them: forced copies, so that
-// no overwrite cycle is much longer than is asked for, however cold a few rows are (Skippy §5.1.4). What is copied is the
-// mapping: it names the content that the row has, which stays where it is.
+// Rows that are hardly ever written, and the mappings that are made for them before anybody writes them. These are forced copies,
+// so that no overwrite cycle is much longer than asked for, however cold a few rows are (Skippy §5.1.4). Only the mapping is
+// copied: it names the content that the row has, which stays where it is.
 //
-// The server makes none: its scans don't end where a table has every row (docs/design/0007-past.md).
+// The server makes none: its scans don't end once a table has every row (docs/design/0007-past.md).
 #pragma once
 
 #include <functional>
@@ -12,17 +12,18 @@
 
 namespace versions::past {
 
-// The last retainers (§4.4) of rows 1 to `rows`. Not thread-safe.
+// Keeps the last retainers (§4.4) of rows 1 to `rows`. Not thread-safe.
 class ColdRows {
  public:
-  // Each row gets a mapping at least once in two times `age` snapshots; a row is cold after `age` without one. At least 1.
+  // Each row gets a mapping at least once in two times `age` snapshots; a row is cold after `age` snapshots without one. `age` is
+  // at least 1.
   ColdRows(uint64_t rows, uint64_t age) : age_(age), next_(age + 1), last_(rows) {}
 
-  // A mapping of the row was made for the snapshot, the newest one.
+  // Called after a mapping of the row was made for the snapshot, which is the newest one.
   void retained(RecordId row, SnapshotId snapshot) { last_[static_cast<size_t>(row) - 1] = snapshot; }
-  // Whether rows are due to be looked through.
+  // Whether it is time to look through the rows.
   bool due(SnapshotId newest) const { return newest >= next_; }
-  // Looks through them: `copy` makes a mapping for each that is cold, in the order of rows. How many that were.
+  // Looks through them. `copy` makes a mapping for each row that is cold, in the order of rows. Returns how many that were.
   size_t force(SnapshotId newest, const std::function<void(RecordId)>& copy);
 
  private:

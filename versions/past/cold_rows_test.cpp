@@ -21,7 +21,7 @@ TEST_CASE("with forced copies no overwrite cycle is longer than asked for, and e
     for (SnapshotId snapshot = 1; snapshot <= snapshots; ++snapshot) {
       plain_start.push_back(plain.size());
       forced_start.push_back(forced.size());
-      // The cold ones are not written at all.
+      // The cold rows are never written.
       const auto row = static_cast<RecordId>(cold + 1 + random.below(rows - cold));
       const Mapping mapping{row, contents[static_cast<size_t>(row)]};
       plain.push_back(mapping);
@@ -41,7 +41,7 @@ TEST_CASE("with forced copies no overwrite cycle is longer than asked for, and e
       without.take(std::span(plain).subspan(plain_start[from]));
       with.take(std::span(forced).subspan(forced_start[from]));
       for (RecordId row = 1; row <= static_cast<RecordId>(rows); ++row) {
-        // What no mapping tells of is as it is now.
+        // A row that no mapping names is as it is now.
         const Stamp now = contents[static_cast<size_t>(row)];
         CHECK(with.find(row).value_or(now) == without.find(row).value_or(now));
       }

@@ -18,7 +18,7 @@ constexpr size_t number_bytes = 8;
 
 }  // namespace
 
-// Pages of rows that go soon are small: what is left of them is walked over until they leave memory.
+// The pages are small because their rows soon go: walks pass over what is left of them until they leave memory.
 storage::TableOptions Maplog::table_options() {
   return {.block_compressor = "lz4", .memory_page_bytes = 4 << 20, .prefix_compression = true};
 }
@@ -83,8 +83,8 @@ size_t SkippyCache::bytes() const {
   return nodes_.cost();
 }
 
-// Nodes in the table, as one transaction sees them. What is read is cached: a number is never given to another node. What is
-// written is not, before somebody reads it: the transaction may come to nothing.
+// Nodes in the table, as one transaction sees them. Nodes that were read are cached, since a number is never given to another
+// node. A node that was written isn't cached before somebody reads it, because the transaction may be rolled back.
 class Maplog::Nodes : public SkippyNodes {
  public:
   Nodes(const Maplog& log, storage::Transaction& transaction) : log_(log), transaction_(transaction) {}
@@ -143,15 +143,15 @@ void Maplog::append(storage::Transaction& transaction, SnapshotId snapshot, Stam
 
 size_t Maplog::seal(storage::Transaction& transaction, SnapshotId below) const {
   Nodes nodes(*this, transaction);
-  SnapshotId begun = 0;  // the newest that has a start
+  SnapshotId begun = 0;  // the newest snapshot that has a start
   {
     storage::TableCursor cursor = table_.cursor(transaction);
     const base::BytesView last = cursor.seek_back(start_key(UINT64_MAX)) ? key_of(cursor, start_kind) : base::BytesView();
     if (last.size() == 1 + number_bytes) begun = base::load_be64(last.data() + 1);
   }
   size_t sealed = 0;
-  // What was taken is gone, but still passed over until the transaction is long over: each node is looked for behind the one
-  // before.
+  // The rows that were taken are gone, but walks pass over them until long after the transaction. So each node is looked for
+  // behind the one before.
   for (base::Bytes from = open_key(0, 0);;) {
     std::vector<Mapping> mappings;
     std::vector<SkippyNode::Start> starts;
@@ -213,7 +213,7 @@ struct LogScan::State {
   const Stamp number;
   Maplog::Nodes nodes;
   SkippyScan levels;
-  std::optional<storage::TableCursor> open;  // on the last open mapping that was given
+  std::optional<storage::TableCursor> open;  // stands on the last open mapping that was given
   bool ended = false;
   std::vector<Mapping> run;
 };
@@ -306,7 +306,7 @@ JointTable Maplog::joint_table(storage::Transaction& transaction, SnapshotId fir
   size_t at_last = 0;
   joint.last_ = page_table(transaction, last, &at_last);
   joint.scanned_ = versions.size() + at_last;
-  // What a snapshot says twice of a row counts as it was said first.
+  // If a snapshot has two mappings of a row, the first one counts.
   using Version = JointTable::Version;
   std::stable_sort(versions.begin(), versions.end(),
                    [](const Version& a, const Version& b) { return std::tie(a.row, a.last) < std::tie(b.row, b.last); });

@@ -73,7 +73,7 @@ struct Fixture {
   }
 };
 
-// A writer that goes on while others commit.
+// A writer that works while others commit.
 struct Writer {
   std::unique_ptr<Transaction> transaction;
   std::vector<std::pair<std::pair<SnapshotId, Stamp>, Mapping>> made;
@@ -120,7 +120,7 @@ TEST_CASE("snapshots are told apart whatever the order of commits, and sealed wh
         for (const Writer& writer : writers) {
           for (const auto& made : writer.made) below = std::min(below, made.first.first);
         }
-        if (random.below(4) == 0) {  // what comes to nothing leaves nothing, in the cache neither
+        if (random.below(4) == 0) {  // a rolled-back transaction leaves nothing, not in the cache either
           Transaction transaction(*f.engine, Transaction::Mode::write);
           f.log->seal(transaction, below);
           transaction.rollback();

@@ -1,8 +1,8 @@
 // What the log of the past is made of.
 //
-// A snapshot is a moment in the order of stamps. The first write after it that replaces a row's
-// content leaves a mapping: the row, and the content that it had until then. A content's name is
-// its generation, the stamp that it was written with, so a mapping says also from when on it held.
+// A snapshot is a moment in the order of timestamps. The first write after it that replaces a row's content leaves a mapping: the
+// row, and the content that it had until then. A content's name is its generation, the timestamp of the write that made it, so a
+// mapping also says since when the row had the content.
 #pragma once
 
 #include "storage/engine/record_id.h"
@@ -12,7 +12,7 @@ namespace versions::past {
 using storage::RecordId;
 using storage::Stamp;
 
-// Goes up from 1, in the order in which snapshots were declared.
+// Numbers go up from 1, in the order in which snapshots were declared.
 using SnapshotId = uint64_t;
 
 struct Mapping {

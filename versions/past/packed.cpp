@@ -11,7 +11,7 @@ namespace {
 
 constexpr unsigned half_bits = 32;
 
-// So low that no number of so many bits above it leaves 32 bits.
+// The least number is lowered until no number of so many bits above it exceeds 32 bits.
 uint32_t least_for(uint32_t least, unsigned bits) {
   return std::min(least, static_cast<uint32_t>(UINT32_MAX - low_bits(bits)));
 }

@@ -1,7 +1,7 @@
-// Numbers of one width, one behind the other: as many bits each as the greatest takes, the lowest first.
+// Numbers of one width, one behind the other: each takes as many bits as the greatest needs, the lowest first.
 //
-// A stamp is two of them, seconds and a count within the second, each as what it is above the least
-// of its column: what was written at about the same time takes a few bits, whenever that was.
+// A timestamp is two of them: seconds, and a count within the second. Each is stored as its distance from the least of its
+// column, so timestamps of about the same time take a few bits, whenever that was.
 #pragma once
 
 #include <span>
@@ -14,7 +14,7 @@ namespace versions::past {
 // So many bytes behind packed numbers must be readable.
 inline constexpr size_t packed_slack = 8;
 
-// Up to 56 bits, or 64: a number is loaded with the 64 bits from the byte on that it begins in.
+// Widths up to 56 bits work, and 64: a number is loaded with the 64 bits from the byte on that it begins in.
 inline bool is_packed_width(unsigned bits) {
   return bits <= 56 || bits == 64;
 }
@@ -33,7 +33,7 @@ inline uint64_t packed_at(const char* packed, size_t i, unsigned bits) {
 }
 
 struct StampColumn {
-  uint32_t second = 0, count = 0;  // the least ones
+  uint32_t second = 0, count = 0;  // the least of each column
   uint8_t second_bits = 0, count_bits = 0;
 
   static StampColumn of(std::span<const Stamp> stamps);
@@ -43,13 +43,14 @@ struct StampColumn {
     const uint64_t both = packed_at(packed, i, bits());
     return ((second + (both >> count_bits)) << 32) + count + (both & low_bits(count_bits));
   }
-  void append(base::Bytes& out, std::span<const Stamp> stamps) const;  // packed
+  void append(base::Bytes& out, std::span<const Stamp> stamps) const;  // the packed numbers
 
-  // The header: least second as the distance to `before`, least count, and the widths where there is more than one.
+  // Appends the header: the least second as its distance from `before`, the least count, and the widths if there are several
+  // numbers.
   void append_header(base::Bytes& out, uint32_t before, size_t stamps) const;
-  // Off the front of `in`. false: it can't be, or says more than `in` has.
+  // Takes the header off the front of `in`. False: it is damaged, or needs more bytes than `in` has.
   bool take_header(base::BytesView& in, uint32_t before, size_t stamps);
-  // Whether any of them would be 0, which no content is.
+  // Whether any timestamp would be 0, which no content has.
   bool has_zero(const char* packed, size_t stamps) const;
 };
 

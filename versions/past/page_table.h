@@ -1,8 +1,8 @@
-// A snapshot page table: for each row that was written since a snapshot, what it was then (Retro §4.5, Skippy §3).
+// A snapshot page table: for each row that was written since a snapshot, the content that it had then (Retro §4.5, Skippy §3).
 //
-// Rows lie in pages of 64. A page keeps the contents of the rows that it has one behind the other, in
-// room for 1 or 8 of them; with more it has a place for each row. So a table of rows that are far
-// apart is as small as one of rows side by side is quick to fill.
+// Rows lie in pages of 64. A page keeps the contents of its written rows one behind the other, in room for 1 or 8 of them; if
+// there are more, it has a place for each row. So a table of rows that are far apart is small, and one of rows side by side is
+// quick to fill.
 #pragma once
 
 #include <array>
@@ -14,22 +14,22 @@
 
 namespace versions::past {
 
-// Not thread-safe while mappings are taken; then const calls are.
+// Not thread-safe while it takes mappings; after that const calls are.
 class PageTable {
  public:
-  // Mappings in the order of the log: of each row the first counts. How many were new.
+  // Takes mappings in the order of the log: the first one of each row counts. Returns how many rows were new.
   size_t take(std::span<const Mapping> mappings);
   size_t take(const MappingRun& run);
   size_t take(const PageTable& later);
-  // nullopt: no mapping, so the row is as it was, if it was there.
+  // nullopt: the row has no mapping, so it is as it was, if it existed.
   std::optional<Stamp> find(RecordId row) const {
     const Page* const page = known(RowPage::number_of(row));
     const unsigned place = RowPage::place_of(row);
     if (!page || !(page->rows >> place & 1)) return std::nullopt;
     return contents_[page->at + page->slot(place)];
   }
-  std::vector<Mapping> in_order() const;  // of rows
-  // Calls `visit(number, rows, contents)` for each page, in the order of rows; `contents` of the rows, in their order.
+  std::vector<Mapping> in_order() const;  // by rows
+  // Calls `visit(number, rows, contents)` for each page, in the order of rows; `contents` has those of `rows`, in the same order.
   template <class Visit>
   void each_page(Visit&& visit) const {
     std::array<Stamp, RowPage::rows_max> contents;
@@ -45,18 +45,18 @@ class PageTable {
   size_t memory_bytes() const;
 
  private:
-  static constexpr unsigned rooms = 3;  // for 1, 8 and 64
+  static constexpr unsigned rooms = 3;  // for 1, 8 and 64 contents
   struct Page {
     uint64_t number, rows = 0;
-    uint64_t at : 62 = 0;  // in contents_
+    uint64_t at : 62 = 0;  // the place in contents_
     uint64_t room : 2 = 0;
 
     size_t slot(unsigned place) const { return room == rooms - 1 ? place : RowPage::rank(rows, place); }
   };
 
-  // By the highest bits: numbers that follow each other get places of their own.
+  // Hashes by the highest bits: numbers that follow each other get places of their own.
   size_t home(uint64_t number) const { return number * 0x9e3779b97f4a7c15ull >> directory_shift_; }
-  // nullptr: not here.
+  // nullptr: the table has no such page.
   const Page* known(uint64_t number) const {
     if (directory_.empty()) return nullptr;
     for (size_t place = home(number); directory_[place] != 0; place = (place + 1) & (directory_.size() - 1)) {
@@ -65,21 +65,22 @@ class PageTable {
     }
     return nullptr;
   }
-  size_t place(uint64_t number);  // in pages_, where it is put if it wasn't
+  size_t place(uint64_t number);  // the place in pages_; adds the page if it is new
   std::vector<const Page*> pages_in_order() const;
   void enter(size_t page);
   void grow_directory();
   size_t allocate(unsigned room);
   void release(unsigned room, size_t at);
-  // Rows that the page doesn't have yet. `content(place)` says what each was.
+  // Adds rows that the page doesn't have yet. `content(place)` returns the content of each.
   template <class Content>
   void add(Page& page, uint64_t rows, Content&& content);
 
-  std::vector<Page> pages_;          // as they came
-  std::vector<uint32_t> directory_;  // a power of two, half of it free: where in pages_, and one; 0: free
+  std::vector<Page> pages_;          // in the order in which they came
+  std::vector<uint32_t> directory_;  // a power of two, half of it free: the place in pages_ plus one; 0: free
   unsigned directory_shift_ = 64;
   std::vector<Stamp> contents_;
-  std::array<size_t, rooms> released_{};  // the last one that was left behind, and one; it says which before. 0: none
+  std::array<size_t, rooms>
+      released_{};  // the place that was left last, plus one; that place names the one left before. 0: there is none
   size_t size_ = 0;
 };
 

@@ -124,7 +124,7 @@ std::optional<Stamp> Past::shown_generation(Transaction& transaction, storage::S
 
 bool Past::find_content(Transaction& transaction, storage::KeptContents& kept, CollectionId collection, const Mapping& mapping,
                         Stamp snapshot, Bytes& content, storage::ReadInfo* info) const {
-  // Nearly all lie in their own record's chain, and of these nobody has to ask.
+  // Nearly all contents lie in their own record's chain, and need no further look-up.
   if (kept.find_newest(mapping.row, mapping.content, snapshot, content, info)) return true;
   const RecordId chain = chain_of(transaction, collection, mapping);
   if (chain == mapping.row) return false;
@@ -163,7 +163,7 @@ std::shared_ptr<const ShownRows> Past::rows(Transaction& transaction, Collection
   shown->table = known.table;
   shown->known_below = std::max(known.below, visible);
   if (visible <= known.below) return shown;
-  // What was written since was saved under the position of that time, or a later one.
+  // What was written since was saved under the position of that time, or under a later one.
   LogScan scan(log, transaction, std::max(snapshot, store_.declared_snapshots().position_before(known.below)), known.below);
   for (auto run = scan.next(); !run.empty(); run = scan.next()) {
     run.each([&](const Mapping& mapping) {
@@ -180,7 +180,7 @@ std::shared_ptr<const ShownRows> Past::rows(Transaction& transaction, Collection
 }
 
 bool Past::looks_alone(CollectionId collection, Stamp snapshot) {
-  constexpr unsigned alone_max = 16;  // together they take half as long as making a table
+  constexpr unsigned alone_max = 16;  // so many look-ups take half as long as making a table
   constexpr size_t note_bytes = 128;
   const std::string name = table_key(collection, snapshot);
   std::lock_guard lock(mutex_);

@@ -1,12 +1,13 @@
 // The past of an engine's collections: what declared snapshots show (docs/design/0007-past.md).
 //
-//   past-rows      collection (4, BE), a Maplog's keys        contents of a record left its row for the chain table: the oldest
-//   of them past-chains    collection, record, generation -> chain    where one is kept, when it isn't the chain of its own
-//   record past-entries   SavedEntries past-purged    collection, record, generation -> nothing  what snapshots show no more,
-//   though their mappings name it past-states    SavedStates past-catalog   storage::PastCatalog
+//   past-rows      collection (4, BE), a Maplog's keys        a record's contents left its row for the chain table: the oldest
+//   one past-chains    collection, record, generation -> chain    where a content is kept, if not in its own record's chain
+//   past-entries   SavedEntries
+//   past-purged    collection, record, generation -> nothing  contents that snapshots no longer show, though their mappings name
+//   them past-states    SavedStates past-catalog   storage::PastCatalog
 //
-// The contents stay in their collection's record store: first in their record's row, where they are found without any of this.
-// Thread-safe; transactions are not.
+// The contents stay in their collection's record store. At first they are in their record's row, where they are found without any
+// of this. Thread-safe; transactions are not.
 #pragma once
 
 #include <atomic>
@@ -30,11 +31,11 @@ class KeptContents;
 
 namespace versions::past {
 
-// What a snapshot shows of a collection's records that were written since, for transactions up to a moment: for an older one
-// there may be too much in it, whose current content then counts.
+// What a snapshot shows of a collection's records that were written since, for transactions up to a moment. For an older
+// transaction it may have a row too many, whose current content then counts.
 struct ShownRows {
   std::shared_ptr<const PageTable> table;
-  PageTable newer;  // what came since `table`
+  PageTable newer;  // what was written since `table` was made
   Stamp known_below = 0;
 
   std::optional<Stamp> find(RecordId row) const {
@@ -50,54 +51,54 @@ class Past final : public storage::PreStates {
 
   Snapshots& snapshots() { return snapshots_; }
   storage::Store& store() const { return store_; }
-  // Before the first snapshot is declared. Not inside a transaction.
+  // Must be called before the first snapshot is declared, and not inside a transaction.
   void make();
 
   void save(Transaction& transaction, const storage::StoredCollection& collection, RecordId record,
             const storage::Superseded& before, Stamp write) override;
 
   std::shared_ptr<const ShownRows> rows(Transaction& transaction, CollectionId collection, Stamp snapshot);
-  // Whether who asks for one record should look for it in the log by itself (Skippy §4.2's cold mapper): for the first few of a
-  // snapshot that takes less than making its table. Counts them.
+  // Whether a reader of one record should look for it in the log without a table (Skippy §4.2's cold mapper). For the first few
+  // records of a snapshot that is faster than to make its table. This counts them.
   bool looks_alone(CollectionId collection, Stamp snapshot);
-  // The tables of these snapshots, which are sorted, in one pass: who reads them one after the other finds them made.
+  // Makes the tables of these snapshots, which must be sorted, in one pass, for somebody who reads them one after the other.
   void warm(Transaction& transaction, CollectionId collection, const std::vector<Stamp>& snapshots);
-  // What a snapshot shows of a record, where the first mapping of its row is this: the newest content from the mapping's to the
-  // snapshot's, of those in the chain table, into a buffer that is used again. false: it isn't there, as the transaction sees it.
-  // Adds to `info`.
+  // The content that a snapshot shows of a record, if the first mapping of its row is `mapping`: the newest content from the
+  // mapping's to the snapshot's among those in the chain table. It goes into a buffer that is used again. False: it isn't there,
+  // as the transaction sees it. Adds to `info`.
   bool find_content(Transaction& transaction, storage::KeptContents& kept, CollectionId collection, const Mapping& mapping,
                     Stamp snapshot, Bytes& content, storage::ReadInfo* info) const;
-  // The same where it must be: throws DataCorruptionDetected.
+  // The same if it must be there: throws DataCorruptionDetected otherwise.
   void read_content(Transaction& transaction, storage::KeptContents& kept, CollectionId collection, const Mapping& mapping,
                     Stamp snapshot, Bytes& content, storage::ReadInfo* info) const;
-  // Its generation alone.
+  // Only the content's generation.
   std::optional<Stamp> shown_generation(Transaction& transaction, storage::StoredCollection& collection, const Mapping& mapping,
                                         Stamp snapshot) const;
   const SavedEntries& entries() const { return entries_; }
   const SavedStates& states() const { return states_; }
 
-  // Takes what was kept of the documents with this key in the `_id` index out of every snapshot. Returns how many contents that
+  // Removes from every snapshot what was kept of the documents with this key in the `_id` index. Returns how many contents that
   // were.
   uint64_t purge(Transaction& transaction, storage::StoredCollection& collection, BytesView key);
   bool purged(CollectionId collection, const Mapping& content) const;
-  uint64_t purges() const { return purges_.load(); }  // goes up with each
+  uint64_t purges() const { return purges_.load(); }  // goes up with each purge
   Maplog log(CollectionId collection) const;
 
   // Whether there is something to sweep or to seal.
   bool untidy() const;
-  // Moves what nobody adds to any more into nodes.
+  // Moves mappings into nodes that nobody can add to any more.
   void seal();
-  // Frees what only dropped snapshots showed. `interrupted` is asked between batches and may throw.
+  // Frees what only dropped snapshots showed. `interrupted` is called between batches, and may throw.
   void sweep(const std::function<void()>& interrupted);
 
-  size_t tables_bytes() const;                                               // of snapshot page tables in memory
-  uint64_t saved() const { return saved_.load(std::memory_order_relaxed); }  // contents since the start
+  size_t tables_bytes() const;                                               // of the page tables in memory
+  uint64_t saved() const { return saved_.load(std::memory_order_relaxed); }  // how many contents were saved since the start
 
  private:
   struct Known {
-    std::shared_ptr<const PageTable> table;  // nullptr: not made yet
+    std::shared_ptr<const PageTable> table;  // nullptr: it isn't made yet
     Stamp below = 0;
-    unsigned looked_up = 0;  // records, without a table
+    unsigned looked_up = 0;  // how many records were looked up without a table
   };
   void load_purged();
   static Bytes content_key(CollectionId collection, const Mapping& mapping);
@@ -105,14 +106,15 @@ class Past final : public storage::PreStates {
   void keep_table(const std::string& name, const Known& known);
   void release(CollectionId collection, Stamp from, Stamp end, Stamp shown, const std::function<void()>& interrupted);
   storage::StoredIndexes indexes_ever(const storage::StoredCollection& collection) const;
-  // What left a row together, the mapping's content first, of those up to `place`.
+  // Releases the contents that left a row together, the mapping's first, up to the one in `place`.
   void release_group(Transaction& transaction, storage::StoredCollection& collection, const storage::StoredIndexes& indexes,
                      const Mapping& mapping, Stamp place);
-  // Under the name of the newest. Returns all of them.
+  // Releases them under the name of the newest, and returns all of them.
   std::vector<Mapping> release_one(Transaction& transaction, storage::StoredCollection& collection,
                                    const storage::StoredIndexes& indexes, const Mapping& newest);
   RecordId chain_of(Transaction& transaction, CollectionId collection, const Mapping& mapping) const;
-  // What is kept of a record in the chain table, by the newest content of what left its row together; `visit` false ends it.
+  // Visits what is kept of a record in the chain table, by the newest content of those that left its row together, until `visit`
+  // returns false.
   void each_kept(Transaction& transaction, storage::StoredCollection& collection, RecordId record,
                  const std::function<bool(const Mapping&)>& visit) const;
   void forget_gone(size_t swept);
@@ -126,7 +128,7 @@ class Past final : public storage::PreStates {
   Snapshots snapshots_;
   std::atomic<bool> made_{false};
   std::mutex making_;
-  std::mutex tidying_;  // one who seals or sweeps at a time
+  std::mutex tidying_;  // one thread seals or sweeps at a time
   std::atomic<Stamp> sealed_below_{0};
   storage::Table rows_, chains_, purged_rows_;
   SavedEntries entries_;

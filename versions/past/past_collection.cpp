@@ -72,8 +72,8 @@ std::optional<Stamp> PastCollection::known_saved(RecordId id) const {
 std::optional<PastCollection::Shown> PastCollection::read(Transaction& transaction, RecordId id) {
   Shown shown{id, {}, {}, past_.purges()};
   storage::KeptContents kept(base_->records(), transaction);
-  // A mapping stays the first of its row however old the table is. What the transaction doesn't see leave the row isn't in the
-  // chain table for it.
+  // A mapping stays the first of its row however old the table is. If the transaction doesn't see that the content left the row,
+  // the content isn't in the chain table for it.
   if (const auto known = known_saved(id); known && shows_saved({id, *known})) {
     if (past_.find_content(transaction, kept, this->id(), {id, *known}, snapshot_.stamp, shown.content, &shown.info))
       return shown;
@@ -103,7 +103,7 @@ std::optional<bson::Document> PastCollection::find(Transaction& transaction, Rec
 
 namespace {
 
-// With whatever stands behind it in rows of an index.
+// The range contains the key with whatever follows it in rows of an index.
 storage::KeyRange range_of(BytesView key) {
   return {Bytes(key), Bytes(key) + Bytes(17, '\xff')};
 }
@@ -151,7 +151,7 @@ std::optional<Stamp> PastCollection::generation(Transaction& transaction, Record
 
 bool PastCollection::shows_current(Transaction& transaction, RecordId record, BytesView key, bool of_ids) {
   if (!may_show(record)) return false;
-  // A record's key in the `_id` index stays while it lives.
+  // A record's key in the `_id` index doesn't change while the record lives.
   if (base_->records().generation_not_after(transaction, record, snapshot_.stamp, !of_ids)) return true;
   return of_ids && shows_as(transaction, record, key);
 }
@@ -166,7 +166,7 @@ bool PastCollection::shows_as(Transaction& transaction, RecordId record, BytesVi
 
 bool PastCollection::gone(const storage::StoredIndex& index) const {
   if (index.is_id()) return false;
-  if (base_->dropped()) return true;  // maybe before: after a restart nobody knows
+  if (base_->dropped()) return true;  // it may have been dropped before: after a restart nobody knows
   const auto now = base_->stored_indexes();
   return std::none_of(now->begin(), now->end(), [&](const auto& one) { return one->number() == index.number(); });
 }

@@ -1,9 +1,10 @@
-// A collection as a declared snapshot shows it: read-only, with the options and indexes it had.
+// A collection as a declared snapshot shows it: read-only, with the options and indexes that it had then.
 //
 //   records    current ones that are not newer than the snapshot, and what the page table has of the others
-//   indexes    entries of these two: the index's own where the record is current, SavedEntries of the others
+//   indexes    entries of these two: the index's own if the record is current, SavedEntries of the others
 //
-// Retro's "as of" view, with a row for a page (Retro §4; docs/design/0007-past.md). Thread-safe; transactions are not.
+// It is Retro's "as of" view, with a row in the place of a page (Retro §4; docs/design/0007-past.md). Thread-safe; transactions
+// are not.
 #pragma once
 
 #include <mutex>
@@ -15,7 +16,7 @@ namespace versions::past {
 
 using storage::Direction;
 
-// Which of the records that there were a view shows: the same for each transaction. Thread-safe.
+// The records that a branch showed in a snapshot, which are the same for each transaction. Thread-safe.
 class ShownRecords {
  public:
   virtual ~ShownRecords() = default;
@@ -24,7 +25,7 @@ class ShownRecords {
 
 class PastCollection final : public storage::Collection, public std::enable_shared_from_this<PastCollection> {
  public:
-  // `entry`: as the catalog had it then. `of_branch`: nullptr: all records are shown. Not inside a transaction.
+  // `entry` is what the catalog had then. `of_branch`: nullptr: all records are shown. Must not be called inside a transaction.
   PastCollection(Past& past, std::shared_ptr<storage::StoredCollection> base, const storage::CollectionEntry& entry,
                  std::string ns, DeclaredSnapshot snapshot, std::shared_ptr<ShownRecords> of_branch = nullptr);
 
@@ -32,7 +33,7 @@ class PastCollection final : public storage::Collection, public std::enable_shar
   std::string ns() const override { return ns_; }
   std::string uuid_bytes() const override { return base_->uuid_bytes(); }
   const storage::CollectionOptions& options() const override { return options_; }
-  // Also where the first branch of its database was made since: then it is to be opened anew.
+  // True also if the first branch of its database was made since: then the collection must be opened anew.
   bool dropped() const override { return base_->moves() != was_shared_ || !past_.snapshots().find(snapshot_.number); }
   bool read_only() const override { return true; }
   std::string_view read_only_because() const override { return "a snapshot is read-only"; }
@@ -40,7 +41,7 @@ class PastCollection final : public storage::Collection, public std::enable_shar
   std::vector<std::shared_ptr<const storage::Index>> indexes() const override { return {indexes_.begin(), indexes_.end()}; }
   std::shared_ptr<const storage::Index> index(std::string_view name) const override;
 
-  // Throw IllegalOperation.
+  // They throw IllegalOperation.
   storage::Stored insert(Transaction& transaction, bson::DocumentView document) override;
   storage::Updated update(Transaction& transaction, RecordId id, bson::DocumentView before, bson::DocumentView after) override;
   storage::Superseded remove(Transaction& transaction, RecordId id, bson::DocumentView before) override;
@@ -51,22 +52,22 @@ class PastCollection final : public storage::Collection, public std::enable_shar
   std::unique_ptr<storage::IndexCursor> scan(Transaction& transaction, const storage::Index& index, Direction direction) override;
 
   storage::RecordStore& records() override { return base_->records(); }
-  // Counted, once for each snapshot; their bytes, too, by who asks for those: that reads them all.
+  // The documents are counted once for each snapshot. Their bytes are counted when somebody asks for them, which reads them all.
   int64_t record_count() const override;
   int64_t logical_bytes() const override;
 
   // --- for its cursors
-  // Whether the record can be shown, if it was there.
+  // Whether the record can be shown, if it existed.
   bool may_show(RecordId id) const { return !of_branch_ || of_branch_->contains(id); }
-  // What it was, where that left its row.
+  // Whether the collection shows the content that left its row.
   bool shows_saved(const Mapping& saved) const {
     return saved.content <= snapshot_.stamp && may_show(saved.row) && !past_.purged(id(), saved);
   }
-  // Whether the record was a document with this key. It needn't have been the one that it is now: after a restart the highest ids
-  // are given out again. Keeps it for who reads it next.
+  // Whether the record was a document with this key. It may have been another document than now: after a restart the highest ids
+  // are given out again. Keeps the content for whoever reads it next.
   bool shows_as(Transaction& transaction, RecordId record, BytesView key);
   std::shared_ptr<const ShownRows> rows(Transaction& transaction) const;
-  // The same of one record.
+  // The mapping of one record.
   std::optional<Stamp> row(Transaction& transaction, RecordId id) const;
   // Which content of the record the snapshot shows; nullopt: none.
   std::optional<Stamp> generation(Transaction& transaction, RecordId id) const;
@@ -75,7 +76,7 @@ class PastCollection final : public storage::Collection, public std::enable_shar
   Past& past() const { return past_; }
   storage::StoredCollection& base() const { return *base_; }
   Stamp snapshot() const { return snapshot_.stamp; }
-  // The index may be there no more: then its entries are as they were when it went.
+  // Whether the index is gone: then its entries are as they were when it went.
   bool gone(const storage::StoredIndex& index) const;
 
  private:
@@ -84,12 +85,12 @@ class PastCollection final : public storage::Collection, public std::enable_shar
     RecordId record = 0;
     Bytes content;
     storage::ReadInfo info;
-    uint64_t purges = 0;  // before it was read
+    uint64_t purges = 0;  // the count of purges before it was read
   };
   [[noreturn]] void refuse_write() const;
   std::optional<Shown> read(Transaction& transaction, RecordId id);
   std::optional<Stamp> known_saved(RecordId id) const;
-  std::shared_ptr<const ShownRows> known_rows(Transaction& transaction) const;  // nullptr: none, or too old a table
+  std::shared_ptr<const ShownRows> known_rows(Transaction& transaction) const;  // nullptr: there is none, or it is too old
 
   Past& past_;
   const std::shared_ptr<storage::StoredCollection> base_;
@@ -100,13 +101,13 @@ class PastCollection final : public storage::Collection, public std::enable_shar
   const std::shared_ptr<ShownRecords> of_branch_;
   const bool was_shared_;
   mutable std::mutex mutex_;
-  mutable std::shared_ptr<const ShownRows> rows_;  // good for transactions up to its moment
+  mutable std::shared_ptr<const ShownRows> rows_;  // valid for transactions up to its moment
   std::optional<Shown>
-      found_;  // what `find_id` read last, for who reads it next: what a snapshot shows of a record is the same at all times
+      found_;  // what `find_id` read last, for whoever reads it next: a snapshot shows the same of a record at all times
   struct Counted {
     int64_t records = 0;
     std::optional<int64_t> bytes = {};
-    uint64_t purges = 0;  // before it was counted
+    uint64_t purges = 0;  // the count of purges before the count was made
   };
   Counted counted(bool with_bytes) const;
   mutable std::mutex counting_;

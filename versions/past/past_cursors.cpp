@@ -45,7 +45,7 @@ void PastScan::seek(RecordId id) {
   if (forward() ? id > storage::record_id_min : id < storage::record_id_max) stand_after(forward() ? id - 1 : id + 1);
 }
 
-// What was passed over meanwhile is stepped over while it is little.
+// If only a few records were passed over meanwhile, it steps over them instead of seeking.
 void PastScan::step_current() {
   constexpr int passed_max = 8;
   on_current_ = current_->next();
@@ -58,8 +58,8 @@ void PastScan::step_current() {
   placed_ = true;
 }
 
-// Between records with ids that follow each other lies no current one: where all were written since the snapshot nobody looks at
-// what they are now.
+// No current record lies between two with consecutive ids: if all records were written since the snapshot, none of the current
+// ones is read.
 bool PastScan::takes_saved() const {
   return at_ < saved_.size() && saved_[at_].row == after_ + (forward() ? 1 : -1);
 }
@@ -70,7 +70,7 @@ bool PastScan::next() {
     if (!placed_) step_current();
     const bool on_saved = at_ < saved_.size();
     if (!on_current_ && !on_saved) return false;
-    // Where both have it the transaction doesn't see yet that it left the row.
+    // If both have the record, the transaction doesn't see yet that the content left its row.
     const bool both = on_current_ && on_saved && saved_[at_].row == current_->id();
     current = both || !on_saved || (on_current_ && (saved_[at_].row > current_->id()) == forward());
     saved = !current || both;
@@ -90,7 +90,7 @@ bool PastScan::next() {
   return true;
 }
 
-// Who made the page table may have seen it leave its row, and this transaction not yet.
+// The transaction that made the page table may have seen the content leave its row, and this one may not see it yet.
 void PastScan::read_saved(const Mapping& saved) {
   Past& past = collection_->past();
   const Stamp snapshot = collection_->snapshot();
@@ -149,7 +149,7 @@ void PastIndexCursor::seek(const storage::KeyRange& range) {
   stepped_current_ = stepped_saved_ = false;
 }
 
-// An index that went was not told of later writes: what the snapshot shows decides.
+// A dropped index has no entries of later writes, so what the snapshot shows decides.
 bool PastIndexCursor::holds(BytesView key, RecordId record) {
   const auto content = collection_->find(*transaction_, record, nullptr);
   if (!content) return false;
@@ -178,7 +178,7 @@ bool PastIndexCursor::next_saved() {
       if (collection_->shows_as(*transaction_, record, saved_->key())) return true;
       continue;
     }
-    // Entries of one record and key, with each generation that had it, follow each other.
+    // Entries of one record and key stand together, one for each generation that had the key.
     if (saved_->generation() > collection_->snapshot()) continue;
     if (!shown_ || shown_->first != record) shown_.emplace(record, collection_->generation(*transaction_, record).value_or(0));
     if (shown_->second == saved_->generation()) return true;
@@ -203,7 +203,7 @@ bool PastIndexCursor::next() {
     const BytesView key = current ? current_->key() : saved_->key();
     const RecordId record = current ? current_->record() : saved_->record();
     (current ? stepped_current_ : stepped_saved_) = false;
-    // Both sides may have it; and what was given before a cursor was restored isn't given again.
+    // Both sides may have the entry, and an entry that was given before the cursor was restored isn't given again.
     if (started_ && order(key_, record_, key, record) >= 0) continue;
     key_ = key;
     record_ = record;

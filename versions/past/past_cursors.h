@@ -1,4 +1,4 @@
-// Cursors over a collection as a declared snapshot shows it: two sides, merged.
+// Cursors over a collection as a declared snapshot shows it. Each merges two walks.
 #pragma once
 
 #include "storage/contents/kept_contents.h"
@@ -6,7 +6,7 @@
 
 namespace versions::past {
 
-// In the order of records: current ones that the snapshot shows, and what the page table has of others.
+// Walks in the order of records: over current ones that the snapshot shows, and over what the page table has of the others.
 class PastScan final : public storage::CollectionScan {
  public:
   PastScan(std::shared_ptr<PastCollection> collection, Transaction& transaction, Direction direction);
@@ -33,19 +33,19 @@ class PastScan final : public storage::CollectionScan {
   Transaction* transaction_ = nullptr;
   std::optional<storage::RecordCursor> current_;
   std::optional<storage::KeptContents> kept_;
-  storage::ReadInfo info_;      // of kept contents
-  bool on_current_ = false;     // stands on one that the snapshot shows
-  bool placed_ = false;         // `current_` was stepped to what comes next
+  storage::ReadInfo info_;      // about kept contents
+  bool on_current_ = false;     // whether it stands on a current record
+  bool placed_ = false;         // whether `current_` stands on the next record already
   std::vector<Mapping> saved_;  // in the cursor's direction
-  size_t at_ = 0;               // the next of them
-  RecordId after_ = 0;          // the scan goes on behind it; 0: at its beginning
-  RecordId record_ = 0;         // 0: before the first
+  size_t at_ = 0;               // the next of saved_
+  RecordId after_ = 0;          // the scan goes on behind this record; 0: it begins
+  RecordId record_ = 0;         // 0: it stands before the first
   std::optional<Stamp> then_;   // the record's mapping; nullopt: its row has what the snapshot shows
-  Bytes content_;               // a kept one that was asked for
+  Bytes content_;               // a kept content that somebody asked for
   bool has_content_ = false;
 };
 
-// In the order of keys and records: entries of current records, and saved ones.
+// Walks in the order of keys and records: over entries of current records, and over saved ones.
 class PastIndexCursor final : public storage::IndexCursor {
  public:
   PastIndexCursor(std::shared_ptr<PastCollection> collection, std::shared_ptr<const storage::StoredIndex> index,
@@ -63,7 +63,7 @@ class PastIndexCursor final : public storage::IndexCursor {
   bool next_current();
   bool next_saved();
   bool holds(BytesView key, RecordId record);
-  // Of two entries, which comes first in the cursor's direction: < 0, the first.
+  // Which of two entries comes first in the cursor's direction; < 0: the first one.
   int order(BytesView key, RecordId record, BytesView other_key, RecordId other) const;
 
   const std::shared_ptr<PastCollection> collection_;
@@ -73,11 +73,10 @@ class PastIndexCursor final : public storage::IndexCursor {
   Transaction* transaction_ = nullptr;
   std::unique_ptr<storage::IndexCursor> current_;
   std::optional<SavedEntries::Cursor> saved_;
-  std::optional<std::pair<RecordId, Stamp>>
-      shown_;  // what was looked up last: which content of a record the snapshot shows; 0: none
+  std::optional<std::pair<RecordId, Stamp>> shown_;  // the last look-up: record -> the content that the snapshot shows; 0: none
   storage::KeyRange range_;
   bool on_current_ = false, on_saved_ = false;
-  bool stepped_current_ = false, stepped_saved_ = false;  // these stand on what comes next
+  bool stepped_current_ = false, stepped_saved_ = false;  // whether these stand on what comes next
   bool started_ = false;
   Bytes key_;
   RecordId record_ = 0;

@@ -1,4 +1,4 @@
-// What single reads as of a snapshot find, whoever has read what before.
+// What single reads as of a snapshot find must not depend on what was read before.
 #include <catch2/catch.hpp>
 
 #include "base/random.h"
@@ -21,7 +21,7 @@ TEST_CASE("a look-up finds what its transaction sees, whatever later ones and ea
   const auto then = world.as_of(world.declare());
   const auto look_up = [&](Transaction& transaction, storage::RecordId record, const bson::Document& due) {
     CHECK(then->find_id(transaction, due["_id"]) == record);
-    for (int times = 0; times < 2; ++times) {  // the one that was found, and one that is read anew
+    for (int times = 0; times < 2; ++times) {  // the first read finds it, the second one may use what the first one left
       const auto found = then->find(transaction, record);
       REQUIRE(found);
       CHECK(found->bytes() == due.bytes());
@@ -30,7 +30,7 @@ TEST_CASE("a look-up finds what its transaction sees, whatever later ones and ea
   Transaction early(engine, Transaction::Mode::read);
   world.change([&](Transaction& transaction) { collection->update(transaction, first, one, other); });
   {
-    // Its page table has what the early one doesn't see yet.
+    // The page table of this transaction has what the early one doesn't see yet.
     Transaction late(engine, Transaction::Mode::read);
     CHECK(then->record_count() == 2);
     look_up(late, first, one);
@@ -39,7 +39,7 @@ TEST_CASE("a look-up finds what its transaction sees, whatever later ones and ea
   look_up(early, second, two);
   early.rollback();
 
-  // What was found just before isn't given once it is purged.
+  // A document that was found just before isn't returned once it is purged.
   Transaction before(engine, Transaction::Mode::read);
   CHECK(then->find_id(before, one["_id"]) == first);
   before.rollback();
@@ -58,7 +58,7 @@ TEST_CASE("a look-up finds what its transaction sees, whatever later ones and ea
 
 namespace {
 
-// With nothing in common with the others: what is kept of one leaves its row.
+// These documents have nothing in common, so what is kept of one leaves its row.
 bson::Document stranger(int id, int times) {
   base::Random random(static_cast<uint64_t>(id * 10 + times));
   std::string text(400, '\0');

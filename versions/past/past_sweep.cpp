@@ -1,4 +1,4 @@
-// What happens to the past in the background: nothing that a snapshot shows changes.
+// Past: what the background does. Nothing that a snapshot shows changes by it.
 #include <algorithm>
 #include <chrono>
 #include <map>
@@ -13,10 +13,10 @@ namespace versions::past {
 
 namespace {
 
-constexpr size_t batch = 256;         // contents freed in a transaction
-constexpr size_t waiting_max = 4096;  // mappings in memory
+constexpr size_t batch = 256;         // contents that one transaction frees
+constexpr size_t waiting_max = 4096;  // mappings that are kept in memory
 
-// Collections that have rows in the table.
+// The collections that have rows in the table.
 std::vector<CollectionId> collections_in(storage::Store& store, const storage::Table& table) {
   std::vector<CollectionId> all;
   Transaction transaction(store, Transaction::Mode::read);
@@ -46,7 +46,7 @@ bool Past::untidy() const {
 void Past::seal() {
   if (!made_.load(std::memory_order_acquire)) return;
   const std::lock_guard one_at_a_time(tidying_);
-  // Whoever was stamped before this snapshot is through, and adds nothing below it.
+  // All writers with timestamps before this snapshot are done, and none adds anything below it.
   const Stamp below = store_.declared_snapshots().position_before(store_.engine().all_committed());
   if (below == sealed_below_) return;
   for (const CollectionId collection : collections_in(store_, rows_)) {
@@ -55,7 +55,7 @@ void Past::seal() {
   sealed_below_ = below;
 }
 
-// Descriptions of all indexes that entries of the collection's kept contents may be under.
+// The descriptions of all indexes that may have entries of the collection's kept contents.
 storage::StoredIndexes Past::indexes_ever(const storage::StoredCollection& collection) const {
   std::map<uint32_t, storage::IndexEntry> entries;
   const auto note = [&](const storage::CollectionEntry& entry) {
@@ -74,11 +74,11 @@ storage::StoredIndexes Past::indexes_ever(const storage::StoredCollection& colle
   return indexes;
 }
 
-// What left a row while snapshots from `from` to `end` were the newest, but for what `shown`, the newest before them that is
-// left, may show: contents that left together go together.
+// Releases what left a row while snapshots from `from` to `end` were the newest, except what `shown`, the newest snapshot left
+// before them, may show. Contents that left together are released together.
 void Past::release(CollectionId collection, Stamp from, Stamp end, Stamp shown, const std::function<void()>& interrupted) {
   const auto stored = store_.catalog().stored(collection);
-  if (!stored) return;  // its tables went, and all that was in them
+  if (!stored) return;  // its tables are gone, and all that was in them
   storage::StoredIndexes indexes;
   bool more = true;
   for (size_t passed = 0; more;) {
@@ -112,9 +112,9 @@ void Past::release(CollectionId collection, Stamp from, Stamp end, Stamp shown, 
 
 void Past::release_group(Transaction& transaction, storage::StoredCollection& collection, const storage::StoredIndexes& indexes,
                          const Mapping& mapping, Stamp place) {
-  Mapping newest = mapping;  // in another record's chain it is alone
+  Mapping newest = mapping;  // the content is alone, in another record's chain
   collection.records().each_kept(transaction, mapping.row, mapping.content, [&](Stamp first) {
-    if (first <= place) newest.content = first;  // else it is of those that left later
+    if (first <= place) newest.content = first;  // the mapping is then of the contents that left later
     return false;
   });
   release_one(transaction, collection, indexes, newest);
@@ -140,10 +140,10 @@ std::vector<Mapping> Past::release_one(Transaction& transaction, storage::Stored
   return released;
 }
 
-// What is there of collections and indexes that no snapshot shows any more. Without a snapshot that is everything, once all that
-// were dropped are swept up after: what one kept that was declared and dropped meanwhile is found by what would go.
+// Removes what is kept of collections and indexes that no snapshot shows any more. If there is no snapshot, that is everything,
+// once the sweep has passed all dropped ones. A snapshot that was declared and dropped meanwhile is found by what would go.
 void Past::forget_gone(size_t swept) {
-  // Within a transaction: what comes after it began stays.
+  // It looks within a transaction, so what is written after that began stays.
   const auto none_left = [&] { return store_.declared_snapshots().all().empty() && snapshots_.dropped().size() == swept; };
   for (const CollectionId collection : collections_in(store_, rows_)) {
     storage::in_transaction(store_, [&](Transaction& transaction) {
@@ -169,12 +169,12 @@ void Past::sweep(const std::function<void()>& interrupted) {
   const std::lock_guard one_at_a_time(tidying_);
   const std::vector<DeclaredSnapshot> dropped = snapshots_.dropped();
   if (dropped.empty()) return;
-  // Until writers that still keep something for them are through.
+  // It waits for writers that may still keep something for the dropped snapshots.
   for (const Stamp last = store_.engine().last_stamp(); store_.engine().all_committed() <= last;) {
     if (interrupted) interrupted();
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
-  // Later ones are stamped behind the horizon.
+  // Later writes have timestamps behind the horizon.
   const Stamp horizon = store_.engine().last_stamp() + 1;
   const std::vector<Stamp> left = store_.declared_snapshots().all();
   for (const DeclaredSnapshot& one : dropped) {

@@ -1,4 +1,4 @@
-// What is taken out of snapshots for good.
+// Past: removes documents from all snapshots for good.
 #include <algorithm>
 #include <set>
 
@@ -30,7 +30,7 @@ bool Past::purged(CollectionId collection, const Mapping& content) const {
   return purged_.contains({collection, content.row, content.content});
 }
 
-// Records that are, or were, documents with this key.
+// The records that are, or were, documents with this key.
 std::set<RecordId> Past::records_ever(Transaction& transaction, storage::StoredCollection& collection, BytesView key) const {
   const auto index = collection.stored_indexes()->front();
   std::set<RecordId> records;
@@ -46,8 +46,8 @@ std::set<RecordId> Past::records_ever(Transaction& transaction, storage::StoredC
   return records;
 }
 
-// What is kept of the record in the chain table while it was a document with this key: it may have been another one before or
-// after.
+// What is kept of the record in the chain table from the time when it was a document with this key. It may have been another
+// document before or after.
 std::vector<Mapping> Past::kept_of(Transaction& transaction, storage::StoredCollection& collection, RecordId record,
                                    BytesView key) const {
   const auto index = collection.stored_indexes()->front();
@@ -87,7 +87,7 @@ uint64_t Past::purge(Transaction& transaction, storage::StoredCollection& collec
   for (const Mapping& one : contents) {
     purged_rows_.put(transaction, content_key(collection.id(), one), {});
     const std::tuple name(collection.id(), one.row, one.content);
-    // Before the commit: who sees that it is gone must know why.
+    // This happens before the commit: a reader that sees that a content is gone must know why.
     const std::unique_lock lock(purged_mutex_);
     if (!purged_.insert(name).second) continue;
     transaction.after_rollback([this, name] {
@@ -100,7 +100,7 @@ uint64_t Past::purge(Transaction& transaction, storage::StoredCollection& collec
   return purged;
 }
 
-// The same of what is kept in its row, which is of the document that it is.
+// The same for what is kept in the record's row, which belongs to the document that the record is now.
 uint64_t Past::purge_row(Transaction& transaction, storage::StoredCollection& collection, const storage::StoredIndexes& indexes,
                          RecordId record, BytesView key) const {
   const auto current = collection.records().find(transaction, record);

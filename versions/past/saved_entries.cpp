@@ -29,7 +29,7 @@ void each_key(CollectionId collection, const storage::StoredIndex& index, bson::
   for (const Bytes& key : keys.keys) visit(row_of(collection, index.number(), key, record, generation));
 }
 
-// The first key behind all that begin with this.
+// The first key behind all keys that begin with this.
 Bytes behind(Bytes prefix) {
   while (!prefix.empty() && static_cast<uint8_t>(prefix.back()) == 0xff) prefix.pop_back();
   if (!prefix.empty()) ++prefix.back();

@@ -2,10 +2,9 @@
 //
 //   past-entries   collection (4, BE), index (4, BE), key string, record (8, BE), generation (8, BE) -> nothing
 //
-// A content is kept with all its entries, so one holds for a snapshot where that shows the content. No update changes a
-// document's key in the
-// `_id` index: there an entry is saved with the first content of a record that is kept, under generation 0, and goes with the
-// last; what the record was then says whether it holds. Thread-safe; transactions are not.
+// A content is kept with all its entries, so an entry holds for a snapshot if the snapshot shows the content. No update changes a
+// document's key in the `_id` index: there an entry is saved with the first content of a record that is kept, under generation 0,
+// and goes with the last one. What the record was then says whether it holds. Thread-safe; transactions are not.
 #pragma once
 
 #include <memory>
@@ -31,11 +30,11 @@ class SavedEntries {
   void remove(Transaction& transaction, CollectionId collection, const storage::StoredIndex& index, bson::DocumentView content,
               RecordId record, Stamp generation) const;
 
-  // Of which indexes there are any.
+  // The indexes that have any.
   std::vector<std::pair<CollectionId, uint32_t>> indexes(storage::Engine& engine) const;
   void remove_all(Transaction& transaction, CollectionId collection, uint32_t index) const;
 
-  // Walks an index's entries in the order of keys and records. Borrows the transaction.
+  // Walks over an index's entries in the order of keys and records. Borrows the transaction.
   class Cursor {
    public:
     Cursor(const SavedEntries& entries, Transaction& transaction, CollectionId collection, uint32_t index,
@@ -55,7 +54,7 @@ class SavedEntries {
     storage::TableCursor rows_;
     const Bytes prefix_;
     const bool forward_;
-    Bytes from_, to_;  // in the table; `to_` is behind the end
+    Bytes from_, to_;  // a range of the table; `to_` is behind its end
     bool started_ = false;
     Entry at_;
   };

@@ -12,7 +12,7 @@
 namespace versions::past {
 namespace {
 
-constexpr size_t batch = 1024;  // rows taken away in a transaction
+constexpr size_t batch = 1024;  // rows that one transaction removes
 
 // Owners of one length lie together.
 Bytes prefix_of(BytesView owner) {
@@ -54,14 +54,14 @@ void SavedStates::save(Transaction& transaction, BytesView owner, BytesView name
 void SavedStates::each_as_of(Transaction& transaction, BytesView owner, Stamp snapshot,
                              const std::function<void(BytesView, BytesView)>& visit) const {
   if (!table_.exists()) return;
-  std::map<Bytes, bool> told;
+  std::map<Bytes, bool> saved;
   const Bytes prefix = prefix_of(owner);
   storage::TableCursor cursor = table_.cursor(transaction);
   for (bool on = cursor.seek(row_key(owner, snapshot, {})); on && cursor.key().starts_with(prefix); on = cursor.next()) {
     const Row row = row_at(cursor);
     if (row.since > snapshot) continue;
-    // Of those that say since when, one alone holds.
-    if (row.since == 0 && !told.emplace(row.name, true).second) continue;
+    // Of the rows that say since when they hold, only one does.
+    if (row.since == 0 && !saved.emplace(row.name, true).second) continue;
     visit(row.name, row.value);
   }
 }
@@ -83,7 +83,7 @@ void SavedStates::keep_only_declared(storage::Store& store) const {
     std::vector<Bytes> gone;
     {
       Transaction transaction(store, Transaction::Mode::read);
-      // Now: what the transaction sees was told by no later one.
+      // The snapshots are read now: no row that the transaction sees was saved for a later one.
       const std::vector<Stamp> snapshots = store.declared_snapshots().all();
       from = find_gone(transaction, std::move(from), snapshots, gone);
     }
@@ -93,12 +93,12 @@ void SavedStates::keep_only_declared(storage::Store& store) const {
   }
 }
 
-// Up to `batch` of an owner's; returns where to go on, or nothing.
+// Finds up to `batch` rows of an owner; returns where to go on, or nothing.
 Bytes SavedStates::find_gone(Transaction& transaction, Bytes from, const std::vector<Stamp>& snapshots,
                              std::vector<Bytes>& gone) const {
   storage::TableCursor cursor = table_.cursor(transaction);
   Bytes owner;
-  std::map<Bytes, Stamp> before;  // of the owner's names, where no row says since when
+  std::map<Bytes, Stamp> before;  // of the owner's names, in rows that don't say since when
   for (bool on = cursor.seek(from); on; on = cursor.next()) {
     const Row row = row_at(cursor);
     if (gone.size() >= batch && (row.since != 0 || row.owner != owner)) return Bytes(cursor.key());

@@ -7,7 +7,7 @@
 namespace versions::past {
 namespace {
 
-// The parent of a level's node, where it is written.
+// The parent of a level's node, if it is written.
 std::optional<uint64_t> parent_of(SkippyNodes& nodes, const SkippyOptions& options, unsigned level, uint64_t index) {
   const uint64_t parents = nodes.count(level + 1);
   if (options.fan_in > 0) {
@@ -15,7 +15,7 @@ std::optional<uint64_t> parent_of(SkippyNodes& nodes, const SkippyOptions& optio
     return parent < parents ? std::optional(parent) : std::nullopt;
   }
   if (parents == 0 || index >= nodes.get(level + 1, parents - 1)->child_end()) return std::nullopt;
-  uint64_t low = 0, high = parents;  // the last one whose first child is not behind
+  uint64_t low = 0, high = parents;  // finds the last parent whose first child is not behind the node
   while (high - low > 1) {
     const uint64_t middle = (low + high) / 2;
     (nodes.get(level + 1, middle)->first_child() <= index ? low : high) = middle;
@@ -23,14 +23,14 @@ std::optional<uint64_t> parent_of(SkippyNodes& nodes, const SkippyOptions& optio
   return low;
 }
 
-// The first node of a level that no parent has yet.
+// The first node of a level that has no parent yet.
 uint64_t first_without_parent(SkippyNodes& nodes, unsigned level) {
   const uint64_t parents = nodes.count(level + 1);
   return parents == 0 ? 0 : nodes.get(level + 1, parents - 1)->child_end();
 }
 
-// Writes the parents that are due over a level. By capacity a parent is due when the next child's part doesn't fit beside the
-// others.
+// Writes the parents that are due over a level. If `fan_in` is 0, a parent is due when the next child's part doesn't fit beside
+// the others.
 void raise(SkippyNodes& nodes, const SkippyOptions& options, unsigned level) {
   for (;;) {
     const uint64_t first = first_without_parent(nodes, level), count = nodes.count(level);

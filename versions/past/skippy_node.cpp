@@ -10,7 +10,7 @@ namespace {
 constexpr char leaf_form = 3, inner_form = 4;
 constexpr size_t block_mappings = 64;
 
-// Rows as what they are above the least of the block.
+// Rows are written as their distances from the least row of the block.
 void append_block(base::Bytes& out, std::span<const Mapping> mappings, uint64_t& row_before, uint32_t& second_before) {
   std::vector<uint64_t> rows;
   std::vector<Stamp> contents;
@@ -124,7 +124,7 @@ base::Bytes SkippyNode::encode() const {
 }
 
 bool SkippyNode::take_leaf(base::BytesView in) {
-  // Where all mappings of a block are the same they take no bits: a node of so many bytes can't have more blocks.
+  // If all mappings of a block are the same they take no bits, but a node of so many bytes can't have more blocks.
   const auto count = base::take_varint(in), starts = base::take_varint(in);
   if (!count || *count == 0 || *count / block_mappings > in.size() || *count > UINT32_MAX) return false;
   if (!starts || *starts == 0 || *starts > *count || *starts > in.size()) return false;

@@ -1,8 +1,8 @@
 // A node of the log of mappings: what is written, read and kept as one value (Skippy §4.2).
 //
-// On level 0 mappings stand in the order in which they were made. A node above holds, one part
-// behind the other, what each of its children says first of each row: repetitions within a child
-// are gone, those of different children stay, because a scan may begin in a later one.
+// On level 0 mappings stand in the order in which they were made. A node above holds, one part behind the other, the first
+// mapping of each row in each of its children. Repetitions within a child are gone; those between children stay, because a scan
+// may begin in a later child.
 //
 //   level 0   | 1:a 2:b 1:c 3:d | 2:e 2:f 1:g 4:h |
 //   level 1   | 1:a 2:b 3:d       1:g 2:e 4:h     |     parts by pages of rows, in their order
@@ -30,30 +30,30 @@ class SkippyNode {
     bool operator==(const Start&) const = default;
   };
 
-  // Of level 0. `starts`: where each snapshot's mappings begin; the first at 0.
+  // Makes a node of level 0. `starts` says where each snapshot's mappings begin; the first begins at 0.
   SkippyNode(std::vector<Mapping> mappings, std::vector<Start> starts)
       : mappings_(std::move(mappings)), starts_(std::move(starts)) {}
-  // Above level 0, of children that follow each other: what each says first of each row.
+  // Makes a node above level 0, of consecutive children; each table has the first mapping of each row.
   SkippyNode(uint64_t first_child, std::span<const PageTable> children);
 
   bool is_leaf() const { return ends_.empty(); }
-  // Level 0 only.
+  // For level 0 only.
   const std::vector<Mapping>& mappings() const { return mappings_; }
   const std::vector<Start>& starts() const { return starts_; }
-  SnapshotId snapshot_of(uint32_t offset) const;  // that the mapping was made for
-  // Above level 0 only.
+  SnapshotId snapshot_of(uint32_t offset) const;  // the snapshot that the mapping was made for
+  // For levels above 0 only.
   uint64_t first_child() const { return first_child_; }
   uint64_t child_end() const { return first_child_ + ends_.size(); }
-  // Where what the children before and this one say ends.
+  // Where the part of this child ends.
   uint32_t end_of(uint64_t child) const { return ends_[child - first_child_]; }
 
-  // A scan of a node goes by offsets: mappings on level 0, above it pages where a child's part begins.
+  // A scan goes through a node by offsets: on level 0 they count mappings, above it pages, where a child's part begins.
   uint32_t end() const { return is_leaf() ? static_cast<uint32_t>(mappings_.size()) : ends_.back(); }
   MappingRun from(uint32_t offset) const;
   PageTable first_of_each_row() const;
   size_t memory_bytes() const;
 
-  // docs/formats/past.md.
+  // docs/formats/past.md describes the bytes.
   base::Bytes encode() const;
   static base::Result<SkippyNodePtr> decode(base::BytesView bytes);
 
@@ -66,10 +66,10 @@ class SkippyNode {
   std::vector<Mapping> mappings_;
   std::vector<Start> starts_;
   uint64_t first_child_ = 0;
-  std::vector<uint32_t> ends_;  // of each child's part
-  std::vector<size_t> sums_;    // mappings up to there
+  std::vector<uint32_t> ends_;  // where each child's part ends
+  std::vector<size_t> sums_;    // the number of mappings up to there
   std::vector<RowPage> pages_;
-  base::Bytes bytes_;  // above level 0: the node as it is written, and `packed_slack`: contents stay packed
+  base::Bytes bytes_;  // above level 0: the node as it is written, and `packed_slack`; contents stay packed
 };
 
 }  // namespace versions::past

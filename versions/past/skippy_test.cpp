@@ -1,4 +1,4 @@
-// Any level, any start, the open end included: a scan meets of each row first what the log says first of it.
+// On any level, from any start, and over the open end: the first mapping of a row that a scan meets is the log's first one.
 #include "versions/past/skippy.h"
 
 #include <algorithm>
@@ -12,7 +12,7 @@ using namespace versions::past;
 
 namespace {
 
-// A log of a snapshot per mapping, with what it is made of beside it.
+// A log in which each mapping has a snapshot of its own, with the list of all mappings beside it.
 struct Log {
   SkippyOptions options;
   MemorySkippyNodes nodes;
@@ -20,7 +20,7 @@ struct Log {
 
   void write(base::Random& random, size_t count, uint64_t rows, double hot) {
     for (size_t i = 0; i < count; ++i) {
-      // So much of the writes goes to so little of the rows: 0.8 is 80/20.
+      // That share of the writes goes to the rest of the rows: 0.8 is 80/20.
       const auto few = static_cast<uint64_t>(static_cast<double>(rows) * (1 - hot)) + 1;
       const uint64_t row = random.unit() < hot ? random.below(few) : random.below(rows);
       all.push_back({static_cast<RecordId>(row + 1), all.size() + 1});
@@ -100,7 +100,7 @@ TEST_CASE("parts of a node's children keep what they repeat of each other: a sca
   const SkippyNodePtr parent = log.nodes.get(1, 0);
   CHECK(all_of(parent->from(0)) == std::vector<Mapping>{{1, 1}, {2, 2}, {1, 3}, {3, 4}});
   CHECK(all_of(parent->from(parent->end_of(0))) == std::vector<Mapping>{{1, 3}, {3, 4}});
-  // What is repeated within a child is gone one level further up, and only there.
+  // Repetitions within a child are gone one level further up, and only there.
   CHECK(parent->first_of_each_row().in_order() == std::vector<Mapping>{{1, 1}, {2, 2}, {3, 4}});
 }
 
@@ -120,7 +120,7 @@ TEST_CASE("levels leave repetitions behind, and are begun where there are some")
   CHECK(some >= 2);
   CHECK(levels * 3 < flat);
 
-  // Rows that are each written once: nothing would be gained.
+  // The rows are written once each, so another level would gain nothing.
   Log once{{.node_mappings = 64}, {}, {}};
   for (RecordId row = 1; row <= 64 * 64; ++row) {
     std::vector<Mapping> mappings;
@@ -152,7 +152,7 @@ void check_read_again(const SkippyNode& node) {
 TEST_CASE("nodes are read as they were written, whatever rows and contents they have") {
   base::Random random(Catch::rngSeed() + 13);
   for (int i = 0; i < 300; ++i) {
-    // Widths up to all bits, rows side by side and far apart, all the same ones too.
+    // The test covers all widths, rows side by side and far apart, and equal rows.
     const unsigned row_bits = static_cast<unsigned>(random.below(64)), second_bits = static_cast<unsigned>(random.below(33)),
                    count_bits = static_cast<unsigned>(random.below(33));
     const auto some = [&](unsigned bits) { return bits == 0 ? 0 : random() >> (64 - bits); };
@@ -204,7 +204,7 @@ TEST_CASE("damaged nodes are refused, and those of a form that isn't known") {
       base::Bytes damaged = bytes;
       damaged[random.below(damaged.size())] = static_cast<char>(random());
       const auto read = SkippyNode::decode(damaged);
-      if (!read.ok()) continue;  // else it is a node, with other numbers: to be walked without harm
+      if (!read.ok()) continue;  // otherwise it is a node with other numbers, which must be walked without harm
       CHECK(read.value()->is_leaf() == (read.value()->starts().size() > 0));
       read.value()->from(0).each([](const Mapping& mapping) { CHECK(mapping.content != 0); });
       read.value()->first_of_each_row();
@@ -225,7 +225,7 @@ TEST_CASE("a page table is a map of what was taken first") {
         CHECK(table.take({&mapping, 1}) == model.emplace(mapping.row, mapping.content).second);
         continue;
       }
-      // Many at once: packed pages, or a whole table.
+      // It takes many at once: packed pages, or a whole table.
       PageTable more;
       for (uint64_t count = random.below(200) + 1; count > 0; --count) {
         const Mapping mapping = any();

@@ -1,4 +1,4 @@
-// What tests of the past write into, and read from.
+// What tests of the past write to and read from.
 #pragma once
 
 #include <functional>
