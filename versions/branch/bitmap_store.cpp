@@ -76,7 +76,7 @@ Difference BitmapStore::diff(Transaction& transaction, const View& a, const View
   RecordSet changed = history_.between(transaction, a.state, b.state);
   for (const View* view : {&a, &b}) {
     if (view->branch == BranchId::none) continue;
-    // What a branch's pending writes change against its state is another step on the way from one state to the other.
+    // The pending writes of a branch are another step on the way from one state to the other.
     const Pending pending = this->pending(transaction, view->branch);
     changed ^= pending.added;
     changed ^= pending.removed;

@@ -73,8 +73,8 @@ struct Difference {
 // A version of one document.
 struct Version {
   RecordId record = 0;
-  uint64_t commit =
-      0;  // the version came with the commit of this number; 0: it isn't committed, or it was there before the first commit
+  // The version came with the commit of this number; 0: it isn't committed, or it was there before the first commit.
+  uint64_t commit = 0;
 };
 
 // Says which of the writes since a branch's last commit the next commit contains, by their timestamps. On the primary these are
@@ -94,8 +94,8 @@ enum class Listing : char {
   dropped = 6,    // the branch shows nothing of what its last commit has
   made_anew = 7,  // the collection was dropped, and then made again
 };
-constexpr RecordId listing_at =
-    0;  // the RecordId under which `pending` keeps a collection's row: no record has it, so the row comes first
+// The RecordId under which `pending` keeps a collection's row: no record has it, so the row comes first.
+constexpr RecordId listing_at = 0;
 inline bool hides(Listing listing) {
   return listing != Listing::made;
 }

@@ -75,8 +75,8 @@ bool Branches::has(Transaction& transaction, const Branch& branch, size_t collec
 }
 
 bool Branches::anybody_has(Transaction& transaction, size_t collection) {
-  if (has(transaction, head(transaction, "main"), collection))
-    return true;  // this is enough mostly, and there can be many branches
+  // Main is enough mostly, and there can be many branches.
+  if (has(transaction, head(transaction, "main"), collection)) return true;
   const std::vector<Branch> branches = graph_.branches(transaction);
   const auto on_branch = [&](const Branch& branch) { return has(transaction, branch, collection); };
   if (std::any_of(branches.begin(), branches.end(), on_branch)) return true;
@@ -90,8 +90,8 @@ void Branches::make_collection(Transaction& transaction, const Branch& branch, s
 }
 
 void Branches::drop_collection(Transaction& transaction, const Branch& branch, size_t collection, Stamp stamp) {
-  graph_.put_branch(transaction,
-                    branch);  // so a commit comes before this or after it, and the order is the same on every member of a set
+  // So a commit comes before this or after it, and the order is the same on every member of a set.
+  graph_.put_branch(transaction, branch);
   stores_[collection]->drop(transaction, view(transaction, branch, collection), stamp);
 }
 
@@ -637,8 +637,8 @@ uint64_t Branches::purge(Transaction& transaction, size_t collection, BytesView 
   std::vector<BranchId> branches;
   for (const Branch& branch : graph_.branches(transaction)) {
     branches.push_back(branch.id);
-    graph_.put_branch(transaction,
-                      branch);  // so a commit comes before this or after it, and the order is the same on every member of a set
+    // So a commit comes before this or after it, and the order is the same on every member of a set.
+    graph_.put_branch(transaction, branch);
   }
   graph_.remove_made_roots(transaction,
                            collections_[collection].parts.collection);  // replayed commits are without it on every member

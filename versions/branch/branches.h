@@ -210,9 +210,8 @@ class Branches {
     return commit.state_of(collections_[collection].parts.collection);
   }
   TreeKind tree_kind(const CommitInfo& info, size_t collection) const;
-  std::optional<Hash> root_known(
-      Transaction& transaction, const Commit& commit,
-      const CollectionState& state);  // the root that the id names, or of the tree that was made, of whatever kind
+  // The root that the id names, or of the tree that was made, of whatever kind.
+  std::optional<Hash> root_known(Transaction& transaction, const Commit& commit, const CollectionState& state);
   std::optional<Hash> root_there(Transaction& transaction, CommitNumber commit, size_t collection,
                                  const TreeKind& kind);  // the root that the id names, or of the tree that was made
   Hash root_as(Transaction& transaction, CommitNumber commit, size_t collection, const TreeKind& kind);
@@ -221,8 +220,8 @@ class Branches {
   Hash root_kept(Transaction& transaction, CommitNumber commit, size_t collection, const CommitInfo& info);
   Hash root_changed(Transaction& transaction, CommitNumber commit, const CollectionState& state, size_t collection,
                     const CommitInfo& info);
-  CollectionState* find(std::vector<CollectionState>& states,
-                        size_t collection) const;  // nullptr: the collection isn't among them
+  // nullptr: the collection isn't among them.
+  CollectionState* find(std::vector<CollectionState>& states, size_t collection) const;
   // `known`: the number of states that the commit before had.
   CollectionState& find_or_add(Transaction& transaction, std::vector<CollectionState>& states, size_t known, size_t collection,
                                const CommitInfo& info) const;

@@ -13,7 +13,7 @@ using namespace versions::test;
 
 namespace {
 
-// What the branches should show: a map for each branch, and one for each commit.
+// The documents that the branches should show: a map for each branch, and one for each commit.
 class History {
  public:
   History(Layout layout, uint64_t seed)

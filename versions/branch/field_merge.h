@@ -1,4 +1,4 @@
-// What becomes of a document that both sides of a merge have changed.
+// Merges a document that both sides of a merge have changed.
 //
 //   mode                 a conflict is                                         both made it the same
 //   document_touched     a document that both changed                          a conflict, too

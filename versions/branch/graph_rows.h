@@ -1,6 +1,6 @@
 // Rows of the version graph as bytes: docs/formats/branches.md.
 //
-// What can't be read throws DataCorruptionDetected.
+// Rows that can't be read throw DataCorruptionDetected.
 #pragma once
 
 #include "versions/branch/version_graph.h"
@@ -22,7 +22,7 @@ class RowReader {
   BytesView bytes_;
 };
 
-// Its length before it, as RowReader::bytes reads it.
+// Appends the length and the bytes, as RowReader::bytes reads them.
 void append_bytes(Bytes& out, BytesView bytes);
 
 Bytes write_commit(const Commit& commit);

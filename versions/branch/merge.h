@@ -13,7 +13,7 @@
 
 namespace versions {
 
-// What somebody has decided about one document.
+// A decision of somebody about one document.
 struct Decision {
   enum class Take : uint8_t { ours, theirs, base, document } take = Take::ours;
   Bytes document = {};

@@ -1,4 +1,4 @@
-// What a commit says of a collection's documents: the root of a hash tree.
+// A commit names a collection's documents by the root of a hash tree.
 //
 //   key string of the _id  ->  SHA-256 of the document
 //

@@ -1,4 +1,5 @@
-// What commits say of documents: proofs, damage that verification finds, purges, and commits from before there were roots.
+// Tests of what commits say of documents: proofs, damage that verification finds, purges, and commits from before there were
+// roots.
 #include <set>
 
 #include "bson/json.h"

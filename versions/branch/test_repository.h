@@ -1,4 +1,4 @@
-// What tests of branches share: an store, a collection with a few documents, and branches over it.
+// What tests of branches share: a store, a collection with a few documents, and branches over it.
 #pragma once
 
 #include <catch2/catch.hpp>

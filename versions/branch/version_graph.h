@@ -28,7 +28,7 @@ struct CollectionState {
   Hash digest{};  // of the kind that the commit has
 };
 
-// What a commit's id says of a collection's documents.
+// The form in which a commit's id says what a collection's documents are.
 enum class DigestKind : uint8_t {
   sums = 1,   // the sum of the documents' hashes: commits from before there were roots have it
   roots = 2,  // the root of a hash tree (Roots); zeros: nothing
@@ -75,8 +75,8 @@ class VersionGraph {
   // Tags are names of commits that never move.
   std::optional<CommitNumber> tag(Transaction& transaction, const std::string& name) const;
   std::vector<std::pair<std::string, CommitNumber>> tags(Transaction& transaction) const;  // by name
-  void put_tag(Transaction& transaction, const std::string& name,
-               CommitNumber commit);  // the commit stays as long as the tag does
+  // The commit stays as long as the tag does.
+  void put_tag(Transaction& transaction, const std::string& name, CommitNumber commit);
   void remove_tag(Transaction& transaction, const std::string& name);
   // Another transaction that wants the name at the same time, for a branch or a tag, conflicts.
   void claim_name(Transaction& transaction, const std::string& name) const;

@@ -264,7 +264,7 @@ void BranchedDatabase::lose(Transaction& transaction, SharedCollection& shared, 
   shared.base.tell_dedup(transaction, record, {.generation = generation, .bytes = {}}, 0, {});
 }
 
-// What the branch alone shows is no longer stored. The store removes the records; this removes what belongs to them.
+// Records that the branch alone shows are no longer stored. The store removes them; this removes what belongs to them.
 void BranchedDatabase::lose_pending(Transaction& transaction, const Branch& branch, SharedCollection& shared, const Lost& lost) {
   const BranchStore::Pending pending = shared.store.pending(transaction, branch.id);
   auto cursor = shared.base.records().cursor(transaction);

@@ -28,7 +28,7 @@ class VersionEntries;
 
 namespace versions {
 
-// What a ref names.
+// The state that a ref names.
 struct Place {
   std::optional<Branch> branch;  // nullopt: the ref names a state that can't be written to
   CommitNumber commit = 0;       // the branch's last commit, or that state
@@ -70,7 +70,7 @@ class BranchedDatabase : public std::enable_shared_from_this<BranchedDatabase> {
   [[nodiscard]] std::shared_lock<std::shared_mutex> keep_indexes() { return std::shared_lock(indexes_); }
   // Must be held while indexes change, together with the collection's schema lock.
   [[nodiscard]] std::unique_lock<std::shared_mutex> change_indexes() { return std::unique_lock(indexes_); }
-  // As storage::ViewSource::check_unique.
+  // It does what storage::ViewSource::check_unique says.
   void check_unique(storage::CollectionId collection, const storage::StoredIndexes& built, std::string_view ns,
                     const std::function<void()>& interrupted);
   // The database's collections; after it was dropped, those that it had at its end and that weren't removed since.
@@ -101,7 +101,7 @@ class BranchedDatabase : public std::enable_shared_from_this<BranchedDatabase> {
   // say.
   std::shared_ptr<const Commit> commit(Transaction& transaction, const std::string& branch, const CommitInfo& info,
                                        const std::vector<std::string>& collections = {});
-  // As long as a share of the result lives, writers to the branch conflict (BranchStore::stop_writers).
+  // While a share of the result lives, writers to the branch conflict (BranchStore::stop_writers).
   [[nodiscard]] std::shared_ptr<void> stop_writers(BranchId branch, Stopped what);
   // For both, the same holds as for drop().
   std::shared_ptr<const Commit> reset(Transaction& transaction, const std::string& branch, const Ref& to, const Lost& lost);
@@ -109,7 +109,7 @@ class BranchedDatabase : public std::enable_shared_from_this<BranchedDatabase> {
   std::shared_ptr<const Commit> create_tag(Transaction& transaction, const std::string& name, const Ref& from);
   void drop_tag(Transaction& transaction, const std::string& name);
 
-  // What isn't committed of one collection, as numbers of documents.
+  // Numbers of documents of one collection that aren't committed.
   struct Changes {
     std::string collection;
     int64_t inserted = 0, modified = 0, deleted = 0;
@@ -157,8 +157,8 @@ class BranchedDatabase : public std::enable_shared_from_this<BranchedDatabase> {
     // The merge that waits on the branch goes on: its decisions count, and its commit ends it.
     bool goes_on = false;
   };
-  // As prepare_commit, before a merge. `into` is the branch, or the state where a new branch will begin. If anything is pending
-  // there, it makes nothing.
+  // It does before a merge what prepare_commit does before a commit. `into` is the branch, or the state where a new branch will
+  // begin. If anything is pending there, it makes nothing.
   bool prepare_merge(Transaction& transaction, const Ref& into, const MergeRequest& request);
   // If there are conflicts, the transaction must not be committed. Throws IllegalOperation if anything is pending on the branch,
   // or if another merge waits there.
@@ -190,7 +190,7 @@ class BranchedDatabase : public std::enable_shared_from_this<BranchedDatabase> {
   Branches::Swept sweep(Transaction& transaction, const Retention& retention, size_t commits_max, const Lost& lost);
   // After sweeps: removes some of the nodes of trees that only dropped commits had (Branches::free_nodes).
   uint64_t free_nodes(Transaction& transaction, const std::function<void()>& interrupted);
-  // What the commit's id says of a document: see versions/branch/commit_proof.h.
+  // Proves what the commit's id says of a document: see versions/branch/commit_proof.h.
   CommitProof prove(Transaction& transaction, CommitNumber commit, std::string_view collection, const bson::ValueView& id);
   // Checks whether the commit is what its id says: see versions/branch/verification.h. `deep` also checks whether the states show
   // what no tree names.

@@ -1,4 +1,5 @@
-// What declared snapshots show of a database's branches: it is saved when it changes, and put together when a snapshot is read.
+// The branches of a database as declared snapshots show them: a row is saved when it changes, and put together when a snapshot is
+// read.
 //
 //   past-states   'd', name                     -> number             of a database that has branches
 //                 'b' database 4, name          -> a branch's row     versions-dbN-branches
@@ -49,7 +50,7 @@ class BranchesPast {
   // Commits that branches ended at in declared snapshots and no longer end at. If a snapshot is older than the first commit, the
   // first commit is among them.
   std::vector<CommitNumber> held(Transaction& transaction) const;
-  // What had happened to a collection since the branch's last commit, in the snapshot. `branch` is as it was then.
+  // Tells what had happened to a collection since the branch's last commit, in the snapshot. `branch` is as it was then.
   std::optional<Listing> listing(Transaction& transaction, SharedCollection& shared, const Branch& branch, Stamp snapshot) const;
   // The records of a collection that the branch shows in the snapshot. `branch` is as it was then.
   RecordSet shown(Transaction& transaction, SharedCollection& shared, const Branch& branch, Stamp snapshot) const;

@@ -298,8 +298,8 @@ class History {
     const std::string name = any_branch(), from = any_branch();
     if (name == from || heads_[name] != committed_[name]) return;
     change([&](Transaction& transaction) {
-      if (database().has_pending(transaction, database().branch(transaction, {.name = name}).id))
-        return;  // the transaction was rolled back
+      // The transaction was rolled back.
+      if (database().has_pending(transaction, database().branch(transaction, {.name = name}).id)) return;
       BranchedDatabase::MergeRequest request{.from = database().place(transaction, {.name = from}).commit};
       request.resolve = whole_documents(Prefer::theirs);
       database().merge(transaction, name, request, {});

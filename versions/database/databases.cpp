@@ -539,7 +539,7 @@ void Databases::make_again(const std::string& db, const std::vector<storage::Bra
       for (const storage::BranchChange& change : changes) database->replay(transaction, change, lost);
     });
   };
-  // As on the primary, nobody reads or writes meanwhile: what is pending goes, or its branch gets another name.
+  // Nobody reads or writes meanwhile, as on the primary: what is pending goes, or its branch gets another name.
   std::vector<std::string> views;
   bool alone = false;
   for (const storage::BranchChange& change : changes) {

@@ -54,7 +54,7 @@ class Databases final : public storage::ViewSource, public storage::BranchMaker 
   past::DeclaredSnapshot declare_snapshot(const std::string& name, const std::function<void()>& interrupted);
   // False: there is no snapshot of that number.
   bool drop_snapshot(uint64_t number);
-  // As past::Past::sweep; it also frees what only dropped snapshots showed of databases that had branches.
+  // Does what past::Past::sweep does, and also frees what only dropped snapshots showed of databases that had branches.
   void sweep_snapshots(const std::function<void()>& interrupted);
 
   std::shared_ptr<storage::Collection> open(std::string_view ns) override;
@@ -98,13 +98,14 @@ class Databases final : public storage::ViewSource, public storage::BranchMaker 
   // Changes one branch, in a transaction. False: there was nothing to change.
   bool change(std::string_view db, const std::function<bool(Transaction&, BranchedDatabase&, const Branch&)>& work);
   BranchedDatabase::Lost lost() const;
-  // What a database's name stands for that names a declared snapshot: shop@s42, shop@dev@s42.
+  // The meaning of a database's name that names a declared snapshot: shop@s42, shop@dev@s42.
   struct Then {
     past::DeclaredSnapshot snapshot;
     std::string branch;
   };
   std::optional<Then> snapshot_behind(std::string_view db) const;
-  // What its collections show; empty if the database had no branches. Throws NamespaceNotFound if the branch didn't exist.
+  // The records that its collections show; empty if the database had no branches. Throws NamespaceNotFound if the branch didn't
+  // exist.
   PastViews::BranchThen branch_of(std::string_view db, const Then& then) const;
   uint64_t purge_unversioned(Transaction& transaction, const std::string& db, storage::StoredCollection& collection,
                              const bson::ValueView& id, const BranchedDatabase::Lost& lost) const;

@@ -21,7 +21,7 @@ namespace {
 
 using Documents = std::map<int, std::pair<int, int>>;  // _id -> a, u
 
-// What a branch, tag or commit has of the collection.
+// The documents that a branch, tag or commit has of the collection.
 struct Shown {
   Documents documents = {};
   bool there = true;  // otherwise it isn't listed

@@ -20,7 +20,8 @@ class PastViews {
   // Finds a snapshot by the part of a database's name behind its `@`, as past::Snapshots::find does.
   std::optional<past::DeclaredSnapshot> find(std::string_view ref) const { return past_.snapshots().find(ref); }
   struct BranchThen {
-    // What the branch showed of a collection; nullptr: it didn't have it. An empty function: the database had no branches.
+    // The records of a collection that the branch showed; nullptr: it didn't have it. An empty function: the database had no
+    // branches.
     std::function<std::shared_ptr<past::ShownRecords>(storage::CollectionId)> shown = {};
     bool own = true;  // whether it is what the database's own name stood for: that has the collections without versions, too
   };

@@ -56,7 +56,7 @@ struct BeginMerge {
   static BeginMerge decode(bson::DocumentView command);
 };
 
-// What somebody decided about one document of a merge that waits.
+// A decision of somebody about one document of a merge that waits.
 struct Decide {
   static constexpr std::string_view name = "decide";
   std::string into;

@@ -44,8 +44,8 @@ bool Cutter::ends_after(base::BytesView key, base::BytesView value, uint64_t bef
 // changes miss, would be fewer, and fewer nodes shared. Never likelier than even: where long entries made all nodes end after the
 // second, a record more would shift them all. In whole numbers, for the same nodes on every machine.
 bool Cutter::key_hash_ends(base::BytesView key, uint64_t before, uint64_t entry) const {
-  if (before == 0)
-    return false;  // every node has two entries at least, so that every level has half as many nodes as the one below
+  // Every node has two entries at least, so that every level has half as many nodes as the one below.
+  if (before == 0) return false;
   if (before + entry >= longest * target_) return true;
   constexpr uint64_t factor = 1609, even = uint64_t{1} << 31;  // / 2^10, / 2^32
   const uint64_t hash = base::hash64(key, level_) >> 32;

@@ -20,7 +20,7 @@ namespace versions::merkle {
 
 enum class Structure : uint8_t { pos_tree, patricia_trie, bucket_tree, mvmb_tree };
 
-// What decides where a POS-Tree's nodes end.
+// The rule that decides where a POS-Tree's nodes end.
 enum class Boundary : uint8_t {
   key_hash,     // a hash of the entry's key, and the node's length so far: another value of the same length moves no end
   byte_window,  // a rolling hash over the leaf's bytes, and above the leaves the children's hashes (as in the paper)
@@ -90,8 +90,8 @@ std::vector<Hash> children_of(const Node& node);
 // Whether the nodes that it names name no others.
 bool names_leaves(const Node& node);
 
-// What a node holds, for somebody who walks through a tree alone. `place` is what the node above says of this one; it is empty
-// for a root.
+// The contents of a node, for somebody who walks through a tree alone. `place` is what the node above says of this one; it is
+// empty for a root.
 struct Content {
   struct Child {
     Hash hash{};

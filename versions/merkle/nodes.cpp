@@ -91,7 +91,7 @@ void MemoryNodes::write(NodePtr node, const NodePtr&) {
   if (nodes_.insert(std::move(node)).second) bytes_ += bytes;
 }
 
-// What nobody asked for moves to `gone`, and is destroyed when nobody waits for that.
+// Nodes that nobody asked for move to `gone`, and are destroyed when nobody waits for that.
 void NodeCache::add(const NodePtr& node, Gone& gone) {
   const size_t bytes = node->memory_bytes();
   if (bytes > bytes_max_ / 4) return;

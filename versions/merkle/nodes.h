@@ -1,4 +1,4 @@
-// Where nodes are stored, by their hashes.
+// Stores of nodes, by their hashes.
 //
 //   MemoryNodes                      tests, benchmarks
 //   TableNodes  table + NodeCache    the engine's: rows hash -> bytes, in the caller's transaction; a row has the node, or a
@@ -71,7 +71,7 @@ class NodeTable {
   const NodePtr* find(const Hash& hash) const;
   // The node as this table has it: the one that was there, or a copy of one that belongs to another table; and whether it is new.
   std::pair<NodePtr, bool> insert(NodePtr node);
-  // As `find` for the child, if the parent belongs to this table and the child is in it.
+  // It returns what `find` does for the child, if the parent belongs to this table and the child is in it.
   const NodePtr* find_child(const Node& parent, size_t entry) const;
   void expect(const Hash& hash) const { __builtin_prefetch(&slots_[home(prefix_of(hash))]); }
   size_t size() const { return size_; }

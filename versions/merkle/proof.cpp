@@ -54,7 +54,7 @@ std::vector<Step> read_steps(BytesView proof) {
   return steps;
 }
 
-// What a step says: where the way goes on, or the answer.
+// A step says where the way goes on, or it has the answer.
 struct Way {
   std::optional<Hash> next;
   std::optional<Bytes> value;  // if there is no next step

@@ -21,7 +21,7 @@ class SearchTree : public Index {
   Bytes prove(Nodes& nodes, const Hash& root, BytesView key) const override;
 
  private:
-  // What changed on a level, for the level above: nodes that went and nodes that came.
+  // The changes of a level, for the level above: nodes that went and nodes that came.
   struct Above {
     std::vector<Change> changes;
     Arena bytes;  // the bytes that `changes` refers to

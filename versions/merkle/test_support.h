@@ -1,4 +1,4 @@
-// What tests of hash trees share: all structures, contents as maps, and their changes.
+// Tests of hash trees share this: all structures, contents as maps, and their changes.
 #pragma once
 
 #include <catch2/catch.hpp>

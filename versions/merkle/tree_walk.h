@@ -52,9 +52,8 @@ class LevelWalk {
   LevelWalk(Nodes& nodes, NodePtr root, unsigned level);
 
   const Node& node() const { return *path_.back().node; }
-  const Node* parent() const {
-    return path_.size() > 1 ? path_[path_.size() - 2].node : nullptr;
-  }  // nullptr: it stands on the root
+  // nullptr: it stands on the root.
+  const Node* parent() const { return path_.size() > 1 ? path_[path_.size() - 2].node : nullptr; }
   bool is_last() const;
   void seek(BytesView key);  // forward, to the node that has the key or would have it; to the last one if the key is behind all
   void next();               // must not stand on the last one

@@ -35,8 +35,8 @@ struct TrieFork {
 };
 
 TriePart load(Nodes& nodes, TriePart part);  // the result isn't `stored`
-TrieFork fork_at(Nodes& nodes, const TriePart& part,
-                 size_t path_length);        // for a loaded part; `path_length` is at most its path's length
+// The part must be loaded, and `path_length` at most its path's length.
+TrieFork fork_at(Nodes& nodes, const TriePart& part, size_t path_length);
 TriePart join(Nodes& nodes, TrieFork fork);  // writes the branch, if there must be one
 Hash store(Nodes& nodes, const TriePart& part);
 

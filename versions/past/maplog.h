@@ -35,7 +35,7 @@ class SkippyCache {
   base::Lru<base::Bytes, SkippyNodePtr> nodes_;
 };
 
-// What all snapshots of a range need, from one pass (Skippy §4.5). Const calls are thread-safe.
+// The contents that all snapshots of a range need, from one pass (Skippy §4.5). Const calls are thread-safe.
 class JointTable {
  public:
   // The content that the row had in a snapshot of the range.
@@ -72,7 +72,7 @@ class Maplog {
   // and returns their number. One caller at a time seals; others get a WriteConflict.
   size_t seal(storage::Transaction& transaction, SnapshotId below) const;
 
-  // What was written since the snapshot. `scanned` receives how many mappings were looked at.
+  // A table of the rows that were written since the snapshot. `scanned` receives how many mappings were looked at.
   PageTable page_table(storage::Transaction& transaction, SnapshotId snapshot, size_t* scanned = nullptr) const;
   // Finds one row without a table: the scan stops at its first mapping.
   std::optional<Stamp> find(storage::Transaction& transaction, SnapshotId snapshot, RecordId row) const;

@@ -1,4 +1,4 @@
-// What the log of the past is made of.
+// The log of the past is made of mappings.
 //
 // A snapshot is a moment in the order of timestamps. The first write after it that replaces a row's content leaves a mapping: the
 // row, and the content that it had until then. A content's name is its generation, the timestamp of the write that made it, so a

@@ -79,8 +79,8 @@ class PageTable {
   std::vector<uint32_t> directory_;  // a power of two, half of it free: the place in pages_ plus one; 0: free
   unsigned directory_shift_ = 64;
   std::vector<Stamp> contents_;
-  std::array<size_t, rooms>
-      released_{};  // the place that was left last, plus one; that place names the one left before. 0: there is none
+  // The place that was left last, plus one; that place names the one left before. 0: there is none.
+  std::array<size_t, rooms> released_{};
   size_t size_ = 0;
 };
 

@@ -163,7 +163,7 @@ std::shared_ptr<const ShownRows> Past::rows(Transaction& transaction, Collection
   shown->table = known.table;
   shown->known_below = std::max(known.below, visible);
   if (visible <= known.below) return shown;
-  // What was written since was saved under the position of that time, or under a later one.
+  // Contents that were written since were saved under the position of that time, or under a later one.
   LogScan scan(log, transaction, std::max(snapshot, store_.declared_snapshots().position_before(known.below)), known.below);
   for (auto run = scan.next(); !run.empty(); run = scan.next()) {
     run.each([&](const Mapping& mapping) {

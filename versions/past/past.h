@@ -31,7 +31,7 @@ class KeptContents;
 
 namespace versions::past {
 
-// What a snapshot shows of a collection's records that were written since, for transactions up to a moment. For an older
+// A snapshot's view of a collection's records that were written since, for transactions up to a moment. For an older
 // transaction it may have a row too many, whose current content then counts.
 struct ShownRows {
   std::shared_ptr<const PageTable> table;

@@ -1,4 +1,4 @@
-// What single reads as of a snapshot find must not depend on what was read before.
+// Single reads as of a snapshot must find the same whatever was read before.
 #include <catch2/catch.hpp>
 
 #include "base/random.h"

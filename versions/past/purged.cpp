@@ -46,8 +46,8 @@ std::set<RecordId> Past::records_ever(Transaction& transaction, storage::StoredC
   return records;
 }
 
-// What is kept of the record in the chain table from the time when it was a document with this key. It may have been another
-// document before or after.
+// The contents of the record that are kept in the chain table from the time when it was a document with this key. It may have
+// been another document before or after.
 std::vector<Mapping> Past::kept_of(Transaction& transaction, storage::StoredCollection& collection, RecordId record,
                                    BytesView key) const {
   const auto index = collection.stored_indexes()->front();

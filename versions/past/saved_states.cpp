@@ -60,7 +60,7 @@ void SavedStates::each_as_of(Transaction& transaction, BytesView owner, Stamp sn
   for (bool on = cursor.seek(row_key(owner, snapshot, {})); on && cursor.key().starts_with(prefix); on = cursor.next()) {
     const Row row = row_at(cursor);
     if (row.since > snapshot) continue;
-    // Of the rows that say since when they hold, only one does.
+    // Only one of the rows that say since when they hold does hold.
     if (row.since == 0 && !saved.emplace(row.name, true).second) continue;
     visit(row.name, row.value);
   }

@@ -28,7 +28,7 @@ struct SkippyOptions {
   static constexpr uint32_t height_max = 20;
 };
 
-// Where nodes are stored. Not thread-safe.
+// A store of nodes. Not thread-safe.
 class SkippyNodes {
  public:
   virtual ~SkippyNodes() = default;
@@ -51,7 +51,7 @@ class MemorySkippyNodes : public SkippyNodes {
 // Adds a full node of level 0, and to the levels above the nodes that this completes.
 void add_to_levels(SkippyNodes& nodes, const SkippyOptions& options, SkippyNodePtr node);
 
-// Where a scan begins: a node of level 0, and a mapping in it.
+// The place where a scan begins: a node of level 0, and a mapping in it.
 struct LogPosition {
   uint64_t node = 0;
   uint32_t offset = 0;

@@ -44,7 +44,7 @@ class SkippyNode {
   // For levels above 0 only.
   uint64_t first_child() const { return first_child_; }
   uint64_t child_end() const { return first_child_ + ends_.size(); }
-  // Where the part of this child ends.
+  // The end of this child's part.
   uint32_t end_of(uint64_t child) const { return ends_[child - first_child_]; }
 
   // A scan goes through a node by offsets: on level 0 they count mappings, above it pages, where a child's part begins.

@@ -1,4 +1,4 @@
-// What tests of the past write to and read from.
+// The engine, collection and documents that tests of the past use.
 #pragma once
 
 #include <functional>
