@@ -3,7 +3,9 @@
 #include <catch2/catch.hpp>
 #include <set>
 
+#include "base/hash.h"
 #include "base/random.h"
+#include "base/varint.h"
 
 using namespace versions;
 
@@ -70,6 +72,17 @@ TEST_CASE("what is written of a set is read back, whole or a segment alone") {
   for (const auto& [segment, bitmap] : set.parts()) CHECK(read_part(bytes, segment).or_throw() == bitmap);
   CHECK(read_part(bytes, 77).or_throw().isEmpty());
   CHECK(read_set(write_set({})).or_throw().empty());
+}
+
+TEST_CASE("bytes that are no bitmap are refused, though their checksum holds") {
+  for (const Bytes& bitmap : {Bytes(), Bytes("x"), Bytes(40, '\0'), Bytes(40, '\xff')}) {
+    Bytes set;
+    for (const uint64_t number : {uint64_t{1}, uint64_t{0}, uint64_t{bitmap.size()}}) base::append_varint(set, number);
+    base::append_le(set, base::checksum32(bitmap));
+    set += bitmap;
+    CHECK_FALSE(read_set(set).ok());
+    CHECK_FALSE(read_part(set, 0).ok());
+  }
 }
 
 TEST_CASE("a damaged set is refused, not trusted") {
