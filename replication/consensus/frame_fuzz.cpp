@@ -47,6 +47,13 @@ void check_messages(BytesView payload) {
   base::check(back.size() <= payload.size());  // lengths may have been longer than needed
 }
 
+void check_compressed(BytesView payload) {
+  FrameKind kind{};
+  FrameCompressor compressor;
+  const auto back = payload_of(encode_frame(FrameKind::messages, payload, &compressor), &kind);
+  base::check(back.ok() && back.value() == payload);
+}
+
 bool check_inquiry(BytesView message) {
   const auto inquiry = decode_inquiry(message);
   if (!inquiry) return false;
@@ -62,11 +69,10 @@ bool run(BytesView input) {
   const auto payload = payload_of(put_right(input), &kind);
   if (!payload.ok()) return false;
   kind == FrameKind::hello ? check_greeting(payload.value()) : check_messages(payload.value());
-  FrameCompressor compressor;
   const auto plain = payload_of(encode_frame(kind, payload.value()), &kind);
-  const auto compressed = payload_of(encode_frame(kind, payload.value(), &compressor), &kind);
   base::check(plain.ok() && plain.value() == payload.value());
-  if (kind == FrameKind::messages) base::check(compressed.ok() && compressed.value() == payload.value());
+  // One in 16, for a compressor's stream takes megabytes.
+  if (kind == FrameKind::messages && base::hash64(payload.value()) % 16 == 0) check_compressed(payload.value());
   return true;
 }
 

@@ -111,11 +111,15 @@ struct PartBytes {
   BytesView bytes;
 };
 
-std::optional<PartBytes> take_part(BytesView& in, Segment before) {
+// `before`: the segment of the part before; nullopt for the first.
+std::optional<PartBytes> take_part(BytesView& in, std::optional<Segment> before) {
   const auto gap = base::take_varint(in);
   const auto bytes = gap ? base::take_varint(in) : std::nullopt;
-  if (!bytes || in.size() < 4 || in.size() - 4 < *bytes || *gap > UINT32_MAX - before) return std::nullopt;
-  const PartBytes part{static_cast<Segment>(before + *gap), base::load_le<uint32_t>(in.data()), in.substr(4, *bytes)};
+  if (!bytes || in.size() < 4 || in.size() - 4 < *bytes) return std::nullopt;
+  // Each segment once: which of two parts counted would depend on who reads.
+  const Segment from = before.value_or(0);
+  if (*gap > UINT32_MAX - from || (before && *gap == 0)) return std::nullopt;
+  const PartBytes part{static_cast<Segment>(from + *gap), base::load_le<uint32_t>(in.data()), in.substr(4, *bytes)};
   in.remove_prefix(4 + *bytes);
   return part;
 }
@@ -133,7 +137,7 @@ base::Result<RecordSet> read_set(BytesView bytes) {
   RecordSet set;
   const auto count = base::take_varint(bytes);
   if (!count) return damaged();
-  Segment before = 0;
+  std::optional<Segment> before;
   for (uint64_t i = 0; i < *count; ++i) {
     const auto part = take_part(bytes, before);
     auto bitmap = part ? unpack(*part) : std::nullopt;
@@ -148,7 +152,7 @@ base::Result<RecordSet> read_set(BytesView bytes) {
 base::Result<Bitmap> read_part(BytesView bytes, Segment segment) {
   const auto count = base::take_varint(bytes);
   if (!count) return damaged();
-  Segment before = 0;
+  std::optional<Segment> before;
   for (uint64_t i = 0; i < *count; ++i) {
     const auto part = take_part(bytes, before);
     if (!part) return damaged();

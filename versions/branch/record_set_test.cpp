@@ -85,6 +85,15 @@ TEST_CASE("bytes that are no bitmap are refused, though their checksum holds") {
   }
 }
 
+TEST_CASE("a set that has a segment twice is refused") {
+  RecordSet set;
+  set.add(record_at(5, 7));
+  const Bytes once = write_set(set), part = once.substr(2);
+  CHECK(read_set(Bytes("\1\5", 2) + part).ok());
+  CHECK(read_set(Bytes("\2\5", 2) + part + "\1" + part).ok());
+  CHECK_FALSE(read_set(Bytes("\2\5", 2) + part + Bytes(1, '\0') + part).ok());
+}
+
 TEST_CASE("a damaged set is refused, not trusted") {
   base::Random random(9);
   std::set<RecordId> model;

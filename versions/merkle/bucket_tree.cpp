@@ -132,7 +132,8 @@ BucketRoot bucket_root_of(const Node& node) {
 
 std::vector<Hash> bucket_children_of(const Node& node) {
   const BytesView bytes = node.bytes();
-  if (bytes[0] != static_cast<char>(NodeKind::bucket_inner) || (bytes.size() - 1) % sizeof(Hash) != 0) damaged(node);
+  const bool whole = bytes.size() > 1 && (bytes.size() - 1) % sizeof(Hash) == 0;
+  if (bytes[0] != static_cast<char>(NodeKind::bucket_inner) || !whole) damaged(node);
   std::vector<Hash> children((bytes.size() - 1) / sizeof(Hash));
   std::memcpy(children.data(), bytes.data() + 1, bytes.size() - 1);
   return children;

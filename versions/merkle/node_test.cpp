@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 
+#include "versions/merkle/bucket_tree.h"
 #include "versions/merkle/test_support.h"
 
 using namespace versions::merkle;
@@ -70,6 +71,16 @@ TEST_CASE("a node with other values of the same lengths is what it is when it is
     RC_ASSERT(after->hash() == expected->hash());
     for (const auto& [key, value] : entries) RC_ASSERT(after->key(after->lower_bound(key)) == key);
   }));
+}
+
+TEST_CASE("a node of a bucket tree has whole children, and one at least") {
+  const auto children = [](size_t bytes) {
+    return bucket_children_of(*Node::decode(Bytes(1, static_cast<char>(NodeKind::bucket_inner)) + Bytes(bytes, 'h')).or_throw());
+  };
+  CHECK(children(sizeof(Hash)).size() == 1);
+  CHECK(children(3 * sizeof(Hash)).size() == 3);
+  for (const size_t bytes : {size_t{0}, size_t{1}, sizeof(Hash) - 1, sizeof(Hash) + 1})
+    CHECK_THROWS_AS(children(bytes), base::OperationError);
 }
 
 TEST_CASE("a node of more bytes than it can tell where they are is refused") {
