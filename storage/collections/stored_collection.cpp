@@ -110,7 +110,8 @@ std::optional<RecordId> StoredCollection::current(Transaction& transaction, Reco
 
 Stored StoredCollection::insert(Transaction& transaction, bson::DocumentView document) {
   if (Collection* const view = view_.load(std::memory_order_acquire)) return view->insert(transaction, document);
-  engine_.internals().space.require_room();
+  const auto bytes = static_cast<int64_t>(document.size());
+  require_room(bytes);
   const bool decides = !transaction.made_again();
   if (options().capped && decides) take_turn(transaction);
   const Stamp stamp = take_stamp(transaction);
@@ -123,20 +124,19 @@ Stored StoredCollection::insert(Transaction& transaction, bson::DocumentView doc
     records_.remove(transaction, record);
     throw;
   }
-  count(transaction, 1, static_cast<int64_t>(document.size()), stamp);
-  tell_dedup(transaction, record, {}, stamp, document);
+  written(transaction, record, {}, {.records = 1, .bytes = bytes, .stamp = stamp}, document);
   return {record, stamp, options().capped && decides ? trim(transaction, record) : std::vector<bson::Document>()};
 }
 
 Updated StoredCollection::update(Transaction& transaction, RecordId id, bson::DocumentView before, bson::DocumentView after) {
   if (Collection* const view = view_.load(std::memory_order_acquire)) return view->update(transaction, id, before, after);
-  if (after.size() > before.size()) engine_.internals().space.require_room();
+  const int64_t more_bytes = static_cast<int64_t>(after.size()) - static_cast<int64_t>(before.size());
+  require_room(more_bytes);
   change_entries(transaction, id, before, after);
   const Stamp stamp = take_stamp(transaction);
   Superseded superseded = records_.update(transaction, id, after.bytes(), stamp, shown_before(stamp));
   save(transaction, id, superseded, stamp);
-  count(transaction, 0, static_cast<int64_t>(after.size()) - static_cast<int64_t>(before.size()), stamp);
-  tell_dedup(transaction, id, superseded, stamp, after);
+  written(transaction, id, superseded, {.bytes = more_bytes, .stamp = stamp}, after);
   return {id, stamp, std::move(superseded)};
 }
 
@@ -155,8 +155,7 @@ void StoredCollection::purge(Transaction& transaction, RecordId id, bson::Docume
 Superseded StoredCollection::take_away(Transaction& transaction, RecordId id, bson::DocumentView before, Stamp shown) {
   remove_entries(transaction, id, before);
   Superseded superseded = records_.remove(transaction, id, shown);
-  count(transaction, -1, -static_cast<int64_t>(before.size()), 0);
-  tell_dedup(transaction, id, superseded, 0, {});
+  written(transaction, id, superseded, {.records = -1, .bytes = -static_cast<int64_t>(before.size())}, {});
   return superseded;
 }
 
@@ -172,18 +171,29 @@ void StoredCollection::save(Transaction& transaction, RecordId record, const Sup
   keeper->save(transaction, *this, record, before, write);
 }
 
-void StoredCollection::count(Transaction& transaction, int64_t records, int64_t bytes, Stamp stamp) {
-  transaction.session().counts.add(id_, counts_, records, bytes, logged_.load(std::memory_order_relaxed) ? stamp : 0);
+void StoredCollection::require_room(int64_t more_bytes) const {
+  if (more_bytes > 0) engine_.internals().space.require_room();
+}
+
+void StoredCollection::count(Transaction& transaction, const Change& change) {
+  transaction.session().counts.add(id_, counts_, change.records, change.bytes,
+                                   logged_.load(std::memory_order_relaxed) ? change.stamp : 0);
+}
+
+void StoredCollection::written(Transaction& transaction, RecordId record, const Superseded& superseded, const Change& change,
+                               bson::DocumentView document) {
+  count(transaction, change);
+  report(transaction, record, superseded, change.stamp, document);
 }
 
 void StoredCollection::correct_counts(int64_t records, int64_t bytes) {
   in_transaction(engine_, [&](Transaction& transaction) {
-    count(transaction, records - counts_->records.load(), bytes - counts_->bytes.load(), 0);
+    count(transaction, {.records = records - counts_->records.load(), .bytes = bytes - counts_->bytes.load()});
   });
 }
 
-void StoredCollection::tell_dedup(Transaction& transaction, RecordId record, const Superseded& superseded, Stamp after,
-                                  bson::DocumentView document) {
+void StoredCollection::report(Transaction& transaction, RecordId record, const Superseded& superseded, Stamp after,
+                              bson::DocumentView document) {
   // Switched off at run time it keeps what comes for later; off from the start, it has nothing to do until it is switched on.
   WriteObserver* const observer = services_.observer.load(std::memory_order_relaxed);
   if (!observer || !observer->listens()) return;

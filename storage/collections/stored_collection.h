@@ -54,11 +54,21 @@ class StoredCollection final : public Collection, public std::enable_shared_from
   void share(std::shared_ptr<Collection> view);
   // As `remove`, of what no snapshot is to show from now on. Of a collection without a view.
   void purge(Transaction& transaction, RecordId id, bson::DocumentView before);
-  // What a view's write has to do beside its records and entries.
+  // The steps of a write that are the same for this collection and for a view of it, in their order: room, its own records and
+  // entries with the stamp in between, and the report.
+  // Throws OutOfDiskSpace where a document grows by `more_bytes` and the disk's reserve is touched.
+  void require_room(int64_t more_bytes) const;
   Stamp take_stamp(Transaction& transaction) const;
-  void count(Transaction& transaction, int64_t records, int64_t bytes, Stamp stamp);
-  void tell_dedup(Transaction& transaction, RecordId record, const Superseded& superseded, Stamp after,
-                  bson::DocumentView document);
+  // What became of one record: by how much records and their bytes are more, and, for dedup, what it was and is.
+  struct Change {
+    int64_t records = 0;
+    int64_t bytes = 0;
+    Stamp stamp = 0;  // 0: a removal
+  };
+  void count(Transaction& transaction, const Change& change);
+  // The same, and reports to dedup. `superseded`: what the record held before; `document`: what it holds now.
+  void written(Transaction& transaction, RecordId record, const Superseded& superseded, const Change& change,
+               bson::DocumentView document);
   Engine& engine() const { return engine_; }
 
   // For the catalog, which holds the schema lock exclusively or is alone with the collection.
@@ -83,6 +93,7 @@ class StoredCollection final : public Collection, public std::enable_shared_from
   std::vector<bson::Document> trim(Transaction& transaction, RecordId newest);
   Superseded take_away(Transaction& transaction, RecordId id, bson::DocumentView before, Stamp shown);
   void take_turn(Transaction& transaction);
+  void report(Transaction& transaction, RecordId record, const Superseded& superseded, Stamp after, bson::DocumentView document);
   // The newest declared snapshot that doesn't show a write with this stamp; 0: none.
   Stamp shown_before(Stamp write) const;
   void save(Transaction& transaction, RecordId record, const Superseded& before, Stamp write) const;

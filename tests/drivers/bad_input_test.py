@@ -142,6 +142,15 @@ def test_a_full_disk_refuses_and_keeps_what_was_acknowledged(tmp_path):
             assert getattr(error.value, "code", None) == 14031, error.value
             assert small.running()
             assert client.full.c.count_documents({}) == acknowledged
+            # A database with branches has the same reserve, on its main branch too.
+            client.full.command("createBranch", "dev")
+            for name in ("full", "full@dev"):
+                with pytest.raises(PyMongoError) as error:
+                    for number in range(50):
+                        client[name].c.insert_one({"_id": f"{name} {number}", "noise": random.randbytes(200_000)})
+                        acknowledged += name == "full"
+                assert getattr(error.value, "code", None) == 14031, error.value
+            assert client.full.c.count_documents({}) == acknowledged
             small.kill()
             small.start()
             assert small.client().full.c.count_documents({}) == acknowledged

@@ -260,8 +260,8 @@ void BranchedDatabase::lose(Transaction& transaction, SharedCollection& shared, 
                             BytesView content, const Lost& lost) {
   lost(transaction, shared.base.id(), record, generation, content);
   remove_entries(transaction, shared.base, record, bson::DocumentView(content));
-  shared.base.count(transaction, -1, -static_cast<int64_t>(content.size()), 0);
-  shared.base.tell_dedup(transaction, record, {.generation = generation, .bytes = {}}, 0, {});
+  shared.base.written(transaction, record, {.generation = generation, .bytes = {}},
+                      {.records = -1, .bytes = -static_cast<int64_t>(content.size())}, {});
 }
 
 // Records that the branch alone shows are no longer stored. The store removes them; this removes what belongs to them.
@@ -664,7 +664,7 @@ void BranchedDatabase::index_merged(Transaction& transaction, SharedCollection& 
     const bson::Document document{Bytes(cursor.content())};
     if (written) {
       add_entries(transaction, shared.base, record, document);
-      shared.base.count(transaction, 1, static_cast<int64_t>(document.size()), generation);
+      shared.base.count(transaction, {.records = 1, .bytes = static_cast<int64_t>(document.size()), .stamp = generation});
     }
     for (const auto& index : unique) {
       storage::IndexKeys keys;

@@ -95,7 +95,7 @@ class History {
     for (const auto& [branch, things] : heads_) check_view(ns_of(branch), things);
     if (!store_->catalog().open("shop.things")) return;  // nobody has the collection any more
     storage::test::require_clean(*store_, *collection("main"));
-    const auto report = store_->catalog().validate(collection("main"), false);
+    const auto report = storage::validate_collection(*store_, collection("main"), false);
     for (const std::string& error : report.errors) FAIL_CHECK(error);
     for (const std::string& warning : report.warnings) FAIL_CHECK(warning);
   }

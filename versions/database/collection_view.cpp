@@ -232,6 +232,8 @@ storage::Stored CollectionView::insert(Transaction& transaction, bson::DocumentV
   const View view = writable(transaction);
   const Bytes key = key_of(document.bytes());
   const std::vector<Keys> keys = keys_of(base, document);
+  const auto bytes = static_cast<int64_t>(document.size());
+  base.require_room(bytes);
   const Stamp stamp = base.take_stamp(transaction);
   RecordId record = 0;
   try {
@@ -250,8 +252,7 @@ storage::Stored CollectionView::insert(Transaction& transaction, bson::DocumentV
   }
   if (view.state == 0) shared_.store.make(transaction, view.branch, stamp);
   add(transaction, base, keys, record);
-  base.count(transaction, 1, static_cast<int64_t>(document.size()), stamp);
-  base.tell_dedup(transaction, record, {}, stamp, document);
+  base.written(transaction, record, {}, {.records = 1, .bytes = bytes, .stamp = stamp}, document);
   return {record, stamp, {}};
 }
 
@@ -259,7 +260,8 @@ storage::Updated CollectionView::update(Transaction& transaction, RecordId id, b
                                         bson::DocumentView after) {
   storage::StoredCollection& base = shared_.base;
   const View view = writable(transaction);
-  const auto before_bytes = static_cast<int64_t>(before.size());
+  const auto before_bytes = static_cast<int64_t>(before.size()), after_bytes = static_cast<int64_t>(after.size());
+  base.require_room(after_bytes - before_bytes);
   std::vector<Keys> gone = keys_of(base, before), come = keys_of(base, after), whole = come;
   for (size_t i = 0; i < come.size(); ++i) {
     take_away(come[i].keys.keys, gone[i].keys.keys);
@@ -269,15 +271,13 @@ storage::Updated CollectionView::update(Transaction& transaction, RecordId id, b
   const Stamp stamp = base.take_stamp(transaction);
   storage::Superseded superseded;
   const RecordId now = shared_.store.update(transaction, view, id, after.bytes(), stamp, &superseded);
-  const auto after_bytes = static_cast<int64_t>(after.size());
   if (now == id) {
     versions::remove(transaction, gone, id);
     add(transaction, base, come, id);
-    base.count(transaction, 0, after_bytes - before_bytes, stamp);
-    base.tell_dedup(transaction, id, superseded, stamp, after);
+    base.written(transaction, id, superseded, {.bytes = after_bytes - before_bytes, .stamp = stamp}, after);
   } else {
     add(transaction, base, whole, now);
-    base.count(transaction, 1, after_bytes, stamp);
+    base.count(transaction, {.records = 1, .bytes = after_bytes, .stamp = stamp});
   }
   return {now, stamp, std::move(superseded)};
 }
@@ -291,8 +291,7 @@ storage::Superseded CollectionView::remove(Transaction& transaction, RecordId id
   shared_.store.remove(transaction, view, key_of(before.bytes()), id, base.take_stamp(transaction), &superseded);
   if (superseded.generation == 0) return superseded;  // another view goes on showing it
   versions::remove(transaction, keys, id);
-  base.count(transaction, -1, -bytes, 0);
-  base.tell_dedup(transaction, id, superseded, 0, {});
+  base.written(transaction, id, superseded, {.records = -1, .bytes = -bytes}, {});
   return superseded;
 }
 
