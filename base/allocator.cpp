@@ -8,8 +8,8 @@ namespace base {
 
 void give_back_freed_memory() {
 #ifdef PALIMPSEST_TCMALLOC
-  // At tcmalloc's own rate, 1, what pages of half a megabyte leave behind stays: 460 to 480 MB resident with a cache of
-  // 256 MB, against 410 here, and inserts are as fast.
+  // At tcmalloc's own rate, 1, pages of half a megabyte leave memory behind that isn't returned: 460 to 480 MB are resident with
+  // a cache of 256 MB, against 410 MB here, and inserts are as fast.
   constexpr double release_rate = 100;
   MallocExtension::instance()->SetMemoryReleaseRate(release_rate);
 #endif

@@ -1,10 +1,10 @@
-// What malloc does with memory that was freed.
+// How malloc treats memory that was freed.
 #pragma once
 
 namespace base {
 
-// For a process that shares its machine: freed memory soon goes back to the system. Without effect on another malloc
-// than tcmalloc (a build with sanitizers). Call once, at start.
+// Makes freed memory go back to the system soon, for a process that shares its machine. It has no effect on other mallocs than
+// tcmalloc (a build with sanitizers has another). Call it once, at start.
 void give_back_freed_memory();
 
 }  // namespace base

@@ -1,7 +1,7 @@
-// Bytes: what every layer below the documents works on.
+// Bytes are the common language of every layer below the documents.
 //
-// `BytesView` borrows for the call, `Bytes` is yours. Both are the standard
-// string types, so that moving, comparing and hashing cost what they always cost.
+// `BytesView` borrows for the call, `Bytes` is yours. Both are the standard string types, so moving, comparing and hashing them
+// costs the usual.
 #pragma once
 
 #include <bit>
@@ -17,7 +17,7 @@ using BytesView = std::string_view;
 
 static_assert(std::endian::native == std::endian::little, "formats are little-endian and read in place");
 
-// Unaligned little-endian loads and stores. The caller has checked the length.
+// These functions load and store unaligned little-endian numbers. The caller has checked the length.
 template <class T>
 inline T load_le(const void* from) {
   T value;
@@ -39,7 +39,7 @@ inline uint64_t byte_swap(uint64_t value) {
   return __builtin_bswap64(value);
 }
 
-// Big-endian: for keys, whose bytes must sort as their numbers do.
+// These are big-endian, for keys, whose bytes must sort as their numbers do.
 inline void append_be64(Bytes& out, uint64_t value) {
   append_le(out, byte_swap(value));
 }
@@ -51,7 +51,7 @@ inline const uint8_t* as_u8(BytesView bytes) {
   return reinterpret_cast<const uint8_t*>(bytes.data());
 }
 
-// "1f00a3…" for messages and tests.
+// Returns hexadecimal digits such as "1f00a3…", for messages and tests.
 Bytes to_hex(BytesView bytes);
 
 }  // namespace base

@@ -1,4 +1,4 @@
-// Time as a plug, so that tests can hold it still.
+// A clock is passed in as an object, so that tests can hold time still.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ class Clock {
   virtual int64_t monotonic_us() const = 0;  // never goes back
 };
 
-// The machine's own clock. Thread-safe.
+// The machine's own clock. It is thread-safe.
 Clock& system_clock();
 
 }  // namespace base

@@ -1,4 +1,4 @@
-// Counters that any thread may bump and anyone may read.
+// Any thread may add to these counters, and any thread may read them.
 #pragma once
 
 #include <array>
@@ -18,8 +18,8 @@ class Counter {
   std::atomic<int64_t> value_{0};
 };
 
-// Latencies or sizes in buckets of one eighth of a power of two: quantiles are
-// within 12 % of the truth. Thread-safe.
+// A histogram counts latencies or sizes in buckets of one eighth of a power of two, so quantiles are within 12 % of the truth. It
+// is thread-safe.
 class Histogram {
  public:
   void record(uint64_t value) {
@@ -30,7 +30,7 @@ class Histogram {
   uint64_t count() const { return count_.load(std::memory_order_relaxed); }
   uint64_t sum() const { return sum_.load(std::memory_order_relaxed); }
 
-  // Upper edge of the bucket that holds the q-th value, 0 < q <= 1; 0 when empty.
+  // Returns the upper edge of the bucket that holds the q-th value, 0 < q <= 1; 0 when the histogram is empty.
   uint64_t quantile(double q) const;
 
  private:

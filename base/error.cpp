@@ -7,7 +7,7 @@ namespace base {
 
 namespace {
 
-// Codes that only one place throws, as a number: error.h needs no name for them.
+// These codes are thrown in one place each, as a number, so error.h has no names for them.
 struct Name {
   int32_t code;
   const char* text;

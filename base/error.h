@@ -4,7 +4,7 @@
 //   this operation cannot go on  throw OperationError{code, message}
 //   a bug                        base::check(condition)
 //
-// Codes are MongoDB's: what a driver sees is what is thrown.
+// Codes are MongoDB's: a driver sees the code that was thrown.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace base {
 
-// The formatter nests one X in the other.
+// The formatter would nest one X in the other.
 // clang-format off
 #define PALIMPSEST_ERROR_CODES(X)                                                                 \
   X(ok, 0, "OK") X(internal_error, 1, "InternalError") X(bad_value, 2, "BadValue")               \
@@ -81,7 +81,7 @@ enum class ErrorCode : int32_t {
 #undef PALIMPSEST_ERROR_ENUM
 };
 
-// "BadValue"; "Location40353" for a code without a name.
+// Returns "BadValue", or "Location40353" for a code without a name.
 std::string code_name(ErrorCode code);
 
 class OperationError : public std::runtime_error {
@@ -95,7 +95,7 @@ class OperationError : public std::runtime_error {
   ErrorCode code_;
 };
 
-// Stops the process, in release too: for what can only be a bug here.
+// Stops the process, in release builds too, when a condition fails that only a bug can break.
 [[noreturn]] void check_failed(std::string_view what, std::string_view where);
 
 inline void check(bool holds, std::string_view what = "invariant", std::string_view where = __builtin_FUNCTION()) {

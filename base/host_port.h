@@ -1,4 +1,4 @@
-// "db1.example:27017", "10.0.0.1:27018", "[::1]:27017": where a server is reached.
+// A HostPort is the address of a server: "db1.example:27017", "10.0.0.1:27018" or "[::1]:27017".
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ struct HostPort {
   bool operator==(const HostPort&) const = default;
 };
 
-// nullopt where a host or a port from 1 to 65535 is missing.
+// Returns nullopt where the host or a port from 1 to 65535 is missing.
 std::optional<HostPort> parse_host_port(std::string_view text);
 
 }  // namespace base

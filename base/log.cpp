@@ -44,7 +44,7 @@ struct State {
   }
 };
 
-// Never destroyed: threads may still have a last word while the process exits.
+// The log is never destroyed, because threads may still write a last line while the process exits.
 State& state() {
   static State& instance = *new State;
   return instance;
@@ -104,7 +104,7 @@ void write(Severity severity, LogComponent component, int32_t id, std::string_vi
   }
 }
 
-// Length of the well-formed UTF-8 sequence `text` starts with; 0 when it isn't one.
+// Returns the length of the well-formed UTF-8 sequence that `text` starts with, and 0 when there is none.
 size_t utf8_bytes(std::string_view text) {
   const auto first = static_cast<uint8_t>(text[0]);
   const size_t bytes = first < 0x80 ? 1 : first >> 5 == 6 ? 2 : first >> 4 == 14 ? 3 : first >> 3 == 30 ? 4 : 0;
@@ -115,7 +115,7 @@ size_t utf8_bytes(std::string_view text) {
   return bytes;
 }
 
-// A free name for a file that makes room, as "mongod.log.2026-03-01T09-00-00".
+// Returns a free name for the file that makes room, such as "mongod.log.2026-03-01T09-00-00".
 std::string aside_name(const std::string& path) {
   std::string stem = path + "." + iso_date(system_clock().wall_ms()).substr(0, 19);
   std::replace(stem.end() - 8, stem.end(), ':', '-');

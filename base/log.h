@@ -1,11 +1,11 @@
-// The log: one JSON object a line, in the shape MongoDB's tools read.
+// The log is one JSON object a line, in the shape that MongoDB's tools read.
 //
 //   {"t":{"$date":"2026-03-01T09:00:00.000+00:00"},"s":"I",  "c":"NETWORK",  "id":22943,   "ctx":"listener",
 //    "msg":"Connection accepted","attr":{"remote":"127.0.0.1:51234","connectionId":4}}
 //
-// The one process-wide thing in the tree: every layer has something to say, and
-// a line must not depend on who was handed a logger. `main` chooses where lines
-// go; until then they go to standard output. Thread-safe throughout.
+// It is the one process-wide object in the tree: every layer writes lines, and none should depend on being
+// handed a logger. `main` chooses where lines go; until then they go to standard output. Thread-safe
+// throughout.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ enum class LogComponent { default_, access, command, control, index, network, qu
 inline constexpr int log_components = 11;
 std::string_view log_component_name(LogComponent component);  // "NETWORK"; "-" for default_
 
-// The `attr` object, built in order. Values that are documents come as JSON.
+// Builds the `attr` object in order. Values that are documents come as JSON.
 class Attributes {
  public:
   Attributes& add(std::string_view name, std::string_view value);
@@ -42,15 +42,15 @@ class Attributes {
   std::string fields_;
 };
 
-// Where a line would be dropped, building its attributes can be spared.
+// Tells whether a line would be written. Where it would be dropped, its attributes need not be built.
 bool log_enabled(Severity severity, LogComponent component);
 
 void log(Severity severity, LogComponent component, int32_t id, std::string_view message, const Attributes& attributes = {});
 
-// A warning that getLog: "startupWarnings" shows to whoever connects.
+// Writes a warning that getLog: "startupWarnings" shows to every client that connects.
 void log_startup_warning(int32_t id, std::string_view message, const Attributes& attributes = {});
 
-// Names the work of this thread in its lines ("conn12", "checkpoint") for as long as it lives.
+// Names this thread's work in its lines ("conn12", "checkpoint") for as long as the object lives.
 class LogContext {
  public:
   explicit LogContext(std::string name);
@@ -62,24 +62,24 @@ class LogContext {
   std::string before_;
 };
 
-// 0: information and worse; 1-5: debug lines too. -1 for a component: as the default.
+// Level 0 writes information and worse; 1 to 5 write debug lines too. A component at -1 has the default level.
 void set_log_verbosity(LogComponent component, int level);
-int log_verbosity(LogComponent component);  // as set, -1 when inherited
+int log_verbosity(LogComponent component);  // the level that was set, -1 when it is inherited
 void set_log_quiet(bool quiet);             // less about connections and commands
 bool log_quiet();
 
 struct LogFile {
   std::string path;               // empty: standard output
   bool append = false;            // else an earlier file is renamed away at start
-  bool reopen_on_rotate = false;  // rotate = reopen: something else moves the file
+  bool reopen_on_rotate = false;  // rotate = reopen: another program moves the file
 };
 
-// Empty on success, else what went wrong. Called once, before other threads.
+// Returns an empty string on success, else the error. Call it once, before other threads run.
 std::string open_log(const LogFile& file);
-// False where there is no file to rotate or the renaming failed.
+// Returns false where there is no file to rotate or the renaming failed.
 bool rotate_log();
 
-// The last 1024 lines, oldest first, and how many there were in all.
+// Returns the last 1024 lines, oldest first, and the number of all lines so far.
 struct RecentLines {
   std::vector<std::string> lines;
   int64_t total = 0;
@@ -87,10 +87,10 @@ struct RecentLines {
 RecentLines recent_log_lines();
 RecentLines startup_warnings();
 
-// `"a\"b"`: quoted and escaped; invalid UTF-8 is replaced.
+// Returns the text quoted and escaped, such as `"a\"b"`; invalid UTF-8 is replaced.
 std::string json_quote(std::string_view text);
 
-// Milliseconds since 1970 as "2026-03-01T09:00:00.000+00:00".
+// Writes milliseconds since 1970 as "2026-03-01T09:00:00.000+00:00".
 std::string iso_date(int64_t wall_ms);
 
 }  // namespace base

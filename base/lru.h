@@ -1,4 +1,4 @@
-// A map bounded by cost that forgets what was least recently used.
+// An LruMap is bounded by cost and forgets the entries that were least recently used.
 #pragma once
 
 #include <cstddef>
@@ -9,14 +9,14 @@
 
 namespace base {
 
-// `cost` is whatever the caller counts, usually bytes. Not thread-safe.
+// `cost` is in a unit of the caller's, usually bytes. The map isn't thread-safe.
 template <class Key, class Value, class Hash = std::hash<Key>>
 class Lru {
  public:
   explicit Lru(size_t cost_max) : cost_max_(cost_max) {}
 
-  // The value, now the most recently used; nullptr on a miss. Valid until the
-  // next put or erase.
+  // Returns the value, which is now the most recently used, or nullptr on a miss. The pointer is valid until the next put or
+  // erase.
   Value* get(const Key& key) {
     auto found = index_.find(key);
     if (found == index_.end()) return nullptr;
@@ -29,7 +29,7 @@ class Lru {
   }
   bool contains(const Key& key) const { return index_.count(key) != 0; }
 
-  // An entry dearer than the whole budget is not kept.
+  // An entry that costs more than the whole budget is not kept.
   void put(const Key& key, Value value, size_t cost) {
     erase(key);
     if (cost > cost_max_) return;

@@ -1,4 +1,4 @@
-// Memory that is wanted soon.
+// Prefetching asks for memory ahead of its use.
 #pragma once
 
 #include <algorithm>
@@ -7,7 +7,7 @@
 
 namespace base {
 
-// Asks for the first of the bytes ahead of their use; the rest of a long run comes by itself.
+// Asks for the first of the bytes ahead of their use; the processor fetches the rest of a long run by itself.
 inline void prefetch(BytesView bytes) {
   constexpr size_t line = 64, lines_max = 16;
   const size_t length = std::min(bytes.size(), line * lines_max);

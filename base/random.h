@@ -1,13 +1,13 @@
-// Random numbers: a seeded generator for tests and generators of data, and the
-// machine's entropy for secrets.
+// Random numbers come from a seeded generator, for tests and made-up data, and from the machine's entropy, for
+// secrets.
 #pragma once
 
 #include <cstdint>
 
 namespace base {
 
-// splitmix64: small, fast, the same sequence from the same seed everywhere.
-// Usable with the standard distributions. Not thread-safe.
+// The generator is splitmix64: small, fast, with the same sequence from the same seed everywhere. It can be used with the
+// standard distributions, and isn't thread-safe.
 class Random {
  public:
   using result_type = uint64_t;
@@ -22,7 +22,7 @@ class Random {
   static constexpr uint64_t min() { return 0; }
   static constexpr uint64_t max() { return ~uint64_t{0}; }
 
-  // Uniform in [0, bound); bound > 0.
+  // Returns a number that is uniform in [0, bound); bound > 0.
   uint64_t below(uint64_t bound) { return static_cast<uint64_t>((static_cast<unsigned __int128>((*this)()) * bound) >> 64); }
   double unit() { return static_cast<double>((*this)() >> 11) * 0x1.0p-53; }
 

@@ -1,5 +1,5 @@
-// Result<T>: the answer of code that reads bytes it did not just write, where
-// damaged input is an expected answer.
+// A Result<T> is what code returns that reads bytes it did not just write, where damaged input is an expected
+// answer.
 #pragma once
 
 #include <optional>
@@ -32,7 +32,7 @@ class [[nodiscard]] Result {
 
   const Failure& failure() const { return failure_; }
 
-  // The value, or the failure as an exception.
+  // Returns the value, or throws the failure as an exception.
   T or_throw() && {
     if (!ok()) throw OperationError(failure_.code, failure_.message);
     return std::move(*value_);

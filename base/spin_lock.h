@@ -1,4 +1,4 @@
-// Taking a lock that is held for microseconds.
+// spin_lock takes a lock that other threads hold for microseconds only.
 //
 //   std::unique_lock lock = base::spin_lock(mutex);
 #pragma once
@@ -16,7 +16,7 @@ inline void relax() {
 #endif
 }
 
-// Tries for some microseconds: to sleep and be woken takes longer than the lock is held.
+// Tries for some microseconds: sleeping and being woken would take longer than the lock is held.
 template <class Mutex>
 std::unique_lock<Mutex> try_spin_lock(Mutex& mutex) {
   constexpr int tries = 200;
@@ -28,7 +28,7 @@ std::unique_lock<Mutex> try_spin_lock(Mutex& mutex) {
   return lock;
 }
 
-// The same, and then sleeps.
+// Tries as above, and then sleeps until the lock is free.
 inline std::unique_lock<std::mutex> spin_lock(std::mutex& mutex) {
   auto lock = try_spin_lock(mutex);
   if (!lock) lock.lock();

@@ -1,4 +1,4 @@
-// LEB128: seven bits a byte, low first, the top bit says that more follow.
+// Varints are LEB128: each byte has seven bits, the lowest first, and its top bit says that more bytes follow.
 #pragma once
 
 #include <optional>
@@ -21,7 +21,7 @@ inline size_t varint_bytes(uint64_t value) {
   return bytes;
 }
 
-// The varint at `at`, which is moved behind it. false (and both unspecified) where it is cut short or longer than 64 bits.
+// Reads the varint at `at`, which moves behind it. Returns false, both unspecified, where it is cut short or beyond 64 bits.
 [[gnu::always_inline]] inline bool next_varint(const char*& at, const char* end, uint64_t& value) {
   value = 0;
   for (unsigned shift = 0; shift < 64 && at != end; shift += 7) {
@@ -32,7 +32,7 @@ inline size_t varint_bytes(uint64_t value) {
   return false;
 }
 
-// Takes a varint off the front; nullopt (and `in` unspecified) where there is none, as above.
+// Takes a varint off the front. Returns nullopt, and leaves `in` unspecified, where there is none, as above.
 inline std::optional<uint64_t> take_varint(BytesView& in) {
   const char* at = in.data();
   uint64_t value;
@@ -41,7 +41,7 @@ inline std::optional<uint64_t> take_varint(BytesView& in) {
   return value;
 }
 
-// Signed numbers near zero as small unsigned ones.
+// Zigzag coding turns signed numbers near zero into small unsigned ones.
 inline uint64_t zigzag(int64_t value) {
   return (static_cast<uint64_t>(value) << 1) ^ static_cast<uint64_t>(value >> 63);
 }

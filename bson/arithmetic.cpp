@@ -24,7 +24,7 @@ Value integer_value(int64_t value, bool wide) {
   return wide || narrow != value ? Value(value) : Value(narrow);
 }
 
-// `exact(int64, int64, int64*)` reports overflow, as the compiler's builtins do.
+// `exact(int64, int64, int64*)` computes the result and reports overflow, as the compiler's builtins do.
 template <class Exact, class OnDouble>
 Value combine(const ValueView& a, const ValueView& b, Exact exact, OnDouble on_double,
               Decimal128 (*on_decimal)(const Decimal128&, const Decimal128&)) {
@@ -35,7 +35,7 @@ Value combine(const ValueView& a, const ValueView& b, Exact exact, OnDouble on_d
   return integer_value(result, either(Type::int64, a, b));
 }
 
-// |base|^exponent within int64; nothing beyond it.
+// Returns |base|^exponent within int64, and nothing when it is larger.
 std::optional<int64_t> integer_pow(int64_t base, uint64_t exponent) {
   if (base == 0 || base == 1) return exponent == 0 ? 1 : base;
   if (base == -1) return exponent % 2 ? -1 : 1;
@@ -74,7 +74,7 @@ Value round_to(const ValueView& value, int places, Rounding rounding) {
       const Decimal128 number = value.as_decimal128();
       if (decimal_is_nan(number) || decimal_is_infinite(number)) return Value(value);
       const Decimal128 rounded = places == 0 ? decimal_integral(number, rounding) : decimal_round(number, places, rounding);
-      return decimal_is_nan(rounded) ? Value(value) : Value(rounded);  // it had fewer places than that already
+      return decimal_is_nan(rounded) ? Value(value) : Value(rounded);  // it had no more places than that before
     }
   }
 }
@@ -113,7 +113,7 @@ Value divide(const ValueView& a, const ValueView& b) {
 Value mod(const ValueView& a, const ValueView& b) {
   if (is_zero(b)) return {};
   if (either(Type::decimal128, a, b)) return Value(decimal_mod(to_decimal(a), to_decimal(b)));
-  // A double that is a small integer counts as one, on the right.
+  // A divisor that is a double but a small integer counts as an integer.
   const double divisor = b.to_double();
   const bool real =
       b.type() == Type::number_double && !(divisor >= INT32_MIN && divisor <= INT32_MAX && divisor == std::trunc(divisor));
@@ -129,7 +129,7 @@ Value pow(const ValueView& base, const ValueView& exponent) {
   if (either(Type::decimal128, base, exponent)) return Value(decimal_pow(to_decimal(base), to_decimal(exponent)));
   if (base.is_integer() && exponent.is_integer()) {
     const int64_t power = integer(exponent);
-    const bool unit = integer(base) == 1 || integer(base) == -1;  // the only ones whole at negative powers
+    const bool unit = integer(base) == 1 || integer(base) == -1;  // only these are whole numbers at negative powers
     const uint64_t magnitude = power < 0 ? -static_cast<uint64_t>(power) : static_cast<uint64_t>(power);
     if (power >= 0 || unit) {
       const auto result = integer_pow(integer(base), magnitude);

@@ -27,7 +27,7 @@ rc::Gen<int64_t> integers() {
   return generators::from_dice(generators::integer);
 }
 
-// The exact result, as wide as it needs to be.
+// Computes the exact result in as many bits as it needs.
 void check_integers(const Value& result, int128 exact, bool wide) {
   const bool int32_fits = exact == static_cast<int32_t>(exact), int64_fits = exact == static_cast<int64_t>(exact);
   if (!int64_fits) {

@@ -10,7 +10,7 @@
 namespace bson {
 namespace {
 
-// About 1 KB, twenty fields, one level of nesting: a record as applications store them.
+// Makes a record as applications store them: about 1 KB, twenty fields, one level of nesting.
 Document record(int changed = 0) {
   Builder builder;
   builder.append("_id", ObjectId::generate()).append("title", "A title of some forty characters, or more");

@@ -1,4 +1,4 @@
-// Builds documents front to back into one buffer.
+// A Builder writes a document front to back into one buffer.
 //
 //   bson::Builder reply;
 //   reply.append("n", 3).append("ok", 1.0);
@@ -43,16 +43,16 @@ class Builder {
   Builder& append(std::string_view name, Binary value);
   Builder& append(std::string_view name, Regex value);
   Builder& append_null(std::string_view name);
-  Builder& append_array(std::string_view name, DocumentView elements);  // names "0", "1", … already right
+  Builder& append_array(std::string_view name, DocumentView elements);  // the names are "0", "1", … already
   Builder& append_element(const Element& element) { return append(element.name, static_cast<ValueView>(element)); }
-  Builder& append_all(DocumentView fields);  // every field of it
+  Builder& append_all(DocumentView fields);  // appends every field of it
 
   Builder object(std::string_view name);
   ArrayBuilder array(std::string_view name);
 
-  // Closes the document and hands it over; the builder is spent.
+  // Closes the document and returns it; the builder can't be used afterwards.
   Document done();
-  // Bytes so far, the closing one not counted.
+  // Returns the number of bytes so far, without the closing one.
   size_t size() const;
 
  protected:
@@ -67,10 +67,10 @@ class Builder {
   friend class ArrayBuilder;
 };
 
-// An array: the same, and the names count up by themselves.
+// An ArrayBuilder does the same for arrays and counts the names up by itself.
 class ArrayBuilder {
  public:
-  ArrayBuilder() = default;  // a free-standing array; take it with done_value()
+  ArrayBuilder() = default;  // for an array that stands in no document; take it with done_value()
   explicit ArrayBuilder(Builder builder) : builder_(std::move(builder)) {}
 
   template <class T>

@@ -59,7 +59,7 @@ int compare_numbers(const ValueView& a, const ValueView& b) {
   return decimal_compare(a.as_decimal128(), b.as_decimal128());
 }
 
-// By length first: a binary value's or DBPointer's bytes begin with it.
+// Binary values and DBPointers are ordered by length first, because their bytes begin with it.
 int compare_sized(const ValueView& a, const ValueView& b) {
   if (a.bytes().size() != b.bytes().size()) return three_way(a.bytes().size(), b.bytes().size());
   return a.bytes().compare(b.bytes());
@@ -151,7 +151,7 @@ int compare(const ValueView& a, const ValueView& b) {
 }
 
 int compare(DocumentView a, DocumentView b) {
-  // Equal bytes are equal values (NaN equals itself), and telling so is ten times as fast as walking.
+  // Equal bytes are equal values (NaN equals itself), and comparing bytes is ten times as fast as walking through them.
   return a.bytes() == b.bytes() ? 0 : compare_elements(a, b, true);
 }
 

@@ -1,25 +1,25 @@
-// MongoDB's order over values of any type.
+// This is MongoDB's order over values of any type.
 //
-// Types first (MinKey, missing and undefined, null, numbers, strings and symbols, objects, arrays,
-// binary, ObjectId, booleans, dates, timestamps, regexes, DBPointer, code, code with scope,
-// MaxKey), values within a type next; all numbers are one type, compared exactly.
+// Types come first (MinKey, missing and undefined, null, numbers, strings and symbols, objects, arrays, binary, ObjectId,
+// booleans, dates, timestamps, regexes, DBPointer, code, code with scope, MaxKey), and values within a type next; all numbers are
+// one type, compared exactly.
 #pragma once
 
 #include "bson/document.h"
 
 namespace bson {
 
-// Negative, zero, positive. NaN equals itself and is below every number; -0 equals 0. Missing equals
-// undefined and is below null ($sort treats missing and null alike: the caller passes null then).
+// Returns a negative number, zero or a positive one. NaN equals itself and is below every number; -0 equals 0. Missing equals
+// undefined and is below null ($sort treats missing as null, so its caller passes null).
 int compare(const ValueView& a, const ValueView& b);
 int compare(DocumentView a, DocumentView b);         // field by field: type's rank, name, value
-int compare_arrays(DocumentView a, DocumentView b);  // element by element, whatever their names
+int compare_arrays(DocumentView a, DocumentView b);  // compares element by element, without the names
 
 inline bool equal(const ValueView& a, const ValueView& b) {
   return compare(a, b) == 0;
 }
 
-// The rank of a type in that order: equal ranks are comparable with $lt and the like.
+// Returns the rank of a type in that order. $lt and the like compare only values whose types have equal ranks.
 int canonical_rank(Type type);
 
 // Equal values (across number types too) have equal hashes.

@@ -32,12 +32,12 @@ Decimal128 decimal(const BID_UINT128& value) {
   return {value.w[0], value.w[1]};
 }
 
-// 10^exponent; a quantum for rounding.
+// Returns 10^exponent, to which a number is rounded.
 Decimal128 power_of_ten(int exponent) {
   return {1, static_cast<uint64_t>(exponent + exponent_bias) << 49};
 }
 
-// Digits before the point, less one: the power of ten of the leading digit. Not for zero, infinities and NaN.
+// Returns the power of ten of the leading digit. The value must not be zero, an infinity or NaN.
 int leading_exponent(const Decimal128& value) {
   Flags flags = 0;
   return bid128_ilogb(bid(value), &flags);
@@ -125,7 +125,7 @@ Decimal128 decimal_log10(const Decimal128& value) {
 
 Decimal128 decimal_trigonometric(Trigonometric function, const Decimal128& value) {
   using Function = BID_UINT128 (*)(BID_UINT128, unsigned, Flags*);
-  // In the order of the names.
+  // The flags stand in the order of the names.
   constexpr Function functions[] = {bid128_sin,  bid128_cos,  bid128_tan,  bid128_asin,  bid128_acos,  bid128_atan,
                                     bid128_sinh, bid128_cosh, bid128_tanh, bid128_asinh, bid128_acosh, bid128_atanh};
   Flags flags = 0;
@@ -207,7 +207,7 @@ Decimal128 decimal_from_double(double value) {
   if (value == 0 || !std::isfinite(value)) return close;
   constexpr int digits = 15;
   const Decimal128 rounded = decimal_round(close, digits - 1 - leading_exponent(close), Rounding::half_even);
-  // 9.999… may have been rounded up to one digit more.
+  // Rounding 9.999… up may have given one digit more.
   const int places = digits - 1 - leading_exponent(rounded);
   return decimal_round(rounded, places, Rounding::half_even);
 }

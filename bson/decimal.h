@@ -1,8 +1,8 @@
-// IEEE 754-2008 decimal128 arithmetic: 34 digits, rounding half to even.
+// This is IEEE 754-2008 decimal128 arithmetic, with 34 digits, rounding half to even.
 //
-// The arithmetic itself is Intel's decimal library, which computes on the same
-// BID layout BSON stores. Nothing throws: domain errors give NaN, overflow an
-// infinity, as IEEE 754 has it.
+// The arithmetic itself is Intel's decimal library, which computes on the same BID layout BSON
+// stores. Nothing throws: domain errors give NaN and overflow gives an infinity, as IEEE 754
+// says.
 #pragma once
 
 #include "bson/types.h"
@@ -11,10 +11,10 @@ namespace bson {
 
 bool decimal_is_nan(const Decimal128& value);
 bool decimal_is_infinite(const Decimal128& value);
-bool decimal_is_negative(const Decimal128& value);  // the sign bit, of zeros and NaN too
+bool decimal_is_negative(const Decimal128& value);  // looks at the sign bit, also of zeros and NaN
 bool decimal_is_zero(const Decimal128& value);
 
-// -1, 0, 1; NaN equals itself and is below every number, zeros are equal.
+// Returns -1, 0 or 1. NaN equals itself and is below every number; all zeros are equal.
 int decimal_compare(const Decimal128& a, const Decimal128& b);
 
 Decimal128 decimal_add(const Decimal128& a, const Decimal128& b);
@@ -36,22 +36,22 @@ Decimal128 decimal_atan2(const Decimal128& y, const Decimal128& x);
 
 enum class Rounding { half_even, down, up, toward_zero };
 
-// To a multiple of 10^-places, which becomes the exponent ("1.5" to 3 places is "1.500").
-// NaN where that needs more than 34 digits.
+// Rounds to a multiple of 10^-places, which becomes the exponent ("1.5" to 3 places is "1.500"). The result is NaN where that
+// needs more than 34 digits.
 Decimal128 decimal_round(const Decimal128& value, int places, Rounding rounding);
-// To a whole number; unlike the above any magnitude is fine.
+// Rounds to a whole number; unlike the function above it takes any magnitude.
 Decimal128 decimal_integral(const Decimal128& value, Rounding rounding);
 
-// The double at or next to `value` on the side of zero, and whether the two are equal.
-// Decides every comparison of a decimal with a double exactly.
+// Returns the double that equals `value` or is the next one towards zero, and whether the two are equal. Comparisons of a decimal
+// with a double are exact with it.
 struct TruncatedDouble {
   double value;
   bool exact;
 };
 TruncatedDouble decimal_truncate_to_double(const Decimal128& value);
 
-// |value| as coefficient * 10^exponent with exactly 34 digits in the coefficient, most significant
-// half first: pairs (exponent, coefficient) are ordered as the magnitudes are. Finite and not zero.
+// Splits |value| into coefficient * 10^exponent with exactly 34 digits in the coefficient, the most significant half first. Pairs
+// of (exponent, coefficient) are ordered as the magnitudes are. The value is finite and not zero.
 struct NormalDecimal {
   int16_t exponent;
   uint64_t high;

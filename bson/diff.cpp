@@ -31,7 +31,7 @@ bool has_duplicate_names(DocumentView document) {
   return std::adjacent_find(names.begin(), names.end()) != names.end();
 }
 
-// Elements of a diff are found by position, so their names must say just that.
+// Elements of a diff are found by position, so their names must be their positions.
 bool has_plain_names(DocumentView array) {
   uint32_t position = 0;
   for (const Element& element : array) {
@@ -43,7 +43,7 @@ bool has_plain_names(DocumentView array) {
 std::optional<Document> compute_object(DocumentView before, DocumentView after);
 std::optional<Document> compute_array(DocumentView before, DocumentView after);
 
-// The way from one value to the other one level down, if that is shorter than the value.
+// Appends the difference of the two values one level down, if that is shorter than the value.
 std::optional<Document> compute_within(const ValueView& before, const ValueView& after) {
   if (before.type() != after.type()) return std::nullopt;
   std::optional<Document> result;
@@ -126,14 +126,14 @@ std::optional<Document> compute_array(DocumentView before, DocumentView after) {
 
 // --- applying ---
 
-// How far behind an array's end an element may be put; as far as an update may.
+// The limit of how far behind an array's end an element may be put; updates have the same.
 constexpr int64_t padding_max = 1'500'000;
 
 struct Malformed {
   std::string what;
 };
 
-// One change, by the field it is for.
+// One change of a field.
 struct Change {
   enum Kind { remove, update, insert, within } kind;
   std::string_view name;
@@ -184,7 +184,7 @@ bool is_array_diff(DocumentView diff) {
   return diff.first().name == "a";
 }
 
-// One level down; nothing when the value is not of the diff's shape.
+// Returns the diff one level down, or nothing when the value doesn't have a diff's shape.
 std::optional<Value> apply_within(const ValueView& before, DocumentView diff) {
   if (is_array_diff(diff)) {
     if (!before.is_array()) return std::nullopt;

@@ -1,5 +1,5 @@
-// The difference between two versions of a document, in the form MongoDB writes
-// to its oplog ($v: 2): what an update costs there is what it changed.
+// A diff is the difference between two versions of a document, in the form that MongoDB writes to its oplog ($v: 2), so that an
+// update takes as much room there as it changes.
 //
 //   object  {d: {gone: false, …}, u: {changed: value, …}, i: {new: value, …}, s<field>: {…}, …}
 //   array   {a: true, l: length, u<index>: value, …, s<index>: {…}, …}
@@ -15,13 +15,13 @@
 
 namespace bson::diff {
 
-// apply(before, compute(before, after)) is `after`, byte for byte. Nothing when it would not be
-// smaller than `after` itself, or cannot be told by names (a field that occurs twice).
+// apply(before, compute(before, after)) is `after`, byte for byte. Returns nothing when the diff would not be smaller than
+// `after`, or when names can't express it (a field occurs twice).
 std::optional<Document> compute(DocumentView before, DocumentView after);
 
-// Fails with FailedToParse when `diff` is not one. Where `before` no longer has the shape it was made for
-// (a field is gone or is no object any more) that part is passed over, so that playing a log
-// over a later state arrives where the log does.
+// Fails with FailedToParse when `diff` is not one. Where `before` no longer has the shape that the diff was made for (a field
+// is gone, or is no object any more) that part is skipped, so that replaying a log over a later state ends where the log
+// does.
 base::Result<Document> apply(DocumentView before, DocumentView diff);
 
 }  // namespace bson::diff

@@ -1,5 +1,5 @@
-// Documents are read where they lie: a DocumentView is a borrowed run of BSON
-// bytes, an Element one field of it. Nothing is parsed ahead of need.
+// Documents are read where they lie: a DocumentView is a borrowed run of BSON bytes, an Element is one field of it. No byte is
+// parsed before it is needed.
 //
 //   document  | int32 length | element … element | 00 |
 //   element   | type | name 00 | value |
@@ -16,14 +16,14 @@ namespace bson {
 
 class DocumentView;
 
-// One value where it lies. Borrowed; the accessors demand the right type.
+// A ValueView is one value where it lies. It borrows the bytes; its accessors demand the right type.
 class ValueView {
  public:
   constexpr ValueView() = default;
   constexpr ValueView(Type type, BytesView bytes) : type_(type), bytes_(bytes) {}
 
   Type type() const { return type_; }
-  BytesView bytes() const { return bytes_; }  // the value alone, without type and name
+  BytesView bytes() const { return bytes_; }  // for the value alone, without type and name
   bool exists() const { return type_ != Type::eod; }
   explicit operator bool() const { return exists(); }
 
@@ -54,14 +54,14 @@ class ValueView {
   bool is_string() const { return type_ == Type::string; }
   bool is_nullish() const { return type_ == Type::null || type_ == Type::undefined || type_ == Type::eod; }
 
-  // Any number as int64 (truncated toward zero, saturated); 0 for other types.
+  // Returns any number as int64, truncated toward zero and clamped to its range; 0 for other types.
   int64_t to_int64() const;
-  // Any number as double; NaN for other types.
+  // Returns any number as double, and NaN for other types.
   double to_double() const;
-  // MongoDB's truth: false for missing, null, undefined, false and any zero.
+  // This is MongoDB's truth: false for missing, null, undefined, false and any zero.
   bool truthy() const;
 
-  // The same type and the same bytes.
+  // Tells whether both have the same type and the same bytes.
   bool identical(const ValueView& other) const { return type_ == other.type_ && bytes_ == other.bytes_; }
 
  private:
@@ -113,12 +113,12 @@ class DocumentView {
   Iterator begin() const;
   Iterator end() const { return Iterator(); }
 
-  // The first field of that name; a missing one has type eod.
+  // Returns the first field of that name; a missing one has type eod.
   Element find(std::string_view name) const;
   Element operator[](std::string_view name) const { return find(name); }
   bool has(std::string_view name) const { return find(name).exists(); }
   Element first() const;
-  size_t count() const;  // of fields; walks them
+  size_t count() const;  // the number of fields; it walks through all of them
 
  private:
   BytesView bytes_;
@@ -128,7 +128,7 @@ inline DocumentView ValueView::as_document() const {
   return DocumentView(bytes_);
 }
 
-// An owned document. Never empty of bytes: the empty document has five.
+// A Document owns its bytes. There are always some: the empty document has five.
 class Document {
  public:
   Document();
@@ -152,7 +152,7 @@ class Document {
   Bytes bytes_;
 };
 
-// Bytes that a value of this type takes at `at`, by its own length fields.
+// Returns the number of bytes that a value of this type takes at `at`, by its own length fields.
 size_t value_bytes(Type type, const char* at);
 
 inline constexpr size_t document_bytes_max = 16 * 1024 * 1024;  // of a user's document

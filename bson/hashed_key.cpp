@@ -37,7 +37,7 @@ class Hasher {
   }
 
  private:
-  // A decimal is rounded half to even, a double cut off.
+  // A decimal is rounded half to even; a double is cut off.
   static int64_t whole(const ValueView& value) {
     if (value.type() != Type::decimal128) return value.to_int64();
     const Decimal128 decimal = value.as_decimal128();
@@ -50,7 +50,7 @@ class Hasher {
     add_number(int32_t{0});
   }
 
-  // int32 size, then the code as a string, then the scope.
+  // The value is its size as int32, then the code as a string, then the scope.
   void add_code(BytesView bytes) {
     int32_t size = 0;
     std::memcpy(&size, bytes.data() + 4, sizeof size);

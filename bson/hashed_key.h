@@ -1,6 +1,6 @@
-// The 64 bits that MongoDB's hashed indexes and shard keys have for a value: $toHashedIndexKey.
+// A hashed key is the 64 bits that MongoDB's hashed indexes and shard keys keep for a value: $toHashedIndexKey.
 //
-// MD5 over a canonical form of the value, of which the first 8 bytes count:
+// It is the first 8 bytes of the MD5 over a canonical form of the value:
 //
 //   seed (0)    int32
 //   type's rank int32, then

@@ -161,7 +161,7 @@ Value Parser::regex() {
     if (c == '/' && !in_class) break;
     if (c == '[') in_class = true;
     if (c == ']') in_class = false;
-    // A slash needs its backslash only to stand here.
+    // Within a regular expression a slash has a backslash in front of it, which isn't part of the pattern.
     if (c == '\\' && at_ + 1 < text_.size()) {
       if (text_[++at_] != '/') pattern.push_back('\\');
       if (peek() == '\0') fail("a regular expression without an end");

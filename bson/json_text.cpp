@@ -1,4 +1,4 @@
-// Dates and base64 as JSON has them.
+// This file reads and writes dates and base64 as JSON has them.
 #include <charconv>
 #include <chrono>
 #include <cstdio>
@@ -26,7 +26,7 @@ bool take(std::string_view& text, char wanted) {
   return true;
 }
 
-// ".5", ".123": milliseconds; further digits are dropped.
+// Reads the milliseconds of ".5" or ".123"; further digits are dropped.
 bool take_fraction(std::string_view& text, int& ms) {
   if (!take(text, '.')) return true;
   size_t digits = 0;

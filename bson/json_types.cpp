@@ -11,7 +11,7 @@
 namespace bson::json_types {
 namespace {
 
-// A value of a type that Value has no constructor for.
+// Makes a value of a type that Value has no constructor for.
 template <class T>
 Value built(const T& value) {
   Builder builder;
@@ -30,7 +30,7 @@ std::string_view text_of(const ValueView& value) {
   return value.is_string() ? value.as_string() : std::string_view();
 }
 
-// From a number or from text.
+// Reads an integer from a number or from text.
 Value integer(const ValueView& value, bool wide) {
   int64_t number = 0;
   if (value.is_string()) {
@@ -69,7 +69,7 @@ Value date_of(const ValueView& value) {
   return date ? Value(*date) : Value();
 }
 
-// Bytes from exactly so many hex digits; empty when there is any other thing.
+// Returns the bytes of exactly so many hexadecimal digits; empty when the text is anything else.
 Bytes from_hex(std::string_view text, size_t bytes) {
   Bytes result;
   if (text.size() != 2 * bytes) return result;
@@ -99,7 +99,7 @@ Value uuid_of(const ValueView& value) {
   return bytes.empty() ? Value() : built(Binary{4, bytes});
 }
 
-// {"base64": "…", "subType": "00"}, or the older {"$binary": "…", "$type": "00"}
+// Reads {"base64": "…", "subType": "00"}, or the older {"$binary": "…", "$type": "00"}.
 Value binary_of(DocumentView wrapper) {
   const Element value = wrapper.first();
   const ValueView base64 = value.is_object() ? value.as_document()["base64"] : static_cast<ValueView>(value);
@@ -120,7 +120,7 @@ Value timestamp_value(const ValueView& seconds, const ValueView& increment) {
   return Value(Timestamp{static_cast<uint32_t>(seconds.to_int64()), static_cast<uint32_t>(increment.to_int64())});
 }
 
-// The same bytes as a string's, another type.
+// Gives a string's bytes another type.
 Value text_value(Type type, const ValueView& value) {
   return value.is_string() ? Value(ValueView(type, value.bytes())) : Value();
 }

@@ -1,5 +1,5 @@
-// The values JSON has no form of its own for: the objects and calls that stand
-// for them. Internal to the JSON parser; a missing value means malformed.
+// JSON has no form of its own for some values: objects and calls stand for them. This file is internal to the JSON parser; a
+// missing value means malformed input.
 #pragma once
 
 #include "bson/document.h"
@@ -7,14 +7,14 @@
 
 namespace bson::json_types {
 
-// Does a first field of this name make the object stand for another value?
+// Tells whether a first field of this name makes the object stand for another value.
 bool is_wrapper(std::string_view name);
 Value unwrap(DocumentView wrapper);  // {"$oid": "…"} and the like
 
-// ObjectId("…") and the like; `arguments` is an array.
+// Makes the value of a call such as ObjectId("…"); `arguments` is an array.
 Value call(std::string_view name, DocumentView arguments);
 
-// An int32 if it fits, an int64 if that fits, a double.
+// Returns an int32 if the number fits, else an int64 if it fits, else a double.
 Value number(std::string_view text);
 Value regex(std::string_view pattern, std::string_view options);
 

@@ -37,7 +37,7 @@ void append_quoted(std::string& out, std::string_view text) {
   out.push_back('"');
 }
 
-// With a point or an exponent, so that it reads back as a double.
+// Writes a point or an exponent, so that the text reads back as a double.
 std::string double_text(double value) {
   std::string text = double_to_string(value);
   if (std::isfinite(value) && text.find_first_of(".e") == text.npos) text += ".0";
@@ -74,7 +74,7 @@ class Writer {
     }
     out_.push_back(']');
   }
-  // {"$name": "text"}
+  // Writes {"$name": "text"}.
   void wrapped(const char* name, std::string_view text) {
     out_ += "{\"";
     out_ += name;

@@ -7,7 +7,7 @@ namespace bson {
 
 namespace {
 
-// Documents, arrays and what else is compared piece by piece is left to whoever has the document.
+// Only the document says what documents, arrays and other values of several parts are.
 bool is_told(Type type) {
   switch (type) {
     case Type::number_double:

@@ -1,4 +1,4 @@
-// What a key string of one value says, where it can be told: who has an `_id` by its key alone.
+// A key string of one value tells the value where that is possible: an `_id` can be read from its key alone.
 #pragma once
 
 #include <optional>
@@ -7,8 +7,8 @@
 
 namespace bson {
 
-// {_id: value} of a number that a double or 64 bits hold, a string, an ObjectId, a date, binary data, a boolean or null, as one
-// whose key is the same: 5 for NumberDecimal("5.0"). nullopt: of another type, or no key string of one value.
+// Returns {_id: value} for a number that a double or 64 bits hold, a string, ObjectId, date, binary data, boolean or null; the
+// value may be another with the same key: 5 for NumberDecimal("5.0"). Returns nullopt for other types and other bytes.
 std::optional<Document> id_of_key(BytesView key);
 
 }  // namespace bson

@@ -1,5 +1,5 @@
-// The first byte of a value in a key string. Gaps leave room; all lie in 02 … fd, so that 00 can end lists, and a key's
-// end can be pushed beyond every value in either direction. Private to keystring.cpp and key_types.cpp.
+// This is the first byte of a value in a key string. Gaps leave room; all lie in 02 … fd, so that 00 can end lists, and a key's
+// end can be pushed beyond every value in either direction. Only keystring.cpp and key_types.cpp use it.
 #pragma once
 
 #include <cstdint>

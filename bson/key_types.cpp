@@ -10,9 +10,9 @@ namespace bson {
 namespace {
 
 constexpr uint8_t usual = 0, as_int64 = 1, as_double = 2;
-constexpr uint8_t in_object = 2;  // of a null: missing, its parent is there
+constexpr uint8_t in_object = 2;  // a null: the field is missing, but its parent is there
 constexpr char untold = 3;
-constexpr int depth_max = 200;  // of damaged keys; documents are no deeper than that
+constexpr int depth_max = 200;  // for damaged keys; documents are no deeper than that
 constexpr double two_63 = 9223372036854775808.0;
 
 bool fits_int32(int64_t value) {
@@ -131,7 +131,7 @@ std::string KeyReader::text() {
   return out;
 }
 
-// Valid until the next call.
+// The result is valid until the next call.
 std::string_view KeyReader::cstring() {
   held_.clear();
   while (ok_) {
@@ -147,7 +147,8 @@ size_t KeyReader::length() {
   return first < 0xff ? first : big_endian(4, false);
 }
 
-// A double at or below the number's absolute value; a tail behind it is a decimal's, whose types say that nothing can be told.
+// Reads a double at or below the number's absolute value. A tail behind it belongs to a decimal, whose types say that the key
+// can't tell the value.
 double KeyReader::truncated(bool negative) {
   const uint64_t bits = big_endian(8, negative);
   if (bits & 1) ok_ = false;

@@ -18,11 +18,11 @@ namespace bson {
 
 class KeyTypes {
  public:
-  // The next value of the key, as KeyString::append took it.
+  // Adds the next value of the key, as KeyString::append took it.
   void add(const ValueView& value);
-  // It was null in the key because nothing is there. `parents`: so many components of its path, from the first, are objects.
+  // Adds a null that stands in the key because the field is missing. The first `parents` components of its path are objects.
   void add_missing(size_t parents);
-  // What was added since the last call.
+  // Returns the types that were added since the last call.
   Bytes take();
 
  private:
@@ -38,7 +38,7 @@ class KeyTypes {
 // Whether a key with these types can be read.
 bool has_values(BytesView types);
 
-// Reads the values of a key, one after the other. Damaged bytes are an answer, not a crash: `ok` turns false and stays so.
+// A KeyReader reads the values of a key one after the other. Damaged bytes turn `ok` false, and it stays so.
 class KeyReader {
  public:
   KeyReader(BytesView key, BytesView types) : key_(key), types_(types), ok_(has_values(types)) {}
@@ -46,7 +46,7 @@ class KeyReader {
   // Appends the next value to `out`; a missing one appends nothing and returns how many components of its path are there.
   std::optional<size_t> next(bool descending, std::string_view name, Builder& out);
   bool ok() const { return ok_; }
-  // Bytes of the key that were read.
+  // Returns the number of the key's bytes that were read.
   size_t read() const { return at_; }
 
  private:

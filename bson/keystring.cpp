@@ -42,8 +42,8 @@ KindRange kinds_of(Type type) {
   return {};
 }
 
-// 00 ends a string; 00 and 01 within become 01 01 and 01 02, which keeps the order and leaves every
-// other byte, so nearly all text, as it is.
+// A string ends with 00. Within it 00 becomes 01 01 and 01 becomes 01 02, which keeps the order and leaves every other byte, and
+// so nearly all text, as it is.
 void append_string(Bytes& out, std::string_view text) {
   size_t done = 0;
   for (size_t i = 0; i < text.size(); ++i) {

@@ -1,5 +1,5 @@
-// Key strings: values as bytes that memcmp orders as bson::compare orders the
-// values. What index tables are keyed with.
+// A key string is values as bytes that memcmp orders as bson::compare orders the values. Index tables are keyed with
+// them.
 //
 //   value        | kind | body |                      no value's bytes begin another's
 //   number       number_key.h
@@ -17,14 +17,14 @@
 
 namespace bson {
 
-// Appends values one after the other; each may be descending (its bytes inverted).
-// Equal numbers of different types give equal bytes: which it was, key_types.h says.
+// Appends values one after the other; each may be descending (its bytes inverted). Equal numbers of different types give equal
+// bytes; key_types.h keeps which type it was.
 class KeyString {
  public:
   KeyString& append(const ValueView& value, bool descending = false);
 
-  // Ends the key so that it sorts before (or equal) or after every key that begins with the same
-  // values, and up to 8 bytes behind them: for the ends of ranges.
+  // Ends the key so that it sorts before (or equal to), or after, every key that begins with the same values and has up to 8
+  // bytes behind them. Ends of ranges need this.
   KeyString& append_before();
   KeyString& append_after();
 
@@ -36,8 +36,8 @@ class KeyString {
   Bytes bytes_;
 };
 
-// What {$lt: 5} means below is "numbers only": every key of a value comparable with this type
-// lies in [min, max). NaN counts among the numbers here, though $lt does not find it.
+// Returns the bounds [min, max) of all keys of values that are comparable with this type: {$lt: 5} looks at numbers only. NaN
+// counts among the numbers here, though $lt doesn't find it.
 struct Bracket {
   Bytes min;
   Bytes max;

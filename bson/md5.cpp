@@ -8,7 +8,7 @@ namespace bson {
 
 static_assert(std::endian::native == std::endian::little && Md5::state_bytes == 88, "the state is saved as it stands in memory");
 
-// libbson takes its MD5 for deprecated, since nothing should rely on its strength.
+// libbson marks its MD5 as deprecated, since nothing should rely on its strength.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 

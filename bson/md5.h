@@ -1,5 +1,5 @@
-// MD5 (RFC 1321), piece by piece, by libbson. For filemd5, which old clients of GridFS send, and for keys of hashed
-// indexes, which MongoDB makes with it; nothing here relies on its strength.
+// Md5 computes MD5 (RFC 1321) piece by piece, by libbson. The command filemd5, which old clients of GridFS send, and hashed
+// indexes need it, as MongoDB makes their keys with it; nothing here relies on its strength.
 //
 //   Md5 md5;
 //   md5.append("mess");
@@ -27,12 +27,12 @@ class Md5 {
 
   Md5();
   void append(base::BytesView bytes);
-  // The digest of all bytes appended so far; more may be appended afterwards.
+  // Returns the digest of all bytes appended so far; more may be appended afterwards.
   std::array<uint8_t, 16> digest() const;
   std::string hex() const;
 
   base::Bytes state() const;
-  // nullopt: `state` is no state.
+  // Returns nullopt when `state` is no state.
   static std::optional<Md5> from_state(base::BytesView state);
 
  private:

@@ -8,7 +8,7 @@
 namespace bson {
 namespace {
 
-// A finite number that is not zero, taken apart.
+// The parts of a finite number that is not zero.
 struct Parts {
   bool negative = false;
   bool large = false;     // |v| >= 2^63; `whole` says nothing then

@@ -1,5 +1,5 @@
-// The bytes of a number in a key string. memcmp of two is the numeric order,
-// and numbers that are equal have the same bytes whatever their types.
+// These are the bytes of a number in a key string. memcmp of two gives the numeric order, and numbers that are equal have the
+// same bytes whatever their types.
 //
 //   NaN, infinities, zero   | kind |
 //   |v| < 1                 | kind | truncated double |
@@ -20,11 +20,11 @@ namespace bson {
 
 inline constexpr size_t number_key_bytes_max = 1 + 8 + 8 + 17;
 
-// Writes at most number_key_bytes_max; returns how many. `value` is a number.
+// Writes at most number_key_bytes_max bytes and returns how many. `value` is a number.
 size_t number_key(const ValueView& value, char* to);
 
-// Kinds of number, in their order, as the first byte of the key. Between `negative` and `positive` and
-// the ends stand the numbers of bytes of the whole part.
+// The kinds of number, in their order, are the first byte of a key. Numbers with a whole part have one kind for each length of
+// it, 1 to 8 bytes, on either side of zero.
 namespace number_kind {
 inline constexpr uint8_t first = 0x30;
 inline constexpr uint8_t nan = first;

@@ -18,7 +18,7 @@ int64_t saturated_int64(double value) {
 
 std::optional<Decimal128> decimal_from_string(std::string_view text) {
   bson_decimal128_t parsed;
-  // libbson takes what is behind an embedded NUL for the end.
+  // libbson would take an embedded NUL for the end of the text.
   if (text.empty() || text.size() > 10000 || text.find('\0') != text.npos) return std::nullopt;
   if (!bson_decimal128_from_string_w_len(text.data(), static_cast<int>(text.size()), &parsed)) return std::nullopt;
   return Decimal128{parsed.low, parsed.high};

@@ -5,7 +5,7 @@
 namespace bson {
 namespace {
 
-// The element at a position of an array; names are not consulted.
+// Returns the element at a position of an array, without a look at names.
 ValueView element_at(DocumentView array, std::string_view component) {
   size_t index = 0;
   const auto parsed = std::from_chars(component.data(), component.data() + component.size(), index);
@@ -16,7 +16,7 @@ ValueView element_at(DocumentView array, std::string_view component) {
   return {};
 }
 
-// "a.b.c" -> "a" and "b.c"; the rest of the last component has no data pointer.
+// Splits "a.b.c" into "a" and "b.c"; the rest of the last component has no data pointer.
 struct Split {
   std::string_view first;
   std::string_view rest;
@@ -31,8 +31,8 @@ Split split_first(std::string_view path) {
 
 bool visit_object(DocumentView document, std::string_view path, bool fanned, const PathVisitor& visitor);
 
-// `path` goes on inside the array's elements: by their names in those that are objects, by position too
-// when it begins with a number. Elements that are neither contribute nothing.
+// `path` goes on inside the array's elements: by their names in those that are objects, and by position too when it begins with a
+// number. Other elements contribute nothing.
 bool visit_array(DocumentView array, std::string_view path, const PathVisitor& visitor) {
   const Split split = split_first(path);
   const bool numeric = is_array_index(split.first);

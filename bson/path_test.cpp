@@ -13,7 +13,7 @@ std::string at(const char* document, const char* path) {
   return value.exists() ? to_json(value) : "missing";
 }
 
-// The visited values, those after a fan-out marked with a star.
+// Returns the visited values; a star marks those after a fan-out.
 std::string visited(const char* document, const char* path) {
   const Document parsed = json(document);
   std::string result;

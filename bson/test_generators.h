@@ -1,5 +1,5 @@
-// Arbitrary values and documents for property tests. Header-only, so that RapidCheck
-// stays out of the library.
+// These generators make arbitrary values and documents for property tests. They are header-only, so that the library doesn't need
+// RapidCheck.
 //
 // Numbers cluster where comparing goes wrong: around zero, the powers of two at
 // which doubles stop being exact, the ends of the ranges, and equal values of different types.
@@ -17,7 +17,7 @@
 
 namespace bson {
 
-// RapidCheck prints what failed.
+// RapidCheck prints values that failed with this.
 inline void showValue(const Value& value, std::ostream& out) {
   out << to_json(value.view(), JsonMode::canonical);
 }
@@ -29,7 +29,7 @@ namespace generators {
 
 using Random = rc::Random;
 
-// A stream of small choices; cheaper than composing generators for recursive data, at the price of shrinking.
+// A stream of small choices is cheaper than composed generators for recursive data, at the price of shrinking.
 class Dice {
  public:
   explicit Dice(const Random& random) : random_(random) {}
@@ -102,7 +102,7 @@ inline Value number(Dice& dice) {
   }
 }
 
-// Valid UTF-8, often a prefix of another, sometimes with the bytes key strings escape.
+// Makes valid UTF-8, often a prefix of another text, and sometimes with the bytes that key strings escape.
 inline std::string text(Dice& dice, bool with_nul = true) {
   std::string result;
   for (uint64_t left = dice.below(5); left > 0; --left) {
@@ -239,7 +239,7 @@ inline Document changed(Dice& dice, DocumentView document) {
   return builder.done();
 }
 
-// A generator of what `make` makes of a stream of choices.
+// Returns a generator of the values that `make` makes of a stream of choices.
 template <class Make>
 auto from_dice(Make make) {
   using T = decltype(make(std::declval<Dice&>()));
@@ -251,22 +251,22 @@ auto from_dice(Make make) {
 
 }  // namespace generators
 
-// Any number of any of the four types.
+// Generates any number of any of the four types.
 inline rc::Gen<Value> arbitrary_number() {
   return generators::from_dice(generators::number);
 }
 
-// Any value, nested to at most `depth` levels.
+// Generates any value, nested to at most `depth` levels.
 inline rc::Gen<Value> arbitrary_value(int depth = 3) {
   return generators::from_dice([depth](generators::Dice& dice) { return generators::value(dice, depth); });
 }
 
-// Names are unique within it.
+// Generates any document; the names within it are unique.
 inline rc::Gen<Document> arbitrary_document(int depth = 3) {
   return generators::from_dice([depth](generators::Dice& dice) { return generators::document(dice, depth); });
 }
 
-// The document with some things changed: fields removed, added, moved to the end, altered at any depth.
+// Returns the document with some changes: fields removed, added, moved to the end or altered, at any depth.
 inline rc::Gen<Document> changed_document(const Document& document) {
   return generators::from_dice([document](generators::Dice& dice) { return generators::changed(dice, document.view()); });
 }

@@ -36,7 +36,7 @@ std::string_view type_name(Type type) {
 }
 
 ObjectId ObjectId::generate() {
-  // 4 bytes of seconds, 5 random for the process, 3 that count up; all big-endian.
+  // An ObjectId is 4 bytes of seconds, 5 that are random for the process and 3 that count up, all big-endian.
   static const uint64_t process = base::entropy64();
   static std::atomic<uint32_t> counter{static_cast<uint32_t>(base::entropy64())};
   const auto seconds = static_cast<uint32_t>(base::system_clock().wall_ms() / 1000);

@@ -1,4 +1,4 @@
-// The BSON types and the small value types that C++ has no name for.
+// This file has the BSON types, and small value types for those that C++ has none for.
 #pragma once
 
 #include <array>
@@ -39,7 +39,7 @@ enum class Type : uint8_t {
   min_key = 0xff,
 };
 
-// The name `$type` and error messages use: "double", "string", "objectId", "long" …
+// Returns the name that `$type` and error messages use: "double", "string", "objectId", "long" …
 std::string_view type_name(Type type);
 
 inline bool is_number(Type type) {
@@ -50,7 +50,7 @@ struct ObjectId {
   std::array<uint8_t, 12> bytes{};
   auto operator<=>(const ObjectId&) const = default;
 
-  // Unique within the process and, by its random part, across processes. Thread-safe.
+  // Returns an ObjectId that is unique within the process and, by its random part, across processes. Thread-safe.
   static ObjectId generate();
   std::string to_hex() const;
 };
@@ -67,7 +67,7 @@ struct Date {
   auto operator<=>(const Date&) const = default;
 };
 
-// IEEE 754-2008 decimal128 in BID layout, as it stands in BSON.
+// An IEEE 754-2008 decimal128 in BID layout, as BSON stores it.
 struct Decimal128 {
   uint64_t low = 0;
   uint64_t high = 0;

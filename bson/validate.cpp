@@ -3,13 +3,13 @@
 namespace bson {
 namespace {
 
-// Walks the bytes once. Every `skip` has been weighed against what is left, so
-// no pointer ever goes beyond `end`.
+// Walks through the bytes once. Every length is compared with the bytes that are left before it is skipped, so no pointer ever
+// goes beyond `end`.
 class Validator {
  public:
   Validator(BytesView bytes, const ValidateOptions& options) : start_(bytes.data()), options_(options) {}
 
-  // The document at `at`, which must be whole within [at, end). Returns its end, nullptr when it is damaged.
+  // Checks the document at `at`, which must end before `end`. Returns its end, or nullptr when it is damaged.
   const char* document(const char* at, const char* end, int depth);
 
   base::Failure failure() const {

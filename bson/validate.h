@@ -1,4 +1,4 @@
-// The one gate for BSON from outside: behind it, views trust their bytes.
+// All BSON from outside passes this gate once; behind it, views trust their bytes.
 #pragma once
 
 #include "base/result.h"
@@ -12,12 +12,12 @@ struct ValidateOptions {
   bool utf8 = false;  // also demand well-formed UTF-8 in strings and names
 };
 
-// The document that `bytes` starts with; `bytes` may go on behind it. Checks
-// every length, type, terminator and level. Fails with InvalidBSON or
-// BSONObjectTooLarge and the offset in the message.
+// Returns the document that `bytes` starts with; `bytes` may go on behind it. Checks every length,
+// type, terminator and level. Fails with InvalidBSON or BSONObjectTooLarge and the offset in the
+// message.
 base::Result<DocumentView> validate(BytesView bytes, const ValidateOptions& options = {});
 
-// Well-formed UTF-8: no overlong forms, no surrogates; NUL is a character like others.
+// Tells whether text is well-formed UTF-8: it has no overlong forms and no surrogates. NUL is a character like others.
 bool is_utf8(std::string_view text);
 
 }  // namespace bson

@@ -22,7 +22,7 @@ Bytes mutated(generators::Dice& dice, Bytes bytes) {
       default: bytes.insert(at, 1, static_cast<char>(dice.next())); break;
     }
   }
-  // Most damage is found by the outermost length; let the rest be looked at.
+  // The outermost length would reveal most damage, so it is put right and the inner checks are reached.
   if (bytes.size() >= 4 && dice.chance(80)) base::store_le(bytes.data(), static_cast<uint32_t>(bytes.size()));
   return bytes;
 }
@@ -32,7 +32,7 @@ rc::Gen<Bytes> damaged_document() {
       [](generators::Dice& dice) { return mutated(dice, std::move(generators::document(dice, 3)).bytes()); });
 }
 
-// Walks everything a view can be asked for.
+// Walks through everything that a view can be asked for.
 uint64_t walk(DocumentView document) {
   uint64_t sum = hash_value(Value(document));
   sum += to_json(document, JsonMode::canonical).size() + to_shell(document).size();
@@ -67,7 +67,7 @@ TEST_CASE("what is accepted can be walked, however it was damaged") {
   }));
 }
 
-// Not the other way round: libbson does not look into a code's scope and lets some unknown types pass.
+// The reverse doesn't hold: libbson doesn't look into a code's scope and lets some unknown types pass.
 TEST_CASE("what is accepted is accepted by libbson too") {
   CHECK(rc::check("damaged documents", [] {
     const Bytes bytes = *damaged_document();

@@ -1,12 +1,12 @@
-// An owned BSON value: what expressions compute and what sort keys keep.
+// A Value owns a BSON value. Expressions compute with them and sort keys keep them.
 #pragma once
 
 #include "bson/document.h"
 
 namespace bson {
 
-// Type and bytes. Small values (numbers, dates, short strings) need no
-// allocation. Missing by default.
+// It holds a type and bytes. Small values (numbers, dates, short strings) need no allocation. It is missing by
+// default.
 class Value {
  public:
   Value() = default;
