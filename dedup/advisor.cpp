@@ -16,20 +16,21 @@ namespace dedup {
 
 namespace {
 
-constexpr uint32_t piece_contents_max = 256;  // of a chain without end: two levels of hop bases at a distance of 16
-constexpr uint32_t piece_contents_min = 32;   // a piece of long contents isn't cut before: two hop bases
+// the cost of a read in a chain without end: two levels of hop bases at a distance of 16
+constexpr uint32_t piece_contents_max = 256;
+constexpr uint32_t piece_contents_min = 32;  // a piece of long contents isn't cut before: two hop bases
 constexpr double piece_bytes_max = 4 << 20;
-constexpr uint32_t stratum_pieces_min = 5;  // in the sample, to speak for all of their length
+constexpr uint32_t stratum_pieces_min = 5;  // so many must be in the sample to stand for all pieces of their length
 constexpr size_t strata = 33;
-constexpr uint32_t features_joining = 2;  // in common with a chain, to belong to it
+constexpr uint32_t features_joining = 2;  // features that a content must share with a chain to belong to it
 constexpr uint32_t matches_per_feature = 2;
 constexpr uint32_t matches_followed = 6;
-// What rows cost beside the bytes in them, as the store's own counts have it.
+// Rows cost this beside their bytes, as the store's own counts show.
 constexpr uint64_t whole_row_bytes = 18, stub_bytes = 12, delta_row_bytes = 22;
 constexpr uint64_t compressed_row_bytes = 6;
 constexpr size_t kept_entry_bytes = 120;
 
-// Compresses what comes in blocks, and adds up.
+// Compresses the bytes it is given in blocks, and adds up their compressed lengths.
 class Blocks {
  public:
   Blocks(size_t block_bytes, const std::function<size_t(BytesView)>& compressed)
@@ -56,14 +57,14 @@ class Blocks {
   uint64_t plain_ = 0, total_ = 0;
 };
 
-// A content of the sample, as it would be kept by now.
+// A content of the sample, in the form in which it would be kept by now.
 struct Kept {
   uint32_t piece = 0;
   bool counted = true;
   bool with_source = false;
   uint32_t content_bytes = 0;
   int64_t chain = 0;
-  std::optional<ContentId> base;  // nullopt: whole
+  std::optional<ContentId> base;  // nullopt: it is kept whole
   Bytes delta;
 };
 
@@ -76,8 +77,8 @@ struct Weight {
   double by_count = 0, by_bytes = 0;
 };
 
-// Pieces by length, doubling from one to the next: how many contents and bytes all of them hold, for one in the
-// sample. Lengths that the sample has too few of go with the next shorter ones.
+// Pieces by length, in classes that double: for one piece in the sample, how many contents and bytes all pieces hold. Lengths
+// that the sample has too few pieces of are counted with the next shorter ones.
 class Strata {
  public:
   using SizeOf = std::function<PieceSize(uint32_t piece)>;
@@ -88,7 +89,7 @@ class Strata {
     const PieceSize size = size_of_(piece);
     add(sampled_[by_length(size)], size);
   }
-  // Once all are added.
+  // Call this once all pieces are added.
   void settle() {
     size_t group = 0;
     Sum all, sampled;
@@ -103,7 +104,7 @@ class Strata {
       members.push_back(length);
       merge(all, all_[length]);
       merge(sampled, sampled_[length]);
-      // What is left below must be able to stand for itself.
+      // The shorter pieces that are left must be enough to stand for themselves.
       double below = 0;
       for (size_t shorter = 0; shorter < length; ++shorter) below += sampled_[shorter].pieces;
       if (sampled.pieces < stratum_pieces_min || (length > 0 && below < stratum_pieces_min)) continue;
@@ -136,7 +137,7 @@ class Strata {
   std::array<Weight, strata> weights_{};
 };
 
-// One profile's encoder on the sampled contents.
+// One profile's encoder, run on the sampled contents.
 class Trial {
  public:
   Trial(const Options& options, uint64_t seed) : encoder_(scratch(options), seed, pages_) {}
@@ -165,7 +166,7 @@ class Trial {
 
   size_t bytes() const { return bytes_; }
 
-  // Only pieces that still are in the sample stay.
+  // Keeps only pieces that are still in the sample.
   template <class Sampled>
   void thin_out(Sampled sampled) {
     for (auto at = kept_.begin(); at != kept_.end();) {
@@ -211,7 +212,7 @@ class Trial {
       if (const auto content = records.fetch(entry->first)) whole.add(*content);
     }
     whole.close();
-    // As the chain table has them: chain by chain.
+    // The rows go chain by chain, as in the chain table.
     std::stable_sort(order.begin(), order.end(), [](const auto* a, const auto* b) { return a->second.chain < b->second.chain; });
     for (const auto* entry : order) {
       if (entry->second.base) deltas.add(entry->second.delta);
@@ -237,7 +238,8 @@ class Trial {
   };
   static uint64_t rounded(double value) { return static_cast<uint64_t>(std::llround(value)); }
 
-  // Of ratios of sums over pieces that were drawn alike, by length (Cochran, Sampling Techniques, §6.4 and §6.10).
+  // The standard error of ratios of sums over pieces that were drawn alike, by length (Cochran, Sampling Techniques, §6.4 and
+  // §6.10).
   static double relative_error(const std::unordered_map<uint32_t, Piece>& pieces, const Strata& strata_of_pieces, double share,
                                double all) {
     std::map<size_t, Piece> sums;
@@ -327,7 +329,7 @@ struct Advisor::State {
   struct Place {
     uint32_t piece = 0;
     bool sampled = false;
-    bool edge = false;  // the first behind a sampled piece
+    bool edge = false;  // the first content behind a sampled piece
   };
 
   Place place(const ContentId& id, BytesView content, Lineage lineage);
@@ -356,7 +358,7 @@ struct Advisor::State {
   std::unordered_map<uint32_t, PieceSize> lineages;
   std::vector<std::unique_ptr<Trial>> trials;
   Blocks plain;
-  size_t plain_run = 0;  // bytes of the run of contents that is being passed
+  size_t plain_run = 0;  // bytes of the run of contents that is seen at the moment
   uint64_t plain_runs = 0;
   Advice advice;
 };
@@ -365,7 +367,7 @@ Advisor::Advisor(const AdvisorOptions& options, uint64_t seed, std::function<siz
     : state_(std::make_unique<State>(options, seed, std::move(compressed))) {}
 Advisor::~Advisor() = default;
 
-// Whose versions are known needs no likeness; pieces are numbered by lineage, above all others.
+// Contents whose lineage is known belong together without being alike; their pieces are numbered by lineage, above all others.
 Advisor::State::Place Advisor::State::place_of_lineage(BytesView content, Lineage lineage) {
   const auto piece = static_cast<uint32_t>(lineage >> 32 ^ lineage) | 0x80000000u;
   PieceSize& size = lineages[piece];
@@ -406,10 +408,11 @@ Advisor::State::Place Advisor::State::place(const ContentId& id, BytesView conte
   return place;
 }
 
-// The features lead to piece `to` from now on, in the place of `from` where they led there.
+// Makes the features lead to piece `to`, where they led to `from` until now.
 void Advisor::State::lead(const Features& features, uint32_t from, uint32_t to) {
   for (uint32_t i = 0; i < features.size(); ++i) {
-    const FeatureMatches matches = index.find(features[i], matches_followed);  // anew: putting moves entries
+    // they are looked up anew, because putting moves entries
+    const FeatureMatches matches = index.find(features[i], matches_followed);
     const auto known =
         std::find_if(matches.begin(), matches.end(), [&](const FeatureMatch& match) { return match.pointer == from; });
     if (known != matches.end()) {
@@ -424,9 +427,9 @@ void Advisor::State::lead(const Features& features, uint32_t from, uint32_t to) 
   }
 }
 
-// Runs of neighbours, each about a block long.
+// These are runs of neighbours, each about a block long.
 void Advisor::State::add_plain(BytesView content) {
-  // Of few runs a sample may have none.
+  // With few runs the sample may have none.
   if (plain_runs == 0 || sampled(~plain_runs)) plain.add(content);
   plain_run += content.size();
   if (plain_run < options.block_bytes) return;

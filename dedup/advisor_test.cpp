@@ -1,4 +1,4 @@
-// The advice from a part of the contents, against what encoding all of them gives.
+// These tests compare the advice from a part of the contents with what encoding all of them gives.
 #include "dedup/advisor.h"
 
 #include <catch2/catch.hpp>
@@ -26,7 +26,7 @@ struct Contents : RecordSource {
   size_t fetches = 0;
 };
 
-// Pages of very different ages, revised in any order: versions of one lie far apart.
+// Makes pages of very different ages, revised in any order, so that versions of one page lie far apart.
 Contents histories(base::Random& random, size_t pages, size_t revisions, size_t bytes) {
   Contents contents;
   std::vector<Bytes> texts(pages);
@@ -44,7 +44,7 @@ Contents strangers(base::Random& random, size_t count, size_t bytes) {
   return contents;
 }
 
-// All of one form: a chain without end.
+// Makes documents of one form: a chain without end.
 Contents forms(base::Random& random, size_t count, size_t bytes) {
   Contents contents;
   const Bytes form = prose(random, bytes);
@@ -60,7 +60,7 @@ Contents mixed(base::Random& random) {
   return contents;
 }
 
-// What the encoder itself makes of all of them.
+// Returns what the encoder itself makes of all of them.
 struct Truth {
   double stored_bytes = 0;
   uint64_t deltas = 0;
@@ -83,7 +83,7 @@ Truth truth(const Contents& contents, const Options& options) {
   return truth;
 }
 
-// Every second byte: stands for block compression.
+// Every second byte stands for block compression.
 size_t halved(BytesView bytes) {
   return bytes.size() / 2;
 }

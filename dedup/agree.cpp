@@ -14,7 +14,7 @@ namespace {
 
 using base::load_le;
 
-// The rest that fills no vector.
+// Compares the rest that fills no vector.
 [[gnu::always_inline]] inline size_t forward_words(const char* a, const char* b, size_t n, size_t bytes_max) {
   for (; n + 8 <= bytes_max; n += 8) {
     const uint64_t difference = load_le<uint64_t>(a + n) ^ load_le<uint64_t>(b + n);
@@ -48,7 +48,7 @@ void note(KeyPlaces& found, size_t key, size_t place) {
   if (found.count[key] < KeyPlaces::places_max) found.at[key][found.count[key]++] = static_cast<uint16_t>(place);
 }
 
-// One key after the other.
+// Looks for one key after the other.
 template <size_t (*find)(const char*, size_t, uint64_t)>
 void find_keys_singly(const char* bytes, size_t places, const Keys& keys, KeyPlaces& found) {
   for (size_t key = 0; key < keys.size(); ++key) {
@@ -61,7 +61,7 @@ void find_keys_singly(const char* bytes, size_t places, const Keys& keys, KeyPla
   }
 }
 
-// Some keys may stand at those of the places `at` to `at` + 63 that have a bit in their set.
+// Looks closely at those of the places `at` to `at` + 63 that have a bit in the set of a key.
 [[gnu::always_inline]] inline void note_all(const char* bytes, size_t at, const Keys& keys, const uint64_t* sets,
                                             KeyPlaces& found) {
   for (size_t key = 0; key < keys.size(); ++key) {
@@ -106,8 +106,8 @@ size_t find_key_anywhere(const char* bytes, size_t places, uint64_t key) {
   return backward_words(a, b, n, bytes_max);
 }
 
-// Four of the eight bytes sort out nearly everything: not neighbours, which in
-// text know much of each other.
+// Four of the eight bytes sort out nearly everything. They aren't neighbours, because neighbouring bytes of text predict each
+// other.
 [[gnu::target("avx2")]] size_t find_key_avx2(const char* bytes, size_t places, uint64_t key) {
   const __m256i k0 = _mm256_set1_epi8(static_cast<char>(key)), k2 = _mm256_set1_epi8(static_cast<char>(key >> 16)),
                 k5 = _mm256_set1_epi8(static_cast<char>(key >> 40)), k7 = _mm256_set1_epi8(static_cast<char>(key >> 56));
@@ -200,7 +200,7 @@ size_t find_key_anywhere(const char* bytes, size_t places, uint64_t key) {
   }
   if (at < places) {
     const char* p = bytes + at;
-    // Bytes beyond the last place are not ours to read: masked out, a load doesn't touch them.
+    // The caller's bytes end at the last place; a masked load doesn't touch those behind it.
     const uint64_t within = (uint64_t{1} << (places - at)) - 1;
     uint64_t hits = _mm512_mask_cmpeq_epi8_mask(within, _mm512_maskz_loadu_epi8(within, p), k0);
     hits = _mm512_mask_cmpeq_epi8_mask(hits, _mm512_maskz_loadu_epi8(within, p + 5), k5);
@@ -238,7 +238,7 @@ size_t find_key_anywhere(const char* bytes, size_t places, uint64_t key) {
 
 #elif defined(__aarch64__)
 
-// One lane in four bits of a number, the first lowest; the lanes hold 0 or 255.
+// Makes a number with four bits a lane, the first lane lowest; the lanes hold 0 or 255.
 [[gnu::always_inline]] inline uint64_t nibbles(uint8x16_t lanes) {
   return vget_lane_u64(vreinterpret_u64_u8(vshrn_n_u16(vreinterpretq_u16_u8(lanes), 4)), 0);
 }
@@ -249,7 +249,7 @@ size_t find_key_anywhere(const char* bytes, size_t places, uint64_t key) {
 uint32_t equal_neon_32(const char* a, const char* b) {
   constexpr std::array<uint8_t, 16> bits = {1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128};
   const auto half = [&](size_t at) { return vandq_u8(equal_neon(a + at, b + at), vld1q_u8(bits.data())); };
-  uint8x16_t sums = vpaddq_u8(half(0), half(16));  // of neighbours: after three times a byte holds eight bits
+  uint8x16_t sums = vpaddq_u8(half(0), half(16));  // adds up neighbours: after three times a byte holds eight bits
   sums = vpaddq_u8(sums, sums);
   sums = vpaddq_u8(sums, sums);
   return vgetq_lane_u32(vreinterpretq_u32_u8(sums), 0);
@@ -273,7 +273,7 @@ size_t backward_neon(const char* a, const char* b, size_t bytes_max) {
   return backward_words(a, b, n, bytes_max);
 }
 
-// As with AVX2.
+// Works as the AVX2 function does.
 size_t find_key_neon(const char* bytes, size_t places, uint64_t key) {
   const uint8x16_t k0 = vdupq_n_u8(static_cast<uint8_t>(key)), k2 = vdupq_n_u8(static_cast<uint8_t>(key >> 16)),
                    k5 = vdupq_n_u8(static_cast<uint8_t>(key >> 40)), k7 = vdupq_n_u8(static_cast<uint8_t>(key >> 56));
@@ -308,7 +308,7 @@ std::vector<AgreeKernels> agree_kernels() {
   return all;
 }
 
-// Of use from the first instruction on, whatever is initialised before this file.
+// The pointer has a value from the first instruction on, whatever is initialised before this file.
 constinit AgreeKernels agree_fastest = {
     "portable", forward_anywhere, backward_anywhere, find_key_anywhere, find_keys_singly<find_key_anywhere>, equal_anywhere};
 

@@ -1,5 +1,5 @@
-// How far two runs of bytes agree, and where eight bytes stand in others: as
-// fast as the machine's vectors allow, with the same answers on every machine.
+// These functions tell how far two runs of bytes agree, and where eight bytes stand in others. They are as fast as the machine's
+// vectors allow, and answer the same on every machine.
 #pragma once
 
 #include <array>
@@ -11,7 +11,7 @@
 
 namespace dedup {
 
-// Where some keys stand: of each the first few places, in their order.
+// Places where some keys stand: for each key the first few, in order.
 struct KeyPlaces {
   static constexpr size_t keys_max = 5, places_max = 4;
   std::array<uint8_t, keys_max> count;
@@ -30,13 +30,13 @@ struct AgreeKernels {
   uint32_t (*equal)(const char* a, const char* b);
 };
 
-// What this machine can do, the portable one first, the fastest last.
+// The variants that this machine can run, the portable one first, the fastest last.
 std::vector<AgreeKernels> agree_kernels();
 
-// Set once, before main.
+// The one in use is set once, before main.
 extern AgreeKernels agree_fastest;
 
-// Bytes that agree from the front, at most `bytes_max`.
+// Returns how many bytes agree from the front, at most `bytes_max`.
 inline size_t agree_forward(const char* a, const char* b, size_t bytes_max) {
   if (bytes_max < 8) {
     size_t n = 0;
@@ -48,7 +48,7 @@ inline size_t agree_forward(const char* a, const char* b, size_t bytes_max) {
   return 8 + agree_fastest.forward(a + 8, b + 8, bytes_max - 8);
 }
 
-// Bytes that agree before `a` and `b`, at most `bytes_max`.
+// Returns how many bytes agree before `a` and `b`, at most `bytes_max`.
 inline size_t agree_backward(const char* a, const char* b, size_t bytes_max) {
   if (bytes_max < 8) {
     size_t n = 0;
@@ -62,20 +62,20 @@ inline size_t agree_backward(const char* a, const char* b, size_t bytes_max) {
 
 constexpr size_t key_bytes = 8;
 
-// First of the `places` places at which the eight bytes of `key` stand; `places`
-// where they don't. Reads `places + 7` bytes.
+// Returns the first of the `places` places at which the eight bytes of `key` stand, and `places` where there is none. Reads
+// `places + 7` bytes.
 inline size_t find_key(const char* bytes, size_t places, const char* key) {
   return agree_fastest.find_key(bytes, places, base::load_le<uint64_t>(key));
 }
 
-// The same for several keys, in one go; at most 65,536 places.
+// Does the same for several keys in one pass; at most 65,536 places.
 inline void find_keys(const char* bytes, size_t places, const Keys& keys, KeyPlaces& found) {
   agree_fastest.find_keys(bytes, places, keys, found);
 }
 
 constexpr size_t equal_bytes = 32;
 
-// Which of so many bytes are the same, the first one lowest.
+// Returns a bit for each of so many bytes that are the same, the first one lowest.
 inline uint32_t equal(const char* a, const char* b) {
   return agree_fastest.equal(a, b);
 }

@@ -11,7 +11,7 @@ using namespace dedup;
 
 namespace {
 
-// Exactly as long as it says, so that a sanitizer sees each byte read too far.
+// The buffer is exactly as long as it says, so that a sanitizer sees each byte read too far.
 struct Exact {
   explicit Exact(const base::Bytes& bytes) : size(bytes.size()), data(new char[bytes.size()]) { bytes.copy(data.get(), size); }
   size_t size;

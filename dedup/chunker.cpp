@@ -13,7 +13,7 @@ namespace {
 constexpr size_t rabin_window = 48;
 constexpr RabinTables rabin(rabin_window);
 
-// A byte's number leaves the 64-bit sum after 64 shifts: the window is implied.
+// A byte's number leaves the 64-bit sum after 64 shifts, which makes the window without further work.
 const std::array<uint64_t, 256> gear = [] {
   std::array<uint64_t, 256> numbers;
   base::Random random(0x70616c696d707365);
@@ -29,7 +29,7 @@ struct Sizes {
 size_t next_gear(const uint8_t* p, size_t bytes, const Sizes& sizes) {
   if (bytes <= sizes.min) return bytes;
   const size_t end = std::min(bytes, sizes.max);
-  // High bits hold the widest window.
+  // The high bits depend on the most bytes.
   const uint64_t mask = sizes.mask << (64 - std::bit_width(sizes.mask));
   uint64_t hash = 0;
   for (size_t i = sizes.min > 16 ? sizes.min - 16 : 0; i < end; ++i) {

@@ -13,9 +13,9 @@ enum class ChunkMethod : uint8_t {
   rabin,  // Rabin fingerprint of the last 48 bytes, as in dbDedup §3.1
 };
 
-// Ends of the chunks, the last one being content.size(). Chunks are
-// `average_bytes` (a power of two) on random bytes, never below a quarter of
-// that, the last excepted, nor above four times.
+// Returns the ends of the chunks, of which the last is content.size(). Chunks have `average_bytes` (a power
+// of two) on random bytes, never less than a quarter of that, except for the last, nor more than four
+// times.
 std::vector<size_t> cut(BytesView content, ChunkMethod method, uint32_t average_bytes);
 
 }  // namespace dedup

@@ -1,10 +1,10 @@
-// A content is an immutable run of bytes with a name. How it is kept on disk,
-// whole or as a delta against another content, is nobody's business but the
-// encoder's and the decoder's.
+// A content is an immutable run of bytes with a name. Only the encoder and the
+// decoder know how it is kept on disk, whole or as a delta against another
+// content.
 //
-// Contents of one collection are ranked by (record, generation). A delta's base
-// always ranks strictly above what it encodes, which is why a chain of deltas
-// can have no cycle; that is checked when one is made and when one is read.
+// Contents of one collection are ranked by (record, generation). A delta's base always ranks strictly above
+// what it encodes, so a chain of deltas can't have a cycle; both the making and the reading of a delta check
+// that.
 #pragma once
 
 #include <compare>
@@ -28,17 +28,17 @@ struct ContentId {
   auto operator<=>(const ContentId&) const = default;
 };
 
-// May a delta of `target` be kept against `base`?
+// Tells whether a delta of `target` may be kept against `base`.
 inline bool may_be_base(const ContentId& base, const ContentId& target) {
   return base.collection == target.collection && base > target;
 }
 
-// "7:123@5", for messages.
+// Returns "7:123@5", for messages.
 std::string to_string(const ContentId& id);
 
-// Where a content stands among its versions. The chain is named by the record
-// that began it; ordinals go up along it and tell the hop policy whom to
-// re-encode against whom. Neither is needed to decode.
+// A placement says where a content stands among its versions. The record that began the chain names it;
+// ordinals go up along it and tell the hop policy which contents to re-encode against which. Decoding needs
+// neither.
 struct Placement {
   int64_t chain = 0;
   uint32_t ordinal = 0;
@@ -46,24 +46,24 @@ struct Placement {
   auto operator<=>(const Placement&) const = default;
 };
 
-// Whose versions these are, where the caller knows: a hash of what the versions of one thing have in common, as a
-// page's id. 0: unknown. Contents of one collection succeed each other only within a lineage.
+// The lineage, where the caller knows it: a hash of what the versions of one thing have in common, such as a page's id. 0 says
+// that it is unknown. Contents of one collection succeed each other only within a lineage.
 using Lineage = uint64_t;
 constexpr Lineage no_lineage = 0;
 
-// Why one content was taken as the source of another.
+// These are the reasons why one content was taken as the source of another.
 enum class Choice : uint8_t {
   given,   // nothing was looked for: the version before, a hop base, what a dead content was based on
   match,   // first in rank, whatever the source cache held
-  cached,  // first in rank for being in the source cache
+  cached,  // ranked first because it is in the source cache
   tried,   // others ranked above it, but could not be had, were deltas already or would have made longer ones
 };
 
-// Plug: whole contents by name.
+// The caller implements this to give whole contents by name.
 class RecordSource {
  public:
   virtual ~RecordSource() = default;
-  // The content, decoded; nullopt: gone, changed, or too dear to fetch now.
+  // Returns the content, decoded; nullopt when it is gone, has changed, or would cost too much to fetch now.
   virtual std::optional<Bytes> fetch(const ContentId& id) = 0;
 };
 

@@ -1,4 +1,4 @@
-// Finding what two contents share: one file for each DeltaMethod.
+// find_copies finds the bytes that two contents share. Each DeltaMethod has a file.
 #pragma once
 
 #include "dedup/agree.h"

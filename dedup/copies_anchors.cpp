@@ -1,10 +1,10 @@
-// Finding copies as dbDedup does it (§5.3, Algorithm 4): xDelta with a rolling
-// hash over 16 bytes, of which only every n-th position, chosen by the hash
-// itself, is indexed in the source and looked up from the target.
+// This file finds copies as dbDedup does (§5.3, Algorithm 4): it is xDelta with a rolling hash over 16 bytes.
+// Only every n-th position, chosen by the hash itself, is indexed in the source and looked up from the
+// target.
 //
-// What is found is what Algorithm 4 finds; how fast is not. A rolling hash waits
-// for itself at each byte, so four stretches are rolled side by side; the target
-// is not rolled where a copy was found; and the index is one flat table.
+// The result is Algorithm 4's, and the speed is higher. A rolling hash waits for itself at each byte, so four
+// stretches are rolled side by side; the target is not rolled where a copy was found; and the index is one flat
+// table.
 #include <algorithm>
 #include <array>
 
@@ -24,7 +24,7 @@ struct Anchor {
   size_t at;
 };
 
-// The anchors among the positions [from, to), in their order.
+// Lists the anchors among the positions [from, to), in their order.
 class AnchorScanner {
  public:
   AnchorScanner(BytesView bytes, uint64_t mask)
@@ -79,9 +79,9 @@ class AnchorScanner {
   std::array<std::vector<Anchor>, strips> found_;
 };
 
-// The source's anchors by their hash; of equal ones the last, as published. Grows
-// to what chance lets expect and some more: a source made so that all of it is
-// anchors gets no larger table.
+// The table holds the source's anchors by their hash; of anchors with one hash it holds the last, as published. It
+// grows to the expected number and somewhat more: a source that was made to consist of anchors gets no larger
+// table.
 class AnchorIndex {
  public:
   AnchorIndex(size_t positions, uint64_t interval) : entries_max_(4 * (positions / interval) + 1024) { resize(1024); }
@@ -112,7 +112,7 @@ class AnchorIndex {
   };
   static constexpr size_t probes_max = 128;
 
-  // Where the hash is or would be; null where hashes were made to collide.
+  // Returns where the hash is or would be, and null where hashes were made to collide.
   Slot* find_slot(uint64_t hash) {
     size_t at = hash * 0x9e3779b97f4a7c15ull >> shift_;
     for (size_t probes = 0; probes < probes_max; ++probes, at = (at + 1) & (slots_.size() - 1))
@@ -153,7 +153,7 @@ std::optional<std::vector<Copy>> find_copies_by_anchors(BytesView source, BytesV
     const size_t to = std::min(next + ahead, in_target.positions());
     in_target.scan(next, to);
     next = to;
-    ahead = std::min(2 * ahead, block);  // little at first: a copy may make it vain
+    ahead = std::min(2 * ahead, block);  // few at first: a copy may make looking further needless
     for (const auto& [hash, t] : in_target.anchors) {
       if (t < covered) continue;
       const auto s = index.find(hash);

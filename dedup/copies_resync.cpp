@@ -1,20 +1,20 @@
-// The default way to find copies, made for what revisions look like: common
-// front and back, and a few changes in between.
+// This is the default way to find copies. It is made for revisions: common front and back, and a few changes in
+// between.
 //
 //   source  ======= abc ========== x ==================
 //   target  ======= abbc ========= yz =================
 //           prefix  ^ resync       ^ resync       suffix
 //
-// After a mismatch the bytes ahead are searched for a place where both sides
-// agree again: right behind as many other bytes, as dates and numbers leave them,
-// or anywhere. Of several the one that leads furthest is taken, for in records
-// full of the same field names the nearest is often a false one. Where that
-// fails, and for longer passages that came from elsewhere, an index of the whole
-// source is built: once, and only where there is enough to look up in it.
+// After a mismatch the bytes ahead are searched for a place where both sides agree again:
+// right behind as many other bytes, as dates and numbers leave them, or anywhere. The
+// place that leads furthest is taken, because the nearest is often a wrong one in records
+// full of the same field names. Where that fails, and for longer passages from elsewhere,
+// an index of the whole source is built, once, and only where there is enough to look up
+// in it.
 //
-// Work is counted, in steps of about a nanosecond. Where it outgrows the bytes
-// done, resyncs get shorter, and in the end both they and look-ups stop; what they
-// would have found stays unmatched.
+// Work is counted in steps of about a nanosecond. When there is more of it than the bytes that are done allow,
+// resyncs get shorter, and in the end both resyncs and look-ups stop; what they would have found stays
+// unmatched.
 #include <algorithm>
 #include <array>
 #include <memory>
@@ -25,51 +25,51 @@ namespace dedup {
 
 namespace {
 
-// How far a resync looks, and what it takes.
+// These say how far a resync looks, and when it is content.
 constexpr size_t near_bytes = 192;   // first, and only so far when hurried
 constexpr size_t far_bytes = 2048;   // then
-constexpr size_t replaced_run = 16;  // agreeing so long behind up to 16 other bytes convinces at once; a power of two
-// Places behind a mismatch whose bytes are searched too, where both sides have other ones; when hurried only the first.
+constexpr size_t replaced_run = 16;  // a match of so many bytes behind up to 16 other ones is accepted at once; a power of two
+// The bytes at so many places behind a mismatch are searched too, where both sides differ; in a hurry only those at the first.
 using Skips = std::array<size_t, KeyPlaces::keys_max>;
 constexpr Skips near_skips = {8, 16, 32, 48, 72}, far_skips = {112, 176, 272, 416, 640};
 constexpr size_t furthest_bytes = 512;   // how far candidates are compared
-constexpr size_t convincing_bytes = 48;  // agreeing for so long, there is no need to search on
+constexpr size_t convincing_bytes = 48;  // a match of so many bytes ends the search
 constexpr int credit_max = 8;            // resyncs that may fail in a row
 constexpr int wait_max = 63;             // long copies without one after it failed
 
-// What is worth it.
+// These say which copies are worth it.
 constexpr size_t match_bytes_min = 12;  // shorter copies cost what they save
 constexpr size_t gap_bytes_min = 32;    // shorter unmatched passages are not looked up
 constexpr size_t index_share = 512;     // an index is built for so many-th part of the source, or more
 constexpr size_t copies_unquestioned = 4096;
 constexpr size_t shred_bytes = 24, shred_bytes_near = 16;
 
-// Work, in steps of about a nanosecond.
+// This is work, in steps of about a nanosecond.
 constexpr size_t copy_work = 40;
-// Beyond copies_unquestioned: none of it is foreseen by the processor any more, nor in its nearer caches.
+// Beyond copies_unquestioned the processor can't predict the copies any more, and its nearer caches don't hold them.
 constexpr size_t copy_work_many = 60, resync_work_many = 180;
 constexpr size_t search_work = 8, candidate_work = 12, replaced_work = 4;
 constexpr size_t lookup_work = 2, lookup_work_distant = 8;
 constexpr size_t place_indexed_work_distant = 6;
 constexpr size_t place_work_distant = 100;       // a source far larger than the caches is asked at random
-constexpr size_t short_copy_work_distant = 120;  // so many of them, and nothing of what they take is foreseen
+constexpr size_t short_copy_work_distant = 120;  // the price with so many of them, when nothing about them can be predicted
 constexpr size_t work_per_byte = 2;              // of what is done; beyond it resyncs are hurried
 constexpr size_t work_per_byte_max = 4;          // of the whole target; beyond it nothing is looked up any more
 constexpr size_t resync_per_byte_max = 6;        // and nothing resynced where there are many copies
 constexpr size_t work_unquestioned = 20'000;
-constexpr size_t ahead = 16;  // look-ups are announced so many bytes before
+constexpr size_t ahead = 16;  // look-ups are prefetched so many bytes ahead
 
-// Every n-th source position by a hash of the 8 bytes there; the first wins.
+// The index holds every n-th source position by a hash of the 8 bytes there; of equal ones it holds the first.
 class SourceIndex {
  public:
   bool built() const { return slots_ != nullptr; }
-  // Too large for the nearer caches.
+  // Tells whether the table is too large for the nearer caches.
   bool distant() const { return stride_ > 8; }
-  // So many look-ups in a row may miss what is there.
+  // So many look-ups in a row may fail although the bytes are in the source.
   size_t misses_expected() const { return std::max<size_t>(64, 4 * stride_); }
 
-  // Of a source far larger than the target fewer places are taken: to go through it must not cost more than all
-  // the rest. Returns how many.
+  // Takes fewer places of a source that is far larger than the target, because walking through it must not cost more than all the
+  // rest. Returns how many.
   size_t build(BytesView source, size_t target_bytes) {
     stride_ = source.size() <= (6 << 10) ? 4 : source.size() <= (1 << 20) ? 8 : 16;
     const size_t places_most = std::min(places_max, std::max(places_unquestioned, target_bytes / target_bytes_per_place));
@@ -86,7 +86,7 @@ class SourceIndex {
       slots_ = many_.get();
     }
     if (source.size() < key_bytes) return places;
-    // Backwards, so that the first of equal places stays: copies then tend to follow each other.
+    // Goes backwards, so that the first of equal places stays: copies then tend to follow each other.
     const size_t last = (source.size() - key_bytes) / stride_ + 1;
     const auto put = [&](size_t place, uint64_t hash) {
       slots_[hash >> shift_] = static_cast<uint32_t>(place | tag(hash) << place_bits);
@@ -110,10 +110,11 @@ class SourceIndex {
 
   static uint64_t hash_of(const char* key) { return base::load_le<uint64_t>(key) * 0x9e3779b97f4a7c15ull; }
   void prefetch(uint64_t hash) const { __builtin_prefetch(&slots_[hash >> shift_]); }
-  // A position that very likely holds the 8 bytes with this hash.
+  // Returns a position that very likely holds the 8 bytes with this hash.
   std::optional<size_t> find(uint64_t hash) const {
     const uint32_t slot = slots_[hash >> shift_];
-    // In this order: whether a slot is empty can't be foreseen, that it holds another tag can.
+    // The order of the tests matters: the processor can't predict whether a slot is empty, but it can predict that a slot holds
+    // another tag.
     if (slot >> place_bits != tag(hash) || slot == 0) [[likely]]
       return std::nullopt;
     return ((slot & (places_max - 1)) - 1) * stride_;
@@ -123,13 +124,13 @@ class SourceIndex {
   static constexpr int place_bits = 24;
   static constexpr size_t places_max = size_t{1} << place_bits;
   static constexpr size_t places_unquestioned = 16 << 10, target_bytes_per_place = 2;
-  // Bits that have no part in choosing the slot.
+  // The tag's bits have no part in choosing the slot.
   static uint32_t tag(uint64_t hash) { return (hash >> 24) & 0xff; }
 
   size_t stride_ = 4;
   int shift_ = 0;
   uint32_t* slots_ = nullptr;
-  std::array<uint32_t, 4096> few_;  // most contents are small: no allocation for them
+  std::array<uint32_t, 4096> few_;  // most contents are small and need no allocation
   std::unique_ptr<uint32_t[]> many_;
 };
 
@@ -171,7 +172,7 @@ class Finder {
     ptrdiff_t score = 0;
   };
 
-  // Where both sides agree again, a little behind where they parted.
+  // Finds where both sides agree again, a little behind the point where they parted.
   bool resync() {
     const size_t source_left = source_end_ - std::min(source_at_, source_end_), target_left = target_end_ - at_;
     if (source_left < key_bytes || target_left < key_bytes) {
@@ -185,7 +186,7 @@ class Finder {
     const char* t = target_.data() + at_;
     if (!replaced(s, t, std::min(source_left, target_left))) {
       search_within(near_bytes, near_skips, s, t, source_left, target_left);
-      // What stands far away is found by the index, once there is one.
+      // Matches that are far away are found by the index, once there is one.
       if (best_.bytes < match_bytes_min && !hurried_ && !index_.built())
         search_within(far_bytes, far_skips, s, t, source_left, target_left);
     }
@@ -203,7 +204,7 @@ class Finder {
     return true;
   }
 
-  // A few bytes became as many others, as in dates and numbers.
+  // Tries the case that a few bytes became as many others, as in dates and numbers.
   bool replaced(const char* s, const char* t, size_t left) {
     if (left < equal_bytes) return false;
     work_ += replaced_work;
@@ -215,7 +216,7 @@ class Finder {
     return true;
   }
 
-  // Bytes a little behind `s` are looked for in `reach` bytes from `t`, and the other way round.
+  // Looks for bytes a little behind `s` in `reach` bytes from `t`, and the other way round.
   void search_within(size_t reach, const Skips& skips, const char* s, const char* t, size_t source_left, size_t target_left) {
     const size_t in_target = std::min(reach, target_left - key_bytes + 1),
                  in_source = std::min(reach, source_left - key_bytes + 1);
@@ -250,7 +251,7 @@ class Finder {
     }
   }
 
-  // The bytes at each of `skips` behind `from`; how many of these there are in `left` bytes.
+  // Loads the bytes at each of `skips` behind `from`, and returns how many of these there are in `left` bytes.
   size_t search_all(const Skips& skips, const char* from, size_t left, const char* bytes, size_t places, KeyPlaces& found) {
     Keys keys;
     size_t count = 0;
@@ -282,7 +283,7 @@ class Finder {
     if (index_.distant()) work_ += places * place_indexed_work_distant;
   }
 
-  // Next place whose bytes stand anywhere in the source; false: none, or given up.
+  // Finds the next place whose bytes stand anywhere in the source. Returns false when there is none, or the search was given up.
   bool look_up() {
     if (!index_.built()) {
       if (target_end_ - at_ < gap_bytes_min + source_.size() / index_share) return false;
@@ -292,7 +293,7 @@ class Finder {
     if (distant)
       for (size_t t = at_; t < at_ + ahead && t + key_bytes <= target_end_; ++t)
         index_.prefetch(SourceIndex::hash_of(target_.data() + t));
-    // Where nothing is found steps grow; what is skipped comes back by matching backwards.
+    // Steps grow while nothing is found; matching backwards finds what they skip.
     const int patience = std::bit_width(index_.misses_expected()) - 1;
     for (size_t t = at_, misses = 0; t + key_bytes <= target_end_; t += 1 + (++misses >> patience)) {
       if (literals_ + (t - emitted_) > literal_bytes_max_ || exhausted()) return false;
@@ -303,7 +304,7 @@ class Finder {
       if (distant) work_ += place_work_distant;
       if (take(*place, t)) {
         if (distant && copies_.back().bytes < convincing_bytes) work_ += short_copy_work_distant;
-        // Passages in another order are all found here; resyncs between them would fail again and again.
+        // Look-ups find all passages that came in another order; resyncs between them would fail again and again.
         if (copies_.back().bytes >= convincing_bytes && wait_-- <= 0) credit_ = std::max(credit_, 1), wait_ = 0;
         return true;
       }
@@ -350,7 +351,7 @@ class Finder {
     copies_ = std::move(all);
   }
 
-  // The copy through (s, t) within [from, to) of the target.
+  // Returns the copy through (s, t) within [from, to) of the target.
   Copy longest(size_t s, size_t t, size_t from, size_t to) const {
     const size_t after = agree_forward(source_.data() + s, target_.data() + t, std::min(source_.size() - s, to - t));
     const size_t before = agree_backward(source_.data() + s, target_.data() + t, std::min(s, t - from));
@@ -362,10 +363,10 @@ class Finder {
     return work_ > work_unquestioned + target_.size() * per_byte_max;
   }
 
-  // A great many copies that hardly save what it takes to find, remember and write them.
+  // Tells whether there are a great many copies that hardly save the cost of finding, remembering and writing them.
   bool shreds(size_t bytes) const { return many() && emitted_ - literals_ < copies_.size() * bytes; }
 
-  // A copy through (s, t) as long as it goes, if it is worth one.
+  // Adds a copy through (s, t) as long as it goes, if it is worth one.
   bool take(size_t s, size_t t) {
     const size_t after = agree_forward(source_.data() + s, target_.data() + t, std::min(source_.size() - s, target_end_ - t));
     if (after < 4) return false;
@@ -397,7 +398,7 @@ class Finder {
   size_t target_end_ = 0;  // where the common back begins
   size_t source_end_ = 0;
   size_t at_ = 0;         // in the target: searched up to here
-  size_t source_at_ = 0;  // in the source: where the last copy ended
+  size_t source_at_ = 0;  // in the source: the place where the last copy ended
   size_t emitted_ = 0;    // in the target: covered up to here
   size_t literals_ = 0;
   int credit_ = 4;  // resyncs that may still fail in a row

@@ -13,7 +13,7 @@ using namespace dedup::test;
 
 namespace {
 
-// Algorithm 4, line by line.
+// This is Algorithm 4, line by line.
 std::vector<Copy> algorithm_4(BytesView source, BytesView target, uint64_t interval) {
   constexpr size_t window = 16;
   static constexpr RabinTables rabin(window);
@@ -71,7 +71,7 @@ struct Texts {
   Bytes source, target;
 };
 
-// Edited texts, records, repetitions, strangers.
+// Makes edited texts, records, repetitions and strangers.
 Texts some_texts(base::Random& random) {
   switch (random.below(4)) {
     case 0: {
@@ -196,7 +196,7 @@ TEST_CASE("documents of many megabytes take bounded work, whatever is in them") 
 }
 
 TEST_CASE("bytes that are all alike, whether each or none of them is an anchor") {
-  // All their windows have one hash.
+  // All windows of these bytes have one hash.
   for (int byte = 0; byte < 256; ++byte) {
     const Bytes source(20'000, static_cast<char>(byte));
     const auto delta = dedup::encode(source, source + "x", {.method = DeltaMethod::anchors, .anchor_interval = 16});

@@ -15,7 +15,7 @@ namespace dedup {
 
 namespace {
 
-constexpr size_t chain_usual = 4;  // steps: these are kept on the stack
+constexpr size_t chain_usual = 4;  // so many steps are kept on the stack
 
 base::Failure corrupt(const ContentId& id, const ContentId& member, const std::string& what) {
   std::string message = "content " + to_string(id) + " does not decode: " + what;
@@ -32,12 +32,12 @@ struct Step {
   StoredForm form;
 };
 
-// Fewer hops, or smaller deltas, aren't worth a content in memory.
+// With fewer hops, or smaller deltas, a content in memory isn't worth its room.
 constexpr size_t hops_worth_caching = 4;
 constexpr size_t delta_bytes_worth_caching = 1024;
 
-// The hop base furthest from what is asked for that has three quarters of all deltas' bytes behind it; 0: there is none
-// that is worth keeping. Deltas of hop bases are longer than those before them, as they span more versions.
+// Returns the hop base furthest from the content asked for that has three quarters of all deltas' bytes behind it; 0 when none is
+// worth keeping. Deltas of hop bases are longer than those before them, as they span more versions.
 size_t hop_base_to_cache(std::span<const DeltaLink> links) {
   size_t all = 0, found = 0, before = 0, longest = 0;
   for (const DeltaLink& link : links) all += link.delta.size();
@@ -50,7 +50,7 @@ size_t hop_base_to_cache(std::span<const DeltaLink> links) {
   return found;
 }
 
-// The chain does not give what it should: where it goes wrong first.
+// The chain doesn't give the content that it should: finds where it goes wrong first.
 base::Failure first_damage(const ContentId& id, std::span<const Step> chain) {
   Bytes content(chain.back().form.view());
   if (!intact(content, chain.back().form)) return corrupt(id, chain.back().id, "checksum");
@@ -70,7 +70,7 @@ base::Result<Bytes> decode(const ContentId& id, FormSource& forms, const DecodeL
                            HopBaseCache* cache) {
   alignas(std::max_align_t) std::array<std::byte, chain_usual*(sizeof(Step) + sizeof(DeltaLink))> usual;
   std::pmr::monotonic_buffer_resource memory(usual.data(), usual.size());
-  std::pmr::vector<Step> chain(&memory);  // ends with the content that is whole
+  std::pmr::vector<Step> chain(&memory);  // ends with the content that is kept whole
   chain.reserve(chain_usual);
   size_t chain_bytes = 0;
   std::shared_ptr<const HopBaseCache::Decoded> cached;

@@ -11,7 +11,7 @@ using namespace dedup::test;
 
 namespace {
 
-// Random contents, each kept whole or against a random one of higher rank.
+// Makes random contents, each kept whole or against a random one of higher rank.
 struct Forest {
   explicit Forest(uint64_t seed, size_t count) {
     base::Random random(seed);
@@ -60,7 +60,7 @@ TEST_CASE("damage is found and named, whatever byte it hits") {
     for (const auto& [id, content] : forest.contents) {
       const auto decoded = decode(id, forest.records);
       if (decoded.ok()) {
-        RC_ASSERT(decoded.value() == content);  // not in its chain, or without effect
+        RC_ASSERT(decoded.value() == content);  // the damaged one isn't in its chain, or the damage has no effect
       } else {
         RC_ASSERT(decoded.failure().code == base::ErrorCode::data_corruption_detected);
         RC_ASSERT(decoded.failure().message.find(to_string(victim->first)) != std::string::npos);

@@ -1,4 +1,4 @@
-// How fast the parts and the whole are, on one core.
+// These benchmarks measure how fast the parts and the whole are, on one core.
 #include <benchmark/benchmark.h>
 
 #include <map>
@@ -26,7 +26,7 @@ Bytes prose(base::Random& random, size_t bytes) {
   return text;
 }
 
-// A few words here and there.
+// Changes a few words here and there.
 Bytes edited(base::Random& random, Bytes text) {
   for (uint64_t edits = 1 + random.below(4); edits > 0; --edits)
     text.replace(random.below(text.size()), random.below(40), prose(random, random.below(60)));
@@ -48,7 +48,7 @@ void sketch(benchmark::State& state) {
 }
 BENCHMARK(sketch)->ArgName("method")->DenseRange(0, 2);
 
-// The default method with each of the vector widths this machine has, widest first.
+// Measures the default method with each of the vector widths that this machine has, widest first.
 void sketch_windows_kernel(benchmark::State& state) {
   const auto kernels = window_kernels();
   if (static_cast<size_t>(state.range(0)) >= kernels.size()) return state.SkipWithError("no such kernel here");
@@ -94,7 +94,7 @@ struct NoRecords : RecordSource {
   std::optional<Bytes> fetch(const ContentId&) override { return std::nullopt; }
 };
 
-// 500 texts edited in turn.
+// Edits 500 texts in turn.
 void whole_encoder(benchmark::State& state) {
   NoStore store;
   NoRecords records;
@@ -116,7 +116,7 @@ void whole_encoder(benchmark::State& state) {
 }
 BENCHMARK(whole_encoder)->ArgName("profile")->DenseRange(0, 2);
 
-// The index of 200,000 documents, made from the metadata as at start. `bytes` is what one of them takes.
+// Fills the index of 200,000 documents from the metadata, as at a start. `bytes` is what one of them takes.
 void rebuild(benchmark::State& state) {
   MemoryPages pages;
   constexpr int64_t documents = 200'000;

@@ -67,7 +67,7 @@ Bytes write_delta(BytesView target, const std::vector<Copy>& copies) {
 
 namespace {
 
-// Usually nothing moved; where a great deal did, comparing is what takes longest.
+// Usually nothing moved; where a great deal did, comparing takes longest.
 void sort_by_target(std::vector<Copy>& copies) {
   constexpr size_t many = 2048;
   constexpr int digit_bits = 11;
@@ -94,7 +94,7 @@ void sort_by_target(std::vector<Copy>& copies) {
 std::vector<Copy> turned_around(std::vector<Copy> copies) {
   for (Copy& copy : copies) std::swap(copy.source_at, copy.target_at);
   sort_by_target(copies);
-  // What was copied twice is covered twice here: the later copy loses its front.
+  // Bytes that were copied twice are covered twice here: the later copy loses its front.
   constexpr size_t bytes_min = 4;
   size_t kept = 0, covered = 0;
   for (Copy copy : copies) {
@@ -121,7 +121,7 @@ std::optional<TwoWay> encode_two_way(BytesView source, BytesView target, const D
   if (!copies) return std::nullopt;
   TwoWay both;
   both.forward = write_delta(target, *copies);
-  // Copies may overlap in the source: what is left to insert there is this, or more.
+  // Copies may overlap in the source, so at least this much is left to insert there.
   size_t copied = 0;
   for (const Copy& copy : *copies) copied += copy.bytes;
   if (source.size() > copied && source.size() - copied > options.backward_bytes_max) return both;
@@ -132,7 +132,7 @@ std::optional<TwoWay> encode_two_way(BytesView source, BytesView target, const D
 
 namespace {
 
-// What is cut short reads as this: no length is so large.
+// A varint that is cut short reads as this, which is larger than any length.
 constexpr uint64_t cut_short = ~uint64_t{0};
 
 [[gnu::always_inline]] inline uint64_t next_varint(const char*& at, const char* end) {
@@ -140,9 +140,9 @@ constexpr uint64_t cut_short = ~uint64_t{0};
   return base::next_varint(at, end, value) ? value : cut_short;
 }
 
-// Walks through the instructions and hands them over one by one; what is wrong
-// with them, or null. Checked: nothing but complete instructions, all within
-// source and target, none without effect, together exactly the target.
+// Walks through the instructions and hands them over one by one. Returns what is wrong with them, or null. It checks that
+// there is nothing but complete instructions, all within source and target and none without effect, which make exactly the
+// target.
 template <class Insert, class Copied>
 [[gnu::always_inline]] inline const char* walk(BytesView source, BytesView instructions, uint64_t target_bytes, Insert on_insert,
                                                Copied on_copy) {
@@ -169,8 +169,8 @@ template <class Insert, class Copied>
   return at == end ? nullptr : "bytes after the end";
 }
 
-// Copies of a few bytes cost most by their call; where there is room on both
-// sides more is copied than is wanted.
+// The call is most of the cost of copying a few bytes, so more is copied than is wanted where both sides have
+// room.
 [[gnu::always_inline]] inline char* copy_bytes(char* to, const char* to_end, const char* from, const char* from_end,
                                                size_t bytes) {
   constexpr size_t block = 32;
@@ -191,7 +191,7 @@ std::optional<base::Failure> apply_to(Bytes& out, BytesView source, BytesView de
   const auto target_bytes = take_varint(delta);
   if (!target_bytes) return damaged("no length");
   if (*target_bytes > limits.output_bytes_max) return damaged("makes more than allowed");
-  // A liar's length must not cost memory before there are instructions to back it.
+  // A false length must not cost memory before there are instructions to back it.
   if (*target_bytes > 2 * (source.size() + delta.size()))
     if (const char* wrong = walk(
             source, delta, *target_bytes, [](auto...) {}, [](auto...) {}))
@@ -209,11 +209,11 @@ std::optional<base::Failure> apply_to(Bytes& out, BytesView source, BytesView de
 
 namespace {
 
-// What a delta makes of a content, where that can be done within its own bytes: pieces that keep their order. One that moves up
-// covers nothing but what lies behind it and moves up as well, one that moves down only such in front of it.
+// A delta applied within the content's own bytes, where pieces keep their order. A piece that moves up covers only bytes behind
+// it that move up as well; one that moves down covers only such bytes in front of it.
 class Moves {
  public:
-  // false: damaged, too many, or out of order.
+  // Returns false when the delta is damaged, has too many pieces, or pieces out of order.
   bool read(BytesView content, BytesView instructions, uint64_t target_bytes) {
     const char* const begin = content.data();
     size_t made = 0, behind = 0;
@@ -263,7 +263,7 @@ class Moves {
     const char* from;
     size_t to, bytes;
   };
-  std::array<Copied, pieces_max> copy_;  // the first `copies_`: what moves
+  std::array<Copied, pieces_max> copy_;  // the first `copies_` are the pieces that move
   std::array<Literal, pieces_max> literal_;
   size_t copies_ = 0, literals_ = 0;
 };
@@ -273,7 +273,7 @@ class Moves {
 std::optional<base::Failure> apply_onto(Bytes& content, BytesView delta, Bytes& spare, const DeltaLimits& limits) {
   BytesView instructions = delta;
   const auto target_bytes = take_varint(instructions);
-  // What a liar makes must not cost memory: `apply_to` looks closer.
+  // A false length must not cost memory; `apply_to` looks closer.
   if (target_bytes && *target_bytes <= std::min(limits.output_bytes_max, content.size() + delta.size())) {
     Moves moves;
     if (moves.read(content, instructions, *target_bytes)) {

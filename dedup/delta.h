@@ -1,4 +1,4 @@
-// A delta says how to make one content out of another: copy this, insert that.
+// A delta says how to make one content out of another by copies and insertions.
 //
 //   delta    varint  target length
 //            then, until the target is complete:
@@ -28,26 +28,26 @@ struct DeltaOptions {
   DeltaMethod method = DeltaMethod::resync;
   uint32_t anchor_interval = 64;         // anchors only; a power of two
   size_t literal_bytes_max = SIZE_MAX;   // give up once so much of the target was found nowhere in the source
-  size_t backward_bytes_max = SIZE_MAX;  // of two ways: a longer backward delta is not worth writing, and left empty
+  size_t backward_bytes_max = SIZE_MAX;  // for one of two ways: a longer backward delta is not worth writing, and left empty
 };
 
-// source[source_at, +bytes) == target[target_at, +bytes)
+// It says that source[source_at, +bytes) == target[target_at, +bytes).
 struct Copy {
   size_t source_at;
   size_t target_at;
   size_t bytes;
 };
 
-// What of `target` lies in `source`, by target position, without overlap in the
-// target. nullopt: given up, for too little was found (literal_bytes_max) or too
-// small pieces of it.
+// Returns the parts of `target` that lie in `source`, by target position, without overlap in the
+// target. Returns nullopt when it gave up, having found too little (literal_bytes_max) or too small
+// pieces.
 std::optional<std::vector<Copy>> find_copies(BytesView source, BytesView target, const DeltaOptions& options);
 
-// Writes the instructions for `target`; copies as find_copies returned them.
+// Writes the instructions for `target` out of copies as find_copies returned them.
 Bytes write_delta(BytesView target, const std::vector<Copy>& copies);
 
-// The same copies seen from the other side, so that write_delta(source, ...)
-// makes the source out of the target.
+// Returns the same copies seen from the other side, so that write_delta(source, ...) makes the source out of the
+// target.
 std::vector<Copy> turned_around(std::vector<Copy> copies);
 
 struct TwoWay {
@@ -66,18 +66,18 @@ struct DeltaLimits {
 // by the limits and the delta's own length.
 base::Result<Bytes> apply(BytesView source, BytesView delta, const DeltaLimits& limits = {});
 
-// The same into a buffer that is used again; it must be neither of the two. On
-// failure `out` holds anything.
+// Applies it into a buffer that is used again, which must be neither of the two. On failure `out` holds
+// anything.
 std::optional<base::Failure> apply_to(Bytes& out, BytesView source, BytesView delta, const DeltaLimits& limits = {});
 
-// The same onto the source itself: what stays where it is isn't touched. `spare` is for deltas that change the order of things,
-// or have a great many pieces. On failure `content` is as it was.
+// Applies it to the source itself, whose bytes that stay in place aren't touched. `spare` is for deltas that change the order of
+// bytes, or have a great many pieces. On failure `content` is as it was.
 std::optional<base::Failure> apply_onto(Bytes& content, BytesView delta, Bytes& spare, const DeltaLimits& limits = {});
 
-// Whether the delta makes just this: what `apply` gives, compared piece by piece and never put together.
+// Tells whether the delta makes exactly this content; it is compared piece by piece and never put together.
 bool makes(BytesView source, BytesView delta, BytesView target);
 
-// Length of what the delta makes, without making it; nullopt where it can't be read.
+// Returns the length of what the delta makes, without making it; nullopt where it can't be read.
 std::optional<size_t> target_bytes(BytesView delta);
 
 }  // namespace dedup

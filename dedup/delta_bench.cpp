@@ -1,6 +1,6 @@
-// How fast and how small deltas are, beside zstd with the source as its prefix.
-// Bytes a second are those of the target. PALIMPSEST_DATASETS=folder adds
-// consecutive revisions of real texts.
+// These benchmarks measure how fast and how small deltas are, beside zstd with the source as its prefix.
+// Bytes a second are those of the target. PALIMPSEST_DATASETS=folder adds consecutive revisions of real
+// texts.
 #include <benchmark/benchmark.h>
 
 #include <zstd.h>
@@ -44,8 +44,8 @@ void both_ways(benchmark::State& state, const Pairs& pairs, const DeltaOptions& 
   report(state, pairs, bytes);
 }
 
-// The older third of the pairs trains the dictionary, the rest is measured: both directions
-// made, and of them packed what is kept, or both.
+// The older third of the pairs trains the dictionary and the rest is measured: both directions are made, and one or both are
+// packed.
 void packed(benchmark::State& state, const Pairs& pairs, bool forward_too) {
   DictionaryTrainer trainer(1);
   const size_t third = pairs.size() / 3;
@@ -90,7 +90,7 @@ void unpack(benchmark::State& state, const Pairs& pairs) {
   state.SetBytesProcessed(static_cast<int64_t>(bytes) * static_cast<int64_t>(state.iterations()));
 }
 
-// Into a buffer that is used again, as the peer does below.
+// The delta is applied into a buffer that is used again, as zstd's is below.
 void decode_hop(benchmark::State& state, const Pairs& pairs) {
   std::vector<Bytes> deltas;
   for (const auto& [source, target] : pairs) deltas.push_back(*dedup::encode(source, target));
@@ -100,7 +100,7 @@ void decode_hop(benchmark::State& state, const Pairs& pairs) {
   state.SetBytesProcessed(static_cast<int64_t>(bytes_of(pairs)) * static_cast<int64_t>(state.iterations()));
 }
 
-// The peer, one direction only: it has no other from the same pass.
+// zstd makes one direction only, as one pass of it gives no other.
 void zstd_prefix(benchmark::State& state, const Pairs& pairs, int level) {
   const std::unique_ptr<ZSTD_CCtx, size_t (*)(ZSTD_CCtx*)> context(ZSTD_createCCtx(), ZSTD_freeCCtx);
   size_t bytes = 0;
@@ -145,7 +145,7 @@ const Pairs& pairs_of(const std::string& name) {
   return real.at(name);
 }
 
-// One at a time: they are large.
+// Pairs are made one at a time, because they are large.
 const Pairs& hostile(const std::string& name) {
   static std::string last;
   static Pairs pairs;

@@ -16,15 +16,15 @@ namespace {
 
 using base::take_varint;
 
-// Bytes of the content asked for that lie in the content below.
+// A range is bytes of the content asked for that lie in the content below.
 struct Range {
   uint32_t to;  // in the content asked for
-  uint32_t at;  // below
+  uint32_t at;  // in the content below
   uint32_t bytes;
 };
 using Ranges = std::pmr::vector<Range>;
 
-// Bytes of it that were found in a delta.
+// A piece is bytes of it that were found in a delta.
 struct Literal {
   uint32_t to;
   uint32_t bytes;
@@ -32,20 +32,20 @@ struct Literal {
 };
 using Literals = std::pmr::vector<Literal>;
 
-// What one delta says, in the order of what it makes.
+// The instructions of one delta, in the order of what they make.
 struct Instructions {
   struct Piece {
     uint32_t start;       // in what it makes
     uint32_t at;          // in the content below; a literal: unused
     const char* literal;  // nullptr: a copy
   };
-  std::pmr::vector<Piece> pieces;  // and one more where the content ends
+  std::pmr::vector<Piece> pieces;  // and one more entry, where the content ends
 
   enum class Result { done, too_many, damaged };
   Result parse(const DeltaLink& link, size_t base_bytes, size_t pieces_max);
 };
 
-// Checks all that `apply` checks.
+// This checks all that `apply` checks.
 Instructions::Result Instructions::parse(const DeltaLink& link, size_t base_bytes, size_t pieces_max) {
   pieces.clear();
   BytesView delta = link.delta;
@@ -75,7 +75,7 @@ Instructions::Result Instructions::parse(const DeltaLink& link, size_t base_byte
   return delta.empty() ? Result::done : Result::damaged;
 }
 
-// Where the bytes `wanted` of a content lie, after its own delta.
+// Finds where the bytes `wanted` of a content lie, by its own delta.
 void look_up(const Ranges& wanted, const Instructions& instructions, Ranges& below, Literals& literals) {
   below.clear();
   const auto& pieces = instructions.pieces;
@@ -106,11 +106,11 @@ void look_up(const Ranges& wanted, const Instructions& instructions, Ranges& bel
   if (open.bytes > 0) below.push_back(open);
 }
 
-// Links that are looked through together.
+// Links whose deltas are looked through together.
 struct Run {
   size_t first;
   bool alone;     // applied as it is
-  Ranges ranges;  // of the content of `first`, in the content below the last
+  Ranges ranges;  // ranges of the content of `first`, in the content below the last
   Literals literals;
 
   void make(Bytes& out, BytesView below, size_t bytes) const {
@@ -135,7 +135,7 @@ std::optional<base::Failure> apply_link(Bytes& out, BytesView below, const Delta
   return std::nullopt;
 }
 
-// All of them together are copied sooner than their deltas are looked through.
+// Copying all of the contents together takes less time than looking through their deltas.
 bool are_short(std::span<const DeltaLink> links, const ChainBudget* budget) {
   constexpr size_t bytes_max = 16 << 10;
   size_t bytes = 0;
@@ -148,7 +148,7 @@ bool are_short(std::span<const DeltaLink> links, const ChainBudget* budget) {
 }
 
 std::optional<base::Failure> apply_each(Bytes& out, BytesView source, std::span<const DeltaLink> links, ChainBudget* budget) {
-  thread_local Bytes spare;  // as short as what is made
+  thread_local Bytes spare;  // as short as the contents
   if (auto failure = apply_link(out, source, links.back())) return failure;
   for (size_t i = links.size() - 1; i-- > 0;) {
     if (budget) budget->made_bytes += links[i + 1].content_bytes;
@@ -158,10 +158,10 @@ std::optional<base::Failure> apply_each(Bytes& out, BytesView source, std::span<
   return std::nullopt;
 }
 
-// Where every byte comes from is found first.
+// First the place is found that every byte comes from.
 std::optional<base::Failure> apply_looked_up(Bytes& out, BytesView source, std::span<const DeltaLink> links,
                                              ChainBudget* budget) {
-  constexpr size_t few = 24;  // pieces and ranges: growing costs more than looking up
+  constexpr size_t few = 24;  // pieces and ranges: growing them costs more than the look-ups
   alignas(std::max_align_t) std::array<std::byte, 4096> usual;
   std::pmr::monotonic_buffer_resource memory(usual.data(), usual.size());
   std::pmr::vector<Run> runs(&memory);

@@ -1,4 +1,4 @@
-// A run of deltas applied at once.
+// A chain of deltas is applied at once.
 //
 //   delta 1: content 1 -> content 0     asked for
 //   delta 2: content 2 -> content 1
@@ -11,9 +11,9 @@
 // contents in between are never made, and a read of many small edits costs
 // little more than the content's length.
 //
-// Edits that are all over the place break the ranges into ever smaller ones. So
-// a run ends where that would cost more than making the content in between; and of
-// short contents each is made, which takes less time than a look at its delta.
+// Edits that are all over the place break the ranges into ever smaller ones. So a run ends where that would cost more
+// than making the content in between; and every short content is made, which takes less time than a look at its
+// delta.
 #pragma once
 
 #include <span>
@@ -25,22 +25,22 @@ namespace dedup {
 
 struct DeltaLink {
   BytesView delta;
-  size_t content_bytes = 0;  // of what it makes; another length is damage
+  size_t content_bytes = 0;  // the length of what it makes; another length is damage
 };
 
-// Contents made in between, that nobody asked for.
+// The number of contents made in between, which nobody asked for.
 struct ChainBudget {
   size_t made_bytes_max = SIZE_MAX;
   size_t made_bytes = 0;
   bool exceeded = false;
 };
 
-// What applying them one after the other gives. `links` from the content asked
-// for down to the one that is based on `source`; none: the source itself. Fails as
-// `apply` does, and where the budget does not suffice.
+// Returns what applying the deltas one after the other gives. `links` go from the content asked for down to the one that
+// is based on `source`; without links the result is the source. Fails as `apply` does, and where the budget doesn't
+// suffice.
 base::Result<Bytes> apply_chain(BytesView source, std::span<const DeltaLink> links, ChainBudget* budget = nullptr);
 
-// The same into a buffer that is used again; neither the source nor a delta may lie in it. On failure `out` holds anything.
+// Does the same into a buffer that is used again; neither the source nor a delta may lie in it. On failure `out` holds anything.
 std::optional<base::Failure> apply_chain_to(Bytes& out, BytesView source, std::span<const DeltaLink> links,
                                             ChainBudget* budget = nullptr);
 

@@ -12,7 +12,7 @@ using namespace dedup::test;
 namespace {
 
 struct Chain {
-  std::vector<Bytes> contents;  // the last is whole
+  std::vector<Bytes> contents;  // the last one is whole
   std::vector<Bytes> deltas;
   std::vector<DeltaLink> links;
 
@@ -23,7 +23,7 @@ struct Chain {
   std::vector<DeltaLink> from(size_t first) const { return {links.begin() + static_cast<ptrdiff_t>(first), links.end()}; }
 };
 
-// A few edits, edits all over, nothing in common, nothing at all.
+// Makes pairs with a few edits, with edits all over, with nothing in common, and empty ones.
 Chain random_chain(base::Random& random, size_t count) {
   Chain chain;
   Bytes text = prose(random, random.below(5000));

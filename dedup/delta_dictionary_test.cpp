@@ -24,7 +24,7 @@ TEST_CASE("a sample stands for all that was seen, in bounded memory") {
 }
 
 TEST_CASE("the sample is drawn evenly") {
-  // The mean of what is kept, over many trainers, is the mean of what was seen.
+  // Over many trainers, the mean of what is kept is the mean of what was seen.
   double sum = 0;
   size_t count = 0;
   for (uint64_t seed = 0; seed < 200; ++seed) {

@@ -1,5 +1,5 @@
-// Pairs of contents to measure delta codecs with: made up, hostile, and, where
-// PALIMPSEST_DATASETS names their folder, consecutive revisions of real texts.
+// Delta codecs are measured with these pairs of contents. They are made up, hostile, or, where PALIMPSEST_DATASETS names their
+// folder, consecutive revisions of real texts.
 #pragma once
 
 #include <zstd.h>
@@ -28,7 +28,7 @@ inline Bytes noise(base::Random& random, size_t bytes) {
   return out;
 }
 
-// Words drawn from a vocabulary by rank, the low ranks often.
+// Draws words from a vocabulary by rank, those with low ranks often.
 class Writer {
  public:
   explicit Writer(uint64_t seed) : random(seed) {
@@ -51,8 +51,8 @@ class Writer {
     return words_[static_cast<size_t>(u * u * u * static_cast<double>(words_.size()))];
   }
 
-  // What Table 6.1 says of Wikipedia: a few changes, most of a word, some of a
-  // sentence, now and then a paragraph that moves.
+  // Edits as Table 6.1 describes Wikipedia: a few changes, most of a word, some of a sentence, now and then a paragraph that
+  // moves.
   Bytes revised(Bytes text) {
     for (uint64_t changes = 1 + random.below(8); changes > 0; --changes) {
       const size_t at = random.below(text.size());
@@ -74,7 +74,7 @@ class Writer {
     return text;
   }
 
-  // Many small objects with the same names in them.
+  // Makes many small objects with the same names in them.
   Bytes json(size_t bytes) {
     Bytes text = "{\"browsers\":[";
     while (text.size() < bytes) {
@@ -86,7 +86,7 @@ class Writer {
     text.back() = ']';
     return text + "}";
   }
-  // Values change here and there, entries come and go.
+  // Changes values here and there, and adds and removes entries.
   Bytes json_revised(Bytes text) {
     for (uint64_t changes = 1 + random.below(6); changes > 0; --changes) {
       const size_t object = text.find('{', 1 + random.below(text.size() / 2));
@@ -124,7 +124,7 @@ inline PairSets made_up_pairs() {
   return sets;
 }
 
-// What makes codecs slow: each of 16 MB, but for the target of small_of_large.
+// These pairs make codecs slow. Each content has 16 MB, except for the target of small_of_large.
 constexpr const char* hostile_names[] = {"unrelated",   "permuted_16",   "permuted_32",    "permuted_64",
                                          "swapped_16",  "every_12th",    "small_of_large", "zeros_and_noise",
                                          "boilerplate", "strange_prose", "zeros",          "period_41"};
@@ -200,7 +200,7 @@ inline void add_pair(PairSets& sets, const std::string& name, const Bytes& sourc
     if (target.size() >= from && target.size() < to) sets[name + size].push_back({source, target});
 }
 
-// Texts of consecutive revisions of a MediaWiki export, in the file's order.
+// Reads the texts of consecutive revisions of a MediaWiki export, in the file's order.
 inline void add_wiki(PairSets& sets, const std::string& path) {
   const Bytes xml = read_zstd(path);
   Bytes last;
@@ -224,7 +224,7 @@ inline void add_wiki(PairSets& sets, const std::string& path) {
   }
 }
 
-// {"op":…,"coll":…,"key":…,"record":{…}} of each line, in the file's order.
+// Reads {"op":…,"coll":…,"key":…,"record":{…}} of each line, in the file's order.
 inline void add_versions(PairSets& sets, const std::string& path) {
   const Bytes lines = read_zstd(path);
   std::map<Bytes, Bytes> records;
@@ -268,7 +268,7 @@ inline PairSets real_pairs() {
     add_wiki(sets, std::string(folder) + "/wiki/emacswiki-history.xml.zst");
     add_versions(sets, std::string(folder) + "/versions/congress-legislators.jsonl.zst");
   }
-  // Enough is enough: about 8 MB of each, so that they fit a cache, evenly spread.
+  // About 8 MB of each are enough, evenly spread, so that they fit a cache.
   for (auto& [name, pairs] : sets) {
     const size_t wanted = std::min<size_t>(pairs.size(), std::max<size_t>(100, (8 << 20) / (pairs[0].target.size() + 1)));
     Pairs some;

@@ -117,7 +117,7 @@ TEST_CASE("a delta applied onto its source makes what it makes elsewhere") {
     RC_ASSERT(!apply_onto(content, *dedup::encode(source, target), spare));
     RC_ASSERT(content == target);
   }));
-  // Pieces that keep their order, of any length, each moved any way: what a search for copies writes is tamer.
+  // Makes pieces that keep their order, of any length, each moved any way; a search for copies writes tamer ones.
   CHECK(rc::check("of pieces that stay in order", [&](uint64_t seed) {
     base::Random random(seed);
     const Bytes source = prose(random, 1 + random.below(400));

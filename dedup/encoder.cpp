@@ -54,7 +54,7 @@ struct Encoder::State {
     Encoding encoding;
     MetadataPointer predecessor = 0;    // whose chain the content goes on with
     MetadataPointer used = 0;           // whose content `forward` is based on
-    std::optional<ContentId> replaced;  // whose place in the cache the content takes
+    std::optional<ContentId> replaced;  // the content takes the source's place in the cache
     uint8_t demoted_below = 0;
     std::vector<ContentId> hop_bases;
     struct Superseded {
@@ -68,7 +68,7 @@ struct Encoder::State {
       size_t source_bytes;
       Bytes backward;
     };
-    std::optional<Head> best;  // of the heads tried, the one that gets shortest as a delta
+    std::optional<Head> best;  // of the heads that were tried, the one with the shortest delta
     uint64_t saved = 0;        // by the advice so far
     bool late = false;         // a content that ranks above it is there already, and became its base
   };
@@ -83,11 +83,12 @@ struct Encoder::State {
                                  Lineage lineage);
 
   bool try_source(Work& work, size_t place);
-  // nullopt, too, where neither is of use: forward not below `forward_bytes_max`, nor backward worth keeping.
+  // Returns nullopt also where neither delta is of use: the forward one isn't below `forward_bytes_max`, and the backward one not
+  // worth keeping.
   std::optional<TwoWay> both_ways(BytesView source, BytesView target, size_t forward_bytes_max = SIZE_MAX) const {
     DeltaOptions bounded = delta;
     bounded.backward_bytes_max = source.size() * options.worth_percent / 100;
-    // A backward delta that is worth it inserts no more than that: the rest of the source stands in the target.
+    // A backward delta that is worth it inserts no more than that; the rest of the source stands in the target.
     const size_t shared_bytes_min = source.size() - std::min(source.size(), bounded.backward_bytes_max);
     const size_t for_backward = target.size() - std::min(target.size(), shared_bytes_min);
     bounded.literal_bytes_max = std::max(forward_bytes_max, for_backward);
@@ -115,7 +116,7 @@ Encoder::Encoder(const Options& options, uint64_t seed, MetadataStore& store)
     : state_(std::make_unique<State>(options, seed, store)) {}
 Encoder::~Encoder() = default;
 
-// Counts the content; false: it is not to be encoded, and the outcome says why.
+// Counts the content. Returns false when it is not to be encoded; the outcome says why.
 bool Encoder::State::admit(Work& work, Lineage lineage, bool filter) {
   ++stats.contents;
   stats.content_bytes += work.content.size();
@@ -138,7 +139,7 @@ void Encoder::State::find_similar(Work& work) {
   rank(candidates, options);
 }
 
-// The content where it lies in the cache, or in `room`; nullptr: it can't be had.
+// Returns the content where it lies in the cache, or in `room`; nullptr when it can't be had.
 const Bytes* Encoder::State::fetch(const ContentId& id, RecordSource& records, Bytes& room) {
   if (const Bytes* cached = cache.find(id)) {
     ++stats.source_hits;
@@ -164,8 +165,8 @@ Encoding Encoder::State::encode(Work& work, Lineage lineage) {
     if (tried == options.sources_tried || fetches++ == fetches_max || work.late) break;
     if (!try_source(work, place)) continue;
     ++tried;
-    // A superseded source serves the log; the newest of a chain is still wanted, to be kept as a delta. And a better one,
-    // if that is a poor delta: documents of one form are all a little alike.
+    // A superseded source serves the log; the newest of its chain is still looked for, to be kept as a delta. A better source is
+    // looked for as well, if the delta is poor: documents of one form are all a little alike.
     if (work.best && at_most(good_percent, work.best->backward.size(), work.best->source_bytes)) break;
   }
   if (work.best) {
@@ -185,7 +186,7 @@ Encoding Encoder::State::encode(Work& work, Lineage lineage) {
   return finish(work);
 }
 
-// False: the source can't be had.
+// Returns false when the source can't be had.
 bool Encoder::State::try_source(Work& work, size_t place) {
   const Candidate& candidate = work.similar.candidates[place];
   const Choice choice = choice_of(work.similar.candidates, place, options);
@@ -218,10 +219,11 @@ bool Encoder::State::try_source(Work& work, size_t place) {
       work.best = Work::Head{candidate, choice, source->size(), std::move(both->backward)};
     return true;
   }
-  // Within a lineage all go on from its newest: another one is taken only where that can't be had, and then for the log.
+  // Within a lineage all contents continue from its newest. Another source is taken only where that can't be had, and then for
+  // the log.
   if (candidate.named && options.overlap == OverlapPolicy::re_encode) return true;
-  // It has a base already. A new one is worth a write where the old delta was a poor one, as when
-  // a text was spoilt and then restored.
+  // The source has a base already. A new one is worth a write where the old delta was poor, as when a text was spoilt and then
+  // restored.
   const size_t now = candidate.delta_bytes;
   const bool better = now > 2 * both->backward.size() + merged_bytes_min;
   if (!better && options.overlap == OverlapPolicy::keep) return true;
@@ -247,8 +249,8 @@ void Encoder::State::come_late(Work& work, const Candidate& candidate, Choice ch
   work.saved += encoding.write_backs.back().saved_bytes;
 }
 
-// Little in common: to go on with that chain would hide its newest from its own next version. It stays that, but is
-// kept as a delta against this content, as far as heads may stand on each other.
+// The two have little in common. If the content continued that chain, it would hide the chain's newest from its own next version.
+// So the newest stays that, but is kept as a delta against this content, as far as heads may stand on each other.
 void Encoder::State::demote_onto(Work& work, Work::Head& head) {
   const Candidate& candidate = head.candidate;
   finder.metadata().set_delta_bytes(candidate.pointer, static_cast<uint32_t>(head.backward.size()));
@@ -260,7 +262,7 @@ void Encoder::State::demote_onto(Work& work, Work::Head& head) {
                                        std::move(head.backward), head.source_bytes, saved, head.choice});
 }
 
-// The content goes on with the chain of `source`.
+// The content continues the chain of `source`.
 void Encoder::State::follow(Work& work, const ContentId& source, Placement placement, MetadataPointer pointer) {
   work.predecessor = pointer;
   work.replaced = source;
@@ -428,11 +430,11 @@ std::optional<Backward> Encoder::State::demote(const ContentId& id, BytesView co
   finder.sketch(id.collection, content, lineage, similar);
   finder.find(id.collection, similar);
   MetadataLog& metadata = finder.metadata();
-  // By name, if its page is in memory; else by its features.
+  // Finds the entry by name, if its page is in memory, and else by its features.
   MetadataPointer own = metadata.find_cached(id).value_or(0);
   for (const Candidate& one : similar.candidates)
     if (one.id == id) own = one.pointer;
-  // How many stand on it is not known: more might be too many.
+  // It is not known how many heads stand on it, and more might be too many.
   if (!own && placement.ordinal > 0) return std::nullopt;
   uint32_t depth = 0;
   if (const auto entry = own ? metadata.find(own) : std::nullopt) {

@@ -6,9 +6,9 @@
 //   forward    source -> new content     travels in the log
 //   backward   new content -> source     replaces the source where it is kept
 //
-// It only decides: nothing is written here. One encoder serves one database, the
-// partition by which memory, counters and the governor are kept; sources are
-// looked for within the content's own collection.
+// It only decides and writes nothing. One encoder serves one database, which has its own
+// memory, counters and governor; sources are looked for within the content's own
+// collection.
 #pragma once
 
 #include <memory>
@@ -22,9 +22,9 @@
 
 namespace dedup {
 
-// Advice: `target` may from now on be kept as `delta` against `base`; one of them
-// is the content just encoded, mostly the base. May be ignored, delayed or lost at the cost of space alone. The target may
-// already have a base (hop bases move up, reverts find better ones); then the old delta is only worth replacing.
+// A write-back is advice: `target` may from now on be kept as `delta` against `base`; one of them is the content just encoded,
+// mostly the base. It may be ignored, delayed or lost at the cost of space alone. The target may already have a base (hop bases
+// move up, reverts find better ones); then the old delta is only worth replacing.
 struct Backward {
   ContentId target;
   ContentId base;
@@ -52,7 +52,7 @@ struct Encoding {
   std::vector<Backward> write_backs;
 };
 
-// Since construction, except `live_entries` and what is marked bytes in memory.
+// The figures count since construction, except `live_entries` and those marked as bytes in memory.
 struct EncoderStats {
   uint64_t contents = 0, content_bytes = 0;
   uint64_t encoded = 0, unique = 0, filtered = 0, disabled = 0, not_worth = 0;
@@ -65,7 +65,7 @@ struct EncoderStats {
   uint64_t demoted = 0, promoted = 0;  // by `demote` and `promote`
   uint64_t demoted_at_once = 0;        // by a content that has little in common with the head
   uint64_t live_entries = 0;           // contents that can be found and are the newest of their chains
-  // Index. Bytes a record, as the thesis counts them: index_live_bytes / index_records.
+  // Index. It takes index_live_bytes / index_records bytes a record, as the thesis counts them.
   uint64_t index_records = 0;    // contents that were indexed, those before the last start as far as they are known
   size_t index_live_bytes = 0;   // of entries in use
   size_t index_bytes = 0;        // memory now, entries not in use included
@@ -78,37 +78,37 @@ struct EncoderStats {
   uint32_t size_threshold = 0;                        // of the size filter, 0: none
 };
 
-// Not thread-safe.
+// The encoder isn't thread-safe.
 class Encoder {
  public:
-  // `seed` is the database's secret: features can't be guessed without it. The
-  // same seed must come back with the same store.
+  // `seed` is the database's secret: features can't be guessed without it. The same seed must come with the same
+  // store.
   Encoder(const Options& options, uint64_t seed, MetadataStore& store);
   ~Encoder();
 
-  // A content that is known already only learns its placement again. One whose lineage is known makes a delta only of
-  // its own lineage's newest; strangers serve as source of `forward` alone, and stay whole.
+  // For a content that is known already, only the placement is returned again. A content whose lineage is known makes a delta
+  // only of its own lineage's newest; strangers serve as source of `forward` alone, and stay whole.
   Encoding encode(const ContentId& id, BytesView content, RecordSource& records, Lineage lineage = no_lineage);
 
-  // The same for the successor of a known content (an update): no search.
-  // `records` is asked for hop bases that are not in the cache.
+  // Does the same for the successor of a known content (an update), without a search. `records` is asked for hop bases that are
+  // not in the cache.
   Encoding encode_successor(const ContentId& id, BytesView content, const ContentId& previous, BytesView previous_content,
                             Placement previous_placement, RecordSource& records, Lineage lineage = no_lineage);
 
-  // On a secondary, where somebody else has encoded: keeps index and metadata as `encode` would, without making deltas
-  // or fetching anything. `source` is what the log's entry was encoded against.
+  // Runs on a secondary, where the primary has encoded: it keeps index and metadata as `encode` would, without making deltas or
+  // fetching anything. `source` is what the log's entry was encoded against.
   Placement observe(const ContentId& id, BytesView content, const std::optional<ContentId>& source, Lineage lineage = no_lineage);
 
-  // Advice for a content that stands whole as the newest of its chain and was not read for long: keep it as a delta of
-  // a similar newest one that ranks above it. nullopt: there is none that is worth it, or too many stand on each other
-  // already (Options::demotion_depth_max). The content stays the newest of its chain: its next version makes a better
-  // delta of it.
-  // `placement` counts where the content's own is not known.
+  // Advises on a content that stands whole as the newest of its chain and was not read for long: to keep it
+  // as a delta of a similar newest one that ranks above it. Returns nullopt when none is worth it, or too
+  // many stand on each other already (Options::demotion_depth_max). The content stays the newest of its
+  // chain: its next version makes a better delta of it. `placement` counts where the content's own is not
+  // known.
   std::optional<Backward> demote(const ContentId& id, BytesView content, Placement placement, RecordSource& records,
                                  Lineage lineage = no_lineage);
-  // The advice was not followed, or the content was read again and made whole: it may be demoted once more.
+  // Call this when the advice was not followed, or the content was read again and made whole; it may then be demoted once more.
   void promote(const ContentId& id);
-  // Where a content stands, as far as it is remembered.
+  // Returns where a content stands, as far as it is remembered.
   std::optional<Placement> placement(const ContentId& id) const;
 
   // Takes effect with the next content. Where features change (invalidates_index), everything indexed is forgotten.
@@ -116,15 +116,15 @@ class Encoder {
   void set_options(const Options& options);
   const Options& options() const;
 
-  // The content is updated or deleted: it is no longer offered as a source.
+  // Call this when the content is updated or deleted: it is no longer offered as a source.
   void forget(const ContentId& id);
   void forget_collection(uint32_t collection);
-  // Contents were updated or deleted without its being told: all sources are fetched again, which shows.
+  // Call this when contents were updated or deleted without `forget`: all sources are then fetched again, which shows it.
   void distrust_cache();
 
-  // Fills the feature index from the metadata log. At start.
+  // Fills the feature index from the metadata log. It is called at start.
   void rebuild();
-  // Hands the metadata that is only in memory to the store.
+  // Hands the store the metadata that is only in memory.
   void flush();
 
   // While true, the size filter leaves small contents out.

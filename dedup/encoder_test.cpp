@@ -12,7 +12,7 @@ using namespace dedup::test;
 
 namespace {
 
-// A server in small: keeps what it is told to keep, follows the advice.
+// A small server keeps what it is told to keep, and follows the advice.
 struct Server {
   explicit Server(const Options& options = {}) : options_(options) { restart(); }
 
@@ -175,7 +175,7 @@ TEST_CASE("a long chain is stored in little, and read in few hops") {
   }
   CHECK(hops_most <= 2 * 15 * 3);
   CHECK(hops_most < 100);
-  CHECK(server.encoder->stats().hop_write_backs >= 300 / 16);  // since the restart
+  CHECK(server.encoder->stats().hop_write_backs >= 300 / 16);  // those since the restart
 }
 
 TEST_CASE("after a restart the same sources are found") {
@@ -204,7 +204,7 @@ TEST_CASE("a text that was spoilt and restored costs little") {
   server.insert(content(2), spoilt);
   server.insert(content(3), good);
   server.all_read_back();
-  // The text once, and the spoilt one, from which too much is missing for a delta.
+  // What is kept is the text once, and the spoilt one, which lacks too much for a delta.
   CHECK(server.records.stored_bytes() < 8000 + 3500 + 200);
 }
 
@@ -273,7 +273,7 @@ TEST_CASE("what is forgotten or gone is not offered") {
   CHECK(server.insert(content(2), text).outcome == Outcome::unique);
   server.encoder->forget_collection(1);
   CHECK(server.insert(content(3), text).outcome == Outcome::unique);
-  // Gone without a word, and not in the cache after a restart.
+  // The content is gone without notice, and not in the cache after a restart.
   server.restart();
   server.records.forms.erase(content(3));
   server.contents.erase(content(3));
@@ -318,7 +318,7 @@ TEST_CASE("the governor frees the index of a database that gains nothing") {
   // of its turns does a chain come twice.
   std::vector<Bytes> texts;
   for (int i = 0; i < 100; ++i) texts.push_back(prose(random, 2000));
-  // The second window at the latest: one in twenty draws of the first has none of the hundred chains.
+  // It notices in the second window at the latest: one in twenty draws of the first has none of the hundred chains.
   for (size_t i = 0; i < 600 && !server.encoder->stats().enabled; ++i)
     server.insert(content(++record), texts[i % 100] = edited(random, texts[i % 100], 1));
   CHECK(server.encoder->stats().enabled);
@@ -344,7 +344,7 @@ TEST_CASE("the index grows with what it holds and stays under its cap") {
 TEST_CASE("a declared lineage keeps the newest of each whole", "[encoder]") {
   base::Random random(5);
   Server server;
-  // Two pages with one text: bytes alone would take them for versions of one thing.
+  // Two pages have one text: by their bytes alone they would be versions of one thing.
   const Bytes text = prose(random, 4000);
   Bytes first = text, second = text;
   int64_t record = 0;
@@ -394,7 +394,7 @@ TEST_CASE("contents of declared lineages leave few features in the index, and ar
   }
   const auto stats = server.encoder->stats();
   CHECK(stats.index_records == lineages * versions);
-  // Of the newest of each, and of the 2,048 last that were superseded.
+  // Those of the newest of each chain count, and of the 2,048 last that were superseded.
   CHECK(stats.index_live_bytes <= (lineages + 2048) * 4 * FeatureIndex::entry_bytes);
   int64_t found = 0;
   for (int64_t i = 0; i < lineages; ++i) {
@@ -407,7 +407,7 @@ TEST_CASE("contents of declared lineages leave few features in the index, and ar
 
 namespace {
 
-// A chain of `count` versions, inserted.
+// Inserts a chain of `count` versions.
 std::vector<Bytes> insert_versions(Server& server, base::Random& random, int64_t first, int64_t count,
                                    Lineage lineage = no_lineage) {
   std::vector<Bytes> versions{prose(random, 4000)};
@@ -568,7 +568,7 @@ TEST_CASE("contents lose features by degrees, the older ones first, and a small 
   insert_until(3000);
   CHECK(server.encoder->stats().index_thinned == 0);
   CHECK(server.encoder->stats().index_live_bytes == 3000 * 12 * FeatureIndex::entry_bytes);
-  // Room for seven or eight each, but for the latest, which keep all: nobody is down to two.
+  // There is room for seven or eight features each, except that the latest keep all; none is down to two.
   insert_until(5000);
   CHECK(server.encoder->stats().index_thinned > 3000);
   server.encoder->flush();
@@ -597,7 +597,7 @@ TEST_CASE("a secondary that only observes finds the same sources once it encodes
   CHECK(secondary.stats().observed == 400);
   CHECK(secondary.stats().live_entries == primary.encoder->stats().live_entries);
   CHECK(secondary.stats().source_fetches + secondary.stats().source_hits == 0);
-  // Fail-over: it goes on where the primary was, hop bases included.
+  // After a fail-over it continues where the primary was, with its hop bases.
   for (; record < 500; ++record) {
     Bytes& text = texts[random.below(texts.size())];
     text = edited(random, text, 1);
@@ -613,7 +613,7 @@ TEST_CASE("cold heads are demoted onto newer ones, no deeper than allowed, and c
   base::Random random(24);
   Server server;
   const Bytes text = prose(random, 4000);
-  // Pages of their own with much in common.
+  // These are pages of their own with much in common.
   std::vector<Bytes> texts;
   for (int64_t record = 1; record <= 5; ++record) {
     texts.push_back(text + prose(random, 100));
@@ -643,7 +643,7 @@ TEST_CASE("cold heads are demoted onto newer ones, no deeper than allowed, and c
   server.encoder->promote(content(1));
   CHECK(server.encoder->stats().promoted == 1);
   CHECK(demote(1));
-  // A version of a demoted head goes on with its chain.
+  // A version of a demoted head continues its chain.
   CHECK(server.insert(content(9), texts[0] + "!", 1).placement == Placement{1, 1});
   server.all_read_back();
 }
@@ -660,7 +660,7 @@ TEST_CASE("where sources are encoded again, a lineage that goes back and forth k
     for (int64_t record = 1; record <= versions; ++record) {
       server.insert(content(record), history.back(), 1);
       RC_ASSERT(server.placements.at(content(record)) == (Placement{1, static_cast<uint32_t>(record - 1)}));
-      // Often a version of an older one, which it resembles the most.
+      // It is often a version of an older one, which it resembles the most.
       const Bytes& from = random.below(2) ? history.back() : history[random.below(history.size())];
       history.push_back(edited(random, from, 1 + random.below(3)));
       if (random.below(60) == 0) server.restart();

@@ -17,7 +17,7 @@ void must(size_t result) {
   base::check(!ZSTD_isError(result), ZSTD_getErrorName(result));
 }
 
-// Contexts are large and keep nothing from one call to the next: one a thread.
+// Contexts are large and keep nothing from one call to the next, so each thread has one.
 ZSTD_CCtx* packing_context() {
   thread_local const std::unique_ptr<ZSTD_CCtx, size_t (*)(ZSTD_CCtx*)> context = [] {
     ZSTD_CCtx* made = ZSTD_createCCtx();
@@ -27,7 +27,7 @@ ZSTD_CCtx* packing_context() {
     must(ZSTD_CCtx_setParameter(made, ZSTD_c_checksumFlag, 0));
     return std::unique_ptr<ZSTD_CCtx, size_t (*)(ZSTD_CCtx*)>(made, ZSTD_freeCCtx);
   }();
-  // After a failure it would refuse another dictionary, and go on with the last.
+  // After a failure a context would refuse another dictionary, and keep the last.
   must(ZSTD_CCtx_reset(context.get(), ZSTD_reset_session_only));
   return context.get();
 }
@@ -99,7 +99,7 @@ std::optional<Bytes> EntropyCoder::pack(BytesView delta) const {
   packed.reserve(delta.size());
   base::append_varint(packed, version());
   const size_t header = packed.size();
-  // Room for one byte less than the delta: what doesn't fit is not wanted.
+  // There is room for one byte less than the delta, because a result that doesn't fit isn't wanted.
   packed.resize(delta.size() - 1);
   const size_t bytes = ZSTD_compress2(context, packed.data() + header, packed.size() - header, delta.data(), delta.size());
   if (ZSTD_isError(bytes)) return std::nullopt;

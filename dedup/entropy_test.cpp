@@ -15,7 +15,7 @@ using namespace dedup::test;
 
 namespace {
 
-// What is written into the texts of one collection: the same phrases again and again.
+// The texts of one collection have the same phrases again and again.
 Bytes phrases(base::Random& random, size_t bytes) {
   static const char* const parts[] = {
       "The quick brown fox ", "[[Category:Animals]]\n", "== See also ==\n",          "{{citation needed}} ",

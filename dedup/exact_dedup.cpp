@@ -22,7 +22,7 @@ BytesView ExactDedup::add(BytesView content) {
   const auto number = static_cast<uint32_t>(recipes_.size());
   size_t literal_from = 0, begin = 0;
   uint32_t run_first = 0, run_chunks = 0;
-  std::vector<uint32_t> fresh;  // new chunks within the literal in hand
+  std::vector<uint32_t> fresh;  // new chunks within the literal that is being written
 
   auto end_literal = [&](size_t end) {
     if (literal_from == end) return;

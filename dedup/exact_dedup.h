@@ -1,11 +1,11 @@
-// Exact dedup, the rival (dbDedup §2.3.1): a content is cut where its bytes say
-// so, every chunk is named by its hash, and a chunk that was seen before is kept
-// as a reference to the first one. For comparison; nothing is stored this way.
+// Exact dedup is what we compare with (dbDedup §2.3.1): a content is cut where its bytes say so, every chunk is named
+// by its hash, and a chunk that was seen before is kept as a reference to the first one. Servers store nothing this
+// way.
 //
 //   content   |-- chunk --|- chunk -|---- chunk ----|
 //   recipe     chunks 7, 8 again    | literal bytes
 //
-// Generous to it: runs of chunks that were neighbours before cost one reference.
+// The comparison favours it: runs of chunks that were neighbours before cost one reference.
 #pragma once
 
 #include <unordered_map>
@@ -22,20 +22,20 @@ struct ExactDedupStats {
   uint64_t stored_bytes = 0;  // recipes with the literals in them
 };
 
-// Not thread-safe. Keeps its chunks and recipes in memory, so that contents can be made again.
+// It isn't thread-safe. It keeps its chunks and recipes in memory, so that contents can be made again.
 class ExactDedup {
  public:
   // The index has an entry for every unique chunk: a 20-byte SHA-1 and where the chunk lies. Here chunks are
   // told apart by 128 bits of xxh3, and the index is counted as the thesis's.
   static constexpr size_t index_entry_bytes = 20 + 8;
 
-  // `average_bytes`: a power of two.
+  // `average_bytes` is a power of two.
   explicit ExactDedup(uint32_t average_bytes, ChunkMethod method = ChunkMethod::rabin)
       : average_bytes_(average_bytes), method_(method) {}
 
-  // The recipe as it would be stored; belongs to the next number, counted from 0.
+  // Returns the recipe as it would be stored; it belongs to the next number, counted from 0.
   BytesView add(BytesView content);
-  // The content of that number.
+  // Returns the content of that number.
   Bytes content(size_t number) const;
 
   ExactDedupStats stats() const { return stats_; }
@@ -50,7 +50,7 @@ class ExactDedup {
     size_t operator()(const Hash& hash) const { return hash.low; }
   };
   struct Chunk {
-    uint32_t recipe;  // that has it as literal bytes
+    uint32_t recipe;  // the recipe that has it as literal bytes
     uint32_t at, bytes;
   };
   static Hash hash(BytesView chunk);

@@ -7,7 +7,7 @@ namespace dedup {
 
 namespace {
 
-constexpr int moves_max = 200;  // of entries, to make room for one
+constexpr int moves_max = 200;  // so many entries are moved to make room for one
 
 uint64_t stir(uint64_t value) {
   value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9ull;
@@ -27,8 +27,8 @@ size_t FeatureIndex::slot(uint64_t hash, uint32_t function) const {
   return (h & 0xffffffff) * slots_.size() >> 32;
 }
 
-// The two slots add up to a number that follows from the checksum, so each leads to the other. The number is odd, and
-// that of slots is even: so the two are never one, which would hold half of what a feature may need.
+// The two slots add up to a number that follows from the checksum, so each leads to the other. The number is odd and the number
+// of slots even, so the two are never one slot, which would hold half of what a feature may need.
 size_t FeatureIndex::other_slot(size_t slot, uint16_t checksum) const {
   const size_t sum = (stir(seed_ + 1 + checksum) >> 32) * slots_.size() >> 32 | 1;
   return sum >= slot ? sum - slot : sum + slots_.size() - slot;
@@ -39,7 +39,7 @@ FeatureMatches FeatureIndex::find(uint32_t feature, uint32_t count) const {
   if (slots_.empty()) return matches;
   const uint64_t h = hash(feature);
   const auto checksum = static_cast<uint16_t>(h >> 48);
-  // False where the published way of looking ends.
+  // Returns false where the published way of looking ends.
   const auto look = [&](size_t at) {
     const Slot& place = slots_[at];
     // Two of the 16 functions may lead to one slot.
@@ -48,7 +48,7 @@ FeatureMatches FeatureIndex::find(uint32_t feature, uint32_t count) const {
     const uint32_t empty = place.empty();
     const bool ends = layout_ == IndexLayout::published && empty != 0;
     uint32_t found = place.with(checksum) & ~empty;
-    if (ends) found &= (empty & -empty) - 1;  // what stands before the first empty one
+    if (ends) found &= (empty & -empty) - 1;  // the buckets before the first empty one
     for (; found; found &= found - 1) {
       if (matches.full(count)) return false;
       const auto bucket = static_cast<uint32_t>(std::countr_zero(found));

@@ -8,11 +8,11 @@
 //              Filter"): entries make room for each other up to 95 % of the table,
 //              and can be erased.
 //   published  16 slots, by as many hash functions, looked through until one has an
-//              empty bucket. Where all are full a victim goes; whoever knows its
+//              empty bucket. Where all are full a victim goes; a caller that knows its
 //              feature puts it again.
 //
-// Matches are by checksum and may be false: whoever follows the pointer compares
-// the feature itself. The index may forget, it never invents.
+// Matches are by checksum and may be false, so the caller follows the pointer and compares the feature itself. The index may
+// forget; it never invents.
 #pragma once
 
 #include <array>
@@ -30,7 +30,7 @@ struct FeatureMatch {
   uint32_t pointer;
 };
 
-// What a feature led to; there is never a reason to follow more.
+// A match is what a feature led to; there is never a reason to follow more.
 class FeatureMatches {
  public:
   static constexpr uint32_t max = 12;
@@ -52,29 +52,29 @@ class FeatureMatches {
   uint32_t count_ = 0;
 };
 
-// Not thread-safe.
+// The index isn't thread-safe.
 class FeatureIndex {
  public:
   static constexpr size_t entry_bytes = 6;
 
   explicit FeatureIndex(uint64_t seed, IndexLayout layout = IndexLayout::two_slots) : seed_(seed), layout_(layout) {}
 
-  // At most `count` matches; with the published layout in the order they were put.
+  // Returns at most `count` matches; with the published layout they are in the order in which they were put.
   FeatureMatches find(uint32_t feature, uint32_t count) const;
   void prefetch(uint32_t feature) const;
 
-  // An entry that lost its place to another: with the two-slot layout for good, with the published one until it is put again.
+  // An entry that lost its place to another: for good with the two-slot layout, until it is put again with the published one.
   struct Victim {
     uint16_t checksum;
     uint32_t pointer;
   };
-  // A new entry; pointer != 0. Buckets that were found before may have moved afterwards.
+  // Adds an entry; pointer != 0. Buckets that were found before may have moved afterwards.
   std::optional<Victim> put(uint32_t feature, uint32_t pointer);
-  // The entry found in `bucket`, of the same feature, now leads elsewhere.
+  // Makes the entry found in `bucket`, of the same feature, lead elsewhere.
   void overwrite(uint32_t bucket, uint32_t pointer);
-  // The entry in `bucket` leads to nothing. With the published layout it stays, or what stands behind it would be lost.
+  // Makes the entry in `bucket` lead to nothing. With the published layout it stays, or what stands behind it would be lost.
   void clear(uint32_t bucket);
-  // The entry of the feature that leads to `pointer`, if there is one. Two-slot layout only.
+  // Returns the entry of the feature that leads to `pointer`, if there is one. Two-slot layout only.
   bool erase(uint32_t feature, uint32_t pointer);
 
   uint16_t checksum(uint32_t feature) const { return static_cast<uint16_t>(hash(feature) >> 48); }
@@ -94,7 +94,7 @@ class FeatureIndex {
     uint16_t checksums[buckets];
     uint32_t pointers[buckets];
 
-    // Sets of buckets, a bit each. All are compared: which of them it is can't be foreseen.
+    // A set of buckets has a bit for each. All are compared, because the right one can't be predicted.
     uint32_t with(uint16_t checksum) const { return equal(checksums, checksum); }
     uint32_t empty() const { return equal(pointers, uint32_t{0}); }
     template <class T>

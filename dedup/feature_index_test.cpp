@@ -41,7 +41,7 @@ TEST_CASE("while there is room the index finds all that a multimap finds, and ha
         found += matches.size();
         for (const auto& match : matches) RC_ASSERT(match.pointer >= 1u && match.pointer <= 1600u);
       }
-      RC_ASSERT(found <= model.size() + 100);  // a false match is rare, but may be of a feature with many entries
+      RC_ASSERT(found <= model.size() + 100);  // a false match is rare, but may belong to a feature with many entries
     }));
   }
 }

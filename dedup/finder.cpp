@@ -9,13 +9,13 @@ namespace {
 constexpr size_t index_entries_min = 512;
 constexpr uint32_t false_matches_max = 4;   // followed for one feature
 constexpr uint64_t pages_read_max = 8;      // of metadata, for one content
-constexpr uint32_t superseded_kept = 2048;  // slots, from the newest
+constexpr uint32_t superseded_kept = 2048;  // so many slots, from the newest
 constexpr int superseded_looked_at = 8;     // an added content, though there is room
-// Of a content whose lineage is known: that of the lineage, by which its next version finds it, and some of its own for
-// what begins a lineage with the same text.
+// A content whose lineage is known keeps the lineage's feature, by which its next version finds it, and some of its own for
+// contents that begin a lineage with the same text.
 constexpr uint32_t features_with_lineage = 4;
 constexpr int victims_put_again = 16;
-constexpr size_t live_bytes_min = 256 << 10;  // no limit counts below: so little is not worth finding less
+constexpr size_t live_bytes_min = 256 << 10;  // no limit counts below: so few bytes aren't worth finding less
 
 }  // namespace
 
@@ -67,10 +67,10 @@ void Finder::find(uint32_t collection, Similar& similar) {
       const auto known = std::find_if(similar.candidates.begin(), similar.candidates.end(),
                                       [&](const Candidate& candidate) { return candidate.pointer == pointer; });
       if (known != similar.candidates.end()) continue;
-      // Not all that they share led here: of a feature that many have, the index keeps the latest contents.
+      // Not all features that they share led here: of a feature that many contents have, the index keeps the latest contents.
       const auto shared = std::count_if(entry->features.begin(), entry->features.end(),
                                         [&](uint32_t one) { return similar.features.contains(one); });
-      // Of what was thinned, the rest would be shared in the same proportion.
+      // The features that were thinned out would be shared in the same proportion.
       const auto all = std::max<size_t>(similar.features.size(), entry->features.size());
       const auto in_common = static_cast<uint32_t>(static_cast<size_t>(shared) * all / entry->features.size());
       similar.candidates.push_back({pointer, entry->id, entry->placement, in_common, false, entry->superseded,
@@ -91,8 +91,8 @@ MetadataPointer Finder::add(Metadata entry, const Similar& similar, MetadataPoin
   return pointer;
 }
 
-// At most `matches_per_feature` entries lead away from a feature. A superseded
-// content makes room first, then the one that was put first.
+// At most `matches_per_feature` entries belong to a feature. A superseded content makes room first, then the one that was put
+// first.
 void Finder::update_index(const Similar& similar, uint32_t features, MetadataPointer pointer, MetadataPointer used) {
   std::array<uint32_t, Features::max> homeless;
   uint32_t homeless_count = 0;
@@ -119,12 +119,12 @@ void Finder::update_index(const Similar& similar, uint32_t features, MetadataPoi
       index_.overwrite(victim->bucket, pointer);
     }
   }
-  // Only now: putting moves other entries.
+  // Entries are put only now, because putting moves other entries.
   for (uint32_t i = 0; i < homeless_count; ++i) put(homeless[i], pointer);
 }
 
-// As published: the matches of a feature stand in the order of their last use, and once there are too many the first
-// goes. The pointers change places, which is what taking the entries out and putting them in again comes to.
+// As published, the matches of a feature stand in the order of their last use, and once there are too many the first goes.
+// Exchanging the pointers has the same effect as taking the entries out and putting them in again.
 void Finder::renew(const FeatureMatches& matches, MetadataPointer pointer, MetadataPointer used) {
   std::array<MetadataPointer, FeatureMatches::max + 1> order;
   uint32_t count = 0;
@@ -171,15 +171,15 @@ void Finder::put_again(FeatureIndex::Victim victim) {
   ++stats_.forgotten;
 }
 
-// The table can't be re-hashed, for it doesn't hold its features: it is filled
-// again from the metadata, which also leaves behind what is dead.
+// The table can't be re-hashed, because it doesn't hold its features. It is filled again from the metadata, which also leaves
+// behind dead entries.
 void Finder::make_room() {
   const bool published = options_.index_layout == IndexLayout::published;
   if (index_.used() * 100 < index_.capacity() * (published ? 80 : 94)) return;
   const size_t wanted = published ? metadata_.live() * options_.features_max * 3 / 2 : index_.used() * 4 / 3;
   if (std::min(std::max(wanted, index_entries_min), entries_max()) <= index_.capacity()) {
     if (!published) return give_up_oldest();
-    if (put_since_reset_ * 4 < index_.capacity()) return;  // full at the limit: forget, don't rebuild for ever
+    if (put_since_reset_ * 4 < index_.capacity()) return;  // full at the limit: it forgets rather than being rebuilt for ever
   }
   ++stats_.grown;
   fill_index(wanted);
@@ -188,8 +188,8 @@ void Finder::make_room() {
 void Finder::fill_index(size_t entries) {
   index_.reset(std::min(std::max(entries, index_entries_min), entries_max()), options_.index_layout);
   put_since_reset_ = 0;
-  // The published layout finds in the order of putting, and the least recently used is to be found first. Else the
-  // newest get their places first.
+  // The published layout finds entries in the order of putting, and should find the least recently used first. With the other
+  // layout the newest get their places first.
   const auto order =
       options_.index_layout == IndexLayout::published ? MetadataLog::Order::oldest_first : MetadataLog::Order::newest_first;
   metadata_.for_each_live(order, [&](MetadataPointer pointer, const MetadataLog::Entry& entry) {
@@ -206,7 +206,7 @@ void Finder::fill_index(size_t entries) {
   });
 }
 
-// Superseded contents go first, and when there is room too, the latest of them excepted: one that was spoilt may be restored.
+// Superseded contents go first, even when there is room, except for the latest of them: a text that was spoilt may be restored.
 void Finder::keep_to_limit() {
   if (options_.index_bytes_per_record == 0 || options_.index_layout == IndexLayout::published) return;
   const size_t limit =
@@ -220,13 +220,13 @@ void Finder::keep_to_limit() {
   }
   while (above()) {
     if (std::any_of(hands_.begin(), hands_.end(), [&](Hand& hand) { return advance(hand); })) continue;
-    // What is left to go are entries that lead to nothing any more, or the limit is below two features each.
+    // Either only entries are left that lead to nothing any more, or the limit is below two features each.
     if (put_since_reset_ * 4 > index_.used()) fill_index(index_.capacity());
     return;
   }
 }
 
-// False: it has caught up with the newest that it leaves alone.
+// Returns false when it has caught up with the newest contents, which it leaves alone.
 bool Finder::advance(Hand& hand) {
   const auto next = metadata_.next(hand.at);
   if (!next || *next + hand.distance > newest_) return false;

@@ -8,7 +8,7 @@ namespace dedup {
 
 namespace {
 
-// A probe must do a little better than the limit, or the state would flap.
+// A probe must do a little better than the limit, or the state would switch to and fro.
 constexpr double come_back_margin = 1.05;
 constexpr uint64_t turns_a_window = 10;
 

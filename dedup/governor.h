@@ -1,13 +1,13 @@
-// The governor turns dedup off where it doesn't pay (dbDedup §4.3.1), and, unlike
-// the thesis's, looks again: workloads change.
+// The governor turns dedup off where it doesn't pay (dbDedup §4.3.1). Unlike the thesis's it tries again, because workloads
+// change.
 //
 //   |------ window: 100,000 contents ------|------ window ------|
 //   on: judged by all of them                off: 1 % are tried
 //
-// The 1 % are whole chains, chosen by a hash that versions of one thing have in
-// common: a sample of single contents would part them and never find anything.
-// Half of them stay the same, so that versions far apart meet; the other half are
-// others ten times a window, so that few chains are tried sooner or later.
+// The 1 % are whole chains, chosen by a hash that versions of one thing have in common: a sample of single
+// contents would separate them and find nothing. Half of the chains stay the same, so that versions far apart
+// meet; the other half changes ten times a window, so that each of a few large chains is tried sooner or
+// later.
 #pragma once
 
 #include <cstdint>
@@ -32,30 +32,30 @@ struct GovernorState {
   bool on = true;
   GovernorReason reason = GovernorReason::not_judged;
   double ratio = 0;      // when it was last judged: contents by what was left of them; 0: never, or nothing was tried
-  double ratio_now = 0;  // of this window or probe so far; 0: nothing yet
-  uint64_t contents_until_judged = 0;  // until the window ends; 0: never
+  double ratio_now = 0;  // saved in this window or probe so far; 0: nothing yet
+  uint64_t contents_until_judged = 0;  // contents until the window ends; 0: never
 };
 
-// Not thread-safe.
+// The governor isn't thread-safe.
 class Governor {
  public:
   explicit Governor(const Options& options) { set_options(options); }
 
   enum class Verdict : uint8_t {
     go_on,
-    turn_off,  // free the index
+    turn_off,  // the caller should free the index
   };
 
-  // Nothing of what was seen is forgotten.
+  // Sets options; the counts so far stay.
   void set_options(const Options& options);
 
   bool on() const { return on_; }
-  // Off for good: nothing needs to be sketched.
+  // Tells whether it is off for good: then nothing needs to be sketched.
   bool never_probes() const { return !on_ && probe_share_ == 0; }
-  // While off: does a chain with this hash belong to the probe?
+  // Tells, while it is off, whether a chain with this hash belongs to the probe.
   bool probes(uint64_t chain_hash) const;
 
-  // Every content, tried or not, with the bytes that encoding it saved.
+  // Counts every content, tried or not, with the bytes that encoding it saved.
   Verdict saw(bool tried, uint64_t content_bytes, uint64_t saved_bytes);
 
   GovernorState state() const;
@@ -65,13 +65,13 @@ class Governor {
 
   double ratio_min_ = 0;
   uint64_t window_ = 0;
-  uint64_t probe_share_ = 0;  // of all hashes
+  uint64_t probe_share_ = 0;  // the share of all hashes
   bool enabled_ = true;
   bool on_ = true;
   GovernorReason reason_ = GovernorReason::not_judged;
   double judged_ = 0;
-  uint64_t seen_ = 0;  // contents of this window
-  uint64_t turn_ = 0;  // whose it is to be tried
+  uint64_t seen_ = 0;  // contents seen in this window
+  uint64_t turn_ = 0;  // which chains are tried
   uint64_t content_bytes_ = 0;
   uint64_t saved_bytes_ = 0;
 };

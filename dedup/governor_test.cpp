@@ -71,7 +71,7 @@ TEST_CASE("a single chain is tried sooner or later, and until then nothing is ju
   }
   CHECK(governor.on());
   CHECK(windows < 20);
-  // A turn lasts: a chain's versions belong to it together.
+  // A turn lasts long enough for a chain's versions to belong to it together.
   int changes = 0;
   Governor off(small_window());
   for (int i = 0; i < 1000; ++i) off.saw(true, 1000, 0);
@@ -86,7 +86,7 @@ TEST_CASE("a single chain is tried sooner or later, and until then nothing is ju
 }
 
 TEST_CASE("versions that come a window apart are found, and so are those of few chains") {
-  // Saved is what follows a version that was tried.
+  // A content that follows a version that was tried is saved.
   const auto windows_until_on = [](uint64_t chains) {
     Governor governor(small_window());
     for (int i = 0; i < 1000; ++i) governor.saw(true, 1000, 0);

@@ -19,7 +19,7 @@ ContentId version(uint64_t generation) {
   return {1, 1, generation};
 }
 
-// A document's versions in hops: every fourth is based on the fourth after it, every sixteenth on the sixteenth after.
+// A document's versions stand in hops: every fourth is based on the fourth after it, every sixteenth on the sixteenth after.
 struct History {
   static constexpr uint64_t newest = 64;
 
@@ -42,7 +42,7 @@ struct History {
   MemoryRecords records;
 };
 
-// Counts what is fetched.
+// Counts the contents that are fetched.
 struct Counted : FormSource {
   explicit Counted(FormSource& of) : forms(of) {}
   base::Result<StoredForm> fetch_form(const ContentId& id) override {
@@ -96,7 +96,7 @@ TEST_CASE("a wrong one is noticed, forgotten, and doesn't make a content wrong")
   HopBaseCache cache(1 << 20);
   REQUIRE(decode(version(1), history.records, {}, nullptr, &cache));
   REQUIRE(cache.bytes() > 0);
-  // Whichever was kept.
+  // It doesn't matter which one was kept.
   for (const auto& [id, content] : history.contents)
     if (cache.find(id)) cache.put(id, {Bytes(content.size(), 'x'), 1, 1});
   auto wrong = decode(version(2), history.records, {}, nullptr, &cache);

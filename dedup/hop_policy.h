@@ -1,5 +1,5 @@
-// Hop encoding (dbDedup §4.1.2): who is re-encoded against whom, so that reading
-// far back in a chain takes few steps.
+// The hop policy (dbDedup §4.1.2) says which content is re-encoded against which, so that reading far back in a chain takes few
+// steps.
 //
 //   H = 4    0 - 1 - 2 - 3 - 4 - 5 - 6 - 7 - 8 - ...     each content against the next
 //            '---------------'---------------'           multiples of 4 against the next such
@@ -18,18 +18,18 @@ namespace dedup {
 
 class HopPolicy {
  public:
-  // A distance below 2 means plain backward encoding. Above `levels_max` levels there are no further ones.
+  // A distance below 2 means plain backward encoding. There are `levels_max` levels at most.
   explicit HopPolicy(uint32_t distance, uint32_t levels_max = 32) : distance_(distance), levels_max_(levels_max) {}
 
-  // How many levels a content is a hop base of: 0 for most, 1 for multiples of H ...
+  // Returns the number of levels that a content is a hop base of: 0 for most, 1 for multiples of H ...
   uint32_t levels(uint32_t ordinal) const;
 
-  // Ordinals that get `ordinal` as their base when it arrives, besides its
-  // predecessor: [level - 1] is the level's previous hop base.
+  // Returns the ordinals that get `ordinal` as their base when it arrives, besides its predecessor: [level - 1] is the level's
+  // previous hop base.
   std::vector<uint32_t> re_encoded(uint32_t ordinal) const;
 
-  // How many levels have a hop base once `ordinal` has arrived (the first content
-  // of a chain is a base of every level). Level l's latest is a multiple of H^l.
+  // Returns how many levels have a hop base once `ordinal` has arrived (the first content of a chain is a base of every level).
+  // Level l's latest is a multiple of H^l.
   uint32_t levels_known(uint32_t ordinal) const;
 
  private:

@@ -8,7 +8,7 @@ using dedup::HopPolicy;
 
 namespace {
 
-// The base of each content of a chain of `count`; the newest has none.
+// Returns the base of each content of a chain of `count`; the newest has none.
 std::vector<uint32_t> bases_of_chain(const HopPolicy& policy, uint32_t count) {
   std::vector<uint32_t> base(count, 0);
   for (uint32_t newest = 1; newest < count; ++newest) {

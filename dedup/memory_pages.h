@@ -1,5 +1,5 @@
-// Pages of feature metadata that are kept in memory alone: for advice, benchmarks and tests, which nobody
-// reopens.
+// MemoryPages keeps pages of feature metadata in memory alone, for advice, benchmarks and tests: none of these is
+// reopened.
 #pragma once
 
 #include <map>
@@ -8,7 +8,7 @@
 
 namespace dedup {
 
-// Not thread-safe.
+// They aren't thread-safe.
 struct MemoryPages : MetadataStore {
   std::map<uint32_t, Bytes> kept;
 

@@ -20,7 +20,7 @@ uint32_t slot_of(MetadataPointer pointer) {
   return pointer & (slots_max - 1);
 }
 
-// An entry, without what differs in length.
+// An entry, without the parts that differ in length.
 struct Slot {
   ContentId id;
   int64_t chain = 0;
@@ -77,7 +77,7 @@ struct Page {
   }
 };
 
-// Pointers by the names that they lead to: open addressing, 4 bytes a place.
+// A hash table of pointers by the names that they lead to, with open addressing, 4 bytes a place.
 class ByName {
  public:
   template <class NameOf>
@@ -99,7 +99,7 @@ class ByName {
     places_[at] = pointer;
     ++count_;
   }
-  // Only if the name leads to `pointer`.
+  // Erases the name only if it leads to `pointer`.
   template <class NameOf>
   void erase(const ContentId& id, MetadataPointer pointer, NameOf name_of) {
     if (places_.empty()) return;
@@ -107,7 +107,7 @@ class ByName {
     for (; places_[hole] != pointer; hole = after(hole))
       if (!places_[hole]) return;
     --count_;
-    // Who stands behind the hole and could stand in it moves there.
+    // An entry behind the hole that could stand in it moves there.
     for (size_t at = after(hole); places_[at]; at = after(at)) {
       const size_t wanted = home(name_of(places_[at]));
       const bool stays = hole <= at ? wanted > hole && wanted <= at : wanted > hole || wanted <= at;
@@ -158,7 +158,7 @@ struct MetadataLog::State {
   std::vector<Known> pages;  // by number
   std::vector<Page*> in_memory;
   ByName by_name;     // of those
-  uint32_t open = 0;  // page that is appended to; 0: none
+  uint32_t open = 0;  // the page that is appended to; 0: none
   size_t open_bytes = 0;
   size_t page_memory_bytes = 0;
   size_t live = 0;
@@ -178,7 +178,7 @@ struct MetadataLog::State {
       ++pages_read;
       const auto bytes = store.read_page(number);
       auto slots = bytes ? read_metadata_page(*bytes) : std::nullopt;
-      if (!slots || slots->size() > page->slots) {  // lost: forget what was in it
+      if (!slots || slots->size() > page->slots) {  // the page is lost: forget what was in it
         live -= page->live;
         pages[number] = {};
         return nullptr;
@@ -212,7 +212,7 @@ struct MetadataLog::State {
     return page;
   }
 
-  // Least recently used first; `keep` and the open page stay.
+  // Pages go least recently used first; `keep` and the open page stay.
   void shrink(uint32_t keep) {
     while (page_memory_bytes > cache_bytes_max) {
       Page* oldest = nullptr;
@@ -262,7 +262,7 @@ struct MetadataLog::State {
     if (number == open) open = 0;
   }
 
-  // Above the newest page, so that pages stay in order of age; else the lowest free number.
+  // Takes a number above the newest page, so that pages stay in order of age, or else the lowest free one.
   uint32_t new_page() {
     while (pages.size() > 1 && !pages.back().exists) pages.pop_back();
     uint32_t number = std::max<uint32_t>(1, static_cast<uint32_t>(pages.size()));

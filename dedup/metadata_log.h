@@ -19,7 +19,7 @@
 
 namespace dedup {
 
-// Plug: a numbered set of pages. Losing pages loses compression, never data.
+// The caller implements this: a numbered set of pages. Losing pages loses compression, never data.
 class MetadataStore {
  public:
   virtual ~MetadataStore() = default;
@@ -34,21 +34,21 @@ using MetadataPointer = uint32_t;  // never 0
 struct Metadata {
   ContentId id;
   Placement placement;
-  Features features;  // that of its lineage first, if it has one
+  Features features;  // the lineage's comes first, if it has one
   bool has_lineage = false;
   uint8_t demoted_below = 0;         // heads that stand on each other on top of it
   uint32_t delta_bytes = 0;          // of the delta that it is kept as, a demoted head; 0: it is whole
   std::vector<ContentId> hop_bases;  // the chain's latest hop base of each level, from level 1 up
 };
 
-// Not thread-safe. Pointers stay valid until the entry is moved or dropped;
-// a pointer to nothing is an expected case everywhere.
+// The log isn't thread-safe. Pointers stay valid until the entry is moved or dropped; a pointer to nothing is an expected case
+// everywhere.
 class MetadataLog {
  public:
   MetadataLog(MetadataStore& store, size_t cache_bytes_max);
   ~MetadataLog();
 
-  // An entry where it lies: valid until the next call.
+  // Returns an entry where it lies; it is valid until the next call.
   struct Entry {
     ContentId id;
     Placement placement;
@@ -57,7 +57,7 @@ class MetadataLog {
     bool has_lineage;
     uint8_t demoted_below;
     bool superseded;       // not kept on disk
-    uint32_t delta_bytes;  // what it costs, if it is a delta by now: superseded, or a demoted head; 0: it is whole
+    uint32_t delta_bytes;  // its bytes, if it is a delta by now: superseded, or a demoted head; 0: it is whole
 
     bool has(uint32_t feature) const {
       for (const uint32_t one : features)
@@ -69,29 +69,29 @@ class MetadataLog {
 
   MetadataPointer append(const Metadata& entry);
   std::optional<Entry> find(MetadataPointer pointer);
-  // `find` is about to follow.
+  // Prefetches an entry that `find` is about to follow.
   void prefetch(MetadataPointer pointer) const;
   void supersede(MetadataPointer pointer, uint32_t delta_bytes);
-  // It stays the newest of its chain, but as a delta; 0: whole again.
+  // Marks the newest of a chain as a delta, or as whole again with 0; it stays the newest.
   void set_delta_bytes(MetadataPointer pointer, uint32_t bytes);
-  // Only the first `count` features stay; at least one.
+  // Keeps only the first `count` features; at least one.
   void thin(MetadataPointer pointer, uint32_t count);
   void set_demoted_below(MetadataPointer pointer, uint8_t depth);
   void drop(MetadataPointer pointer);
-  // By name, in pages that are in memory only.
+  // Finds an entry by name, in pages that are in memory only.
   std::optional<MetadataPointer> find_cached(const ContentId& id);
   void drop_collection(uint32_t collection);
-  void clear();  // everything, on disk too
+  void clear();  // everything goes, on disk too
 
-  // Writes what changed. Entries that moved on the way are returned, so that the
-  // index can follow.
+  // Writes what changed. Returns the entries that moved on the way, so that the index can
+  // follow.
   struct Moved {
     MetadataPointer from, to;
     Features features;
   };
   std::vector<Moved> flush();
 
-  // The first pointer after `pointer` (0: of all) that leads to an entry, superseded or not; nullopt: there is none.
+  // Returns the first pointer after `pointer` (0: of all) that leads to an entry, superseded or not; nullopt when there is none.
   std::optional<MetadataPointer> next(MetadataPointer pointer);
   // Calls `visit(pointer, entry)` for all live entries, by age of their pages.
   enum class Order : uint8_t { oldest_first, newest_first };

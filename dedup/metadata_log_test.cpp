@@ -112,7 +112,7 @@ TEST_CASE("the log is what a map would be, across a small cache, moves and resta
         pointers[entry.id] = log->append(entry);
         model[entry.id] = entry;
       } else {
-        // Mostly the newest, as in real life.
+        // It is mostly the newest, as in real life.
         auto victim = std::prev(model.end());
         for (uint64_t back = random.below(30); back > 0 && victim != model.begin(); --back) --victim;
         const MetadataPointer pointer = pointers.at(victim->first);

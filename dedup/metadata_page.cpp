@@ -9,7 +9,7 @@ namespace {
 
 using base::append_varint;
 
-constexpr uint64_t format = 3;  // seeds the checksum: pages of another format are damaged ones
+constexpr uint64_t format = 3;  // it seeds the checksum: pages of another format count as damaged
 
 constexpr uint8_t present = 1;
 constexpr uint8_t other_collection = 2;
@@ -25,7 +25,7 @@ void append_distance(Bytes& out, uint64_t from, uint64_t to) {
   append_varint(out, base::zigzag(static_cast<int64_t>(to - from)));
 }
 
-// The upper half is mostly a time, the lower one a count: each moves for itself.
+// The upper half is mostly a time and the lower one a count, and each changes by itself.
 void append_generation(Bytes& out, uint64_t from, uint64_t to) {
   append_distance(out, from >> 32, to >> 32);
   append_distance(out, from & UINT32_MAX, to & UINT32_MAX);

@@ -1,4 +1,4 @@
-// A page of the metadata log as bytes.
+// This is a page of the metadata log as bytes.
 //
 //   page    u32 checksum of the rest | varint slots | slots
 //   slot    u8 0, varint count                      so many slots with nothing (any more)
@@ -11,7 +11,7 @@
 //                                                   flag 8: not the first of its own chain
 //           u32 x features                          flag 4: the first is that of the lineage
 //
-// A content that nothing resembled yet costs 5 bytes and its features.
+// A content without similar ones so far costs 5 bytes and its features.
 #pragma once
 
 #include <optional>
@@ -26,7 +26,7 @@ constexpr uint32_t metadata_slots_max = 4096;
 
 using MetadataSlots = std::vector<std::optional<Metadata>>;
 
-// Not thread-safe.
+// The writer isn't thread-safe.
 class MetadataPageWriter {
  public:
   explicit MetadataPageWriter(size_t slots);
@@ -44,7 +44,7 @@ class MetadataPageWriter {
 };
 
 Bytes write_metadata_page(const MetadataSlots& slots);
-// nullopt: damaged. Never trusts a length.
+// Returns nullopt when the page is damaged. It never trusts a length.
 std::optional<MetadataSlots> read_metadata_page(BytesView bytes);
 // What a page begins with, of the rest of it.
 uint32_t metadata_page_checksum(BytesView page);

@@ -89,8 +89,8 @@ base::Result<Options> validate(const Options& options) {
   within("hop_levels_max", options.hop_levels_max, 1, 32);
   within("read_bytes_max", static_cast<double>(options.read_bytes_max), 1 << 20, 1 << 30);
   within("read_hops_max", options.read_hops_max, 16, 64 << 10);
-  // The least is four times the most that the two above may be set to: what was written under any setting can be read
-  // under any other. And documents are up to 16 MB, with some room for what a server adds.
+  // The minimum is four times the maximum of the two above, so that contents written under any setting can be read under any
+  // other. Documents have up to 16 MB, and a server adds some.
   within("decode_hops_max", options.decode_hops_max, 256 << 10, 16 << 20);
   within("decode_bytes_max", static_cast<double>(options.decode_bytes_max), 4.0 * (1 << 30), 1024.0 * (1 << 30));
   within("decode_content_bytes_max", static_cast<double>(options.decode_content_bytes_max), 17 << 20, 1 << 30);

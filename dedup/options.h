@@ -1,4 +1,4 @@
-// Every choice dedup makes, in one place.
+// All of dedup's choices are options, and stand here.
 //
 // `thesis` is dbDedup as published (Xu, "Online Deduplication for Databases",
 // chapters 3-5); `balanced` is what measures better on the same ideas;
@@ -32,14 +32,14 @@ enum class OverlapPolicy : uint8_t {
   re_encode,  // it gets the new content as base (§4.1.1)
 };
 
-// How the older contents of a chain are kept (§4.1.2, Table 4.1).
+// This says how the older contents of a chain are kept (§4.1.2, Table 4.1).
 enum class EncodingScheme : uint8_t {
   hop,              // against the next, every H-th of each level against the level's next too
   version_jumping,  // against the next, but the last of every H stays whole
   backward,         // against the next
 };
 
-// Fields marked [index] make what is indexed useless when they change; the others can change at any time.
+// A change of a field marked [index] makes everything indexed useless; the others can change at any time.
 struct Options {
   static Options of(Profile profile);
 
@@ -54,7 +54,7 @@ struct Options {
   // Feature index and its metadata (§5.2)
   IndexLayout index_layout = IndexLayout::two_slots;
   size_t index_bytes_max = 256 << 20;    // beyond it, what was indexed longest ago goes
-  uint32_t index_bytes_per_record = 12;  // of live entries, on average over all contents encoded; the features of older
+  uint32_t index_bytes_per_record = 12;  // for live entries, on average over all contents encoded; the features of older
                                          // contents go for it, down to two each; with a lineage's, four stay from the
                                          // start. 0: all stay; two_slots only
   uint32_t matches_per_feature = 2;      // at most 8
@@ -103,10 +103,10 @@ struct Options {
   uint32_t size_filter_refresh = 1000;  // contents
 };
 
-// The options, or BadValue with a message that names the one that is out of its range.
+// Returns the options, or BadValue with a message that names the one that is out of its range.
 base::Result<Options> validate(const Options& options);
 
-// Must the index be made anew when `before` becomes `after`?
+// Tells whether the index must be made anew when `before` becomes `after`.
 bool invalidates_index(const Options& before, const Options& after);
 
 }  // namespace dedup

@@ -1,5 +1,5 @@
-// Rabin fingerprint of a sliding window: the bytes as a polynomial over GF(2),
-// modulo an irreducible one of degree 53 (Rabin 1981; Broder 1993).
+// A rolling hash is the Rabin fingerprint of a sliding window: the bytes as a polynomial over GF(2), modulo an irreducible one of
+// degree 53 (Rabin 1981; Broder 1993).
 #pragma once
 
 #include <array>
@@ -28,7 +28,7 @@ class RabinTables {
   constexpr uint64_t slide(uint64_t hash, uint8_t out, uint8_t in) const { return push(hash ^ pop_[out], in); }
 
  private:
-  // value * x^shift mod polynomial
+  // Returns value * x^shift mod polynomial.
   static constexpr uint64_t modulo(uint64_t value, int shift) {
     for (int i = 0; i < shift; ++i) {
       value <<= 1;

@@ -15,9 +15,9 @@ namespace {
 constexpr uint32_t rankings_per_super_feature = 4;
 constexpr uint32_t sample_limit = 1u << 27;  // one window in 32 takes part in the rankings
 constexpr size_t leading_plain_features = 2;
-constexpr size_t slice_bytes = 64 << 10;  // where all windows count, so many are looked at in one go
+constexpr size_t slice_bytes = 64 << 10;  // so many windows are looked at in one pass, where all count
 
-// A window: its hash, and where it is (lower half).
+// A window is its hash, and its place in the lower half.
 using Window = uint64_t;
 struct ByHash {
   bool operator()(Window a, Window b) const { return a >> 32 < b >> 32; }
@@ -33,7 +33,7 @@ uint32_t feature_of(uint64_t value, uint64_t salt) {
   return static_cast<uint32_t>(stir(value ^ salt) >> 32);
 }
 
-// The published MurmurHash 2, 64 bit (Appleby), which dbDedup uses for chunks.
+// This is the published MurmurHash 2, 64 bit (Appleby), which dbDedup uses for chunks.
 uint64_t murmur(BytesView bytes) {
   constexpr uint64_t m = 0xc6a4a7935bd1e995ull;
   uint64_t h = bytes.size() * m;
@@ -49,16 +49,16 @@ uint64_t murmur(BytesView bytes) {
   return h ^ (h >> 47);
 }
 
-// The first few different values in an order.
+// The first few different values in an order are kept.
 template <class T, class Before = std::less<>>
 class First {
  public:
   explicit First(size_t count) : count_max_(count) {}
 
-  // Of two that are equal in this order the smaller one stays.
+  // If two are equal in this order, the smaller one stays.
   void add(const T& value) {
     if (count_ == count_max_ && (count_ == 0 || before_(values_[count_ - 1], value))) return;
-    // Without branches on values: where one belongs can't be foreseen.
+    // It doesn't branch on values, because the place of a value can't be predicted.
     size_t place = 0;
     for (size_t i = 0; i < count_; ++i) place += before_(values_[i], value);
     if (place < count_ && !before_(value, values_[place])) {
@@ -118,7 +118,7 @@ Features Sketcher::windows(uint64_t salt, BytesView content) const {
   if (ranked) first = kernel_->first_ranked(sample.hashes, rankings_);
 
   First<Window, ByHash> smallest(options_.features_max - supers);
-  const auto add_all = [&](size_t at, uint32_t largest) {  // `largest`: that still has a place
+  const auto add_all = [&](size_t at, uint32_t largest) {  // `largest`: a feature up to it still has a place
     for (size_t i = 0; i < sample.hashes.size(); ++i) {
       if (sample.hashes[i] > largest) [[likely]]
         continue;
@@ -126,18 +126,18 @@ Features Sketcher::windows(uint64_t salt, BytesView content) const {
       if (smallest.full()) largest = smallest.empty() ? 0 : static_cast<uint32_t>(smallest.end()[-1] >> 32);
     }
   };
-  // A few times as many as are wanted are below this, as a rule. All else need not find its place first and lose it again.
+  // A few times as many values as are wanted are below this, as a rule. All others need not find a place first and lose it again.
   add_all(0, static_cast<uint32_t>(std::min<uint64_t>(
                  uint64_t{sample_limit} * 3 * options_.features_max / (sample.hashes.size() + 1), UINT32_MAX)));
   if (!smallest.full()) add_all(0, UINT32_MAX);
-  // Short, or monotonous: the smallest of all may not be in the sample.
+  // The content is short or monotonous: the smallest hash of all may not be in the sample.
   for (size_t at = 0; smallest.size() < options_.features_max - supers && at < content.size(); at += slice_bytes) {
     sample.clear();
     kernel_->window_hashes(content.substr(at, slice_bytes + sketch_window_bytes - 1), window_hash_, UINT32_MAX, sample);
     add_all(at, UINT32_MAX);
   }
 
-  // The best first: a content that keeps few features keeps the rarest.
+  // The best come first: a content that keeps few features keeps the rarest.
   Features features;
   const auto plain = [&](Window window) {
     features.add(feature_of(base::hash64(content.substr(window & UINT32_MAX, sketch_window_bytes)), salt));

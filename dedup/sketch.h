@@ -23,7 +23,7 @@ class Features {
  public:
   static constexpr uint32_t max = 16;
 
-  // A feature that is there already is not added twice.
+  // Adds a feature, unless it is there already.
   void add(uint32_t feature) {
     if (count_ < max && !contains(feature)) values_[count_++] = feature;
   }
@@ -34,7 +34,7 @@ class Features {
   }
   uint32_t size() const { return count_; }
   bool empty() const { return count_ == 0; }
-  // The first `count` stay.
+  // Keeps the first `count`.
   void truncate(uint32_t count) { count_ = std::min(count_, count); }
   const uint32_t* begin() const { return values_.data(); }
   const uint32_t* end() const { return values_.data() + count_; }
@@ -46,17 +46,17 @@ class Features {
   uint32_t count_ = 0;
 };
 
-// Immutable, so thread-safe.
+// A sketcher is immutable, and so thread-safe.
 class Sketcher {
  public:
-  // With another seed, other features: who doesn't know it can't aim at them.
+  // Another seed gives other features: nobody who doesn't know it can aim at them.
   Sketcher(const Options& options, uint64_t seed, const WindowKernel& kernel = window_kernels().front());
 
   // Contents below Options::content_bytes_min have no features. The collection is
   // part of the features: its contents meet only each other.
   Features sketch(uint32_t collection, BytesView content) const;
 
-  // The feature that all contents of one lineage have; never 0.
+  // Returns the feature that all contents of one lineage have; never 0.
   uint32_t lineage_feature(uint32_t collection, Lineage lineage) const;
 
  private:

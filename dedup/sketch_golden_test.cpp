@@ -1,8 +1,8 @@
-// Sketches are the same on every machine: members of a replica set and data
-// directories that move are not all of one kind.
+// Sketches are the same on every machine: members of a replica set may run on machines of several kinds, and data directories
+// move between them.
 //
-// Whoever means to change what a sketch is puts in the new numbers, which the
-// failed test prints, on any machine.
+// A change that means to change sketches puts in the new numbers, which the failed test prints, on any
+// machine.
 #include <catch2/catch.hpp>
 
 #include "dedup/sketch.h"
@@ -13,7 +13,7 @@ using namespace dedup::test;
 
 namespace {
 
-// One random number a statement: in what order arguments are made differs between compilers.
+// Each statement draws one random number: compilers differ in the order of evaluating arguments.
 Bytes edited_in_order(base::Random& random, Bytes text, uint64_t edits) {
   for (; edits > 0; --edits) {
     const size_t at = random.below(text.size() + 1);
@@ -54,7 +54,7 @@ std::vector<Bytes> contents() {
   return all;
 }
 
-// Of all features one after the other.
+// The hash goes over all features one after the other.
 uint64_t digest(SketchMethod method, const WindowKernel& kernel) {
   Options options;
   options.sketch_method = method;

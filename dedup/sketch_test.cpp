@@ -101,7 +101,7 @@ TEST_CASE("sketches are the same however wide the vectors are") {
 }
 
 TEST_CASE("the plain features are those of the smallest hashes of all windows") {
-  // A short content and the same with a long strange tail share what is small in the short part.
+  // A short content and the same with a long strange tail share the smallest hashes of the short part.
   base::Random random(6);
   const Sketcher sketcher(Options{}, 5);
   size_t met = 0;
@@ -112,7 +112,7 @@ TEST_CASE("the plain features are those of the smallest hashes of all windows") 
   CHECK(met >= 95);
 }
 
-// Of so many equal windows hardly one is among the few that are looked at first.
+// With so many equal windows, hardly one is among the few that are looked at first.
 TEST_CASE("a text repeated often has the features of the text repeated once") {
   base::Random random(1);
   const Sketcher sketcher(Options{}, 5);

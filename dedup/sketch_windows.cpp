@@ -26,7 +26,7 @@ namespace dedup {
 namespace {
 
 constexpr size_t block = WindowKernel::block;
-constexpr size_t lanes = block / 4;  // positions 4 bytes apart that are hashed side by side; four such rows cover all
+constexpr size_t lanes = block / 4;  // positions 4 bytes apart are hashed side by side; four such rows cover all
 
 using Hashes = WindowKernel::Hashes;
 using First = std::array<uint32_t, 16>;
@@ -37,11 +37,11 @@ using First = std::array<uint32_t, 16>;
          base::load_le<uint32_t>(p + 12) * m[3] + hash.offset;
 }
 
-// Written so that compilers turn it into vectors of any width.
+// The loop is written so that compilers turn it into vectors of any width.
 [[gnu::always_inline]] inline void hash_block(const char* p, size_t windows, const WindowHash& hash, Hashes& hashes) {
   for (size_t row = 0; row < 4; ++row)
     for (size_t lane = 0; lane < lanes; ++lane) hashes[row * lanes + lane] = hash_window(p + row + 4 * lane, hash);
-  for (size_t at = windows; at < block; ++at) hashes[at % 4 * lanes + at / 4] = UINT32_MAX;  // below no limit
+  for (size_t at = windows; at < block; ++at) hashes[at % 4 * lanes + at / 4] = UINT32_MAX;  // all: below no limit
 }
 
 [[gnu::always_inline]] inline void rank_all(const std::vector<uint32_t>& hashes, const Rankings& rankings, First& result) {
@@ -56,8 +56,8 @@ using First = std::array<uint32_t, 16>;
   result = first;
 }
 
-// Moves the hashes below the limit to the front. Without a branch: which they are
-// can't be predicted.
+// Moves the hashes below the limit to the front. It doesn't branch, because which ones they are can't be
+// predicted.
 [[gnu::always_inline]] inline size_t keep_below(uint32_t limit, Hashes& hashes, Hashes& places) {
   size_t kept = 0;
   for (size_t i = 0; i < block; ++i) {
@@ -152,7 +152,7 @@ size_t block_below_neon(const char* p, size_t windows, const WindowHash& hash, u
                           vmovn_u32(vcltq_u32(vld1q_u32(&hashes[at + 4]), limits)));
     };
     const uint8x16_t lanes_below = vcombine_u8(vmovn_u16(two(i)), vmovn_u16(two(i + 8)));
-    // Four bits a lane, of which one is taken.
+    // Each lane has four bits, of which one is taken.
     uint64_t below =
         vget_lane_u64(vreinterpret_u64_u8(vshrn_n_u16(vreinterpretq_u16_u8(lanes_below), 4)), 0) & 0x1111111111111111;
     for (; below; below &= below - 1) {

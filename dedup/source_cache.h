@@ -7,13 +7,13 @@
 
 namespace dedup {
 
-// Not thread-safe.
+// The cache isn't thread-safe.
 class SourceCache {
  public:
   // Hop bases get a quarter: each is wanted once in H contents.
   explicit SourceCache(size_t bytes_max) : newest_(bytes_max - bytes_max / 4), hop_bases_(bytes_max / 4) {}
 
-  // nullptr on a miss. Valid until the next call that isn't const.
+  // Returns nullptr on a miss. The content is valid until the next call that isn't const.
   const Bytes* find(const ContentId& id) {
     if (const Bytes* bytes = newest_.get(id)) return bytes;
     return hop_bases_.get(id);
@@ -23,7 +23,7 @@ class SourceCache {
   void add(const ContentId& id, BytesView content) { newest_.put(id, Bytes(content), content.size()); }
   // Algorithm 3: the newest of a chain takes its predecessor's place.
   void replace(const ContentId& predecessor, bool predecessor_is_hop_base, const ContentId& id, BytesView content) {
-    Bytes room;  // the predecessor's, where it isn't kept
+    Bytes room;  // the predecessor's name, where the predecessor isn't kept
     if (Bytes* old = newest_.get(predecessor)) {
       if (predecessor_is_hop_base) {
         const size_t bytes = old->size();

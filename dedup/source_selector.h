@@ -1,5 +1,5 @@
-// Of the contents that share features with a new one, which to encode against
-// (dbDedup §3.3, Algorithm 2).
+// The selector ranks the contents that share features with a new one, as sources to encode against (dbDedup §3.3, Algorithm
+// 2).
 #pragma once
 
 #include <vector>
@@ -18,18 +18,18 @@ struct Candidate {
   bool superseded;       // not the newest of its chain
   bool kin;              // of the same lineage, or neither's is known
   bool named;            // of the same lineage, which is known
-  uint32_t delta_bytes;  // what it costs as the delta that it is by now; 0: it is whole
+  uint32_t delta_bytes;  // its bytes as the delta that it is by now; 0: it is whole
   uint8_t demoted_below;
 };
 
-// Best first: what is of the new content's own lineage, then by score. A score is features in common, a reward for being in the
-// source cache, and one for being the newest of its chain: only that one is still kept whole, so only it saves anything when it
-// is encoded. Of equals, the one encoded last. Where sources get the new content as base (OverlapPolicy::re_encode), the newest
-// of the own lineage comes first: to go on from an older one would begin the lineage's chain again, and with every such beginning
-// reads of what lies below take as many more hops as a chain has.
+// Ranks the candidates, best first: those of the new content's own lineage, then by score. A score is features in common, a
+// reward for being in the source cache, and one for being the newest of its chain: only that one is still kept whole, so only it
+// saves anything when it is encoded. Among equals the one encoded last wins. Where sources get the new content as base
+// (OverlapPolicy::re_encode), the newest of the own lineage comes first: continuing an older one would begin the lineage's chain
+// again, and each new beginning adds a chain's hops to reads of what lies below.
 void rank(std::vector<Candidate>& candidates, const Options& options);
 
-// Why the one at `place` of the ranked would be taken.
+// Returns why the candidate at `place` would be taken.
 Choice choice_of(const std::vector<Candidate>& ranked, size_t place, const Options& options);
 
 }  // namespace dedup

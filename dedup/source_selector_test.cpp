@@ -35,7 +35,7 @@ TEST_CASE("what has most in common is tried first, and being cached or a head co
   options.head_reward = 1;
   CHECK(first({candidate(1, 5), candidate(2, 4)}, options) == 1);
   CHECK(first({candidate(1, 5), candidate(2, 4, true)}, options) == 2);
-  CHECK(first({candidate(1, 6), candidate(2, 4, true)}, options) == 2);  // of equals the later one
+  CHECK(first({candidate(1, 6), candidate(2, 4, true)}, options) == 2);  // among equals the later one
   CHECK(first({candidate(1, 7), candidate(2, 4, true)}, options) == 1);
   CHECK(first({candidate(1, 5, false, true), candidate(2, 5)}, options) == 2);
   CHECK(first({candidate(1, 7, false, true), candidate(2, 5)}, options) == 1);

@@ -1,4 +1,4 @@
-// What the tests of this folder share: texts, edits, and stores in memory.
+// The tests of this folder share these texts, edits and stores in memory.
 #pragma once
 
 #include <map>
@@ -27,7 +27,7 @@ inline Bytes prose(base::Random& random, size_t bytes) {
   return text;
 }
 
-// Insertions, deletions, replacements and moved blocks.
+// Edits by insertions, deletions, replacements and moved blocks.
 inline Bytes edited(base::Random& random, Bytes text, uint64_t edits) {
   for (; edits > 0; --edits) {
     const size_t at = random.below(text.size() + 1);
@@ -49,7 +49,7 @@ inline Bytes edited(base::Random& random, Bytes text, uint64_t edits) {
   return text;
 }
 
-// Contents as a server would keep them: raw, or as the encoder advised.
+// Keeps contents as a server would: raw, or as the encoder advised.
 class MemoryRecords : public RecordSource, public FormSource {
  public:
   void insert(const ContentId& id, BytesView content) {

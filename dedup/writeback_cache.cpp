@@ -4,7 +4,7 @@ namespace dedup {
 
 namespace {
 
-// The nodes of the three maps, roughly.
+// The nodes of the three maps take about this.
 constexpr size_t entry_overhead_bytes = 320;
 
 size_t cost(const Backward& backward) {
@@ -15,7 +15,7 @@ size_t cost(const Backward& backward) {
 
 void WritebackCache::put(Backward backward) {
   if (auto older = by_target_.find(backward.target); older != by_target_.end()) {
-    // The target still costs what it cost before the older entry, which was never written.
+    // The target still takes the bytes from before the older entry, which was never written.
     backward.saved_bytes = std::max(backward.saved_bytes, older->second->second.saved_bytes);
     remove(older->second);
   }

@@ -1,6 +1,6 @@
-// The write-back cache holds backward deltas until somebody has time to write
-// them (dbDedup §4.2.2). It is lossy: a delta that is never written costs space
-// alone, so the least valuable ones go when it is full.
+// The write-back cache holds backward deltas until the server has time to write them (dbDedup §4.2.2). It
+// is lossy: a delta that is never written costs space alone, so the least valuable ones go when it is
+// full.
 #pragma once
 
 #include <cstddef>
@@ -12,16 +12,16 @@
 
 namespace dedup {
 
-// Not thread-safe.
+// The cache isn't thread-safe.
 class WritebackCache {
  public:
   explicit WritebackCache(size_t bytes_max) : bytes_max_(bytes_max) {}
 
   // A newer entry for the same target replaces the older one.
   void put(Backward backward);
-  // Up to `count` entries, most saved bytes first; they are yours now.
+  // Returns up to `count` entries, most saved bytes first, and gives them to the caller.
   std::vector<Backward> take_best(size_t count);
-  // The content is no more what it was: drops entries that encode it or build on it.
+  // Drops entries that encode the content or build on it, when it isn't what it was any more.
   void invalidate(const ContentId& id);
   void invalidate_collection(uint32_t collection);
   void clear();
@@ -30,7 +30,7 @@ class WritebackCache {
   size_t size() const { return by_target_.size(); }
   size_t bytes() const { return bytes_; }
   uint64_t discarded() const { return discarded_; }              // entries lost to the limit
-  uint64_t discarded_bytes() const { return discarded_bytes_; }  // what they would have saved
+  uint64_t discarded_bytes() const { return discarded_bytes_; }  // bytes that they would have saved
 
  private:
   using Order = std::multimap<size_t, Backward>;  // by saved bytes
