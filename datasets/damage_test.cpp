@@ -1,4 +1,4 @@
-// Malformed and truncated input: named, and skipped or fatal as asked.
+// Malformed and truncated input is named, and is skipped or fatal as the caller asked.
 #include <catch2/catch.hpp>
 
 #include "base/random.h"

@@ -13,7 +13,7 @@ namespace {
 
 constexpr size_t blob_bytes_max = 15 << 20;
 constexpr size_t binary_look = 8000;  // a NUL this early makes a file binary, as in git itself
-constexpr size_t requests_max = 256;  // their names fit a pipe, so that asking never waits for reading
+constexpr size_t requests_max = 256;  // so many names fit a pipe, so that asking never waits for reading
 
 std::vector<std::string> git(const std::string& repository, std::initializer_list<std::string> arguments) {
   std::vector<std::string> command{"git", "-c", "safe.directory=*", "-c", "core.quotePath=false", "-C", repository};
@@ -110,7 +110,7 @@ std::optional<std::string> GitHistoryLoader::token() {
   }
 }
 
-// One commit's header or one changed file. False at the end.
+// Reads one commit's header or one changed file. Returns false at the end.
 bool GitHistoryLoader::read_log() {
   auto word = token();
   if (!word) return false;
@@ -133,8 +133,8 @@ bool GitHistoryLoader::read_log() {
   return true;
 }
 
-// ":100644 100644 <old> <new> M", a merge of n parents with n colons, n + 1
-// modes and n + 1 blobs.
+// A changed file is ":100644 100644 <old> <new> M"; a merge of n parents has n colons, n + 1 modes and n + 1
+// blobs.
 void GitHistoryLoader::read_change(const std::string& raw) {
   const size_t parents = raw.find_first_not_of(':');
   std::vector<std::string> words;
@@ -150,7 +150,7 @@ void GitHistoryLoader::read_change(const std::string& raw) {
   if (mode == "100644" || mode == "100755") wanted_.push_back({commit_, *path, blob});
 }
 
-// nullopt for what is no text.
+// Returns nullopt for a blob that is no text.
 std::optional<std::string> GitHistoryLoader::read_blob(const Version& version) {
   std::string header;
   for (char c = 0;;) {

@@ -1,10 +1,10 @@
-// The history of a git repository: every version of every text file that a
-// commit wrote is a document, oldest commit first.
+// GitHistory reads the history of a git repository: every version of every text file that a commit wrote is a document, oldest
+// commit first.
 //
 //   {_id: "<commit>:<path>", path, blob, author: {name, email}, date, subject, text}
 //
-// A merge contributes what differs from all its parents. Read through the `git` program; the
-// repository may be bare. Binary files, symbolic links and submodules are left out.
+// A merge contributes the files that differ from those of all its parents. The `git` program reads the repository, which may be
+// bare. Binary files, symbolic links and submodules are left out.
 #pragma once
 
 #include <deque>
@@ -18,7 +18,7 @@ namespace datasets {
 
 class GitHistoryLoader : public Loader {
  public:
-  // Throws InputError when `repository` is none, or `revision` does not exist in it.
+  // Throws InputError when `repository` is none, or `revision` doesn't exist in it.
   GitHistoryLoader(const std::string& repository, Problems& problems, const std::string& revision = "HEAD");
   ~GitHistoryLoader() override;
 
@@ -51,7 +51,7 @@ class GitHistoryLoader : public Loader {
   Subprocess* blob_process_ = nullptr;
   std::unique_ptr<BufferedStream> blobs_;
   std::shared_ptr<const Commit> commit_;
-  std::deque<Version> wanted_;  // asked of the blob reader, answers in this order
+  std::deque<Version> wanted_;  // blobs that the reader was asked for; answers come in this order
   bool log_done_ = false;
   uint64_t commits_ = 0;
   uint64_t commits_total_ = 0;

@@ -1,4 +1,4 @@
-// JSON lines: one JSON object a line, as a document.
+// JsonLines reads one JSON object a line, as a document.
 #pragma once
 
 #include "bson/document.h"
@@ -11,10 +11,10 @@ class JsonLines {
  public:
   JsonLines(InputFile file, Problems& problems);
 
-  // The next line that can be read; what cannot is a problem. nullopt at the end.
+  // Returns the next line that can be read; others are problems. Returns nullopt at the end.
   std::optional<bson::Document> next();
 
-  // About the document just returned.
+  // Reports a problem with the document that was just returned.
   void complain(const std::string& message);
   const std::string& name() const { return file_.name; }
 

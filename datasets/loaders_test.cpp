@@ -1,4 +1,4 @@
-// Every format, from fixtures small enough to read.
+// Every format is read from fixtures that are small enough to read.
 #include <catch2/catch.hpp>
 
 #include "bson/json.h"

@@ -34,7 +34,7 @@ struct Message {
     const auto found = std::find_if(headers.begin(), headers.end(), [&](const Header& header) { return header.lower == lower; });
     return found == headers.end() ? std::string_view() : found->value;
   }
-  // A header that comes again (Received) goes on a line of its own in the first.
+  // When a header comes again (Received), its value becomes another line of the first.
   void add(std::string_view name, std::string_view value) {
     std::string lower = lowered(name);
     const auto found = std::find_if(headers.begin(), headers.end(), [&](const Header& header) { return header.lower == lower; });
@@ -76,7 +76,7 @@ Message parse(std::string_view text) {
     } else if (colon != std::string_view::npos && is_header_name(line.substr(0, colon))) {
       message.add(line.substr(0, colon), trimmed(line.substr(colon + 1)));
     } else {
-      text = before;  // a body that no empty line announces
+      text = before;  // the body begins without an empty line before it
       break;
     }
   }
@@ -99,7 +99,7 @@ void append_addresses(bson::Builder& to, std::string_view name, std::string_view
   }
 }
 
-// "Re: Fwd: Budget" and "Budget" are one conversation.
+// "Re: Fwd: Budget" and "Budget" belong to one conversation.
 std::string_view conversation(std::string_view subject) {
   for (;;) {
     subject = trimmed(subject);
@@ -111,7 +111,7 @@ std::string_view conversation(std::string_view subject) {
   }
 }
 
-// "…/maildir/blair-l/sent_items/1." -> "blair-l/sent_items/1."
+// Makes "blair-l/sent_items/1." of "…/maildir/blair-l/sent_items/1."
 std::string_view below_maildir(std::string_view path) {
   static constexpr std::string_view marker = "maildir/";
   const size_t at = path.rfind(marker);
@@ -178,7 +178,7 @@ std::optional<Item> MboxLoader::next() {
     try {
       line = lines_.next();
     } catch (const StreamError& cut) {
-      done_ = true;  // the message in hand is not whole
+      done_ = true;  // the message that is being read isn't whole
       problems_.report({file_.name, file_.content->offset(), lines_.line(), cut.what()});
       return std::nullopt;
     }

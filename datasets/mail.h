@@ -1,10 +1,10 @@
-// Mail: an mbox, or one message a file (maildir). One document a message.
+// Mail comes as an mbox, or as one message a file (maildir). Each message is a document.
 //
 //   {_id, mailbox, folder, date, messageId, inReplyTo, references, from, to: […],
 //    cc: […], bcc: […], subject, headers: {the others}, body}
 //
-// _id is the file's path below "maildir" (or its name), for an mbox
-// "<mbox>/<n>": Message-IDs are neither always there nor always unique.
+// _id is the file's path below "maildir" (or its name), for an mbox "<mbox>/<n>": messages may lack a Message-ID, and share
+// one.
 #pragma once
 
 #include "datasets/input/files.h"
@@ -24,7 +24,7 @@ class MboxLoader : public Loader {
   LineReader lines_;
   uint64_t count_ = 0;
   uint64_t started_at_ = 0;   // where the message in hand begins
-  int64_t timestamp_ms_ = 0;  // of the message before
+  int64_t timestamp_ms_ = 0;  // the envelope of the message before
   std::string message_;
   bool open_ = false;
   bool done_ = false;

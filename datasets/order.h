@@ -17,7 +17,7 @@ class TimestampOrder : public Loader {
   explicit TimestampOrder(std::unique_ptr<Loader> from) : from_(std::move(from)) {}
 
   std::optional<Item> next() override;
-  // Reading the input is the first half.
+  // Reading the input counts as the first half.
   double fraction() const override;
 
  private:

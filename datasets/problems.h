@@ -1,4 +1,4 @@
-// What is wrong with the input, and whether to go on.
+// Problems says what is wrong with the input, and whether to go on.
 #pragma once
 
 #include <cstdint>
@@ -10,12 +10,12 @@ namespace datasets {
 
 struct Problem {
   std::string file;
-  uint64_t offset = 0;  // byte in the file after decompression
+  uint64_t offset = 0;  // the byte in the file after decompression
   uint64_t line = 0;    // from 1; 0 where lines mean nothing
   std::string message;
 };
 
-// "wiki.xml.zst: line 12, byte 345: mismatched tag"
+// Returns "wiki.xml.zst: line 12, byte 345: mismatched tag".
 std::string to_string(const Problem& problem);
 
 class InputError : public std::runtime_error {
@@ -24,9 +24,9 @@ class InputError : public std::runtime_error {
   explicit InputError(const std::string& message) : std::runtime_error(message) {}
 };
 
-// Collects problems. With `stop` the first one is thrown as InputError; with
-// `skip` it is counted, the first few are kept, and the loader leaves out what it
-// could not read. Not thread-safe.
+// Collects problems. With `stop` the first one is thrown as InputError; with `skip` it is
+// counted, the first few are kept, and the loader leaves out what it couldn't read. It isn't
+// thread-safe.
 class Problems {
  public:
   enum class Policy { skip, stop };

@@ -42,7 +42,7 @@ bool looks_like_mail(std::string_view head) {
       return known;
     known = known || line.substr(0, 5) == "Date:" || line.substr(0, 11) == "Message-ID:" || line.substr(0, 11) == "Message-Id:";
   }
-  return known;  // headers longer than the look
+  return known;  // the headers are longer than the bytes looked at
 }
 
 std::unique_ptr<Loader> open(Kind kind, InputFile file, Problems& problems) {
@@ -102,7 +102,7 @@ Kind detect(std::string_view name, base::BytesView head) {
   return looks_like_mail(head) ? Kind::maildir : Kind::detect;
 }
 
-// The files of a path one after the other, each by the loader of its kind.
+// Reads the files of a path one after the other, each by the loader of its kind.
 class Source::FileSequence : public Loader {
  public:
   FileSequence(Source& source, const std::string& path, Kind kind)

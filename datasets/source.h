@@ -1,4 +1,4 @@
-// From what the user points at to a loader.
+// A Source leads from what the user points at to a loader.
 #pragma once
 
 #include <memory>
@@ -12,13 +12,13 @@ namespace datasets {
 
 enum class Kind { detect, wikipedia, maildir, mbox, stackexchange, boards, versions, git, synthetic };
 
-// "wikipedia", "mbox", …; nullopt for other names.
+// Knows "wikipedia", "mbox", …; returns nullopt for other names.
 std::optional<Kind> kind_of(std::string_view name);
 std::string_view kind_name(Kind kind);
 std::vector<std::string> kind_names();
 
 struct SourceOptions {
-  // A file, a folder, an archive, a git repository, or "synthetic:<profile>".
+  // This is a file, a folder, an archive, a git repository, or "synthetic:<profile>".
   std::string source;
   Kind kind = Kind::detect;
   bool timestamp_order = false;
@@ -38,7 +38,7 @@ class Source : public Loader {
   std::optional<Item> next() override;
   double fraction() const override;
 
-  // The kind of what has been loaded last; what the traces go by.
+  // Returns the kind of what has been loaded last; the traces go by it.
   Kind kind() const { return kind_; }
   uint64_t unknown() const { return unknown_; }
 
@@ -50,7 +50,7 @@ class Source : public Loader {
   uint64_t unknown_ = 0;
 };
 
-// By the first bytes and, for the Stack Exchange tables, the name.
+// Tells the kind by the first bytes and, for the Stack Exchange tables, the name.
 Kind detect(std::string_view name, base::BytesView head);
 
 }  // namespace datasets

@@ -53,7 +53,7 @@ void Spool::read(uint64_t at, base::Bytes& record) {
     }
     return filled;
   };
-  // One read serves the usual record: its length and, at a guess, all of it.
+  // For most records one read is enough: it takes the length and, at a guess, all of the record.
   record.resize(16 * 1024);
   const size_t got = fill(record.data(), record.size(), at);
   if (got < sizeof(uint32_t)) throw InputError("the temporary file was cut");

@@ -1,4 +1,4 @@
-// A temporary file that remembers what was put where; gone with the process.
+// A spool is a temporary file that remembers where each record lies. It is gone with the process.
 #pragma once
 
 #include <string>
@@ -9,12 +9,12 @@ namespace datasets {
 
 class Spool {
  public:
-  // In $TMPDIR or /tmp. Throws InputError when it cannot be made.
+  // The file lies in $TMPDIR or /tmp. Throws InputError when it can't be made.
   Spool();
   ~Spool();
   Spool(const Spool&) = delete;
 
-  // Where the record now is. Throws InputError when the disk is full.
+  // Returns where the record now is. Throws InputError when the disk is full.
   uint64_t append(base::BytesView record);
   void read(uint64_t at, base::Bytes& record);
 

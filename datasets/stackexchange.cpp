@@ -11,7 +11,7 @@ namespace {
 
 enum class Kind { integer, date, text, tags };
 
-// "beer.stackexchange.com" of "dump.tar.zst/beer.stackexchange.com/Posts.xml"
+// Returns "beer.stackexchange.com" for "dump.tar.zst/beer.stackexchange.com/Posts.xml".
 std::string site_of(std::string_view path) {
   const size_t slash = path.rfind('/');
   if (slash == std::string_view::npos) return "site";
@@ -19,7 +19,7 @@ std::string site_of(std::string_view path) {
   return std::string(folder.substr(folder.rfind('/') + 1));
 }
 
-// "<beer><storage>" or "|beer|storage|"
+// Splits "<beer><storage>" or "|beer|storage|".
 void append_tags(bson::Builder& to, std::string_view name, std::string_view text) {
   bson::ArrayBuilder tags = to.array(name);
   while (!text.empty()) {
@@ -37,7 +37,7 @@ struct StackExchangeLoader::Column {
   Kind kind;
 };
 
-// In the order of the document: what tells revisions apart first, the text last.
+// The fields stand in the order of the document: those that tell revisions apart first, the text last.
 const StackExchangeLoader::Column StackExchangeLoader::history_columns[] = {{"PostHistoryTypeId", "type", Kind::integer},
                                                                             {"PostId", "post", Kind::integer},
                                                                             {"RevisionGUID", "revision", Kind::text},

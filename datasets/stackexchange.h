@@ -1,5 +1,5 @@
-// Stack Exchange data dumps: PostHistory.xml and Posts.xml of any number of
-// sites. One document a row; the site is the folder the file lies in.
+// This loads Stack Exchange data dumps: PostHistory.xml and Posts.xml of any number of sites. Each row is a document; the site is
+// the folder that the file lies in.
 //
 //   post_history {_id: "<site>/<Id>", site, type, post, revision, created, user, …, text}
 //   posts        {_id: "<site>/<Id>", site, type, parent, created, score, views, …, title, tags, body}

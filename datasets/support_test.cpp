@@ -39,7 +39,7 @@ std::string Folder::write(const std::string& name, const std::string& content) c
 std::vector<Item> all(Loader& loader) {
   std::vector<Item> items;
   while (auto item = loader.next()) items.push_back(std::move(*item));
-  CHECK(!loader.next());  // and stays at the end
+  CHECK(!loader.next());  // the loader stays at the end
   return items;
 }
 
@@ -65,7 +65,7 @@ std::string zstd(const std::string& bytes, int window_log) {
   std::string out;
   char piece[4096];
   ZSTD_inBuffer in{bytes.data(), bytes.size(), 0};
-  for (bool done = false; !done;) {  // streamed, so that the frame does not know its size and keeps its window
+  for (bool done = false; !done;) {  // it is streamed, so that the frame doesn't know its size and keeps its window
     const bool last = in.pos == in.size;
     ZSTD_outBuffer to{piece, sizeof piece, 0};
     const size_t left = ZSTD_compressStream2(context, &to, &in, last ? ZSTD_e_end : ZSTD_e_continue);

@@ -1,4 +1,4 @@
-// What the tests of the loaders share.
+// The tests of the loaders share these functions.
 #pragma once
 
 #include <string>
@@ -30,22 +30,22 @@ class Folder {
 std::vector<Item> all(Loader& loader);
 std::vector<Item> load(const std::string& source, Problems& problems, Kind kind = Kind::detect);
 
-// Succeeds where no problem came up.
+// Loads a source and fails the test where a problem came up.
 std::vector<Item> load_cleanly(const std::string& source, Kind kind = Kind::detect);
 
 std::string zstd(const std::string& bytes, int window_log = 0);
 std::string gzip(const std::string& bytes);
 std::string bzip2(const std::string& bytes);
 
-// One member of a tar archive: a ustar header of this type, and the content.
+// Returns one member of a tar archive: a ustar header of this type, and the content.
 std::string tar_member(const std::string& name, const std::string& content, char type);
-// The header, 512 bytes, with the checksum that it should have.
+// Returns the header, 512 bytes, with the checksum that it should have.
 std::string with_tar_checksum(std::string header);
 
-// A ustar archive of these files.
+// Returns a ustar archive of these files.
 std::string tar(const std::vector<std::pair<std::string, std::string>>& files);
 
-// What makes this page load something, for example "src="; empty where nothing does.
+// Returns what makes this page load something, for example "src="; empty where nothing does.
 std::string fetched_by(const std::string& html);
 
 }  // namespace datasets::test

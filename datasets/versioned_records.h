@@ -37,7 +37,7 @@ class VersionedRecordsLoader : public Loader {
   bson::Document commit_;
   bson::DocumentView changes_;
   bson::DocumentView::Iterator change_;
-  int64_t timestamp_ms_ = 0;  // never goes back, so that sorting keeps the order
+  int64_t timestamp_ms_ = 0;  // it never goes back, so that sorting keeps the order
 };
 
 }  // namespace datasets

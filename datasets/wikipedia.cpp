@@ -110,7 +110,7 @@ void WikipediaLoader::restart() {
   clear();
 }
 
-// Strings keep their memory from one revision to the next.
+// These strings keep their memory from one revision to the next.
 void WikipediaLoader::clear() {
   for (std::string* part :
        {&revision_.id, &revision_.parent, &revision_.timestamp, &revision_.user, &revision_.user_id, &revision_.user_ip,

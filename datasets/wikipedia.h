@@ -40,7 +40,7 @@ class WikipediaLoader : public Loader, private XmlReader::Handler {
   Inside inside_ = Inside::elsewhere;
   Page page_;
   Revision revision_;
-  std::string* target_ = nullptr;  // where text goes
+  std::string* target_ = nullptr;  // the string that text goes to
   bool too_large_ = false;
   std::deque<Item> ready_;
   XmlReader reader_;

@@ -9,12 +9,12 @@
 namespace datasets {
 namespace {
 
-// The compressed side of every decompressor: a buffer that knows its place.
+// Every decompressor reads from this buffer, which knows its place in the compressed bytes.
 class Compressed {
  public:
   explicit Compressed(std::unique_ptr<Stream> from) : from_(std::move(from)), buffer_(new char[capacity]) {}
 
-  // False at the end.
+  // Returns false at the end.
   bool refill() {
     end_ = from_->read(buffer_.get(), capacity);
     at_ = 0;
@@ -139,7 +139,7 @@ class Bzip2Stream : public Stream {
   }
 
  private:
-  // Dumps written in parallel are many small bzip2 streams in a row.
+  // Dumps that were written in parallel are many small bzip2 streams in a row.
   void open() {
     char* next_out = z_.next_out;
     const unsigned avail_out = z_.avail_out;

@@ -41,7 +41,7 @@ class Files::Folder : public Level {
   Folder(const fs::path& path, std::string name) : name_(std::move(name)) {
     for (const auto& entry : fs::directory_iterator(path)) {
       if (entry.path().filename().native().front() == '.') continue;
-      if (entry.is_symlink() && entry.is_directory()) continue;  // may lead back up
+      if (entry.is_symlink() && entry.is_directory()) continue;  // a link may lead back up
       entries_.push_back(entry.path());
     }
     std::sort(entries_.begin(), entries_.end(), std::greater<>());
@@ -109,7 +109,7 @@ Files::Files(const std::string& path, Problems& problems) : problems_(problems) 
   Entry first;
   first.name = whole.filename().string();
   const bool folder = fs::is_directory(whole);
-  // A lone file brings its folder's name along: for a dump that is the site.
+  // The name of a lone file begins with its folder's name: for a dump that is the site.
   if (!folder && whole.parent_path().has_filename()) first.name = whole.parent_path().filename().string() + "/" + first.name;
   (folder ? first.folder : first.file) = whole;
   levels_.push_back(std::make_unique<One>(std::move(first)));

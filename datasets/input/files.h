@@ -1,8 +1,8 @@
-// Every file under a path, archives opened on the way.
+// Files gives every file under a path, and opens archives on the way.
 //
-// A path may be a file, a folder or a tar archive, and folders may hold
-// archives: whoever asks sees one flat sequence of decompressed files, folders
-// in order of name. Hidden files and folders are left out.
+// A path may be a file, a folder or a tar archive, and folders may hold archives: the caller gets one
+// flat sequence of decompressed files, folders in order of name. Hidden files and folders are left
+// out.
 #pragma once
 
 #include <optional>
@@ -15,7 +15,7 @@
 namespace datasets {
 
 struct InputFile {
-  std::string name;  // as a reader would look for it: "enron.tar.zst/maildir/blair-l/inbox/1."
+  std::string name;  // the name as a user would look for it: "enron.tar.zst/maildir/blair-l/inbox/1."
   std::unique_ptr<BufferedStream> content;
 };
 
@@ -25,8 +25,8 @@ class Files {
   Files(const std::string& path, Problems& problems);
   ~Files();
 
-  // The content is valid until the next call. A file that cannot be opened or
-  // an archive that breaks off is a problem; what follows is still delivered.
+  // The content is valid until the next call. A file that can't be opened or an archive that breaks off is a problem; the files
+  // behind it are still delivered.
   std::optional<InputFile> next();
 
   Meter& meter() { return meter_; }

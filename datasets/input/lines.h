@@ -1,4 +1,4 @@
-// A stream line by line.
+// A LineReader reads a stream line by line.
 #pragma once
 
 #include <optional>
@@ -9,11 +9,11 @@ namespace datasets {
 
 class LineReader {
  public:
-  // A longer line than bytes_max is cut; too_long() tells.
+  // A line longer than bytes_max is cut; too_long() says so.
   explicit LineReader(BufferedStream& from, size_t bytes_max = size_t{64} << 20) : from_(from), bytes_max_(bytes_max) {}
 
-  // The next line without its end (LF or CR LF), valid until the next call;
-  // nullopt at the end. Throws StreamError.
+  // Returns the next line without its end (LF or CR LF), valid until the next call; nullopt at the end. Throws
+  // StreamError.
   std::optional<std::string_view> next();
 
   bool too_long() const { return too_long_; }
@@ -24,7 +24,7 @@ class LineReader {
   BufferedStream& from_;
   size_t bytes_max_;
   size_t taken_ = 0;   // bytes of from_'s buffer behind the last line, consumed on the next call
-  std::string whole_;  // a line that did not lie in the buffer in one piece
+  std::string whole_;  // a line that didn't lie in the buffer in one piece
   uint64_t offset_ = 0;
   uint64_t line_ = 0;
   bool too_long_ = false;

@@ -1,4 +1,4 @@
-// Bytes in order, from a file, an archive member or a decompressor.
+// A stream gives bytes in order, from a file, an archive member or a decompressor.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace datasets {
 
-// The bytes end too early or are not what they claim to be.
+// This is thrown when the bytes end too early or are not what they claim to be.
 class StreamError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -20,17 +20,17 @@ class Stream {
  public:
   virtual ~Stream() = default;
 
-  // Up to bytes_max > 0 bytes; 0 only at the end. Throws StreamError.
+  // Reads up to bytes_max > 0 bytes, and returns 0 only at the end. Throws StreamError.
   virtual size_t read(char* to, size_t bytes_max) = 0;
 };
 
-// How far the files on disk have been read; shared by the streams over them.
+// A meter says how far the files on disk have been read; the streams over them share it.
 struct Meter {
   uint64_t bytes_read = 0;
   uint64_t bytes_total = 0;
 };
 
-// Looks ahead and knows where it is.
+// A BufferedStream can look ahead, and knows its place.
 class BufferedStream : public Stream {
  public:
   static constexpr size_t peek_max = 64 * 1024;
@@ -40,14 +40,14 @@ class BufferedStream : public Stream {
 
   size_t read(char* to, size_t bytes_max) override;
 
-  // The next bytes without taking them: fewer than asked only at the end.
+  // Returns the next bytes without taking them; they are fewer than asked only at the end.
   base::BytesView peek(size_t bytes);
 
-  // What is buffered, at least one byte unless at the end; take() consumes it.
+  // Returns what is buffered, at least one byte unless the stream is at its end; take() consumes it.
   base::BytesView chunk();
   void take(size_t bytes) { begin_ += bytes; }
 
-  // Bytes consumed so far.
+  // Returns the number of bytes consumed so far.
   uint64_t offset() const { return filled_ - (end_ - begin_); }
 
  private:
@@ -63,15 +63,15 @@ class BufferedStream : public Stream {
   bool at_end_ = false;
 };
 
-// The file's bytes as they lie. Throws StreamError when it cannot be opened.
+// Reads the file's bytes as they lie. Throws StreamError when it can't be opened.
 std::unique_ptr<Stream> open_file(const std::string& path, Meter* meter);
 
-// The same stream, decompressed where its first bytes say zstd (windows up to
-// 128 MiB), gzip or bzip2; concatenated frames are one stream. Cut or damaged
-// data throws StreamError with the offset in the compressed bytes.
+// Returns the same stream, decompressed where its first bytes say zstd (windows up to 128 MiB), gzip or bzip2;
+// concatenated frames are one stream. Cut or damaged data throws StreamError with the offset in the compressed
+// bytes.
 std::unique_ptr<BufferedStream> decompressed(std::unique_ptr<Stream> stream);
 
-// For tests and for what is in memory anyway.
+// Reads bytes in memory, for tests and for small contents.
 std::unique_ptr<Stream> memory_stream(base::Bytes bytes);
 
 }  // namespace datasets

@@ -1,4 +1,4 @@
-// A program that is fed and read through pipes.
+// A Subprocess is a program that is fed and read through pipes.
 #pragma once
 
 #include <sys/types.h>
@@ -21,10 +21,10 @@ class Subprocess : public Stream {
 
   size_t read(char* to, size_t bytes_max) override;
   void write(base::BytesView bytes);
-  // The program sees the end of its input. Nothing may be written afterwards.
+  // Closes the program's input: it sees the end. Nothing may be written afterwards.
   void end_input();
 
-  // Waits for the end; its exit code, 128 + n after signal n.
+  // Waits for the end and returns the exit code, which is 128 + n after signal n.
   int wait();
 
  private:

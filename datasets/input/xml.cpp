@@ -77,7 +77,7 @@ void XmlReader::read_on() {
   }
 }
 
-// The parser stands still: report, and put the stream behind the damage.
+// The parser has stopped: this reports the damage and puts the stream behind it.
 void XmlReader::broken(base::BytesView chunk) {
   const uint64_t at = offset();
   const std::string message = XML_ErrorString(XML_GetErrorCode(parser_));
@@ -104,7 +104,7 @@ void XmlReader::seek() {
     if (found < best) best = found, restart = &candidate;
     longest = std::max(longest, candidate.tag.size());
   }
-  // A tag may lie across the edge: leave its first bytes for the next look.
+  // A tag may lie across the edge, so its first bytes stay for the next look.
   const size_t skip = restart ? best : ahead.size() < BufferedStream::peek_max ? ahead.size() : ahead.size() - longest;
   base_line_ += static_cast<uint64_t>(std::count(ahead.begin(), ahead.begin() + static_cast<std::ptrdiff_t>(skip), '\n'));
   file_.content->take(skip);

@@ -1,9 +1,9 @@
-// XML as it comes, by expat, with a way on after damage.
+// The reader reads XML by expat as it comes, and continues after damage.
 //
-// Well-formedness errors end an XML document for good. Dumps are long lists of
-// records, though: what follows the next record's opening tag is usually sound.
-// So after an error the reader reports it, looks for that tag, and goes on with
-// a fresh parser that is told where it stands by a prefix.
+// Well-formedness errors end an XML document for good. Dumps are long lists of records, though: the
+// bytes after the next record's opening tag are usually sound. So after an error the reader reports
+// it, looks for that tag, and goes on with a fresh parser, which learns from a prefix where it
+// stands.
 #pragma once
 
 #include <string>
@@ -20,34 +20,34 @@ class XmlReader {
   class Handler {
    public:
     virtual ~Handler() = default;
-    // Attributes are name, value, name, value, …, nullptr.
+    // Attributes are name, value, name, value, …, and a nullptr.
     virtual void start(std::string_view name, const char** attributes) = 0;
     virtual void end(std::string_view name) = 0;
     virtual void text(std::string_view piece) = 0;
-    // The input was damaged: forget what is open. What follows begins as if the
-    // root's tag and `prefix` had just been read.
+    // The input was damaged: the handler must forget what is open. The next calls come as if the root's tag and `prefix` had just
+    // been read.
     virtual void restart() = 0;
   };
   struct Restart {
     std::string tag;     // "<page>"
-    std::string prefix;  // what is open around it inside the root: "" or "<page>"
+    std::string prefix;  // what is open around the tag inside the root: "" or "<page>"
   };
 
   XmlReader(InputFile file, Problems& problems, Handler& handler, std::vector<Restart> restarts);
   ~XmlReader();
   XmlReader(const XmlReader&) = delete;
 
-  // Reads on a little and calls the handler. False at the end. Problems found by
-  // a step are reported when the next one begins: what came before them is
-  // already delivered when the first one stops the load.
+  // Reads on a little and calls the handler. Returns false at the end. Problems of a step are reported when
+  // the next one begins, so that the records before them are delivered before the first problem stops the
+  // load.
   bool step();
 
-  // For the handler, which must not throw through expat: a problem with the
-  // record being read.
+  // Handlers, which must not throw through expat, report a problem with the record being read by
+  // this.
   void complain(const std::string& message);
 
   const std::string& name() const { return file_.name; }
-  // Where the tag being handled begins.
+  // Returns where the tag being handled begins.
   uint64_t offset() const;
   uint64_t line() const;
 
@@ -64,7 +64,7 @@ class XmlReader {
   std::vector<Restart> restarts_;
   XML_ParserStruct* parser_ = nullptr;
   std::string root_;   // the outermost element's name
-  uint64_t base_ = 0;  // file offset where the parser's bytes began
+  uint64_t base_ = 0;  // the place in the file where the parser's bytes began
   uint64_t base_line_ = 0;
   size_t prefix_bytes_ = 0;
   std::vector<Problem> pending_;
@@ -72,7 +72,7 @@ class XmlReader {
   bool done_ = false;
 };
 
-// The value of an attribute; empty where it is missing.
+// Returns the value of an attribute, empty where it is missing.
 std::string_view attribute(const char** attributes, std::string_view name);
 
 }  // namespace datasets

@@ -1,5 +1,5 @@
-// The subcommands of `palimpsest`, one a file. Each adds itself to the parser;
-// what it returns is run when it was chosen, and gives the exit code.
+// These are the subcommands of `palimpsest`, one a file. Each adds itself to the parser and returns a function, which runs when
+// the subcommand was chosen and returns the exit code.
 #pragma once
 
 #include <functional>

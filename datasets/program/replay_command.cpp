@@ -1,4 +1,4 @@
-// palimpsest replay SOURCE: the main job.
+// `palimpsest replay SOURCE` is the main job.
 #include <CLI/CLI.hpp>
 #include <fstream>
 #include <iostream>

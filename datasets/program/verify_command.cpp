@@ -1,4 +1,4 @@
-// palimpsest verify: is everything that was acknowledged still there?
+// `palimpsest verify` tells whether everything that was acknowledged is still there.
 #include <CLI/CLI.hpp>
 #include <iostream>
 #include <memory>

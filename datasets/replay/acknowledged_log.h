@@ -1,10 +1,10 @@
-// A file that names every write the server has acknowledged, for crash tests:
-// what stands in it must be found again whatever happened to the server since.
+// The acknowledged log is a file that names every write that the server has acknowledged, for crash tests: each must be found
+// again whatever happened to the server since.
 //
 //   <xxh3 of the document, 16 hex digits> <collection> <_id as Extended JSON>\n
 //
-// A removal has dashes in place of the hash. A batch is appended with one
-// write after its acknowledgement; a last line without its end was not.
+// A removal has dashes in place of the hash. A batch is appended with one write after its acknowledgement; a last line without
+// its end wasn't acknowledged.
 #pragma once
 
 #include <mutex>
@@ -25,7 +25,7 @@ struct Acknowledged {
 std::string to_line(const Acknowledged& write);
 std::optional<Acknowledged> from_line(std::string_view line);
 
-// Thread-safe. Throws std::runtime_error when the file cannot be written.
+// It is thread-safe. Throws std::runtime_error when the file can't be written.
 class AcknowledgedLog {
  public:
   explicit AcknowledgedLog(const std::string& path);

@@ -10,7 +10,7 @@
 namespace datasets::replay {
 namespace {
 
-// The library's own types around borrowed bytes.
+// These wrap borrowed bytes in the library's own types.
 struct Borrowed {
   explicit Borrowed(bson::BytesView bytes) {
     if (!bson_init_static(&bson, reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()))
@@ -97,7 +97,7 @@ std::vector<WriteFailure> Client::insert(const std::string& db, const std::strin
   borrowed.reserve(documents.size());
   const auto pointers = std::make_unique<const bson_t*[]>(documents.size());
   for (size_t i = 0; i < documents.size(); ++i) pointers[i] = &borrowed.emplace_back(documents[i].bytes()).bson;
-  // What is sent was built here: the library need not validate it again.
+  // Commands were built here, so the library need not validate them again.
   bson::Builder options;
   options.append("validate", false).append("ordered", false);
   const bson::Document option_document = options.done();

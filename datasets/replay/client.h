@@ -1,4 +1,4 @@
-// libmongoc with destructors: a connection that speaks bson::Document.
+// A Client is a connection of libmongoc that speaks bson::Document and closes itself.
 #pragma once
 
 #include <functional>
@@ -14,7 +14,7 @@ struct _mongoc_client_t;
 
 namespace datasets::replay {
 
-// What the server, or the way to it, answered.
+// The error that the server, or the way to it, answered with.
 class ClientError : public std::runtime_error {
  public:
   ClientError(const std::string& message, uint32_t code) : std::runtime_error(message), code_(code) {}
@@ -24,40 +24,40 @@ class ClientError : public std::runtime_error {
   uint32_t code_;
 };
 
-// One document's failure in a batch.
+// The failure of one document in a batch.
 struct WriteFailure {
   size_t index;
   int32_t code;
   std::string message;
 };
 
-// Used by one thread at a time. Every call throws ClientError where the
-// connection fails or the server refuses the whole command.
+// One thread at a time may use it. Every call throws ClientError where the connection fails or the server refuses the whole
+// command.
 class Client {
  public:
   explicit Client(const std::string& uri);
   ~Client();
   Client(const Client&) = delete;
 
-  // The reply of an `ok: 1` command.
+  // Returns the reply, which has `ok: 1`.
   bson::Document command(const std::string& db, const bson::Document& command);
-  // nullopt where the server does not have the command, or does not have what it asks for.
+  // Returns nullopt where the server doesn't have the command, or what it asks for.
   std::optional<bson::Document> try_command(const std::string& db, const bson::Document& command);
 
-  // Unordered: one document's failure does not keep the others back.
+  // The batch is unordered: one document's failure doesn't keep the others back.
   std::vector<WriteFailure> insert(const std::string& db, const std::string& collection,
                                    const std::vector<bson::DocumentView>& documents);
-  // False where nothing has that _id.
+  // Returns false where no document has that _id.
   bool replace(const std::string& db, const std::string& collection, const bson::DocumentView& document);
   bool remove(const std::string& db, const std::string& collection, const bson::DocumentView& id);
 
-  // Every document that matches; the visitor's view is valid during the call.
-  // Returns how many there were.
+  // Visits every document that matches; the view is valid during the call. Returns how many there
+  // were.
   using Visitor = std::function<void(bson::DocumentView)>;
   uint64_t find(const std::string& db, const std::string& collection, const bson::Document& filter, const bson::Document& options,
                 const Visitor& visit);
 
-  // Waits until the server answers `ping`; false after the timeout.
+  // Waits until the server answers `ping`; returns false after the timeout.
   bool wait_until_up(double seconds);
 
  private:

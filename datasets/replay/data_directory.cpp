@@ -16,7 +16,7 @@ DataDirectory measure(const std::string& path, const std::string& oplog_file) {
   namespace fs = std::filesystem;
   DataDirectory directory;
   for (const auto& entry : fs::recursive_directory_iterator(path)) {
-    std::error_code gone;  // a server that runs may remove a file meanwhile
+    std::error_code gone;  // a running server may remove a file meanwhile
     if (!entry.is_regular_file(gone)) continue;
     const uint64_t bytes = entry.file_size(gone);
     if (gone) continue;

@@ -1,8 +1,8 @@
-// What the server has acknowledged, remembered by hash: 24 bytes a write.
+// The ledger remembers by hash what the server has acknowledged, with 24 bytes a write.
 //
-// Documents are compared by the xxh3 of their bytes, found by the xxh3 of
-// collection and _id. Two of ten million ids share a hash with a chance of
-// three in a million.
+// Documents are found by the xxh3 of collection and _id, and compared by the xxh3 of
+// their bytes. Two of ten million ids share a hash with a chance of three in a
+// million.
 #pragma once
 
 #include <cstdint>
@@ -19,13 +19,13 @@ inline constexpr uint64_t removed_hash = 0;  // in place of a document's
 uint64_t id_hash(std::string_view collection, const bson::ValueView& id);
 uint64_t document_hash(bson::DocumentView document);  // never removed_hash
 
-// add() is thread-safe; the rest begins when adding has ended.
+// add() is thread-safe; the other functions may be called when adding has ended.
 class Ledger {
  public:
-  // The order of calls for one _id is the order of its writes.
+  // Calls for one _id must come in the order of its writes.
   void add(uint64_t id, uint64_t document);
 
-  // Keeps each _id's last state, by id; what was removed goes.
+  // Keeps each _id's last state, by id, and drops what was removed.
   void settle();
 
   uint64_t size() const { return entries_.size(); }
@@ -45,7 +45,7 @@ class Ledger {
   std::mutex mutex_;
   std::deque<Entry> entries_;  // grows without a second copy of itself
   uint64_t seen_ = 0;
-  uint64_t round_ = 0;  // entries seen in this check have it as their sequence
+  uint64_t round_ = 0;  // entries seen in this check have this sequence
 };
 
 }  // namespace datasets::replay

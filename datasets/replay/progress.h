@@ -1,5 +1,5 @@
-// How far a load is: one line that is rewritten on a terminal, a line every few
-// seconds elsewhere.
+// Progress shows how far a load is: in one line that is rewritten on a terminal, in a line every few seconds
+// elsewhere.
 #pragma once
 
 #include <chrono>
@@ -12,9 +12,9 @@ class Progress {
  public:
   explicit Progress(bool quiet);
 
-  // As often as the caller likes; prints when it is time to.
+  // May be called as often as the caller likes; it prints when it is time to.
   void show(uint64_t documents, uint64_t bytes, double fraction);
-  // A line of its own: a step that begins, a result.
+  // Prints a line of its own: a step that begins, or a result.
   void say(const std::string& line);
 
  private:
@@ -28,7 +28,7 @@ class Progress {
   Clock::time_point next_;
 };
 
-// "12,345", "1.40 GB", "7.25 s" or "1:05"
+// These write "12,345", "1.40 GB", and "7.25 s" or "1:05".
 std::string grouped(uint64_t number);
 std::string bytes_text(double bytes);
 std::string duration_text(double seconds);

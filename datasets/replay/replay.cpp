@@ -44,7 +44,7 @@ bson::Document command(std::string_view name, int value = 1) {
   return builder.done();
 }
 
-// One replay from beginning to end; the members are what its steps hand on.
+// One replay from beginning to end; its steps share the members.
 class Replay {
  public:
   explicit Replay(const ReplayOptions& options)
@@ -122,7 +122,7 @@ class Replay {
     return item;
   }
 
-  // Tells the server which documents are versions of one thing. To one that has no such option the collection is plain.
+  // Tells the server which documents are versions of one thing. On a server without that option the collection is a plain one.
   void declare(const std::string& collection) {
     const std::string_view key = datasets::version_key(collection);
     if (key.empty()) return;
@@ -167,7 +167,7 @@ class Replay {
     });
   }
 
-  // Thread reads would scan the collection without it.
+  // Without this index, thread reads would scan the collection.
   void index_threads() {
     bson::Builder create;
     create.append("createIndexes", "posts");
@@ -182,8 +182,8 @@ class Replay {
 
   bson::Document status() { return client_.try_command("admin", command("serverStatus")).value_or(bson::Document()); }
 
-  // Until the server has encoded and written back what it wants to; then a
-  // checkpoint, and what compaction gives back.
+  // Waits until the server has encoded and written back what it wants to; then makes a checkpoint and
+  // compacts.
   void settle() {
     auto begun = Clock::now();
     for (;;) {
@@ -209,8 +209,8 @@ class Replay {
 
   void checkpoint() { client_.try_command("admin", command("fsync")); }
 
-  // Blocks at a file's end only come free at the checkpoint after the one that
-  // moved what lay in them: compact until that gives nothing back any more.
+  // Blocks at a file's end only become free at the checkpoint after the one that moved their contents, so this compacts until the
+  // files don't get smaller any more.
   void compact() {
     constexpr int passes_max = 6;
     int64_t before = 0;

@@ -1,5 +1,5 @@
-// The main job: load a source into a server, wait until it has settled, read
-// everything back, and say what it cost.
+// This is the main job: it loads a source into a server, waits until its background work is done, reads everything back, and
+// reports what that cost.
 //
 //   load -> drain the dedup queue -> checkpoint -> compact -> checkpoint
 //        -> measure -> verify [-> restart -> verify]
@@ -27,17 +27,17 @@ struct ReplayOptions {
   bool verify = true;
   bool compact = true;
   bool quiet = false;
-  double settle_seconds = 600;  // at most, for the dedup queue
+  double settle_seconds = 600;  // for the dedup queue, at most
   std::string dbpath;           // of the server, to measure its files; empty: not measured
   std::string restart_command;  // empty: no restart
   std::string acknowledged_log;
   std::string label;
 };
 
-// The report (report/report.h tells its fields). Throws ClientError, InputError.
+// Returns the report (report/report.h describes its fields). Throws ClientError, InputError.
 bson::Document run(const ReplayOptions& options);
 
-// Reads and builds everything and sends nothing: what the client alone can do.
+// Reads and builds everything and sends nothing, which measures the client alone.
 bson::Document dry_run(const ReplayOptions& options);
 
 }  // namespace datasets::replay

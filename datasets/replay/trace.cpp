@@ -47,7 +47,7 @@ std::optional<Popularity::Wanted> Popularity::next_read() {
   if (latest_.empty()) return std::nullopt;
   const Known* known;
   if (random_.below(1000) < 997) {
-    // Rank r with probability near 1/r.
+    // The rank is r with a probability near 1/r.
     const auto rank = static_cast<size_t>(std::exp(random_.unit() * std::log(static_cast<double>(latest_.size() + 1)))) - 1;
     known = &latest_[std::min(rank, latest_.size() - 1)];
   } else {

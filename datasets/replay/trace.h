@@ -26,8 +26,8 @@ enum class Trace { insert, mail, threads, views, wiki };
 std::optional<Trace> trace_of(std::string_view name);
 std::string_view trace_name(Trace trace);
 
-// Which revisions there are and which one to read next. Memory: a page's latest
-// _id and a sample of all _ids. Not thread-safe.
+// Popularity knows which revisions there are and chooses the next one to read. It keeps a page's latest _id and a sample of all
+// _ids in memory, and isn't thread-safe.
 class Popularity {
  public:
   explicit Popularity(uint64_t seed) : random_(seed) {}
@@ -38,7 +38,7 @@ class Popularity {
     std::string_view collection;
     bson::ValueView id;
   };
-  // Nullopt before anything was written.
+  // Returns nullopt before anything was written.
   std::optional<Wanted> next_read();
   bool next_is_write() { return random_.below(1000) == 0; }
 

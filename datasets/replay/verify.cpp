@@ -36,7 +36,7 @@ bson::Document id_in(const std::vector<bson::Value>& ids) {
   return filter.done();
 }
 
-// Documents waiting to be read by _id, with the hash they should have.
+// These documents wait to be read by _id, with the hash that they should have.
 class ById {
  public:
   ById(Client& client, const std::string& db, std::string collection, Verified& verified)
@@ -101,7 +101,7 @@ Verified verify_all(Client& client, const std::string& db, const std::vector<std
   const Timer timer(verified.seconds);
   ledger.begin_check();
   for (const std::string& collection : collections) {
-    // A sample small enough to keep is read by _id when the scan has ended.
+    // When the scan has ended, a sample small enough to keep is read by _id.
     std::vector<std::pair<bson::Value, uint64_t>> sample;
     constexpr size_t sample_max = 100'000;
     uint64_t step = std::max<uint64_t>(1, by_id_step);
@@ -143,7 +143,7 @@ Verified verify_all(Client& client, const std::string& db, const std::vector<std
 Verified verify_log(Client& client, const std::string& db, const std::string& log_path) {
   Verified verified;
   const Timer timer(verified.seconds);
-  std::unordered_map<uint64_t, uint64_t> last;  // by _id, the number of its last line
+  std::unordered_map<uint64_t, uint64_t> last;  // the number of an _id's last line
   auto each_line = [&](const std::function<void(uint64_t, const Acknowledged&)>& visit) {
     datasets::BufferedStream log(datasets::open_file(log_path, nullptr));
     datasets::LineReader lines(log);

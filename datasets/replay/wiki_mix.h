@@ -1,4 +1,4 @@
-// The wiki trace's operations: reads by popularity, now and then a write.
+// The wiki trace consists of reads by popularity, and now and then a write.
 #pragma once
 
 #include <atomic>

@@ -112,7 +112,7 @@ bool Writer::take_operation() {
   return operations_.fetch_add(1, std::memory_order_relaxed) < options_.operations_max;
 }
 
-// An insert command speaks of one collection.
+// An insert command has one collection.
 void Writer::send(Client& client, const Batch& batch) {
   std::vector<const Item*> left;
   for (const Item& item : batch) {

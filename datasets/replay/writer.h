@@ -1,9 +1,9 @@
-// Writes items to a server in batches, over several connections at once.
+// A Writer writes items to a server in batches, over several connections at once.
 //
 //   loader thread --put()--> batch --queue--> connection thread --> server
 //
-// Inserts may overtake each other by a batch. Items that replace or remove
-// wait for what came before them, and what follows waits for them.
+// Inserts may overtake each other by a batch. Items that replace or remove wait for all items before them, and the items after
+// them wait, too.
 #pragma once
 
 #include <atomic>
@@ -34,11 +34,11 @@ struct WriterOptions {
   Trace trace = Trace::insert;  // the reads that follow an insert
   int reads_per_insert = 1;     // thread reads where the data has no view counts
   uint64_t operations_max = UINT64_MAX;
-  bool stop_on_failure = true;  // else refused documents are counted and left out
+  bool stop_on_failure = true;  // else refused documents are counted and skipped
 };
 
-// put(), barrier() and finish() belong to one thread; they throw what went
-// wrong on a connection.
+// One thread calls put(), barrier() and finish(); they throw what went wrong on a
+// connection.
 class Writer {
  public:
   Writer(const WriterOptions& options, Ledger& ledger, Measured& measured, AcknowledgedLog* log);
@@ -46,10 +46,10 @@ class Writer {
 
   void put(datasets::Item item);
 
-  // Waits until everything put so far is acknowledged.
+  // Waits until everything that was put so far is acknowledged.
   void barrier();
 
-  // Operations so far, reads among them.
+  // Returns the operations so far, with the reads.
   uint64_t operations() const { return operations_.load(std::memory_order_relaxed); }
 
  private:

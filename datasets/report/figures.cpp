@@ -24,7 +24,7 @@ std::string exact_bytes(double value) {
   return fmt::format("{} ({})", bytes_text(value), count_text(value));
 }
 
-// Figures are shown where either run has them.
+// A figure is shown where either run has it.
 class Lines {
  public:
   Lines(Section& section, bson::DocumentView report, const bson::Document* beside)
@@ -51,7 +51,7 @@ std::string share_text(double part, double whole) {
   return whole > 0 ? fmt::format("{:.1f} %", 100 * part / whole) : "-";
 }
 
-// Hits of hits and misses, wherever the server counts them.
+// Adds the share of hits in hits and misses, wherever the server counts them.
 void add_cache(Lines& lines, const std::string& name, const std::string& path) {
   lines.add(name, path + ".hits", [=](bson::DocumentView from) {
     const double hits = number(from, path + ".hits"), misses = number(from, path + ".misses");
@@ -59,7 +59,7 @@ void add_cache(Lines& lines, const std::string& name, const std::string& path) {
   });
 }
 
-// "p50 1, p99 9, most 16" of [{q: 0.5, hops: 1}, …]
+// Writes "p50 1, p99 9, most 16" for [{q: 0.5, hops: 1}, …].
 std::string quantiles_text(bson::DocumentView from) {
   std::string out;
   const bson::ValueView list = bson::value_at(from, "decode.hops");

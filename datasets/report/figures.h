@@ -1,4 +1,4 @@
-// How numbers are said, the same in text and HTML.
+// These functions write the report's numbers, the same in text and HTML.
 #pragma once
 
 #include <string>
@@ -12,8 +12,8 @@ double number(bson::DocumentView report, std::string_view path);  // 0 where the
 bool has(bson::DocumentView report, std::string_view path);
 std::string text(bson::DocumentView report, std::string_view path);
 
-// One line of the report: a name, the value of this run, and of the other one
-// where there is one.
+// A line of the report has a name, the value of this run, and that of the other one where there is
+// one.
 struct Figure {
   std::string name;
   std::string value;

@@ -14,7 +14,7 @@
 namespace datasets::report {
 namespace {
 
-// A report's samples of one field over time.
+// Returns a report's samples of one field over time.
 std::vector<std::pair<double, double>> samples_of(bson::DocumentView report, const char* field) {
   std::vector<std::pair<double, double>> points;
   const bson::ValueView samples = bson::value_at(report, "samples");
@@ -25,7 +25,7 @@ std::vector<std::pair<double, double>> samples_of(bson::DocumentView report, con
   return points;
 }
 
-// How fast the values grow: the mean over windows long enough that one batch more or less makes no peak.
+// Returns how fast the values grow. It is the mean over windows long enough that one batch more or less makes no peak.
 std::vector<std::pair<double, double>> growth_of(const std::vector<std::pair<double, double>>& points) {
   std::vector<std::pair<double, double>> out;
   if (points.empty()) return out;
@@ -87,7 +87,7 @@ std::string latency_bars(bson::DocumentView report, const bson::Document* beside
   return list.empty() ? "" : "<h2>Latency as the client sees it</h2>" + bars(list);
 }
 
-// The quantiles the server gives: [{q: 0.5, hops: 1}, …].
+// The server gives these quantiles: [{q: 0.5, hops: 1}, …].
 std::string hops_bars(bson::DocumentView report) {
   const bson::ValueView quantiles = bson::value_at(report, "decode.hops");
   if (!quantiles.is_array()) return {};

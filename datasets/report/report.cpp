@@ -41,7 +41,7 @@ double ratio(uint64_t whole, int64_t part) {
   return part > 0 ? static_cast<double>(whole) / static_cast<double>(part) : 0;
 }
 
-// The first of the paths that the document has.
+// Returns the number at the first of the paths that the document has.
 int64_t number_at(const bson::Document& document, std::initializer_list<const char*> paths) {
   for (const char* path : paths) {
     if (const bson::ValueView value = bson::value_at(document, path); value.is_number()) return value.to_int64();
@@ -76,8 +76,8 @@ bson::Document Report::to_document() const {
   const int64_t index_records = number_at(server_status, {"dedup.index.records"});
   const int64_t raw = number_at(server_status, {"dedup.oplog.rawBytes"});
 
-  // Where documents were replaced or removed, what lies in the database is less
-  // than what was written.
+  // Where documents were replaced or removed, the database holds less than what was
+  // written.
   const uint64_t live_bytes = replaced + removed > 0 && verified ? verified->bytes : logical_bytes;
 
   bson::Builder out;

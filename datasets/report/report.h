@@ -1,4 +1,4 @@
-// The numbers of a replay, and the three forms they are given in.
+// A report has the numbers of a replay, in three forms.
 //
 // The document form is report.json; text and HTML are made from it, so that a
 // saved report (a run with dedup off) can be put beside another.
@@ -7,8 +7,8 @@
 //   indexBytesPerRecord insertsPerSecond        what is promised to be there
 //   ratios oplog latency load verification …    the rest
 //
-// fileBytes: every file of the data directory after a clean checkpoint but the
-// journal's and the oplog's, which oplogBytes and journalBytes give apart.
+// fileBytes counts every file of the data directory after a clean checkpoint, except those of the journal and the oplog, which
+// journalBytes and oplogBytes count.
 #pragma once
 
 #include <optional>
@@ -51,12 +51,12 @@ struct Report {
   bson::Document to_document() const;
 };
 
-// `beside`: another run of the same data, nullptr for none.
+// `beside` is another run of the same data, nullptr for none.
 std::string as_text(bson::DocumentView report, const bson::Document* beside);
 std::string as_json(bson::DocumentView report);
 std::string as_html(bson::DocumentView report, const bson::Document* beside);
 
-// report.txt, report.json and report.html. Throws std::runtime_error.
+// Writes report.txt, report.json and report.html. Throws std::runtime_error.
 void write_all(const std::string& folder, const bson::Document& report, const bson::Document* beside);
 
 }  // namespace datasets::report

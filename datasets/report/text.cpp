@@ -6,7 +6,7 @@
 namespace datasets::report {
 namespace {
 
-// Columns, not bytes: µ takes two bytes and one column.
+// Counts columns, not bytes: µ takes two bytes and one column.
 size_t columns(const std::string& text) {
   return static_cast<size_t>(
       std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));

@@ -50,8 +50,8 @@ void SyntheticLoader::begin(Subject& subject) {
   subject = Subject{++begun_, 0, maker_.word() + " " + maker_.word(), maker_.text(home_bytes), home_bytes};
 }
 
-// Half of the changes overwrite, the others grow or cut, whichever leads back
-// to the length the text began with.
+// Half of the changes overwrite. The others grow or cut, whichever leads back to the length that the text began
+// with.
 void SyntheticLoader::edit(Subject& subject) {
   base::Random& random = maker_.random();
   std::string& text = subject.text;

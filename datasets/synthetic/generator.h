@@ -1,10 +1,10 @@
-// Seeded data with the thesis's characteristics, for machines without data.
+// The generator makes data with the thesis's characteristics from a seed, for machines without data.
 //
-// A record is either new or the next version of a recent one: some places of
-// it are overwritten, grown or cut, as many, as large and as far apart as
-// table 6.1 says. A fixed number of texts is alive at a time, so that memory
-// does not grow; a popular one is edited more often. Documents have the shape of the
-// real data set's.
+// A record is either new or the next version of a recent one: some places of it are
+// overwritten, grown or cut. Table 6.1 says how many, how large and how far apart
+// they are. A fixed number of texts is alive at a time, so that memory does not grow;
+// a popular one is edited more often. Documents have the shape of the real data
+// set's.
 #pragma once
 
 #include <vector>
@@ -28,7 +28,7 @@ class SyntheticLoader : public Loader {
     uint64_t last_record = 0;
     std::string title;
     std::string text;
-    size_t home_bytes = 0;  // what its length hovers about
+    size_t home_bytes = 0;  // the length that it stays near
   };
 
   Subject& choose();

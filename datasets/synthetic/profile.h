@@ -1,4 +1,4 @@
-// The thesis's four data sets by their numbers (dbDedup, table 6.1).
+// These are the thesis's four data sets by their numbers (dbDedup, table 6.1).
 #pragma once
 
 #include <optional>
@@ -10,7 +10,7 @@ struct Profile {
   std::string_view name;
   double record_bytes;     // of the body text
   double change_bytes;     // replaced, inserted or cut out at one place
-  double change_distance;  // bytes from one changed place to the next
+  double change_distance;  // the bytes from one changed place to the next
   double changes;          // places changed from one version to the next
   double versions;         // records that grow out of one another, on average (not in the table)
 };

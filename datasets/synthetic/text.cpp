@@ -24,12 +24,12 @@ std::string make_word(base::Random& random) {
 }  // namespace
 
 TextMaker::TextMaker(uint64_t seed) : random_(seed) {
-  base::Random dictionary(7);  // one language for every seed
+  base::Random dictionary(7);  // all seeds have one language
   words_.reserve(words_max);
   while (words_.size() < words_max) words_.push_back(make_word(dictionary));
 }
 
-// Rank r with probability near 1/r: the exponential of a uniform number.
+// The rank is r with a probability near 1/r: this is the exponential of a uniform number.
 const std::string& TextMaker::word() {
   const auto rank = static_cast<size_t>(std::exp(random_.unit() * std::log(static_cast<double>(words_max))));
   return words_[std::min(rank, words_max - 1)];

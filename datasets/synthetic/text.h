@@ -1,4 +1,4 @@
-// Made-up prose: words as frequent as words are (Zipf), sentences, paragraphs.
+// This makes up prose: words with natural frequencies (Zipf), sentences, paragraphs.
 #pragma once
 
 #include <string>
@@ -12,12 +12,12 @@ class TextMaker {
  public:
   explicit TextMaker(uint64_t seed);
 
-  // Exactly that many bytes, of ASCII.
+  // Makes exactly that many bytes of ASCII.
   std::string text(size_t bytes);
   const std::string& word();
   base::Random& random() { return random_; }
 
-  // Exponential with that mean.
+  // Returns an exponentially distributed number with that mean.
   double exponential(double mean);
   int poisson(double mean);
 
