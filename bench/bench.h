@@ -1,5 +1,5 @@
-// The benchmarks of `palimpsest bench NAME`: each is one function here and a
-// folder beside it.
+// Each benchmark of `palimpsest bench NAME` is one function here and a folder beside
+// it.
 #pragma once
 
 #include <functional>
@@ -16,11 +16,11 @@ using Run = std::function<int()>;  // the exit code
 struct Benchmark {
   const char* name;
   const char* about;
-  // Adds its options to the parser of its own subcommand; what it returns is run when that was chosen.
+  // Adds its options to the parser of its own subcommand, and returns a function, which runs when that was chosen.
   Run (*add_options)(CLI::App& parser);
 };
 
-// In the order they are listed.
+// The benchmarks are listed in this order.
 const std::vector<Benchmark>& all();
 
 }  // namespace bench

@@ -1,4 +1,4 @@
-// Options that benchmarks have in common, and what is done with them.
+// Benchmarks share these options, and what is done with them.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -12,7 +12,7 @@ namespace bench {
 void add_report(CLI::App& parser, std::string& folder);
 void add_scratch(CLI::App& parser, std::string& folder);
 
-// Printed, and written into the folder where one was given. Throws std::runtime_error.
+// Prints the report, and writes it into the folder where one was given. Throws std::runtime_error.
 void publish(const Report& report, const std::string& folder);
 // The machine and its load go into the report before what it is about is run; the load again after that, and it is published.
 void begin(Report& report);

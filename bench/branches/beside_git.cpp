@@ -26,7 +26,7 @@ void run_beside_git(const Settings& settings, Report& report) {
     }
     const std::string folder = settings.scratch + "/data";
     {
-      // The deep strategy with ten branches, as the paper has it.
+      // This is the paper's deep strategy with ten branches.
       Dataset data(folder, {.operations = settings.git_records,
                             .branches = 10,
                             .commit_every = std::max<size_t>(1, settings.git_records / settings.git_commits),

@@ -1,4 +1,4 @@
-// `palimpsest bench branches`: the versioning benchmark of Decibel, and the figures to reach.
+// `palimpsest bench branches` is the versioning benchmark of Decibel, with the figures to reach.
 #pragma once
 
 #include "bench/bench.h"

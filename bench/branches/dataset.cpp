@@ -204,7 +204,7 @@ void Dataset::flat() {
   compared = "main";
 }
 
-// Branches from the mainline or from one that is still worked on; each is worked on for a fixed time.
+// Makes branches from the mainline or from one that is still worked on; each is worked on for a fixed time.
 void Dataset::science() {
   const size_t each = options_.operations / (options_.branches + 1);
   constexpr size_t active_max = 4;
@@ -226,7 +226,7 @@ void Dataset::science() {
   compared = "main";
 }
 
-// Development branches from the mainline and short-lived ones from either, all merged back.
+// Makes development branches from the mainline and short-lived ones from either, all merged back.
 void Dataset::curation() {
   const size_t each = options_.operations / (options_.branches + 1);
   operate(*lines_[0], each);
@@ -237,7 +237,7 @@ void Dataset::curation() {
   };
   std::vector<Open> open;
   for (size_t i = 0; i < options_.branches; ++i) {
-    for (size_t at = open.size(); at-- > 0;) {  // children stand behind their parents
+    for (size_t at = open.size(); at-- > 0;) {  // so that children stand behind their parents
       if (open[at].until > i) continue;
       commit(*open[at].line);
       merge(*open[at].parent, *open[at].line, i % 2 == 0);

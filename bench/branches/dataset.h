@@ -1,4 +1,4 @@
-// A made-up versioned collection: loaded by one of the branching strategies of Decibel §4.1 into a real engine.
+// A Dataset is a made-up versioned collection. One of the branching strategies of Decibel §4.1 loads it into a real engine.
 #pragma once
 
 #include <memory>
@@ -35,10 +35,10 @@ class Repository {
   versions::Branches& branches() { return *branches_; }
   versions::BranchStore& store() { return branches_->store(0); }
   versions::View view(storage::Transaction& transaction, const std::string& branch);
-  // Caches of states are empty afterwards.
+  // Opens it again: caches of states are empty afterwards.
   void forget();
   std::shared_ptr<const versions::Commit> commit(const std::string& branch);
-  // Bytes of the data files after a checkpoint, everything but the journal, on a directory that was compacted.
+  // Returns the bytes of the data files after a checkpoint, without the journal, in a directory that was compacted.
   uint64_t settled_bytes();
   uint64_t table_bytes(const std::string& kind);
 
@@ -50,15 +50,15 @@ class Repository {
   std::unique_ptr<versions::Branches> branches_;
 };
 
-// 1 KB: an integer key and integer columns, all random.
+// Returns a document of 1 KB: an integer key and integer columns, all random.
 constexpr size_t columns = 80;
 base::Bytes random_record(base::Random& random, int64_t id);
-// One column of it is another.
+// Returns the document with another value in one column.
 base::Bytes with_column(base::BytesView record, size_t column, int64_t value);
 
 struct MergeFigures {
-  uint64_t bytes = 0;  // of what the sides differ in
-  double seconds = 0;  // CPU
+  uint64_t bytes = 0;  // the bytes in which the sides differ
+  double seconds = 0;  // CPU time
   size_t count = 0;
 };
 
@@ -67,11 +67,11 @@ class Dataset {
   Dataset(const std::string& folder, const DatasetOptions& options);
 
   Repository repository;
-  // The views that queries are about: the branch they scan and the one it is compared with (§4.3).
+  // Queries are about these views: the branch they scan and the one it is compared with (§4.3).
   std::string scanned, compared;
   std::vector<std::string> heads;
   std::vector<versions::CommitNumber> commits;
-  uint64_t written_bytes = 0;  // of the documents as they were written
+  uint64_t written_bytes = 0;  // the sum over the documents as they were written
   double load_seconds = 0;     // CPU
   double commit_seconds = 0;   // of it
   MergeFigures two_way, three_way;

@@ -1,4 +1,4 @@
-// What `palimpsest bench branches` puts into its report.
+// `palimpsest bench branches` puts these into its report.
 #pragma once
 
 #include <string>
@@ -15,20 +15,20 @@ struct Settings {
   std::vector<size_t> branches{10, 50};
   size_t operations = 20'000;
   size_t commit_every = 1'000;
-  size_t documents = 100'000;  // of the goals' collection
+  size_t documents = 100'000;  // the documents of the goals' collection
   size_t many_branches = 20'000;
   size_t many_commits = 10'000;
   size_t git_records = 2'000, git_commits = 100;
   int rounds = 3;
 };
 
-// Figures 6 to 10, tables 2 to 5, and the goal that is about layouts.
+// These are figures 6 to 10, tables 2 to 5, and the goal that is about layouts.
 void run_layouts(const Settings& settings, Report& report);
-// Tables 6 and 7.
+// These are tables 6 and 7.
 void run_beside_git(const Settings& settings, Report& report);
-// What clients wait for, on a server of its own.
+// Measures how long clients wait, on a server of its own.
 void run_over_the_wire(const Settings& settings, Report& report);
-// What branches, commits, reads, differences and merges cost on one collection.
+// Measures what branches, commits, reads, differences and merges cost on one collection.
 void run_goals(const Settings& settings, Report& report);
 
 }  // namespace bench::branches

@@ -25,7 +25,7 @@ base::Bytes key_of_id(int64_t id) {
   return key_of(builder.done().bytes());
 }
 
-// One branched collection of so many documents, 1 to n, all committed on main.
+// Makes a branched collection of so many documents, 1 to n, all committed on main.
 class Things {
  public:
   Things(const std::string& folder, size_t documents) : repository(folder, Layout::hybrid), random_(9) {
@@ -46,7 +46,7 @@ class Things {
       });
     }
   }
-  // Another number in one column, or all of them.
+  // Changes the number in one column, or in all of them.
   void change(const std::string& branch, int64_t first, int64_t last, bool one_column = true) {
     write(
         first, last,

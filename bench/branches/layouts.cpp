@@ -36,7 +36,7 @@ double checkout_ms(Dataset& data) {
   return watch.seconds() * 1e3 / static_cast<double>(count);
 }
 
-// Rewrites one column of every record of a branch, or all of them. Bytes that the data grew by, of what it was, in %.
+// Rewrites one column of every record of a branch, or all of them. Returns by how many % the data grew.
 double table_wise_growth(Dataset& data, bool one_column) {
   Repository& repository = data.repository;
   const uint64_t before = repository.settled_bytes();
@@ -66,7 +66,8 @@ std::string folder_of(const Settings& settings, Layout layout) {
   return fmt::format("{}/data-{}", settings.scratch, static_cast<int>(layout));
 }
 
-// Each round runs a query on all layouts in turn, so that what else the machine does meets them alike; the least counts.
+// Each round runs a query on all layouts in turn, so that the machine's other work disturbs all of them alike; the smallest time
+// counts.
 void run_queries(const std::vector<std::unique_ptr<Dataset>>& sets, int rounds, const std::string& row_name,
                  std::vector<Measured>& all) {
   for (size_t query = 1; query <= queries; ++query) {
@@ -77,7 +78,7 @@ void run_queries(const std::vector<std::unique_ptr<Dataset>>& sets, int rounds, 
         const double ms = 1e3 * least_cpu_seconds(1, [&] { found = run_query(*sets[at], query); });
         double& least = all[at].query_ms[query];
         least = round == 0 ? ms : std::min(least, ms);
-        // Merges write documents in the order that layouts list them: all layouts must have found the same.
+        // Merges write documents in the order in which layouts list them, so this checks that all layouts have found the same.
         if (round == 0 && at == 0) first = found;
         if (!(found == first))
           throw std::runtime_error(fmt::format("Q{} on {} found something else with {}", query, row_name, name_of(layouts[at])));

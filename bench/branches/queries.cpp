@@ -10,7 +10,7 @@ using namespace versions;
 
 namespace {
 
-// Selects four fifths: scans stay scans.
+// The filter selects four fifths, so that scans stay scans.
 bool wanted(base::BytesView record) {
   return static_cast<uint64_t>(bson::DocumentView(record)["c0"].as_int64()) % 5 != 0;
 }

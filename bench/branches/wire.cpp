@@ -15,7 +15,7 @@ namespace {
 
 constexpr const char* database = "bench";
 
-// CPU time of the server's whole process over some calls, a call. What it does in the background is in it.
+// Returns the CPU time of the server's whole process for one of some calls. Its background work is included.
 template <class Work>
 double server_ms(const Server& server, size_t calls, Work&& work) {
   const double before = server.cpu_seconds();
@@ -50,7 +50,7 @@ void run_over_the_wire(const Settings& settings, Report& report) {
   bson::Builder nothing;
   nothing.append("ping", 1);
   const bson::Document ping = nothing.done();
-  // The first takes the database over, and isn't what is measured; nor is the encoding of what was inserted.
+  // The first call takes the database over and isn't measured; nor is the encoding of the inserted documents.
   create(0);
   server.wait_until_idle();
 

@@ -1,4 +1,4 @@
-// That what is measured is what the names say.
+// These tests check that the benchmarks measure what their names say.
 #include <catch2/catch.hpp>
 #include <set>
 

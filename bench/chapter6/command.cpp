@@ -95,7 +95,7 @@ int run(Arguments& arguments) {
     report.about.emplace_back("sample", "of each workload a small part: the figures are not those of the whole");
 
   Suite suite(settings, report);
-  const auto keep = [&] {  // what there is, should the rest fail
+  const auto keep = [&] {  // writes what there is, should the rest fail
     if (!arguments.report_folder.empty()) write_all(arguments.report_folder, report);
   };
   for (const Experiment& experiment : experiments()) {

@@ -1,4 +1,4 @@
-// palimpsest bench dedup: dbDedup's chapter 6 as a command.
+// `palimpsest bench dedup` runs dbDedup's chapter 6 as a command.
 #pragma once
 
 #include "bench/bench.h"

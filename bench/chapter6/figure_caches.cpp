@@ -1,4 +1,4 @@
-// Figures 6.6 and 6.7: the source record cache, and the reward for being in it.
+// Figures 6.6 and 6.7 are about the source record cache, and the reward for being in it.
 #include <fmt/core.h>
 
 #include "bench/chapter6/figures.h"
@@ -8,7 +8,7 @@ namespace bench::chapter6 {
 namespace {
 
 struct Cached {
-  double hits = 0;  // of the sources wanted in the second half, the cache being warm
+  double hits = 0;  // hits among the sources wanted in the second half, when the cache is warm
   double ratio = 0;
 };
 

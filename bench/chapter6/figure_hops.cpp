@@ -1,5 +1,5 @@
-// Figure 6.11 and Table 4.1: backward encoding, version jumping and hop encoding
-// on chains of versions.
+// Figure 6.11 and Table 4.1 compare backward encoding, version jumping and hop encoding on chains of
+// versions.
 #include <fmt/core.h>
 
 #include <cmath>
@@ -20,14 +20,14 @@ struct Cost {
   uint32_t retrievals_max = 0;
 };
 
-// The thesis's encoder over a workload, with nothing left out.
+// Runs the thesis's encoder over a workload, with nothing left out.
 Cost cost(const Workload& workload, Scheme scheme, uint32_t distance, Replay::Versions versions) {
   Options options = thesis();
   options.encoding = scheme;
   options.hop_distance = std::max(distance, 2u);
   options.size_filter_always = false;
   options.governor_window = 0;
-  // A chain that is to be one must not be forked by a source that has a successor already (§4.1.1).
+  // A source that has a successor already must not fork the chain (§4.1.1).
   if (versions == Replay::Versions::declared) options.overlap = dedup::OverlapPolicy::keep, options.sources_tried = 4;
   Replay replay(options, versions);
   replay.run(workload);
@@ -40,7 +40,7 @@ Cost cost(const Workload& workload, Scheme scheme, uint32_t distance, Replay::Ve
   return cost;
 }
 
-// One document and its edits: one small one a version, so that versions hundreds apart still resemble each other.
+// Makes a document and its edits: a small one a version, so that versions hundreds apart still resemble each other.
 Workload one_chain(size_t versions) {
   datasets::Profile profile = *datasets::find_profile("wikipedia");
   profile.versions = 1e12;

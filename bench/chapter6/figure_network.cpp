@@ -1,4 +1,4 @@
-// Figures 6.2 and 6.5: what travels to other members.
+// Figures 6.2 and 6.5 show what travels to other members.
 #include <fmt/core.h>
 
 #include "bench/chapter6/figures.h"

@@ -1,5 +1,5 @@
-// Figure 6.1: compression ratio and index memory, beside exact dedup, block
-// compression, and programs that see the same bytes at leisure.
+// Figure 6.1 shows compression ratio and index memory, beside exact dedup, block compression, and programs that may take their
+// time over the same bytes.
 #include <fmt/core.h>
 
 #include <unordered_map>
@@ -27,7 +27,7 @@ std::string ratio_text(double ratio) {
   return ratio > 0 ? number_text(ratio) + "x" : "-";
 }
 
-// One method: its ratio alone, with blocks compressed by snappy and by zstd, and its index.
+// Measures one method: its ratio alone, with blocks compressed by snappy and by zstd, and its index.
 void add(Bars& bars, const std::string& name, double alone, double snappy, double zstd, uint64_t index_bytes, size_t records) {
   bars.ratio.bars.push_back({name, std::max(alone, snappy), snappy > alone ? alone : 0, {}});
   const double a_record = records ? static_cast<double>(index_bytes) / static_cast<double>(records) : 0;
@@ -81,7 +81,7 @@ void add_blocks(Bars& bars, const Workload& workload) {
   }
 }
 
-// The workload in a data directory: what a user gets.
+// Measures the workload in a data directory, as users get it.
 void add_files(Suite& suite, Table& table, const Workload& workload) {
   struct Kind {
     const char* name;
@@ -111,7 +111,7 @@ void add_peers(Suite& suite, Table& table, const Workload& workload) {
   row("git gc --aggressive, blobs alone", peers.git_bytes);
   row("zstd -19 --long=31, the whole", peers.zstd_19_bytes);
   row("zstd -3 --long=31, the whole", zstd_long(workload, 3));
-  // With the true predecessor given, which nobody has to look for.
+  // The true predecessor is given here, so that nothing has to look for it.
   for (const auto& [name, encode] : {std::pair<const char*, DeltaFunction>{"xdelta3 against the predecessor", xdelta3_delta},
                                      {"zstd -3 refPrefix, the predecessor", zstd_delta_3}}) {
     uint64_t size = 0;

@@ -1,4 +1,4 @@
-// Figure 6.9: the index is lost with the primary, or comes back after a restart.
+// Figure 6.9 shows an index that is lost with the primary, or comes back after a restart.
 #include <fmt/core.h>
 
 #include <deque>
@@ -46,7 +46,7 @@ Run measure(const Workload& workload, const Options& options, Event event, size_
   return run;
 }
 
-// The deepest that `run` falls below `normal` from `at` on, as a part of it, and where it is back within 5 %.
+// Returns how deep `run` falls below `normal` from `at` on, as a part of it, and where it is back within 5 %.
 struct Dip {
   double deepest = 0;
   double back = 0;  // records after the event

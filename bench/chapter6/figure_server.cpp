@@ -1,5 +1,5 @@
-// Figures 6.3 and 6.8, and the goals of a server under load: what dedup costs
-// whoever waits for an answer.
+// Figures 6.3 and 6.8, and the goals of a server under load, show what dedup costs clients that wait for an
+// answer.
 #include <fmt/core.h>
 
 #include <chrono>
@@ -13,13 +13,13 @@ namespace bench::chapter6 {
 namespace {
 
 constexpr int turns_a_round = 5;
-constexpr double operations_a_second = 3000;  // about, of one connection: how long a round is made to be
+constexpr double operations_a_second = 3000;  // about the time that a round takes on one connection
 
 size_t operations_a_round(const Suite& suite) {
   return std::max<size_t>(40, static_cast<size_t>(suite.settings.round_seconds * operations_a_second));
 }
 
-// Half of the records, at most 10,000 (dbDedup §6.1), are there before.
+// Half of the records, at most 10,000 (dbDedup §6.1), are inserted before the measurement.
 size_t populated(const Workload& workload) {
   return std::min<size_t>(10'000, workload.records.size() / 2);
 }
@@ -48,7 +48,7 @@ Series distribution(const Rival& rival) {
   return series;
 }
 
-// By what per cent `other` was slower, smallest first.
+// Returns by how many per cent `other` was slower, smallest first.
 std::vector<double> losses_by_turn(const Rival& rival, const Rival& other) {
   std::vector<double> losses;
   for (size_t i = 0; i < std::min(rival.rates.size(), other.rates.size()); ++i)
@@ -132,8 +132,9 @@ void load_goals(Suite& suite) {
   };
   for (const Mix& mix : {Mix{"99.9/0.1", 0.001, 1}, Mix{"95/5", 0.05, 1}, Mix{"50/50", 0.5, 5}, Mix{"insert bursts", 2, 10}}) {
     std::vector<Rival> rivals = rivals_of({{"off", {"--nodedup"}}, {"on", {}}, {"off, another one", {"--nodedup"}}});
-    // Short turns: the machine's own ups and downs last longer, and so fall on both. Several processes of each: where one's
-    // memory came to lie makes it faster or slower for as long as it runs, by more than what is asked for here.
+    // Turns are short, so that the machine's ups and downs, which last longer, fall on both. There are several processes of each,
+    // because the place of a process's memory makes it faster or slower for as long as it runs, by more than what is measured
+    // here.
     const int starts = suite.settings.rounds, turns = turns_a_round;
     const size_t operations = operations_a_round(suite) / turns_a_round, left = workload.records.size() - populated(workload);
     for (int start = 0; start < starts; ++start) {
@@ -157,7 +158,7 @@ void load_goals(Suite& suite) {
                                   rivals[0].median_rate(), rivals[1].median_rate(), losses.size(), losses[losses.size() / 4],
                                   losses[losses.size() * 3 / 4], noise[noise.size() / 2], noise[noise.size() / 4],
                                   noise[noise.size() * 3 / 4])});
-    // Beside the clock's: what others do on the machine changes it much less.
+    // CPU times stand beside the clock's, because other work on the machine changes them much less.
     const double answering_off = rivals[0].median_answering(), answering_on = rivals[1].median_answering();
     suite.goal({fmt::format("CPU time of the server's answers added with dedup on, {}", mix.name), "%",
                 answering_off > 0 ? (answering_on / answering_off - 1) * 100 : 100, mix.reach, true,

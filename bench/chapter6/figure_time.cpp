@@ -1,4 +1,4 @@
-// Figure 6.4: where the time of dedup goes.
+// Figure 6.4 shows where the time of dedup goes.
 #include <fmt/core.h>
 
 #include "bench/chapter6/figures.h"
@@ -14,8 +14,8 @@ struct Steps {
   double all() const { return sketch + lookup + fetch + delta; }
 };
 
-// The encoder does all in one go: sketches and deltas are made a second time and timed apart, sources are timed
-// where they are fetched, and the rest is looking up and choosing.
+// The encoder does everything in one call. So sketches and deltas are made a second time and timed apart, sources are timed where
+// they are fetched, and the rest is looking up and choosing.
 Steps measure(const Workload& workload, const Options& options) {
   Replay replay(options);
   const dedup::Sketcher sketcher(options, 1);

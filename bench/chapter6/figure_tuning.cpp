@@ -1,4 +1,4 @@
-// Figures 6.10 and 6.12: sketch size and anchor interval.
+// Figures 6.10 and 6.12 are about sketch size and anchor interval.
 #include <fmt/core.h>
 
 #include "bench/chapter6/figures.h"

@@ -1,4 +1,4 @@
-// The figures and tables of dbDedup's chapter 6, one function each.
+// The figures and tables of dbDedup's chapter 6 have a function each.
 #pragma once
 
 #include "bench/chapter6/suite.h"
@@ -21,7 +21,7 @@ void hop_distance(Suite& suite);              // 6.11
 void anchor_interval(Suite& suite);           // 6.12
 void sharding(Suite& suite);                  // T6.2
 
-// Rows of the goals.
+// These are rows of the goals.
 void size_goals(Suite& suite);
 void detection_goals(Suite& suite);
 void speed_goals(Suite& suite);

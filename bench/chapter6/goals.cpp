@@ -1,5 +1,5 @@
-// The figures to reach, but those of a server under load (figure_server.cpp) and
-// of a restart (figure_recovery.cpp).
+// These are the figures to reach, except for those of a server under load (figure_server.cpp) and of a restart
+// (figure_recovery.cpp).
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -39,7 +39,7 @@ void history_goals(Suite& suite, const Workload& workload, const StoredSizes& ba
               fmt::format("{:.1f}x in files, zstd {:.1f}x", archive.file_ratio(), ratio(workload.bytes(), peers.zstd_19_bytes))});
 }
 
-// Documents that are made to be slow to encode, with what they are compared with.
+// Makes documents that are slow to encode, with those that they are compared with.
 std::vector<std::pair<std::string, std::pair<Bytes, Bytes>>> adversaries(size_t bytes) {
   base::Random random(1);
   auto noise = [&] {
@@ -91,7 +91,7 @@ void size_goals(Suite& suite) {
   };
 
   history_goals(suite, suite.in_file_order("versions"), files("versions", balanced), files("versions", archive));
-  // Pages of the wiki that were revised often, half of what a figure that is run many times takes.
+  // Takes pages of the wiki that were revised often, with half as many records as a figure that is run many times.
   Workload revised = suite.in_file_order("wiki").histories(20).sample(suite.settings.tuning_bytes_max / 2);
   revised.name = "often revised pages of the wiki";
   if (!revised.records.empty()) {
@@ -111,8 +111,8 @@ void size_goals(Suite& suite) {
       {"forum in files, balanced", "x", files("boards", balanced).file_ratio(), 3.2, false, note(files("boards", balanced))});
 }
 
-// Of every record with a predecessor: what it costs as a delta against the chosen source, and against the
-// predecessor. And what the index takes for that.
+// Measures each record with a predecessor: the bytes of its delta against the chosen source and against the predecessor, and the
+// index that finds the source.
 void detection_goals(Suite& suite) {
   for (const char* name : {"wiki", "stackexchange", "versions"}) {
     const Workload& workload = suite.by_time(name);
@@ -126,7 +126,7 @@ void detection_goals(Suite& suite) {
       const BytesView predecessor = workload.records[static_cast<size_t>(before[i])].document;
       const auto delta = dedup::encode(predecessor, content);
       const size_t best = delta ? std::min(delta->size(), content.size()) : content.size();
-      if (best * 2 > content.size()) continue;  // not a version of it
+      if (best * 2 > content.size()) continue;  // it isn't a version of it
       ++records;
       true_predecessor += best;
       chosen += encoding.source ? encoding.forward.size() : content.size();
@@ -148,7 +148,7 @@ void detection_goals(Suite& suite) {
 
 namespace {
 
-// The stored form packed, with a dictionary trained on every second pair and measured on the others.
+// The stored form is packed with a dictionary trained on every second pair, and measured on the others.
 void entropy_goals(Suite& suite, const std::vector<Pair>& all) {
   dedup::DictionaryTrainer trainer(1);
   std::vector<Pair> measured;
@@ -233,7 +233,7 @@ void speed_goals(Suite& suite) {
   std::string what;
   const size_t adversary_bytes = std::min<uint64_t>(16 << 20, suite.settings.tuning_bytes_max);
   for (const auto& [name, pair] : adversaries(adversary_bytes)) {
-    // As the encoder asks: a delta that would not be kept is not written.
+    // This asks as the encoder does: a delta that would not be kept is not written.
     const dedup::DeltaOptions options{.backward_bytes_max = pair.first.size() / 4};
     const double seconds = least_cpu_seconds(2, [&] { (void)dedup::encode_two_way(pair.first, pair.second, options); });
     const double rate = static_cast<double>(pair.second.size()) / 1e6 / seconds;
@@ -252,7 +252,7 @@ void speed_goals(Suite& suite) {
 
 namespace {
 
-// A document of 64 KB and its versions, each with a few edits.
+// Makes a document of 64 KB and its versions, each with a few edits.
 Workload versions_of_64_kb(size_t versions) {
   datasets::TextMaker maker(1);
   base::Random& random = maker.random();
@@ -309,7 +309,7 @@ void read_goals(Suite& suite) {
       ids.push_back(scan->record());
   }
   base::check(ids.size() == versions, "every version is there");
-  std::vector<double> micros, best;  // of every read but the first of a version; of each version
+  std::vector<double> micros, best;  // times of every read but the first of a version; of each version
   uint32_t hops_max = 0, latest_hops = 0;
   for (size_t version = 0; version < versions; ++version) {
     double least = 1e300;

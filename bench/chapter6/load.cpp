@@ -54,7 +54,7 @@ Load::Load(const Workload& workload, size_t populate)
   while (next_ < populated_) insert_next();
 }
 
-// Fewer than asked for once they have run out.
+// Returns fewer records than asked for once they have run out.
 Operation Load::insert_next(uint32_t count) {
   Operation operation{true, {}};
   for (uint32_t i = 0; i < count && next_ < workload_.records.size(); ++i) {
@@ -80,7 +80,7 @@ std::vector<Operation> Load::mixed(size_t operations, double writes) {
       list.push_back(insert_next());
     else
       list.push_back({false, {popular()}});
-    if (list.back().records.empty()) {  // nothing left to write
+    if (list.back().records.empty()) {  // there is nothing left to write
       list.pop_back();
       break;
     }
@@ -123,7 +123,7 @@ size_t Load::perform(const Rival& rival, const std::vector<Operation>& operation
   size_t records = 0;
   for (const Operation& operation : operations) {
     const auto begun = std::chrono::steady_clock::now();
-    // A command speaks of one collection; records of several come in several.
+    // A command has one collection, so records of several collections come in several commands.
     std::vector<bool> done(operation.records.size());
     for (size_t i = 0; i < operation.records.size(); ++i) {
       if (done[i]) continue;

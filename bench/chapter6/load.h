@@ -1,5 +1,5 @@
-// The same operations on several servers, in turns: what one setting costs
-// against another while the machine does whatever else it does.
+// A load runs the same operations on several servers, in turns. It compares the cost of settings while the machine does its other
+// work.
 #pragma once
 
 #include <functional>
@@ -14,7 +14,7 @@
 
 namespace bench::chapter6 {
 
-// Who is loaded: a server with its connection, and what was measured of it.
+// A rival is a server that is loaded, with its connection and its measurements.
 struct Rival {
   std::string name;
   std::vector<std::string> arguments;  // of palimpsestd
@@ -22,8 +22,8 @@ struct Rival {
   std::unique_ptr<datasets::replay::Client> client;
   std::vector<double> rates;   // operations a second, one a round
   std::vector<double> micros;  // latencies of all rounds
-  // CPU time an operation, one a round, microseconds: of the threads that answer, of the encoder's, and of all
-  // others: the engine's eviction, journal, checkpoints.
+  // CPU time an operation in microseconds, one a round: of the threads that answer, of the encoder's, and of all others (the
+  // engine's eviction, journal, checkpoints).
   std::vector<double> answering, encoding, others;
 
   double median_rate() const;
@@ -33,32 +33,32 @@ struct Rival {
   double quantile(double q) const;  // of the latencies, microseconds
 };
 
-// An insert of records one after another in one command, or a find of these records by _id.
+// An operation is an insert of records one after another in one command, or a find of these records by _id.
 struct Operation {
   bool insert = false;
   std::vector<uint32_t> records;
 };
 
-// Decides once what is done; then does it to everybody. Reads go to what was inserted by then.
+// Decides once which operations there are, and then runs them on every rival. Reads ask for records that were inserted by then.
 class Load {
  public:
-  // The first records are there before it begins.
+  // The first records are inserted before it begins.
   Load(const Workload& workload, size_t populate);
 
-  // Pages by popularity (Zipf), 99.7 % of the reads to their newest version (dbDedup §6.1).
+  // Chooses pages by popularity (Zipf), and for 99.7 % of the reads their newest version (dbDedup §6.1).
   std::vector<Operation> mixed(size_t operations, double writes);
   std::vector<Operation> inserts(size_t records, uint32_t batch);
-  // Inserts, each followed by reads: of itself once (mail), as often as it was viewed, or of its thread so far.
+  // Follows each insert with reads: of itself once (mail), as often as it was viewed, or of its thread so far.
   enum class Follow { once, views, thread };
   std::vector<Operation> inserts_with_reads(size_t operations, Follow follow);
 
-  // Starts the rival's server and inserts what is to be there.
+  // Starts the rival's server and inserts the records that should be there.
   void start(Rival& rival, const std::string& program, const std::string& scratch) const;
-  // One round; its rate, latencies and CPU times are added to the rival's.
+  // Runs one round and adds its rate, latencies and CPU times to the rival's.
   void run(Rival& rival, const std::vector<Operation>& operations) const;
 
  private:
-  // Returns how many operations that were; their latencies are added to `micros`.
+  // Returns how many operations there were, and adds their latencies to `micros`.
   size_t perform(const Rival& rival, const std::vector<Operation>& operations, std::vector<double>* micros) const;
   Operation insert_next(uint32_t count = 1);
   uint32_t popular();
@@ -70,11 +70,11 @@ class Load {
   base::Random random_{1};
 };
 
-// Until no server has anything to do any more, `seconds_max` at most: what one still does in the background would
-// take from the next one's turn.
+// Waits until no server has anything to do any more, `seconds_max` at most: the background work of one would take time from the
+// next one's turn.
 void wait_until_idle(const std::vector<Rival>& rivals, double seconds_max);
 
-// `rounds` times the next operations, on one rival after the other, another one first each time.
+// Runs the next operations `rounds` times, on one rival after the other, beginning with another one each time.
 void interleave(const Load& load, std::vector<Rival>& rivals, int rounds, double idle_seconds_max,
                 const std::function<std::vector<Operation>()>& next_round);
 

@@ -1,4 +1,4 @@
-// Records and their true predecessors: what a search can at best find.
+// Pairs are records and their true predecessors, the best that a search can find.
 #pragma once
 
 #include <vector>
@@ -11,10 +11,10 @@ struct Pair {
   BytesView before, after;  // borrowed from the workload
 };
 
-// Every record whose group has an earlier one, both within the bounds; at most `count`, spread evenly.
+// Returns every record whose group has an earlier one, both within the bounds; at most `count`, spread evenly.
 std::vector<Pair> pairs(const Workload& workload, size_t bytes_min, size_t bytes_max, size_t count);
 
-// predecessor[i]: the place of the record before i in its group, -1 for the first.
+// predecessor[i] is the place of the record before i in its group, -1 for the first.
 std::vector<int64_t> predecessors(const Workload& workload);
 
 inline uint64_t bytes_of(const std::vector<Pair>& pairs) {

@@ -1,4 +1,4 @@
-// A workload through an encoder, without a server: what dedup alone makes of it.
+// A replay runs a workload through an encoder, without a server, to see what dedup alone makes of it.
 #pragma once
 
 #include <functional>
@@ -15,17 +15,17 @@ using dedup::Profile;
 
 class Replay {
  public:
-  // Versions: found by likeness, or declared by their group.
+  // Versions are found by likeness, or declared by their group.
   enum class Versions { found, declared };
   explicit Replay(const Options& options, Versions versions = Versions::found);
 
-  // Encodes the next record, keeps it, applies the write-backs.
+  // Encodes the next record, keeps it, and applies the write-backs.
   const Encoding& step(const Record& record);
   void run(const Workload& workload);
 
-  // As a restart leaves it: what is in memory is gone, the index is filled from the metadata log. CPU seconds.
+  // Does what a restart does: everything in memory is lost, and the index is filled from the metadata log. Returns CPU seconds.
   double restart();
-  // As the death of the primary leaves it: a new encoder that knows nothing.
+  // Does what the death of the primary does: a new encoder knows nothing.
   void lose_index();
 
   dedup::Encoder& encoder() { return *encoder_; }
@@ -33,12 +33,12 @@ class Replay {
   const MemoryRecords& records() const { return records_; }
   dedup::EncoderStats stats() const { return encoder_->stats(); }
   uint64_t content_bytes() const { return content_bytes_; }
-  uint64_t forward_bytes() const { return forward_bytes_; }  // what the log carries
+  uint64_t forward_bytes() const { return forward_bytes_; }  // the bytes that the log carries
   uint64_t write_backs() const { return write_backs_; }
-  double encode_cpu_seconds() const { return encode_seconds_; }  // sources' decoding included
+  double encode_cpu_seconds() const { return encode_seconds_; }  // with the decoding of sources
 
   double ratio() const { return over(records_.stored_bytes()); }
-  // Content bytes over `bytes`, 0 for none.
+  // Returns content bytes over `bytes`, 0 for none.
   double over(uint64_t bytes) const { return bytes ? static_cast<double>(content_bytes_) / static_cast<double>(bytes) : 0; }
 
  private:
@@ -53,7 +53,7 @@ class Replay {
   double encode_seconds_ = 0;
 };
 
-// The thesis's profile with chunks of that many bytes.
+// Returns the thesis's profile with chunks of that many bytes.
 Options thesis(uint32_t chunk_bytes = 64);
 
 }  // namespace bench::chapter6

@@ -1,5 +1,5 @@
-// What the figures share: the workloads, the report they write into, and how
-// much is to be done.
+// The figures share the suite: the workloads, the report that they write into, and how much is to be
+// done.
 #pragma once
 
 #include <chrono>
@@ -32,26 +32,26 @@ class Suite {
  public:
   Suite(const Settings& settings, Report& report) : settings(settings), report(report) {}
 
-  // As the data lies, or in the order it was written. Loaded once.
+  // Returns a workload as the data lies, or in the order in which it was written. It is loaded once.
   const Workload& in_file_order(const std::string& name);
   const Workload& by_time(const std::string& name);
-  // A sample of it, by time, for figures that run it many times.
+  // Returns a sample of it, by time, for figures that run it many times.
   const Workload& tuning(const std::string& name);
 
-  // What it takes in a data directory. Loaded once for each choice.
+  // Returns what it takes in a data directory. It is loaded once for each choice.
   enum class Order { file, time };
   const StoredSizes& stored(const std::string& name, Order order, const StoredOptions& options);
-  // git's pack of its records, and zstd's -19 --long=31 of the whole. Made once.
+  // Returns git's pack of its records, and zstd's -19 --long=31 of the whole. Both are made once.
   struct Peers {
     uint64_t git_bytes = 0, zstd_19_bytes = 0;
   };
   const Peers& peers(const Workload& workload);
 
-  // "6.1"; appended to the report in the order of calls.
+  // Adds a figure such as "6.1"; the report has them in the order of calls.
   Figure& figure(const std::string& number, const std::string& title);
   void goal(Goal goal) { report.goals.push_back(std::move(goal)); }
   void claim(Claim claim) { report.claims.push_back(std::move(claim)); }
-  // Progress, on stderr.
+  // Writes progress to stderr.
   void say(const std::string& line) const;
 
   const Settings settings;
@@ -64,18 +64,18 @@ class Suite {
   std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
 };
 
-// The thesis's four workloads.
+// These are the thesis's four workloads.
 inline constexpr const char* four[] = {"wiki", "mail", "stackexchange", "boards"};
 
-// A figure, a table or a group of goals; adds itself and its claims to the report.
+// An experiment makes a figure, a table or a group of goals, and adds it with its claims to the report.
 struct Experiment {
   std::string name;
   void (*run)(Suite& suite);
 };
-// In the order they are run.
+// They are run in this order.
 const std::vector<Experiment>& experiments();
 
-// What measures the rows of the figures to reach, a group each.
+// These measure the rows of the figures to reach, a group each.
 const std::vector<Experiment>& goals();
 
 }  // namespace bench::chapter6

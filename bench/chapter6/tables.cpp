@@ -1,4 +1,4 @@
-// Tables 6.1 and 6.2: what the data is like, and dedup of parts of it.
+// Tables 6.1 and 6.2 show what the data is like, and what dedup of parts of it gives.
 #include <fmt/core.h>
 
 #include "bench/chapter6/figures.h"
@@ -24,7 +24,7 @@ Characteristics characteristics(const Workload& workload) {
     if (copies) {
       for (const auto& copy : *copies) shared += copy.bytes;
     }
-    if (shared * 2 < pair.after.size()) continue;  // not a version of it
+    if (shared * 2 < pair.after.size()) continue;  // it isn't a version of it
     ++records;
     size_t at = 0;
     for (const auto& copy : *copies) {

@@ -19,7 +19,7 @@ void MemoryRecords::insert(int64_t record, BytesView content) {
 void MemoryRecords::write_back(const dedup::Backward& backward) {
   dedup::StoredForm& form = forms_.at(static_cast<size_t>(backward.target.record));
   form.raw = false;
-  Bytes(backward.delta).swap(form.bytes);  // assigned, a delta would keep the memory of the whole content
+  Bytes(backward.delta).swap(form.bytes);  // an assigned delta would keep the memory of the whole content
   form.base = backward.base;
 }
 

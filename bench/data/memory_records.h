@@ -1,5 +1,5 @@
-// Where a replay without a server keeps its contents: whole or as the encoder
-// advised, in memory, with every write-back applied at once.
+// A replay without a server keeps its contents here: whole or as the encoder advised, in memory, with every write-back applied at
+// once.
 #pragma once
 
 #include <map>
@@ -25,11 +25,11 @@ class MemoryRecords : public dedup::RecordSource, public dedup::FormSource {
   base::Result<dedup::StoredForm> fetch_form(const dedup::ContentId& id) override;
   std::optional<Bytes> fetch(const dedup::ContentId& id) override;
 
-  // Deltas between `record` and the content that is kept whole.
+  // Returns how many deltas lie between `record` and the content that is kept whole.
   uint32_t hops(int64_t record) const;
 
   uint64_t stored_bytes() const;
-  // What 32 KB blocks of records, one after another and each compressed alone, take.
+  // Returns the bytes of 32 KB blocks of records, one after another and each compressed alone.
   enum class Block { snappy, zstd };
   uint64_t block_bytes(Block method, size_t block_bytes = 32 << 10) const;
 

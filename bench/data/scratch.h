@@ -1,4 +1,4 @@
-// A folder for what a benchmark writes; gone with the object, or when the process is interrupted.
+// A scratch folder holds what a benchmark writes. It is gone with the object, or when the process is interrupted.
 #pragma once
 
 #include <optional>
@@ -10,7 +10,7 @@ namespace bench {
 
 class Scratch {
  public:
-  // Below `parent`, or below TMPDIR where that is empty. Throws std::runtime_error.
+  // Makes the folder below `parent`, or below TMPDIR where that is empty. Throws std::runtime_error.
   explicit Scratch(const std::string& parent = {});
   ~Scratch();
   Scratch(const Scratch&) = delete;

@@ -77,8 +77,8 @@ void Stored::load(const Workload& workload, size_t first, size_t last) {
   for (size_t i = first; i < last; ++i) logical_bytes_ += workload.records[i].document.size();
 }
 
-// Blocks at a file's end only come free at the checkpoint after the one that moved what lay in them: compact
-// until that gives nothing back any more, as the replay does.
+// Blocks at a file's end only become free at the checkpoint after the one that moved their contents, so this compacts until the
+// files don't get smaller any more, as the replay does.
 void Stored::settle() {
   const WallWatch watch;
   store_->dedup().drain();

@@ -1,5 +1,5 @@
-// A workload in a real engine's data directory, in this process: what the files
-// take, what the log carries, what reads cost.
+// Stored keeps a workload in a real engine's data directory, in this process. It measures what the files take, what the log
+// carries and what reads cost.
 #pragma once
 
 #include <memory>
@@ -16,7 +16,7 @@ struct StoredOptions {
   bool dedup = true;
   std::string profile = "balanced";
   std::string block_compressor = "zstd";
-  bool version_keys = false;  // collections declare which documents are versions of one thing, as `palimpsest replay` does
+  bool version_keys = false;  // collections declare which documents are versions of one thing, as in `palimpsest replay`
   uint64_t cache_bytes = 1ull << 30;
   uint64_t write_back_bytes = 8ull << 20;
 };
@@ -34,7 +34,7 @@ struct StoredSizes {
   double dedup_ratio() const { return dedup_bytes ? static_cast<double>(logical_bytes) / static_cast<double>(dedup_bytes) : 0; }
 };
 
-// Throws OperationError.
+// It throws OperationError.
 class Stored {
  public:
   Stored(const std::string& folder, const StoredOptions& options);
@@ -46,7 +46,7 @@ class Stored {
   void settle();
   StoredSizes sizes();  // after settle()
 
-  // Closes and opens the directory again; returns milliseconds that rebuilding the feature indexes took.
+  // Closes and opens the directory again; returns the milliseconds that rebuilding the feature indexes took.
   int64_t reopen();
 
   storage::Store& store() { return *store_; }
@@ -65,7 +65,7 @@ class Stored {
   std::vector<std::shared_ptr<storage::Collection>> collections_;
 };
 
-// The same in one step, in a folder that goes away.
+// Does the same in one step, in a folder that goes away.
 StoredSizes stored_sizes(const Workload& workload, const StoredOptions& options, const std::string& scratch);
 
 }  // namespace bench

@@ -37,7 +37,7 @@ const Place& place_of(const std::string& name) {
   throw std::runtime_error("no workload is called " + name);
 }
 
-// A state of a keyed record becomes a record of its own: the key moves aside for a unique _id.
+// Each state of a keyed record becomes a record of its own: the key moves aside for a unique _id.
 bson::Document renamed(bson::DocumentView document, int64_t id) {
   bson::Builder out;
   out.append("_id", id);

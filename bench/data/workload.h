@@ -1,5 +1,5 @@
-// A workload in memory: what the benchmarks feed to encoders, engines and other
-// programs, the same bytes to all of them.
+// A workload in memory is what the benchmarks feed to encoders, engines and other programs, the same bytes to all of
+// them.
 #pragma once
 
 #include <functional>
@@ -27,21 +27,21 @@ struct Workload {
   std::string source;  // a path, or "synthetic:…"
   bool real = true;
   std::vector<std::string> collections;
-  std::vector<Record> records;  // as the data lies
+  std::vector<Record> records;  // in the order of the data
 
   uint64_t bytes() const;
-  // As it was written (dbDedup §6.1): by timestamp; records of one moment keep their order.
+  // Returns it as it was written (dbDedup §6.1): by timestamp; records of one moment keep their order.
   Workload by_time() const;
-  // Whole groups, chosen by hash, until there is as much as wanted: what the thesis does with articles.
-  // Deterministic; everything where it is no more than that.
+  // Takes whole groups, chosen by hash, until there is as much as wanted, as the thesis does with articles. It is deterministic,
+  // and returns everything where there is no more than that.
   Workload sample(uint64_t bytes_max) const;
-  // Groups with at least so many records.
+  // Takes groups with at least so many records.
   Workload histories(size_t records_min) const;
 };
 
 inline constexpr const char* workload_names[] = {"wiki", "mail", "stackexchange", "boards", "versions"};
 
-// shared/datasets above the working directory or the program; nullopt: not there.
+// Looks for shared/datasets above the working directory or the program; nullopt when it isn't there.
 std::optional<std::string> find_data();
 
 struct WorkloadOptions {
@@ -54,7 +54,7 @@ struct WorkloadOptions {
 // one with the numbers of the thesis's Table 6.1 takes its place (versions: Wikipedia's, with 50 versions each).
 Workload load(const std::string& name, const WorkloadOptions& options);
 
-// A git repository's history, every version of every text file a record.
+// Reads a git repository's history; every version of every text file is a record.
 Workload load_history(const std::string& repository);
 
 }  // namespace bench

@@ -1,4 +1,4 @@
-// CPU time of this thread: what other programs on the machine don't change.
+// CPU time of this thread is measured, because other programs on the machine don't change it.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +23,7 @@ class CpuWatch {
   double begun_ = thread_cpu_seconds();
 };
 
-// 0 of nothing.
+// The median of nothing is 0.
 inline double median(std::vector<double> values) {
   if (values.empty()) return 0;
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
@@ -31,7 +31,7 @@ inline double median(std::vector<double> values) {
   return *middle;
 }
 
-// CPU seconds of one call, the median of so many; `work` is given its number.
+// Returns the CPU seconds of one call, the median of so many; `work` is given its number.
 template <class Work>
 double median_cpu_seconds(size_t calls, Work&& work) {
   std::vector<double> all;
@@ -43,7 +43,7 @@ double median_cpu_seconds(size_t calls, Work&& work) {
   return median(std::move(all));
 }
 
-// The fastest of `rounds` runs of `work`, in CPU seconds: the one that was disturbed least.
+// Returns the CPU seconds of the fastest of `rounds` runs of `work`: it was disturbed least.
 template <class Work>
 double least_cpu_seconds(int rounds, Work&& work) {
   double least = 1e300;

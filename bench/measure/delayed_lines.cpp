@@ -15,9 +15,9 @@ namespace bench {
 namespace {
 
 constexpr size_t packet_max = 65536;
-constexpr int poll_ms = 50;  // how late the end is noticed
+constexpr int poll_ms = 50;  // so late the end is noticed at most
 
-// -1: there is none to be had.
+// Returns -1 when there is none to be had.
 int make_device(pid_t host) {
   if (host != 0) {
     const int space = open(("/proc/" + std::to_string(host) + "/ns/net").c_str(), O_RDONLY | O_CLOEXEC);
@@ -92,7 +92,7 @@ void DelayedLines::deliver() {
     const Packet packet = std::move(packets_.front());
     packets_.pop_front();
     lock.unlock();
-    // A packet the device doesn't take is lost, as on any line.
+    // A packet that the device doesn't take is lost, as on any line.
     if (write(packet.to, packet.bytes.data(), packet.bytes.size()) < 0 && errno == EBADF) return;
     lock.lock();
   }

@@ -1,5 +1,5 @@
-// What `tc netem delay` does where the kernel has no netem: packets between
-// hosts wait in this process until they are due.
+// Delayed lines do what `tc netem delay` does, where the kernel has no netem: packets between hosts wait in this process until
+// they are due.
 #pragma once
 
 #include <sys/types.h>
@@ -17,14 +17,14 @@ namespace bench {
 
 class DelayedLines {
  public:
-  static constexpr const char* device = "lines";  // each host's, still without an address
+  static constexpr const char* device = "lines";  // the devices of all hosts, still without an address
 
-  // A device in every host's namespace, named by a process in it, 0 for this one's own. Throws std::runtime_error.
+  // Makes a device in every host's namespace, named by a process in it, 0 for this one's own. Throws std::runtime_error.
   explicit DelayedLines(const std::vector<pid_t>& hosts);
   ~DelayedLines();
   DelayedLines(const DelayedLines&) = delete;
 
-  // For packets that are sent from now on. Thread-safe.
+  // Sets the delay of packets that are sent from now on. Thread-safe.
   void set(double ms) { delay_us_ = static_cast<int64_t>(ms * 1000); }
 
  private:
@@ -43,7 +43,7 @@ class DelayedLines {
   std::atomic<bool> stopping_{false};
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<Packet> packets_;  // by time: one delay for all
+  std::deque<Packet> packets_;  // by time, because all have one delay
   std::vector<std::thread> threads_;
 };
 

@@ -17,7 +17,7 @@ struct Registry {
   std::list<std::function<void()>> actions;
 };
 
-// Never destroyed: a signal may come while the process ends.
+// It is never destroyed: a signal may come while the process ends.
 Registry& registry() {
   static auto* const registry = new Registry;
   return *registry;

@@ -1,5 +1,5 @@
-// What must not outlive the process when it is interrupted: temporary folders,
-// servers that were started.
+// Temporary folders and servers that were started must not outlive the process when it is
+// interrupted.
 #pragma once
 
 #include <functional>
@@ -7,10 +7,10 @@
 
 namespace bench {
 
-// From now on SIGINT and SIGTERM end the process by way of everything registered. Call once.
+// From now on SIGINT and SIGTERM run every registered action and end the process. Call it once.
 void clean_up_when_interrupted();
 
-// An action for as long as the object lives; run on another thread. Thread-safe.
+// Registers an action for as long as the object lives; it runs on another thread. Thread-safe.
 class AtInterrupt {
  public:
   explicit AtInterrupt(std::function<void()> action);

@@ -14,7 +14,7 @@ using namespace bench;
 TEST_CASE("a process that is interrupted leaves no folder behind") {
   const Scratch folder;
   REQUIRE(std::filesystem::exists(folder.path()));
-  const pid_t child = fork();  // has the folder registered as its parent has
+  const pid_t child = fork();  // it has the folder registered, as its parent has
   if (child == 0) {
     clean_up_when_interrupted();
     kill(getpid(), SIGTERM);

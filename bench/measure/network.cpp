@@ -20,7 +20,7 @@ namespace {
 
 void shell(const std::string& command) {
   if (std::system(command.c_str()) != 0)
-    throw std::runtime_error("this command failed: " + command);  // NOLINT: nothing in it is a user's
+    throw std::runtime_error("this command failed: " + command);  // NOLINT: nothing in it comes from a user
 }
 
 }  // namespace
@@ -115,7 +115,7 @@ uint64_t Network::sent_bytes(size_t host) const {
       continue;
     std::istringstream fields(line.substr(colon + 1));
     uint64_t value = 0;
-    for (int i = 0; i < 9; ++i) fields >> value;  // eight of receiving come first
+    for (int i = 0; i < 9; ++i) fields >> value;  // eight fields of receiving come first
     return value;
   }
   throw std::runtime_error("no counters of what travels between hosts");

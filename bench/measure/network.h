@@ -1,5 +1,5 @@
-// Hosts on this machine, each in a network namespace of its own, joined by
-// lines of a bandwidth or a delay.
+// A network is hosts on this machine, each in a network namespace of its own, joined by lines of a bandwidth or a
+// delay.
 //
 //   bandwidth   veth pairs on a bridge; `tc` (tbf) shapes what each host sends
 //   delay       TUN devices; this process passes packets on when they are due
@@ -31,14 +31,14 @@ class Network {
   Network(const Network&) = delete;
 
   std::string address(size_t host) const;
-  // What to put before a command that is to run on that host; empty for the first.
+  // Returns what stands before a command that is to run on that host; empty for the first.
   std::vector<std::string> on(size_t host) const;
 
-  // What every host may send from now on, Mbit/s; nullopt: as fast as it goes. For shaped lines.
+  // Limits what every host may send from now on, in Mbit/s; nullopt: as fast as it goes. For shaped lines.
   void limit(std::optional<double> mbit);
-  // How long each packet takes from one host to another from now on; the round trip is twice that. For delayed lines.
+  // Sets how long each packet takes from one host to another from now on; the round trip is twice that. For delayed lines.
   void delay(double ms);
-  // Sent by that host to others so far, with the headers of Ethernet (shaped) or IP (delayed).
+  // Returns the bytes that the host has sent to others so far, with the headers of Ethernet (shaped) or IP (delayed).
   uint64_t sent_bytes(size_t host) const;
 
  private:
@@ -46,7 +46,7 @@ class Network {
   std::string inside(size_t host, const std::string& command) const;
 
   Lines lines_;
-  std::vector<pid_t> hosts_;  // who holds the namespace; 0: this process
+  std::vector<pid_t> hosts_;  // the process that holds the namespace; 0: this one
   std::unique_ptr<DelayedLines> delayed_;
 };
 

@@ -27,7 +27,7 @@ bson::Document configuration(const std::vector<std::unique_ptr<Server>>& members
   return command.done();
 }
 
-// False also while nobody answers: a member that was copied begins anew.
+// Returns false also while no member answers: one that was copied starts anew.
 bool is(const Server& member, const char* state) {
   bson::Builder hello;
   hello.append("hello", 1);

@@ -1,4 +1,4 @@
-// A replica set of its own, gone with the object.
+// This is a replica set of its own, gone with the object.
 #pragma once
 
 #include <memory>
@@ -24,19 +24,19 @@ class ReplicaSet {
   // Waits until there are a primary and secondaries. Throws std::runtime_error, datasets::replay::ClientError.
   explicit ReplicaSet(const SetOptions& options);
 
-  // Of the primary alone, without discovery; `options` as in a connection string: "w=majority&journal=true".
+  // Connects to the primary alone, without discovery; `options` stand as in a connection string: "w=majority&journal=true".
   std::string uri(const std::string& options = {}) const;
   size_t members() const { return members_.size(); }
   double cpu_seconds() const;
   // Waits until every member has what was written so far.
   void synchronize();
-  // Waits until no member has records left to encode or to write back; the primary's serverStatus then. Throws
+  // Waits until no member has records left to encode or to write back, and returns the primary's serverStatus then. Throws
   // std::runtime_error after some minutes.
   bson::Document settle();
-  // Kills the primary; another one leads when this returns, and the set is without the old one from then on. Throws
+  // Kills the primary. When it returns, another one leads, and the set is without the old one. Throws
   // std::runtime_error.
   void fail_over();
-  // serverStatus of a member that isn't the primary, settled.
+  // Returns serverStatus of a member that isn't the primary, when its background work is done.
   bson::Document secondary_status();
 
  private:

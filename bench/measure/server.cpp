@@ -125,7 +125,7 @@ double Server::cpu_seconds() const {
 }
 
 void Server::wait_until_idle() const {
-  constexpr int quiet_seconds = 4;  // after two without a client's write it tidies up, which is part of what it was busy with
+  constexpr int quiet_seconds = 4;  // after two seconds without a client's write it tidies up, which is part of its work
   for (int tries = 0, quiet = 0; tries < 60 && quiet < quiet_seconds; ++tries) {
     const double before = cpu_seconds();
     std::this_thread::sleep_for(std::chrono::seconds(1));

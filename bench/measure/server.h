@@ -1,4 +1,4 @@
-// A palimpsestd of its own, started as a user would start it; gone with the object, or when this process is interrupted.
+// This starts a palimpsestd as a user would start it. The server is gone with the object, or when this process is interrupted.
 #pragma once
 
 #include <sys/types.h>
@@ -11,7 +11,7 @@
 
 namespace bench {
 
-// Where it runs: the command that stands before its own, and the address it listens on.
+// A place says where it runs: the command that stands before its own, and the address it listens on.
 struct Place {
   std::vector<std::string> command;
   std::string address = "127.0.0.1";
@@ -27,12 +27,12 @@ class Server {
   std::string host() const { return place_.address + ":" + std::to_string(port_); }
   std::string uri() const { return "mongodb://" + host() + "/"; }
   pid_t pid() const { return pid_; }
-  // CPU time so far, of the process and of its threads with this name, at most 15 characters.
+  // Returns the CPU time so far, of the process and of its threads with this name, at most 15 characters.
   double cpu_seconds() const;
   double thread_cpu_seconds(const std::string& name) const;
   // Waits until it does nothing in the background any more, a minute at most.
   void wait_until_idle() const;
-  // As a crash would end it.
+  // Ends it as a crash would.
   void kill();
 
  private:

@@ -1,4 +1,4 @@
-// Figure 13: what of a bucket tree's look-up grows with its buckets.
+// Figure 13 shows which part of a bucket tree's look-up grows with its buckets.
 #include <fmt/core.h>
 
 #include <iostream>

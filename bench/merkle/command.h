@@ -1,4 +1,4 @@
-// palimpsest bench merkle
+// This is `palimpsest bench merkle`.
 #pragma once
 
 #include "bench/bench.h"

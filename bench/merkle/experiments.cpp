@@ -24,7 +24,7 @@ std::vector<double> overlaps() {
 
 namespace {
 
-// CPU seconds of reads one by one and writes in batches.
+// Measures the CPU seconds of reads one by one and of writes in batches.
 double run_workload(Tree& tree, const std::vector<Record>& writes, const std::vector<Record>& reads, size_t batch) {
   double seconds = tree.put(writes, batch);
   const CpuWatch watch;
@@ -32,7 +32,7 @@ double run_workload(Tree& tree, const std::vector<Record>& writes, const std::ve
   return seconds + watch.seconds();
 }
 
-// Figure 6: reads, half reads, writes; three skews.
+// Figure 6 has reads, half reads and writes, with three skews.
 void throughput(const Settings& settings, Report& report) {
   Figure figure{"6", "Throughput on YCSB records",
                 {},  {},
@@ -70,10 +70,10 @@ void throughput(const Settings& settings, Report& report) {
   report.figures.push_back(std::move(figure));
 }
 
-// Of so many records at most: a bucket tree's versions grow with the square, of 1,280,000 to more than memory holds.
+// Limits the records: a bucket tree's versions grow with the square, and those of 1,280,000 records don't fit in memory.
 constexpr uint64_t records_of_all_versions_max = 320'000;
 
-// Figures 8 and 14: two versions loaded in random orders, a tenth of the records another; what one takes.
+// Figures 8 and 14 load two versions in random orders, with another tenth of the records each, and show what one takes.
 void differences_and_storage(const Settings& settings, Report& report) {
   Figure differences{"8", "Difference of two versions, loaded in random orders, a tenth of the records not the same", {}, {}, {},
                      {}};
@@ -114,7 +114,7 @@ void differences_and_storage(const Settings& settings, Report& report) {
   report.figures.push_back(std::move(storage));
 }
 
-// Figures 9 and 10: nodes on the way, and how long each operation takes.
+// Figures 9 and 10 show the nodes on the way, and how long each operation takes.
 void latencies(const Settings& settings, Report& report) {
   Figure paths{"9", fmt::format("Nodes on the way of a look-up, {} records", settings.records), {}, {}, {}, {}};
   Figure figure{"10", fmt::format("CPU time of one operation, {} records", settings.records), {}, {}, {}, {"writes one by one"}};
@@ -161,7 +161,7 @@ void latencies(const Settings& settings, Report& report) {
   report.figures.push_back(std::move(figure));
 }
 
-// Figures 17 and 18, Table 3: groups that work on the same records.
+// Figures 17 and 18 and Table 3 have groups that work on the same records.
 class Groups {
  public:
   Groups(const Settings& settings) : settings_(settings) {}

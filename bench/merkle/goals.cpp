@@ -13,7 +13,7 @@
 namespace bench::merkle {
 namespace {
 
-// New values of so many random records below a bound.
+// Returns new values of so many random records below a bound.
 std::vector<Record> rewritten(base::Random& random, uint64_t below, size_t count, uint64_t version) {
   std::vector<Record> all;
   for (size_t i = 0; i < count; ++i) all.push_back(record(random.below(below), version));
@@ -39,7 +39,7 @@ Speeds measure(const Settings& settings, const siri::IndexOptions& options, Tree
     update.push_back(static_cast<double>(changes.size()) / tree.put(changes, 4'000));
   }
   for (int round = 0; round < settings.rounds; ++round) {
-    std::vector<Bytes> wanted;  // who looks something up has its key at hand: they lie in a row
+    std::vector<Bytes> wanted;  // the keys lie in a row, because a caller that looks one up has it at hand
     for (size_t i = 0; i < 200'000; ++i) wanted.push_back(all[random.below(all.size())].key);
     size_t found = 0;
     const CpuWatch watch;
@@ -53,7 +53,7 @@ Speeds measure(const Settings& settings, const siri::IndexOptions& options, Tree
   return {median(load), median(update), median(lookup), single * 1e6};
 }
 
-// Two sides that each changed so many.
+// Makes two sides that each changed so many records.
 struct Sides {
   siri::Hash ours, theirs;
 };
@@ -98,7 +98,7 @@ void run_goals(const Settings& settings, Report& report) {
         });
     std::vector<double> bytes, check_us;
     for (size_t i = 0; i < 1'000; ++i) {
-      // Every other one of a record that isn't there.
+      // Every other proof is of a record that isn't there.
       const Bytes key = key_of(i % 2 == 0 ? random.below(settings.records) : settings.records * 2 + i);
       const Bytes proof = tree.index->prove(tree.nodes, tree.root, key);
       const CpuWatch watch;

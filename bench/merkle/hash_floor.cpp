@@ -8,7 +8,7 @@
 namespace bench::merkle {
 namespace {
 
-// Notes what had to be hashed for each node: sections that stood in an older node are not.
+// Notes what had to be hashed for each node, without sections that stood in an older node.
 class Hashed : public siri::MemoryNodes {
  public:
   std::vector<Bytes> wide, single;  // side by side, and one after the other
@@ -40,7 +40,7 @@ HashFloor hash_floor(const siri::IndexOptions& options, const std::vector<Record
   Hashed nodes;
   siri::Hash root = index->empty(nodes);
   HashFloor floor;
-  // As many at a time as a level's nodes are sealed by: their sections are still in the processor's cache.
+  // As many are hashed at a time as a level's nodes are sealed by, so that their sections are still in the processor's cache.
   constexpr size_t at_once = 400;
   for (size_t i = 0; i < records.size(); i += batch) {
     root = index->update(nodes, root, in_order(records.data() + i, std::min(batch, records.size() - i)));

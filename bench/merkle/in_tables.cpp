@@ -1,4 +1,4 @@
-// Figures 21 and 22: the indexes in the engine's tables, where the paper has Forkbase; and git, where it has Noms.
+// Figures 21 and 22 have the indexes in the engine's tables, where the paper has Forkbase, and git, where it has Noms.
 #include <fmt/core.h>
 #include <sys/resource.h>
 
@@ -21,11 +21,11 @@ constexpr size_t batch_records = 4'000;
 
 struct Speeds {
   double load = 0, reads = 0, writes = 0, mb = 0;
-  // Of reads: nodes asked for, and those of them that were in the cache.
+  // Counts of reads: nodes asked for, and those of them that were in the cache.
   double nodes = 0, hits = 0;
 };
 
-// Counts nodes that weren't in memory: each once, whatever its delta leans on.
+// Counts nodes that weren't in memory, each once, whatever its delta is based on.
 class CountingNodes : public siri::TableNodes {
  public:
   using TableNodes::TableNodes;
@@ -107,7 +107,7 @@ double children_seconds() {
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
-// CPU seconds.
+// The result is in CPU seconds.
 double run(const std::string& command) {
   const double before = children_seconds();
   datasets::Subprocess process({"sh", "-c", command}, datasets::Subprocess::Input::none);
@@ -118,7 +118,7 @@ double run(const std::string& command) {
   return children_seconds() - before;
 }
 
-// A file a record, in folders by the first two letters of the keys: git's trees are then as wide as ours are deep.
+// Each record is a file, in folders by the first two letters of the keys, so that git's trees are as wide as ours are deep.
 std::string path_of(const Bytes& key) {
   return key.substr(0, 2) + "/" + key;
 }

@@ -1,4 +1,4 @@
-// Figures 19 and 20: the POS-Tree without one of the properties (§5.5).
+// Figures 19 and 20 have the POS-Tree without one of the properties (§5.5).
 #include <fmt/core.h>
 
 #include <iostream>

@@ -1,4 +1,4 @@
-// Figures 7, 11, 12, 15 and 16: texts in many versions in one index, and an index a block of transactions.
+// Figures 7, 11, 12, 15 and 16 have texts in many versions in one index, and an index a block of transactions.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 namespace bench::merkle {
 namespace {
 
-// Of all structures, side by side; one set of data.
+// The results of all structures, side by side, for one set of data.
 struct Measured {
   Table throughput{"", {"", "load, records a CPU second", "reads", "writes"}, {}};
   Table read_us{"read, µs", {"", "median", "90 %", "99 %", "99.9 %"}, {}}, write_us{"write, µs", read_us.columns, {}};
@@ -43,7 +43,7 @@ double sum(const std::vector<double>& all) {
   return sum;
 }
 
-// CPU microseconds of each call.
+// The CPU microseconds of each call.
 template <class Work>
 std::vector<double> each_us(size_t calls, Work&& work) {
   std::vector<double> all;
@@ -61,7 +61,7 @@ size_t size_of(const VersionSet& set) {
   return records;
 }
 
-// One index: its versions, then reads and writes of uniformly chosen keys.
+// Measures one index: its versions, then reads and writes of uniformly chosen keys.
 void measure_texts(const Settings& settings, const VersionSet& set, const NamedIndex& named, Measured& measured) {
   Tree tree(named.options);
   measured.begin(named.name);
@@ -88,8 +88,8 @@ void measure_texts(const Settings& settings, const VersionSet& set, const NamedI
   Measured::latencies(measured.write_us, named.name, std::move(writes));
 }
 
-// An index a block, built at once; its root goes to the end of a chain. Who looks for a transaction asks block after block, the
-// newest first.
+// Measures an index a block, built at once; its root goes to the end of a chain. A look-up of a transaction asks block after
+// block, the newest first.
 void measure_blocks(const Settings& settings, const VersionSet& set, const NamedIndex& named, Measured& measured) {
   Tree tree(named.options);
   const siri::Hash empty = tree.root;

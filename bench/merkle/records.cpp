@@ -26,7 +26,7 @@ std::vector<siri::Change> in_order(const Record* records, size_t count) {
 
 Bytes key_of(uint64_t number, size_t key_bytes_min) {
   constexpr uint64_t space = 36ull * 36 * 36 * 36 * 36;
-  uint64_t left = number * 48'271'043 % space;  // no factor in common: distinct, and in no order
+  uint64_t left = number * 48'271'043 % space;  // the two have no factor in common: keys are distinct, and in no order
   base::Random random(number);
   Bytes key;
   for (int i = 0; i < 5; ++i, left /= 36) key.push_back(letters[left % 36]);

@@ -1,4 +1,4 @@
-// Records as YCSB makes them, and their ways into an index: keys of 5 to 15 bytes, values of 256.
+// Records are as YCSB makes them, with keys of 5 to 15 bytes and values of 256. This also has the ways into an index.
 #pragma once
 
 #include <string>
@@ -15,15 +15,17 @@ using base::Bytes;
 struct Record {
   Bytes key, value;
 };
-// Distinct for numbers below 60 million. `version`: another value for each. Keys have `key_bytes_min`, 5 at least, to 15 bytes.
+// Records are distinct for numbers below 60 million, and each `version` has another value. Keys have `key_bytes_min`, 5 at least,
+// to 15 bytes.
 Bytes key_of(uint64_t number, size_t key_bytes_min = 5);
 Record record(uint64_t number, uint64_t version = 0, size_t key_bytes_min = 5);
 std::vector<Record> records(uint64_t first, uint64_t count, size_t key_bytes_min = 5);
 void shuffle(std::vector<Record>& records, base::Random& random);
-// Of each key the last value, in order of the keys.
+// Returns the last value of each key, in order of the keys.
 std::vector<siri::Change> in_order(const Record* records, size_t count);
 
-// Numbers below a bound, small ones more often: the k-th with 1 / k^theta (Gray et al., as in YCSB). 0: all alike.
+// Draws numbers below a bound, small ones more often: the k-th with 1
+// k^theta (Gray et al., as in YCSB). With 0 all are alike.
 class Zipf {
  public:
   Zipf(uint64_t below, double theta);
@@ -38,7 +40,8 @@ class Zipf {
 struct Tree {
   explicit Tree(const siri::IndexOptions& options) : index(siri::make_index(options)), root(index->empty(nodes)) {}
 
-  // In batches, in the order they come; CPU seconds. The root after each batch goes to `roots`, where that is given.
+  // Puts records in batches, in the order they come, and returns CPU seconds. The root after each batch goes to `roots`, where
+  // that is given.
   double put(const std::vector<Record>& records, size_t batch, std::vector<siri::Hash>* roots = nullptr);
   void build(const std::vector<Record>& records);  // at once
 
@@ -51,7 +54,7 @@ struct NamedIndex {
   std::string name;
   siri::IndexOptions options;
 };
-// The paper's four, and the POS-Tree as the paper cuts it.
+// Returns the paper's four, and the POS-Tree as the paper cuts it.
 std::vector<NamedIndex> all_indexes();
 
 }  // namespace bench::merkle

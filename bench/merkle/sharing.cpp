@@ -4,7 +4,7 @@
 
 namespace bench::merkle {
 
-// A node met twice within one version (empty buckets, say) is counted twice in it; there are next to none.
+// A node that occurs twice within one version (empty buckets, say) is counted twice in it; there are next to none.
 void Sharing::add(siri::Nodes& nodes, const siri::Hash& root) {
   const Sum sum = below(nodes, root);
   all_.nodes += sum.nodes;

@@ -1,4 +1,4 @@
-// What versions of indexes have in common: deduplication ratio and node sharing ratio (§4.2.1, §5.4.2).
+// Versions of indexes share nodes: this measures the deduplication ratio and the node sharing ratio (§4.2.1, §5.4.2).
 #pragma once
 
 #include <unordered_map>
@@ -16,7 +16,7 @@ class Sharing {
   double node_ratio() const { return 1 - static_cast<double>(kept_.nodes) / static_cast<double>(all_.nodes); }
   uint64_t stored_bytes() const { return kept_.bytes; }
   uint64_t stored_nodes() const { return kept_.nodes; }
-  // Where nothing is shared: each version with all its nodes.
+  // The sum where nothing is shared: each version has all its nodes.
   uint64_t all_bytes() const { return all_.bytes; }
   uint64_t all_nodes() const { return all_.nodes; }
 
@@ -33,15 +33,15 @@ class Sharing {
   Sum all_, kept_;
 };
 
-// §5.4.2: groups that begin with the same records and add records of their own and some that all add, each in an order of its
-// own.
+// Makes the data of §5.4.2: groups that begin with the same records and add records of their own and some that all add, each in
+// an order of its own.
 struct Collaboration {
   size_t groups = 10, initial = 40'000, workload = 160'000, batch = 4'000;
   double overlap = 0.5;
   bool heads_only = false;  // the last versions alone
   size_t key_bytes_min = 5;
 };
-// A part of the paper's records and batches.
+// Takes a part of the paper's records and batches.
 Collaboration scaled(double scale, double overlap = 0.5, size_t batch = 4'000);
 Sharing collaborate(const Collaboration& how, const siri::IndexOptions& options);
 

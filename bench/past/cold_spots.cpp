@@ -1,5 +1,5 @@
-// A workload with a small cold section instead of a small hot one: how long overwrite cycles are, with forced copies and without
-// (Skippy §5.1.4).
+// This workload has a small cold section instead of a small hot one. It shows how long overwrite cycles are, with forced copies
+// and without (Skippy §5.1.4).
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -21,7 +21,7 @@ struct History {
   uint64_t forced = 0;
 };
 
-// Updates that leave the cold rows unwritten for long, a snapshot each. `age` 0: no forced copies.
+// Makes updates that leave the cold rows unwritten for long, with a snapshot each. An `age` of 0 means no forced copies.
 History history(uint64_t rows, uint64_t updates, uint64_t age) {
   base::Random random(13);
   const uint64_t cold = std::max<uint64_t>(1, rows / cold_share);

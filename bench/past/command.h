@@ -1,4 +1,4 @@
-// palimpsest bench past
+// This is `palimpsest bench past`.
 #pragma once
 
 #include "bench/bench.h"

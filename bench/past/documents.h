@@ -1,4 +1,4 @@
-// A collection of documents of 1 KB with one field that changes, and its past. Nothing runs in the background.
+// This is a collection of documents of 1 KB with one field that changes, and its past. Nothing runs in the background.
 #pragma once
 
 #include <functional>
@@ -19,18 +19,19 @@ namespace vp = versions::past;
 
 class Documents {
  public:
-  static constexpr size_t batch = 1'000;  // updates in a transaction, and behind one snapshot
+  static constexpr size_t batch = 1'000;  // the updates of a transaction, and of one snapshot
 
-  // In the folder, which is made.
+  // Opens it in the folder, which is made.
   Documents(const std::string& path, size_t count);
 
-  // CPU seconds of one transaction that changes the field of `batch` documents: the next in a circle, or those that `pick` names.
+  // Returns the CPU seconds of one transaction that changes the field of `batch` documents: the next in a circle, or those that
+  // `pick` names.
   double update();
   double update(const std::function<size_t()>& pick);
   vp::DeclaredSnapshot declare();
-  // With nothing in memory.
+  // Opens it again, with nothing in memory.
   void reopen();
-  // Whether anybody keeps what snapshots show; without, none may be declared.
+  // Says whether the past is kept that snapshots show; without it, no snapshot may be declared.
   void attach_past(bool attached);
 
   storage::Collection& now() { return *collection_; }
@@ -40,9 +41,9 @@ class Documents {
   size_t size() const { return documents_.size(); }
   storage::Store& store() { return *store_; }
 
-  // CPU seconds of finding so many documents by their _id, at random.
+  // Returns the CPU seconds of finding so many documents by their _id, at random.
   double find(storage::Collection& collection, size_t reads);
-  double find_us(storage::Collection& collection, int rounds);  // one, the median of rounds
+  double find_us(storage::Collection& collection, int rounds);  // the time of one, the median of rounds
   double scan_ms(storage::Collection& collection, int rounds);
   int64_t file_bytes();          // of documents, the past and kept contents, less what is free in them
   uint64_t blocks_read() const;  // since it was opened

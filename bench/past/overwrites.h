@@ -1,5 +1,5 @@
-// Logs of mappings as continuous data protection makes them (Skippy §5.1): a snapshot after every update of a random row, of
-// which some rows get most.
+// These are logs of mappings as continuous data protection makes them (Skippy §5.1): there is a snapshot after every update of a
+// random row, and some rows get most updates.
 #pragma once
 
 #include "base/random.h"
@@ -21,7 +21,7 @@ class Overwrites {
   Overwrites(uint64_t rows, const Skew& skew, uint64_t seed)
       : rows_(rows), hot_(skew.hot), few_(rows * (100 - skew.hot) / 100), random_(seed) {}
 
-  // The next update's: contents are numbered.
+  // Returns the next update's mapping: contents are numbered.
   vp::Mapping next() {
     const bool hot = random_.below(100) < hot_;
     const uint64_t row = hot ? random_.below(few_) : few_ + random_.below(rows_ - few_);
@@ -34,18 +34,18 @@ class Overwrites {
   vp::Stamp made_ = 0;
 };
 
-// Until every row was written since the beginning (an overwrite cycle, `cycle` long), and half as much again. Nothing where that
-// is more than `most`.
+// Makes updates until every row was written since the beginning (an overwrite cycle, `cycle` long), and half as many again.
+// Returns nothing where that is more than `most`.
 std::vector<vp::Mapping> overwrites(uint64_t rows, const Skew& skew, uint64_t seed, uint64_t most, uint64_t& cycle);
 
-// A log with its levels in memory; what makes no full node any more is its end.
+// A log with its levels in memory; the mappings that make no full node are its end.
 struct MemoryLog {
   vp::SkippyOptions options;
   vp::MemorySkippyNodes nodes;
   std::vector<vp::Mapping> open;
 
   MemoryLog(const std::vector<vp::Mapping>& mappings, const vp::SkippyOptions& options);
-  uint64_t mappings_above(uint32_t height);  // what so many levels took beside the log
+  uint64_t mappings_above(uint32_t height);  // what so many levels take beside the log
   // Runs of mappings as of the `snapshot`th update, on so many levels; `visit` false ends it.
   template <class Visit>
   void scan(uint64_t snapshot, uint32_t height, Visit&& visit) {
@@ -63,7 +63,7 @@ struct MemoryLog {
   }
 };
 
-// Page tables as of updates evenly below `starts_below`, each made until it has `rows` rows, or the log ends.
+// Makes page tables as of updates evenly below `starts_below`, each until it has `rows` rows or the log ends.
 struct Built {
   double scanned = 0;   // mappings, mean
   double ms = 0;        // CPU, median

@@ -1,4 +1,4 @@
-// What a snapshot costs writers of a collection, and what reading as of one costs (Retro §5).
+// This measures what a snapshot costs writers of a collection, and what reading as of one costs (Retro §5).
 #include <fmt/core.h>
 
 #include <numeric>
@@ -15,7 +15,7 @@ namespace bench::past {
 
 namespace {
 
-// One collection, without and with its past attached in turns, and never a snapshot.
+// Takes one collection, without and with its past attached in turns, and never a snapshot.
 struct Undeclared {
   double without_us = 0, with_us = 0;  // an update
   double added = 0;                    // a share, the median of pairs of turns
@@ -50,7 +50,7 @@ Undeclared run_undeclared(const Settings& settings) {
 void run_reads(const Settings& settings, Report& report) {
   const Undeclared undeclared = run_undeclared(settings);
   Documents without(settings.scratch + "/without", settings.documents), with(settings.scratch + "/with", settings.documents);
-  // In turns, and all documents once before it counts: what was just loaded is cheaper to write to.
+  // The two go in turns, and all documents are written once before it counts, because writing to what was just loaded costs less.
   const size_t turns = std::max<size_t>(4, settings.documents / Documents::batch);
   for (size_t i = 0; i < settings.documents / Documents::batch; ++i) {
     without.update();
@@ -64,7 +64,7 @@ void run_reads(const Settings& settings, Report& report) {
   const int64_t bytes_before = with.file_bytes() - without.file_bytes();
   const uint64_t saved_before = with.past().saved();
   std::vector<double> plain, saving, declaring;
-  // All documents once, each behind another snapshot of them. Returns the first snapshot.
+  // Writes all documents once, each behind another snapshot of them. Returns the first snapshot.
   const auto update_all = [&] {
     double plain_seconds = 0, saving_seconds = 0;
     std::optional<vp::DeclaredSnapshot> before;
@@ -82,7 +82,7 @@ void run_reads(const Settings& settings, Report& report) {
     saving.push_back(saving_seconds * 1e6 / updates);
     return *before;
   };
-  // So often that all that is kept in rows has left them, and more came: what that costs falls into one round of nine.
+  // Writes so often that all pre-states in rows have left them, and more came: the cost of that falls into one round of nine.
   constexpr size_t leaves_in = storage::RowPreStates::count_max + 1, in_rows = 4;
   const auto sum = [](const std::vector<double>& of, size_t begin) {
     return std::accumulate(of.begin() + static_cast<ptrdiff_t>(begin), of.begin() + static_cast<ptrdiff_t>(begin + leaves_in),

@@ -1,5 +1,5 @@
-// What a query of random documents costs as of a snapshot, warm and cold, by how unevenly documents were written (Retro §8,
-// figures 5 to 7), and what WiredTiger's own ways of keeping the past cost beside it.
+// This measures what a query of random documents costs as of a snapshot, warm and cold, by how unevenly documents were written
+// (Retro §8, figures 5 to 7), and what WiredTiger's own ways of keeping the past cost beside it.
 #include <fmt/core.h>
 
 #include <iostream>
@@ -14,7 +14,8 @@
 namespace bench::past {
 namespace {
 
-// A snapshot before each transaction, until so many updates were made that what the first shows has left nearly all rows.
+// Makes a snapshot before each transaction, until so many updates were made that the contents of the first snapshot have left
+// nearly all rows.
 vp::DeclaredSnapshot make_history(Documents& documents, const Skew& skew) {
   Overwrites updates(documents.size(), skew, 11);
   const auto pick = [&] { return static_cast<size_t>(updates.next().row - 1); };
@@ -32,7 +33,7 @@ vp::PageTable page_table(Documents& documents, const vp::DeclaredSnapshot& snaps
   return documents.past().log(documents.id()).page_table(transaction, snapshot.stamp);
 }
 
-// One query after the engine was opened anew.
+// Runs one query after the engine was opened anew.
 struct Cold {
   double ms = 0;
   uint64_t blocks = 0, of_them_metadata = 0;
@@ -143,7 +144,8 @@ struct Costs {
   double update_us = 0, declare_us = 0, find_now_us = 0, find_old_us = 0, scan_now_ms = 0, scan_old_ms = 0, bytes_a_change = 0;
 };
 
-// The same steps on whatever keeps a past: everything written once, then a snapshot before each of so many transactions.
+// Runs the same steps on whatever keeps a past: everything is written once, then there is a snapshot before each of so many
+// transactions.
 template <class Store, class Declare, class Find, class Scan>
 Costs measure(const char* name, const Settings& settings, Store& store, const std::function<double()>& update, Declare&& declare,
               Find&& find, Scan&& scan, bool keeps) {

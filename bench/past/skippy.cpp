@@ -31,7 +31,7 @@ std::string in_rows(double mappings, uint64_t rows) {
 // --- tables 1 and 2, and what figures 3 to 5 are about
 
 struct Costs {
-  std::map<std::string, double> ms;  // at height 4, by skew, of fan-in 8
+  std::map<std::string, double> ms;  // with levels up to height 4, by skew, of fan-in 8
 };
 
 Costs run_skews(const Settings& settings, Report& report) {
@@ -191,7 +191,7 @@ void run_tables(const Settings& settings, const Costs& costs, Report& report) {
   const vp::SkippyOptions options{.node_mappings = settings.node_mappings, .height = 4};
   Engine engine(settings.scratch + "/past");
   vp::SkippyCache cache(size_t{1} << 30);
-  // Appended as writers do, a thousand a transaction, and sealed.
+  // Mappings are appended as writers do, a thousand a transaction, and sealed.
   const CpuWatch appending;
   double sealing = 0;
   {
@@ -213,7 +213,7 @@ void run_tables(const Settings& settings, const Costs& costs, Report& report) {
   const uint64_t first = cycle / 8;
   constexpr size_t few = 16;  // rows
 
-  // From disk: a new process's caches, the operating system's as they are.
+  // They are read from disk: the caches are a new process's, the operating system's are as they are.
   std::vector<double> cold, warm, single, some;
   for (int round = 0; round < settings.rounds; ++round) {
     engine.open();
@@ -238,7 +238,7 @@ void run_tables(const Settings& settings, const Costs& costs, Report& report) {
     some.push_back(demanding.seconds() * 1e3);
   }
 
-  // A range at once, and one by one. The last of the range has a whole cycle before it.
+  // A range is read at once, and one by one. The last of the range has a whole cycle before it.
   const vp::Maplog log(engine.log_table(), options, cache);
   storage::Transaction transaction(*engine, storage::Transaction::Mode::read);
   const uint64_t last = first + settings.range - 1;
@@ -255,7 +255,7 @@ void run_tables(const Settings& settings, const Costs& costs, Report& report) {
   }
   transaction.rollback();
 
-  // The rival: rows by key and snapshot, of one table, and a search a row.
+  // The rival has rows by key and snapshot in one table, and searches for each row.
   const storage::Table index = engine.table("ordered-bench");
   const CpuWatch indexing;
   for (size_t begin = 0; begin < mappings.size(); begin += 1'000) {

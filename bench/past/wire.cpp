@@ -1,4 +1,4 @@
-// What snapshots cost a server whose clients update documents (Retro §8.3).
+// This measures what snapshots cost a server whose clients update documents (Retro §8.3).
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -42,8 +42,8 @@ class Target {
     }
   }
 
-  // Changes one field of the next `Documents::batch` documents in a circle, `each` with a command; behind a snapshot, where it
-  // declares any.
+  // Changes one field of the next `Documents::batch` documents in a circle, `each` with its own command, and behind a snapshot
+  // where it declares any.
   void update(size_t each) {
     if (declares_) client_.command("admin", make([](bson::Builder& out) { out.append("createSnapshot", 1); }));
     for (size_t done = 0; done < Documents::batch; done += each) {
@@ -79,12 +79,12 @@ class Target {
 };
 
 struct Costs {
-  double without_us = 0, with_us = 0;  // of all the server's threads, an update
+  double without_us = 0, with_us = 0;  // CPU time of all the server's threads, an update
   double added = 0;                    // a share
 };
 
-// In turns, so that what else the machine does meets both. A round goes over all documents: what a server does behind an answer
-// falls into it.
+// The two take turns, so that the machine's other work meets both. A round goes over all documents, so the work that a server
+// does after an answer falls into it.
 Costs measure(const Settings& settings, Target& without, Target& with, size_t each) {
   const size_t turns = settings.documents / Documents::batch;
   std::vector<double> plain, saving, added;
@@ -124,7 +124,7 @@ void run_over_the_wire(const Settings& settings, Report& report) {
     return 100 * costs.added;
   };
   const double alone = row("1", 1), together = row(std::to_string(Documents::batch), Documents::batch);
-  // By then what is kept lies on all pages of its table, and there was no pause to write them in.
+  // By then pre-states lie on all pages of their table, and there was no pause to write them in.
   const size_t in_a_row = static_cast<size_t>(settings.rounds) * 5 * settings.documents;
   for (size_t done = 0; done < in_a_row; done += Documents::batch) {
     without.update(Documents::batch);

@@ -1,5 +1,5 @@
-// Block compression as a storage engine does it: records one after another in
-// blocks, each block compressed alone.
+// This is block compression as a storage engine does it: records stand one after another in blocks, and each block is compressed
+// alone.
 #pragma once
 
 #include "base/bytes.h"
@@ -15,7 +15,7 @@ class BlockCompressor {
   BlockCompressor(Method method, size_t block_bytes) : method_(method), block_bytes_(block_bytes) {}
 
   void add(BytesView record);
-  // Everything added, compressed; begins anew.
+  // Returns the compressed bytes of everything added, and begins anew.
   uint64_t finish();
 
  private:

@@ -1,4 +1,4 @@
-// Other delta coders, as functions: source and target in, delta out.
+// Other delta coders are functions here, from source and target to delta.
 #pragma once
 
 #include "base/bytes.h"
@@ -10,9 +10,9 @@ using base::BytesView;
 
 using DeltaFunction = Bytes (*)(BytesView source, BytesView target);
 
-// xdelta3 as a library, without secondary compression: what dbDedup §5.3 builds on.
+// This is xdelta3 as a library, without secondary compression; dbDedup §5.3 builds on it.
 Bytes xdelta3_delta(BytesView source, BytesView target);
-// zstd with the source as prefix (ZSTD_CCtx_refPrefix).
+// This is zstd with the source as prefix (ZSTD_CCtx_refPrefix).
 Bytes zstd_delta_1(BytesView source, BytesView target);
 Bytes zstd_delta_3(BytesView source, BytesView target);
 

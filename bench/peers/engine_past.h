@@ -1,5 +1,5 @@
-// The past as WiredTiger keeps it by itself: rows of bytes under numbers, read as of a pinned timestamp or from a named
-// checkpoint.
+// This is the past as WiredTiger keeps it by itself: rows of bytes under numbers are read as of a pinned timestamp or from a
+// named checkpoint.
 #pragma once
 
 #include <cstdint>
@@ -18,22 +18,22 @@ class EnginePast {
  public:
   enum class Way : uint8_t { none, pinned_timestamp, named_checkpoints };
 
-  // In the folder, which is made. Throws std::runtime_error.
+  // Opens it in the folder, which is made. Throws std::runtime_error.
   EnginePast(const std::string& path, Way way, size_t rows, size_t row_bytes);
   ~EnginePast();
   EnginePast(const EnginePast&) = delete;
   EnginePast& operator=(const EnginePast&) = delete;
 
-  // CPU seconds of one transaction that changes eight bytes of so many rows, the next in a circle.
+  // Returns the CPU seconds of one transaction that changes eight bytes of so many rows, the next in a circle.
   double update(size_t rows);
-  // From now on what is readable stays so. Its number, from 1 on.
+  // Keeps the present state readable from now on. Returns its number, from 1 on.
   int declare();
 
-  // CPU seconds of reading rows at random, and all of them in order; `as_of` a number, or 0 for now.
+  // Returns the CPU seconds of reading rows at random, and all of them in order; `as_of` is a number, or 0 for now.
   double find(size_t reads, int as_of);
   double scan(int as_of);
 
-  // What is in its files, after a checkpoint, less what is free in them.
+  // Returns the bytes in its files, after a checkpoint, less what is free in them.
   int64_t file_bytes();
 
  private:

@@ -48,7 +48,7 @@ void feed_import(const Workload& workload, Subprocess& import) {
       buffer.clear();
     }
   }
-  // One tree that holds them all. git compares blobs whose paths end alike first: the group stands last.
+  // One tree holds them all. git first compares blobs whose paths end alike, so the group stands last.
   buffer += "commit refs/heads/main\ncommitter bench <bench@localhost> 0 +0000\ndata 0\n";
   for (size_t i = 0; i < mark; ++i) {
     buffer += fmt::format("M 100644 :{} {:03}/{:07}/{:016x}\n", i + 1, i / 1000, i, workload.records[i].group);

@@ -1,4 +1,4 @@
-// palimpsest: the tool beside the server.
+// palimpsest is the tool beside the server.
 #include <CLI/CLI.hpp>
 #include <csignal>
 #include <iostream>

@@ -120,7 +120,7 @@ std::vector<std::vector<std::string>> claim_rows(const Report& report) {
   return rows;
 }
 
-// Have the series their points at the same places? Else a table of them is mostly holes.
+// Tells whether the series have their points at the same places. If not, a table of them is mostly holes.
 bool share_x(const Plot& plot) {
   std::vector<double> at;
   size_t most = 0;
@@ -133,7 +133,7 @@ bool share_x(const Plot& plot) {
   return at.size() <= most + most / 4;
 }
 
-// The points of all series by x: a column a series.
+// Returns the points of all series by x, with a column a series.
 std::vector<std::vector<std::string>> point_rows(const Plot& plot) {
   std::vector<double> at;
   for (const Series& series : plot.series) {
@@ -142,7 +142,7 @@ std::vector<std::vector<std::string>> point_rows(const Plot& plot) {
   std::sort(at.begin(), at.end());
   at.erase(std::unique(at.begin(), at.end()), at.end());
   std::vector<std::vector<std::string>> rows;
-  constexpr size_t rows_max = 24;  // of curves with many points, some
+  constexpr size_t rows_max = 24;  // curves with many points show some of them
   const size_t step = std::max<size_t>(1, (at.size() + rows_max - 1) / rows_max);
   for (size_t i = 0; i < at.size(); i += step) {
     auto& row = rows.emplace_back(1, number_text(at[i]));

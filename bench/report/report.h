@@ -1,5 +1,5 @@
-// What a benchmark found, and the three forms it is given in: report.txt,
-// report.json and one report.html that needs nothing but itself.
+// A report is what a benchmark found, in three forms: report.txt, report.json and one report.html that fetches
+// nothing.
 //
 //   figures  numbered as in the paper they come from: plots, tables, notes
 //   goals    a name, what was measured in this run, what was to be reached
@@ -19,7 +19,7 @@ struct Series {
   std::vector<std::pair<double, double>> points;
 };
 
-// Curves over one axis.
+// A plot has curves over one axis.
 struct Plot {
   std::string title, x, y;
   bool log_x = false;
@@ -79,10 +79,10 @@ bson::Document to_document(const Report& report);
 std::string as_text(const Report& report);
 std::string as_html(const Report& report);
 
-// All three into `folder`, which is made. Throws std::runtime_error.
+// Writes all three into `folder`, which is made. Throws std::runtime_error.
 void write_all(const std::string& folder, const Report& report);
 
-// Three significant digits, thousands apart: "0.0123", "4.56", "12,345".
+// Writes three significant digits, thousands apart: "0.0123", "4.56", "12,345".
 std::string number_text(double value);
 
 }  // namespace bench

@@ -1,4 +1,4 @@
-// Figure 6.5: inserts while the log is shipped over lines of a bandwidth.
+// Figure 6.5 shows inserts while the log is shipped over lines of a bandwidth.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -37,7 +37,7 @@ struct Outcome {
   double content_bytes = 0;  // a record
 };
 
-// Inserts for a while; every so many records all members are waited for, as dbDedup §6.4.1 does.
+// Inserts for a while; after every so many records it waits for all members, as dbDedup §6.4.1 does.
 Outcome replay(const Arguments& arguments, const Workload& workload, ReplicaSet& set, const Network& network) {
   const std::string database = "wan";
   Client client(set.uri("w=" + arguments.concern));
@@ -96,7 +96,7 @@ int run(const Arguments& arguments) {
               {}};
   std::map<std::string, double> unlimited;
   for (const Kind& kind : kinds) plot.series.push_back({kind.name, {}});
-  // Turn by turn, so that what else the machine does meets all of them.
+  // The lines take turns, so that the machine's other work meets all of them.
   std::map<std::pair<size_t, size_t>, std::vector<Outcome>> outcomes;  // by line and kind
   for (size_t turn = 0; turn < arguments.turns; ++turn) {
     for (size_t at = 0; at < lines.size(); ++at) {

@@ -40,7 +40,7 @@ Workload load_inserted(const Inserted& inserted, size_t records) {
 }
 
 Workload load_groups(const Inserted& inserted, size_t records) {
-  // Not the first records: they are of a few pages.
+  // It skips the first records, which belong to a few pages.
   const Workload all = load_inserted(inserted, records);
   return all.sample(all.bytes() / std::max<size_t>(1, all.records.size()) * records).by_time();
 }

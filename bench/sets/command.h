@@ -1,4 +1,4 @@
-// Benchmarks of replica sets: real servers, started for it.
+// Benchmarks of replica sets use real servers, which they start.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -15,28 +15,28 @@ namespace bench::sets {
 
 Run add_bandwidth(CLI::App& parser);  // dbDedup Figure 6.5, on lines shaped by tc
 Run add_shards(CLI::App& parser);     // dbDedup Table 6.2, on pairs of servers
-Run add_fail_over(CLI::App& parser);  // compression in the inserts after the primary was lost (dbDedup §6.6)
+Run add_fail_over(CLI::App& parser);  // the compression of the inserts after the primary was lost (dbDedup §6.6)
 Run add_majority(CLI::App& parser);   // writes acknowledged by the majority, beside consensus alone
 
-// What they share.
+// They share these options.
 struct Common {
   std::string server, scratch, report_folder;
 };
 void add_common(CLI::App& parser, Common& common);
-// The server to start: the one asked for, or the one beside this program. Throws std::runtime_error where there is none.
+// Returns the server to start: the one asked for, or the one beside this program. Throws std::runtime_error where there is none.
 std::string server_of(const Common& common);
-// What is inserted: a data set, or made-up records like it.
+// Says what is inserted: a data set, or made-up records like it.
 struct Inserted {
   std::string workload = "wiki", data;
   bool synthetic = false;
 };
 void add_inserted(CLI::App& parser, Inserted& inserted);
-// In file order; at least `records` where they are made up.
+// Returns them in file order; at least `records` where they are made up.
 Workload load_inserted(const Inserted& inserted, size_t records);
-// About so many: whole groups (pages, threads, keys), in the order they were written.
+// Returns about so many: whole groups (pages, threads, keys), in the order in which they were written.
 Workload load_groups(const Inserted& inserted, size_t records);
-// Inserts `order[done]` and what follows of the same collection, at most `batch` of them and none from `end` on; how many are
-// done then. Throws std::runtime_error, datasets::replay::ClientError.
+// Inserts `order[done]` and the next records of the same collection, at most `batch` of them and none from `end` on. Returns how
+// many are done then. Throws std::runtime_error, datasets::replay::ClientError.
 size_t insert_batch(datasets::replay::Client& client, const std::string& database, const Workload& workload,
                     const std::vector<uint32_t>& order, size_t done, size_t end, size_t batch);
 

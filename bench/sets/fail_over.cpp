@@ -1,5 +1,5 @@
-// What the loss of a primary costs in compression: its successor finds sources with the feature index that it kept as a
-// secondary.
+// This measures what the loss of a primary costs in compression: its successor finds sources with the feature index that it kept
+// as a secondary.
 #include <fmt/core.h>
 
 #include <iostream>
@@ -27,7 +27,7 @@ struct Arguments {
 
 constexpr const char* database = "failover";
 
-// So far, on one member.
+// The counts so far, on one member.
 struct Bytes {
   int64_t logical = 0, stored = 0, log_raw = 0, log_forward = 0;
 };
@@ -59,8 +59,8 @@ struct Ratios {
   double storage_before = 0, storage_after = 0, log_before = 0, log_after = 0;
 };
 
-// The last `after` records before the loss, and the first after it. `lost`: else the primary stays, and the same records are
-// measured.
+// Measures the last `after` records before the loss, and the first after it. Without `lost` the primary stays, and the same
+// records are measured.
 Ratios measure(const Arguments& arguments, const Workload& workload, const std::string& server, bool lost) {
   ReplicaSet set({.program = server,
                   .members = 3,
@@ -73,7 +73,7 @@ Ratios measure(const Arguments& arguments, const Workload& workload, const std::
   const Bytes at_loss = bytes_of(set.settle()), kept_at_loss = bytes_of(set.secondary_status());
   Ratios ratios{storage_ratio(kept_before, kept_at_loss), 0, log_ratio(before, at_loss), 0};
   if (lost) set.fail_over();
-  // What the new primary has of the records is what it had as a secondary; its log is its own.
+  // The new primary has the records that it had as a secondary; its log is its own.
   const Bytes first = bytes_of(set.settle());
   insert(arguments, workload, set, loss, end);
   const Bytes last = bytes_of(set.settle());
@@ -91,7 +91,7 @@ int run(const Arguments& arguments) {
   begin(report);
   clean_up_when_interrupted();
   const Workload workload =
-      load_groups(arguments.inserted, arguments.records);  // versions of what came before the loss come after it
+      load_groups(arguments.inserted, arguments.records);  // versions of records before the loss come after it
   if (workload.records.size() < 2 * arguments.after) throw std::runtime_error("fewer records than twice --after");
   report.about.emplace_back("data", workload.source);
 

@@ -1,5 +1,5 @@
-// Writes that the majority acknowledges, through the real server: many records,
-// and one record that everybody wants.
+// This measures writes that the majority acknowledges, through the real server: to many records, and to one record that all
+// clients write.
 #include <fmt/core.h>
 
 #include <atomic>
@@ -39,7 +39,7 @@ struct Arguments {
 
 using Clock = std::chrono::steady_clock;
 
-// Writes a second by so many connections, each with one in flight; `write` gets its connection and its number there.
+// Returns the writes a second by so many connections, each with one in flight; `write` gets its connection and its number there.
 double load(const ReplicaSet& set, int connections, double seconds, const std::function<void(Client&, int, uint64_t)>& write) {
   std::atomic<uint64_t> written{0};
   std::mutex mutex;
@@ -106,7 +106,8 @@ double hot(const ReplicaSet& set, int connections, double seconds) {
   });
 }
 
-// Entries a second, by in flight, of the consensus core alone with its log and transport; empty without its program.
+// Returns the entries a second, by the number in flight, of the consensus core alone with its log and transport; empty without
+// its program.
 std::vector<std::pair<int, double>> consensus_alone(const Arguments& arguments) {
   std::vector<std::pair<int, double>> rates;
   if (arguments.consensus.empty()) return rates;

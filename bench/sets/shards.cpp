@@ -1,5 +1,5 @@
-// Table 6.2: records routed by key over independent pairs of servers, a primary
-// and a secondary each; every pair deduplicates for itself.
+// Table 6.2 has records routed by key over independent pairs of servers, a primary and a secondary each. Every pair deduplicates
+// for itself.
 #include <fmt/core.h>
 #include <xxhash.h>
 

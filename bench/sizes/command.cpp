@@ -37,7 +37,7 @@ Workload load_set(const std::string& name, const Arguments& arguments) {
   return workload.sample(arguments.bytes_max);
 }
 
-// "packed-17.wt" is of all that begin with "packed"; WiredTiger's own files are one.
+// "packed-17.wt" counts with all that begin with "packed"; WiredTiger's own files count as one.
 std::string kind_of(const std::string& file) {
   if (file.starts_with("WiredTigerHS")) return "history";
   if (file.starts_with("WiredTiger")) return "engine";

@@ -1,4 +1,4 @@
-// What a data directory of each set takes, file by file, beside other programs on the same bytes.
+// This shows what a data directory of each set takes, file by file, beside other programs on the same bytes.
 #pragma once
 
 #include "bench/bench.h"

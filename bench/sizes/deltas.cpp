@@ -13,7 +13,7 @@
 namespace bench::sizes {
 namespace {
 
-constexpr size_t page_bytes = 512 << 10;  // before compression: what a page of 128 KB on disk may hold
+constexpr size_t page_bytes = 512 << 10;  // bytes before compression: what a page of 128 KB on disk may hold
 constexpr int page_level = 12;
 
 size_t zstd_bytes(BytesView page) {
@@ -49,7 +49,7 @@ Table deltas_table() {
 
 void add_deltas(const Workload& workload, Table& table) {
   const auto before = chapter6::predecessors(workload);
-  // By chain, as they are stored.
+  // They go by chain, as they are stored.
   std::map<std::pair<uint32_t, uint64_t>, std::vector<Bytes>> chains;
   dedup::DictionaryTrainer trainer(1);
   for (size_t i = 0; i < workload.records.size(); ++i) {

@@ -1,5 +1,5 @@
-// Deltas of a set's histories, packed one by one and in pages: whether a store whose pages are compressed gains by packing each
-// delta.
+// This packs the deltas of a set's histories one by one and in pages, to see whether a store whose pages are compressed gains by
+// packing each delta.
 #pragma once
 
 #include "bench/data/workload.h"

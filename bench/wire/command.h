@@ -1,4 +1,4 @@
-// palimpsest bench wire
+// This is `palimpsest bench wire`.
 #pragma once
 
 #include "bench/bench.h"

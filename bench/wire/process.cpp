@@ -14,7 +14,7 @@ uint64_t switches_of(const std::filesystem::path& thread) {
   std::string line;
   uint64_t sum = 0;
   while (std::getline(status, line)) {
-    // voluntary_ctxt_switches: 17, nonvoluntary_ctxt_switches: 4
+    // The file has lines such as "voluntary_ctxt_switches: 17" and "nonvoluntary_ctxt_switches: 4".
     if (const auto at = line.find("ctxt_switches:"); at != line.npos) sum += std::stoull(line.substr(at + 14));
   }
   return sum;
