@@ -1,5 +1,5 @@
-// Two documents, one behind the other: the second as a diff of the first, and the diff between them. What applies is a document,
-// and the diff of two documents leads from the one to the other byte for byte.
+// The input is two documents, one behind the other. The second is applied as a diff to the first, and the diff between them is
+// computed. A diff that applies gives a document, and the diff of two documents leads from one to the other byte for byte.
 #include "base/fuzz_target.h"
 #include "bson/diff.h"
 #include "bson/json.h"

@@ -1,5 +1,5 @@
-// Any text: refused, or a valid document whose canonical JSON reads back as an equal one. And the same text as base64 and as a
-// date.
+// Any text is refused, or gives a valid document whose canonical JSON reads back as an equal one. The same text is read as base64
+// and as a date, too.
 #include "base/fuzz_target.h"
 #include "bson/compare.h"
 #include "bson/json.h"

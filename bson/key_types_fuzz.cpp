@@ -1,5 +1,5 @@
-// A key string and the types beside it, as an index entry has them: `descending` is a bit for each value. What can be read is a
-// valid document, and read again from the key that its values have it is the same. An _id is told by its own key alone.
+// The input is a key string and the types beside it, as an index entry has them; `descending` has a bit for each value. A key
+// that can be read gives a valid document, and the key of its values reads the same. An _id can be read from its key alone.
 #include "base/fuzz_target.h"
 #include "bson/json.h"
 #include "bson/key_id.h"

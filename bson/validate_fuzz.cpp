@@ -1,4 +1,4 @@
-// Any bytes: refused, or safe to walk. Values that are compared as equal have one hash and one key string.
+// Any bytes are refused, or are safe to walk through. Values that compare as equal have one hash and one key string.
 #include "base/fuzz_target.h"
 #include "bson/compare.h"
 #include "bson/hashed_key.h"

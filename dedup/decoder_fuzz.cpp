@@ -1,4 +1,4 @@
-// A store of up to 16 forms: each content decodes to what its checksum says or is refused, whatever the forms are.
+// The input is a store of up to 16 forms. Each content decodes to what its checksum says or is refused, whatever the forms are.
 //
 //   form   | kind and base, 1 | raw length, 1 | checksum, 4 | bytes, 1 | bytes … |
 #include <map>

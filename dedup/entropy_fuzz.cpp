@@ -1,5 +1,5 @@
-// A packed delta, with a dictionary at hand and without: refused, or within the length that is allowed. And the same bytes as a
-// delta, packed and unpacked.
+// The input is a packed delta, unpacked with a dictionary and without one: it is refused, or its content is within the allowed
+// length. The same bytes are a delta, too, which is packed and unpacked.
 #include "base/fuzz_target.h"
 #include "dedup/delta_dictionary.h"
 #include "dedup/entropy.h"

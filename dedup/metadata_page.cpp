@@ -20,7 +20,7 @@ constexpr uint8_t count_follows = 15;
 
 constexpr uint32_t hop_bases_max = 32;
 
-// Differences wrap: any two names have one.
+// Differences wrap, so any two names have one.
 void append_distance(Bytes& out, uint64_t from, uint64_t to) {
   append_varint(out, base::zigzag(static_cast<int64_t>(to - from)));
 }

@@ -46,9 +46,9 @@ class MetadataPageWriter {
 Bytes write_metadata_page(const MetadataSlots& slots);
 // Returns nullopt when the page is damaged. It never trusts a length.
 std::optional<MetadataSlots> read_metadata_page(BytesView bytes);
-// What a page begins with, of the rest of it.
+// Returns the checksum that a page begins with, over the rest of it.
 uint32_t metadata_page_checksum(BytesView page);
-// About the length of such an entry.
+// Returns about the length of such an entry.
 size_t metadata_entry_bytes(size_t features, size_t hop_bases);
 
 }  // namespace dedup

@@ -1,4 +1,4 @@
-// A page without its checksum: refused, or written back as slots that read the same.
+// The input is a page without its checksum. It is refused, or written back as slots that read the same.
 #include "base/fuzz_target.h"
 #include "dedup/metadata_page.h"
 

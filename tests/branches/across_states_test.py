@@ -49,10 +49,10 @@ def test_differences_of_a_collection_are_documents_of_a_pipeline(changed):
         {"_id": "delete", "n": 1}, {"_id": "insert", "n": 1}, {"_id": "update", "n": 2}]
     assert len(run(main, {"$diff": {"from": "main", "to": "dev"}}, {"$limit": 1})) == 1
     assert diff(changed["main"].nowhere, **{"from": "main", "to": "dev"}) == {}
-    # In a pipeline inside another one, of whatever state's collection.
+    # Runs it in a pipeline inside another one, which may start at any state's collection.
     joined = run(main, {"$limit": 1}, {"$lookup": {"from": "c", "pipeline": [{"$diff": {"from": "main", "to": "dev"}}], "as": "changes"}})
     assert len(joined[0]["changes"]) == 4
-    # The command says the same, of all collections.
+    # The command returns the same, for all collections.
     command = list(changed["dev"].cursor_command("diff", 1, **{"from": "main"}))
     assert {one["_id"] for one in command if one["collection"] == "c"} == set(found) and [one["_id"] for one in command if one["collection"] == "other"] == [2]
 
@@ -174,7 +174,7 @@ def test_the_history_of_a_document(shop):
     assert found[3]["commit"] == first["commit"] and found[3]["parents"] == [] and found[3]["message"] == "first"
     assert [one["document"] for one in history(main.c, 0)] == [{"_id": 0, "a": 0}]
     assert history(main.c, 77) == [] and history(main.nowhere, 1) == []
-    # What a merge takes over came with the commit that it was made with.
+    # The documents that a merge takes over came with the commit that they were made with.
     shop["dev"].command("commit", 1, message="a is 3")
     shop.create("third", **{"from": "dev~3"})
     shop["third"].command("merge", "dev")
@@ -246,7 +246,7 @@ def test_pipelines_look_into_other_states(shop):
                       {"_id": 1, "a": 1, "was": [{"_id": 1, "a": 1}], "on_dev": [{"_id": 1, "a": 100}]}]
     both = run(main.c, {"$unionWith": {"db": v1, "coll": "c", "pipeline": [{"$match": {"_id": {"$gte": 1}}}]}}, batchSize=1)
     assert sorted(one["_id"] for one in both) == [0, 1, 1, 2]
-    # A pipeline inside goes on from where it runs.
+    # A pipeline inside continues from where it runs.
     deep = run(main.c, {"$limit": 1}, {"$unionWith": {"db": dev, "coll": "c", "pipeline": [{"$match": {"_id": 1}}, {"$unionWith": "c"}]}})
     assert [one["a"] for one in deep if one["_id"] == 1] == [100, 100]
     shop.client[f"{shop.name}x"].c.insert_one({"_id": "elsewhere"})
@@ -271,7 +271,7 @@ def test_pipelines_write_into_another_branch(shop):
     run(main.c, {"$match": {"_id": {"$gte": 1}}}, {"$set": {"a": {"$multiply": ["$a", 10]}}}, {"$merge": {"into": {"db": dev, "coll": "c"}}})
     assert {key: one["a"] for key, one in by_id(shop["dev"].c).items()} == {0: 0, 1: 10, 2: 20}
     assert {key: one["a"] for key, one in by_id(main.c).items()} == {0: 0, 1: 1, 2: 2}
-    # What differs is brought back, by hand.
+    # The test restores the documents that differ, by hand.
     run(main.c, {"$diff": {"from": "main", "to": "dev"}}, {"$match": {"_id": 1}}, {"$replaceWith": "$after"},
         {"$merge": {"into": "c", "whenMatched": "replace"}})
     assert {key: one["a"] for key, one in by_id(main.c).items()} == {0: 0, 1: 10, 2: 2}

@@ -75,7 +75,7 @@ def test_main_by_its_name_and_a_branch_of_a_branch(shop):
     by_name.insert_one({"_id": 3})
     assert sorted(by_id(shop["main"].c)) == sorted(by_id(by_name)) == [1, 3]
     assert sorted(by_id(feature)) == [1, 2]
-    # What is not committed stays where it is.
+    # Writes that aren't committed stay where they are.
     made = shop["feature%2Fone%2Etwo"].command("createBranch", "next")
     assert made["uncommitted"] is True
     assert sorted(by_id(shop["next"].c)) == [1]
@@ -395,7 +395,8 @@ def test_commits_and_what_they_show(shop):
     assert second["commit"] != first["commit"] and dev.command("status")["clean"] is True
     dev.c.update_one({"_id": 1}, {"$set": {"a": 2}})
     third = dev.command("commit", 1, message="again")
-    # The database's first commit is two: what the documents came with, and what proves them. The log tells of them as one.
+    # The database's first commit is two: one for the documents that it came with, and one for what proves them. The log shows
+    # them as one.
     assert [one["message"] for one in log_of(dev)] == ["again", "changed", "three"]
     assert [one["commit"] for one in log_of(dev, cursor={"batchSize": 1})] == [third["commit"], second["commit"], first["commit"]]
     assert log_of(dev, limit=1)[0]["parents"] == [second["commit"]]
@@ -432,7 +433,7 @@ def test_tags(shop):
     assert shop["v0"].c.count_documents({}) == 1
     shop.create("dev", **{"from": "v1.0"})
     assert shop["dev"].c.count_documents({}) == 1
-    # A name means one thing.
+    # A name has one meaning.
     fails(NAMESPACE_EXISTS, lambda: main.command("createTag", "v0"))
     fails(NAMESPACE_EXISTS, lambda: main.command("createTag", "dev"))
     fails(NAMESPACE_EXISTS, lambda: shop.create("v0"))
@@ -490,7 +491,7 @@ def test_commits_beside_writers(shop):
         dev = shop[ref].c
         assert sum(one["n"] for one in dev.find({"n": {"$exists": True}})) == 300
         assert dev.count_documents({}) == dev.estimated_document_count() == 8 + 3 * (100 - 34)
-    # Each commit shows a moment: nobody was ever there twice.
+    # Each commit shows one moment: no document was ever there twice.
     for one in log_of(shop["dev"], limit=20):
         ids = [document["_id"] for document in shop[one["commit"]].c.find()]
         assert len(ids) == len(set(ids))

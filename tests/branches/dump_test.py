@@ -54,7 +54,7 @@ def test_what_is_dumped_of_a_state_is_what_it_shows_and_can_be_restored(shop):
         assert content(dump(elsewhere)) == content(dumped) and by_id(elsewhere.c) == by_id(shop[ref].c)
         assert len(list(elsewhere.c.find({"a": 2}).hint([("a", 1), ("text", -1)]))) == elsewhere.c.count_documents({"a": 2}) > 0
         shop.client.drop_database(elsewhere.name)
-    # Into another branch, where the collections are there and empty of these.
+    # The dump is restored into another branch, whose collections exist and are empty.
     shop.create("restored")
     shop["restored"].c.delete_many({})
     restore(shop["restored"], of_branch)

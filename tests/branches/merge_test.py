@@ -43,13 +43,13 @@ def test_a_merge_into_both_leaves_the_two_branches_at_one_commit(parted):
     assert done["changed"] is True and done["branch"] == "main"
     assert log_of(dev)[0]["commit"] == log_of(main)[0]["commit"] == done["commit"]
     assert by_id(main.c) == by_id(dev.c) and dev.c.find_one({"_id": 0})["n"] == 1 and dev.c.find_one({"_id": "new"})
-    # Each goes its own way from there.
+    # Each branch goes its own way from there.
     dev.c.update_one({"_id": 0}, {"$set": {"n": 100}})
     assert main.c.find_one({"_id": 0})["n"] == 1
     dev.command("commit", 1)
     main.command("merge", "dev")
     assert main.c.find_one({"_id": 0})["n"] == 100
-    # Where there is nothing to merge the other one still comes to the same commit.
+    # Where there is nothing to merge, the other branch still moves to the same commit.
     main.c.insert_one({"_id": "later"})
     main.command("commit", 1)
     assert main.command("merge", "dev", into="both")["changed"] is True
@@ -94,7 +94,7 @@ def test_a_merge_into_a_new_branch_leaves_the_others_as_they_are(parted):
     assert parted["both"].c.find_one({"_id": 0})["n"] == 10 and not parted["both"].c.find_one({"_id": "not committed"})
     main.c.delete_one({"_id": "not committed"})
     assert (by_id(main.c), by_id(dev.c)) == before
-    # What can't be written to can begin one.
+    # A state that can't be written to can begin a merge into a new branch.
     tried = parted["main~1"].command("merge", "dev", into="new", branch="again", resolve="theirs")
     assert tried["branch"] == "again" and parted["again"].c.count_documents({}) == parted["both"].c.count_documents({})
 
@@ -171,7 +171,7 @@ def test_the_branch_goes_on_while_a_merge_waits_and_a_decision_is_about_what_it_
     assert [(one["_id"], "resolved" in one) for one in conflicts_of(main)][:1] == [(0, False)]
     assert [one["_id"] for one in fails(OPERATION_FAILED, lambda: main.command("continueMerge", 1)).details["conflicts"]] == [0]
     main.command("resolveConflict", 1, collection="c", id=0, take="ours")
-    # What the other branch commits meanwhile is for the next merge.
+    # Commits that the other branch makes meanwhile belong to the next merge.
     dev.c.insert_one({"_id": "late"})
     dev.command("commit", 1)
     main.command("continueMerge", 1)

@@ -79,7 +79,7 @@ def test_a_document_is_proven_to_be_in_a_commit_or_not_to_be_to_who_has_its_id_a
         else:
             assert content is None and "hash" not in said and len(said["proof"]) < 3072
     assert ask(commit, proof_of(shop["v1"], "o7", "other")["proof"])[0]["says"] == "present"
-    # Of a branch its last commit is meant, whatever is not committed yet.
+    # A branch stands for its last commit, whatever is pending.
     main.c.insert_one({"_id": "new"})
     assert proof_of(main, "new")["present"] is False
     head = main.command("commit", 1)["commit"]
@@ -91,7 +91,7 @@ def test_a_document_is_proven_to_be_in_a_commit_or_not_to_be_to_who_has_its_id_a
     fails(40414, lambda: main.command("getProof", 1, coll="c"))
     fails(40414, lambda: main.command("getProof", 1, id=1))
     fails(53, lambda: proof_of(main, [1]))
-    # A collection that the commit didn't know yet has nothing in it.
+    # A collection that didn't exist yet at the commit has nothing in it.
     main.later.insert_one({"_id": 1})
     said = proof_of(shop["v1"], 1, "later")
     assert said["present"] is False and ask(commit, said["proof"])[0]["says"] == "absent"
@@ -110,7 +110,7 @@ def test_a_bit_flipped_anywhere_in_a_proof_is_found(shop, ask):
             damaged = bytearray(proof)
             damaged[bit // 8] ^= 1 << bit % 8
             answer = ask(commit, bytes(damaged))
-            # The key says what is asked for: another one has another answer, which is as true.
+            # The key names the question: another key has another answer, which is as true.
             assert answer is None or answer[0]["_id"] != str(id), bit
         assert ask(commit, proof[:-1]) is None and ask(commit, proof + b"x") is None
         assert ask(commit[:-1] + ("0" if commit[-1] != "0" else "1"), proof) is None

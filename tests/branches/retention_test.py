@@ -66,7 +66,7 @@ def test_old_commits_go_by_the_policy_and_the_rest_stays(history):
     assert after[0] == before[0] and after[1] == before[1] - swept["versions"]
     check_collection(main, "c")
     assert main.command("sweep", 1)["commits"] == 0
-    # What was freed is free: keys too.
+    # Freed space is free, and so are freed keys.
     main.c.insert_one({"_id": "again", "u": 105})
     main.c.insert_one({"_id": 10, "u": 10})
     assert main.command("commit", 1)["changed"] is True
@@ -138,7 +138,7 @@ def test_a_purged_document_is_nowhere(history):
         assert shop[ref].c.estimated_document_count() == shop[ref].c.count_documents({})
     check_collection(main, "c")
     assert list(shop.client.local["oplog.rs"].find({"ns": f"{shop.name}.c"}))  # its entries can be read still
-    # It may come again, as another one.
+    # The document may come again, as another one.
     main.c.insert_one({"_id": 1, "u": 1})
     assert main.command("commit", 1)["changed"] and shop["dev"].command("commit", 1)["changed"]
     main.command("merge", "dev", resolve="theirs")

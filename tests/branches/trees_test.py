@@ -59,7 +59,7 @@ def test_commits_prove_verify_merge_and_differ_with_each_tree(shop, ask, tree):
     elsewhere.command("commit", 1)
     assert roots(elsewhere)["c"] == roots(main)["c"]
     shop.client.drop_database(elsewhere.name)
-    # What only dropped commits had goes, and the rest goes on being proven.
+    # Nodes that only dropped commits had are removed, and the others are still proven.
     main.command("retention", {"newest": 1})
     main.command("sweep", 1)
     assert main.command("verify", 1, deep=True)["valid"] and ask(merged, proof_of(main, 6)["proof"])
@@ -89,7 +89,7 @@ def test_another_tree_comes_with_the_next_commit_that_changes_the_collection(sho
         for one in [commit, last]:
             assert shop[one].command("verify", 1, deep=True)["valid"]
             assert ask(one, proof_of(shop[one], 5)["proof"])[0]["says"] == "present"
-    # A branch from before has it with its own next commit; equal documents are equal again.
+    # A branch from before has a root with its own next commit; equal documents have equal roots again.
     shop["dev"].c.insert_one({"_id": "d"})
     shop["dev"].c.delete_one({"_id": "d"})
     shop["dev"].c.update_one({"_id": 7}, {"$set": {"n": 7}})
@@ -109,7 +109,7 @@ def test_a_tree_that_a_merge_begins_with_is_made_before_it(shop):
     log = {"op": "c", "ns": f"{shop.name}.$cmd", "$or": [{"o.makeTree": 1}, {"o.merge": {"$exists": True}}]}
     said = lambda: [next(iter(entry["o"])) for entry in shop.client.local["oplog.rs"].find(log)]
     before = said()
-    # Nothing is made where something is pending, which no merge goes over.
+    # No tree is made where writes are pending, because no merge overwrites those.
     main.c.update_one({"_id": 5}, {"$set": {"n": "main"}})
     main.command("collMod", "c", commits={"tree": "bucketTree", "buckets": 60})
     with pytest.raises(OperationFailure):
@@ -123,7 +123,7 @@ def test_a_tree_that_a_merge_begins_with_is_made_before_it(shop):
     assert said() == [*before, "makeTree", "merge"] and shop["both"].c.find_one({"_id": 5})["n"] == "dev"
     main.command("merge", "dev")
     assert said() == [*before, "makeTree", "merge", "merge"] and roots(main) == roots(shop["both"])
-    # One that waits for somebody's decision, too.
+    # The same holds for a merge that waits for a decision.
     for database, n in [(main, "ours"), (dev, "theirs")]:
         database.c.update_one({"_id": 9}, {"$set": {"n": n}})
         database.command("commit", 1)
@@ -158,7 +158,7 @@ def test_a_database_s_first_explicit_commit_proves_what_is_in_it(shop, ask):
         assert ask(said["commit"], proof_of(main, 42, name)["proof"])[0]["says"] == "present"
         assert ask(said["commit"], proof_of(main, 142, name)["proof"])[0]["says"] == "absent"
     log = list(main.cursor_command("log", 1))
-    # Of the two that it made the log tells as one.
+    # The log shows the two that it made as one.
     assert [(one["message"], one["author"]) for one in log] == [("all there is", "ann")] and log[0]["commit"] == said["commit"]
     assert main.command("commit", 1)["changed"] is False
 

@@ -62,7 +62,7 @@ def test_two_documents_of_one_branch_with_one_key_refuse_it_by_the_name_of_the_b
         assert refused.value.details["errmsg"].endswith(
             f"E11000 duplicate key error collection: {dev.name}.c index: a_1_b_-1 dup key: {{ a: 5, b: -5 }}")
         assert set(database.c.index_information()) == {"_id_"}
-    # The branch that is asked is named before others.
+    # The branch that was asked is named before others.
     main.c.update_one({"_id": 7}, {"$set": {"a": 5, "b": -5}})
     with pytest.raises(DuplicateKeyError) as refused:
         main.c.create_index([("a", 1), ("b", -1)], unique=True)
@@ -141,7 +141,7 @@ def test_what_merges_bring_from_before_the_index_is_a_conflict(shop, twice_once)
     assert main.command("merge", "dev", dryRun=True, resolve="theirs")["conflictCount"] == 1
     failure = fails(OPERATION_FAILED, lambda: main.command("merge", "dev", resolve="theirs", into="new", branch="both"))
     assert failure.details["conflictCount"] == 1 and shop.names() == ["dev", "main"]
-    # A commit that shows two may be merged where it brings none of them.
+    # A commit that shows two may be merged where the merge brings none of them.
     dev.c.delete_one({"_id": "pick"})
     commit(dev)
     dev.command("merge", twice_once)
@@ -201,7 +201,7 @@ def test_writers_go_on_while_one_is_made_and_meet_it_or_prevent_it(shop):
                     main.c.create_index("u", unique=True)
                 except DuplicateKeyError as refused:
                     assert f"{shop.name}@dev.c " in refused.details["errmsg"]
-                    # From now on it can be made, if nobody is quicker.
+                    # From now on it can be made, unless another writer is quicker.
                     seen = set()
                     for one in list(shop["dev"].c.find({"u": {"$gte": 10_000}})):
                         if one["u"] in seen:

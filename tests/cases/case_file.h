@@ -1,4 +1,4 @@
-// A file of cases: sentences, each with commands and the replies they must get.
+// A case file has sentences, each with commands and the replies that they must get.
 #pragma once
 
 #include <map>

@@ -1,4 +1,4 @@
-// Runs case files against a server: its own, or the one --uri names.
+// This runs case files against a server: its own, or the one that --uri names.
 #include <mongoc/mongoc.h>
 
 #include <cstdio>
@@ -45,7 +45,7 @@ bson::Document send(mongoc_client_t* client, const std::string& db, const bson::
   return out;
 }
 
-// Empty: the case holds.
+// Returns an empty string when the case holds.
 std::string run(mongoc_client_t* client, const tests::Case& each, const std::string& own_db) {
   tests::Kept kept;
   for (const tests::Exchange& exchange : each.exchanges) {

@@ -109,7 +109,7 @@ class Wiki:
         try:
             with self.server.client() as client:
                 def enough():
-                    # Few enough that most have not been read for a second or two, and are cold again.
+                    # There are few enough that most have not been read for a second or two, and are cold again.
                     for _ in range(3):
                         read(client.cold)
                     time.sleep(generator.uniform(0.2, 0.5))

@@ -194,7 +194,7 @@ def test_writes_of_every_kind_survive_kill_as_acknowledged(seed):
                     assert report["valid"] and not report["errors"], report
                 check_pages(client.crash.pages, writers)
                 counted = check_capped(client.crash.capped, capped.acknowledged)
-                # Left over or not: a build can begin again.
+                # Whether the index is left over or not, a build can begin again.
                 for name in set(client.crash.pages.index_information()) - {"_id_"}:
                     client.crash.pages.drop_index(name)
             answered += sum(writer.answered for writer in writers)

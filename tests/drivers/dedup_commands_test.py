@@ -53,8 +53,8 @@ def test_a_chain_page_by_page_is_the_whole_chain(db):
 
 
 def test_a_source_that_was_taken_for_being_cached_is_said_to_be():
-    # Features are sampled with a seed of each database's own. With few of them the cached source may have none, or all,
-    # in common with the newcomer, and is then none or the best anyway: so it is asked of many databases.
+    # Each database samples features with a seed of its own. With few features, the cached source may share none of them with the
+    # new content, or all; it is then no candidate, or the best anyway. So the test asks many databases.
     text = words(random.Random(8), 8000)
     names = [f"reward{i}" for i in range(12)]
     with Server("--setParameter", "dedupCacheReward=100") as running:

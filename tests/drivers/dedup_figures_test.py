@@ -41,7 +41,7 @@ def test_from_what_was_written_to_what_lies_in_files(db):
     assert dedup["deltas"] == dedup["chainRows"] >= COUNT - 2 * PAGES
     assert PAGES <= dedup["heads"] <= COUNT - dedup["deltas"]
     assert dedup["retained"] == dedup["retainedBytes"] == 0
-    # Chains of the collection together are the collection.
+    # The chains of the collection together are the collection.
     seen, chains = set(), []
     for document in db.c.find({}, {"_id": 1}):
         if document["_id"] in seen:
@@ -123,7 +123,7 @@ def test_old_versions_are_read_from_hop_bases_that_others_came_through(server):
         hops = client.figures.command("collStats", "c")["dedup"]["hops"]
         again = read()
         assert again["hits"] > first["hits"] + 100
-        # They tell of all hops, whoever applied them.
+        # The figures count all hops, whoever applied them.
         assert client.figures.command("collStats", "c")["dedup"]["hops"]["mean"] == pytest.approx(hops["mean"])
         client.admin.command("setParameter", 1, dedupHopBaseCacheBytes=0)
         assert read() == {"bytes": 0, "hits": again["hits"]}

@@ -108,7 +108,7 @@ def test_an_awaited_hello_fails_before_it_waits(server, client):
     awaited = {"hello": 1, "topologyVersion": version, "maxAwaitTimeMS": 600_000, "$db": "admin"}
     assert raw_command("127.0.0.1", server.port, {**awaited, **document})["code"] == 100
     assert raw_command("127.0.0.1", server.port, {**awaited, "maxAwaitTimeMS": 50})["ok"] == 1
-    # One that is only blocked waits all the same: else a driver's monitor would ask without a pause.
+    # A command that is only blocked waits all the same: else a driver's monitor would ask without a pause.
     arm(client, {"failCommands": ["hello"], "appName": "monitor", "blockConnection": True, "blockTimeMS": 1})
     began = time.monotonic()
     assert raw_command("127.0.0.1", server.port, {**awaited, **document, "maxAwaitTimeMS": 400})["ok"] == 1 and time.monotonic() - began >= 0.4
@@ -225,7 +225,7 @@ def test_a_retryable_write_that_fails_before_its_commit_leaves_nothing(server, c
     arm(client, {"failBeforeCommitExceptionCode": 91, "closeConnection": False}, {"times": 1}, "onPrimaryTransactionalWrite")
     failed = run(number)
     assert (failed.get("code") or failed["writeErrors"][0]["code"]) == 91
-    # Without a word about it the connection goes, too.
+    # The connection is closed also where the fail point doesn't say so.
     arm(client, {"failBeforeCommitExceptionCode": 91}, {"times": 1}, "onPrimaryTransactionalWrite")
     with pytest.raises((EOFError, ConnectionError)):
         run(number)
@@ -327,6 +327,6 @@ def test_the_limit_of_the_find_counts_over_its_get_mores(client, capped):
     get_more(client.t.c, cursor, batchSize=1)
     arm(client, None, "alwaysOn", "maxTimeAlwaysTimeOut")
     refused(lambda: get_more(client.t.c, cursor, batchSize=200), 50)
-    # One that awaits data has no other limit than how long it waits.
+    # A getMore that awaits data has no other limit than how long it waits.
     cursor = opened(capped, tailable=True, awaitData=True)
     assert get_more(capped, cursor, maxTimeMS=10)[0]["nextBatch"] == []

@@ -77,7 +77,7 @@ def test_the_status_of_three_members_from_each_ones_view(three):
         source = ("", -1) if server is three[0] else (host(three[0]), 0)
         wait_until(lambda: (now := status(server)) and (now["syncSourceHost"], now["syncSourceId"]) == source)
 
-    # The optimes follow, which is what printSecondaryReplicationInfo shows the lag from.
+    # The optimes follow; printSecondaryReplicationInfo computes the lag from them.
     with direct(three[0]) as client:
         client.t.c.insert_one({"a": 1})
     wait_until(lambda: len({(member["optime"]["ts"], member.get("optimeDurable", member["optime"])["ts"], member["optimeDate"])

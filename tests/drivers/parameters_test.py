@@ -8,7 +8,7 @@ from pymongo.errors import OperationFailure
 from tests.support.revisions import revisions, settle, words
 from tests.support.palimpsest import BIN, Server
 
-# name: (default, another good value, bad values)
+# Each entry is name: (default, another good value, bad values).
 WHOLE = {
     "dedupFeatures": (12, 8, [0, 17]),
     "dedupContentBytesMin": (128, 256, [-1, 1 << 30]),
@@ -41,7 +41,7 @@ WHOLE = {
     "dedupQueueBytes": (32 << 20, 2 << 20, [0, 1000]),
 }
 
-# name: (default, the others)
+# Each entry is name: (default, the other values).
 WAYS = {
     "dedupSketch": ("windows", ["gearChunks", "rabinChunks"]),
     "dedupOverlap": ("keep", ["reEncode"]),

@@ -198,7 +198,7 @@ def test_a_stepped_down_primary_refuses_writes_and_comes_back(server):
     wait_until(lambda: client.admin.command("serverStatus")["connections"]["awaitingTopologyChanges"] > waits)
     client.admin.command("replSetStepDown", 600, force=True)
     waiting.join(DEADLINE)
-    # It isn't to be written to from the begin of the attempt on, and is a secondary at its end.
+    # It accepts no writes from the beginning of the attempt on, and is a secondary at its end.
     assert woken and not any(hello["isWritablePrimary"] for hello in woken) and woken[-1]["secondary"]
     reply = raw(server.port, {"insert": "c", "documents": [{}], "$db": "t"})
     assert reply["code"] == 10107 and reply["codeName"] == "NotWritablePrimary" and "errorLabels" not in reply
@@ -277,7 +277,7 @@ def test_after_cluster_time_waits_and_refuses_what_is_to_come(client):
     find = {"find": "c", "$db": "t"}
     assert raw(port, {**find, "readConcern": {"afterClusterTime": time_now}})["cursor"]["firstBatch"] == [{"_id": 1}]
     assert raw(port, {**find, "readConcern": {"afterClusterTime": later}})["code"] == 72
-    # With the time gossiped it is known to have come.
+    # When its time is gossiped, the write is known to have come.
     gossip = {"clusterTime": later, "signature": {"hash": b"\0" * 20, "keyId": bson.Int64(0)}}
     reply = raw(port, {**find, "readConcern": {"afterClusterTime": later}, "$clusterTime": gossip})
     assert reply["ok"] == 1 and reply["$clusterTime"]["clusterTime"] >= later
@@ -493,7 +493,7 @@ def test_a_failed_command_waits_for_its_write_concern_too(server, client):
                           ({"findAndModify": "c", "query": {"_id": 1}, "update": {"$set": {"_id": 2}}}, 66)):
         reply = raw(server.port, {**command, **concern, "$db": "admin" if "renameCollection" in command else "t"})
         assert reply["ok"] == 0 and reply["code"] == code and reply["writeConcernError"]["code"] == 100, reply
-    # Not where it was refused before it ran, nor where nobody asked for it.
+    # The reply has none where the command was refused before it ran, nor where the client didn't ask for it.
     assert "writeConcernError" not in raw(server.port, {"create": "c", "nonsense": 1, **concern, "$db": "t"})
     assert "writeConcernError" not in raw(server.port, {"create": "c", "capped": True, "size": 4096, "$db": "t"})
     assert "writeConcernError" not in raw(server.port, {"create": "c", "capped": True, "size": 4096, "writeConcern": {"w": 0}, "$db": "t"})

@@ -1,4 +1,4 @@
-// What the encoder finds and what it costs, on real data and without a server.
+// This measures what the encoder finds and what it costs, on real data and without a server.
 //
 //   dedup_measure SOURCE [--profile P] [--order file|timestamp] [--every N] [--records N] [--lineage] [--demote]
 //
@@ -37,7 +37,7 @@ struct Version {
   uint64_t group = 0;
 };
 
-// Contents as a server would keep them after all advice was followed.
+// Keeps contents as a server would keep them after it has followed all advice.
 class Store : public RecordSource, public FormSource {
  public:
   void insert(const Version& version) {
@@ -94,7 +94,7 @@ std::vector<Version> load(const Arguments& arguments) {
     if (!item) break;
     if (item->op == datasets::Item::Op::remove) continue;
     const auto collection = collections.emplace(item->collection, collections.size() + 1).first->second;
-    // Generations as a server stamps them: seconds and a count.
+    // Generations are timestamps as a server makes them: seconds and a count.
     const ContentId id{collection, ++record,
                        uint64_t{1'600'000'000 + static_cast<uint64_t>(record) / 5000} << 32 | record % 5000};
     Version version{id, Bytes(item->document.view().bytes()), {}, item->group};

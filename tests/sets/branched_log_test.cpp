@@ -1,5 +1,5 @@
-// Branches through the set's log, without processes: what one member does to them comes to another one as records, contents as
-// deltas of what any branch has, and both show the same.
+// Branches travel through the set's log here, without processes: the changes of one member come to another one as records, with
+// contents as deltas of what any branch has, and both show the same.
 #include <catch2/catch.hpp>
 
 #include <set>
@@ -45,7 +45,7 @@ struct Branched : test::Member {
   versions::Databases databases;
 };
 
-// All that there is of branches: names, commits, what they show, and merges that wait.
+// Everything about branches: names, commits, what they show, and merges that wait.
 std::vector<std::string> branches_of(Branched& member) {
   std::vector<std::string> all;
   BranchedDatabase& shop = member.shop();
@@ -84,7 +84,7 @@ std::vector<std::string> branches_of(Branched& member) {
   return all;
 }
 
-// What there is in the log beside documents.
+// The entries in the log that aren't about documents.
 std::set<std::string> commands_of(Branched& member) {
   std::set<std::string> names;
   for (const LogRecord& record : member.records()) {
@@ -113,7 +113,7 @@ bson::Document document(const std::string& id, const std::string& text, int64_t 
   return out.done();
 }
 
-// Two members, and what one does.
+// Two members, and the changes that one makes.
 struct Pair {
   explicit Pair(uint64_t bytes = oplog_bytes) : a(at_a.path(), bytes), b(at_b.path(), bytes) {
     a.store.catalog().create("shop.things", {}, "0123456789abcdef");
@@ -123,7 +123,7 @@ struct Pair {
   }
   versions::CommitInfo info() { return {.time_ms = ++time, .metadata = "of " + std::to_string(time)}; }
 
-  // Again after conflicts, but not for ever: a transaction that is open meanwhile goes on after it.
+  // Tries again after conflicts, but not for ever: a transaction that is open meanwhile continues after it.
   void change(const std::function<void(Transaction&)>& work) {
     int conflicts = 0;
     storage::in_transaction(a.store, work, [&] {
@@ -162,7 +162,7 @@ struct Pair {
     });
   }
 
-  // What was done since the last call, as it is sent.
+  // Returns the changes since the last call, as they are sent.
   std::vector<LogRecord> next() {
     const auto records = a.records(from);
     if (!records.empty()) from = records.back().last() + 1;
@@ -188,7 +188,7 @@ bool last_is_delta(const std::vector<LogRecord>& records) {
 
 const std::string first = text_of(1, 200);
 
-// Anything that can be done, and what refuses to be done is left.
+// Does anything that can be done; changes that are refused have no effect.
 class History {
  public:
   History(Pair& set, uint64_t seed) : set_(set), shop_(set.a.shop()), random_(seed) {
@@ -224,7 +224,7 @@ class History {
         name();
       ++done_;
     } catch (const base::OperationError& error) {
-      // Names that are gone, conflicts of merges, and writes that the open transaction has made, too.
+      // This covers names that are gone, conflicts of merges, and writes that the open transaction has made, too.
       const auto code = error.code();
       using base::ErrorCode;
       if (code == ErrorCode::data_corruption_detected || code == ErrorCode::internal_error) throw;
@@ -273,7 +273,7 @@ class History {
       }
     });
   }
-  // Its stamps are older than those of what is done before it is committed.
+  // Its timestamps are older than those of changes that are made before it is committed.
   void open() {
     if (open_) return end_open();
     auto transaction = std::make_unique<Transaction>(set_.a.store, Transaction::Mode::write);
@@ -314,7 +314,7 @@ class History {
         throw base::OperationError(base::ErrorCode::operation_failed, "conflicts");
     });
   }
-  // Begins a merge, decides of one, goes on with it, or ends it.
+  // Begins a merge, decides a conflict, continues the merge, or ends it.
   void by_hand() {
     const std::string into = any(), other = any();
     const uint64_t end = random_.below(4);
@@ -348,7 +348,7 @@ class History {
     if (branches().size() > 7) return;
     set_.branch(fresh_name(), random_.below(3) == 0 ? from + "~1" : from);
   }
-  // Who writes holds the schema lock: there is no open transaction.
+  // The writer holds the schema lock, so there is no open transaction.
   void index() {
     storage::Catalog& catalog = set_.a.store.catalog();
     const auto things = set_.a.things(any());
@@ -395,7 +395,7 @@ class History {
     if (kind < 2) shop_.forget_views(of);
   }
 
-  // As $out does.
+  // This does what $out does.
   void replace(const std::string& on, const std::string& made_on) {
     set_.branch(made_on, on);
     set_.a.store.catalog().drop(Branched::ns(made_on));
@@ -439,7 +439,7 @@ TEST_CASE("members stay alike whatever is done to branches") {
     CHECK(set.figures().decoded.get() > 50);
     made.merge(commands_of(set.b));
   }
-  made.erase("drop");  // where luck has it that nobody has the collection any more
+  made.erase("drop");  // where, by chance, no branch has the collection any more
   CHECK(made == std::set<std::string>{"advanceBranch",  "beginBranches", "beginMerge",    "commit",       "create",
                                       "createBranch",   "createIndexes", "createTag",     "decide",       "dropBranch",
                                       "dropCollection", "dropIndexes",   "dropTag",       "endMerge",     "freeNodes",
@@ -447,7 +447,7 @@ TEST_CASE("members stay alike whatever is done to branches") {
                                       "setRetention",   "sweep",         "takeCollection"});
 }
 
-// What has passed is in records alone: neither in memory, as after a restart, nor in the oplog.
+// Earlier changes are in records alone: neither in memory, as after a restart, nor in the oplog.
 TEST_CASE("bases are found however short the log is") {
   for (uint64_t seed = 11; seed <= 13; ++seed) {
     INFO("seed " << seed);
@@ -509,7 +509,7 @@ TEST_CASE("documents of merges come as deltas, and what made them goes on being 
   }
   set.b.applier.apply(records);
   set.b.applier.forward().skipped();
-  // One is sent by its document before the merge, which is a record's on dev.
+  // One conflict is sent as its document before the merge, which is a record on dev.
   set.put("main", document("b", edited(text_of(7, 300), 3)), UpdateForm::replacement);
   set.put("main", document("c", edited(first, 3)));
   set.require_same();
@@ -559,7 +559,7 @@ TEST_CASE("a merge reserves its stamps at once, however many write beside it") {
   int tries = 0;
   set.change([&](Transaction& transaction) {
     ++tries;
-    // Somebody takes a stamp as soon as the merge has one.
+    // Another writer takes a timestamp as soon as the merge has one.
     const auto interrupted = [&] { set.put("main", document("beside", "", tries)); };
     set.a.shop().merge(transaction, "main",
                        {.from = set.a.shop().branch(transaction, {.name = "dev"}).head,

@@ -203,7 +203,7 @@ def test_merges_say_what_they_change_and_share_it_on_every_member(three):
     # A copy would take 300 times 800 bytes.
     sizes = [member.direct["merges"].command("collStats", "c")["size"] for member in three.members]
     assert max(sizes) < 1.1 * min(sizes)
-    # What one member has adopted, it shares: documents that only the other line changes since are no conflict there either.
+    # A member shares what it has adopted: documents that only the other line changes since are no conflict there either.
     dev.c.update_many({"_id": {"$gte": 100, "$lt": 150}}, {"$set": {"mark": 2}})
     dev.command("commit", 1)
     step_down(three)
@@ -295,7 +295,7 @@ def test_both_branches_of_a_merge_or_a_new_one_get_it_on_every_member(three):
     assert entries_of(client, "both", since)[2:] == ["merge", "advanceBranch"]
     said = check_same(three, "both")
     assert said["branches"]["main"] == said["branches"]["dev"] == merged["commit"]
-    # One side alone went on: the other just follows.
+    # Only one side had new commits: the other just follows.
     dev.c.insert_one({"_id": "of dev"})
     dev.command("commit", 1)
     main.command("merge", "dev", into="both")
@@ -335,7 +335,7 @@ def test_what_the_primary_sweeps_and_purges_is_gone_everywhere(three):
         with pytest.raises(OperationFailure) as refused:
             member.direct["gone@dev~4"].c.find_one()
         assert refused.value.code == 26
-    # In the background too, by the primary alone: whichever that is.
+    # The primary alone does it in the background, too, whichever member that is.
     step_down(three)
     since = newest(client)
     for member in three.members:
@@ -352,7 +352,7 @@ def test_what_the_primary_sweeps_and_purges_is_gone_everywhere(three):
         for ref in ("gone", "gone@dev", "gone@kept"):
             wait_until(lambda: member.direct[ref].c.find_one({"_id": 7}) is None, member.tail)
     check_same(three, "gone")
-    # And after that they go on alike.
+    # After that both continue alike.
     dev.c.insert_one({"_id": 7, "n": "again"})
     dev.command("commit", 1)
     main.command("merge", "dev", resolve="theirs")
@@ -486,7 +486,8 @@ class Histories:
                 try:
                     self._step(client, number, own)
                 except OperationFailure as failure:
-                    # Somebody has taken the name, gone away with the branch, or wrote again before a merge; a member stepped down.
+                    # Another client has taken the name, dropped the branch, or wrote again before a merge; or a member stepped
+                    # down.
                     if failure.code not in (2, 20, 26, 48, 91, 96, 175, 189, 10107, 11600, 11602, 13435) and not failure.has_error_label("RetryableWriteError"):
                         self.errors.append(failure)
                 except PyMongoError:
@@ -582,7 +583,7 @@ def test_concerns_hold_for_branches(three):
     for level in ("local", "majority", "snapshot"):
         found = client["concerns@dev"].get_collection("c", read_concern=ReadConcern(level)).find_one({"_id": 1})
         assert found["n"] == 19, level
-    # A retried statement runs once, on a branch too.
+    # A retried statement runs once, also on a branch.
     statement = {"update": "c", "updates": [{"q": {"_id": 2}, "u": {"$inc": {"n": 1}}}], "lsid": {"id": bson.Binary(random.randbytes(16), 4)}, "txnNumber": bson.Int64(1)}
     for _ in range(3):
         assert three.primary().direct["concerns@dev"].command(statement)["n"] == 1

@@ -159,7 +159,7 @@ def test_default_concerns_hold_for_all_members(three):
     refused(20, defaultWriteConcern={})
     # An empty read concern takes the default away.
     assert client.admin.command("setDefaultRWConcern", 1, defaultReadConcern={})["defaultReadConcernSource"] == "implicit"
-    # Whoever takes over knows.
+    # The member that takes over knows it.
     primary.command("replSetStepDown", 10)
     three.wait_settled()
     assert three.primary() is not primary

@@ -66,7 +66,7 @@ def test_a_held_up_primary_shows_nothing_stale(three):
     def find(level, **more):
         return {"find": "stale", "readConcern": {"level": level}, "$db": "t", **more}
 
-    # Read preference "primary", but for the getMore, which only asks who has the cursor.
+    # The read preference is "primary", except for the getMore, which only asks the member that has the cursor.
     reads = {level: find(level, filter={"_id": 1}) for level in ("linearizable", "majority")}
     reads["next batch"] = {"getMore": None, "collection": "stale", "$db": "t"}
     lines = {how: socket.create_connection((old.host, old.port), timeout=30) for how in reads}
@@ -85,7 +85,7 @@ def test_a_held_up_primary_shows_nothing_stale(three):
         other.let_go()
     three.primary()
     client.t.stale.update_one({"_id": 1}, {"$set": {"n": "new"}}, upsert=True)
-    # Answered first thing when it runs again, by one that thinks that it leads.
+    # A member that still believes that it leads answers this first when it runs again.
     for how, line in lines.items():
         send_raw(line, reads[how])
     old.let_go()
@@ -97,7 +97,8 @@ def test_a_held_up_primary_shows_nothing_stale(three):
             pass
         line.close()
     three.check_same()
-    # The others may have had the change in their sockets when they were held up: then it is the set's, and a secondary may show it.
+    # The others may have had the change in their sockets when they were stopped. Then the set has it, and a secondary may show
+    # it.
     agreed = [entry["o"]["n"] for entry in client.local.oplog.rs.find({"ns": "t.stale", "o._id": 1})]
     for how, reply in replies.items():
         if reply["ok"] == 0:

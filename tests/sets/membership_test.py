@@ -39,7 +39,7 @@ def test_three_members_are_initiated_and_seen_by_each_other(three):
         assert status["votingMembersCount"] == 3 and status["majorityVoteCount"] == 2
         hello = member.command("hello")
         assert hello["hosts"] == [one.name for one in three.members] and hello["primary"] == three.primary().name
-        # What is agreed on is an entry, with its own time.
+        # The last write that a majority agrees on is an entry, with its own time.
         agreed = member.command("replSetGetStatus")["optimes"]
         entry = member.direct.local.oplog.rs.find_one({"ts": agreed["lastCommittedOpTime"]["ts"]})
         assert entry["wall"] == agreed["lastCommittedWallTime"] and entry["t"] == agreed["lastCommittedOpTime"]["t"]
@@ -152,7 +152,7 @@ def test_a_member_comes_back_under_another_id(three):
         three.wait_settled()
         three.check_same()
         wait_until(lambda: any(one["name"] == plain.name and one["_id"] == another for one in plain.command("replSetGetStatus")["members"]))
-    # It votes: with it, three of four.
+    # It votes: with it, three of four do.
     wait_until(lambda: sum('"change":"votes"' in line for line in three.primary().log_lines(7100034)) >= 3)
     other = three.secondaries()[0]
     if other is plain:
@@ -164,7 +164,7 @@ def test_a_member_comes_back_under_another_id(three):
         other.let_go()
     three.reconfigure(without(plain))
     wait_until(lambda: plain.state() == "REMOVED")
-    # An arbiter has no data: it is somebody else, and back again.
+    # An arbiter has no data, so the member is added as another one, and later as itself again.
     three.reconfigure(lambda c: c["members"].append({"_id": 23, "host": plain.name, "arbiterOnly": True}))
     wait_until(lambda: plain.state() == "ARBITER")
     three.reconfigure(without(plain))
@@ -190,7 +190,7 @@ def test_the_member_with_the_highest_priority_takes_over(three):
     heir = three.secondaries()[0]
     three.reconfigure(lambda config: member_of(config, heir).update(priority=5))
     wait_until(lambda: heir.state() == "PRIMARY")
-    # One that may not lead never does.
+    # A member that may not lead never does.
     never = next(member for member in three.members if member not in (primary, heir))
 
     def change(config):
@@ -222,7 +222,7 @@ def test_a_better_member_that_is_frozen_does_not_hold_up_writes(three):
     better = three.secondaries()[0]
     assert better.command("replSetFreeze", 600)["ok"] == 1
     three.reconfigure(lambda config: member_of(config, better).update(priority=5))
-    # Long enough for the primary to look for a better one several times.
+    # This is long enough for the primary to look for a better member several times.
     ends = time.monotonic() + 5
     while time.monotonic() < ends:
         assert primary.command("hello")["isWritablePrimary"]
@@ -301,7 +301,7 @@ def test_a_write_that_a_step_down_interrupts_is_told_with_what_a_driver_doesnt_k
     ended.set()
     writer.join()
     looker.join()
-    # A driver that knows this version already would go on taking this member for the primary.
+    # A driver that knows this version already would continue to take this member for the primary.
     told = failure[0].details["topologyVersion"]["counter"]
     assert failure[0].details["code"] == 11602 and told > known
     assert not [hello for hello in hellos if hello["topologyVersion"]["counter"] >= told and hello["isWritablePrimary"]]
@@ -368,14 +368,14 @@ def test_two_and_an_arbiter_lead_on_without_one_but_agree_on_nothing():
         client = small.client()
         client.t.c.insert_one({"_id": 0})
         primary, secondary = small.primary(), small.secondaries()[0]
-        # Everybody votes when all three have joined and caught up.
+        # All vote when all three have joined and caught up.
         wait_until(lambda: len(primary.log_lines(7100034)) >= 4)
         time.sleep(1)
         secondary.kill()
         time.sleep(2.5 * ELECTION_TIMEOUT)
         assert primary.state() == "PRIMARY"
         client.t.get_collection("c", write_concern=WriteConcern(w=1)).insert_one({"_id": 1})
-        # The arbiter has no data: two are what a majority of data is.
+        # The arbiter has no data, so two members are a majority of those with data.
         with pytest.raises(WriteConcernError) as failure:
             client.t.get_collection("c", write_concern=WriteConcern(w=2, wtimeout=300)).insert_one({"_id": 2})
         assert failure.value.code == 64 and failure.value.details["errInfo"]["wtimeout"] is True
@@ -426,19 +426,19 @@ def test_a_member_without_its_majority_goes_on_by_force():
         five.wait_same_place()
         behind, ahead = five.secondaries()[:2]
         behind.hold()
-        # More than what may be on its way to who is held up.
+        # This is more than can be on its way to a member that is stopped.
         client.t.c.insert_many([{"_id": i, "pad": random.randbytes(60_000)} for i in range(1, 200)])
         lost = [member for member in five.members if member not in (behind, ahead)]
         for member in lost:
             member.kill()
         behind.let_go()
-        # Nobody votes for who has less.
+        # No member votes for one that has less.
         with pytest.raises(OperationFailure) as failure:
             force(behind, [behind, ahead])
         assert failure.value.code == 103 and f"{ahead.name} has more of the log" in str(failure.value)
         force(ahead, [behind, ahead])
         wait_until(lambda: ahead.state() == "PRIMARY")
-        # The other one copies: what only its own set had is not asked for again.
+        # The other member copies the data, and doesn't ask for writes that only its own set had.
         wait_until(lambda: count(behind) == count(ahead) == 200)
         config = ahead.command("replSetGetConfig")["config"]
         assert [one["host"] for one in config["members"]] == [one.name for one in five.members if one in (behind, ahead)]
@@ -446,13 +446,13 @@ def test_a_member_without_its_majority_goes_on_by_force():
         survivors = five.client()
         survivors.t.c.insert_one({"_id": "after"})
         five.check_same()
-        # Those that come back have no say, and no data of the set.
+        # Members that come back have no vote, and no data of the set,
         for member in lost:
             member.start()
         for member in lost:
             wait_until(lambda: member.state() == "REMOVED")
         assert ahead.state() == "PRIMARY"
-        # Until they are taken in again, as copies.
+        # until they are added again, as copies.
         ahead.command("replSetReconfig", {**config, "version": config["version"] + 1,
                                           "members": config["members"] + [{"_id": 30, "host": lost[0].name}]})
         wait_until(lambda: count(lost[0]) == 201)

@@ -59,7 +59,7 @@ def test_a_primary_that_is_cut_off_from_the_others_steps_down_and_they_go_on(thr
     new = three.primary()
     assert new is not old
     client.t.c.insert_one({"_id": "after"})
-    # It still has what only it has, and doesn't show it to who asks for what the majority has.
+    # It still has the writes that only it has, and doesn't show them to a reader that asks for what the majority has.
     with pytest.raises(PyMongoError) as failure:
         old.direct.t.get_collection("c", read_concern=ReadConcern("majority")).find_one({"_id": "only here"})
     assert failure.value.details["code"] == 134

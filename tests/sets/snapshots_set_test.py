@@ -180,7 +180,7 @@ def test_read_concern_at_the_time_of_a_snapshot(three):
         with pytest.raises(OperationFailure) as failure:
             database.command("find", "c", readConcern={"level": "snapshot", "atClusterTime": later})
         assert failure.value.code == 239
-    # One that was declared just now, on a member that may not have it yet.
+    # This asks for a snapshot that was declared just now, on a member that may not have it yet.
     for round in range(5):
         six.c.update_many({"_id": {"$lt": 10}}, {"$set": {"round": 10 + round}})
         said = three.driver.admin.command("createSnapshot", 1)

@@ -1,4 +1,4 @@
-// A disk of the simulation: what is on it, and what a crash leaves.
+// A disk of the simulation knows what is on it, and what a crash leaves.
 #pragma once
 
 #include <map>
@@ -9,15 +9,15 @@ namespace simulation {
 
 using namespace replication::consensus;
 
-// `write` is at once and for good: the world calls it when a write's time has come. What is under way when a member
-// crashes is cut anywhere: whole batches of it may have arrived, the one that was torn didn't.
+// `write` takes effect at once and for good: the world calls it when a write's time has come. When a member crashes, the writes
+// under way are cut anywhere: whole batches may have arrived, and the one that was torn hasn't.
 class Disk final : public LogDisk {
  public:
   std::optional<LogImage> load() override;
   void write(const std::vector<LogBatch>& batches) override;
   std::vector<EntryPtr> read(Index low, Index high, uint64_t bytes_max) override;
 
-  // The entry, or the log that stands for it, survives a crash now.
+  // Tells whether the entry, or the log that stands for it, survives a crash now.
   bool holds(Position at) const;
   Index last() const { return rows_.empty() ? meta_.compacted.index : rows_.rbegin()->first; }
   const LogMeta& meta() const { return meta_; }

@@ -16,7 +16,7 @@ struct Search {
   size_t certain_left = 0;
   std::unordered_set<std::string> tried;
 
-  // What can't be reached twice: the same operations done with the same value left.
+  // Returns the key of a state, which need not be tried twice: the operations done, and the value left.
   std::string state(int64_t value) const {
     std::string key(reinterpret_cast<const char*>(&value), sizeof value);
     for (size_t i = 0; i < done.size(); i += 8) {
@@ -41,7 +41,7 @@ struct Search {
   bool explain(int64_t value) {
     if (certain_left == 0) return true;
     if (!tried.insert(state(value)).second) return false;
-    // Whoever is next was called before anybody left had returned.
+    // The next operation was called before any of the remaining ones had returned.
     int64_t first_return = never;
     for (size_t i = 0; i < operations.size(); ++i) {
       if (!done[i]) first_return = std::min(first_return, operations[i].returned.value_or(never));

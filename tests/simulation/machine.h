@@ -1,4 +1,4 @@
-// The state machine of the simulation: a few registers and a set.
+// The state machine of the simulation has a few registers and a set.
 #pragma once
 
 #include <array>
@@ -29,11 +29,11 @@ struct Command {
 
 struct Machine {
   uint64_t applied = 0;
-  uint64_t history = 0;  // hash over everything applied, in order
+  uint64_t history = 0;  // hash over everything that was applied, in order
   std::array<int64_t, registers> values{};
   std::set<int64_t> elements;
 
-  // Whether a compare-and-set found what it expected; true for the rest.
+  // Returns whether a compare-and-set found what it expected; true for the rest.
   bool apply(const LogEntry& entry) {
     base::check(entry.index == applied + 1, "entries are applied in order");
     applied = entry.index;

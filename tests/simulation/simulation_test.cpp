@@ -1,4 +1,4 @@
-// The ordinary run takes a few hundred seeds. More, or one again:
+// The ordinary run takes a few hundred seeds. These run more, or one again:
 //
 //   PALIMPSEST_SIMULATION_SEEDS=5000 simulation_tests
 //   PALIMPSEST_SIMULATION_FIRST=77 PALIMPSEST_SIMULATION_SEEDS=1 PALIMPSEST_SIMULATION_TRACE=1 simulation_tests
@@ -40,7 +40,7 @@ std::string how_again(uint64_t seed) {
 
 uint64_t running_seed = 0;
 
-// The library ends the process where it finds its invariants broken: the seed has to be known then, too.
+// The library ends the process where it finds its invariants broken, and the seed has to be known then, too.
 extern "C" void last_words(int) {
   char line[160];
   const int bytes = std::snprintf(line, sizeof line,
@@ -51,7 +51,7 @@ extern "C" void last_words(int) {
   std::abort();
 }
 
-// Empty: nothing was found.
+// Returns an empty string when nothing was found.
 std::string fault_of(const Plan& plan, simulation::Tally* tally = nullptr) {
   running_seed = plan.seed;
   try {
@@ -63,7 +63,7 @@ std::string fault_of(const Plan& plan, simulation::Tally* tally = nullptr) {
   }
 }
 
-// Whether any of some seeds finds a rule that is broken on purpose.
+// Tells whether any of some seeds finds a rule that is broken on purpose.
 bool found_within(Mutation mutation, uint64_t seeds) {
   for (uint64_t seed = 1; seed <= seeds; ++seed) {
     Plan plan = plan_of(seed);

@@ -18,7 +18,7 @@ World::World(const Plan& plan) : plan_(plan), random_(plan.seed) {
     member->machine.applied = member->checkpoint.applied = 1;
     members_[id] = std::move(member);
   }
-  // Two more wait to be called.
+  // Two more members wait to be added.
   for (MemberId id : {MemberId{8}, MemberId{9}}) {
     auto member = std::make_unique<Member>();
     member->id = id;

@@ -1,5 +1,5 @@
-// A replica set in one thread: members, disks, a network, clients and whoever
-// breaks things, all on one clock and from one seed.
+// The world is a replica set in one thread: members, disks, a network, clients and faults, all on one clock and from one
+// seed.
 //
 // The consensus core, with the library in it, is the real one; time, disk and
 // network are events in a queue. After each event the invariants are checked:
@@ -26,7 +26,7 @@
 
 namespace simulation {
 
-// A rule broken on purpose, to see that it is found.
+// A mutation is a rule that is broken on purpose, to see that the checks find it.
 enum class Mutation {
   none,
   early_word,    // a follower's messages go out before its write is durable
@@ -56,7 +56,7 @@ class World {
  public:
   explicit World(const Plan& plan);
   ~World();
-  // Throws Violation.
+  // It throws Violation.
   Tally run();
 
  private:

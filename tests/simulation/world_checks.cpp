@@ -1,4 +1,4 @@
-// What must hold after each step, and at the end.
+// These rules must hold after each step, and at the end.
 #include <algorithm>
 
 #include "tests/simulation/world_parts.h"

@@ -1,4 +1,4 @@
-// Clients: one operation at a time, sent to whom they believe to lead.
+// Clients send one operation at a time, to the member that they believe to lead.
 #include "tests/simulation/world_parts.h"
 
 namespace simulation {
@@ -8,7 +8,7 @@ void World::client(int number) {
   const auto pause = static_cast<int64_t>(random_.below(80'000));
   const std::vector<MemberId> running = up();
   Member* server = running.empty() ? nullptr : find(running[random_.below(running.size())]);
-  // More than one may believe so.
+  // More than one member may believe that it leads.
   if (!server || !server->leads()) return at(10'000 + pause, [this, number] { client(number); });
 
   const int64_t id = next_operation_++;
@@ -27,7 +27,7 @@ void World::client(int number) {
   } else {
     operation.over = operation.refused = true;
   }
-  // Answered or not, it waits no longer than this.
+  // Answered or not, the client waits no longer than this.
   const auto patience = static_cast<int64_t>(100'000 + random_.below(1'500'000));
   wait_for_answer(id, number, patience, pause);
 }

@@ -1,4 +1,4 @@
-// Whoever breaks things.
+// This file makes the faults.
 #include <algorithm>
 
 #include "tests/simulation/world_parts.h"
@@ -29,7 +29,7 @@ void World::change_members() {
     if (what == 0 && !outside.empty())
       changes.push_back({MemberChange::Kind::add_learner, outside[random_.below(outside.size())]});
     if (what == 1 && !outside.empty()) changes.push_back({MemberChange::Kind::add_voter, outside[random_.below(outside.size())]});
-    // As many remain as the tests of a majority need.
+    // As many members remain as the tests of a majority need.
     if (what == 2 && now.voters.size() > 3)
       changes.push_back({MemberChange::Kind::remove, now.voters[random_.below(now.voters.size())]});
     if (what == 3 && !outside.empty()) {
@@ -53,7 +53,7 @@ void World::disturb() {
     case 0:
       if (some) crash(*some);
       break;
-    case 1:  // whoever leads
+    case 1:  // the member that leads
       for (MemberId id : running) {
         if (find(id)->leads()) crash(*find(id));
       }

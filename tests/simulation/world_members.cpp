@@ -1,4 +1,4 @@
-// What a member's owner does around the core: ticks, disk, network, state machine.
+// This file is what a member's owner does around the core: ticks, disk, network, state machine.
 #include <algorithm>
 
 #include "tests/simulation/world_parts.h"
@@ -36,7 +36,7 @@ void World::crash(Member& member) {
   say(std::to_string(member.id) + " crashes");
   ++member.life;
   ++tally_.crashes;
-  // Of the writes under way any number may have arrived, in order; each whole or not at all.
+  // Any number of the writes under way may have arrived, in order, each whole or not at all.
   if (member.disk_busy) {
     const uint64_t arrived = random_.below(member.writes.size() + 1);
     for (uint64_t i = 0; i < arrived; ++i) {
@@ -60,7 +60,7 @@ void World::tick(MemberId id, uint64_t life) {
   member.core->tick();
   handle_output(member);
   if (member.life != life) return;
-  // Clocks don't run alike.
+  // Clocks don't run at the same speed.
   at(tick_us - 2000 + static_cast<int64_t>(random_.below(4000)), [this, id, life] { tick(id, life); });
 }
 
@@ -119,7 +119,7 @@ void World::enqueue_write(Member& member, Write write) {
   run_disk(member);
 }
 
-// One sync at a time takes all that waits.
+// One sync at a time takes all writes that wait.
 void World::run_disk(Member& member) {
   if (member.disk_busy || member.writes.empty()) return;
   member.disk_busy = true;
@@ -162,7 +162,7 @@ void World::committed(Member& member, const EntryPtr& entry) {
   }
 }
 
-// It stops, takes somebody's data as of a moment, and begins again with a log from there.
+// The member stops, takes another's data as of a moment, and begins again with a log from there.
 void World::copy_from_another(Member& member, const Behind& behind) {
   say(std::to_string(member.id) + " is behind the log, which begins at " + std::to_string(behind.log_begins.index));
   ++member.life;

@@ -1,4 +1,4 @@
-// What the world's own files share.
+// The world's own files share these parts.
 #pragma once
 
 #include <deque>
@@ -11,12 +11,12 @@ inline constexpr int64_t tick_us = 50'000;
 
 struct World::Member {
   MemberId id = 0;
-  uint64_t life = 0;  // counts starts and crashes: events of an earlier one find another number
+  uint64_t life = 0;  // counts starts and crashes, so that events of an earlier one find another number
   Disk disk;
   std::unique_ptr<LogStore> store;
   std::unique_ptr<RaftCore> core;  // nullptr: down
   Machine machine;
-  Machine checkpoint;  // what a crash goes back to
+  Machine checkpoint;  // a crash goes back to this
   bool copying = false;
   std::deque<Write> writes;
   bool disk_busy = false;

@@ -64,7 +64,7 @@ def test_reads_are_as_of_the_snapshot(shop):
     assert run(now, "none", first, {"$unionWith": "c"}, {"$count": "n"}) == [{"n": 30}]
     uuid = [one for one in shop["first"].list_collections() if one["name"] == "c"][0]["info"]["uuid"]
     assert len(read(now, "c", first, collectionUUID=uuid)) == 30
-    # What names a snapshot shows that one.
+    # A name of a snapshot shows that snapshot.
     assert {one["_id"]: one for one in read(shop["first"], "c", second)} == before and len(read(shop["main@first"], "c", second)) == 30
     assert run(now, "none", second, {"$unionWith": {"db": "shop@first", "coll": "c"}}, {"$count": "n"}) == [{"n": 30}]
     assert list(now.c.find()) == [{"_id": 1, "n": 100}]

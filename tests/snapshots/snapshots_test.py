@@ -75,7 +75,7 @@ def test_contents_that_were_kept_say_what_reading_them_took(shop):
     assert [one["n"] for one in then.find()] == [0] * 20
     for filter in ({}, {"_id": 7}):
         stats = then.find(filter).explain()["executionStats"]
-        # Never far from one that is whole.
+        # The content is never far from one that is whole.
         assert 0 < stats["dedupHops"] <= 3 * stats["nReturned"]
     hops = [then.find(filter).explain()["executionStats"]["dedupHops"] for filter in ({}, {"n": 0})]
     assert hops[0] == hops[1]  # to match one decodes no more than to give it out
@@ -117,7 +117,7 @@ def test_a_snapshot_is_read_only(shop):
                   lambda: then.create_collection("d"), lambda: then.c.find_one_and_update({"_id": 1}, {"$set": {"a": 1}}), lambda: then.command("dropDatabase"),
                   lambda: list(shop.now.c.aggregate([{"$merge": {"into": {"db": "shop@v", "coll": "c"}}}]))]:
         fails(ILLEGAL_OPERATION, write)
-    # Of what isn't there, too, and without anything to change.
+    # Writes are refused also where the collection doesn't exist, and where there is nothing to change.
     for write in [lambda: then.nothing.delete_one({}), lambda: then.nothing.update_one({}, {"$set": {"a": 1}}), lambda: then.nothing.find_one_and_delete({}),
                   lambda: then.command("collMod", "c"), lambda: then.command("compact", "c"), lambda: then.command("collMod", "nothing"),
                   lambda: then.nothing.drop_index("b_1"), lambda: then.c.drop_index("nothing"), lambda: then.command("purge", "c", id=1)]:
@@ -161,7 +161,7 @@ def test_a_document_is_purged_without_branches(shop):
             now.c.delete_one({"_id": 3})
     shown = {ref: by_id(shop[ref].c) for ref in [*refs, None]}
     purged = [2, 3, 7]
-    # What each change overwrote, and the document where it is there.
+    # The purge counts what each change overwrote, and the document where it is there.
     assert [now.command("purge", "c", id=id)["versions"] for id in purged] == [13, 7, 1]
     assert [now.command("purge", "c", id=id)["versions"] for id in [*purged, 100]] == [0] * 4
     for ref, before in shown.items():
@@ -282,7 +282,7 @@ def test_a_pipeline_across_snapshots(shop):
     assert list(now.c.aggregate([stage], hint="_id_")) == list(now.c.aggregate([stage]))
     for unknown in ("nothing", ""):
         fails(NAMESPACE_NOT_FOUND, lambda: list(now.c.aggregate([{"$acrossSnapshots": {"from": unknown, "pipeline": []}}])))
-    # One that goes before it is read isn't left out unnoticed.
+    # A snapshot that is dropped before it is read isn't left out unnoticed.
     cursor = now.c.aggregate([{"$acrossSnapshots": {"from": names[0], "to": names[2], "pipeline": []}}], batchSize=2)
     next(cursor)
     shop.client.admin.command("dropSnapshot", names[1])
@@ -312,7 +312,7 @@ def test_progress_across_snapshots(shop):
     assert progress(cursorId=cursor["id"])[:3] == ("Reading snapshots: 2/3 66%", 2, 3)
     assert len(now.command("getMore", cursor["id"], collection="c")["cursor"]["nextBatch"]) == 299
 
-    # 300 documents beside each other four times: it ends because it is killed.
+    # 300 documents are joined with each other four times: the operation ends because it is killed.
     endless = [{"$lookup": {"from": "c", "pipeline": [], "as": f"of{i}"}} for i in range(4)] + [{"$unwind": f"$of{i}"} for i in range(4)] + [{"$count": "n"}]
     with concurrent.futures.ThreadPoolExecutor() as pool:
         running = pool.submit(lambda: list(now.c.aggregate([{"$acrossSnapshots": {"pipeline": endless}}], comment="endless")))

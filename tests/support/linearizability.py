@@ -3,9 +3,9 @@ import collections
 
 INFINITY = float("inf")
 
-# One operation of a client on one register. `kind`: "read" (value: what it saw), "write" (value: what it wrote), "cas"
-# (expected, value; succeeded). `returned` is INFINITY where nobody knows whether it happened: a write or cas that may have
-# happened at any time after its call, or never. A read or a failed cas without an answer says nothing: leave it out.
+# An operation of a client on one register. `kind`: "read" (value: what it saw), "write" (value: what it wrote), "cas" (expected,
+# value; succeeded). `returned` is INFINITY where it isn't known whether it happened: a write or cas that may have happened at any
+# time after its call, or never. A read or a failed cas without an answer says nothing: leave it out.
 Operation = collections.namedtuple("Operation", "kind called returned value expected succeeded", defaults=(None, True))
 
 
@@ -33,7 +33,7 @@ def linearizable(history, initial=None):
         if (done, value) in tried:
             continue
         tried.add((done, value))
-        # Next comes one that was called before any of the rest has returned.
+        # The next operation is one that was called before any of the rest has returned.
         first_return = min(one.returned for i, one in enumerate(history) if not done >> i & 1)
         for i, one in enumerate(history):
             if one.called > first_return:

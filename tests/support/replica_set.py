@@ -16,7 +16,7 @@ from tests.support.waiting import DEADLINE, wait_until
 
 STATES = {0: "STARTUP", 1: "PRIMARY", 2: "SECONDARY", 3: "RECOVERING", 5: "STARTUP2", 7: "ARBITER", 9: "ROLLBACK", 10: "REMOVED"}
 
-# How much longer than usual the tests with faults go on: 1 in a usual run.
+# Tests with faults run this many times longer than usual; it is 1 in a usual run.
 SCALE = float(os.environ.get("PALIMPSEST_SETS_SCALE", "1"))
 
 

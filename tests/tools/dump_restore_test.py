@@ -189,7 +189,7 @@ def test_a_branch_and_a_snapshot_are_databases_to_the_tools(client, name, tmp_pa
     client.admin.command("dropSnapshot", f"before-{name}")
 
 
-# Metadata files as mongodump wrote them when it dumped servers of versions 2.6 to 7.0.
+# These are metadata files as mongodump wrote them when it dumped servers of versions 2.6 to 7.0.
 OF_OTHERS = {
     "plain": """{"indexes":[{"v":{"$numberInt":"2"},"key":{"_id":{"$numberInt":"1"}},"name":"_id_"}],
                  "uuid":"f1b3a5e2c3d4405e9f0a1b2c3d4e5f60","collectionName":"plain","type":"collection"}""",
@@ -225,7 +225,7 @@ def test_a_set_has_on_all_members_what_was_restored(client, name, tmp_path):
             assert Restore(there, tmp_path, drop=drop).failures == 0
             assert content(there[name]) == content(client[name])
         replica_set.check_same()
-        # A dump of a secondary.
+        # This is a dump of a secondary.
         replica_set.wait_same_place()
         dump(replica_set.secondaries()[0].direct, tmp_path / "secondary", db=name)
         client.drop_database(name)

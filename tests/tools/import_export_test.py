@@ -69,7 +69,7 @@ def test_import_meets_duplicates_and_what_cant_be_stored(client, name):
     database = client[name]
     database.c.create_index("u", unique=True)
     assert import_documents(database, "c", [{"_id": 1, "u": 1}, {"_id": 2, "u": 1}, {"_id": 3, "u": 3}, {"_id": [4]}]) == (2, 2)
-    # Ordered: the first error ends it.
+    # The import is ordered: the first error ends it.
     assert import_documents(database, "c", [{"_id": 1, "u": 9}, {"_id": 3, "u": 9}, {"_id": 5, "u": 5}], mode="upsert") == (1, 1)
     large = {"_id": "large", "text": "x" * (16 * 1024 * 1024 - 40)}
     assert import_documents(database, "large", [large]) == (1, 0) and len(bson.encode(database.large.find_one())) > 16 * 1024 * 1024 - 64

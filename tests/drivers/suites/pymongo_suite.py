@@ -41,13 +41,13 @@ def run_file(suite, file, server, outcomes, more):
         except subprocess.TimeoutExpired:
             return f"took more than {FILE_SECONDS} s"
         finally:
-            # The whole process group: tests fork, and a forked process that hangs doesn't end by itself.
+            # This ends the whole process group: tests fork, and a forked process that hangs doesn't end by itself.
             try:
                 os.killpg(process.pid, signal.SIGKILL)
             except ProcessLookupError:
                 pass
             process.wait()
-    # 0: all passed, 1: some failed, 5: there were none.
+    # pytest returns 0 when all passed, 1 when some failed, 5 when there were none.
     return None if code in (0, 1, 5) else f"pytest ended with {code}"
 
 
