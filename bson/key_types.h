@@ -35,7 +35,7 @@ class KeyTypes {
   bool untold_ = false;
 };
 
-// Whether a key with these types can be read.
+// Tells whether a key with these types can be read.
 bool has_values(BytesView types);
 
 // A KeyReader reads the values of a key one after the other. Damaged bytes turn `ok` false, and it stays so.

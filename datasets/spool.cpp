@@ -56,13 +56,13 @@ void Spool::read(uint64_t at, base::Bytes& record) {
   // For most records one read is enough: it takes the length and, at a guess, all of the record.
   record.resize(16 * 1024);
   const size_t got = fill(record.data(), record.size(), at);
-  if (got < sizeof(uint32_t)) throw InputError("the temporary file was cut");
+  if (got < sizeof(uint32_t)) throw InputError("the temporary file was cut short");
   const size_t bytes = base::load_le<uint32_t>(record.data());
   const size_t have = std::min(bytes, got - sizeof(uint32_t));
   record.erase(0, sizeof(uint32_t));
   record.resize(bytes);
   if (have < bytes && fill(record.data() + have, bytes - have, at + sizeof(uint32_t) + have) < bytes - have) {
-    throw InputError("the temporary file was cut");
+    throw InputError("the temporary file was cut short");
   }
 }
 

@@ -30,7 +30,7 @@ void VersionedRecordsLoader::read_all() {
   }
   for (auto found = commits.find(last); found != commits.end(); found = commits.find(found->second.parent)) {
     line_.push_back(found->second.at);
-    if (line_.size() > commits.size()) throw InputError(lines_.name() + ": the commits are their own ancestors");
+    if (line_.size() > commits.size()) throw InputError(lines_.name() + ": commits are their own ancestors");
   }
 }
 

@@ -63,32 +63,35 @@ Run add_options(CLI::App& parser) {
   add_scratch(parser, arguments->scratch);
   parser.add_option("--server", arguments->server,
                     "the palimpsestd to start for what is measured over the wire (default: beside this program)");
-  parser.add_option("--branches", settings.branches, "of the generated data, one run each")
+  parser.add_option("--branches", settings.branches, "the numbers of branches of the generated data, one run each")
       ->capture_default_str()
       ->check(CLI::Range(2, 1000));
   parser.add_option("--operations", settings.operations, "inserts and updates of 1 KB records, over all branches")
       ->capture_default_str()
       ->check(CLI::Range(100, 100'000'000));
-  parser.add_option("--commit-every", settings.commit_every, "operations on a branch")
+  parser.add_option("--commit-every", settings.commit_every, "how many operations on a branch make a commit")
       ->capture_default_str()
       ->check(CLI::Range(1, 1'000'000));
-  parser.add_option("--documents", settings.documents, "of the collection that the goals are measured on")
+  parser.add_option("--documents", settings.documents, "how many documents the collection has that the goals are measured on")
       ->capture_default_str()
       ->check(CLI::Range(100, 100'000'000));
-  parser.add_option("--many-branches", settings.many_branches, "made of it")
+  parser.add_option("--many-branches", settings.many_branches, "how many branches of it the goals make")
       ->capture_default_str()
       ->check(CLI::Range(200, 10'000'000));
-  parser.add_option("--many-commits", settings.many_commits, "made on it")
+  parser.add_option("--many-commits", settings.many_commits, "how many commits on it the goals make")
       ->capture_default_str()
       ->check(CLI::Range(200, 10'000'000));
-  parser.add_option("--git-records", settings.git_records, "operations that git is given")
+  parser.add_option("--git-records", settings.git_records, "how many operations git gets")
       ->capture_default_str()
       ->check(CLI::Range(20, 1'000'000));
-  parser.add_option("--git-commits", settings.git_commits, "of them")->capture_default_str()->check(CLI::Range(10, 100'000));
-  parser.add_flag("--no-git", arguments->no_git, "without git beside");
-  parser.add_flag("--goals", arguments->goals_only, "the figures to reach alone, without the data sets and git");
-  parser.add_flag("--wire", arguments->wire_only, "what is measured over the wire alone");
-  CLI::Option* const tiny = parser.add_flag("--tiny", arguments->tiny, "a few hundred records: that it works, not how fast");
+  parser.add_option("--git-commits", settings.git_commits, "in how many commits git gets them")
+      ->capture_default_str()
+      ->check(CLI::Range(10, 100'000));
+  parser.add_flag("--no-git", arguments->no_git, "don't measure git");
+  parser.add_flag("--goals", arguments->goals_only, "measure the figures to reach alone, without the data sets and git");
+  parser.add_flag("--wire", arguments->wire_only, "measure only what clients see over the wire");
+  CLI::Option* const tiny =
+      parser.add_flag("--tiny", arguments->tiny, "take a few hundred records, to see that it works, not how fast");
   for (const char* size : {"--branches", "--operations", "--commit-every", "--documents", "--many-branches", "--many-commits",
                            "--git-records", "--git-commits"}) {
     tiny->excludes(parser.get_option(size));

@@ -119,25 +119,26 @@ int run(Arguments& arguments) {
 Run add_options(CLI::App& parser) {
   auto arguments = std::make_shared<Arguments>();
   Settings& settings = arguments->settings;
-  parser.add_flag("--all", arguments->all, "every figure and table, and the goals");
-  parser.add_option("--figure", arguments->figures, "these alone: 6.1 … 6.12, T4.1, T6.1, T6.2")
+  parser.add_flag("--all", arguments->all, "measure every figure and table, and the goals");
+  parser.add_option("--figure", arguments->figures, "measure these alone: 6.1 … 6.12, T4.1, T6.1, T6.2")
       ->check(CLI::IsMember(names_of(experiments())));
-  parser.add_flag("--goals", arguments->goals, "the figures to reach");
-  parser.add_option("--goal", arguments->goal_groups, "a group of them alone: sizes, detection, speed, reads, load, restart")
+  parser.add_flag("--goals", arguments->goals, "measure the figures to reach");
+  parser.add_option("--goal", arguments->goal_groups, "measure one group of them: sizes, detection, speed, reads, load, restart")
       ->check(CLI::IsMember(names_of(goals())));
-  parser.add_flag("--quick", arguments->quick, "a small sample of each workload: two or three minutes for --all");
-  parser.add_flag("--tiny", arguments->tiny, "a few hundred records of each: does it work?");
-  parser.add_option("--sample-mb", arguments->sample_mb, "no more of each workload than this")->check(CLI::PositiveNumber);
+  parser.add_flag("--quick", arguments->quick, "take a small sample of each workload: two or three minutes for --all");
+  parser.add_flag("--tiny", arguments->tiny, "take a few hundred records of each, to see that it works");
+  parser.add_option("--sample-mb", arguments->sample_mb, "the most MB of each workload")->check(CLI::PositiveNumber);
   add_report(parser, arguments->report_folder);
   parser.add_option("--data", arguments->data,
                     "the folder with the data sets wiki, enron, stackexchange, boards, versions (default: "
                     "shared/datasets above the working directory or this program; what isn't there is made up)");
-  parser.add_flag("--synthetic", arguments->synthetic, "made-up data with the numbers of table 6.1, whatever data there is");
+  parser.add_flag("--synthetic", arguments->synthetic,
+                  "use made-up data with the numbers of table 6.1, even where there is real data");
   parser.add_option("--history", settings.histories, "git repositories whose histories are measured beside `versions`");
   parser.add_option("--server", settings.server,
                     "the palimpsestd to start for figures that need one (default: beside this program)");
   add_scratch(parser, settings.scratch);
-  parser.add_flag("--quiet", settings.quiet, "no progress");
+  parser.add_flag("--quiet", settings.quiet, "show no progress");
   return [arguments] { return run(*arguments); };
 }
 

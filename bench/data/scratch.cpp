@@ -10,7 +10,7 @@ namespace bench {
 Scratch::Scratch(const std::string& parent) {
   namespace fs = std::filesystem;
   path_ = (parent.empty() ? fs::temp_directory_path() : fs::path(parent)) / "palimpsest-bench-XXXXXX";
-  if (!mkdtemp(path_.data())) throw std::runtime_error(path_ + ": no folder for temporary files");
+  if (!mkdtemp(path_.data())) throw std::runtime_error(path_ + ": cannot make a folder for temporary files");
   at_interrupt_.emplace([path = path_] {
     std::error_code ignored;
     fs::remove_all(path, ignored);

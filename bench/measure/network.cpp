@@ -60,7 +60,7 @@ Network::~Network() {
 
 void Network::make_host() {
   int ready[2];
-  if (pipe2(ready, O_CLOEXEC) != 0) throw std::runtime_error("no pipe");
+  if (pipe2(ready, O_CLOEXEC) != 0) throw std::runtime_error("cannot make a pipe");
   const pid_t holder = fork();
   if (holder == 0) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -73,7 +73,7 @@ void Network::make_host() {
   const bool made = holder > 0 && read(ready[0], &said, 1) == 1 && said == 'y';
   close(ready[0]);
   if (holder > 0) hosts_.push_back(holder);
-  if (!made) throw std::runtime_error("no network namespace");
+  if (!made) throw std::runtime_error("cannot make a network namespace");
 }
 
 std::string Network::address(size_t host) const {
@@ -118,7 +118,7 @@ uint64_t Network::sent_bytes(size_t host) const {
     for (int i = 0; i < 9; ++i) fields >> value;  // eight fields of receiving come first
     return value;
   }
-  throw std::runtime_error("no counters of what travels between hosts");
+  throw std::runtime_error("there are no counters of the bytes between hosts");
 }
 
 }  // namespace bench

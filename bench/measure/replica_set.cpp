@@ -113,7 +113,8 @@ void ReplicaSet::fail_over() {
       std::swap(members_[0], members_[i]);
       return;
     }
-    if (std::chrono::steady_clock::now() > until) throw std::runtime_error("nobody takes over from the primary that was killed");
+    if (std::chrono::steady_clock::now() > until)
+      throw std::runtime_error("no member takes over from the primary that was killed");
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
 }

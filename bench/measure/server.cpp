@@ -25,7 +25,7 @@ sockaddr_in at(const std::string& host, int port) {
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_port = htons(static_cast<uint16_t>(port));
-  if (inet_pton(AF_INET, host.c_str(), &address.sin_addr) != 1) throw std::runtime_error(host + " is no address");
+  if (inet_pton(AF_INET, host.c_str(), &address.sin_addr) != 1) throw std::runtime_error(host + " is not an address");
   return address;
 }
 
@@ -36,7 +36,7 @@ int free_port() {
   const bool bound = bind(probe, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0 &&
                      getsockname(probe, reinterpret_cast<sockaddr*>(&address), &bytes) == 0;
   close(probe);
-  if (!bound) throw std::runtime_error("no free port");
+  if (!bound) throw std::runtime_error("there is no free port");
   return ntohs(address.sin_port);
 }
 

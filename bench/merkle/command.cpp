@@ -50,21 +50,29 @@ Run add_options(CLI::App& parser) {
   Settings& settings = arguments->settings;
   add_report(parser, arguments->report_folder);
   add_scratch(parser, arguments->scratch);
-  parser.add_option("--records", settings.records, "of 256 B, of the figures to reach, latencies and path lengths")
+  parser
+      .add_option("--records", settings.records,
+                  "how many records of 256 B the figures to reach, latencies and path lengths have")
       ->capture_default_str()
       ->check(CLI::Range(1'000, 20'000'000));
-  parser.add_option("--records-max", settings.records_max, "of the figures by size: 10,000, doubled up to here")
+  parser
+      .add_option("--records-max", settings.records_max,
+                  "the most records of the figures by size, which begin with 10,000 and double")
       ->capture_default_str()
       ->check(CLI::Range(1'000, 20'000'000));
-  parser.add_option("--scale", settings.scale, "of 40,000 and 160,000 records a group, and batches of 4,000")
+  parser.add_option("--scale", settings.scale, "the factor on 40,000 and 160,000 records a group, and batches of 4,000")
       ->capture_default_str()
       ->check(CLI::Range(0.001, 10.0));
-  parser.add_option("--operations", settings.operations, "of each workload of figures 6 and 10")
+  parser.add_option("--operations", settings.operations, "the operations of each workload of figures 6 and 10")
       ->capture_default_str()
       ->check(CLI::Range(100, 10'000'000));
-  parser.add_option("--rounds", settings.rounds, "of which medians are taken")->capture_default_str()->check(CLI::Range(1, 100));
-  parser.add_flag("--goals", arguments->goals_only, "the figures to reach alone")->excludes(parser.get_option("--records-max"));
-  CLI::Option* const tiny = parser.add_flag("--tiny", arguments->tiny, "a few thousand records: that it works, not how fast");
+  parser.add_option("--rounds", settings.rounds, "the rounds of which medians are taken")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 100));
+  parser.add_flag("--goals", arguments->goals_only, "measure the figures to reach alone")
+      ->excludes(parser.get_option("--records-max"));
+  CLI::Option* const tiny =
+      parser.add_flag("--tiny", arguments->tiny, "take a few thousand records, to see that it works, not how fast");
   for (const char* size : {"--records", "--records-max", "--scale", "--operations", "--rounds"})
     tiny->excludes(parser.get_option(size));
   return [arguments] { return run(*arguments); };

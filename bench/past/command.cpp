@@ -73,27 +73,34 @@ Run add_options(CLI::App& parser) {
   add_scratch(parser, arguments->scratch);
   parser.add_option("--server", arguments->server,
                     "the palimpsestd to start for what is measured through a server (default: beside this program)");
-  parser.add_option("--rows", settings.rows, "of the database")->capture_default_str()->check(CLI::Range(100, 10'000'000));
-  parser.add_option("--node", settings.node_mappings, "mappings of a node of the log")
+  parser.add_option("--rows", settings.rows, "how many rows the database has")
+      ->capture_default_str()
+      ->check(CLI::Range(100, 10'000'000));
+  parser.add_option("--node", settings.node_mappings, "how many mappings a node of the log has")
       ->capture_default_str()
       ->check(CLI::Range(2, 1'000'000));
-  parser.add_option("--mappings-max", settings.mappings_max, "of one log; what needs more is left out")
+  parser
+      .add_option("--mappings-max", settings.mappings_max,
+                  "the most mappings of one log; measurements that need more are left out")
       ->capture_default_str()
       ->check(CLI::Range(10'000, 1'000'000'000));
   parser.add_option("--age-cycles", settings.age_cycles, "overwrite cycles that snapshots of different ages are taken from")
       ->capture_default_str()
       ->check(CLI::Range(2, 100));
-  parser.add_option("--range", settings.range, "snapshots that are asked jointly")
+  parser.add_option("--range", settings.range, "how many snapshots are read jointly")
       ->capture_default_str()
       ->check(CLI::Range(2, 100'000));
-  parser.add_option("--documents", settings.documents, "of the collection that is read and written")
+  parser.add_option("--documents", settings.documents, "how many documents the collection has that is read and written")
       ->capture_default_str()
       ->check(CLI::Range(1'000, 10'000'000));
-  parser.add_option("--rounds", settings.rounds, "of which medians are taken")->capture_default_str()->check(CLI::Range(1, 100));
+  parser.add_option("--rounds", settings.rounds, "the rounds of which medians are taken")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 100));
   std::vector<std::string> names;
   for (const Part& part : parts) names.push_back(part.name);
-  parser.add_option("--part", settings.parts, "measure this alone; again for others")->check(CLI::IsMember(names));
-  CLI::Option* const tiny = parser.add_flag("--tiny", arguments->tiny, "a few hundred rows: that it works, not how fast");
+  parser.add_option("--part", settings.parts, "measure this part alone; give it again for others")->check(CLI::IsMember(names));
+  CLI::Option* const tiny =
+      parser.add_flag("--tiny", arguments->tiny, "take a few hundred rows, to see that it works, not how fast");
   for (const char* size : {"--rows", "--node", "--mappings-max", "--age-cycles", "--range", "--documents", "--rounds"})
     tiny->excludes(parser.get_option(size));
   return [arguments] { return run(*arguments); };

@@ -27,7 +27,7 @@ std::string run(const std::vector<std::string>& command) {
   Subprocess process(command, Subprocess::Input::none);
   std::string out = read_all(process);
   if (const int code = process.wait(); code != 0)
-    throw std::runtime_error(command[0] + " " + command[1] + " ended with " + std::to_string(code));
+    throw std::runtime_error(command[0] + " " + command[1] + " failed with exit code " + std::to_string(code));
   return out;
 }
 
@@ -96,7 +96,7 @@ uint64_t zstd_long(const Workload& workload, int level) {
   std::array<char, 1 << 16> buffer;
   while (const size_t got = zstd.read(buffer.data(), buffer.size())) bytes += got;
   feeder.join();
-  if (const int code = zstd.wait(); code != 0) throw std::runtime_error("zstd ended with " + std::to_string(code));
+  if (const int code = zstd.wait(); code != 0) throw std::runtime_error("zstd failed with exit code " + std::to_string(code));
   return bytes;
 }
 

@@ -158,19 +158,25 @@ Run add_bandwidth(CLI::App& parser) {
   auto arguments = std::make_shared<Arguments>();
   add_common(parser, arguments->common);
   add_inserted(parser, arguments->inserted);
-  parser.add_option("--mbit", arguments->mbits, "of the lines, beside unlimited ones")
+  parser.add_option("--mbit", arguments->mbits, "bandwidths of the lines, beside unlimited ones")
       ->capture_default_str()
       ->check(CLI::PositiveNumber);
-  parser.add_option("--members", arguments->members, "of the set")->capture_default_str()->check(CLI::Range(2, 7));
-  parser.add_option("--records", arguments->records, "at most, in each run")->capture_default_str()->check(CLI::PositiveNumber);
+  parser.add_option("--members", arguments->members, "how many members the set has")
+      ->capture_default_str()
+      ->check(CLI::Range(2, 7));
+  parser.add_option("--records", arguments->records, "the most records of each run")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
   parser.add_option("--seconds", arguments->seconds, "no insert begins after this time, in each run")
       ->capture_default_str()
       ->check(CLI::PositiveNumber);
-  parser.add_option("--batch", arguments->batch, "documents in one command")->capture_default_str()->check(CLI::Range(1, 1000));
+  parser.add_option("--batch", arguments->batch, "how many documents one command has")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1000));
   parser.add_option("--synchronize", arguments->synchronize, "wait for all members every so many records (dbDedup: 1000)")
       ->capture_default_str()
       ->check(CLI::PositiveNumber);
-  parser.add_option("--turns", arguments->turns, "runs of each, the median of which is told")
+  parser.add_option("--turns", arguments->turns, "how many runs each has; the report gives their median")
       ->capture_default_str()
       ->check(CLI::PositiveNumber);
   parser.add_option("--w", arguments->concern, "write concern of the inserts")->capture_default_str();

@@ -24,11 +24,11 @@ std::string server_of(const Common& common) {
 }
 
 void add_inserted(CLI::App& parser, Inserted& inserted) {
-  parser.add_option("--workload", inserted.workload, "what is inserted")
+  parser.add_option("--workload", inserted.workload, "the data set to insert")
       ->capture_default_str()
       ->check(CLI::IsMember({"wiki", "mail", "stackexchange", "boards", "versions"}));
   parser.add_option("--data", inserted.data, "the folder with the data sets (default: shared/datasets above)");
-  parser.add_flag("--synthetic", inserted.synthetic, "made-up data, whatever data there is");
+  parser.add_flag("--synthetic", inserted.synthetic, "use made-up data, even where there is real data");
 }
 
 Workload load_inserted(const Inserted& inserted, size_t records) {

@@ -92,7 +92,7 @@ int run(const Arguments& arguments) {
   clean_up_when_interrupted();
   const Workload workload =
       load_groups(arguments.inserted, arguments.records);  // versions of records before the loss come after it
-  if (workload.records.size() < 2 * arguments.after) throw std::runtime_error("fewer records than twice --after");
+  if (workload.records.size() < 2 * arguments.after) throw std::runtime_error("there are fewer records than twice --after");
   report.about.emplace_back("data", workload.source);
 
   Table table{"", {"", "storage before", "after", "log before", "after"}, {}};
@@ -131,13 +131,15 @@ Run add_fail_over(CLI::App& parser) {
   auto arguments = std::make_shared<Arguments>();
   add_common(parser, arguments->common);
   add_inserted(parser, arguments->inserted);
-  parser.add_option("--records", arguments->records, "about, whole groups of them")
+  parser.add_option("--records", arguments->records, "about how many records to insert, in whole groups")
       ->capture_default_str()
       ->check(CLI::PositiveNumber);
-  parser.add_option("--after", arguments->after, "of them behind the loss, and as many right before it")
+  parser.add_option("--after", arguments->after, "how many of them are measured after the loss, and right before it")
       ->capture_default_str()
       ->check(CLI::PositiveNumber);
-  parser.add_option("--batch", arguments->batch, "documents in one command")->capture_default_str()->check(CLI::Range(1, 1000));
+  parser.add_option("--batch", arguments->batch, "how many documents one command has")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1000));
   return [arguments] { return run(*arguments); };
 }
 

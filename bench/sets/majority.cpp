@@ -192,19 +192,23 @@ int run(const Arguments& arguments) {
 Run add_majority(CLI::App& parser) {
   auto arguments = std::make_shared<Arguments>();
   add_common(parser, arguments->common);
-  parser.add_option("--in-flight", arguments->in_flight, "connections, each with one insert under way")
+  parser.add_option("--in-flight", arguments->in_flight, "numbers of connections, each with one insert under way")
       ->capture_default_str()
       ->check(CLI::Range(1, 1024));
-  parser.add_option("--bytes", arguments->bytes, "of a record")->capture_default_str()->check(CLI::Range(1, 16 << 20));
-  parser.add_option("--members", arguments->members, "of the set")->capture_default_str()->check(CLI::Range(1, 7));
-  parser.add_option("--seconds", arguments->seconds, "of each measurement")->capture_default_str()->check(CLI::PositiveNumber);
-  parser.add_option("--delay-ms", arguments->delay_ms, "from one member to another, one way; needs root")
+  parser.add_option("--bytes", arguments->bytes, "the bytes of a record")->capture_default_str()->check(CLI::Range(1, 16 << 20));
+  parser.add_option("--members", arguments->members, "how many members the set has")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 7));
+  parser.add_option("--seconds", arguments->seconds, "how long each measurement takes")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
+  parser.add_option("--delay-ms", arguments->delay_ms, "the delay from one member to another, one way; needs root")
       ->capture_default_str()
       ->check(CLI::NonNegativeNumber);
-  parser.add_option("--hot-clients", arguments->hot_clients, "that increment one document")
+  parser.add_option("--hot-clients", arguments->hot_clients, "numbers of clients that increment one document")
       ->capture_default_str()
       ->check(CLI::Range(1, 1024));
-  parser.add_option("--consensus", arguments->consensus, "the program consensus_benchmarks, to run beside");
+  parser.add_option("--consensus", arguments->consensus, "the program consensus_benchmarks, to measure beside");
   return [arguments] { return run(*arguments); };
 }
 

@@ -134,11 +134,15 @@ Run add_shards(CLI::App& parser) {
   auto arguments = std::make_shared<Arguments>();
   add_common(parser, arguments->common);
   add_inserted(parser, arguments->inserted);
-  parser.add_option("--shards", arguments->shards, "how many pairs")->capture_default_str()->check(CLI::Range(1, 32));
-  parser.add_option("--records", arguments->records, "about, whole groups of them")
+  parser.add_option("--shards", arguments->shards, "numbers of pairs of servers")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 32));
+  parser.add_option("--records", arguments->records, "about how many records to insert, in whole groups")
       ->capture_default_str()
       ->check(CLI::PositiveNumber);
-  parser.add_option("--batch", arguments->batch, "documents in one command")->capture_default_str()->check(CLI::Range(1, 1000));
+  parser.add_option("--batch", arguments->batch, "how many documents one command has")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1000));
   return [arguments] { return run(*arguments); };
 }
 

@@ -128,16 +128,16 @@ int run(const Arguments& arguments) {
 
 Run add_options(CLI::App& parser) {
   auto arguments = std::make_shared<Arguments>();
-  parser.add_option("--set", arguments->sets, "what is stored")
+  parser.add_option("--set", arguments->sets, "the data sets to store")
       ->capture_default_str()
       ->check(CLI::IsMember({"wiki", "mail", "stackexchange", "boards", "versions", revised}));
-  parser.add_option("--profile", arguments->profiles, "how")
+  parser.add_option("--profile", arguments->profiles, "the profiles to store them with")
       ->capture_default_str()
       ->check(CLI::IsMember({"balanced", "archive", "thesis"}));
-  parser.add_flag("!--no-peers", arguments->peers, "without git and zstd");
-  parser.add_flag("--deltas", arguments->deltas, "only deltas, packed one by one and in pages");
+  parser.add_flag("!--no-peers", arguments->peers, "don't measure git and zstd");
+  parser.add_flag("--deltas", arguments->deltas, "measure only deltas, packed one by one and in pages");
   parser.add_option("--data", arguments->data, "the folder with the data sets (default: shared/datasets above)");
-  parser.add_flag("--synthetic", arguments->synthetic, "made-up data, whatever data there is");
+  parser.add_flag("--synthetic", arguments->synthetic, "use made-up data, even where there is real data");
   parser.add_option_function<uint64_t>(
       "--sample-mb", [arguments](const uint64_t& mb) { arguments->bytes_max = mb << 20; },
       "no more of each set, in whole histories");

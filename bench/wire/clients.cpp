@@ -24,18 +24,18 @@ constexpr int op_msg = 2013;
 
 int open_connection(const std::string& address) {
   const size_t colon = address.rfind(':');
-  if (colon == address.npos) throw std::runtime_error(address + " is no HOST:PORT");
+  if (colon == address.npos) throw std::runtime_error(address + " is not HOST:PORT");
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
   addrinfo* found = nullptr;
   if (getaddrinfo(address.substr(0, colon).c_str(), address.substr(colon + 1).c_str(), &hints, &found) != 0)
-    throw std::runtime_error(address + " is not known");
+    throw std::runtime_error(address + ": there is no such host");
   const int descriptor = socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
   const bool connected = connect(descriptor, found->ai_addr, found->ai_addrlen) == 0;
   freeaddrinfo(found);
   if (!connected) {
     close(descriptor);
-    throw std::runtime_error("no connection to " + address);
+    throw std::runtime_error("cannot connect to " + address);
   }
   const int on = 1;
   setsockopt(descriptor, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
@@ -100,7 +100,7 @@ bool Clients::receive(Connection& connection) {
   if (connection.received < head_bytes || connection.received < connection.reply_bytes()) return false;
   const bson::DocumentView reply = connection.reply();
   if (!reply.find("ok").truthy() || reply.has("writeErrors"))
-    throw std::runtime_error("the server refused: " + bson::to_json(reply));
+    throw std::runtime_error("the server refused the request: " + bson::to_json(reply));
   return true;
 }
 

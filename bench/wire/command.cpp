@@ -292,23 +292,23 @@ Run add_options(CLI::App& parser) {
   add_scratch(parser, settings->scratch);
   parser.add_option("--server", settings->server, "the palimpsestd to start (default: beside this program)");
   CLI::Option* const address =
-      parser.add_option("--address", settings->address, "HOST:PORT of a server that runs, of any make, instead of starting one");
+      parser.add_option("--address", settings->address, "HOST:PORT of a running server of any make, instead of starting one");
   address->needs(
       parser.add_option("--pid", settings->pid, "process id of that server")->check(CLI::PositiveNumber)->needs(address));
   parser.add_option("--data", settings->data, "the folder with the data sets (default: shared/datasets above)");
-  parser.add_flag("--synthetic", settings->synthetic, "made-up data, whatever data there is");
-  parser.add_option("--documents", settings->documents, "documents of each kind")
+  parser.add_flag("--synthetic", settings->synthetic, "use made-up data, even where there is real data");
+  parser.add_option("--documents", settings->documents, "how many documents of each kind there are")
       ->capture_default_str()
       ->check(CLI::Range(1, 1'000'000));
-  parser.add_option("--connections", settings->connections, "connections that are open at a time")
+  parser.add_option("--connections", settings->connections, "numbers of connections that are open at a time")
       ->capture_default_str()
       ->check(CLI::Range(1, 10'000));
-  parser.add_option("--operation", settings->operations, "measure this alone; again for others")
+  parser.add_option("--operation", settings->operations, "measure this alone; give it again for others")
       ->check(CLI::IsMember(std::vector<std::string>(std::begin(all_operations), std::end(all_operations))));
-  parser.add_option("--content", settings->contents, "measure this alone; again for others")
+  parser.add_option("--content", settings->contents, "measure this alone; give it again for others")
       ->check(CLI::IsMember({"text", "json", "html"}));
   parser.add_option("--seconds", settings->seconds, "how long a round is")->capture_default_str()->check(CLI::Range(0.01, 600.0));
-  parser.add_option("--rounds", settings->rounds, "rounds; figures are their medians")
+  parser.add_option("--rounds", settings->rounds, "how many rounds there are; figures are their medians")
       ->capture_default_str()
       ->check(CLI::Range(1, 100));
   parser.add_flag("--tiny", settings->tiny, "a few documents for a moment, to see that it works");

@@ -79,33 +79,36 @@ Command add_replay(CLI::App& app) {
       ->add_option("source", options.source.source,
                    "a file, folder, archive or git repository, or synthetic:wikipedia|enron|stackexchange|boards")
       ->required();
-  parser->add_option("--kind", arguments->kind, "what the source is, instead of finding out")
+  parser->add_option("--kind", arguments->kind, "the kind of the source, instead of detecting it")
       ->check(CLI::IsMember(datasets::kind_names()));
-  parser->add_option("--order", arguments->order, "as the data lies, or as it was written")
+  parser->add_option("--order", arguments->order, "the order of the data, or that in which it was written")
       ->check(CLI::IsMember({"file", "timestamp"}));
-  parser->add_option("--on-error", arguments->on_error, "what to do about malformed input and refused documents")
+  parser->add_option("--on-error", arguments->on_error, "skip malformed input and refused documents, or stop")
       ->check(CLI::IsMember({"skip", "stop"}));
-  parser->add_option("--revision", options.source.revision, "of a git repository")->capture_default_str();
-  parser->add_option("--records", options.source.records, "to make up, for synthetic data")->capture_default_str();
-  parser->add_option("--seed", options.source.seed, "of synthetic data and of a trace's choices")->capture_default_str();
+  parser->add_option("--revision", options.source.revision, "the revision of a git repository")->capture_default_str();
+  parser->add_option("--records", options.source.records, "how many records of synthetic data to make")->capture_default_str();
+  parser->add_option("--seed", options.source.seed, "the seed of synthetic data and of a trace's choices")->capture_default_str();
   parser->add_option("--limit", options.limit, "load no more than this many records");
 
   parser->add_option("--uri", options.writer.uri, "the server")->capture_default_str();
   parser->add_option("--db", options.writer.db, "the database")->capture_default_str();
   parser->add_flag("--drop", options.drop, "drop the database first");
-  parser->add_option("--connections", options.writer.connections, "that write at the same time")
+  parser->add_option("--connections", options.writer.connections, "how many connections write at the same time")
       ->capture_default_str()
       ->check(CLI::Range(1, 256));
-  parser->add_option("--batch-documents", options.writer.batch_documents, "in one insert command, at most")
+  parser->add_option("--batch-documents", options.writer.batch_documents, "the most documents of one insert command")
       ->capture_default_str()
       ->check(CLI::Range(1, 100000));
-  parser->add_option("--batch-bytes", options.writer.batch_bytes, "in one insert command, about")->capture_default_str();
+  parser->add_option("--batch-bytes", options.writer.batch_bytes, "about how many bytes one insert command has")
+      ->capture_default_str();
 
-  parser->add_option("--trace", arguments->trace, "reads beside the inserts")
+  parser->add_option("--trace", arguments->trace, "which reads to make beside the inserts")
       ->check(CLI::IsMember({"insert", "mail", "threads", "views", "wiki"}));
   parser->add_option("--operations", options.operations, "end the trace after this many reads and writes");
   parser->add_option("--populate", options.populate, "revisions loaded before the wiki trace begins")->capture_default_str();
-  parser->add_option("--reads-per-insert", options.writer.reads_per_insert, "thread reads, where the data has no view counts")
+  parser
+      ->add_option("--reads-per-insert", options.writer.reads_per_insert,
+                   "how many thread reads follow an insert, where the data has no view counts")
       ->capture_default_str();
 
   parser->add_flag("--no-version-keys", arguments->no_version_keys,
@@ -120,10 +123,10 @@ Command add_replay(CLI::App& app) {
   parser->add_option("--acknowledged-log", options.acknowledged_log,
                      "append every acknowledged write to this file, for `palimpsest verify`");
   parser->add_option("--report", arguments->report_folder, "write report.txt, report.json and report.html into this folder");
-  parser->add_option("--report-merge", arguments->merge_file, "the report.json of another run, to stand beside this one");
-  parser->add_option("--label", options.label, "of this run in the report");
-  parser->add_flag("--dry-run", arguments->dry_run, "read and build every document, send nothing, say how fast that was");
-  parser->add_flag("--quiet", options.quiet, "no progress");
+  parser->add_option("--report-merge", arguments->merge_file, "the report.json of another run, to show beside this one");
+  parser->add_option("--label", options.label, "the name of this run in the report");
+  parser->add_flag("--dry-run", arguments->dry_run, "read and build every document, send nothing, and print how fast that was");
+  parser->add_flag("--quiet", options.quiet, "show no progress");
   return {parser, [arguments] { return run(*arguments); }};
 }
 

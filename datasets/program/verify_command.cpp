@@ -33,7 +33,7 @@ Command add_verify(CLI::App& app) {
   CLI::App* parser = app.add_subcommand("verify", "check a server against a log of acknowledged writes");
   parser->add_option("--uri", arguments->uri, "the server")->capture_default_str();
   parser->add_option("--db", arguments->db, "the database")->capture_default_str();
-  parser->add_option("--acknowledged-log", arguments->log, "as `palimpsest replay --acknowledged-log` wrote it")
+  parser->add_option("--acknowledged-log", arguments->log, "the file that `palimpsest replay --acknowledged-log` wrote")
       ->required()
       ->check(CLI::ExistingFile);
   return {parser, [arguments] { return run(*arguments); }};

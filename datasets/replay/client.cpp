@@ -14,7 +14,7 @@ namespace {
 struct Borrowed {
   explicit Borrowed(bson::BytesView bytes) {
     if (!bson_init_static(&bson, reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()))
-      throw ClientError("not a document", 22);
+      throw ClientError("the bytes are not a document", 22);
   }
   bson_t bson;
 };
@@ -62,7 +62,7 @@ Client::Client(const std::string& uri) {
   mongoc_uri_set_option_as_bool(parsed, MONGOC_URI_RETRYWRITES, false);
   client_ = mongoc_client_new_from_uri(parsed);
   mongoc_uri_destroy(parsed);
-  if (!client_) throw ClientError("the connection string asks for something this client cannot do", 0);
+  if (!client_) throw ClientError("the connection string asks for something that this client can't do", 0);
   mongoc_client_set_error_api(client_, MONGOC_ERROR_API_VERSION_2);
   mongoc_client_set_appname(client_, "palimpsest replay");
 }

@@ -107,7 +107,7 @@ class Replay {
     for (size_t i = 0; i < report_.problems.size() && i < 10; ++i) progress_.say("skipped: " + report_.problems[i]);
     if (report_.problem_count > 10) progress_.say(fmt::format("skipped: {} more", report_.problem_count - 10));
     if (report_.documents == 0 && report_.problem_count == 0)
-      throw datasets::InputError(options_.source.source + ": nothing in it that can be loaded; see --kind");
+      throw datasets::InputError(options_.source.source + ": there is nothing in it that can be loaded; see --kind");
   }
 
   std::optional<Item> next(datasets::Source& source) {
@@ -272,8 +272,8 @@ class Replay {
     progress_.say("restarting the server");
     const auto begun = Clock::now();
     const int status = std::system(options_.restart_command.c_str());  // NOLINT: the command is the user's own
-    if (status != 0) throw ClientError("the restart command ended with " + std::to_string(status), 0);
-    if (!client_.wait_until_up(300)) throw ClientError("the server did not come back", 0);
+    if (status != 0) throw ClientError("the restart command failed with exit code " + std::to_string(status), 0);
+    if (!client_.wait_until_up(300)) throw ClientError("the server doesn't answer after its restart", 0);
     report_.restart_seconds = seconds_since(begun);
     report_.verified_after_restart = verify(" after a restart");
   }

@@ -163,7 +163,7 @@ void Writer::rewrite(Client& client, const Item& item) {
                                                   : client.remove(options_.db, item.collection, item.document);
   operations_.fetch_add(1, std::memory_order_relaxed);
   if (!found) {
-    if (options_.stop_on_failure) throw ClientError("a document to replace or remove was not there", 0);
+    if (options_.stop_on_failure) throw ClientError("a document to replace or remove doesn't exist", 0);
     return measured_.failed.add();
   }
   std::string lines;
