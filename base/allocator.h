@@ -1,4 +1,4 @@
-// How malloc treats memory that was freed.
+// The allocator setting says how malloc treats memory that was freed.
 #pragma once
 
 namespace base {

@@ -41,7 +41,7 @@ class FuzzTarget {
   Seeds seeds_;
 };
 
-// Whether `work` refused its input, which it does by an OperationError alone: any other exception ends the process.
+// Tells whether `work` refused its input, which it does by an OperationError alone: any other exception ends the process.
 template <class Work>
 bool refuses(Work&& work) {
   try {

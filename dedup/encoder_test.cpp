@@ -204,7 +204,7 @@ TEST_CASE("a text that was spoilt and restored costs little") {
   server.insert(content(2), spoilt);
   server.insert(content(3), good);
   server.all_read_back();
-  // What is kept is the text once, and the spoilt one, which lacks too much for a delta.
+  // It keeps the text once, and the spoilt one, which lacks too much for a delta.
   CHECK(server.records.stored_bytes() < 8000 + 3500 + 200);
 }
 

@@ -97,7 +97,7 @@ size_t TarReader::Library::read(char* to, size_t bytes_max) {
     block = {static_cast<const char*>(bytes), status == ARCHIVE_EOF ? 0 : count};
     block_at = status == ARCHIVE_EOF ? size : static_cast<uint64_t>(offset);
   }
-  // What a sparse file leaves out is zeros.
+  // The bytes that a sparse file leaves out are zeros.
   const bool hole = at < block_at;
   const auto count = static_cast<size_t>(std::min<uint64_t>({bytes_max, size - at, hole ? block_at - at : block.size()}));
   if (hole) {

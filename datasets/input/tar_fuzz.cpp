@@ -19,7 +19,7 @@ void put_checksum_right(char* header) {
   header[checksum_at + 6] = '\0';
 }
 
-// Whether it could be read to its end, or very far.
+// Tells whether it could be read to its end, or very far.
 bool drained(Stream& stream) {
   char buffer[4096];
   try {

@@ -23,7 +23,7 @@ struct Curve {
   std::vector<std::pair<double, double>> points;
 };
 
-// How an axis writes its numbers.
+// A unit says how an axis writes its numbers.
 enum class Unit { number, seconds, bytes };
 
 struct Axis {

@@ -20,7 +20,7 @@ std::string trimmed(const std::string& text) {
   throw std::runtime_error("line " + std::to_string(line) + ": " + why);
 }
 
-// Where the command begins behind the database's name, in which {{name}} may stand.
+// Returns where the command begins behind the database's name, in which {{name}} may stand.
 size_t document_start(const std::string& command) {
   size_t at = command.find('{');
   while (at != std::string::npos && command.compare(at, 2, "{{") == 0) at = command.find('{', at + 2);

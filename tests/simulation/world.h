@@ -81,7 +81,7 @@ class World {
   void committed(Member& member, const EntryPtr& entry);
   void copy_from_another(Member& member, const Behind& behind);
 
-  // What goes wrong (world_faults.cpp)
+  // Faults (world_faults.cpp)
   void disturb();
   void change_members();
   void partition();
