@@ -7,6 +7,7 @@
 #include "bson/diff.h"
 #include "bson/json.h"
 #include "replication/performer.h"
+#include "replication/replayed_record.h"
 #include "replication/schema_changes.h"
 #include "storage/engine/names.h"
 #include "storage/store.h"
@@ -252,15 +253,15 @@ void Applier::count(const LogRecord& record) {
   }
 }
 
-// What the catalog tells of its change is compared with the record within the catalog's transaction, and the record's entries are
-// written.
+// The command that the catalog logs must be in the record, whose entries are appended, as they are, within the catalog's
+// transaction.
 void Applier::apply_schema(const LogRecord& record) {
   try {
     std::deque<Bytes> contents;
     const LogRecord whole = with_contents(record, contents);
-    LocalCommitter::MadeAgain made_again(committer_, whole);
-    change_schema(store_.catalog(), committer_.branch_maker(), whole);
-    made_again.require_all();
+    const ReplayedRecord replayed(oplog_, whole);
+    change_schema(store_.catalog(), committer_.branch_replayer(), whole, replayed);
+    replayed.require_all();
     forward_.applied(whole);
   } catch (const OperationError& error) {
     fail(record.entries.front(), error);

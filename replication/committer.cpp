@@ -3,7 +3,6 @@
 #include "base/clock.h"
 #include "bson/builder.h"
 #include "bson/diff.h"
-#include "bson/json.h"
 #include "replication/performer.h"
 #include "storage/engine/names.h"
 #include "storage/store.h"
@@ -29,9 +28,6 @@ std::optional<bson::Document> small_diff(bson::DocumentView before, bson::Docume
   out.append("$v", 2).append("diff", *diff);
   return out.done();
 }
-
-// Of this thread.
-thread_local const LocalCommitter::MadeAgain* made_again = nullptr;
 
 }  // namespace
 
@@ -117,7 +113,7 @@ void LocalCommitter::command(storage::Transaction& transaction, std::string_view
 
 void LocalCommitter::schema_changed(storage::Transaction& transaction, std::string_view db, BytesView uuid,
                                     bson::DocumentView document) {
-  if (made_again) return made_again->write(transaction, db, uuid, document);
+  if (const storage::ReplayedChange* replayed = transaction.replayed()) return replayed->append(transaction, db, uuid, document);
   command(transaction, db, uuid, document);
 }
 
@@ -145,43 +141,6 @@ uint64_t LocalCommitter::documents_bytes_max() const {
 void LocalCommitter::content_lost(storage::Transaction& transaction, storage::CollectionId collection, storage::RecordId record,
                                   const storage::Superseded& content) {
   oplog_.keep_content(transaction, collection, record, content);
-}
-
-LocalCommitter::MadeAgain::MadeAgain(LocalCommitter& committer, const LogRecord& record)
-    : committer_(committer), record_(record) {
-  made_again = this;
-}
-LocalCommitter::MadeAgain::~MadeAgain() {
-  made_again = nullptr;
-}
-
-// Found by what it says, not by its turn: after a conflict the change is made from its beginning.
-void LocalCommitter::MadeAgain::write(storage::Transaction& transaction, std::string_view db, BytesView uuid,
-                                      bson::DocumentView command) const {
-  if (!has_history(db)) return;
-  const std::string ns = std::string(db) + ".$cmd";
-  const Bytes none(16, '\0');
-  size_t documents = 0;
-  for (size_t i = 0; i < record_.entries.size(); ++i) {
-    const Entry& entry = record_.entries[i].entry;
-    if (entry.op != 'c') continue;
-    if (entry.ns == ns && entry.uuid == (uuid.empty() ? BytesView(none) : uuid) && entry.o.bytes() == command.bytes()) {
-      Performer performer(committer_.oplog_, transaction);
-      for (size_t at = documents; at <= i; ++at) performer.append(record_.entries[at].entry, record_.entries[at].stamp);
-      return;
-    }
-    documents = i + 1;
-  }
-  throw base::OperationError(base::ErrorCode::data_corruption_detected,
-                             "here it comes to another change: " + bson::to_json(command));
-}
-
-void LocalCommitter::MadeAgain::require_all() const {
-  for (const LogRecord::Item& item : record_.entries) {
-    if (committer_.oplog_.row(item.stamp)) continue;
-    throw base::OperationError(base::ErrorCode::data_corruption_detected,
-                               "here it changes nothing: " + bson::to_json(item.entry.o));
-  }
 }
 
 }  // namespace replication

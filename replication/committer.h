@@ -73,27 +73,9 @@ class LocalCommitter final : public Committer, public storage::BranchLog, privat
   uint64_t documents_bytes_max() const override;
   void content_lost(storage::Transaction& transaction, storage::CollectionId collection, storage::RecordId record,
                     const storage::Superseded& content) override;
-  // Who makes changes of branches again; nullptr: nobody, there are none. Before the first entry is applied.
-  void set_branch_maker(storage::BranchMaker* maker) { branch_maker_ = maker; }
-  storage::BranchMaker* branch_maker() const { return branch_maker_; }
-
-  // While it lives, changes of the schema that this thread makes are those of a record that another member wrote: its entries are
-  // written, as they are, in the transactions of the changes; documents' with the command behind them. A change that isn't in it
-  // throws DataCorruptionDetected. Its entries are whole.
-  class MadeAgain {
-   public:
-    MadeAgain(LocalCommitter& committer, const LogRecord& record);
-    ~MadeAgain();
-    // Throws where one of the entries was not.
-    void require_all() const;
-
-   private:
-    friend class LocalCommitter;
-    void write(storage::Transaction& transaction, std::string_view db, BytesView uuid, bson::DocumentView command) const;
-
-    LocalCommitter& committer_;
-    const LogRecord& record_;
-  };
+  // Replays changes of branches; nullptr: there are no branches. Must be set before the first entry is applied.
+  void set_branch_replayer(storage::BranchReplayer* replayer) { branch_replayer_ = replayer; }
+  storage::BranchReplayer* branch_replayer() const { return branch_replayer_; }
 
  private:
   void schema_changed(storage::Transaction& transaction, std::string_view db, BytesView uuid,
@@ -105,7 +87,7 @@ class LocalCommitter final : public Committer, public storage::BranchLog, privat
   storage::Store& store_;
   Oplog& oplog_;
   std::function<int64_t()> term_;
-  storage::BranchMaker* branch_maker_ = nullptr;
+  storage::BranchReplayer* branch_replayer_ = nullptr;
 };
 
 }  // namespace replication

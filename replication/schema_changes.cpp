@@ -16,10 +16,12 @@ namespace {
 
 class Change {
  public:
-  Change(storage::Catalog& catalog, storage::BranchMaker* branches, const LogRecord& record)
+  Change(storage::Catalog& catalog, storage::BranchReplayer* branches, const LogRecord& record,
+         const storage::ReplayedChange& replayed)
       : catalog_(catalog),
         branches_(branches),
         record_(record),
+        replayed_(replayed),
         entry_(record.entries.back().entry),
         db_(storage::database_of(entry_.ns)),
         command_(entry_.o) {}
@@ -58,7 +60,7 @@ class Change {
       changes.emplace_back();
     }
     changes.pop_back();  // the last entry is a command
-    branches_->make_again(db_, changes);
+    branches_->replay(db_, changes, replayed_);
   }
   std::string_view text(std::string_view field) const {
     const auto value = command_.find(field);
@@ -87,16 +89,16 @@ class Change {
       options.capped_bytes = size.is_number() ? size.to_int64() : 0;
       options.capped_records = max.is_number() ? max.to_int64() : 0;
     }
-    catalog_.create(target(), options, entry_.uuid);
+    catalog_.create(target(), options, entry_.uuid, &replayed_);
   }
 
   void drop() {
     const std::string ns = target();
     collection(ns);
-    catalog_.drop(ns);
+    catalog_.drop(ns, &replayed_);
   }
 
-  void drop_database() { catalog_.drop_database(db_); }
+  void drop_database() { catalog_.drop_database(db_, &replayed_); }
 
   void rename() {
     const std::string from(text("renameCollection"));
@@ -108,7 +110,7 @@ class Change {
         refuse("the collection it replaces is another one");
       }
     }
-    catalog_.rename(from, text("to"), target.exists());
+    catalog_.rename(from, text("to"), target.exists(), nullptr, &replayed_);
   }
 
   void create_indexes() {
@@ -121,16 +123,16 @@ class Change {
       }
       specs.push_back(storage::parse_index_spec(spec.done()));
     }
-    catalog_.create_indexes(collection(ns), specs);
+    catalog_.create_indexes(collection(ns), specs, nullptr, &replayed_);
   }
 
-  void drop_index() { catalog_.drop_index(collection(target()), text("index")); }
+  void drop_index() { catalog_.drop_index(collection(target()), text("index"), &replayed_); }
 
   void modify() {
     const auto found = collection(target());
     for (const std::string_view option : {"dedup", "commits"}) {
       if (const auto value = command_.find(option); value.is_object())
-        return catalog_.alter_option(found, option, value.as_document());
+        return catalog_.alter_option(found, option, value.as_document(), &replayed_);
     }
     const auto change = command_.find("index");
     if (!change.is_object()) refuse("nothing to modify");
@@ -141,12 +143,13 @@ class Change {
     if (const auto seconds = change.as_document().find("expireAfterSeconds"); seconds.is_number())
       storage::set_expiry(spec, seconds.to_int64());
     if (const auto hidden = change.as_document().find("hidden"); hidden.exists()) storage::set_hidden(spec, hidden.truthy());
-    catalog_.alter_index(found, spec);
+    catalog_.alter_index(found, spec, &replayed_);
   }
 
   storage::Catalog& catalog_;
-  storage::BranchMaker* const branches_;
+  storage::BranchReplayer* const branches_;
   const LogRecord& record_;
+  const storage::ReplayedChange& replayed_;
   const Entry& entry_;
   const std::string db_;
   const bson::DocumentView command_;
@@ -154,8 +157,9 @@ class Change {
 
 }  // namespace
 
-void change_schema(storage::Catalog& catalog, storage::BranchMaker* branches, const LogRecord& record) {
-  Change(catalog, branches, record).make();
+void change_schema(storage::Catalog& catalog, storage::BranchReplayer* branches, const LogRecord& record,
+                   const storage::ReplayedChange& replayed) {
+  Change(catalog, branches, record, replayed).make();
 }
 
 }  // namespace replication

@@ -7,9 +7,10 @@
 
 namespace replication {
 
-// Every command that a SchemaSink or a BranchLog is told of, with the documents before it; the entries are whole. `branches`:
-// nullptr where nobody has any. Throws DataCorruptionDetected for what is no such command or doesn't fit what is here, and what
-// the catalog throws.
-void change_schema(storage::Catalog& catalog, storage::BranchMaker* branches, const LogRecord& record);
+// Replays any command that a SchemaSink or a BranchLog received, with the documents before it. The entries must be whole;
+// `replayed` is the record, as the log takes it over. `branches`: nullptr: there are no branches. Throws DataCorruptionDetected
+// for a record that isn't of such a command or doesn't fit what is here, and what the catalog throws.
+void change_schema(storage::Catalog& catalog, storage::BranchReplayer* branches, const LogRecord& record,
+                   const storage::ReplayedChange& replayed);
 
 }  // namespace replication

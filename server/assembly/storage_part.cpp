@@ -102,7 +102,7 @@ struct StoragePart::State {
         committer(store, oplog),
         past(store),
         databases(store, past, &committer) {
-    committer.set_branch_maker(&databases);
+    committer.set_branch_replayer(&databases);
   }
 
   void add_sections();

@@ -1,7 +1,7 @@
-// Changes of databases' branches, and the log: who makes them tells it, and who has them from another member has them made again.
+// Changes of databases' branches, and the log: the member that makes a change logs it, and the other members replay it.
 //
-//   here        branches ── told ──> BranchLog       in the change's own transaction
-//   elsewhere   applier ──> BranchMaker ──> branches ── told the same ──> BranchLog
+//   here        branches ── append ──> BranchLog       in the change's own transaction
+//   elsewhere   applier ──> BranchReplayer ──> branches ── append the same ──> BranchLog
 //
 // A change is a command, as an oplog entry has it, behind the documents that it changed, as a merge does.
 #pragma once
@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "bson/document.h"
+#include "storage/collections/replayed_change.h"
 #include "storage/contents/record_store.h"
 
 namespace storage {
@@ -43,11 +44,12 @@ struct BranchChange {
   std::vector<Document> documents = {};
 };
 
-class BranchMaker {
+class BranchReplayer {
  public:
-  virtual ~BranchMaker() = default;
-  // All of them, at least one, in one transaction. Throws DataCorruptionDetected where they don't fit what is here.
-  virtual void make_again(const std::string& db, const std::vector<BranchChange>& changes) = 0;
+  virtual ~BranchReplayer() = default;
+  // Replays all of them, at least one, in one transaction that carries `replayed`. Throws DataCorruptionDetected if they don't
+  // fit what is here.
+  virtual void replay(const std::string& db, const std::vector<BranchChange>& changes, const ReplayedChange& replayed) = 0;
 };
 
 }  // namespace storage

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "storage/collections/collection.h"
+#include "storage/collections/replayed_change.h"
 
 namespace storage {
 
@@ -55,7 +56,7 @@ class ViewSource {
   // On a view that can be written to: empty; false: it is there. With its documents; false: it isn't there, and nobody else may
   // be writing to the collection.
   virtual bool make(std::string_view db, const Collection& collection) = 0;
-  virtual bool drop(std::string_view db, const Collection& collection) = 0;
+  virtual bool drop(std::string_view db, const Collection& collection, const ReplayedChange* replayed) = 0;
   // No view has it, and after the transaction that took it away nobody will.
   virtual void gone(const Collection& collection) = 0;
   // Before a change of the schema. Throws IllegalOperation, saying `what` can't be, where the database has several views.
@@ -74,7 +75,8 @@ class ViewSource {
   virtual void dropped(std::string_view db) = 0;
 };
 
-// Thread-safe.
+// Thread-safe. `replayed`: the change that another member logged and that this call replays; nullptr: it is a change of this
+// member's own.
 class Catalog {
  public:
   virtual ~Catalog() = default;
@@ -91,35 +93,41 @@ class Catalog {
 
   // `uuid`: 16 bytes, as on another member, where the log says next which branch has it; empty: a new one. Throws NamespaceExists
   // (48), InvalidNamespace (73).
-  virtual std::shared_ptr<Collection> create(std::string_view ns, const CollectionOptions& options, BytesView uuid = {}) = 0;
+  virtual std::shared_ptr<Collection> create(std::string_view ns, const CollectionOptions& options, BytesView uuid = {},
+                                             const ReplayedChange* replayed = nullptr) = 0;
   // Opens it, or creates it with default options.
   virtual std::shared_ptr<Collection> open_or_create(std::string_view ns) = 0;
   // False: was not there. From a branch, and altogether where then no branch or commit has it.
-  virtual bool drop(std::string_view ns) = 0;
+  virtual bool drop(std::string_view ns, const ReplayedChange* replayed = nullptr) = 0;
   // One that no branch or commit has any more. False: somebody has it.
   virtual bool drop_unowned(std::string_view ns) = 0;
-  virtual bool drop_database(std::string_view db) = 0;
+  virtual bool drop_database(std::string_view db, const ReplayedChange* replayed = nullptr) = 0;
   // `first` is run while nobody reads or writes in the collection and in the one that it replaces (nullptr: none); what it throws
   // ends the call, and nothing is renamed. Throws NamespaceNotFound (26), NamespaceExists (48).
   using BeforeRename = std::function<void(Collection* renamed, Collection* replaced)>;
-  virtual void rename(std::string_view from, std::string_view to, bool drop_target, const BeforeRename& first = nullptr) = 0;
+  virtual void rename(std::string_view from, std::string_view to, bool drop_target, const BeforeRename& first = nullptr,
+                      const ReplayedChange* replayed = nullptr) = 0;
 
   // Builds what is not there yet; equal ones are left alone. Throws
   // IndexOptionsConflict (85), IndexKeySpecsConflict (86), DuplicateKey … and leaves nothing behind then.
   // `interrupted` is asked between batches and may throw.
   virtual CreateIndexesResult create_indexes(const std::shared_ptr<Collection>& collection, const std::vector<IndexSpec>& specs,
-                                             const std::function<void()>& interrupted = nullptr) = 0;
-  virtual void drop_index(const std::shared_ptr<Collection>& collection, std::string_view name) = 0;
+                                             const std::function<void()>& interrupted = nullptr,
+                                             const ReplayedChange* replayed = nullptr) = 0;
+  virtual void drop_index(const std::shared_ptr<Collection>& collection, std::string_view name,
+                          const ReplayedChange* replayed = nullptr) = 0;
   // Every index anew, from the records; the ones that there were serve until all are done. Not in the log: each member has
   // indexes of its own. `interrupted` as above. Throws IllegalOperation where branches or snapshots have the indexes too,
   // DuplicateKey …
   virtual void rebuild_indexes(const std::shared_ptr<Collection>& collection,
                                const std::function<void()>& interrupted = nullptr) = 0;
   // collMod: hidden, expireAfterSeconds.
-  virtual void alter_index(const std::shared_ptr<Collection>& collection, const IndexSpec& spec) = 0;
+  virtual void alter_index(const std::shared_ptr<Collection>& collection, const IndexSpec& spec,
+                           const ReplayedChange* replayed = nullptr) = 0;
   // collMod: a sub-document of the options, `dedup` or `commits`, as a whole. Holds for contents encoded, and commits made, from
   // now on.
-  virtual void alter_option(const std::shared_ptr<Collection>& collection, std::string_view name, bson::DocumentView value) = 0;
+  virtual void alter_option(const std::shared_ptr<Collection>& collection, std::string_view name, bson::DocumentView value,
+                            const ReplayedChange* replayed = nullptr) = 0;
 
   virtual std::vector<std::string> databases() const = 0;                                       // sorted
   virtual std::vector<std::shared_ptr<Collection>> collections(std::string_view db) const = 0;  // sorted by name

@@ -127,7 +127,7 @@ void StoredCatalog::set_predicate_compiler(PredicateCompiler compiler) {
 }
 
 CreateIndexesResult StoredCatalog::create_indexes(const std::shared_ptr<Collection>& given, const std::vector<IndexSpec>& specs,
-                                                  const std::function<void()>& interrupted) {
+                                                  const std::function<void()>& interrupted, const ReplayedChange* replayed) {
   const Shared collection = stored(given);
   std::unique_lock schema(collection->schema_mutex());
   if (collection->dropped()) throw OperationError(ErrorCode::namespace_not_found, "collection was dropped: " + collection->ns());
@@ -158,7 +158,7 @@ CreateIndexesResult StoredCatalog::create_indexes(const std::shared_ptr<Collecti
     }
     build_indexes(engine_, *collection, begun, interrupted);
     if (collection->moves()) views_.load()->check_unique(*collection, begun, given->ns(), interrupted);
-    finish_indexes(collection, entry, begun);
+    finish_indexes(collection, entry, begun, replayed);
   } catch (...) {
     abandon_indexes(collection, entry, begun);
     throw;
@@ -172,12 +172,14 @@ std::unique_lock<std::shared_mutex> StoredCatalog::changing_indexes(const Stored
   return views_.load()->changing_indexes(database_of(collection.ns()));
 }
 
-void StoredCatalog::finish_indexes(const Shared& collection, const CollectionEntry& begun, const StoredIndexes& built) {
+void StoredCatalog::finish_indexes(const Shared& collection, const CollectionEntry& begun, const StoredIndexes& built,
+                                   const ReplayedChange* replayed) {
   CollectionEntry entry = begun;
   for (IndexEntry& index : entry.indexes) index.ready = true;
   {
     std::lock_guard ddl(ddl_mutex_);
     in_transaction(engine_, [&](Transaction& transaction) {
+      transaction.set_replayed(replayed);
       transaction.expect_stamps(built.size());
       for (const auto& index : built) log(transaction, *collection, create_indexes_command(*collection, index->spec()));
       write_over(transaction, *collection, entry);
@@ -210,7 +212,7 @@ void StoredCatalog::abandon_indexes(const Shared& collection, const CollectionEn
   }
 }
 
-void StoredCatalog::drop_index(const std::shared_ptr<Collection>& given, std::string_view name) {
+void StoredCatalog::drop_index(const std::shared_ptr<Collection>& given, std::string_view name, const ReplayedChange* replayed) {
   const Shared collection = stored(given);
   std::unique_lock schema(collection->schema_mutex());
   auto indexes = std::make_shared<StoredIndexes>(*collection->stored_indexes());
@@ -230,6 +232,7 @@ void StoredCatalog::drop_index(const std::shared_ptr<Collection>& given, std::st
   {
     std::lock_guard ddl(ddl_mutex_);
     in_transaction(engine_, [&](Transaction& transaction) {
+      transaction.set_replayed(replayed);
       log(transaction, *collection, document);
       write_over(transaction, *collection, entry);
       remove_multikey(transaction, table_, entry.id, index->number());
@@ -241,7 +244,7 @@ void StoredCatalog::drop_index(const std::shared_ptr<Collection>& given, std::st
   drop_index_table(*collection, *index);
 }
 
-void StoredCatalog::alter_index(const std::shared_ptr<Collection>& given, const IndexSpec& spec) {
+void StoredCatalog::alter_index(const std::shared_ptr<Collection>& given, const IndexSpec& spec, const ReplayedChange* replayed) {
   const Shared collection = stored(given);
   std::unique_lock schema(collection->schema_mutex());
   auto indexes = std::make_shared<StoredIndexes>(*collection->stored_indexes());
@@ -272,6 +275,7 @@ void StoredCatalog::alter_index(const std::shared_ptr<Collection>& given, const 
   {
     std::lock_guard ddl(ddl_mutex_);
     in_transaction(engine_, [&](Transaction& transaction) {
+      transaction.set_replayed(replayed);
       log(transaction, *collection, document);
       write_over(transaction, *collection, entry);
     });

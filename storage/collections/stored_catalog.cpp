@@ -166,9 +166,11 @@ void StoredCatalog::log(Transaction& transaction, const StoredCollection& collec
     sink_->schema_changed(transaction, database_of(collection.ns()), collection.uuid_bytes(), command);
 }
 
-std::shared_ptr<Collection> StoredCatalog::create(std::string_view ns, const CollectionOptions& options, BytesView uuid) {
+std::shared_ptr<Collection> StoredCatalog::create(std::string_view ns, const CollectionOptions& options, BytesView uuid,
+                                                  const ReplayedChange* replayed) {
   ViewSource* const views = views_;
-  if (!views || !uuid.empty() || (!has_ref(ns) && !views->has_views(database_of(ns)))) return create_stored(ns, options, uuid);
+  if (!views || !uuid.empty() || (!has_ref(ns) && !views->has_views(database_of(ns))))
+    return create_stored(ns, options, uuid, replayed);
   return options.capped ? create_capped(*views, ns, options) : create_on_branch(*views, ns, options);
 }
 
@@ -178,7 +180,7 @@ std::shared_ptr<Collection> StoredCatalog::create_capped(ViewSource& views, std:
   check_own(ns);
   const auto there = open(ns);
   if (there && !views.has(database_of(ns), *there)) throw exists_elsewhere(ns);
-  return create_stored(ns, options, {});
+  return create_stored(ns, options, {}, nullptr);
 }
 
 // One of the name is there already, it may be, for another branch.
@@ -187,7 +189,7 @@ std::shared_ptr<Collection> StoredCatalog::create_on_branch(ViewSource& views, s
   const std::string home = has_ref(ns) ? views.home(ns) : std::string(ns);
   for (;;) {
     const auto there = open(home);
-    const Shared collection = there ? stored(there) : create_stored(home, options, {});
+    const Shared collection = there ? stored(there) : create_stored(home, options, {}, nullptr);
     std::shared_lock schema(collection->schema_mutex());
     if (collection->dropped()) continue;
     if (collection->options().capped && !views.has(database_of(ns), *collection)) {
@@ -201,7 +203,8 @@ std::shared_ptr<Collection> StoredCatalog::create_on_branch(ViewSource& views, s
   }
 }
 
-StoredCatalog::Shared StoredCatalog::create_stored(std::string_view ns, const CollectionOptions& options, BytesView uuid) {
+StoredCatalog::Shared StoredCatalog::create_stored(std::string_view ns, const CollectionOptions& options, BytesView uuid,
+                                                   const ReplayedChange* replayed) {
   ViewSource* const views = views_;
   std::lock_guard ddl(ddl_mutex_);
   check_new_name(ns);
@@ -218,6 +221,7 @@ StoredCatalog::Shared StoredCatalog::create_stored(std::string_view ns, const Co
   const Shared collection = make(entry, std::make_shared<Counts>());
   try {
     in_transaction(engine_, [&](Transaction& transaction) {
+      transaction.set_replayed(replayed);
       write_next_collection(transaction, table_, entry.id + 1);
       write_entry(transaction, table_, entry);
       log(transaction, *collection, create_command(entry));
@@ -241,7 +245,7 @@ std::shared_ptr<Collection> StoredCatalog::open_or_create(std::string_view ns) {
   for (;;) {
     if (auto collection = find(ns)) return collection;
     try {
-      return create(ns, {});
+      return create(ns, {}, {}, nullptr);
     } catch (const OperationError& error) {
       // Somebody else made it in between.
       if (error.code() != ErrorCode::namespace_exists) throw;
@@ -311,7 +315,7 @@ void StoredCatalog::drop_index_table(const StoredCollection& collection, StoredI
   engine_.drop_table(index.table().name());
 }
 
-bool StoredCatalog::drop(std::string_view ns, bool from_branch) {
+bool StoredCatalog::drop(std::string_view ns, bool from_branch, const ReplayedChange* replayed) {
   ViewSource* const views = views_;
   for (;;) {
     const std::string home = views && has_ref(ns) ? views->home(ns) : std::string(ns);
@@ -327,12 +331,13 @@ bool StoredCatalog::drop(std::string_view ns, bool from_branch) {
     if (capped && views && !views->has(database_of(ns), *collection)) return false;
     const bool has_views = !capped && views && views->has_views(database_of(home));
     if (!has_views && !from_branch) return false;
-    const bool was_there = !has_views || !from_branch || views->drop(database_of(ns), *collection);
+    const bool was_there = !has_views || !from_branch || views->drop(database_of(ns), *collection, replayed);
     if (has_views && views->anybody_has(database_of(home), *collection)) return from_branch && was_there;
     bson::Builder command;
     command.append("drop", collection_of(home));
     const bson::Document document = command.done();
     in_transaction(engine_, [&](Transaction& transaction) {
+      transaction.set_replayed(replayed);
       log(transaction, *collection, document);
       forget(transaction, *collection);
     });
@@ -342,7 +347,7 @@ bool StoredCatalog::drop(std::string_view ns, bool from_branch) {
   }
 }
 
-bool StoredCatalog::drop_database(std::string_view db) {
+bool StoredCatalog::drop_database(std::string_view db, const ReplayedChange* replayed) {
   ViewSource* const views = views_;
   if (views && has_ref(db)) views->check_alone(db, "dropping a database by the name of one of its refs");
   for (;;) {
@@ -353,6 +358,7 @@ bool StoredCatalog::drop_database(std::string_view db) {
     std::lock_guard ddl(ddl_mutex_);
     if (stored_of(db) != all) continue;
     in_transaction(engine_, [&](Transaction& transaction) {
+      transaction.set_replayed(replayed);
       transaction.expect_stamps(all.size() + 1);
       for (const Shared& collection : all) {
         bson::Builder command;
@@ -372,7 +378,8 @@ bool StoredCatalog::drop_database(std::string_view db) {
   }
 }
 
-void StoredCatalog::rename(std::string_view from, std::string_view to, bool drop_target, const BeforeRename& first) {
+void StoredCatalog::rename(std::string_view from, std::string_view to, bool drop_target, const BeforeRename& first,
+                           const ReplayedChange* replayed) {
   if (from == to) throw OperationError(ErrorCode::illegal_operation, "Can't rename a collection to itself");
   for (;;) {
     const Shared source = stored(from), target = stored(to);
@@ -409,6 +416,7 @@ void StoredCatalog::rename(std::string_view from, std::string_view to, bool drop
     if (target) command.append("dropTarget", bson::Binary{4, target->uuid_bytes()});
     const bson::Document document = command.done();
     in_transaction(engine_, [&](Transaction& transaction) {
+      transaction.set_replayed(replayed);
       log(transaction, *source, document);
       if (target) forget(transaction, *target);
       write_over(transaction, *source, entry);
@@ -422,7 +430,8 @@ void StoredCatalog::rename(std::string_view from, std::string_view to, bool drop
   }
 }
 
-void StoredCatalog::alter_option(const std::shared_ptr<Collection>& given, std::string_view name, bson::DocumentView value) {
+void StoredCatalog::alter_option(const std::shared_ptr<Collection>& given, std::string_view name, bson::DocumentView value,
+                                 const ReplayedChange* replayed) {
   const Shared collection = stored(given);
   std::unique_lock schema(collection->schema_mutex());
   if (collection->dropped()) throw OperationError(ErrorCode::namespace_not_found, "ns does not exist");
@@ -439,6 +448,7 @@ void StoredCatalog::alter_option(const std::shared_ptr<Collection>& given, std::
   command.append("collMod", collection_of(entry.ns)).append(name, value);
   const bson::Document document = command.done();
   in_transaction(engine_, [&](Transaction& transaction) {
+    transaction.set_replayed(replayed);
     log(transaction, *collection, document);
     write_over(transaction, *collection, entry);
   });

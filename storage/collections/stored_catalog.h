@@ -27,19 +27,22 @@ class StoredCatalog final : public Catalog {
   std::shared_ptr<Collection> find(std::string_view ns) const override;
   std::shared_ptr<Collection> open(CollectionId id) const override;
   std::shared_ptr<Collection> dropped(CollectionId id) const override;
-  std::shared_ptr<Collection> create(std::string_view ns, const CollectionOptions& options, BytesView uuid = {}) override;
+  std::shared_ptr<Collection> create(std::string_view ns, const CollectionOptions& options, BytesView uuid,
+                                     const ReplayedChange* replayed) override;
   std::shared_ptr<Collection> open_or_create(std::string_view ns) override;
-  bool drop(std::string_view ns) override { return drop(ns, true); }
-  bool drop_unowned(std::string_view ns) override { return drop(ns, false); }
-  bool drop_database(std::string_view db) override;
-  void rename(std::string_view from, std::string_view to, bool drop_target, const BeforeRename& first) override;
+  bool drop(std::string_view ns, const ReplayedChange* replayed) override { return drop(ns, true, replayed); }
+  bool drop_unowned(std::string_view ns) override { return drop(ns, false, nullptr); }
+  bool drop_database(std::string_view db, const ReplayedChange* replayed) override;
+  void rename(std::string_view from, std::string_view to, bool drop_target, const BeforeRename& first,
+              const ReplayedChange* replayed) override;
 
   CreateIndexesResult create_indexes(const std::shared_ptr<Collection>& collection, const std::vector<IndexSpec>& specs,
-                                     const std::function<void()>& interrupted) override;
+                                     const std::function<void()>& interrupted, const ReplayedChange* replayed) override;
   void rebuild_indexes(const std::shared_ptr<Collection>& collection, const std::function<void()>& interrupted) override;
-  void drop_index(const std::shared_ptr<Collection>& collection, std::string_view name) override;
-  void alter_index(const std::shared_ptr<Collection>& collection, const IndexSpec& spec) override;
-  void alter_option(const std::shared_ptr<Collection>& collection, std::string_view name, bson::DocumentView value) override;
+  void drop_index(const std::shared_ptr<Collection>& collection, std::string_view name, const ReplayedChange* replayed) override;
+  void alter_index(const std::shared_ptr<Collection>& collection, const IndexSpec& spec, const ReplayedChange* replayed) override;
+  void alter_option(const std::shared_ptr<Collection>& collection, std::string_view name, bson::DocumentView value,
+                    const ReplayedChange* replayed) override;
 
   std::vector<std::string> databases() const override;
   std::vector<std::shared_ptr<Collection>> collections(std::string_view db) const override;
@@ -73,8 +76,8 @@ class StoredCatalog final : public Catalog {
   std::vector<Shared> stored_of(std::string_view db) const;
   static bool lock_all(const std::vector<Shared>& collections, Held& held);
   void check_new_name(std::string_view ns) const;
-  bool drop(std::string_view ns, bool from_branch);
-  Shared create_stored(std::string_view ns, const CollectionOptions& options, BytesView uuid);
+  bool drop(std::string_view ns, bool from_branch, const ReplayedChange* replayed);
+  Shared create_stored(std::string_view ns, const CollectionOptions& options, BytesView uuid, const ReplayedChange* replayed);
   std::shared_ptr<Collection> create_capped(ViewSource& views, std::string_view ns, const CollectionOptions& options);
   std::shared_ptr<Collection> create_on_branch(ViewSource& views, std::string_view ns, const CollectionOptions& options);
   void forget(Transaction& transaction, const StoredCollection& collection);
@@ -92,7 +95,8 @@ class StoredCatalog final : public Catalog {
                                               const IndexEntry& entry);  // whether its table is there or not
   std::shared_ptr<const DocumentPredicate> compile(const IndexSpec& spec) const;
   std::unique_lock<std::shared_mutex> changing_indexes(const StoredCollection& collection) const;
-  void finish_indexes(const Shared& collection, const CollectionEntry& entry, const StoredIndexes& built);
+  void finish_indexes(const Shared& collection, const CollectionEntry& entry, const StoredIndexes& built,
+                      const ReplayedChange* replayed);
   void abandon_indexes(const Shared& collection, const CollectionEntry& before, const StoredIndexes& begun);
 
   // index_rebuild.cpp

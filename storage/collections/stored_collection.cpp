@@ -112,7 +112,7 @@ Stored StoredCollection::insert(Transaction& transaction, bson::DocumentView doc
   if (Collection* const view = view_.load(std::memory_order_acquire)) return view->insert(transaction, document);
   const auto bytes = static_cast<int64_t>(document.size());
   require_room(bytes);
-  const bool decides = !transaction.made_again();
+  const bool decides = !transaction.replays();
   if (options().capped && decides) take_turn(transaction);
   const Stamp stamp = take_stamp(transaction);
   const RecordId record = records_.insert(transaction, document.bytes(), stamp);

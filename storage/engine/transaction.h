@@ -18,6 +18,7 @@
 namespace storage {
 
 class Engine;
+class ReplayedChange;
 
 // The transaction can't go on and has to be run again. It is no OperationError: who takes one statement's error for an answer
 // must not take this one, or the retry is lost.
@@ -71,7 +72,11 @@ class Transaction {
   void set_next_stamp(Stamp stamp) { given_stamp_ = stamp; }
   // Of the write that is being made: the one it was given, or the transaction's newest, or its first, which it takes.
   Stamp write_stamp() { return given_stamp_ != 0 ? given_stamp_ : newest_stamp_ != 0 ? newest_stamp_ : next_stamp(); }
-  bool made_again() const { return given_stamp_ != 0; }
+  bool replays() const { return given_stamp_ != 0; }
+  // The change of the schema or of branches that this transaction replays (storage/collections/replayed_change.h); nullptr: it
+  // makes a change of this member's own.
+  void set_replayed(const ReplayedChange* change) { replayed_ = change; }
+  const ReplayedChange* replayed() const { return replayed_; }
 
   // Others can write to the pages that its cursors stand on without waiting for them: those go back to their rows when they are
   // asked again. What they gave is no longer valid. For who keeps a transaction while it does something else.
@@ -106,7 +111,8 @@ class Transaction {
   bool uses_caches_ = true;
   std::unique_ptr<Session, void (*)(Session*)> session_;
   Stamp visible_below_ = 0;
-  Stamp given_stamp_ = 0;   // 0: take one
+  Stamp given_stamp_ = 0;  // 0: take one
+  const ReplayedChange* replayed_ = nullptr;
   Stamp newest_stamp_ = 0;  // 0: took none
   uint64_t stamps_expected_ = 1;
   StampRange stamps_;

@@ -27,7 +27,7 @@ constexpr uint64_t short_oplog_bytes = 256 << 10;
 
 struct Branched : test::Member {
   Branched(const std::string& path, uint64_t bytes) : test::Member(path, bytes), past(store), databases(store, past, &committer) {
-    committer.set_branch_maker(&databases);
+    committer.set_branch_replayer(&databases);
   }
 
   BranchedDatabase& shop() { return *databases.find("shop"); }

@@ -22,7 +22,8 @@ struct Logged final : storage::BranchLog {
     bson::Document command;
     std::vector<Document> documents;
   };
-  void branches_changed(Transaction&, std::string_view, bson::DocumentView command) override {
+  void branches_changed(Transaction& transaction, std::string_view, bson::DocumentView command) override {
+    replayed = transaction.replayed();
     changes.push_back({bson::Document(command), std::move(documents)});
     documents.clear();
   }
@@ -38,8 +39,14 @@ struct Logged final : storage::BranchLog {
 
   std::vector<Change> changes;
   std::vector<Document> documents;
+  const storage::ReplayedChange* replayed = nullptr;  // what the last transaction replayed
   int lost = 0;
   uint64_t bytes_max = UINT64_MAX;
+};
+
+// The log of these tests takes the entries of replays as it takes others; it only checks that a replay says that it is one.
+struct Replayed final : storage::ReplayedChange {
+  void append(Transaction&, std::string_view, BytesView, bson::DocumentView) const override {}
 };
 
 constexpr char uuid[] = "0123456789abcdef";
@@ -87,7 +94,8 @@ struct Member {
           changes[0].documents.push_back({'d', one.ns, ids.emplace_back(id.done()).view()});
         }
       }
-      databases.make_again("shop", changes);
+      databases.replay("shop", changes, replayed);
+      REQUIRE(logged.replayed == &replayed);
       REQUIRE(logged.changes.back().command.bytes() == made.command.bytes());
       REQUIRE(logged.changes.back().documents.empty());  // the log has them already
     }
@@ -104,6 +112,7 @@ struct Member {
   storage::TemporaryDirectory directory;
   storage::Store store;
   Logged logged;
+  Replayed replayed;
   past::Past past;
   Databases databases;
 };
@@ -253,7 +262,8 @@ TEST_CASE("the log of commits is in the same order wherever one of two lines cam
       a.shop().commit(transaction, branch, {.time_ms = 2, .metadata = branch});
     });
   }
-  for (const size_t at : {before + 1, before}) b.databases.make_again("shop", {{a.logged.changes[at].command.view(), {}}});
+  for (const size_t at : {before + 1, before})
+    b.databases.replay("shop", {{a.logged.changes[at].command.view(), {}}}, b.replayed);
   a.change([&](Transaction& transaction) {
     a.shop().merge(transaction, "main",
                    {.from = a.shop().branch(transaction, {.name = "dev"}).head, .resolve = fields(Prefer::theirs)},
@@ -355,12 +365,12 @@ TEST_CASE("refs are made again, and what doesn't fit is refused") {
 
   const auto refused = [&](const std::string& command) {
     const bson::Document document = json(command);
-    CHECK_THROWS(b.databases.make_again("shop", {{document.view(), {}}}));
+    CHECK_THROWS(b.databases.replay("shop", {{document.view(), {}}}, b.replayed));
   };
   refused("{forget: 'next'}");
   refused("{dropBranch: 'short'}");
   refused("{dropBranch: 1}");
   refused("{commit: 'next', time: 1}");
   refused("{beginBranches: 1}");
-  CHECK_THROWS(b.databases.make_again("other", {{b.logged.changes.back().command.view(), {}}}));
+  CHECK_THROWS(b.databases.replay("other", {{b.logged.changes.back().command.view(), {}}}, b.replayed));
 }

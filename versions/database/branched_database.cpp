@@ -446,7 +446,7 @@ uint64_t BranchedDatabase::purge(Transaction& transaction, std::string_view coll
   const uint64_t then = past_.purge(transaction, in_order_[at]->base, key.bytes());
   const uint64_t versions = then + branches_.purge(transaction, at, key.bytes(), losing(transaction, lost));
   // A replayed purge is logged even if it finds nothing: each member frees by itself what dropped snapshots alone showed.
-  if (versions > 0 || transaction.made_again())
+  if (versions > 0 || transaction.replays())
     append_to_log(transaction, log::Purge{.collection = std::string(collection), .id = bson::Value(id)}.encode());
   return versions;
 }

@@ -257,7 +257,8 @@ std::vector<std::shared_ptr<BranchedDatabase>> Databases::all() const {
   return all;
 }
 
-Databases::Begun Databases::find_or_begin(const std::string& name, const CommitInfo& info, Stamp given) {
+Databases::Begun Databases::find_or_begin(const std::string& name, const CommitInfo& info, Stamp given,
+                                          const storage::ReplayedChange* replayed) {
   if (auto database = find(name)) return {std::move(database)};
   if (name == "local" || name == "admin" || name == "config") {
     throw OperationError(ErrorCode::illegal_operation, "database '" + name + "' can't have branches");
@@ -290,6 +291,7 @@ Databases::Begun Databases::find_or_begin(const std::string& name, const CommitI
     for (const auto& collection : collections) database->add(*collection, row.holes[collection->id()]);
     storage::in_transaction(store_, [&](Transaction& transaction) {
       transaction.set_next_stamp(given);
+      transaction.set_replayed(replayed);
       BranchesPast::database_changing(past_.past(), transaction, name, std::nullopt);
       Bytes next;
       base::append_varint(next, uint64_t{row.number} + 1);
@@ -382,10 +384,13 @@ void Databases::drop_branch(BranchedDatabase& database, const std::string& name)
   database.forget_views(name);
 }
 
-bool Databases::change(std::string_view db, const std::function<bool(Transaction&, BranchedDatabase&, const Branch&)>& work) {
+bool Databases::change(std::string_view db, const std::function<bool(Transaction&, BranchedDatabase&, const Branch&)>& work,
+                       const storage::ReplayedChange* replayed) {
   const auto database = need(db);
-  return storage::in_transaction(
-      store_, [&](Transaction& transaction) { return work(transaction, *database, database->branch(transaction, ref_of(db))); });
+  return storage::in_transaction(store_, [&](Transaction& transaction) {
+    transaction.set_replayed(replayed);
+    return work(transaction, *database, database->branch(transaction, ref_of(db)));
+  });
 }
 
 bool Databases::make(std::string_view db, const storage::Collection& collection) {
@@ -394,10 +399,11 @@ bool Databases::make(std::string_view db, const storage::Collection& collection)
   });
 }
 
-bool Databases::drop(std::string_view db, const storage::Collection& collection) {
-  return change(db, [&](Transaction& transaction, BranchedDatabase& database, const Branch& branch) {
+bool Databases::drop(std::string_view db, const storage::Collection& collection, const storage::ReplayedChange* replayed) {
+  const auto work = [&](Transaction& transaction, BranchedDatabase& database, const Branch& branch) {
     return database.drop_collection(transaction, branch, collection.id(), lost());
-  });
+  };
+  return change(db, work, replayed);
 }
 
 void Databases::gone(const storage::Collection& collection) {
@@ -521,14 +527,15 @@ void Databases::forget_kept() {
   }
 }
 
-void Databases::make_again(const std::string& db, const std::vector<storage::BranchChange>& changes) {
-  if (db == log::snapshots_database) return replay_snapshots(changes);
+void Databases::replay(const std::string& db, const std::vector<storage::BranchChange>& changes,
+                       const storage::ReplayedChange& replayed) {
+  if (db == log::snapshots_database) return replay_snapshots(changes, replayed);
   const auto name_of = [](const storage::BranchChange& change) { return change.command.begin()->name; };
   const std::string_view first = name_of(changes.front());
-  if (changes.size() == 1 && first == log::Purge::name) return replay_purge(db, changes.front());
+  if (changes.size() == 1 && first == log::Purge::name) return replay_purge(db, changes.front(), replayed);
   if (first == log::BeginBranches::name) {
     if (find(db)) log::refuse("the log begins branches of database '" + db + "', which has branches already");
-    find_or_begin(db, log::BeginBranches::decode(changes.front().command).made.info(), changes.front().stamp);
+    find_or_begin(db, log::BeginBranches::decode(changes.front().command).made.info(), changes.front().stamp, &replayed);
     return;
   }
   const auto database = find(db);
@@ -536,6 +543,7 @@ void Databases::make_again(const std::string& db, const std::vector<storage::Bra
   const auto work = [&, lost = lost()] {
     const auto indexes = database->keep_indexes();
     storage::in_transaction(store_, [&](Transaction& transaction) {
+      transaction.set_replayed(&replayed);
       for (const storage::BranchChange& change : changes) database->replay(transaction, change, lost);
     });
   };

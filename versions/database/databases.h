@@ -19,7 +19,7 @@ class Store;
 namespace versions {
 
 // Thread-safe. It must live as long as the engine is used, and is the catalog's ViewSource meanwhile.
-class Databases final : public storage::ViewSource, public storage::BranchMaker {
+class Databases final : public storage::ViewSource, public storage::BranchReplayer {
  public:
   // Reads what there is, and removes what a crash left. `log` receives every change; nullptr: there is no log.
   Databases(storage::Store& store, past::Past& past, storage::BranchLog* log = nullptr);
@@ -36,8 +36,9 @@ class Databases final : public storage::ViewSource, public storage::BranchMaker 
     bool is_new = false;  // whether this call began the branches
     Stamp logged = 0;     // the timestamp of the log's entry of that
   };
-  // `given` is the change's timestamp if another member made it.
-  Begun find_or_begin(const std::string& name, const CommitInfo& info, Stamp given = 0);
+  // `given` is the change's timestamp, and `replayed` the change, if another member made it.
+  Begun find_or_begin(const std::string& name, const CommitInfo& info, Stamp given = 0,
+                      const storage::ReplayedChange* replayed = nullptr);
 
   // Drops the branch with whatever isn't committed there. Nobody else may write to it.
   void drop_branch(BranchedDatabase& database, const std::string& name);
@@ -66,7 +67,7 @@ class Databases final : public storage::ViewSource, public storage::BranchMaker 
   bool has(std::string_view db, const storage::Collection& collection) override;
   bool anybody_has(std::string_view db, const storage::Collection& collection) override;
   bool make(std::string_view db, const storage::Collection& collection) override;
-  bool drop(std::string_view db, const storage::Collection& collection) override;
+  bool drop(std::string_view db, const storage::Collection& collection, const storage::ReplayedChange* replayed) override;
   void gone(const storage::Collection& collection) override;
   void check_alone(std::string_view db, std::string_view what) override;
   void created(storage::StoredCollection& collection) override;
@@ -75,7 +76,8 @@ class Databases final : public storage::ViewSource, public storage::BranchMaker 
                     const std::function<void()>& interrupted) override;
   void dropping(Transaction& transaction, std::string_view db) override;
   void dropped(std::string_view db) override;
-  void make_again(const std::string& db, const std::vector<storage::BranchChange>& changes) override;
+  void replay(const std::string& db, const std::vector<storage::BranchChange>& changes,
+              const storage::ReplayedChange& replayed) override;
 
  private:
   // A dropped database that a snapshot shows, with all that its branches were.
@@ -96,7 +98,8 @@ class Databases final : public storage::ViewSource, public storage::BranchMaker 
   void forget_kept();
   std::shared_ptr<BranchedDatabase> need(std::string_view db) const;
   // Changes one branch, in a transaction. False: there was nothing to change.
-  bool change(std::string_view db, const std::function<bool(Transaction&, BranchedDatabase&, const Branch&)>& work);
+  bool change(std::string_view db, const std::function<bool(Transaction&, BranchedDatabase&, const Branch&)>& work,
+              const storage::ReplayedChange* replayed = nullptr);
   BranchedDatabase::Lost lost() const;
   // The meaning of a database's name that names a declared snapshot: shop@s42, shop@dev@s42.
   struct Then {
@@ -109,10 +112,10 @@ class Databases final : public storage::ViewSource, public storage::BranchMaker 
   PastViews::BranchThen branch_of(std::string_view db, const Then& then) const;
   uint64_t purge_unversioned(Transaction& transaction, const std::string& db, storage::StoredCollection& collection,
                              const bson::ValueView& id, const BranchedDatabase::Lost& lost) const;
-  void replay_purge(const std::string& db, const storage::BranchChange& change);
+  void replay_purge(const std::string& db, const storage::BranchChange& change, const storage::ReplayedChange& replayed);
   // snapshot_log.cpp has these two. `entry` is one of versions/log/snapshot_entries.h, encoded.
   void log_snapshot(Transaction& transaction, const bson::Document& entry) const;
-  void replay_snapshots(const std::vector<storage::BranchChange>& changes);
+  void replay_snapshots(const std::vector<storage::BranchChange>& changes, const storage::ReplayedChange& replayed);
 
   storage::Store& store_;
   storage::BranchLog* const log_;

@@ -48,19 +48,21 @@ uint64_t Databases::purge_unversioned(Transaction& transaction, const std::strin
     // document.
     collection.stored_indexes()->front()->claim(transaction, key.bytes());
   }
-  if (log_ && (purged > 0 || transaction.made_again())) {
+  if (log_ && (purged > 0 || transaction.replays())) {
     const log::Purge entry{.collection = std::string(storage::collection_of(collection.ns())), .id = bson::Value(id)};
     log_->branches_changed(transaction, db, entry.encode());
   }
   return purged;
 }
 
-void Databases::replay_purge(const std::string& db, const storage::BranchChange& change) {
+void Databases::replay_purge(const std::string& db, const storage::BranchChange& change,
+                             const storage::ReplayedChange& replayed) {
   if (!change.documents.empty()) log::refuse("the log has documents before a purge, which changes none");
   const auto entry = log::Purge::decode(change.command);
   purge(db, entry.collection, entry.id, lost(), [&](const auto& work) {
     return storage::in_transaction(store_, [&](Transaction& transaction) {
       transaction.set_next_stamp(change.stamp);
+      transaction.set_replayed(&replayed);
       return work(transaction);
     });
   });

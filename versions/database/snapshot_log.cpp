@@ -28,10 +28,11 @@ void Databases::log_snapshot(Transaction& transaction, const bson::Document& ent
   if (log_) log_->branches_changed(transaction, log::snapshots_database, entry);
 }
 
-void Databases::replay_snapshots(const std::vector<storage::BranchChange>& changes) {
+void Databases::replay_snapshots(const std::vector<storage::BranchChange>& changes, const storage::ReplayedChange& replayed) {
   past::Past& past = past_.past();
   past.make();
   storage::in_transaction(store_, [&](Transaction& transaction) {
+    transaction.set_replayed(&replayed);
     for (const storage::BranchChange& change : changes) {
       if (!change.documents.empty()) log::refuse("the log has documents before a snapshot, which changes none");
       const log::SnapshotChange entry = log::decode_snapshot_change(change.command);
