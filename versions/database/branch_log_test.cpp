@@ -131,7 +131,7 @@ void require_same(Member& a, Member& b, const std::vector<std::string>& refs) {
 
 }  // namespace
 
-TEST_CASE("a commit made again leaves out what was open when it was made, though it is there by now") {
+TEST_CASE("a replayed commit leaves out what was open when it was made, though it is there by now") {
   Member a, b;
   const auto both = [&](const std::string& ns, const bson::Document& document) {
     Stamp stamp = 0;
@@ -170,7 +170,7 @@ TEST_CASE("a commit made again leaves out what was open when it was made, though
   require_same(a, b, {"", "@dev", past});
 }
 
-TEST_CASE("merges are made again without planning: what was adopted is adopted, what was written is written") {
+TEST_CASE("merges are replayed without planning: what was adopted is adopted, what was written is written") {
   Member a, b;
   base::Random random(base::entropy64());
   const auto put = [&](const std::string& ns, const bson::Document& document) {
@@ -304,7 +304,7 @@ TEST_CASE("a merge that is too large for the log is refused") {
   CHECK(a.documents("shop.things").size() == 3);
 }
 
-TEST_CASE("refs are made again, and what doesn't fit is refused") {
+TEST_CASE("changes of names are replayed, and what does not fit is refused") {
   Member a, b;
   a.change([&](Transaction& transaction) { a.put(transaction, "shop.things", json("{_id: 1, u: 1}"), Stamp{1} << 32); });
   b.change([&](Transaction& transaction) { b.put(transaction, "shop.things", json("{_id: 1, u: 1}"), Stamp{1} << 32); });
