@@ -3,11 +3,12 @@
 #include <catch2/catch.hpp>
 
 #include "base/random.h"
+#include "base/testing.h"
 
 using namespace base;
 
 TEST_CASE("numbers of any size come back, whatever stands behind them") {
-  Random random(Catch::rngSeed());
+  Random random(testing::seed());
   for (unsigned bits = 0; bits <= 64; ++bits) {
     for (int i = 0; i < 200; ++i) {
       const uint64_t value = bits == 0 ? 0 : random() >> (64 - bits);

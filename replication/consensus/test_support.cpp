@@ -38,11 +38,12 @@ std::vector<EntryPtr> MemoryLogDisk::read(Index low, Index high, uint64_t bytes_
   return out;
 }
 
-TestMember::TestMember(MemberId own, LogDisk& disk, bool compress)
+TestMember::TestMember(MemberId own, LogDisk& disk, bool compress, uint32_t ticks)
     : id(own), transport({.set_name = "test", .self = own, .host = "127.0.0.1", .port = 0, .compress = compress}) {
   NodeOptions options;
   options.core.id = id;
   options.core.seed = id;
+  options.core.election_ticks = ticks;
   options.core.applied = disk.load() ? disk.load()->meta.compacted.index : 0;
   applied = options.core.applied;
   node = std::make_unique<RaftNode>(options, disk, transport, *this);
@@ -69,9 +70,9 @@ void TestMember::decided(const Output& out) {
   changed.notify_all();
 }
 
-bool TestMember::wait_applied(Index index, int ms) {
+bool TestMember::wait_applied(Index index) {
   std::unique_lock lock(mutex);
-  return changed.wait_for(lock, std::chrono::milliseconds(ms), [&] { return applied >= index; });
+  return changed.wait_for(lock, base::testing::deadline, [&] { return applied >= index; });
 }
 
 void introduce(const std::vector<TestMember*>& members) {
@@ -83,25 +84,14 @@ void introduce(const std::vector<TestMember*>& members) {
   }
 }
 
-bool wait_until(const std::function<bool()>& holds, int ms) {
-  const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(ms);
-  while (!holds()) {
-    if (std::chrono::steady_clock::now() > end) return false;
-    std::this_thread::sleep_for(std::chrono::milliseconds(2));
-  }
-  return true;
-}
-
-TestMember* wait_leader(const std::vector<TestMember*>& members, int ms) {
+TestMember* wait_leader(const std::vector<TestMember*>& members) {
   TestMember* found = nullptr;
-  wait_until(
-      [&] {
-        for (TestMember* member : members) {
-          if (member->node->status().may_read) found = member;
-        }
-        return found != nullptr;
-      },
-      ms);
+  wait_until([&] {
+    for (TestMember* member : members) {
+      if (member->node->status().may_read) found = member;
+    }
+    return found != nullptr;
+  });
   return found;
 }
 

@@ -7,6 +7,7 @@
 #include <map>
 #include <thread>
 
+#include "base/testing.h"
 #include "replication/consensus/raft_node.h"
 #include "replication/consensus/tcp_transport.h"
 
@@ -31,12 +32,13 @@ class MemoryLogDisk final : public LogDisk {
 // A member that applies at once and counts.
 class TestMember final : public NodeOwner {
  public:
-  TestMember(MemberId id, LogDisk& disk, bool compress = false);
+  static constexpr uint32_t election_ticks = CoreOptions{}.election_ticks;
+  TestMember(MemberId id, LogDisk& disk, bool compress = false, uint32_t ticks = election_ticks);
   ~TestMember() override;
 
   void decided(const Output& out) override;
   bool leads() const { return node->status().standing.role == Role::leader; }
-  bool wait_applied(Index index, int ms = 10'000);
+  bool wait_applied(Index index);
 
   const MemberId id;
   TcpTransport transport;
@@ -55,7 +57,8 @@ class TestMember final : public NodeOwner {
 
 // Each knows the others' addresses; not started.
 void introduce(const std::vector<TestMember*>& members);
-bool wait_until(const std::function<bool()>& holds, int ms = 10'000);
-TestMember* wait_leader(const std::vector<TestMember*>& members, int ms = 10'000);
+using base::testing::wait_until;
+// nullptr: none by the deadline.
+TestMember* wait_leader(const std::vector<TestMember*>& members);
 
 }  // namespace replication::consensus

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "base/random.h"
+#include "base/testing.h"
 #include "bson/json.h"
 #include "storage/background/dedup_service.h"
 #include "storage/contents/chain_check.h"
@@ -269,20 +270,30 @@ TEST_CASE("an archive under a balanced server demotes what is cold as the server
 }
 
 TEST_CASE("what is not read for long is demoted in quiet times, what is read stays_slow") {
-  Pages pages(4);
-  auto options = pages.store->dedup().options();
-  options.demote_after_secs = 2;
-  pages.store->dedup().set_options(options);
-  pages.load(10, 3);
-  const RecordId wanted = pages.newest.at(2);
-  for (int i = 0; i < 150 && pages.figure("demoted") < 4; ++i) {
-    pages.read(wanted);
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  using Clock = std::chrono::steady_clock;
+  // Where the machine gives the reader no time for long, all pages are cold: then it is tried again.
+  for (bool in_time = false; !in_time;) {
+    Pages pages(4);
+    auto options = pages.store->dedup().options();
+    options.demote_after_secs = 2;
+    pages.store->dedup().set_options(options);
+    pages.load(10, 3);
+    const RecordId wanted = pages.newest.at(2);
+    auto last = Clock::now();
+    Clock::duration longest{};
+    REQUIRE(base::testing::wait_until([&] {
+      pages.read(wanted);
+      longest = std::max(longest, Clock::now() - last);
+      last = Clock::now();
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+      return pages.figure("demoted") >= 4;
+    }));
+    in_time = longest < std::chrono::seconds(1);
+    if (!in_time) continue;
+    CHECK(pages.is_whole(wanted));
+    CHECK(pages.figure("promoted") == 0);
+    pages.require_right();
   }
-  CHECK(pages.figure("demoted") >= 4);
-  CHECK(pages.is_whole(wanted));
-  CHECK(pages.figure("promoted") == 0);
-  pages.require_right();
 }
 
 TEST_CASE("demoted, promoted, changed, deleted, killed at any moment: all reads as it should") {

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "base/random.h"
+#include "base/testing.h"
 #include "storage/engine/internals.h"
 #include "storage/testing/temporary_store.h"
 #include "storage/testing/test_support.h"
@@ -359,10 +360,15 @@ TEST_CASE("rows aren't moved below a checkpoint, where the engine would copy the
   WT_CONNECTION* const connection = store.engine().internals().connection.get();
   REQUIRE(connection->reconfigure(connection, "timing_stress_for_test=[checkpoint_slow]") == 0);
   std::thread checkpoint([&] { store.engine().checkpoint(); });
-  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  const bool begun = base::testing::wait_until([&] {
+    bson::Builder stats;
+    store.engine().append_stats(stats);
+    return stats.done()["checkpoint"].as_document()["progress state"].to_int64() != 0;
+  });
   TablePacker packer(store.contents());
   for (const bool back : {false, true}) packer.pack(collection->records().state().chains, back, never);
   checkpoint.join();
+  CHECK(begun);
   REQUIRE(connection->reconfigure(connection, "timing_stress_for_test=[]") == 0);
   CHECK(packer.packed() == 2 * records);
   CHECK(std::filesystem::file_size(directory.path() + "/WiredTigerHS.wt") < 64 << 10);

@@ -1,6 +1,7 @@
 // Records under ids that the caller gives out, and kept as deltas of each other because he knows that they are versions.
 #include <algorithm>
 
+#include "base/testing.h"
 #include "storage/contents/record_store_state.h"
 #include "storage/testing/test_support.h"
 
@@ -92,9 +93,7 @@ TEST_CASE("a scan reads the same as one record after the other, in either direct
 
 TEST_CASE("a cursor goes on from any record, wherever rows moved to") {
   TemporaryDirectory directory;
-  const uint64_t seed = base::entropy64();
-  INFO("seed " << seed);
-  base::Random random(seed);
+  base::Random random(base::testing::seed());
   Store store(without_dedup(directory.path()));
   auto collection = store.catalog().create("test.moved", {});
   RecordStore& records = collection->records();

@@ -6,6 +6,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/testing.h"
 #include "storage/engine/internals.h"
 #include "storage/engine/transaction.h"
 #include "storage/testing/temporary_store.h"
@@ -205,9 +206,7 @@ TEST_CASE("a dropped table's file stays until a checkpoint holds the drop") {
   CHECK(has_file(directory.path(), "t"));
   engine.set_agreed(drop);
   engine.checkpoint();
-  for (int waited = 0; waited < 200 && has_file(directory.path(), "t"); ++waited)
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  CHECK_FALSE(has_file(directory.path(), "t"));
+  CHECK(base::testing::wait_until([&] { return !has_file(directory.path(), "t"); }));
 }
 
 TEST_CASE("a directory becomes a member's, and a lone server's again") {

@@ -3,6 +3,7 @@
 #include <map>
 
 #include "base/random.h"
+#include "base/testing.h"
 #include "storage/testing/temporary_store.h"
 
 using namespace storage;
@@ -95,7 +96,7 @@ TEST_CASE("a cursor that let go of its row goes on from there, whatever others d
   TemporaryDirectory directory;
   Engine engine(test_options(directory.path()));
   const Table table = engine.open_table("things");
-  base::Random random(Catch::rngSeed() + 3);
+  base::Random random(base::testing::seed());
   Model rows;
   in_transaction(engine, [&](Transaction& transaction) {
     for (int i = 0; i < 300; ++i) {

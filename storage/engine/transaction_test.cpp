@@ -4,6 +4,7 @@
 #include <atomic>
 #include <thread>
 
+#include "base/testing.h"
 #include "storage/engine/session.h"
 #include "storage/testing/temporary_store.h"
 
@@ -156,8 +157,7 @@ TEST_CASE("a dropped table is gone from the list at once and its file later, who
     CHECK(table.get(reader, "k") == "1");
   }
   const std::string file = directory.path() + "/things.wt";
-  for (int i = 0; i < 200 && std::filesystem::exists(file); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  CHECK_FALSE(std::filesystem::exists(file));
+  CHECK(base::testing::wait_until([&] { return !std::filesystem::exists(file); }));
 }
 
 TEST_CASE("a large transaction is committed beside many small ones") {

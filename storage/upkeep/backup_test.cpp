@@ -8,6 +8,7 @@
 #include <fstream>
 #include <thread>
 
+#include "base/testing.h"
 #include "bson/json.h"
 #include "storage/background/dedup_service.h"
 #include "storage/engine/engine_files.h"
@@ -133,12 +134,12 @@ TEST_CASE("a copy taken while everything changes is of one moment, sound, and go
         store.engine().compact("records-" + std::to_string(store.catalog().open("shop.revisions")->id()));
       }
     });
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    REQUIRE(base::testing::wait_until([&] { return number > 5; }));
     {
       before = number;
       const Backup backup(store);
       after = number + 1;
-      std::this_thread::sleep_for(std::chrono::milliseconds(300));
+      REQUIRE(base::testing::wait_until([&] { return number > after + 10; }));  // the copy doesn't show that
       copy_into(backup, target.path());
       CHECK(backup.total_bytes() > 0);
     }
@@ -147,7 +148,6 @@ TEST_CASE("a copy taken while everything changes is of one moment, sound, and go
     inserting.join();
     coming_and_going.join();
     checkpointing.join();
-    CHECK(number > after + 1);
     validate_all(store);
   }
   {

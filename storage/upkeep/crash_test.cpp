@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/random.h"
+#include "base/testing.h"
 #include "bson/builder.h"
 #include "bson/json.h"
 #include "storage/testing/temporary_store.h"
@@ -36,7 +37,7 @@ namespace {
 
 TEST_CASE("what was acknowledged before kill -9 is there afterwards, whole and counted") {
   TemporaryDirectory directory;
-  base::Random random(base::entropy64());
+  base::Random random(base::testing::seed());
   int64_t next = 0;
   for (int round = 0; round < 3; ++round) {
     int ends[2];

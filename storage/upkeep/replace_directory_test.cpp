@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "base/random.h"
+#include "base/testing.h"
 #include "storage/testing/test_support.h"
 #include "storage/upkeep/replace_directory.h"
 #include "storage/upkeep/validate.h"
@@ -124,7 +125,7 @@ TEST_CASE("a copy lost at any step of taking the place gets there at the next st
 }
 
 TEST_CASE("lost again and again at random steps, it gets there too") {
-  base::Random random(base::entropy64());
+  base::Random random(base::testing::seed());
   for (int round = 0; round < 20; ++round) {
     TemporaryDirectory directory;
     prepare(directory.path());
@@ -199,7 +200,7 @@ TEST_CASE("a copy opens whatever moment of its first start the process is lost a
     complete_copy(member.path(), marker);
   }
   CHECK(place_copy(member.path()) == Replaced::replaced);
-  base::Random random(base::entropy64());
+  base::Random random(base::testing::seed());
   for (int round = 0; round < 15; ++round) {
     const pid_t child = ::fork();
     if (child == 0) {

@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include "base/random.h"
+#include "base/testing.h"
 #include "bson/json.h"
 #include "storage/testing/temporary_store.h"
 #include "versions/database/databases.h"
@@ -172,7 +173,7 @@ TEST_CASE("a replayed commit leaves out what was open when it was made, though i
 
 TEST_CASE("merges are replayed without planning: what was adopted is adopted, what was written is written") {
   Member a, b;
-  base::Random random(base::entropy64());
+  base::Random random(base::testing::seed());
   const auto put = [&](const std::string& ns, const bson::Document& document) {
     Stamp stamp = 0;
     a.change([&](Transaction& transaction) { stamp = a.put(transaction, ns, document); });

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 #include <catch2/catch.hpp>
-#include <thread>
 
 #include "base/random.h"
+#include "base/testing.h"
 #include "bson/json.h"
 #include "storage/background/dedup_service.h"
 #include "storage/engine/names.h"
@@ -244,9 +244,7 @@ class History {
 }  // namespace
 
 TEST_CASE("collections of branches read as maps do, by every index, over restarts and crashes") {
-  const uint64_t seed = base::entropy64();
-  INFO("seed " << seed);
-  base::Random seeds(seed);
+  base::Random seeds(base::testing::seed());
   for (int run = 0; run < 6; ++run) {
     History history(seeds());
     for (int step = 0; step < 120; ++step) history.step();
@@ -442,8 +440,7 @@ TEST_CASE("a collection that no branch and no commit has any more leaves no tabl
     CHECK(shop.store.catalog().drop_unowned("shop.new"));
   }
   CHECK_FALSE(shop.store.catalog().open("shop@dev.new"));
-  for (int i = 0; tables() > 0 && i < 1000; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  CHECK(tables() == 0);
+  CHECK(base::testing::wait_until([&] { return tables() == 0; }));
   shop.put("shop@dev.new", 1, 1);
   CHECK(shop.count("shop@dev.new") == 1);
   CHECK_FALSE(shop.there("shop.new"));
@@ -459,8 +456,7 @@ TEST_CASE("of a collection that is gone nothing stays in memory but for who hold
   CHECK(shop.database->versions_of(held->id()) == nullptr);
   CHECK_FALSE(versions.expired());
   held.reset();
-  for (int i = 0; !versions.expired() && i < 1000; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  CHECK(versions.expired());
+  CHECK(base::testing::wait_until([&] { return versions.expired(); }));
 }
 
 TEST_CASE("a branch and a tag can't take one name at the same time") {

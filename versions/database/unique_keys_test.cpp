@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "base/random.h"
+#include "base/testing.h"
 #include "bson/json.h"
 #include "storage/background/dedup_service.h"
 #include "storage/collections/stored_collection.h"
@@ -302,9 +303,7 @@ class History {
 }  // namespace
 
 TEST_CASE("a unique index may be made at any time, and then holds on every branch, whatever old commits show") {
-  const uint64_t seed = base::entropy64();
-  INFO("seed " << seed);
-  base::Random seeds(seed);
+  base::Random seeds(base::testing::seed());
   int made = 0, refused = 0, heads_refused = 0, conflicts = 0;
   // Some of these are rare: in one of ten runs of twelve histories, no branch is refused for what its commit shows.
   const auto all = [&] { return made > 0 && refused > 0 && heads_refused > 0 && conflicts > 0; };
@@ -378,7 +377,7 @@ TEST_CASE("indexes come and go beside writers, commits, merges and sweeps, and h
   threads.emplace_back(write, "shop.things", 1);
   threads.emplace_back(write, "shop@dev.things", 2);
   threads.emplace_back(bring);
-  base::Random random(base::entropy64());
+  base::Random random(base::testing::seed());
   for (int round = 0; round < 20; ++round) {
     const bool unique = random.below(2) == 0;
     const std::string text = std::string("{key: {v: 1}, name: 'v', ") + (unique ? "unique: true}" : "sparse: true}");

@@ -5,12 +5,13 @@
 #include <catch2/catch.hpp>
 
 #include "base/random.h"
+#include "base/testing.h"
 #include "versions/past/page_table.h"
 
 using namespace versions::past;
 
 TEST_CASE("with forced copies no overwrite cycle is longer than asked for, and every snapshot shows what it showed") {
-  base::Random random(Catch::rngSeed() + 14);
+  base::Random random(base::testing::seed() + 14);
   constexpr uint64_t rows = 100, cold = 3, snapshots = 20'000;
   for (const uint64_t age : {uint64_t{1}, uint64_t{700}, uint64_t{3'000}}) {
     CAPTURE(age);

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "base/random.h"
+#include "base/testing.h"
 #include "storage/engine/engine.h"
 #include "storage/engine/internals.h"
 #include "storage/testing/temporary_store.h"
@@ -86,7 +87,7 @@ TEST_CASE("snapshots are told apart whatever the order of commits, and sealed wh
                                    {.node_mappings = 8, .fan_in = 3},
                                    {.node_mappings = 8, .fan_in = 0, .height = 3},
                                    {.node_mappings = 500}};
-  base::Random random(Catch::rngSeed() + 21);
+  base::Random random(base::testing::seed() + 21);
   for (const SkippyOptions& options : schemes) {
     CAPTURE(options.node_mappings, options.fan_in, options.height);
     Fixture f(options);

@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "base/random.h"
+#include "base/testing.h"
 #include "bson/builder.h"
 #include "bson/keystring.h"
 #include "storage/background/dedup_service.h"
@@ -467,7 +468,7 @@ TEST_CASE("a snapshot lies between transactions, whatever is under way when it i
       first.erase(first.begin());
       past.sweep(nullptr);
     }
-    std::this_thread::sleep_for(std::chrono::milliseconds(3));
+    std::this_thread::sleep_for(std::chrono::milliseconds(3));  // writers come in between
   }
   done = true;
   for (auto& thread : threads) thread.join();
@@ -643,7 +644,7 @@ TEST_CASE("what stays for the past alone is not encoded a second time") {
 }
 
 TEST_CASE("the newest snapshot at or before a time is found, though the clock went back between some") {
-  base::Random random(Catch::rngSeed() + 17);
+  base::Random random(base::testing::seed() + 17);
   storage::TemporaryDirectory directory;
   Store store(storage::test_options(directory.path()));
   Snapshots snapshots(store);

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "base/random.h"
+#include "base/testing.h"
 #include "versions/past/page_table.h"
 
 using namespace versions::past;
@@ -71,7 +72,7 @@ std::vector<SkippyOptions> schemes() {
 }  // namespace
 
 TEST_CASE("a scan over levels meets of each row first what the log says first of it") {
-  base::Random random(Catch::rngSeed() + 11);
+  base::Random random(base::testing::seed() + 11);
   for (const SkippyOptions& options : schemes()) {
     for (const double hot : {0.5, 0.8, 0.99}) {
       CAPTURE(options.fan_in, options.height, hot);
@@ -150,7 +151,7 @@ void check_read_again(const SkippyNode& node) {
 }  // namespace
 
 TEST_CASE("nodes are read as they were written, whatever rows and contents they have") {
-  base::Random random(Catch::rngSeed() + 13);
+  base::Random random(base::testing::seed() + 13);
   for (int i = 0; i < 300; ++i) {
     // The test covers all widths, rows side by side and far apart, and equal rows.
     const unsigned row_bits = static_cast<unsigned>(random.below(64)), second_bits = static_cast<unsigned>(random.below(33)),
@@ -213,7 +214,7 @@ TEST_CASE("damaged nodes are refused, and those of a form that isn't known") {
 }
 
 TEST_CASE("a page table is a map of what was taken first") {
-  base::Random random(Catch::rngSeed() + 12);
+  base::Random random(base::testing::seed() + 12);
   for (const int64_t stride : {int64_t{1}, int64_t{5}, int64_t{64}, int64_t{4096}, int64_t{1} << 32}) {
     PageTable table;
     std::map<RecordId, Stamp> model;
