@@ -1,9 +1,11 @@
-// Changes of databases' branches, and the log: the member that makes a change logs it, and the other members replay it.
+// These interfaces connect changes of databases' branches with the log: the member that makes a change logs it, and the other
+// members replay it.
 //
 //   here        branches ── append ──> BranchLog       in the change's own transaction
 //   elsewhere   applier ──> BranchReplayer ──> branches ── append the same ──> BranchLog
 //
-// A change is a command, as an oplog entry has it, behind the documents that it changed, as a merge does.
+// A change is a command in the form of an oplog entry. The documents that it changed come before it; a merge, for example,
+// changes documents.
 #pragma once
 
 #include <optional>
@@ -16,39 +18,39 @@
 
 namespace storage {
 
-// Thread-safe; transactions are not.
+// Implementations are thread-safe; transactions are not.
 class BranchLog {
  public:
   virtual ~BranchLog() = default;
-  // {commit: "dev", …}; of the database without a ref.
+  // Reports a command like {commit: "dev", …}; `db` is the database's name without a ref.
   virtual void branches_changed(Transaction& transaction, std::string_view db, bson::DocumentView command) = 0;
-  // Before the command. `before`, `after`: nullptr where there is none.
-  // Returns how many bytes that takes.
+  // Reports a changed document, before its command. `before` or `after` is nullptr when there was or is no document. Returns
+  // how many bytes the report takes.
   virtual uint64_t document_changed(Transaction& transaction, std::string_view ns, BytesView uuid,
                                     const bson::DocumentView* before, const bson::DocumentView* after) = 0;
-  // So many, of all documents of one transaction.
+  // Returns how many bytes the reports of all documents of one transaction may take.
   virtual uint64_t documents_bytes_max() const = 0;
-  // A content that is stored no longer, before it goes: an entry may name it.
+  // Reports a content before the store drops it, since an entry may name it.
   virtual void content_lost(Transaction& transaction, CollectionId collection, RecordId record, const Superseded& content) = 0;
 };
 
 struct BranchChange {
   struct Document {
-    char op = 0;  // i, u or d; ns, o and o2 as an oplog entry has them
+    char op = 0;  // i, u or d; ns, o and o2 are as in an oplog entry
     std::string_view ns;
     bson::DocumentView o;
     std::optional<bson::DocumentView> o2 = {};
   };
   bson::DocumentView command;
-  Stamp stamp = 0;  // of the command's entry
+  Stamp stamp = 0;  // the timestamp of the command's entry
   std::vector<Document> documents = {};
 };
 
 class BranchReplayer {
  public:
   virtual ~BranchReplayer() = default;
-  // Replays all of them, at least one, in one transaction that carries `replayed`. Throws DataCorruptionDetected if they don't
-  // fit what is here.
+  // Replays all changes, at least one, in one transaction that carries `replayed`. Throws DataCorruptionDetected when they don't
+  // fit the data here.
   virtual void replay(const std::string& db, const std::vector<BranchChange>& changes, const ReplayedChange& replayed) = 0;
 };
 

@@ -9,7 +9,7 @@
 namespace storage {
 namespace {
 
-// "records-17", "index-17-2" -> 17; 0 for tables that belong to no collection.
+// Returns the collection in a table's name ("records-17", "index-17-2" -> 17), or 0 for tables that belong to no collection.
 CollectionId owner_of(const std::string& table) {
   for (const std::string_view kind : {"records-", "packed-", "heads-", "chains-", "index-"}) {
     if (!table.starts_with(kind)) continue;
@@ -41,7 +41,7 @@ void StoredCatalog::load() {
   engine_.raise_stamp(counts.newest);
   next_collection_ = contents.next_collection;
   for (CollectionEntry& entry : contents.collections) {
-    // An index whose building was cut short is no index.
+    // An index whose build was interrupted is no index.
     if (std::erase_if(entry.indexes, [](const IndexEntry& index) { return !index.ready; }) > 0) {
       in_transaction(engine_, [&](Transaction& transaction) { write_entry(transaction, table_, entry); });
     }
@@ -74,7 +74,7 @@ void StoredCatalog::load_past() {
   }
   for (CollectionEntry& entry : entries) {
     std::erase_if(entry.indexes, [](const IndexEntry& index) { return !index.ready; });
-    // Directories of before don't say it, and then it went with the collection's entry.
+    // Directories of older versions don't have the flags: these went with the collection's entry.
     for (IndexEntry& index : entry.indexes) index.multikey_fields = index.multikey_fields.value_or(~uint32_t{0});
     const CollectionId id = entry.id;
     const Shared collection = make(std::move(entry), std::make_shared<Counts>());
@@ -91,7 +91,7 @@ StoredCatalog::Shared StoredCatalog::make(CollectionEntry entry, std::shared_ptr
   return collection;
 }
 
-// Tables of collections and indexes that were dropped, or never finished, when the process ended.
+// Drops tables of collections and indexes that were dropped, or never finished, when the process ended.
 void StoredCatalog::remove_orphans() {
   for (const std::string& table : engine_.table_names()) {
     const CollectionId owner = owner_of(table);

@@ -1,4 +1,4 @@
-// The catalog as declared snapshots show it.
+// This file implements the part of the catalog that declared snapshots need.
 #include <algorithm>
 
 #include "storage/collections/stored_catalog.h"
@@ -35,7 +35,7 @@ std::shared_ptr<StoredIndex> StoredCatalog::index_as_of(const StoredCollection& 
   const auto now = collection.stored_indexes();
   const auto same = std::find_if(now->begin(), now->end(), [&](const auto& one) { return one->number() == entry.number; });
   if (same == now->end()) {
-    if (!entry.multikey_fields) index->add_multikey_fields(~uint32_t{0});  // in a directory of before: nobody knows any more
+    if (!entry.multikey_fields) index->add_multikey_fields(~uint32_t{0});  // an older directory: nobody knows any more
     if (collection.moves()) index->set_shared();
   } else {
     index->go_on_from(**same);
@@ -43,7 +43,7 @@ std::shared_ptr<StoredIndex> StoredCatalog::index_as_of(const StoredCollection& 
   return index;
 }
 
-// Whether a declared snapshot shows what lies in the table of a collection or an index.
+// Returns whether a declared snapshot shows what the table of a collection or an index holds.
 bool StoredCatalog::past_shows(const std::string& table, CollectionId owner) const {
   const PastCatalog& past = past_catalog_;
   Transaction transaction(engine_, Transaction::Mode::read);
@@ -60,7 +60,7 @@ bool StoredCatalog::past_shows(const std::string& table, CollectionId owner) con
 void StoredCatalog::forget_past() {
   std::lock_guard ddl(ddl_mutex_);
   const PastCatalog& past = past_catalog_;
-  std::map<std::string, CollectionId> tables;  // that the past alone may have held
+  std::map<std::string, CollectionId> tables;  // only the past may have kept them
   in_transaction(engine_, [&](Transaction& transaction) {
     tables.clear();
     past.each_entry(transaction, [&](const CollectionEntry& entry) {
@@ -73,7 +73,9 @@ void StoredCatalog::forget_past() {
       const auto indexes = static_cast<StoredCollection&>(*there).stored_indexes();
       for (const auto& index : *indexes) tables.erase(index->table().name());
     });
-    past.keep_only(transaction, services_.contents.snapshots.all());  // now: what the transaction sees was told by no later one
+    // The list of snapshots is taken after the transaction began, so no row that it sees belongs to a snapshot that the list
+    // lacks.
+    past.keep_only(transaction, services_.contents.snapshots.all());
   });
   for (const auto& [table, owner] : tables) {
     if (past_shows(table, owner)) continue;

@@ -1,11 +1,11 @@
-// The catalog's table: what it keeps of each collection.
+// These functions read and write the catalog's table, which has these rows:
 //
 //   0 (4, BE)                                    -> {nextCollection}
 //   collection (4, BE)                           -> {id, ns, uuid, options, …, indexes: [{number, spec, ready, …}], nextIndex}
 //   collection (4), index (4), field (2), all BE -> nothing: an array was met on that field
 //
-// The rows of multikey fields stand apart because plain writes add them, and
-// may not meet each other or a change of the schema on one row.
+// The rows of multikey fields stand apart because plain writes add them. Such a write must not conflict with another one, or
+// with a change of the schema, on one row.
 #pragma once
 
 #include <optional>
@@ -19,8 +19,8 @@ struct IndexEntry {
   uint32_t number = 0;
   bson::Document spec;
   bool ready = true;
-  std::optional<uint32_t> multikey_fields = {};  // as StoredIndex has them; in the past catalog alone
-  bool types = true;  // entries have the types of their values; not in indexes from before there were any
+  std::optional<uint32_t> multikey_fields = {};  // as StoredIndex has them; only the past catalog sets it
+  bool types = true;  // entries have the types of their values; indexes from before there were types don't
 };
 
 struct CollectionEntry {

@@ -1,5 +1,6 @@
-// A row of the catalog, a row of counts, and a document as an index's specification: refused as an operation is, or written back
-// as one that reads the same. What stands behind a specification is a document, which has keys under the index or is refused.
+// This target parses a row of the catalog, a row of counts, and a document as an index's specification. Each is refused as an
+// operation is, or written back as one that reads the same. A document follows the specification; it has keys under the index
+// or is refused.
 #include "base/fuzz_target.h"
 #include "bson/json.h"
 #include "bson/validate.h"

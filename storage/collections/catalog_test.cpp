@@ -171,7 +171,7 @@ TEST_CASE("how a collection is deduplicated changes as a whole, at once and for 
       catalog.alter_option(collection, "dedup", json("{profile: 'archive', key: 'b" + std::to_string(i) + "'}"));
     stop = true;
     reading.join();
-    CHECK(held.dedup.key == "a");  // who has them keeps them
+    CHECK(held.dedup.key == "a");  // a holder of the old options keeps them
     CHECK(collection->options().dedup.enabled);
     CHECK(collection->options().dedup.key == "b49");
     catalog.drop("shop.orders");
@@ -256,7 +256,7 @@ TEST_CASE("tables of what was dropped or never finished are gone after the next 
     store.catalog().create("shop.keep", {});
     tables = store.engine().table_names().size();
     store.catalog().create("shop.gone", {});
-    store.contents().page_compressors.add(77);  // before any table of a collection
+    store.contents().page_compressors.add(77);  // before any table of a collection exists
     store.engine().open_table("records-77");
     store.engine().open_table("index-1-9");
     Transaction reader(store, Transaction::Mode::read);

@@ -1,5 +1,5 @@
-// The upper waist: what a query reads and a write changes. Records plus the
-// indexes over them, opened from the catalog by name.
+// Collection is the upper waist: queries read it and writes change it. It has records and the indexes over them; the catalog
+// opens it by name.
 #pragma once
 
 #include <memory>
@@ -14,21 +14,22 @@
 
 namespace storage {
 
-// How a collection's contents are deduplicated: the sub-document `dedup` of its options.
+// CollectionDedup says how a collection's contents are deduplicated; it is the sub-document `dedup` of the collection's
+// options.
 struct CollectionDedup {
   bool enabled = true;
-  std::string profile;  // empty: the server's
-  std::string key;      // the field that all versions of one thing have in common; empty: found by likeness alone
+  std::string profile;  // empty: the server's profile applies
+  std::string key;      // the field that all versions of one thing have in common; empty: only likeness finds them
 };
 CollectionDedup read_dedup_options(bson::DocumentView options);
 
-// The versions of what this document is a version of: documents with equal values in the key, across number types, belong
-// together. dedup::no_lineage where there is no key or no value.
+// Returns the lineage of a document: documents with equal values in the key, across number types, are versions of one thing.
+// Returns dedup::no_lineage when there is no key or no value.
 dedup::Lineage lineage_of(const CollectionDedup& options, bson::DocumentView document);
 
 struct CollectionOptions {
-  bson::Document document;  // as create gave them and listCollections shows them
-  CollectionDedup dedup;    // read out of it
+  bson::Document document;  // as `create` received them and listCollections shows them
+  CollectionDedup dedup;    // parsed from `document`
   bool capped = false;
   int64_t capped_bytes = 0;
   int64_t capped_records = 0;  // 0: no limit by count
@@ -37,16 +38,17 @@ struct CollectionOptions {
 struct Stored {
   RecordId id = 0;
   Stamp generation = 0;
-  std::vector<bson::Document> pushed_out;  // capped: {_id} of those that went to make room, oldest first
+  std::vector<bson::Document> pushed_out;  // capped: {_id} of the documents removed to make room, oldest first
 };
 
 struct Updated {
-  RecordId record = 0;  // where the document is now: another record where somebody else goes on showing the old one
+  // The record that the document is in now: it is another one when another view goes on showing the old record.
+  RecordId record = 0;
   Stamp generation = 0;
-  Superseded before;  // for who refers to the old content by name
+  Superseded before;  // for callers that refer to the old content by name
 };
 
-// Where a scan over records stands; forgets its transaction between batches.
+// CollectionScan steps over records; it keeps its position, but not its transaction, between batches.
 class CollectionScan {
  public:
   virtual ~CollectionScan() = default;
@@ -55,15 +57,15 @@ class CollectionScan {
   virtual bson::DocumentView document() = 0;  // valid until the scan moves or is saved
   virtual void save() = 0;
   virtual void restore(Transaction& transaction) = 0;
-  // On a fresh scan: begins at `id`, or behind it in the scan's direction. For readers that know where
-  // they want to start; in the oplog a record's id is its stamp.
+  // Makes a fresh scan begin at `id`, or behind it in the scan's direction, for readers that know where they want to start. In
+  // the oplog a record's id is its timestamp.
   virtual void seek(RecordId id) = 0;
-  // What reading the documents took since the scan began or was restored.
+  // Returns what reading the documents cost since the scan began or was restored.
   virtual ReadInfo read_info() const { return {}; }
 };
 
-// Thread-safe. Held by shared_ptr: one that was dropped stays usable until its
-// last holder lets go, `dropped()` tells.
+// Collections are thread-safe. Holders have a shared_ptr: a dropped collection stays usable until its last holder lets go, and
+// `dropped()` says that it was dropped.
 class Collection {
  public:
   virtual ~Collection() = default;
@@ -73,36 +75,39 @@ class Collection {
   virtual std::string uuid_bytes() const = 0;  // 16 bytes
   virtual const CollectionOptions& options() const = 0;
   virtual bool dropped() const = 0;
-  // Anything but a user's own writes changes it: the oplog.
+  // Returns true when clients can't write to the collection and the server alone changes it, as it does the oplog.
   virtual bool read_only() const = 0;
-  // As who is refused reads it: "a snapshot is read-only"; empty: there is nothing to say, or it isn't.
+  // Returns the reason that a refused writer reads: "a snapshot is read-only". The result is empty when there is no special
+  // reason or the collection isn't read-only.
   virtual std::string_view read_only_because() const { return {}; }
 
-  // Schema lock: every operation holds it shared while its transaction is
-  // open; createIndexes, drop and rename take it exclusively.
+  // Returns the schema lock. Every operation holds it shared while its transaction is open; createIndexes, drop and rename take
+  // it exclusively.
   virtual std::shared_mutex& schema_mutex() = 0;
 
-  // A snapshot of the list; _id first. Includes indexes that are still being built.
+  // Returns a snapshot of the list, with _id first. It includes indexes that are still being built.
   virtual std::vector<std::shared_ptr<const Index>> indexes() const = 0;
   virtual std::shared_ptr<const Index> index(std::string_view name) const = 0;
 
-  // The document has its _id (the write path adds it first). Throws
-  // DuplicateKey (11000, MongoDB's message with index and key), 171 for parallel arrays …
-  // After any error but WriteConflict what the call had begun is taken back, and the transaction can go on.
-  // An insert that is made again (Transaction::set_next_stamp) pushes nothing out: the log says what went.
+  // The document has its _id, which the write path adds first. Throws DuplicateKey (11000, MongoDB's message with index and
+  // key), 171 for parallel arrays … After any error but WriteConflict the call has undone what it began, and the transaction
+  // can go on. An insert that is replayed (Transaction::set_next_stamp) removes no documents to make room, since the log says
+  // which went.
   virtual Stored insert(Transaction& transaction, bson::DocumentView document) = 0;
   virtual Updated update(Transaction& transaction, RecordId id, bson::DocumentView before, bson::DocumentView after) = 0;
   virtual Superseded remove(Transaction& transaction, RecordId id, bson::DocumentView before) = 0;
 
   virtual std::optional<bson::Document> find(Transaction& transaction, RecordId id, ReadInfo* info = nullptr) = 0;
-  // The record that a document is now which was found as `id` before; nullopt: it is gone. The same, but where `moves()`.
+  // Returns the record that now holds the document that was found as `id` before; nullopt: the document is gone. The result
+  // differs from `id` only when `moves()`.
   virtual std::optional<RecordId> current(Transaction&, RecordId id) { return id; }
-  // Several views share the records, and a document that changes may become another record: who reads on in a later
-  // transaction would miss documents, or meet them twice. Readers keep one transaction to their end.
+  // Returns true when several views share the records, so that a document may get another record when it changes. A reader that
+  // went on in a later transaction would miss documents or meet them twice, so readers keep one transaction to their end.
   virtual bool moves() const { return false; }
-  // By _id, through its index: the express path.
+  // Finds a record by _id, through the _id index: the express path.
   virtual std::optional<RecordId> find_id(Transaction& transaction, const bson::ValueView& id) = 0;
-  // What the write with this stamp made of a document, while a record has it: whichever view shows it, or none.
+  // Returns the content that the write with this timestamp gave a document, while a record has it, whether or not a view shows
+  // it.
   virtual std::optional<Bytes> find_version(Transaction& transaction, const bson::ValueView& id, Stamp generation) {
     const auto record = find_id(transaction, id);
     return record ? records().find(transaction, *record, generation) : std::nullopt;
@@ -111,23 +116,23 @@ class Collection {
   virtual std::unique_ptr<CollectionScan> scan(Transaction& transaction, Direction direction) = 0;
   virtual std::unique_ptr<IndexCursor> scan(Transaction& transaction, const Index& index, Direction direction) = 0;
 
-  // The records themselves: for the dedup service and validate.
+  // Returns the records themselves, for the dedup service and validate.
   virtual RecordStore& records() = 0;
-  // What a view is a view of; nullptr where it stands for itself.
+  // Returns the collection that this one is a view of; nullptr: it is no view.
   virtual std::shared_ptr<Collection> home() const { return nullptr; }
 
-  virtual int64_t record_count() const = 0;  // without a scan, as count({}) gives it
+  virtual int64_t record_count() const = 0;  // needs no scan; count({}) returns it
   virtual int64_t logical_bytes() const = 0;
-  // The same of everything that is stored, whoever shows it.
+  // Both calls count everything that is stored, whichever view shows it.
   virtual int64_t stored_records() const { return record_count(); }
   virtual int64_t stored_bytes() const { return logical_bytes(); }
 };
 
-// What validate found. `errors` and `warnings` name record and index.
+// ValidateReport is the result of validate. `errors` and `warnings` name the record and the index.
 struct ValidateReport {
   bool valid = true;
   int64_t records = 0;
-  int64_t records_said = 0;  // by the count that is kept
+  int64_t records_said = 0;  // the stored count of records
   int64_t invalid_documents = 0;
   int64_t corrupt_records = 0;
   std::vector<std::string> errors;
@@ -142,7 +147,7 @@ struct ValidateReport {
     std::string index;
     RecordId record = 0;
     Bytes key;  // the key string
-    // Empty for an extra entry: there is no document to take them from.
+    // These are empty for an extra entry, since there is no document to take them from.
     bson::Document id;      // {_id: …}
     bson::Document values;  // under the index's field names
   };

@@ -48,7 +48,7 @@ class StoredCollectionScan final : public CollectionScan {
     }
     cursor_.emplace(collection_->records().cursor(transaction, direction_));
     if (last_ != 0) cursor_->seek_after(last_);
-    // What was inserted since is there for a tailing reader.
+    // A tailing reader must see what was inserted since.
     if (direction_ == Direction::forward) done_ = false;
   }
 

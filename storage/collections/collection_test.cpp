@@ -21,7 +21,7 @@ using Mode = Transaction::Mode;
 
 namespace {
 
-// _id -> document
+// The model maps _id to the document.
 using Model = std::map<int, bson::Document>;
 
 bson::Document random_document(base::Random& random, int id) {
@@ -38,7 +38,7 @@ IndexSpec spec(const std::string& text) {
   return parse_index_spec(json(text));
 }
 
-// What a unique index forbids, by looking at every document.
+// Returns whether a unique index forbids the document; it looks at every document of the model.
 bool breaks_unique(const Model& model, const IndexSpec& index, const bson::Document& document, int id) {
   IndexKeys mine, theirs;
   index_keys(index, document, mine);
@@ -113,7 +113,7 @@ TEST_CASE("a collection and a map of documents stay the same under random work, 
           collection->remove(transaction, *collection->find_id(transaction, bson::Value(id)), known->second);
         } else if (random.below(10) == 0) {
           CHECK_THROWS_AS(collection->insert(transaction, document), DuplicateKey);
-          transaction.commit();  // nothing of it was done
+          transaction.commit();  // the failed call left nothing behind
           continue;
         } else {
           collection->update(transaction, *collection->find_id(transaction, bson::Value(id)), known->second, document);
@@ -164,7 +164,7 @@ TEST_CASE("documents of a few bytes are replaced and removed as any other") {
   Store store(test_options(directory.path()));
   const auto collection = store.catalog().create("shop.orders", {});
   const bson::Document small = json("{_id: 1}"), large = json("{_id: 1, text: 'more than a few bytes'}");
-  REQUIRE(small.view().bytes().size() < 16);  // as short as a string keeps inside itself
+  REQUIRE(small.view().bytes().size() < 16);  // short enough that a std::string keeps it inside itself
   const auto id = in_transaction(store, [&](Transaction& transaction) { return collection->insert(transaction, small).id; });
   for (int round = 0; round < 3; ++round) {
     in_transaction(store, [&](Transaction& transaction) {

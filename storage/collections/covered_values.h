@@ -1,4 +1,4 @@
-// Which collections' index entries tell the values behind their keys, so that those needn't be read from the document.
+// entries_have_values says for which indexes a query can take values from the entries, without a read of the document.
 #pragma once
 
 #include "storage/collections/collection.h"
@@ -6,8 +6,8 @@
 
 namespace storage {
 
-// Whether entries of `index` have types, as this collection shows them. Those of branches and snapshots don't, nor those of
-// indexes that were made before entries had types.
+// Returns whether entries of `index` have the types of their values in this collection. Entries of branches and snapshots
+// don't, and neither do entries of indexes that were made before entries had types.
 bool entries_have_values(const Collection& collection, const Index& index);
 
 }  // namespace storage

@@ -1,4 +1,5 @@
-// Indexes from before entries had types, made here by taking the types out of their rows and out of the catalog.
+// These tests read indexes from before entries had types. They make one by removing the types from its rows and from the
+// catalog.
 #include "storage/collections/covered_values.h"
 #include "storage/upkeep/validate.h"
 
@@ -32,7 +33,7 @@ Rows rows(Store& store, const Table& table) {
   return all;
 }
 
-// A row's value without its types: nothing, or the record of a unique index.
+// Returns a row's value without its types: it is empty, or the record of a unique index.
 Bytes bare(const Index& index, BytesView value) {
   return index.spec().unique ? record_key(record_from_key(value)) : Bytes();
 }

@@ -20,7 +20,7 @@ struct Entry {
   }
 };
 
-// Keys come in the records' order; written in their own they fill pages one after the other.
+// Keys come in the order of the records. Written in their own order, they fill one page after the other.
 class Build {
  public:
   Build(Engine& engine, StoredCollection& collection, const StoredIndexes& indexes, const std::function<void()>& interrupted)
@@ -42,7 +42,7 @@ class Build {
   }
 
  private:
-  // False when there are no more. A batch has its own snapshot; the schema lock keeps writers away.
+  // Returns false when there are no more records. A batch has its own snapshot; the schema lock keeps writers away.
   bool read_batch(RecordId& last) {
     Transaction transaction(engine_, Transaction::Mode::read);
     RecordCursor cursor = collection_.records().cursor(transaction);

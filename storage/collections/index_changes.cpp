@@ -16,7 +16,7 @@ using base::OperationError;
 
 constexpr size_t indexes_max = 64;
 
-// What makes two indexes the same thing, whatever they are called. {a: 1} and {a: 1.0} are one key pattern.
+// Returns whether two indexes are the same thing, whatever their names. {a: 1} and {a: 1.0} are one key pattern.
 bool equivalent(const IndexSpec& a, const IndexSpec& b) {
   return bson::compare(a.key.view(), b.key.view()) == 0 && a.unique == b.unique && a.sparse == b.sparse &&
          bson::compare(a.partial_filter.view(), b.partial_filter.view()) == 0;
@@ -30,7 +30,7 @@ std::string both(const IndexSpec& wanted, const IndexSpec& existing) {
   return " Requested index: " + bson::to_shell(wanted.document) + ", existing index: " + bson::to_shell(existing.document);
 }
 
-// Whether `wanted` is there already; throws where it is nearly so.
+// Returns whether `wanted` exists already; throws when a similar index conflicts with it.
 bool exists(const IndexSpec& wanted, const IndexSpec& existing) {
   const bool same = equivalent(wanted, existing);
   if (wanted.name == existing.name) {
@@ -68,7 +68,7 @@ std::vector<IndexSpec> missing_indexes(const StoredCollection& collection, const
   const auto indexes = collection.stored_indexes();
   std::vector<IndexSpec> missing;
   for (const IndexSpec& wanted : specs) {
-    // By name first: that is the conflict MongoDB tells of.
+    // Names come first: MongoDB reports that conflict first.
     std::vector<const IndexSpec*> known;
     for (const auto& index : *indexes) known.push_back(&index->spec());
     for (const IndexSpec& earlier : missing) known.push_back(&earlier);
@@ -144,7 +144,7 @@ CreateIndexesResult StoredCatalog::create_indexes(const std::shared_ptr<Collecti
     if (!spec.partial_filter.empty() && !compiler_) {
       throw OperationError(ErrorCode::cannot_create_index, "partial indexes are not available here");
     }
-    compile(spec);  // a filter that is no filter is refused before anything is made
+    compile(spec);  // refuses a bad filter before anything is made
     entry.indexes.push_back({entry.next_index++, spec.document, false});
   }
   {
@@ -166,7 +166,7 @@ CreateIndexesResult StoredCatalog::create_indexes(const std::shared_ptr<Collecti
   return {before, before + static_cast<int>(begun.size())};
 }
 
-// With the collection's schema lock held.
+// The caller holds the collection's schema lock.
 std::unique_lock<std::shared_mutex> StoredCatalog::changing_indexes(const StoredCollection& collection) const {
   if (!collection.moves()) return {};
   return views_.load()->changing_indexes(database_of(collection.ns()));
@@ -194,7 +194,7 @@ void StoredCatalog::finish_indexes(const Shared& collection, const CollectionEnt
   collection->set_indexes(std::move(indexes));
 }
 
-// Index numbers are not used twice: their tables may still be waiting to go.
+// Index numbers are not used twice, since their tables may still wait to be dropped.
 void StoredCatalog::abandon_indexes(const Shared& collection, const CollectionEntry& begun, const StoredIndexes& indexes) {
   CollectionEntry entry = begun;
   std::erase_if(entry.indexes, [](const IndexEntry& index) { return !index.ready; });

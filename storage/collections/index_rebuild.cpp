@@ -12,14 +12,14 @@ using base::OperationError;
 
 namespace {
 
-// A collection's entry while its indexes are rebuilt: each has a successor, which isn't ready yet.
+// Returns a collection's entry for the time of the rebuild: each index has a successor, which isn't ready yet.
 CollectionEntry with_successors(const CollectionEntry& before) {
   CollectionEntry entry = before;
   for (const IndexEntry& index : before.indexes) entry.indexes.push_back({entry.next_index++, index.spec, false});
   return entry;
 }
 
-// And when that is done.
+// Returns the entry for the time after the rebuild.
 CollectionEntry successors_alone(const CollectionEntry& begun) {
   CollectionEntry entry = begun;
   std::erase_if(entry.indexes, [](const IndexEntry& index) { return index.ready; });
@@ -27,7 +27,7 @@ CollectionEntry successors_alone(const CollectionEntry& begun) {
   return entry;
 }
 
-// What a snapshot shows beside the current documents it finds under the numbers that the indexes have now.
+// A snapshot finds its older documents through the indexes' current numbers, so a rebuild would break it.
 [[noreturn]] void refuse_snapshots() {
   throw OperationError(ErrorCode::illegal_operation, "indexes can't be rebuilt while there are declared snapshots");
 }
@@ -71,7 +71,7 @@ void StoredCatalog::take_over(const Shared& collection, const CollectionEntry& b
   {
     std::lock_guard ddl(ddl_mutex_);
     in_transaction(engine_, [&](Transaction& transaction) {
-      // One may have been declared since: those that come after this stamp show the new indexes.
+      // A snapshot may have been declared since. Snapshots after this timestamp show the new indexes.
       if (services_.contents.snapshots.newest_before(transaction.next_stamp()) != 0) refuse_snapshots();
       write_entry(transaction, table_, entry);
       for (const auto& index : *before) remove_multikey(transaction, table_, entry.id, index->number());

@@ -93,7 +93,7 @@ void PastCatalog::each_entry(Transaction& transaction, const std::function<void(
 void PastCatalog::keep_only(Transaction& transaction, const std::vector<Stamp>& snapshots) const {
   std::vector<Bytes> gone;
   CollectionId collection = 0;
-  Stamp before = 0;  // of the collection's row before
+  Stamp before = 0;  // the position of the collection's row before this one
   each(transaction, std::nullopt, [&](Row&& row) {
     if (row.collection != collection) before = 0;
     collection = row.collection;

@@ -1,8 +1,10 @@
-// What the catalog said before it was changed: collections and indexes as declared snapshots show them.
+// The past catalog keeps catalog entries as they were before a change, so that declared snapshots still show their collections
+// and indexes.
 //
-//   collection (4, BE), snapshot (8, BE) -> its entry as it was then, by the first change after it; nothing: it was not there
+//   collection (4, BE), snapshot (8, BE) -> its entry before the first change after the snapshot; nothing: it did not exist
 //
-// A row says it of all snapshots since the collection's row before. Tables of collections and indexes that a row tells of stay.
+// A row holds for all snapshots since the collection's row before it. The tables of collections and indexes that a row names
+// stay.
 #pragma once
 
 #include <map>
@@ -12,24 +14,26 @@
 
 namespace storage {
 
-// Thread-safe; transactions are not.
+// This class is thread-safe; transactions are not.
 class PastCatalog {
  public:
-  explicit PastCatalog(Engine& engine);  // opens what there is
-  // Before the first snapshot is declared. Not inside a transaction.
+  explicit PastCatalog(Engine& engine);  // opens the table if there is one
+  // Creates the table. The caller calls this before it declares the first snapshot, and not inside a transaction.
   void make();
 
-  // What is about to change, in the same transaction; nullptr: it is being made. `snapshot`: the position before the change.
+  // Keeps an entry in the transaction that is about to change it; nullptr: the collection is being created. `snapshot` is the
+  // position before the change.
   void save(Transaction& transaction, CollectionId collection, const CollectionEntry* before, Stamp snapshot) const;
-  // Where a snapshot shows something else than is there now: by collection; nullopt: not there.
+  // Returns, by collection, the entries that differ in the snapshot from the current ones; nullopt: the collection did not
+  // exist.
   std::map<CollectionId, std::optional<CollectionEntry>> as_of(Transaction& transaction, Stamp snapshot) const;
-  // The newest entry told of a collection; nullopt: nobody tells of it.
+  // Returns the newest kept entry of a collection; nullopt: there is none.
   std::optional<CollectionEntry> newest(Transaction& transaction, CollectionId collection) const;
   bool tells_of_index(Transaction& transaction, CollectionId collection, uint32_t index) const;
   std::vector<CollectionId> collections(Transaction& transaction) const;
-  // Every entry that is told of.
+  // Visits every kept entry.
   void each_entry(Transaction& transaction, const std::function<void(const CollectionEntry&)>& visit) const;
-  // Takes the rows away that tell of none of these snapshots, which are sorted.
+  // Removes the rows that hold for none of these snapshots, which are sorted.
   void keep_only(Transaction& transaction, const std::vector<Stamp>& snapshots) const;
 
  private:
@@ -38,11 +42,11 @@ class PastCatalog {
     Stamp snapshot;
     std::optional<CollectionEntry> entry;
   };
-  // Those of one collection, or all.
+  // Visits the rows of one collection, or all rows.
   void each(Transaction& transaction, std::optional<CollectionId> collection, const std::function<void(Row&&)>& visit) const;
 
   Engine& engine_;
-  Table table_;  // once there has been a snapshot
+  Table table_;  // set once there has been a snapshot
 };
 
 }  // namespace storage

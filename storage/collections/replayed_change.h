@@ -1,4 +1,4 @@
-// A change of the schema or of branches that another member of the set logged, and that this member replays.
+// A ReplayedChange is a change of the schema or of branches that another member of the set logged, and that this member replays.
 #pragma once
 
 #include <string_view>

@@ -142,7 +142,8 @@ bool StoredCatalog::lock_all(const std::vector<Shared>& collections, Held& held)
   return true;
 }
 
-// The profiler's collection doesn't count: it is this member's own. Another one may create what it stands in the way of here.
+// The profiler's collection doesn't count, since it is this member's own: another member may create a collection that conflicts
+// with it here.
 void StoredCatalog::check_new_name(std::string_view ns) const {
   check_namespace(ns);
   const std::string_view db = database_of(ns);
@@ -174,7 +175,7 @@ std::shared_ptr<Collection> StoredCatalog::create(std::string_view ns, const Col
   return options.capped ? create_capped(*views, ns, options) : create_on_branch(*views, ns, options);
 }
 
-// Such have no versions: of all the views of a database the one has them that its own name stands for.
+// Capped collections have no versions. In a database with views, only the view under the database's own name has them.
 std::shared_ptr<Collection> StoredCatalog::create_capped(ViewSource& views, std::string_view ns,
                                                          const CollectionOptions& options) {
   check_own(ns);
@@ -183,7 +184,7 @@ std::shared_ptr<Collection> StoredCatalog::create_capped(ViewSource& views, std:
   return create_stored(ns, options, {}, nullptr);
 }
 
-// One of the name is there already, it may be, for another branch.
+// A collection of this name may exist already for another branch.
 std::shared_ptr<Collection> StoredCatalog::create_on_branch(ViewSource& views, std::string_view ns,
                                                             const CollectionOptions& options) {
   const std::string home = has_ref(ns) ? views.home(ns) : std::string(ns);
@@ -247,13 +248,14 @@ std::shared_ptr<Collection> StoredCatalog::open_or_create(std::string_view ns) {
     try {
       return create(ns, {}, {}, nullptr);
     } catch (const OperationError& error) {
-      // Somebody else made it in between.
+      // Another thread has created it in the meantime.
       if (error.code() != ErrorCode::namespace_exists) throw;
     }
   }
 }
 
-// Within the transaction that changes it, once the log has been told. What is this member's own has no past.
+// The caller calls this within the transaction of the change, once it is logged. Collections that belong only to this member
+// have no past.
 void StoredCatalog::save_before(Transaction& transaction, const StoredCollection& collection,
                                 const CollectionEntry* before) const {
   if (is_own(collection.ns())) return;
@@ -262,7 +264,8 @@ void StoredCatalog::save_before(Transaction& transaction, const StoredCollection
   if (snapshots.newest_before(stamp) == 0) return;
   std::optional<CollectionEntry> told;
   if (before) {
-    // What is known of their keys goes with an index: arrays that snapshots show were met by now.
+    // The catalog forgets what it knows of an index's keys together with the index. By now the index has met all arrays that
+    // snapshots show, so the past keeps that.
     told = *before;
     for (const auto& index : *collection.stored_indexes()) {
       for (IndexEntry& one : told->indexes) {
@@ -273,7 +276,7 @@ void StoredCatalog::save_before(Transaction& transaction, const StoredCollection
   past_catalog_.save(transaction, collection.id(), told ? &*told : nullptr, snapshots.position_before(stamp));
 }
 
-// Within the transaction: nothing of it is left in the tables everyone shares.
+// The caller calls this within the transaction: it removes the collection from the tables that all collections share.
 void StoredCatalog::forget(Transaction& transaction, const StoredCollection& collection) {
   remove_entry(transaction, table_, collection.id());
   remove_counts(transaction, engine_.internals().counts, collection.id());
@@ -281,7 +284,8 @@ void StoredCatalog::forget(Transaction& transaction, const StoredCollection& col
   save_before(transaction, collection, &entry);
 }
 
-// After the commit: nobody finds it any more, and its tables go when the last cursor has left.
+// The caller calls this after the commit: nobody finds the collection any more, and its tables go when the last cursor has
+// left.
 void StoredCatalog::gone(const Shared& collection) {
   bool shown = false;
   {
@@ -293,7 +297,7 @@ void StoredCatalog::gone(const Shared& collection) {
     const auto found = by_name_.find(collection->ns());
     if (found != by_name_.end() && found->second == collection) by_name_.erase(found);
     by_id_.erase(collection->id());
-    if (shown) past_.emplace(collection->id(), collection);  // at once: it is read as of snapshots meanwhile
+    if (shown) past_.emplace(collection->id(), collection);  // at once, since it may be read as of snapshots meanwhile
     std::erase_if(dropped_, [&](const Shared& earlier) { return !tables_there(*earlier); });
     if (engine_.options().replicated) dropped_.push_back(collection);  // else its tables go at once
   }
@@ -341,7 +345,7 @@ bool StoredCatalog::drop(std::string_view ns, bool from_branch, const ReplayedCh
       log(transaction, *collection, document);
       forget(transaction, *collection);
     });
-    if (has_views) views->gone(*collection);  // uses it until then
+    if (has_views) views->gone(*collection);  // the views use it until then
     gone(collection);
     return was_there;
   }
@@ -372,7 +376,7 @@ bool StoredCatalog::drop_database(std::string_view db, const ReplayedChange* rep
       const bool others_have_it = std::any_of(all.begin(), all.end(), [](const Shared& one) { return !is_own(one->ns()); });
       if (sink_ && others_have_it) sink_->schema_changed(transaction, db, {}, command.done());
     });
-    if (views) views->dropped(db);  // uses them until then
+    if (views) views->dropped(db);  // the views use them until then
     for (const Shared& collection : all) gone(collection);
     return true;
   }
@@ -401,7 +405,7 @@ void StoredCatalog::rename(std::string_view from, std::string_view to, bool drop
     if (target) both.push_back(target);
     if (!lock_all(both, schemas)) continue;
     if (first) {
-      // From here on both keep their names, since a change of them takes their locks.
+      // From here on both keep their names, since a rename takes their locks.
       if (stored(from) != source || stored(to) != target) continue;
       first(source.get(), target.get());
     }

@@ -1,8 +1,7 @@
-// The catalog as it is kept in the table `catalog`.
+// StoredCatalog is the catalog as the table `catalog` stores it.
 //
-// Order of locks: schema locks of collections, then ddl_mutex_, then mutex_. Who
-// needs several schema locks tries for all and lets go of all, since readers may
-// hold one while they wait for another.
+// A thread takes locks in this order: schema locks of collections, then ddl_mutex_, then mutex_. A thread that needs several
+// schema locks tries all of them, and releases all when one is taken, since readers may hold one while they wait for another.
 #pragma once
 
 #include <map>
@@ -18,9 +17,9 @@ namespace storage {
 
 class StoredCatalog final : public Catalog {
  public:
-  // Reads what is stored; takes away what a crash left half made.
+  // Reads what is stored, and removes what a crash left half made.
   StoredCatalog(Contents& contents, PastCatalog& past);
-  // Who is told of writes from now on; nullptr: nobody any more.
+  // Sets the observer that receives all writes from now on; nullptr: none.
   void set_write_observer(WriteObserver* observer) { services_.observer = observer; }
 
   std::shared_ptr<Collection> open(std::string_view ns) const override;
@@ -63,16 +62,16 @@ class StoredCatalog final : public Catalog {
   using Held = std::vector<std::unique_lock<std::shared_mutex>>;
   using Shared = std::shared_ptr<StoredCollection>;
 
-  // catalog_load.cpp
+  // catalog_load.cpp implements these.
   void load();
   void load_past();
   Shared make(CollectionEntry entry, std::shared_ptr<Counts> counts);
   void remove_orphans();
 
-  // stored_catalog.cpp
-  Shared stored(std::string_view ns) const;  // nullptr: none, or attached
-  static Shared stored(
-      const std::shared_ptr<Collection>& collection);  // of a view: what it is a view of; throws for an attached one
+  // stored_catalog.cpp implements these.
+  Shared stored(std::string_view ns) const;  // nullptr: there is none, or it is attached
+  // Given a view, returns the collection that it is a view of; throws for an attached collection.
+  static Shared stored(const std::shared_ptr<Collection>& collection);
   std::vector<Shared> stored_of(std::string_view db) const;
   static bool lock_all(const std::vector<Shared>& collections, Held& held);
   void check_new_name(std::string_view ns) const;
@@ -89,42 +88,42 @@ class StoredCatalog final : public Catalog {
   bool tables_there(const StoredCollection& collection) const;
   void log(Transaction& transaction, const StoredCollection& collection, bson::DocumentView command);
 
-  // index_changes.cpp
+  // index_changes.cpp implements these.
   std::shared_ptr<StoredIndex> make_index(CollectionId collection, const IndexEntry& entry);
-  std::shared_ptr<StoredIndex> describe_index(CollectionId collection,
-                                              const IndexEntry& entry);  // whether its table is there or not
+  // Does the same whether or not the index's table exists.
+  std::shared_ptr<StoredIndex> describe_index(CollectionId collection, const IndexEntry& entry);
   std::shared_ptr<const DocumentPredicate> compile(const IndexSpec& spec) const;
   std::unique_lock<std::shared_mutex> changing_indexes(const StoredCollection& collection) const;
   void finish_indexes(const Shared& collection, const CollectionEntry& entry, const StoredIndexes& built,
                       const ReplayedChange* replayed);
   void abandon_indexes(const Shared& collection, const CollectionEntry& before, const StoredIndexes& begun);
 
-  // index_rebuild.cpp
+  // index_rebuild.cpp implements this.
   void take_over(const Shared& collection, const CollectionEntry& begun, const std::shared_ptr<StoredIndexes>& built);
 
   CollectionServices services_;
   Engine& engine_;
   PastCatalog& past_catalog_;
   Table table_;
-  std::mutex ddl_mutex_;  // one change of the schema at a time
+  std::mutex ddl_mutex_;  // allows one change of the schema at a time
   CollectionId next_collection_ = 1;
   SchemaSink* sink_ = nullptr;
   std::atomic<ViewSource*> views_{nullptr};
   PredicateCompiler compiler_;
 
-  mutable std::shared_mutex mutex_;  // of the maps
+  mutable std::shared_mutex mutex_;  // protects the maps
   std::map<std::string, std::shared_ptr<Collection>, std::less<>> by_name_;
   std::unordered_map<CollectionId, std::shared_ptr<Collection>> by_id_;
-  std::vector<Shared> dropped_;                    // their tables may still be there
+  std::vector<Shared> dropped_;                    // their tables may still exist
   std::unordered_map<CollectionId, Shared> past_;  // dropped, but declared snapshots show them
 };
 
-// Puts every record's keys into the indexes. Throws DuplicateKey and what index_keys throws; the caller takes
-// back what was begun.
+// Puts every record's keys into the indexes. Throws DuplicateKey and what index_keys throws; the caller then removes what was
+// begun.
 void build_indexes(Engine& engine, StoredCollection& collection, const StoredIndexes& indexes,
                    const std::function<void()>& interrupted);
 
-// Which of `specs` are not there yet. Throws IndexOptionsConflict (85), IndexKeySpecsConflict (86).
+// Returns those of `specs` that don't exist yet. Throws IndexOptionsConflict (85), IndexKeySpecsConflict (86).
 std::vector<IndexSpec> missing_indexes(const StoredCollection& collection, const std::vector<IndexSpec>& specs);
 
 }  // namespace storage

@@ -44,7 +44,8 @@ void StoredCollection::set_entry(const CollectionEntry& entry) {
   logged_ = !is_own(entry_.ns);
 }
 
-// What belongs to this member alone leaves no holes in the log's time: on a secondary the primary's entries come in between.
+// Writes that belong only to this member take no timestamp of the log, so they leave no gaps in its time: on a secondary the
+// primary's entries have the timestamps in between.
 Stamp StoredCollection::take_stamp(Transaction& transaction) const {
   return logged_.load(std::memory_order_relaxed) ? transaction.next_stamp() : transaction.unlogged_stamp();
 }
@@ -194,7 +195,8 @@ void StoredCollection::correct_counts(int64_t records, int64_t bytes) {
 
 void StoredCollection::report(Transaction& transaction, RecordId record, const Superseded& superseded, Stamp after,
                               bson::DocumentView document) {
-  // Switched off at run time it keeps what comes for later; off from the start, it has nothing to do until it is switched on.
+  // Dedup that is switched off at run time keeps reports for later. If it was off from the start, it has nothing to do until it
+  // is switched on.
   WriteObserver* const observer = services_.observer.load(std::memory_order_relaxed);
   if (!observer || !observer->listens()) return;
   std::optional<Bytes> content;
@@ -239,8 +241,8 @@ std::unique_ptr<IndexCursor> StoredCollection::scan(Transaction& transaction, co
   return static_cast<const StoredIndex&>(index).cursor(transaction, direction);
 }
 
-// A transaction of its own, committed at once: were it part of the caller's, another writer could rely
-// on the flag in memory and outlive it. One flag too many does no harm.
+// This is a transaction of its own, committed at once: if the flag were part of the caller's transaction, another writer could
+// rely on the flag in memory and outlive that transaction. One flag too many does no harm.
 void StoredCollection::note_multikey(StoredIndex& index, uint32_t fields) {
   const uint32_t missing = fields & ~index.multikey_fields();
   if (!missing) [[likely]]
@@ -253,7 +255,7 @@ void StoredCollection::note_multikey(StoredIndex& index, uint32_t fields) {
   index.add_multikey_fields(missing);
 }
 
-// On a duplicate the entries made so far are taken back, so that the caller's transaction can go on.
+// After a duplicate key the call removes the entries that it made, so that the caller's transaction can go on.
 void StoredCollection::index_document(Transaction& transaction, StoredIndex& index, RecordId record, bson::DocumentView document,
                                       const IndexKeys& keys) {
   note_multikey(index, keys.multikey_fields);
@@ -295,7 +297,7 @@ void StoredCollection::remove_entries(Transaction& transaction, RecordId record,
   }
 }
 
-// Only entries that differ are touched.
+// This call touches only entries that differ.
 void StoredCollection::change_entries(Transaction& transaction, RecordId record, bson::DocumentView before,
                                       bson::DocumentView after) {
   std::vector<std::pair<StoredIndex*, EntryChanges>> changes;
@@ -326,7 +328,7 @@ void StoredCollection::change_entries(Transaction& transaction, RecordId record,
   } catch (...) {
     for (size_t i = 0; i <= done && i < changes.size(); ++i) {
       auto& [index, change] = changes[i];
-      // The failing index has taken its new keys back itself.
+      // The failing index has removed its new keys itself.
       if (i < done) {
         for (const Bytes& key : change.come.keys) index->remove(transaction, key, record);
       }
@@ -344,7 +346,7 @@ bool entries_have_values(const Collection& collection, const Index& index) {
   return stored && entries && !stored->moves() && entries->tells_types();
 }
 
-// The oldest go until the newest has room; it stays itself, however large.
+// Removes the oldest documents until the newest has room; the newest stays, however large it is.
 std::vector<bson::Document> StoredCollection::trim(Transaction& transaction, RecordId newest) {
   const CountChanges& mine = transaction.session().counts;
   int64_t records = counts_->records.load() + mine.records(id_);
@@ -354,7 +356,8 @@ std::vector<bson::Document> StoredCollection::trim(Transaction& transaction, Rec
   };
   std::vector<bson::Document> pushed_out;
   if (!full()) return pushed_out;
-  // Going over the removed ones again and again would cost; but an insert that committed late may lie below the hint.
+  // Stepping over the removed ones again and again would be slow, so a scan starts at the hint. But an insert that committed
+  // late may lie below the hint, so one trim in 256 starts at the beginning.
   const RecordId start = trims_.fetch_add(1) % 256 == 0 ? 0 : oldest_hint_.load();
   std::vector<std::pair<RecordId, bson::Document>> oldest;
   {

@@ -1,4 +1,4 @@
-// A collection of the catalog: its record store and its indexes, kept in step.
+// StoredCollection is a collection of the catalog: it keeps a record store and its indexes in step.
 #pragma once
 
 #include <atomic>
@@ -48,42 +48,43 @@ class StoredCollection final : public Collection, public std::enable_shared_from
   int64_t stored_records() const override { return std::max<int64_t>(0, counts_->records.load(std::memory_order_relaxed)); }
   int64_t stored_bytes() const override { return std::max<int64_t>(0, counts_->bytes.load(std::memory_order_relaxed)); }
 
-  // From now on others show the records too: `view` answers instead for what this collection shows, and writes. It uses the
-  // records, the indexes and the calls below, and may not outlive the collection. Once, with the schema lock held exclusively
-  // or before anyone else sees the collection.
+  // From this call on others show the records too: `view` decides what this collection shows, and does its writes. It uses the
+  // records, the indexes and the calls below, and may not outlive the collection. The caller calls this once, while it holds
+  // the schema lock exclusively or before anyone else sees the collection.
   void share(std::shared_ptr<Collection> view);
-  // As `remove`, of what no snapshot is to show from now on. Of a collection without a view.
+  // Does the same as `remove` for a document that no snapshot is to show from now on. The collection must have no view.
   void purge(Transaction& transaction, RecordId id, bson::DocumentView before);
-  // The steps of a write that are the same for this collection and for a view of it, in their order: room, its own records and
-  // entries with the stamp in between, and the report.
-  // Throws OutOfDiskSpace where a document grows by `more_bytes` and the disk's reserve is touched.
+  // These are the steps of a write that this collection and a view of it have in common, in their order: the check for room,
+  // the timestamp, and the report. Between the last two the writer changes its own records and entries.
+  // Throws OutOfDiskSpace when a document grows by `more_bytes` and the disk's reserve is touched.
   void require_room(int64_t more_bytes) const;
   Stamp take_stamp(Transaction& transaction) const;
-  // What became of one record: by how much records and their bytes are more, and, for dedup, what it was and is.
+  // Change says by how much a write changes the number of records and their bytes, and has the write's timestamp for dedup.
   struct Change {
     int64_t records = 0;
     int64_t bytes = 0;
     Stamp stamp = 0;  // 0: a removal
   };
   void count(Transaction& transaction, const Change& change);
-  // The same, and reports to dedup. `superseded`: what the record held before; `document`: what it holds now.
+  // Does the same and reports the write to dedup. `superseded` is what the record held before, and `document` what it holds
+  // now.
   void written(Transaction& transaction, RecordId record, const Superseded& superseded, const Change& change,
                bson::DocumentView document);
   Engine& engine() const { return engine_; }
 
-  // For the catalog, which holds the schema lock exclusively or is alone with the collection.
-  CollectionEntry entry() const;  // as it is to be stored
+  // The catalog makes these calls; it holds the schema lock exclusively or is alone with the collection.
+  CollectionEntry entry() const;  // as the catalog is to store it
   void set_entry(const CollectionEntry& entry);
   void set_options(const CollectionOptions& options);
   std::shared_ptr<const StoredIndexes> stored_indexes() const;
   void set_indexes(std::shared_ptr<const StoredIndexes> indexes);
   void set_dropped() { dropped_.store(true, std::memory_order_release); }
-  // Puts the document's keys into one index: how it is built.
+  // Puts the document's keys into one index; an index is built by this call.
   void index_document(Transaction& transaction, StoredIndex& index, RecordId record, bson::DocumentView document,
                       const IndexKeys& keys);
-  // Makes the counts what they should be; with the schema lock held exclusively.
+  // Corrects the counts; the caller holds the schema lock exclusively.
   void correct_counts(int64_t records, int64_t bytes);
-  // Remembered for good before the caller's transaction shows such a key to anyone.
+  // Stores the flags durably, before the caller's transaction shows such a key to anyone.
   void note_multikey(StoredIndex& index, uint32_t fields);
 
  private:
@@ -94,7 +95,7 @@ class StoredCollection final : public Collection, public std::enable_shared_from
   Superseded take_away(Transaction& transaction, RecordId id, bson::DocumentView before, Stamp shown);
   void take_turn(Transaction& transaction);
   void report(Transaction& transaction, RecordId record, const Superseded& superseded, Stamp after, bson::DocumentView document);
-  // The newest declared snapshot that doesn't show a write with this stamp; 0: none.
+  // Returns the newest declared snapshot that doesn't show a write with this timestamp; 0: there is none.
   Stamp shown_before(Stamp write) const;
   void save(Transaction& transaction, RecordId record, const Superseded& before, Stamp write) const;
 
@@ -104,8 +105,8 @@ class StoredCollection final : public Collection, public std::enable_shared_from
   const CollectionId id_;
   const Bytes uuid_;
   std::shared_mutex schema_mutex_;
-  mutable std::mutex mutex_;                     // of entry_, the pointer indexes_ and options_given_
-  std::deque<CollectionOptions> options_given_;  // all of them: who reads the options holds no lock
+  mutable std::mutex mutex_;                     // protects entry_, the pointer indexes_ and options_given_
+  std::deque<CollectionOptions> options_given_;  // keeps all of them, since readers of the options hold no lock
   std::atomic<const CollectionOptions*> options_;
   CollectionEntry entry_;
   std::shared_ptr<const StoredIndexes> indexes_;
@@ -113,9 +114,9 @@ class StoredCollection final : public Collection, public std::enable_shared_from
   const std::shared_ptr<Counts> counts_;
   RecordStore records_;
   std::atomic<bool> logged_;              // not is_own()
-  std::atomic<RecordId> oldest_hint_{0};  // capped: nothing older was there when last trimmed
+  std::atomic<RecordId> oldest_hint_{0};  // capped: the last trim found nothing older
   std::atomic<uint32_t> trims_{0};
-  InsertTurn turn_;  // capped
+  InsertTurn turn_;  // used by capped collections
   std::shared_ptr<Collection> view_owned_;
   std::atomic<Collection*> view_{nullptr};
 };

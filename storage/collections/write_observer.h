@@ -1,4 +1,4 @@
-// Dedup, as collections see it: they report each write to it after the commit.
+// WriteObserver is dedup as collections see it: they report each write to it after the commit.
 #pragma once
 
 #include <atomic>
@@ -11,22 +11,23 @@ namespace storage {
 
 struct Contents;
 
-// Thread-safe. No call waits.
+// Implementations are thread-safe. No call waits.
 class WriteObserver {
  public:
   virtual ~WriteObserver() = default;
-  // False: it was never switched on, and has no use for what it is told until it is.
+  // Returns false when dedup was never switched on; until then it has no use for reports.
   virtual bool listens() const = 0;
-  // Whether `written` would keep a content of this length: else it need not be copied for the call.
+  // Returns whether `written` would keep a content of this length. If not, the caller need not copy it.
   virtual bool wants(const Collection& collection, size_t bytes) const = 0;
-  // `previous` is the generation that an update replaced, 0 for an insert; `previous_is_base`: others are based on it.
+  // `previous` is the generation that an update replaced, or 0 for an insert. `previous_is_base` says that deltas are based on
+  // it.
   virtual void written(const std::shared_ptr<Collection>& collection, RecordId id, Stamp generation, Stamp previous,
                        bool previous_is_base, std::optional<Bytes> content) = 0;
   virtual void removed(const std::shared_ptr<Collection>& collection, RecordId id, Stamp generation) = 0;
   virtual void dropped(const std::shared_ptr<Collection>& collection) = 0;
 };
 
-// What the collections of a store share.
+// The collections of a store share these services.
 struct CollectionServices {
   Contents& contents;
   std::atomic<WriteObserver*> observer{nullptr};  // set before the first client; nullptr while the catalog is loaded

@@ -112,7 +112,7 @@ class Check {
     }
   }
 
-  // Chain by chain; what a chain does not explain by itself waits for the others.
+  // This call checks chain by chain; a difference that one chain doesn't explain waits for the others.
   void walk_chains() {
     std::map<ContentName, int64_t> balance;  // references found minus references counted
     RecordId chain = 0;

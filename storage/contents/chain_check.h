@@ -1,7 +1,6 @@
-// Checks what the chain store believes: that every stub leads to its delta,
-// every delta to its base, every count of references is what a scan counts, and
-// every content decodes to its checksum. Bases rank above what they encode or
-// the row is refused when parsed, so there is no circle to look for.
+// check_chains verifies a chain store: every stub leads to its delta, every delta leads to its base, every stored count of
+// references equals what a scan counts, and every content decodes to its checksum. It need not look for circles: a base ranks
+// above what is based on it, and the parser refuses a row where it doesn't.
 #pragma once
 
 #include <functional>
@@ -14,16 +13,16 @@ namespace storage {
 
 struct ChainReport {
   struct Problem {
-    RecordId record = 0;  // whose content it concerns
+    RecordId record = 0;  // the record whose content has the problem
     std::string what;
   };
-  std::vector<Problem> problems;  // the first thousand
+  std::vector<Problem> problems;  // at most the first thousand
   int64_t problem_count = 0;
-  StoreCounts counts;  // as the rows have it; logical bytes and records included
+  StoreCounts counts;  // counted from the rows, with logical bytes and records
 };
 
-// Reads everything once, in the transaction's snapshot. `decode`: contents that no
-// record shows any more too. Memory grows with the longest chain, and with what is wrong.
+// This call reads everything once, in the transaction's snapshot. With `decode` it also decodes contents that no record shows
+// any more. Its memory grows with the longest chain and with the number of problems.
 ChainReport check_chains(const ChainStore& store, Transaction& transaction, bool decode,
                          const std::function<void()>& interrupted = nullptr);
 

@@ -1,4 +1,4 @@
-// What the past keeps: in a record's row first, and in the chain table.
+// This file keeps pre-states: in a record's row first, and then in the chain table.
 #include <algorithm>
 #include <utility>
 
@@ -10,7 +10,7 @@ namespace storage {
 
 namespace {
 
-constexpr size_t room_min = 512;  // bytes of pre-states in a row; or a quarter of its content
+constexpr size_t room_min = 512;  // bytes of pre-states that a row may have; or a quarter of its content
 
 size_t room(BytesView content) {
   return std::max(room_min, content.size() / 4);
@@ -44,7 +44,8 @@ void ChainStore::make_pre_state(RecordId record, const PreStateSearch& found, By
   if (info) ++info->hops;
 }
 
-// A stub's list is read over by what its content is read from, a raw row's by nothing.
+// A read of a stub's content overwrites the buffer of the stub's list, so the call copies the list; a raw row's list stays
+// valid.
 Stamp ChainStore::read_pre_state(Transaction& transaction, RecordId record, const RecordRow& row, Stamp newest, Bytes& out,
                                  ReadInfo* info) const {
   const Stamp above = row.generation;
@@ -65,7 +66,7 @@ std::vector<std::pair<Stamp, Bytes>> ChainStore::pre_states_of(RecordId record, 
 std::vector<std::pair<Stamp, Bytes>> ChainStore::pre_states_of(Transaction& transaction, RecordId record,
                                                                const RecordRow& row) const {
   if (row.form == RecordRow::Form::raw) return pre_states_of(record, row.past.pre_states, row.generation, row.content);
-  const Bytes list(row.past.pre_states);  // read over by what the content is read from
+  const Bytes list(row.past.pre_states);  // a copy, since the read of the content overwrites it
   return pre_states_of(record, list, row.generation, content_of(transaction, record, row));
 }
 
@@ -85,7 +86,7 @@ ChainStore::Turn ChainStore::turn_over(RecordId record, const Current& old, cons
     return turn;
   }
 
-  // Its newest becomes a delta of what comes; those behind it stay as they are.
+  // The newest pre-state becomes a delta of the new content; the older ones stay as they are.
   const auto stays = [&](PreState newest, BytesView content, size_t behind) {
     if (!after || newest.generation >= generation) return false;
     const size_t others = old.pre_states.size() - behind;
@@ -119,8 +120,8 @@ ChainStore::Turn ChainStore::turn_over(RecordId record, const Current& old, cons
   return turn;
 }
 
-// What left its row, in one row of the chain table: that of its newest content, which may be there already for others that are
-// based on it.
+// Stores the contents that left the row together in one row of the chain table. It is the row of the newest of them, which may
+// exist already because other contents are based on it.
 void ChainStore::put_group(Transaction& transaction, RecordId record, const Turn& turn, const Superseded& before,
                            StoreCounts& change) const {
   if (before.left_from == 0 || turn.in_place) return;

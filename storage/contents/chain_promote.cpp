@@ -1,11 +1,11 @@
-// The way back of a head that was demoted because nobody read it.
+// This file promotes heads: a head that was demoted because nobody read it becomes whole again.
 #include "storage/contents/chain_store.h"
 
 namespace storage {
 
 namespace {
 
-constexpr uint32_t counted_max = 1 << 16;  // of a chain's rows
+constexpr uint32_t counted_max = 1 << 16;  // rows of a chain that are counted at most
 
 }  // namespace
 

@@ -1,4 +1,4 @@
-// How dead contents are taken out from under those based on them (dbDedup §5.1).
+// This file splices dead contents out from under those that are based on them (dbDedup §5.1).
 #include <algorithm>
 #include <memory>
 
@@ -9,15 +9,15 @@ namespace storage {
 namespace {
 
 constexpr size_t dependents_max = 512;
-constexpr size_t row_bytes = 24;     // what a row costs beside its instructions
-constexpr size_t worth_bytes = 256;  // a splice may cost so much: the shorter chain is worth it
+constexpr size_t row_bytes = 24;     // bytes of a row beside its instructions
+constexpr size_t worth_bytes = 256;  // bytes that a splice may cost, since a shorter chain is worth them
 
 struct Dependent {
   ChainKey key;
   Bytes bytes;
   ChainRow row;  // borrows from `bytes`
   Bytes content;
-  Bytes delta;  // against what it is to be based on
+  Bytes delta;  // against its new base
 };
 
 }  // namespace
@@ -28,7 +28,7 @@ bool ChainStore::splice(Transaction& transaction, const ContentReader::Dead& wha
   if (!dead_bytes) return false;
   const ChainRow dead = parse_chain_row(*dead_bytes, what.dead).or_throw();
   if (dead.form == ChainRow::Form::raw) {
-    // The others mostly are of the same chain; where not, the sweep finds them.
+    // The other dependents are mostly in the same chain; the sweep finds those that aren't.
     if (dead.references > dependents_max) return false;
     dependents.clear();
     TableCursor cursor = tables_.chains.cursor(transaction);
@@ -65,7 +65,7 @@ bool ChainStore::splice_out(Transaction& transaction, const ChainKey& dead_key, 
   if (whole && !all) return false;
   std::sort(dependents.begin(), dependents.end(), [](const auto& a, const auto& b) { return a->key.content < b->key.content; });
 
-  std::unique_ptr<Dependent> top;  // takes the place of one that stands whole
+  std::unique_ptr<Dependent> top;  // takes the place of a dead content that is whole
   if (whole) {
     top = std::move(dependents.back());
     dependents.pop_back();
@@ -86,7 +86,7 @@ bool ChainStore::splice_out(Transaction& transaction, const ChainKey& dead_key, 
     growth += static_cast<int64_t>(delta->size()) - static_cast<int64_t>(dependent->row.payload.size());
     dependent->delta = std::move(*delta);
   }
-  // The dead content may be what they have in common; then it earns its keep.
+  // The dead content may be what the dependents have in common; then it saves more than it costs.
   if (growth > static_cast<int64_t>(worth_bytes)) return false;
 
   StoreCounts change;
@@ -108,7 +108,7 @@ bool ChainStore::splice_out(Transaction& transaction, const ChainKey& dead_key, 
   return true;
 }
 
-// A delta's content becomes whole: in its record's row, or, where it is dead itself, in the chain.
+// Makes a delta's content whole: in its record's row, or in the chain when the content is dead.
 void ChainStore::stand_whole(Transaction& transaction, const ChainKey& key, const ChainRow& row, BytesView content,
                              uint64_t references, StoreCounts& change) const {
   if (row.dead) {

@@ -47,8 +47,8 @@ void ChainStore::put_row(Transaction& transaction, const Table& table, RecordId 
   table.put(transaction, record_key(record), row);
 }
 
-// Writes the head row of a record that has none, and takes it away again: who
-// would make it the base of something at the same time conflicts.
+// Writes the head row of a record that has none, and removes it again: a transaction that makes the record a base at the same
+// time conflicts.
 void ChainStore::claim_head(Transaction& transaction, RecordId record) const {
   const Bytes key = record_key(record);
   tables_.heads.put(transaction, key, head_row(record, {.chain = record}));
@@ -81,7 +81,7 @@ void count_row(StoreCounts& change, const ChainRow& row, size_t bytes, int sign)
 
 void ChainStore::put_chain(Transaction& transaction, const ChainKey& key, const ChainRow& row, StoreCounts& change) const {
   const Bytes key_bytes = chain_key(key);
-  const Bytes bytes = chain_row(key, row);  // first: `row` may borrow from what the next line reads over
+  const Bytes bytes = chain_row(key, row);  // comes first: `row` may borrow from what the next line overwrites
   if (const auto before = tables_.chains.get(transaction, key_bytes)) {
     count_row(change, parse_chain_row(*before, key).or_throw(), before->size(), -1);
   }
@@ -142,7 +142,7 @@ void ChainStore::drop_reference(Transaction& transaction, ChainKey base, StoreCo
     }
     const RecordId record = base.content.record;
     const auto bytes = tables_.heads.get(transaction, record_key(record));
-    if (!bytes) return;  // damage that validate reports; nothing to count down
+    if (!bytes) return;  // damage that validate reports; there is no count to reduce
     HeadRow head = parse_head_row(*bytes, record).or_throw();
     if (head.references > 0) --head.references;
     if (head.references > 0) {
@@ -224,7 +224,7 @@ std::optional<dedup::Placement> ChainStore::placement(Transaction& transaction, 
   return dedup::Placement{head.chain, head.ordinal};
 }
 
-// --- what clients do
+// --- Clients cause these calls.
 
 void ChainStore::insert(Transaction& transaction, RecordId record, BytesView content, Stamp generation) {
   tables_.records.put(transaction, record_key(record), raw_row(generation, base::checksum32(content), content));
@@ -232,7 +232,7 @@ void ChainStore::insert(Transaction& transaction, RecordId record, BytesView con
   counters_.add_after_commit(transaction, {.records = 1, .logical_bytes = bytes, .raw_bytes = bytes});
 }
 
-// The old content of a stub, which nobody calls his own any more.
+// Removes or keeps the old content of a stub, which is no record's current content any more.
 void ChainStore::let_go(Transaction& transaction, const Current& old, bool keep, StoreCounts& change) const {
   --change.stubs;
   if (keep || old.chain_row.references > 0) {
@@ -260,7 +260,7 @@ Superseded ChainStore::update(Transaction& transaction, RecordId record, BytesVi
     if (!base_now) leave_head(transaction, record, *old, change);
   }
   put_group(transaction, record, turn, before, change);
-  // What changes is likely to change again: it moves to where that is cheap.
+  // A record that changes is likely to change again, so it moves to the table where changes are cheap.
   if (old->table == &tables_.packed) tables_.packed.remove(transaction, record_key(record));
   put_row(transaction, tables_.records, record, raw_row(generation, base::checksum32(content), content, turn.past()));
   const auto bytes = static_cast<int64_t>(content.size());
@@ -301,7 +301,7 @@ Superseded ChainStore::remove(Transaction& transaction, RecordId record, Keep ke
   return before;
 }
 
-// The content that is about to be replaced or removed.
+// Reads the content that is about to be replaced or removed.
 Superseded ChainStore::take_old(Transaction& transaction, RecordId record, Current& old) const {
   Superseded before;
   before.generation = old.generation;
@@ -315,7 +315,7 @@ Superseded ChainStore::take_old(Transaction& transaction, RecordId record, Curre
   return before;
 }
 
-// One that stood whole in its record's row and that others are based on, in the chain table.
+// Makes the chain row for a content that was whole in its record's row and that deltas are based on.
 ChainRow ChainStore::old_row(const Current& old, const Superseded& before) {
   return {.form = ChainRow::Form::raw,
           .dead = true,
@@ -326,7 +326,7 @@ ChainRow ChainStore::old_row(const Current& old, const Superseded& before) {
           .payload = before.bytes};
 }
 
-// As a delta against what replaces it where that is shorter. False: it stays whole.
+// Stores the old content as a delta against its successor if that is shorter. Returns false when it stays whole.
 bool ChainStore::replace_base(Transaction& transaction, RecordId record, const Current& old, const Superseded& before,
                               BytesView content, Stamp generation, StoreCounts& change) const {
   const ContentName successor{record, generation};
@@ -352,7 +352,7 @@ void ChainStore::leave_head(Transaction& transaction, RecordId record, const Cur
   }
 }
 
-// --- what happens in the background
+// --- Background work causes these calls.
 
 WriteBackResult ChainStore::write_back(Transaction& transaction, const dedup::Backward& backward) {
   if (backward.target.collection != collection_ || !dedup::may_be_base(backward.base, backward.target))
@@ -382,7 +382,7 @@ WriteBackResult ChainStore::write_back(Transaction& transaction, const dedup::Ba
   if (!dedup::makes(base_content, backward.delta, target_content)) return WriteBackResult::wrong;
 
   const uint32_t checksum = target_raw ? target->checksum : target->chain_row.checksum;
-  if (base::checksum32(target_content) != checksum) return WriteBackResult::wrong;  // damaged where it lies
+  if (base::checksum32(target_content) != checksum) return WriteBackResult::wrong;  // the stored content is damaged
 
   StoreCounts change;
   const ChainRow row{.form = ChainRow::Form::delta,
@@ -410,7 +410,7 @@ WriteBackResult ChainStore::write_back(Transaction& transaction, const dedup::Ba
   put_chain(transaction, target_key, row, change);
   const bool same_base = !target_raw && target->chain_row.form == ChainRow::Form::delta && target->chain_row.base == base_key;
   if (!same_base) {
-    // The new base first: the old one may lie on the way to it.
+    // The new base comes first, since the old one may lie on the way to it.
     add_reference(transaction, base_key, backward.base_placement, change);
     if (!target_raw && target->chain_row.form == ChainRow::Form::delta)
       drop_reference(transaction, target->chain_row.base, change);

@@ -1,5 +1,4 @@
-// Random histories of similar documents, with everything that happens in the
-// background in between, against a map.
+// These tests run random histories of similar documents, with all background work in between, and compare them with a map.
 #include "storage/contents/chain_store.h"
 
 #include <catch2/catch.hpp>
@@ -71,7 +70,7 @@ class History {
     read_all(*record_store_, *store_);
     check(*record_store_, *store_);
     counts_are_right();
-    // With everything gone nothing is left behind, whoever was based on whom.
+    // When every record is removed, nothing may be left behind, whatever was based on what.
     while (!model_.empty()) remove();
     check(*record_store_, *store_);
     counts_are_right();
@@ -100,7 +99,7 @@ class History {
     collection_ = store_->catalog().open_or_create("test.histories");
     record_store_ = &collection_->records();
     encoder_ = std::make_unique<dedup::Encoder>(options(), 42, pages_);
-    store_->dedup().drain();  // it has taken up what it knows of the collection
+    store_->dedup().drain();  // dedup has taken up what it knows of the collection
     if (opened_) {
       Transaction transaction(*store_, Transaction::Mode::read);
       StoreCounts counts = check_chains(record_store_->state().chains, transaction, false).counts;
@@ -259,7 +258,7 @@ class History {
   }
 
   void counts_are_right() {
-    store_->dedup().drain();  // it splices what the last reads met
+    store_->dedup().drain();  // dedup splices what the last reads met
     Transaction transaction(*store_, Transaction::Mode::read);
     StoreCounts scanned = check_chains(record_store_->state().chains, transaction, false).counts;
     StoreCounts kept = record_store_->state().chains.counters().get();
@@ -301,7 +300,7 @@ TEST_CASE("any history of writes and background work reads back as a map does") 
     stale += history.stale();
     retained = std::max(retained, history.retained());
   }
-  // The histories must have met what they are about.
+  // The histories must have met the cases that the test is about.
   CHECK(written > 100);
   CHECK(stale > 0);
   CHECK(spliced > 0);
@@ -358,7 +357,7 @@ TEST_CASE("reads refuse contents and chains that are longer than they may be, un
       return error.what();
     }
   };
-  // All of one content, each a delta of the next.
+  // All these records have one content, and each is a delta of the next.
   const auto put_chain = [&](RecordId first, RecordId last, BytesView content) {
     const Bytes same = *dedup::encode(content, content);
     const uint32_t checksum = base::checksum32(content);

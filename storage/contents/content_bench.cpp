@@ -1,10 +1,9 @@
-// Reads of any version of a 64 KB document out of a chain of several hundred.
+// This benchmark reads any version of a 64 KB document out of a chain of several hundred.
 //
 //   storage_benchmarks --benchmark_filter=read
 //
-// Each version is read again and again and its quickest read counts (CPU time of
-// the thread: the machine is shared); p50, p99 and worst are over the versions.
-// `disk` counts blocks read from the files by one read after a restart.
+// It reads each version again and again and counts the quickest read (in CPU time of the thread, since the machine is shared);
+// p50, p99 and worst are over the versions. `disk` counts the blocks that one read after a restart reads from the files.
 #include <benchmark/benchmark.h>
 #include <time.h>
 
@@ -37,7 +36,7 @@ Bytes words(base::Random& random, size_t bytes) {
   return out;
 }
 
-// One document's life: a few words change from version to version.
+// Makes one document's versions: a few words change from one to the next.
 std::vector<Bytes> versions(size_t count, size_t bytes) {
   base::Random random(1);
   std::vector<Bytes> all;
@@ -74,7 +73,8 @@ double quantile(std::vector<double> values, double q) {
   return values[std::min(values.size() - 1, static_cast<size_t>(q * static_cast<double>(values.size())))];
 }
 
-// Hop bases of other reads: none are kept, all are forgotten before each read, all are kept.
+// HopBases says what a read finds of other reads' hop bases: none are kept, all are forgotten before each read, or all are
+// kept.
 enum HopBases : int64_t { none, forgotten, kept };
 
 void read_versions(benchmark::State& state, const char* profile) {

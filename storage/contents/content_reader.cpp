@@ -82,7 +82,7 @@ std::optional<std::pair<ChainKey, ChainRow>> ContentReader::find_kept(RecordId r
   wanted_.clear();
   append_chain_key(wanted_, {record, {record, oldest}});
   if (!cursor_) cursor_ = tables_.chains.cursor(transaction_);
-  // Who stands in front of it often has only what left the row of the record before in between.
+  // Between the cursor and the wanted row there is often only what left the row of the record before it.
   constexpr int steps_max = 4;
   const auto in_front = [&] { return stands_ && cursor_->key().compare(wanted_) < 0; };
   if (walks() && in_front()) {
@@ -113,7 +113,8 @@ bool ContentReader::find_chain_row(const ChainKey& key) {
   return chain_row_.has_value();
 }
 
-// A base often lies right behind what is based on it, or nowhere here; and the next content that is read behind that.
+// A base often lies right behind the content that is based on it, or not in this table at all; the next content that is read
+// often lies behind the base.
 bool ContentReader::walk_to(BytesView wanted) {
   if (!cursor_) cursor_ = tables_.chains.cursor(transaction_);
   if (stands_) {
@@ -129,8 +130,7 @@ bool ContentReader::walk_to(BytesView wanted) {
   return stands_ && cursor_->key() == wanted;
 }
 
-// The first is looked up as any row is; from then on by a cursor in the same table, which tries the row behind the last one
-// first.
+// The first base is looked up as any row is. From then on a cursor in the same table tries the row behind the last one first.
 std::optional<RecordRow> ContentReader::find_base(RecordId record) {
   if (base_table_ && walks()) {
     const Walk walk(*this);
@@ -161,7 +161,7 @@ base::Result<dedup::StoredForm> ContentReader::fetch_form(const dedup::ContentId
     const ChainRow& row = parsed.value();
     if (row.length > UINT32_MAX) return corrupt("a content of " + std::to_string(row.length) + " bytes");
     form.raw = row.form == ChainRow::Form::raw;
-    // The next step reads over a delta; what is whole is the last step.
+    // The next step overwrites the buffer of a delta; a whole content is the last step.
     if (form.raw) {
       form.borrowed = row.payload;
     } else {
@@ -176,7 +176,7 @@ base::Result<dedup::StoredForm> ContentReader::fetch_form(const dedup::ContentId
     next_ = row.base;
     return form;
   }
-  // Not among the chains: then it must be its record's newest, whole in its row.
+  // The content isn't in the chain table, so it must be its record's newest, whole in its row.
   std::optional<RecordRow> row;
   try {
     row = find_base(key.content.record);

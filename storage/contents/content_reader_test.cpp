@@ -1,4 +1,4 @@
-// Reading what is kept as deltas, in transactions that are older than much of it.
+// These tests read contents that are stored as deltas, in transactions that are older than many of the deltas.
 #include "storage/contents/content_reader.h"
 
 #include <catch2/catch.hpp>

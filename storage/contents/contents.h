@@ -1,4 +1,4 @@
-// What the contents of all collections of a store share.
+// The contents of all collections of a store share this state.
 #pragma once
 
 #include <atomic>
@@ -15,18 +15,19 @@ class Engine;
 class PageCompressors;
 class PreStates;
 
-// Thread-safe.
+// All members are thread-safe.
 struct Contents {
   Contents(Engine& the_engine, PageCompressors& compressors, std::string default_profile)
       : engine(the_engine), page_compressors(compressors), profile(std::move(default_profile)) {}
 
   Engine& engine;
   PageCompressors& page_compressors;
-  const std::string profile;  // of the collections that have none of their own
+  const std::string profile;  // for collections that have no profile of their own
   ReadLimits read_limits;
   dedup::HopBaseCache hop_bases{dedup::Options{}.hop_base_cache_bytes};
   DeclaredSnapshots snapshots;
-  std::atomic<PreStates*> pre_states{nullptr};  // keeps what declared snapshots show; nullptr: no snapshot was ever declared
+  // This object keeps what declared snapshots show; nullptr: no snapshot was ever declared.
+  std::atomic<PreStates*> pre_states{nullptr};
 };
 
 }  // namespace storage

@@ -5,7 +5,7 @@
 namespace storage {
 namespace {
 
-constexpr size_t ever_max = 4096;  // beyond those that are left
+constexpr size_t ever_max = 4096;  // beyond those that were not dropped
 
 void insert(std::vector<Stamp>& sorted, Stamp stamp) {
   const auto at = std::lower_bound(sorted.begin(), sorted.end(), stamp);
@@ -42,7 +42,7 @@ Stamp DeclaredSnapshots::declare(const std::function<Stamp()>& take) {
   insert(ever_, snapshot);
   newest_ = left_.back();
   if (ever_.size() > left_.size() + ever_max) {
-    // Writers from before the newest half are long through.
+    // Writers from before the newest half have finished long ago.
     const auto half = ever_.begin() + static_cast<std::ptrdiff_t>(ever_.size() / 2);
     ever_.erase(
         std::remove_if(ever_.begin(), half, [&](Stamp one) { return !std::binary_search(left_.begin(), left_.end(), one); }),

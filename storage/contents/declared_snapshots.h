@@ -1,7 +1,7 @@
-// Moments whose past is kept: a snapshot is a stamp, and shows every write that was stamped before it.
-//
-// A writer asks, once it has its own stamp, which snapshot is the newest before it. One that is being declared gets its stamp
-// while writers are told to wait for it: none that was stamped later misses it.
+// DeclaredSnapshots lists the moments whose past is kept. A snapshot is a timestamp, and shows every write with a smaller
+// timestamp.
+// Once a writer has its own timestamp, it asks for the newest snapshot before it. While a snapshot is being declared, writers
+// wait until it has its timestamp; so no writer with a later timestamp misses it.
 #pragma once
 
 #include <atomic>
@@ -13,10 +13,10 @@
 
 namespace storage {
 
-// Thread-safe.
+// This class is thread-safe.
 class DeclaredSnapshots {
  public:
-  // The newest that is left; 0: there is none.
+  // Returns the newest snapshot before `write` that wasn't dropped; 0: there is none.
   Stamp newest_before(Stamp write) const {
     if (declaring_.load() == 0) [[likely]] {
       const Stamp newest = newest_.load();
@@ -24,13 +24,13 @@ class DeclaredSnapshots {
     }
     return look(write);
   }
-  // The same with those that were dropped: what is said of the past goes under it, in the order of writes.
+  // Counts dropped snapshots, too. Notes about the past are stored under this position, in the order of writes.
   Stamp position_before(Stamp write) const;
-  // With the stamp that `take` takes.
+  // Declares a snapshot with the timestamp that `take` returns.
   Stamp declare(const std::function<Stamp()>& take);
   void add(Stamp snapshot);
   void add_dropped(Stamp snapshot);
-  // Writers that were stamped before may still keep something for it.
+  // Writers with earlier timestamps may still keep something for a removed snapshot.
   void remove(Stamp snapshot);
   void clear();
   std::vector<Stamp> all() const;  // sorted
@@ -42,7 +42,7 @@ class DeclaredSnapshots {
   std::atomic<int> declaring_{0};
   mutable std::mutex mutex_;
   std::vector<Stamp> left_;  // sorted
-  std::vector<Stamp> ever_;  // sorted; old ones that were dropped are forgotten
+  std::vector<Stamp> ever_;  // sorted; old dropped ones are forgotten
 };
 
 }  // namespace storage

@@ -1,4 +1,4 @@
-// Contents that stay for the past after they were overwritten or removed (RecordStore::update, remove).
+// KeptContents reads contents that stay for snapshots after they were overwritten or removed (RecordStore::update, remove).
 #pragma once
 
 #include "storage/contents/content_reader.h"
@@ -8,18 +8,20 @@ namespace storage {
 
 class ChainStore;
 
-// Lives within its transaction; not thread-safe. Who reads many reads them by one: what comes next often lies right behind what
-// came before.
+// An object lives within its transaction and isn't thread-safe. Callers that read many contents should use one object for all:
+// the next content often lies right behind the last one.
 class KeptContents {
  public:
   KeptContents(RecordStore& store, Transaction& transaction);
 
-  // Of what left the record's row together, `oldest` being the oldest of it, and is in its own chain: the newest of generation
-  // `newest` or before, into a buffer that is used again. false: there is none. Adds to `info`.
+  // Several contents left the record's row together and are in its own chain; `oldest` names the oldest of them. This call
+  // reads the newest one with a generation up to `newest` into a buffer that it reuses. It returns false when there is none,
+  // and adds to `info`.
   bool find_newest(RecordId id, Stamp oldest, Stamp newest, Bytes& content, ReadInfo* info = nullptr);
-  // Its generation alone; 0: there is none.
+  // Returns only its generation; 0: there is none.
   Stamp newest(RecordId id, Stamp oldest, Stamp newest);
-  // By the chain that it is in; nullopt: it isn't there, or was released. Throws DataCorruptionDetected. Adds to `info`.
+  // Finds a content by the chain that it is in. Returns nullopt when it isn't there or was released. Throws
+  // DataCorruptionDetected. Adds to `info`.
   std::optional<Bytes> find(RecordId id, Stamp generation, RecordId chain, ReadInfo* info = nullptr);
 
  private:

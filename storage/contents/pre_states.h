@@ -1,4 +1,4 @@
-// Who keeps what declared snapshots show when it is overwritten.
+// PreStates is the interface that keeps what declared snapshots show when a write overwrites it.
 #pragma once
 
 #include "storage/contents/record_store.h"
@@ -7,12 +7,12 @@ namespace storage {
 
 class StoredCollection;
 
-// Thread-safe; transactions are not.
+// Implementations are thread-safe; transactions are not.
 class PreStates {
  public:
   virtual ~PreStates() = default;
-  // Within the transaction of the write that has the stamp `write`, where that changed what is kept of the record
-  // (Superseded::tells_past).
+  // A write calls this within its own transaction when it changed what is kept of the record (Superseded::tells_past); `write`
+  // is the write's timestamp.
   virtual void save(Transaction& transaction, const StoredCollection& collection, RecordId record, const Superseded& before,
                     Stamp write) = 0;
 };

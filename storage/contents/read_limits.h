@@ -1,5 +1,5 @@
-// What a read may take before what it reads is called damaged. Beside chain_cut.h, which sees to it that nothing is
-// written that comes near.
+// ReadLimits bounds what a read may cost before the store reports the content as damaged. chain_cut.h keeps everything that is
+// written far below these bounds.
 #pragma once
 
 #include <atomic>
@@ -9,7 +9,7 @@
 
 namespace storage {
 
-// Thread-safe: asked by every read, changed by setParameter.
+// This class is thread-safe: every read asks it, and setParameter changes it.
 class ReadLimits {
  public:
   void set(const dedup::Options& options) {

@@ -1,12 +1,11 @@
-// Which records of a collection were read lately: what a head is not demoted for.
+// ReadMarks remembers which records of a collection were read lately; their heads are not demoted.
 //
 //   turn       1          2          3          now
 //   marks   cleared    cleared   [ before ][  current  ]     a record is cold when it is in neither
 //
-// A bit a record, by its id; where there are more records than bits, several
-// share one and are read together: who was not read may then be taken for read,
-// never the other way round. A read looks at a bit and sets it where it isn't
-// set: no lock, no allocation, and nothing at all while nobody wants to know.
+// Each record has a bit, chosen by its id. When there are more records than bits, several records share a bit and count as read
+// together: a record may count as read that wasn't, but never the other way round. A read looks at the bit and sets it only if
+// it isn't set. It takes no lock, allocates nothing, and does nothing at all while nobody wants the marks.
 #pragma once
 
 #include <array>
@@ -18,7 +17,7 @@
 
 namespace storage {
 
-// `note` and `recent` from any thread; the others from one.
+// Any thread may call `note` and `recent`; only one thread calls the others.
 class ReadMarks {
  public:
   void note(RecordId record) {
@@ -26,19 +25,20 @@ class ReadMarks {
   }
   bool wanted() const { return current_.load(std::memory_order_relaxed) != nullptr; }
 
-  // Read in this turn or the one before. False while nobody wanted to know.
+  // Returns true if the record was read in this turn or the one before. Returns false while nobody wants the marks.
   bool recent(RecordId record) const {
     const Bits* now = current_.load(std::memory_order_acquire);
     const Bits* before = before_.load(std::memory_order_acquire);
     return (now && now->has(record)) || (before && before->has(record));
   }
 
-  // Begins to mark, and begins a new turn where the last one has lasted for `secs`. So what is not `recent` was not
-  // read for `secs` at least, once that long has been marked. `records`: of the collection, for the size.
+  // Begins to mark, and begins a new turn when the last one has lasted for `secs`. So once marking has gone on that long, a
+  // record that isn't `recent` wasn't read for at least `secs`. The number of `records` of the collection decides the number of
+  // bits.
   void turn(int64_t now_us, int64_t secs, int64_t records);
   void stop();
 
-  // Since when reads are marked.
+  // Returns for how long reads have been marked.
   int64_t marked_for_us(int64_t now_us) const { return wanted() ? now_us - begun_us_ : 0; }
   size_t memory_bytes() const;
 
@@ -65,12 +65,13 @@ class ReadMarks {
   };
 
   std::atomic<Bits*> current_{nullptr}, before_{nullptr};
-  std::vector<std::unique_ptr<Bits>> all_;  // outgrown ones too: a reader may still be at one. Each is twice the one before.
+  // Outgrown bits stay, too, since a reader may still use them. Each has twice the size of the one before.
+  std::vector<std::unique_ptr<Bits>> all_;
   int64_t begun_us_ = 0, turned_us_ = 0;
 };
 
-// Records that were read although they are kept as deltas and need not be: whoever tidies up takes them now and then.
-// A few at a time; one that is pushed out is noted again when it is read again. Thread-safe.
+// ReadHints holds records that were read although they are stored as deltas and needn't be; a background pass takes them now
+// and then. It holds a few at a time; a record that is pushed out is noted again at its next read. This class is thread-safe.
 class ReadHints {
  public:
   void note(RecordId record) {

@@ -99,7 +99,7 @@ bool RecordStore::keep_as_delta(Transaction& transaction, RecordId older, Record
   constexpr uint32_t versions_max = 16;
   if (newer <= older) return false;
   const ChainStore& chains = state_->chains;
-  // The rows lie in one table: what one call found is gone with the next.
+  // The rows may lie in one table, so a second call invalidates what the first one found.
   const auto whole = [&](RecordId id) -> std::optional<std::pair<Stamp, Bytes>> {
     const auto place = find_row(chains.tables(), transaction, id, id < chains.packed_below());
     if (!place || place->row.form != RecordRow::Form::raw) return std::nullopt;
@@ -186,14 +186,14 @@ RecordStoreStats RecordStore::stats() const {
   return {counts.records, counts.logical_bytes};
 }
 
-// --- the cursor: the two record tables, merged
+// --- The cursor merges the two record tables.
 
 struct RecordCursor::State {
   struct Side {
     TableCursor cursor;
     bool on = false;
     RecordId id = 0;
-    RecordId from = 0;  // it is to be placed there before it is asked; 0: it is placed
+    RecordId from = 0;  // the side must be placed there before it is asked; 0: it is placed
   };
 
   RecordStore::State& store;
@@ -202,13 +202,13 @@ struct RecordCursor::State {
   Side sides[2];
   int at = -1;                      // the side that stands on the current record
   bool placed = false;              // both sides stand on what comes next
-  std::optional<RecordRow> parsed;  // the current record's, once it was asked for
+  std::optional<RecordRow> parsed;  // of the current record, once the caller asked for it
   Bytes decoded;
-  Stamp decoded_of = 0;  // what `decoded` is of the current record; 0: nothing
-  PreStateSearch
-      search;  // and what was found of what the past keeps in its row: of generation `found`; 0: nothing was looked for
+  Stamp decoded_of = 0;  // the generation that `decoded` is of; 0: none
+  // The search found the pre-state of generation `found` in the row; 0: it did not look.
+  PreStateSearch search;
   Stamp found = 0;
-  std::optional<ContentReader> reader;  // once something had to be decoded
+  std::optional<ContentReader> reader;  // set once something had to be decoded
   ReadInfo info;
 
   void placed_on(Side& side, bool on) {
@@ -221,8 +221,8 @@ struct RecordCursor::State {
     side.from = 0;
     placed_on(side, direction == Direction::forward ? side.cursor.seek(key) : side.cursor.seek_back(key));
   }
-  // Where one side has just the record, the other waits: it may have to walk over all rows that moved from its table, until their
-  // pages are written.
+  // When only one side has the record, the other waits: to place it may mean a walk over all rows that moved from its table,
+  // until their pages are written.
   bool place_exactly(RecordId id) {
     const StoreTables& tables = store.chains.tables();
     const Table* const of[] = {&tables.records, &tables.packed};
@@ -247,7 +247,7 @@ struct RecordCursor::State {
     parsed.reset();
     decoded_of = found = 0;
   }
-  // The side whose record comes first; -1 at the end.
+  // Returns the side whose record comes first; -1 at the end.
   int first() const {
     if (!sides[0].on || !sides[1].on) return sides[0].on ? 0 : sides[1].on ? 1 : -1;
     return (sides[0].id < sides[1].id) == (direction == Direction::forward) ? 0 : 1;
@@ -340,7 +340,7 @@ std::optional<Stamp> RecordCursor::generation_not_after(Stamp newest) {
   const RecordRow& row = state.row();
   if (row.generation <= newest) return row.generation;
   if (row.past.pre_states.empty()) return std::nullopt;
-  base::prefetch(row.content);  // is wanted next, and lies where nobody has been
+  base::prefetch(row.content);  // the caller wants it next, and it isn't in the CPU's cache
   const auto generation = state.search.find(row.past.pre_states, row.generation, newest);
   if (!generation) throw_damaged(state.store.chains.collection(), id(), generation.failure().message);
   state.found = generation.value();
@@ -352,7 +352,7 @@ BytesView RecordCursor::content_not_after(Stamp newest) {
   if (state.decoded_of != 0 && state.decoded_of == state.found) return state.decoded;
   const RecordRow& row = state.row();
   if (row.generation <= newest) return content();
-  state.decoded_of = 0;  // what fails leaves anything
+  state.decoded_of = 0;  // a failure leaves anything in `decoded`
   if (row.form == RecordRow::Form::raw && state.found != 0) {
     state.store.chains.make_pre_state(id(), state.search, row.content, state.decoded, &state.info);
     state.decoded_of = state.found;

@@ -1,4 +1,4 @@
-// Inside a RecordStore; for the folder alone.
+// State is internal to RecordStore; only this folder uses it.
 #pragma once
 
 #include <atomic>
@@ -17,7 +17,7 @@ struct RecordStore::State {
   ChainStore chains;
   std::atomic<RecordId> next_id{record_id_min};
 
-  // What reads met, for counters and for the garbage collector.
+  // Reads report here what they met, for counters and for the garbage collector.
   void note_read(const ReadInfo& info, uint64_t micros, std::vector<ContentReader::Dead> dead);
   bool has_dead();
   std::vector<ContentReader::Dead> take_dead();
@@ -26,9 +26,10 @@ struct RecordStore::State {
   base::Histogram decode_micros;
   std::atomic<uint32_t> hops_max{0};
 
-  // Between clients and the dedup worker.
+  // Clients and the dedup worker share these fields.
   std::atomic<bool> tracked{false};  // the worker knows the collection
-  // From here on it reads by itself, and nothing need be queued; `not_behind`: everything is queued.
+  // From this record on the worker reads the records itself, and clients needn't queue them; `not_behind`: clients queue
+  // everything.
   static constexpr RecordId not_behind = INT64_MAX;
   std::atomic<RecordId> behind_from{not_behind};
   bool behind() const { return behind_from.load(std::memory_order_relaxed) != not_behind; }
@@ -38,7 +39,8 @@ struct RecordStore::State {
     }
   }
 
-  // Updates from here on were neither queued nor will they be met by reading on: a pass over all records looks for them.
+  // Updates with this generation or a later one were not queued, and the worker won't meet them as it reads on; a pass over all
+  // records looks for them.
   static constexpr Stamp none_missed = UINT64_MAX;
   std::atomic<Stamp> missed_from{none_missed};
   void miss(Stamp generation) {
@@ -47,21 +49,22 @@ struct RecordStore::State {
     }
   }
 
-  // What is read one by one: a scan passes over everything, and tells nothing about what is wanted again.
+  // Only reads of single records are marked: a scan passes over everything and says nothing about which records will be wanted
+  // again.
   ReadMarks reads;
-  ReadHints demoted_reads;                        // heads that are kept as deltas of others
-  std::atomic<uint64_t> demoted{0}, promoted{0};  // heads, since the start
+  ReadHints demoted_reads;                        // heads that are stored as deltas of others
+  std::atomic<uint64_t> demoted{0}, promoted{0};  // counts of heads since the start
 
-  // RecordStore::generation_not_after of the row.
+  // RecordStore::generation_not_after describes this call.
   std::optional<Stamp> generation_not_after(RecordId record, const RecordRow& row, Stamp newest) const;
 
-  // `reader`: of a scan, which reads many; nullptr: one alone.
+  // A scan, which reads many contents, passes its `reader`; a single read passes nullptr.
   Bytes content_of(Transaction& transaction, RecordId record, const RecordRow& row, ReadInfo* info,
                    ContentReader* reader = nullptr);
 
  private:
   std::mutex mutex_;
-  std::vector<ContentReader::Dead> dead_;  // bounded: a later read finds it again
+  std::vector<ContentReader::Dead> dead_;  // bounded: a later read finds a forgotten one again
 };
 
 }  // namespace storage

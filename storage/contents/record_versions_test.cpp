@@ -1,4 +1,5 @@
-// Records under ids that the caller gives out, and kept as deltas of each other because he knows that they are versions.
+// These tests insert records under ids that the caller assigns, and store them as deltas of each other because the caller knows
+// that they are versions.
 #include <algorithm>
 
 #include "base/testing.h"
@@ -42,9 +43,9 @@ TEST_CASE("versions under given ids are kept as deltas and read back whole") {
     CHECK(records.state().chains.counters().get().stored_bytes() < records.stats().logical_bytes / 3);
     in_transaction(store, [&](Transaction& transaction) {
       records.insert_at(transaction, id(99), document(1, words(random, 1000)).bytes(), transaction.next_stamp());
-      CHECK_FALSE(records.keep_as_delta(transaction, id(39), id(99)));  // nothing in common
-      CHECK_FALSE(records.keep_as_delta(transaction, id(39), id(2)));   // the wrong way round
-      CHECK_FALSE(records.keep_as_delta(transaction, id(77), id(99)));  // not there
+      CHECK_FALSE(records.keep_as_delta(transaction, id(39), id(99)));  // they have nothing in common
+      CHECK_FALSE(records.keep_as_delta(transaction, id(39), id(2)));   // the order is wrong
+      CHECK_FALSE(records.keep_as_delta(transaction, id(77), id(99)));  // the record doesn't exist
     });
     require_clean(store, *collection);
   }
@@ -60,7 +61,7 @@ TEST_CASE("a scan reads the same as one record after the other, in either direct
   Store store(without_dedup(directory.path()));
   auto collection = store.catalog().create("test.versions", {});
   RecordStore& records = collection->records();
-  // Chains of one to five versions, some side by side and some across each other, and records between that are whole.
+  // There are chains of one to five versions, some side by side and some interleaved, and whole records between them.
   std::vector<std::pair<RecordId, std::string>> newest;
   RecordId next = 1;
   in_transaction(store, [&](Transaction& transaction) {

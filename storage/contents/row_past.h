@@ -1,5 +1,5 @@
-// What the past keeps of a record in its own row: contents that it had, newest first, each as a delta of the one before it; the
-// first of the row's own content. They are found where the record is, and take no row more (docs/design/0007-past.md).
+// A record's own row keeps pre-states for snapshots, newest first, each as a delta of the one before it; the first is a delta
+// of the row's own content. They are found where the record is found, and need no further row (docs/design/0007-past.md).
 //
 //   list     entry …
 //   entry    generation, as differences of seconds and of counts from the one before | length | checksum 4 | delta's length |
@@ -19,13 +19,13 @@ struct PreState {
   uint64_t length = 0;    // of the content
   uint32_t checksum = 0;  // of the content
   BytesView delta;        // borrowed
-  size_t end = 0;         // of its entry, in the list
+  size_t end = 0;         // where its entry ends in the list
 };
 
-// Steps through a list, newest first. Throws nothing: what can't be read ends it.
+// PreStateWalk steps through a list, newest first. It throws nothing: an entry that can't be read ends the walk.
 class PreStateWalk {
  public:
-  // `above`: the row's own generation. The list is borrowed.
+  // `above` is the row's own generation. The walk borrows the list.
   PreStateWalk(BytesView list, Stamp above) : list_(list), bytes_(list.size()), above_(above) {}
   bool next();
   const PreState& at() const { return at_; }
@@ -39,20 +39,20 @@ class PreStateWalk {
   bool damaged_ = false;
 };
 
-// What there is to know of a list before it is changed.
+// PreStateSummary holds what a writer needs to know of a list before it changes it.
 struct PreStateSummary {
   size_t count = 0;
-  PreState newest;  // where there is one
+  PreState newest;  // if the list has any
   Stamp oldest = 0;
 
   static base::Result<PreStateSummary> of(BytesView list, Stamp above);
 };
 
-// All of a list.
+// RowPreStates holds all entries of a list.
 class RowPreStates {
  public:
   static constexpr size_t count_max = 8;
-  static constexpr size_t header_max = 40;  // bytes of an entry beside its delta
+  static constexpr size_t header_max = 40;  // the most bytes of an entry, without its delta
 
   static base::Result<RowPreStates> parse(BytesView list, Stamp above);
 
@@ -65,17 +65,18 @@ class RowPreStates {
   size_t count_ = 0;
 };
 
-// The newest pre-state of a list that is of a generation or before: found first, and made of the row's own content where that is
-// wanted.
+// PreStateSearch looks for a list's newest pre-state up to a generation. It finds the pre-state first, and makes its content
+// out of the row's own content on demand.
 class PreStateSearch {
  public:
-  // Its generation; 0: there is none. The list is borrowed.
+  // Returns the pre-state's generation; 0: there is none. The search borrows the list.
   base::Result<Stamp> find(BytesView list, Stamp above, Stamp newest);
-  // The content of what was found, verified. Failure: `out` holds anything.
+  // Makes and verifies the content that was found. After a failure `out` holds anything.
   std::optional<base::Failure> make(BytesView own, Bytes& out) const;
 
  private:
-  std::array<dedup::DeltaLink, RowPreStates::count_max> links_;  // the last `count_`, that of what was found first
+  // The last `count_` links are used; the delta of the found pre-state comes first.
+  std::array<dedup::DeltaLink, RowPreStates::count_max> links_;
   size_t count_ = 0;
   uint32_t checksum_ = 0;
 };

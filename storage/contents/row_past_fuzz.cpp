@@ -1,5 +1,5 @@
-// A list of pre-states in a record's row: refused by all who read it, or read by all alike, written back as the same list, and
-// each pre-state is made with its checksum or refused.
+// This target parses a list of pre-states in a record's row. All readers refuse it, or all read the same and write back the
+// same list; each pre-state is made with its checksum or refused.
 //
 //   number: the row's own generation | part: its content | rest: the list
 #include "base/fuzz_target.h"

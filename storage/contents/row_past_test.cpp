@@ -30,7 +30,7 @@ std::string letters(base::Random& random, size_t bytes) {
   return text;
 }
 
-// One record and all that it ever was, as who declares snapshots keeps it.
+// OneRecord holds one record and everything that it ever was, as a user of declared snapshots keeps it.
 class OneRecord {
  public:
   explicit OneRecord(uint64_t seed) : random_(seed), content_(letters(random_, 700)) {
@@ -64,7 +64,7 @@ class OneRecord {
     write([&](Transaction& transaction) { note(records_->remove(transaction, id_, newest_), transaction.next_stamp()); });
     gone_ = true;
   }
-  // The content itself is told to be nobody's, as one is that history lets go.
+  // Marks the content as no record's current one, as history does when it drops a content.
   void let_go() {
     write([&](Transaction& transaction) {
       const Superseded before = records_->remove(transaction, id_, Keep(0, newest_));
@@ -75,14 +75,14 @@ class OneRecord {
     gone_ = true;
   }
 
-  // What its row and its chain have, beside what was shown.
+  // Compares what the record's row and its chain have with what was shown.
   void check() {
     Transaction transaction(store_, Transaction::Mode::read);
     for (const auto& [snapshot, due] : shown_) {
       INFO("snapshot " << to_string({id_, snapshot}));
       Bytes content;
       if (!records_->find_not_after(transaction, id_, snapshot, content)) {
-        const auto group = left_.lower_bound(snapshot);  // the first that left after it
+        const auto group = left_.lower_bound(snapshot);  // the first group that left after the snapshot
         REQUIRE(group != left_.end());
         KeptContents kept(*records_, transaction);
         REQUIRE(kept.newest(id_, group->second, snapshot) == due.first);
@@ -99,7 +99,7 @@ class OneRecord {
     REQUIRE(report.problem_count == 0);
     REQUIRE((report.counts == records_->state().chains.counters().get().of_rows()));
   }
-  // Everything that was kept is released, as a sweep does it.
+  // Releases everything that was kept, as a sweep does.
   void release_all() {
     write([&](Transaction& transaction) {
       std::vector<Stamp> kept;
@@ -135,7 +135,7 @@ class OneRecord {
   std::string content_;
   Stamp generation_ = 0, newest_ = 0;
   bool gone_ = false;
-  std::map<Stamp, std::pair<Stamp, std::string>> shown_;  // by snapshots
+  std::map<Stamp, std::pair<Stamp, std::string>> shown_;  // what each snapshot shows
   std::map<Stamp, Stamp> left_;                           // when contents left the row, and the oldest of them
 };
 

@@ -21,7 +21,7 @@ constexpr int64_t StoreCounts::*count_fields[] = {&StoreCounts::records,
                                                   &StoreCounts::thinned_bytes,
                                                   &StoreCounts::thinned_packed_bytes,
                                                   &StoreCounts::unsettled_bytes};
-constexpr size_t count_fields_before = 11;  // of version 1
+constexpr size_t count_fields_before = 11;  // the number in version 1
 
 }  // namespace
 
@@ -48,8 +48,8 @@ StoreTables StoreTables::open(Contents& contents, CollectionId collection, const
     fresh = PageCompressors::fresh_name(collection);
     stays = PageCompressors::settled_name(collection);
   }
-  // Pages are small where rows come and go, large where they stay: a larger page
-  // compresses better, and is read and written as a whole.
+  // Pages are small where rows come and go, and large where they stay: a larger page compresses better, but is read and written
+  // as a whole.
   const TableOptions growing{.block_compressor = fresh, .leaf_page_bytes = 32 << 10, .allocation_bytes = 512};
   const TableOptions settled{.block_compressor = stays,
                              .leaf_page_bytes = layout.settled_page_bytes,
