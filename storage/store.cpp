@@ -18,7 +18,7 @@ std::string prepared(const StoreOptions& options) {
 
 }  // namespace
 
-// In the order of their making; they go in the opposite one.
+// The parts are made in this order and destroyed in the opposite one.
 struct Store::Parts {
   explicit Parts(const StoreOptions& given)
       : options(given),

@@ -1,8 +1,7 @@
-// The store: everything that one data directory holds, opened.
+// The store opens one data directory and gives access to everything in it.
 //
-// It owns the engine and what stands on it: what contents share, the catalog,
-// the catalog's past, and dedup. Everything above storage reaches stored things
-// through it.
+// It owns the engine and the parts that are built on the engine: the data that contents share, the catalog, the catalog's past,
+// and dedup. Code above storage reaches stored data through the store.
 #pragma once
 
 #include <memory>
@@ -23,31 +22,31 @@ struct StoreOptions : EngineOptions {
   DedupSettings dedup;
 };
 
-// Thread-safe.
+// This class is thread-safe.
 class Store {
  public:
-  // Opens or creates the directory. Throws OperationError: UnsupportedFormat
-  // for a directory of another format or version, DataCorruptionDetected …
+  // The constructor opens the directory, or creates it. It throws OperationError: UnsupportedFormat when the directory has
+  // another format or version, DataCorruptionDetected when the data is damaged, and other codes.
   explicit Store(const StoreOptions& options);
-  ~Store();  // stops the background work, checkpoints, closes
+  ~Store();  // The destructor stops the background work, takes a checkpoint and closes the engine.
   Store(const Store&) = delete;
   Store& operator=(const Store&) = delete;
 
   const StoreOptions& options() const;
   Engine& engine();
   const Engine& engine() const;
-  operator Engine&() { return engine(); }  // where a transaction begins, or a table is opened
+  operator Engine&() { return engine(); }  // This conversion lets callers begin a transaction or open a table with a store.
   Catalog& catalog();
   DedupService& dedup();
 
-  // The moments whose past is kept, and how the catalog was then.
+  // The declared snapshots are the moments whose past is kept; the past catalog shows how the catalog was at such a moment.
   DeclaredSnapshots& declared_snapshots();
   PastCatalog& past_catalog();
-  // Who is told of what a declared snapshot shows before it is overwritten. Set before the first snapshot is declared, nullptr
-  // after the last writer.
+  // The keeper gets the contents that a declared snapshot shows, before they are overwritten. The caller sets it before the first
+  // snapshot is declared, and sets nullptr after the last writer has ended.
   void set_pre_states(PreStates* keeper);
 
-  Contents& contents();  // storage/ only
+  Contents& contents();  // Only code in storage/ may call this.
 
  private:
   struct Parts;

@@ -12,8 +12,8 @@ namespace storage {
 
 namespace {
 
-constexpr uint64_t waits_percent = 20;  // of the time it ran: less is a neighbour's passing by
-constexpr uint64_t rest_factor = 12;    // keeps 1 / 13 of a core where all are wanted
+constexpr uint64_t waits_percent = 20;  // This is a percentage of the time that the thread ran; shorter waits are ignored.
+constexpr uint64_t rest_factor = 12;    // The thread keeps 1 / 13 of a core when all cores are wanted.
 constexpr std::chrono::microseconds rest_max{100'000};
 
 }  // namespace
@@ -22,7 +22,7 @@ BackgroundPace::~BackgroundPace() {
   if (file_ >= 0) close(file_);
 }
 
-// "run_ns waited_ns slices"
+// The file contains "run_ns waited_ns slices".
 bool BackgroundPace::read(uint64_t& run_ns, uint64_t& waited_ns) {
   if (file_ == -2) {
     const std::string path = "/proc/self/task/" + std::to_string(syscall(SYS_gettid)) + "/schedstat";

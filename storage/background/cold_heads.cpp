@@ -1,6 +1,5 @@
-// What the dedup worker does in quiet times with contents that stand whole:
-// heads that nobody reads become deltas of others, those that are read again
-// stand whole again, and updates that found the queue full are looked at.
+// In quiet times the dedup worker looks at contents that are stored whole: it demotes heads that nobody reads, promotes demoted
+// ones that are read again, and encodes updates that found the queue full.
 #include <algorithm>
 
 #include "base/clock.h"
@@ -14,7 +13,7 @@ namespace storage {
 namespace {
 
 constexpr int64_t second_us = 1'000'000;
-constexpr int64_t rest_factor = 9;  // a pass takes at most a tenth of the time
+constexpr int64_t rest_factor = 9;  // A pass takes at most a tenth of the time.
 
 int64_t now_us() {
   return base::system_clock().monotonic_us();
@@ -25,7 +24,8 @@ Stamp stamp_before(int64_t secs) {
   return static_cast<Stamp>(std::max<int64_t>(0, now - secs)) << 32;
 }
 
-// Two chains are read where one was, and more may come to stand on the upper one.
+// After a demotion a read goes through two chains instead of one, and more chains may come to depend on the upper one. This
+// function returns whether such reads stay short enough.
 bool stays_short(const dedup::Backward& advice, const dedup::Options& options) {
   const ChainBounds bounds = bounds_of(options);
   const uint64_t hops = 1 + hops_at_worst(advice.target_placement.ordinal, options.hop_distance) +
@@ -42,14 +42,16 @@ uint64_t DedupWorker::changes_of(const Collection& collection) const {
   return contents + const_cast<Collection&>(collection).records().state().promoted.load();
 }
 
-// Of updates that nobody looked at, also those that a pass is on its way to.
+// This function returns the timestamp of the oldest update that was missed; it includes the updates that a current pass has yet
+// to reach.
 Stamp DedupWorker::missed_from(const Collection& collection) const {
   const Stamp missed = const_cast<Collection&>(collection).records().state().missed_from.load();
   const auto cold = colds_.find(collection.id());
   return cold == colds_.end() ? missed : std::min(missed, cold->second.missed_from);
 }
 
-// What is still queued when the worker ends: new records are read on from where it stopped, updates wait for a pass.
+// This function handles the works that are still queued when the worker ends. New records are later read from the place where
+// encoding stopped; updates wait for a pass.
 void DedupWorker::leave_queued() {
   for (const auto& work : queue_.take(SIZE_MAX, SIZE_MAX)) {
     if (work.kind != DedupWork::Kind::written || !work.previous) continue;
@@ -57,7 +59,8 @@ void DedupWorker::leave_queued() {
   }
 }
 
-// A slice of one collection's pass; false: none is due. `asked_only`: of those alone that somebody waits for.
+// This function does a slice of one collection's pass, and returns false when no pass is due. With `asked_only` it considers only
+// collections that somebody waits for.
 bool DedupWorker::cold_some(bool asked_only) {
   struct Turn {
     std::shared_ptr<Collection> collection;
@@ -81,7 +84,8 @@ bool DedupWorker::cold_some(bool asked_only) {
   return false;
 }
 
-// Is there, or may there be, anything for a pass to do? Asked of every collection, however idle the server is.
+// This function returns whether a pass has, or may have, something to do. It runs for every collection, however idle the server
+// is, so it must be cheap.
 bool DedupWorker::concerned(Collection& collection) {
   if (!wanted(collection)) return false;
   RecordStore::State& state = collection.records().state();
@@ -96,7 +100,7 @@ bool DedupWorker::demotes(const Collection& collection) const {
   return options_of(profile_of(collection), options_in_force_).demotion_depth_max > 0;
 }
 
-// True: a pass is on, or is due and has begun.
+// The function returns true when a pass is running, or is due and has begun.
 bool DedupWorker::begin_pass(Collection& collection, uint64_t asked) {
   if (!wanted(collection)) return false;
   auto& state = collection.records().state();
@@ -162,7 +166,7 @@ bool DedupWorker::cold_slice(Collection& collection) {
     cold.warm = cold.pass.warm();
     cold.changes = changes_of(collection);
     if (cold.asked) {
-      save(true);  // who asked wants to see what it comes to
+      save(true);  // The client that asked wants to see the result.
       answer(id, cold.asked);
     }
   }
@@ -183,12 +187,12 @@ void DedupWorker::demote(Collection& collection, const ColdPass::Found& head, So
   if (stays_short(*advice, options))
     flush_write_backs(
         engine_, {*advice}, [this](CollectionId one) { return store_of(one); }, own_.write_back);
-  if (own_.write_back.written == written) return part.encoder->promote(id);  // another time
+  if (own_.write_back.written == written) return part.encoder->promote(id);  // A later pass tries again.
   ++collection.records().state().demoted;
   tidy_done_ = false;
 }
 
-// Heads that were read although they had been demoted.
+// This function promotes heads that were read after they had been demoted.
 bool DedupWorker::promote_some() {
   const auto collections =
       collections_where([](Collection& collection) { return collection.records().state().demoted_reads.any(); });
@@ -212,7 +216,7 @@ bool DedupWorker::promote_some() {
         if (!in_transaction(engine_, [&](Transaction& transaction) { return store->promote(transaction, record, ordinal); }))
           continue;
       } catch (const base::OperationError& error) {
-        if (error.code() != base::ErrorCode::data_corruption_detected) throw;  // who read it was told
+        if (error.code() != base::ErrorCode::data_corruption_detected) throw;  // The reader got the error.
         continue;
       }
       part.encoder->promote(*id);
@@ -225,7 +229,7 @@ bool DedupWorker::promote_some() {
   return any;
 }
 
-// On a client's thread: waits until the worker went through the collection.
+// A client's thread calls this function, which waits until the worker has gone through the collection.
 void DedupWorker::demote_now(Collection& collection, const std::function<void()>& interrupted) {
   const CollectionId id = collection.id();
   std::unique_lock lock(mutex_);

@@ -1,5 +1,5 @@
-// Heads that nobody reads become deltas and come back when they are read; what
-// is read is remembered; updates that found the queue full are looked at later.
+// Heads that nobody reads are demoted and are promoted when they are read; reads are remembered; updates that found the queue
+// full are encoded later.
 #include <rapidcheck.h>
 #include <catch2/catch.hpp>
 
@@ -42,7 +42,7 @@ void demote_cold(Store& store) {
   store.dedup().set_options(options);
 }
 
-// Pages that have much in common, with their versions: the newest of each is a head of its own.
+// The pages have much in common, and each has versions; the newest version of each is a head of its own.
 struct Pages {
   explicit Pages(uint64_t seed, const std::string& server_profile = "archive", const std::string& dedup = "{key: 'page'}")
       : random(seed), profile(server_profile), collection_dedup(dedup), shared(words(random, 3000)) {
@@ -101,7 +101,7 @@ struct Pages {
     REQUIRE((found->bytes() == model.at(record).bytes()));
     return info.hops;
   }
-  // Without anybody's noticing.
+  // This check isn't noted as a read.
   bool is_whole(RecordId record) {
     Transaction transaction(*store, Transaction::Mode::read);
     return find_row(state().chains.tables(), transaction, record)->row.form == RecordRow::Form::raw;
@@ -115,7 +115,7 @@ struct Pages {
   void require_right() { require_right(*store, *collection); }
   void require_right(Store& at, Collection& in) {
     Transaction transaction(at, Transaction::Mode::read);
-    auto cursor = in.records().cursor(transaction);  // a scan: nothing is promoted by it
+    auto cursor = in.records().cursor(transaction);  // A scan promotes nothing.
     size_t seen = 0;
     for (; cursor.next(); ++seen) REQUIRE((cursor.content() == model.at(cursor.id()).bytes()));
     REQUIRE(seen == model.size());
@@ -150,7 +150,7 @@ TEST_CASE("what was read in this turn or the last is remembered, whatever else i
     base::Random random(seed);
     ReadMarks marks;
     RC_ASSERT(!marks.recent(1));
-    marks.note(1);  // nobody wants to know
+    marks.note(1);  // Reads are noted only after the first question about them.
     RC_ASSERT(!marks.recent(1));
     int64_t now = 1'000'000'000, begun = now;
     int64_t records = 10;
@@ -181,7 +181,7 @@ TEST_CASE("heads that nobody reads become deltas when compact asks, and stand wh
   pages.load(12, 4);
   REQUIRE(pages.whole_heads() == 12);
   const RecordId wanted = pages.newest.at(3);
-  pages.tidy();  // from here on reads are noted
+  pages.tidy();  // Reads are noted from here on.
   REQUIRE(pages.figure("demoted") > 6);
   CHECK(pages.whole_heads() == 12 - static_cast<size_t>(pages.figure("demoted")));
   pages.require_right();
@@ -195,9 +195,9 @@ TEST_CASE("heads that nobody reads become deltas when compact asks, and stand wh
   CHECK(pages.figure("promoted") == 1);
   pages.require_right();
   pages.tidy();
-  CHECK(pages.is_whole(wanted));  // it was read lately
+  CHECK(pages.is_whole(wanted));  // The page was read lately.
 
-  // An old version is what it is.
+  // An old version reads as before.
   const auto old = pages.model.begin()->first;
   CHECK(pages.read(old) > 0);
   pages.store->dedup().drain();
@@ -248,7 +248,7 @@ TEST_CASE("balanced never demotes the newest of a declared lineage") {
   options.demote_lineages = true;
   pages.store->dedup().set_options(options);
   pages.store->dedup().drain();
-  for (int i = 0; i < 2; ++i) pages.state().reads.turn(INT64_MAX / 4 * (i + 1), 1, 10);  // long ago
+  for (int i = 0; i < 2; ++i) pages.state().reads.turn(INT64_MAX / 4 * (i + 1), 1, 10);  // The reads were long ago.
   pages.tidy();
   CHECK(pages.whole_heads() < 10);
   pages.require_right();
@@ -258,9 +258,9 @@ TEST_CASE("an archive under a balanced server demotes what is cold as the server
   Pages pages(5, "balanced", "{key: 'page', profile: 'archive'}");
   pages.load(10, 3);
   pages.tidy();
-  CHECK(pages.whole_heads() == 10);  // nobody asked for it
+  CHECK(pages.whole_heads() == 10);  // Nobody asked for a demotion.
   auto options = pages.store->dedup().options();
-  CHECK_FALSE(options.demote_lineages);  // of balanced: an archive goes by its own
+  CHECK_FALSE(options.demote_lineages);  // This is balanced's option; an archive follows its own.
   options.demote_after_secs = 600;
   pages.store->dedup().set_options(options);
   pages.load(10, 1);
@@ -271,7 +271,7 @@ TEST_CASE("an archive under a balanced server demotes what is cold as the server
 
 TEST_CASE("what is not read for long is demoted in quiet times, what is read stays_slow") {
   using Clock = std::chrono::steady_clock;
-  // Where the machine gives the reader no time for long, all pages are cold: then it is tried again.
+  // If the machine gives the reader no time for long, all pages are cold; then the test tries again.
   for (bool in_time = false; !in_time;) {
     Pages pages(4);
     auto options = pages.store->dedup().options();
@@ -316,7 +316,7 @@ TEST_CASE("demoted, promoted, changed, deleted, killed at any moment: all reads 
         if (random.below(2)) pages.store->dedup().drain(random.below(4) == 0);
         if (random.below(2)) pages.tidy();
       } else if (dice < 98) {
-        // As the disk would be found after kill -9.
+        // The copy is the disk as kill -9 would leave it.
         TemporaryDirectory copy;
         pages.directory.copy_to(copy);
         std::filesystem::remove(copy.path() + "/WiredTiger.lock");
@@ -337,7 +337,7 @@ TEST_CASE("demoted, promoted, changed, deleted, killed at any moment: all reads 
     pages.store->dedup().drain(true);
     pages.tidy();
     pages.require_right();
-    // Every chain in the way, and the heads that stand on each other.
+    // A read may go through every chain on its way, because demoted heads depend on each other.
     uint32_t hops = 0;
     for (const auto& [record, document] : pages.model) hops = std::max(hops, pages.read(record));
     CHECK(hops <= (options.demotion_depth_max + 1) * 200);
@@ -360,7 +360,7 @@ TEST_CASE("an update that found the queue full is encoded in the end, over a res
       return count;
     };
     const size_t before = whole();
-    pages.store->dedup().set_enabled(false);  // nothing is queued
+    pages.store->dedup().set_enabled(false);  // Nothing is queued while dedup is off.
     for (const auto& [record, document] : std::map(pages.model)) pages.update(record);
     pages.store->dedup().drain(true);
     CHECK(whole() > 2 * before);

@@ -44,7 +44,7 @@ std::vector<ColdPass::Found> ColdPass::look(RecordStore& records, Transaction& t
       found.push_back({name, Bytes(content), placement.value_or(dedup::Placement{name.record, 0}), missed});
       bytes += content.size();
     } catch (const base::OperationError& error) {
-      if (error.code() != base::ErrorCode::data_corruption_detected) throw;  // damage is for validate to report
+      if (error.code() != base::ErrorCode::data_corruption_detected) throw;  // Only validate reports damage.
     }
   }
   return found;

@@ -1,9 +1,9 @@
-// Walks through a collection's records for contents that stand whole and either
-// nobody wants (to be demoted, dedup/encoder.h) or nobody looked at yet: updates
-// that found the queue full.
+// A cold pass walks through a collection's records and looks for two kinds of contents that are stored whole: cold ones, which
+// nobody reads and which are to be demoted (dedup/encoder.h), and missed ones, which were never encoded because an update found
+// the queue full.
 //
-// A pass goes over all records in slices, each in a transaction of its own. What
-// it hands on are copies: the encoder takes its time, and no snapshot is held for it.
+// A pass goes over all records in slices, and each slice has its own transaction. The pass returns copies of the contents,
+// because encoding takes time and no snapshot should stay open for it.
 #pragma once
 
 #include <vector>
@@ -13,14 +13,15 @@
 
 namespace storage {
 
-// One collection's pass. Not thread-safe.
+// An object is the pass over one collection. It is not thread-safe.
 class ColdPass {
  public:
   struct Wanted {
-    bool cold = false;                                    // contents that were not read lately
-    Stamp written_before = 0;                             // and not written later than this
-    size_t bytes_min = 0;                                 // nor shorter
-    Stamp missed_from = RecordStore::State::none_missed;  // contents written since, whether they are read or not
+    bool cold = false;         // The pass looks for contents that weren't read lately.
+    Stamp written_before = 0;  // Cold contents weren't written later than this timestamp.
+    size_t bytes_min = 0;      // Cold contents have at least this many bytes.
+    // The pass also looks for contents that were written since this timestamp, whether or not they are read.
+    Stamp missed_from = RecordStore::State::none_missed;
   };
   struct Found {
     ContentName name;
@@ -29,10 +30,10 @@ class ColdPass {
     bool missed = false;
   };
 
-  // Goes on with the next slice of the pass, or begins one.
+  // This function goes on with the next slice of the pass, or begins a pass.
   std::vector<Found> look(RecordStore& records, Transaction& transaction, const Wanted& wanted);
   bool at_end() const { return at_end_; }
-  // Contents of this pass that were too young, or read lately: they may be cold by the next one.
+  // This is the number of contents that were too young in this pass, or were read lately; they may be cold in the next pass.
   uint64_t warm() const { return warm_; }
 
  private:

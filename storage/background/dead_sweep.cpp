@@ -9,7 +9,7 @@ DeadSweep::Slice DeadSweep::look(const ChainStore& store, Transaction& transacti
   bool on = cursor.seek(from_.empty() ? BytesView("\0", 1) : BytesView(from_));
   for (; on && slice.rows < rows_max; on = cursor.next(), ++slice.rows) {
     const auto key = parse_chain_key(cursor.key());
-    if (!key) continue;  // damage is for validate to report
+    if (!key) continue;  // Only validate reports damage.
     const auto row = parse_chain_row(cursor.value(), key.value());
     if (!row || row.value().form != ChainRow::Form::delta) continue;
     const ChainKey base = row.value().base;
@@ -32,7 +32,8 @@ DeadSweep::Slice DeadSweep::look(const ChainStore& store, Transaction& transacti
     from_ = Bytes(cursor.key());
     return slice;
   }
-  // What is not complete by now changed meanwhile. Some of those based on a delta can still go to its base.
+  // The contents that are still incomplete changed meanwhile. Some of the contents based on them can still be based on their base
+  // instead.
   for (auto& [dead, waiting] : waiting_) slice.found.push_back({dead, std::move(waiting.dependents)});
   waiting_.clear();
   waiting_dependents_ = 0;

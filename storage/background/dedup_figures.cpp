@@ -19,17 +19,18 @@ void append_all(bson::Builder& out, std::initializer_list<std::pair<const char*,
   for (const auto& [name, value] : figures) out.append(name, number(value));
 }
 
-// What lies in a set of collections, and how it was read.
+// This struct sums up what a set of collections stores, and how it was read.
 struct StoreSum {
   StoreCounts counts;
   int64_t records = 0;
   int64_t logical_bytes = 0;
-  int64_t block_bytes = 0;  // of the files, less what is free in them
+  int64_t block_bytes = 0;  // This is the size of the files without their free space.
   int64_t file_bytes = 0;
   uint64_t decoded = 0, hops = 0, hops_max = 0;
   uint64_t demoted = 0, promoted = 0;
   std::vector<const RecordStore::State*> stores;
-  std::vector<std::shared_ptr<const Collection>> kept;  // one that is dropped meanwhile stays while its store is read
+  // A collection that is dropped meanwhile stays alive while its store is read.
+  std::vector<std::shared_ptr<const Collection>> kept;
 };
 
 void add_file(StoreSum& stored, const Engine& engine, const std::string& table) {
@@ -65,7 +66,7 @@ void append(bson::Builder& out, const StoreSum& stored) {
   out.append("promoted", number(stored.promoted));
   out.append("chainRows", counts.chain_rows);
   out.append("chainBytes", counts.chain_bytes);
-  // Like all counts they may lag behind after an unclean end, and these are a small remainder.
+  // Like all counts these may be out of date after a crash; they are small, so they could come out negative.
   out.append("retained", std::max<int64_t>(0, counts.dead));
   out.append("retainedBytes", std::max<int64_t>(0, counts.dead_bytes));
   {
@@ -218,7 +219,7 @@ void append_server_figures(Contents& contents, const Catalog& catalog, const Ded
   {
     auto section = out.object("databases");
     for (const auto& [name, database] : figures.databases) {
-      if (std::find(names.begin(), names.end(), name) == names.end()) continue;  // dropped
+      if (std::find(names.begin(), names.end(), name) == names.end()) continue;  // The database was dropped.
       auto one = section.object(name);
       append_governor(one, database.encoder);
       one.append("rebuildMillis", database.rebuild_ms);

@@ -1,5 +1,5 @@
-// What dedup does, as the statistics commands show it: logical, stored and file
-// bytes, chains, hops of reads, encoders, queue, caches, log.
+// These functions report what dedup does in the statistics commands: logical, stored and file bytes, chains, hops of reads,
+// encoders, queue, caches and log.
 #pragma once
 
 #include <string>
@@ -14,8 +14,8 @@ class DedupWorker;
 class Engine;
 struct Contents;
 
-// Appends the fields of serverStatus().dedup, dbStats().dedup and collStats().dedup. Thread-safe; each
-// figure is right by itself, not together with the others.
+// The functions append the fields of serverStatus().dedup, dbStats().dedup and collStats().dedup. They are thread-safe. Each
+// figure is right by itself, but the figures aren't read at one moment.
 void append_server_figures(Contents& contents, const Catalog& catalog, const DedupWorker& worker, bson::Builder& out);
 void append_database_figures(Engine& engine, const Catalog& catalog, const DedupWorker& worker, const std::string& db,
                              bson::Builder& out);

@@ -1,5 +1,5 @@
-// What becomes of space when documents are changed, taken back and deleted:
-// random histories through the service against a map, and what must be left.
+// These tests check the space that is used when documents are changed, reverted and deleted. They run random histories through
+// the service, and compare the collection with a map.
 #include <catch2/catch.hpp>
 #include <map>
 
@@ -16,7 +16,7 @@ using namespace storage::test;
 
 namespace {
 
-// A collection beside what it must contain.
+// This is a collection with a map of what it must contain.
 struct Page {
   explicit Page(const std::string& collection_options = "{}") : options_text(collection_options) { open(); }
 
@@ -67,7 +67,7 @@ struct Page {
         REQUIRE((found->bytes() == document.bytes()));
       }
     }
-    store->dedup().drain(true);  // what the reads met is spliced out by now, and nothing is left to be tidied
+    store->dedup().drain(true);  // Afterwards the dead contents that reads met are spliced out, and nothing is left to tidy.
     Transaction transaction(*store, Transaction::Mode::read);
     const ChainReport report = check_chains(collection->records().state().chains, transaction, true);
     for (const auto& problem : report.problems) UNSCOPED_INFO("record " << problem.record << ": " << problem.what);
@@ -95,7 +95,7 @@ TEST_CASE("whatever is inserted, changed, taken back and deleted reads as it sho
     INFO("seed " << seed);
     base::Random random(seed);
     Page page;
-    std::vector<std::string> known;  // texts that were there once
+    std::vector<std::string> known;  // These texts were stored once.
     const auto any = [&] {
       auto at = page.model.begin();
       std::advance(at, static_cast<long>(random.below(page.model.size())));
@@ -115,7 +115,7 @@ TEST_CASE("whatever is inserted, changed, taken back and deleted reads as it sho
         known.push_back(edited(random, page.text_of(record)));
         page.update(record, known.back());
       } else if (dice < 72) {
-        page.update(any(), known[random.below(known.size())]);  // taken back
+        page.update(any(), known[random.below(known.size())]);  // The update reverts to an earlier text.
       } else if (dice < 85) {
         page.remove(any());
       } else if (dice < 96) {
@@ -145,10 +145,10 @@ TEST_CASE("exact copies and texts that come back cost a few bytes") {
   for (const auto& version : versions) page.insert(version);
   page.store->dedup().drain();
   const int64_t before = page.stored();
-  for (int i = 0; i < 10; ++i) page.insert(versions[9]);  // copies
+  for (int i = 0; i < 10; ++i) page.insert(versions[9]);  // These are copies.
   page.store->dedup().drain();
   CHECK(page.stored() - before < 10 * 150);
-  for (int i = 0; i < 10; ++i) page.insert(versions[static_cast<size_t>(i)]);  // reverts
+  for (int i = 0; i < 10; ++i) page.insert(versions[static_cast<size_t>(i)]);  // These are earlier texts again.
   page.store->dedup().drain();
   CHECK(page.stored() - before < 10 * 150 + 10 * 400);
   page.require_right();
@@ -185,7 +185,7 @@ TEST_CASE("deleted documents that others are based on give their space back with
   }
   page.store->dedup().drain(true);
   const int64_t before = page.stored();
-  // The newest are what the older ones stand on.
+  // The older contents are based on the newest ones.
   for (int i = 399; i >= 40; --i) page.remove(records[static_cast<size_t>(i)]);
   CHECK(page.counts().dead > 0);
   page.store->dedup().drain(true);

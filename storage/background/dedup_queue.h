@@ -1,10 +1,9 @@
-// What waits to be encoded: contents while they fit the budget, then only their
-// names, then nothing, and the collection is read through later from where its
-// encoding stopped. Work is put off, never data lost.
+// The queue holds contents that wait to be encoded. It keeps whole contents while they fit the budget. Beyond that it keeps only
+// their names, and then nothing: the worker later reads the collection from the place where encoding stopped. The queue only puts
+// work off and never loses data.
 //
-// Clients never wait here. The worker is in no hurry and may be preempted at any
-// moment by those who are, so what the two share are a list that is pushed to and
-// taken as a whole, and counters.
+// Clients never wait here. The worker isn't in a hurry, and client threads may preempt it at any moment. So the two share only
+// counters and a list to which clients push and which the worker takes as a whole.
 #pragma once
 
 #include <atomic>
@@ -19,20 +18,20 @@ namespace storage {
 
 struct DedupWork {
   enum class Kind : uint8_t {
-    written,  // a content is there, by an insert or an update
-    removed,  // one is not there any more
-    dropped,  // nor is the whole collection
+    written,  // an insert or an update wrote a content
+    removed,  // a content was removed
+    dropped,  // the whole collection was dropped
   };
   Kind kind = Kind::written;
   CollectionId collection = 0;
   RecordId record = 0;
-  Stamp generation = 0;                     // of the content written
-  Stamp previous = 0;                       // of the one it took the place of, or that was removed; 0: none
-  bool previous_is_base = false;            // others are based on that one, which is there for them
-  std::optional<base::Bytes> content = {};  // written: nullopt where it has to be read back
+  Stamp generation = 0;                     // This names the content that was written.
+  Stamp previous = 0;                       // This names the content that was replaced or removed; 0 means that there was none.
+  bool previous_is_base = false;            // Deltas are based on the previous content, so it stays stored.
+  std::optional<base::Bytes> content = {};  // For `written`, nullopt means that the content has to be read back.
 };
 
-// `push` from any thread; `take` from one.
+// Any thread may call `push`; only one thread may call `take`.
 class DedupQueue {
  public:
   explicit DedupQueue(size_t bytes_max, size_t count_max = 200'000) : bytes_max_(bytes_max), count_max_(count_max) {}
@@ -43,12 +42,13 @@ class DedupQueue {
   DedupQueue(const DedupQueue&) = delete;
   DedupQueue& operator=(const DedupQueue&) = delete;
 
-  // Whether a content of this length would be kept now: saves a copy that would not be.
+  // This function returns whether the queue would keep a content of this length now; if not, the caller needs no copy.
   bool has_room(size_t bytes) const {
     return bytes_.load(std::memory_order_relaxed) + bytes <= bytes_max_.load(std::memory_order_relaxed);
   }
 
-  // False: full, the work is not taken. That a collection was dropped always is.
+  // The function returns false when the queue is full and doesn't take the work. It always takes the work that a collection was
+  // dropped.
   bool push(DedupWork work) {
     if (work.kind != DedupWork::Kind::dropped && count_.load(std::memory_order_relaxed) >= count_max_) {
       refused_.fetch_add(1, std::memory_order_relaxed);
@@ -67,7 +67,7 @@ class DedupQueue {
     return true;
   }
 
-  // The oldest, up to `count` and about `bytes` of content.
+  // This function takes the oldest works: at most `count`, and about `bytes` of contents.
   std::deque<DedupWork> take(size_t count, size_t bytes) {
     if (work_.empty()) collect();
     std::deque<DedupWork> taken;
@@ -87,8 +87,9 @@ class DedupQueue {
   size_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
   size_t bytes_max() const { return bytes_max_.load(std::memory_order_relaxed); }
   size_t count_max() const { return count_max_; }
-  uint64_t dropped() const { return dropped_.load(std::memory_order_relaxed); }  // contents of which only the name was kept
-  uint64_t refused() const { return refused_.load(std::memory_order_relaxed); }  // names that were not kept either
+  // The queue kept only the names of these contents.
+  uint64_t dropped() const { return dropped_.load(std::memory_order_relaxed); }
+  uint64_t refused() const { return refused_.load(std::memory_order_relaxed); }  // The queue didn't keep these names either.
 
  private:
   struct Node {
@@ -96,7 +97,7 @@ class DedupQueue {
     Node* before;
   };
 
-  // Into an empty `work_`; newest first is how they were pushed.
+  // This function moves the pushed works into `work_`, which is empty. The pushed list has the newest work first.
   void collect() {
     for (Node* node = pushed_.exchange(nullptr, std::memory_order_acquire); node;) {
       const std::unique_ptr<Node> taken(node);
@@ -112,7 +113,7 @@ class DedupQueue {
   std::atomic<uint64_t> dropped_{0};
   std::atomic<uint64_t> refused_{0};
   std::atomic<Node*> pushed_{nullptr};
-  std::deque<DedupWork> work_;  // the taker's: what was collected and not yet taken, oldest first
+  std::deque<DedupWork> work_;  // Only the taker uses these works, which are collected but not yet taken; the oldest is first.
 };
 
 }  // namespace storage

@@ -70,12 +70,12 @@ TEST_CASE("a burst of writes waits to be encoded until it is over, more than the
   burst.over(now);
   CHECK(burst.lasts(now + ms, now, {64, false}));
   CHECK(burst.lasts(now + 500 * ms, now + 499 * ms, {400, false}));
-  CHECK_FALSE(burst.lasts(now + 600 * ms, now + 500 * ms, {400, false}));  // nobody wrote for a while
-  CHECK(burst.lasts(now + 700 * ms, now + 699 * ms, {400, false}));        // the next one
+  CHECK_FALSE(burst.lasts(now + 600 * ms, now + 500 * ms, {400, false}));  // Nobody wrote for a while.
+  CHECK(burst.lasts(now + 700 * ms, now + 699 * ms, {400, false}));        // This is the next burst.
 
   SECTION("more than the queue can name") {
     CHECK_FALSE(burst.lasts(now + 800 * ms, now + 799 * ms, {0, true}));
-    // Then all of it is encoded, although the writing goes on.
+    // Then everything is encoded, although clients go on writing.
     CHECK_FALSE(burst.lasts(now + 900 * ms, now + 899 * ms, {65, false}));
     CHECK_FALSE(burst.lasts(now + 900 * ms, now + 899 * ms, {10, true}));
     CHECK(burst.lasts(now + 950 * ms, now + 949 * ms, {64, false}));
@@ -92,7 +92,8 @@ TEST_CASE("a burst of writes waits to be encoded until it is over, more than the
 
 namespace {
 
-// Bytes made at worst on the way to the oldest content of a chain under these bounds, for plain backward encoding.
+// This function returns how many bytes a read of the oldest content of a chain makes at worst under these bounds, with plain
+// backward encoding.
 uint64_t longest_run(uint32_t versions, size_t bytes, const ChainBounds& bounds) {
   uint64_t run = 0, longest = 0;
   for (uint32_t ordinal = 0; ordinal + 1 < versions; ++ordinal) {

@@ -1,10 +1,9 @@
-// Dedup at work on a live engine: dbDedup's encoders, one per database, run in
-// the background over what was committed.
+// The service runs dedup on a live engine: its encoders, one for each database, work in the background on what was committed
+// (dbDedup).
 //
-// After an insert's commit its content is queued; a worker sketches it, finds a
-// source, makes the deltas, and puts the backward ones into the write-back
-// cache, which is flushed when the server is idle or the cache is full. A queue
-// beyond its budget keeps only record ids: work is put off, never data lost.
+// After the commit of a write its content is queued. A worker computes its sketch, finds a source, makes the deltas, and puts the
+// backward deltas into the write-back cache. The cache is flushed when the server is idle or the cache is full. A queue beyond
+// its budget keeps only record ids: the service only puts work off and never loses data.
 #pragma once
 
 #include <functional>
@@ -22,16 +21,17 @@ namespace storage {
 class Catalog;
 struct Contents;
 
-// Thread-safe.
+// This class is thread-safe.
 class DedupService final : public WriteObserver {
  public:
   DedupService(Contents& contents, const Catalog& catalog, const DedupSettings& settings);
   ~DedupService() override;
 
   void start();
-  void stop();  // writes back what it can cheaply, keeps the place where encoding goes on
+  void stop();  // `stop` writes back what is cheap to write, and saves the place at which encoding goes on.
 
-  // Switched off at run time it keeps what comes for later; off from the start, it keeps nothing until it is switched on.
+  // When dedup is switched off at run time, the service still queues new contents for later. When it is off from the start, it
+  // queues nothing until it is switched on.
   bool listens() const override;
   bool wants(const Collection& collection, size_t bytes) const override;
   void written(const std::shared_ptr<Collection>& collection, RecordId id, Stamp generation, Stamp previous,
@@ -39,37 +39,39 @@ class DedupService final : public WriteObserver {
   void removed(const std::shared_ptr<Collection>& collection, RecordId id, Stamp generation) override;
   void dropped(const std::shared_ptr<Collection>& collection) override;
 
-  // Until nothing is queued and nothing waits to be written back; `tidy`: and what
-  // that freed is packed and given back to the file system.
+  // This function waits until nothing is queued and nothing waits to be written back. With `tidy` it also waits until the freed
+  // space is packed and given back to the file system.
   void drain(bool tidy = false);
 
-  // Packs the collection's rows and gives unused file space back: what the background does in
-  // quiet times, now and on the caller's thread. `interrupted` is asked between batches and may throw.
+  // This function packs the collection's rows and gives unused file space back. The background does the same in quiet times; this
+  // function does it now, on the caller's thread. It calls `interrupted` between batches, which may throw.
   void tidy(Collection& collection, const std::function<void()>& interrupted = nullptr);
 
-  // While it is held the background changes nothing; waits for what it is at. Not to be held over `drain`.
+  // The background changes nothing while the lock is held. This function waits for the step that the background is at. The caller
+  // must not hold the lock while it calls `drain`.
   std::unique_lock<std::mutex> hold();
-  // Whether the counts of what the collection stores are exact: after a crash they are not until the background has
-  // counted its rows. To be asked while `hold` is held.
+  // This function returns whether the counts of what the collection stores are exact. After a crash they are not exact until the
+  // background has counted the collection's rows. The caller must hold the lock of `hold`.
   bool counted(const Collection& collection) const;
 
-  // What setParameter may change while it runs. Contents that come in while it is
-  // off are encoded once it is on again.
+  // setParameter may change these options while the server runs. Contents that are written while dedup is off are encoded once it
+  // is on again.
   void set_enabled(bool enabled);
   bool enabled() const;
   void set_queue_bytes(uint64_t bytes);
   uint64_t queue_bytes() const;
-  // As the server's profile has it, or as it was set since. A change takes effect with what is encoded next, in every
-  // database; throws BadValue for options that don't `validate`.
+  // The options are those of the server's profile, or those that were set since. A change takes effect with the next contents
+  // that are encoded, in every database. `set_options` throws BadValue for options that don't `validate`.
   dedup::Options options() const;
   void set_options(const dedup::Options& options);
 
-  // How the encoder sees the collection's contents: tells what two of them have in common.
+  // The sketcher computes the sketches that the encoder uses for the collection's contents, so that a caller can compare two
+  // contents as the encoder does.
   dedup::Sketcher sketcher(const Collection& collection) const;
 
-  void append_server_status(bson::Builder& out) const;                                   // serverStatus().dedup
-  void append_database_stats(const std::string& db, bson::Builder& out) const;           // dbStats().dedup
-  void append_collection_stats(const Collection& collection, bson::Builder& out) const;  // collStats().dedup
+  void append_server_status(bson::Builder& out) const;                                   // This fills serverStatus().dedup.
+  void append_database_stats(const std::string& db, bson::Builder& out) const;           // This fills dbStats().dedup.
+  void append_collection_stats(const Collection& collection, bson::Builder& out) const;  // This fills collStats().dedup.
 
  private:
   struct State;

@@ -1,4 +1,4 @@
-// The service on a live engine: what clients write meanwhile, restarts, drops.
+// These tests run the service on a live engine, with writes of clients, restarts and drops.
 #include "storage/background/dedup_service.h"
 #include "base/testing.h"
 #include "storage/upkeep/validate.h"
@@ -28,7 +28,7 @@ int64_t deltas(Store& store, Collection& collection) {
   return check_chains(collection.records().state().chains, transaction, false).counts.stubs;
 }
 
-// `count` revisions of `pages` texts, in turns.
+// This function inserts `count` revisions of `pages` texts, in turns.
 std::map<RecordId, bson::Document> insert_revisions(Store& store, Collection& collection, base::Random& random, int pages,
                                                     int count, std::vector<std::string>& texts, int64_t& next_id) {
   std::map<RecordId, bson::Document> model;
@@ -100,7 +100,7 @@ TEST_CASE("however long there was nothing to do, what is written is taken up at 
     store.dedup().append_server_status(status);
     return status.done()["contents"].to_int64();
   };
-  // The worker is asleep from the start on, for longer than one try may take. On a slow machine it isn't quick in each of them.
+  // The worker sleeps from the start, for longer than one try may take. On a slow machine it isn't quick in every try.
   CHECK(base::testing::wait_until([&] {
     TemporaryDirectory directory;
     base::Random random(9);
@@ -228,7 +228,7 @@ TEST_CASE("after a crash references are counted right, and what is stored is cou
   for (int round = 0; round < 6; ++round) {
     for (const auto& [record, one] : insert_revisions(store, *collection, random, 8, 80, texts, next_id)) model[record] = one;
     if (round % 2) store.dedup().drain();
-    // Deleted and changed contents stay for those based on them, and go with the last of these.
+    // Deleted and changed contents stay for the contents based on them, and go with the last of these.
     for (int i = 0; i < 30; ++i) {
       auto at = model.begin();
       std::advance(at, static_cast<long>(random.below(model.size())));
@@ -253,7 +253,7 @@ TEST_CASE("after a crash references are counted right, and what is stored is cou
         if (!warning.starts_with("Could not complete validation of table")) FAIL_CHECK(warning);
       }
     };
-    require_valid();  // counts from before the crash are no finding
+    require_valid();  // Counts from before the crash are no error.
     require_equal(recovered, *found, model);
     require_clean(recovered, *found);
     recovered.dedup().drain(true);
@@ -266,7 +266,7 @@ TEST_CASE("reads stay as short as they were set to be") {
     TemporaryDirectory directory;
     Store store(test_options(directory.path()));
     auto options = store.dedup().options();
-    options.hop_distance = 1000;  // from each to the next
+    options.hop_distance = 1000;  // Each content is based on the next one.
     options.read_hops_max = hops_max;
     options.read_bytes_max = bytes_max;
     store.dedup().set_options(options);

@@ -56,7 +56,7 @@ std::optional<CollectionState> DedupState::collection(CollectionId collection) c
 void DedupState::put(Transaction& transaction, CollectionId collection, const CollectionState& state) const {
   Bytes value(1, collection_version);
   append_varint(value, static_cast<uint64_t>(state.encoded));
-  append_varint(value, state.missed_from + 1);  // 0: nothing
+  append_varint(value, state.missed_from + 1);  // 0 means that nothing was missed.
   append_varint(value, state.seen);
   value += write_counts(state.counts);
   table_.put(transaction, collection_key(collection), value);

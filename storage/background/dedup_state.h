@@ -1,11 +1,11 @@
-// What dedup remembers over a restart, beside its feature metadata: where the
-// encoding of each collection stands, and each database's number and secret.
+// This file keeps what dedup remembers over a restart, beside its feature metadata: the place at which the encoding of each
+// collection stands, and each database's number and secret.
 //
 //   dedup_state   'd' name       -> | 01 | number | seed 8 |
 //                 'c' number BE  -> | 02 | encoded up to | missed from | seen | counts … |
-//                 'r'            -> nothing: a run began, and has not ended orderly yet
+//                 'r'            -> nothing: the row exists while a run has begun and not ended in order
 //
-// All of it may be lost: contents are then encoded a second time, or not found again.
+// A loss of this state is harmless: some contents are then encoded a second time, or aren't found as sources again.
 #pragma once
 
 #include <map>
@@ -19,9 +19,9 @@
 namespace storage {
 
 struct CollectionState {
-  RecordId encoded = 0;            // every record up to here was looked at
-  Stamp missed_from = UINT64_MAX;  // but what was updated since may not have been
-  Stamp seen = 0;                  // when all that had been updated was looked at, but what was missed
+  RecordId encoded = 0;            // The worker has looked at every record up to this one.
+  Stamp missed_from = UINT64_MAX;  // It may have missed updates since this timestamp.
+  Stamp seen = 0;                  // The worker has looked at all updates up to this timestamp, except the missed ones.
   StoreCounts counts;
 };
 
@@ -30,7 +30,7 @@ struct DatabaseState {
   uint64_t seed = 0;
 };
 
-// Thread-safe, as its table is.
+// This class is thread-safe, as its table is.
 class DedupState {
  public:
   explicit DedupState(Engine& engine);
@@ -39,11 +39,11 @@ class DedupState {
   void put(Transaction& transaction, CollectionId collection, const CollectionState& state) const;
   void remove(Transaction& transaction, CollectionId collection) const;
 
-  // True: the last run didn't come to its end, and counts may be older than what is stored.
+  // The function returns true when the last run didn't end in order; then the counts may be older than what is stored.
   bool begin_run() const;
   void end_run() const;
 
-  // As stored, or new ones.
+  // This function returns the stored number and secret, or makes new ones.
   DatabaseState database(const std::string& name) const;
 
  private:
@@ -51,11 +51,11 @@ class DedupState {
   Table table_;
 };
 
-// The pages of one database's feature metadata, in a table shared by all.
+// This class keeps the pages of one database's feature metadata, in a table that all databases share.
 //
 //   feature_metadata   database number (BE), page number (BE) -> page
 //
-// Changes are kept until `write` puts them into somebody's transaction. Not thread-safe.
+// The object keeps changes until `write` puts them into a transaction of the caller. It is not thread-safe.
 class MetadataPages : public dedup::MetadataStore {
  public:
   MetadataPages(Engine& engine, Table table, uint32_t database)
@@ -68,7 +68,7 @@ class MetadataPages : public dedup::MetadataStore {
   std::vector<uint32_t> pages() override;
 
   bool changed() const { return !changes_.empty(); }
-  void write(Transaction& transaction);  // keeps the changes until `written`
+  void write(Transaction& transaction);  // `write` keeps the changes until `written` is called.
   void written() { changes_.clear(); }
 
  private:
@@ -77,7 +77,7 @@ class MetadataPages : public dedup::MetadataStore {
   Engine& engine_;
   Table table_;
   uint32_t database_;
-  std::map<uint32_t, std::optional<base::Bytes>> changes_;  // nullopt: erased
+  std::map<uint32_t, std::optional<base::Bytes>> changes_;  // nullopt marks an erased page.
 };
 
 }  // namespace storage

@@ -30,12 +30,12 @@ constexpr int nice_level = 5;
 constexpr size_t batch_count = 64;
 constexpr size_t batch_bytes = 1 << 20;
 constexpr size_t flush_count = 64;
-constexpr size_t metadata_cache_bytes_min = 128 << 10;  // a few pages
+constexpr size_t metadata_cache_bytes_min = 128 << 10;  // This is enough for a few pages.
 constexpr auto nap_min = std::chrono::milliseconds(10);
-constexpr auto nap_max = std::chrono::milliseconds(500);  // so late, at most, is noticed what wakes nobody: reads
-constexpr int nap_share = 40;                             // of the time for which there was nothing to do
+constexpr auto nap_max = std::chrono::milliseconds(500);  // Reads wake nobody, so the worker notices them at most this late.
+constexpr int nap_share = 40;                             // A nap lasts 1/40 of the time for which there was nothing to do.
 constexpr auto after_failure = std::chrono::milliseconds(1000);
-constexpr int64_t quiet_us = 2'000'000;  // time to tidy up
+constexpr int64_t quiet_us = 2'000'000;  // After this time without writes the worker tidies up.
 constexpr int64_t save_every_us = 10'000'000;
 
 int64_t now_us() {
@@ -127,8 +127,8 @@ DedupWorker::~DedupWorker() {
 }
 
 void DedupWorker::start() {
-  load();                        // before a client can write: what was left undone comes before what is new
-  std::lock_guard lock(mutex_);  // drain() asks whether there is a thread
+  load();                        // This must come before a client can write, because old work comes before new work.
+  std::lock_guard lock(mutex_);  // drain() checks whether there is a thread.
   thread_ = std::thread([this] { run(); });
 }
 
@@ -136,7 +136,7 @@ void DedupWorker::stop() {
   std::thread ended;
   {
     std::lock_guard lock(mutex_);
-    // Under the lock: drain() asks whether there is a thread, and join() changes the answer.
+    // The lock is needed here, because drain() checks whether there is a thread, and join() changes the answer.
     if (!thread_.joinable()) return;
     ended.swap(thread_);
     stopping_ = true;
@@ -146,7 +146,7 @@ void DedupWorker::stop() {
   drained_.notify_all();
 }
 
-// --- what clients tell it
+// --- calls by clients
 
 DedupWorker::Tracked& DedupWorker::track(const std::shared_ptr<Collection>& collection) {
   Tracked& tracked = tracked_[collection->id()];
@@ -176,7 +176,7 @@ void DedupWorker::push(const std::shared_ptr<Collection>& collection, DedupWork 
   const bool written = work.kind == DedupWork::Kind::written;
   const Stamp generation = work.generation, previous = work.previous;
   const bool queued = !state.behind() && enabled_.load(std::memory_order_relaxed) && queue_.push(std::move(work));
-  // Reading on meets new records; an old one's new content is looked for by a pass over all.
+  // Catching up reads new records; the new content of an old record is found by a pass over all records.
   if (!queued && written && previous) state.miss(generation);
   if (!queued && written && !previous) state.fall_behind(record);
   wake();
@@ -267,7 +267,8 @@ void DedupWorker::run() {
     std::chrono::microseconds least = nap_min;
     try {
       while (holders_ > 0)
-        std::this_thread::sleep_for(std::chrono::milliseconds(1));  // a lock alone would hardly ever come to them
+        // Without this sleep the waiting threads would hardly ever get the lock.
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
       std::lock_guard working(working_);
       worked = step();
     } catch (const std::exception& error) {
@@ -305,7 +306,8 @@ void DedupWorker::nap(std::unique_lock<std::mutex>& lock, std::chrono::microseco
   const std::chrono::microseconds idle(now_us() - std::max(worked_us_, last_client_us_.load(std::memory_order_relaxed)));
   const auto length = std::max(least, std::clamp<std::chrono::microseconds>(idle / nap_share, nap_min, nap_max));
   napping_ = true;
-  // Who pushed before it saw `napping_` is seen here; who wakes before the wait begins costs one nap.
+  // If a thread pushed before it saw `napping_`, its work is noticed here. A wake-up before the wait begins is lost, which costs
+  // one nap.
   if (queue_.size() == 0 || least > nap_min) wake_.wait_for(lock, length);
   napping_ = false;
 }
@@ -314,7 +316,7 @@ void DedupWorker::wake() {
   if (napping_.load() && napping_.exchange(false)) wake_.notify_all();
 }
 
-// Others who want the CPU go first, and a burst of writes is left alone.
+// This function lets other threads that want the CPU go first, and waits while a burst of writes lasts.
 void DedupWorker::rest() {
   const auto wanted = pace_.rest();
   std::unique_lock lock(mutex_);
@@ -342,7 +344,7 @@ bool DedupWorker::step() {
   }
   take_options();
   if (encode_queued()) {
-    // Under load the cache fills first, so that what is written are the best of many.
+    // Under load the cache fills first, so that the deltas that are written are the best of many.
     if (write_backs_.bytes() > options_in_force_.writeback_cache_bytes / 2) flush(false);
     if (asked) cold_some(true);
     return true;
@@ -364,8 +366,8 @@ bool DedupWorker::step() {
 
 namespace {
 
-// What was stored may be seconds older than a crash. The collection's own counts
-// are exact; what they have more than these was written since, and whole.
+// The stored counts may be seconds older than a crash. The collection's own counts are exact; the records that they count in
+// addition were written since then, and are stored whole.
 StoreCounts counts_at_start(const Collection& collection, StoreCounts stored) {
   const int64_t written_since = collection.stored_bytes() - stored.logical_bytes;
   stored.records = collection.stored_records();
@@ -376,7 +378,8 @@ StoreCounts counts_at_start(const Collection& collection, StoreCounts stored) {
 
 }  // namespace
 
-// Where the last run stopped. Whatever came in since, unseen, is read through.
+// This function restores the place at which the last run stopped. Contents that were written since then without being encoded are
+// read through.
 void DedupWorker::load() {
   const bool crashed = state_.begin_run();
   for (const auto& database : catalog_.databases()) {
@@ -391,7 +394,8 @@ void DedupWorker::load() {
       if (stored) {
         tracked.seen = stored->seen;
         tracked.saved_missed = stored->missed_from;
-        // After a crash: whatever was updated since somebody last said that all had been looked at.
+        // After a crash the worker must look again at all updates since the last saved moment at which all updates had been
+        // looked at.
         store.miss(crashed ? std::min(stored->seen, stored->missed_from) : stored->missed_from);
       }
       if (crashed) to_recount_.push_back(collection->id());
@@ -422,7 +426,7 @@ std::string DedupWorker::profile_of(const Collection& collection) const {
   return own.empty() ? server_profile_ : own;
 }
 
-// Features of one profile mean nothing to another: what is stored for them is kept apart too.
+// The features of one profile mean nothing to another profile, so their stored metadata is kept apart too.
 std::string DedupWorker::partition_name(const Collection& collection) const {
   return std::string(database_of(collection.ns())) + '.' + profile_of(collection);
 }
@@ -431,8 +435,8 @@ bool DedupWorker::wanted(const Collection& collection) const {
   return enabled_ && collection.options().dedup.enabled;
 }
 
-// What was set since the start holds for the server's profile. What it says about memory, about how long a read may
-// become and from when on a head is cold holds for all: what is done with such a one is for the profile to say.
+// Options that were set since the start hold for the server's profile. Those about memory, about the length of reads and about
+// when a head is cold hold for all profiles; each profile itself decides what happens to a cold head.
 dedup::Options DedupWorker::options_of(const std::string& profile, const dedup::Options& server) const {
   if (profile == server_profile_) return server;
   auto options = dedup::Options::of(profile_named(profile));
@@ -450,7 +454,7 @@ dedup::Sketcher DedupWorker::sketcher(const Collection& collection) const {
   return {options_of(profile_of(collection), options()), state_.database(partition_name(collection)).seed};
 }
 
-// The first databases get most of the caches; more of them share what a budget of one would be.
+// The first databases get most of the caches; later ones share what would be the budget of one.
 dedup::Options DedupWorker::options_of_partition(const Partition& part) const {
   dedup::Options options = options_of(part.profile, options_in_force_);
   options.source_cache_bytes /= part.share;
@@ -504,9 +508,9 @@ void DedupWorker::encode_content(Collection& collection, const dedup::ContentId&
   const auto lineage = lineage_of(collection.options().dedup, bson::DocumentView(content));
   dedup::Encoding encoding;
   const dedup::ContentId before{id.collection, id.record, previous};
-  // An old content that others are based on is still there, as a delta of the new one, which takes its place in
-  // the chain. One that is gone, or stays for the past alone, leaves nothing to do: the new content finds what it resembles like
-  // any other.
+  // If deltas are based on the old content, it is still stored, as a delta of the new one, which takes its place in the chain. If
+  // the old content is gone, or stays only for a declared snapshot, there is nothing special to do: the new content looks for a
+  // source like any other.
   const auto placement = is_base ? successor_placement(id) : std::nullopt;
   const auto kept = placement ? sources.fetch(before) : std::nullopt;
   if (kept) {
@@ -528,7 +532,7 @@ void DedupWorker::encode_content(Collection& collection, const dedup::ContentId&
   }
 }
 
-// Where the chain store put a content that took the place of one that others are based on.
+// This function returns where the chain store put a content that replaced one that deltas are based on.
 std::optional<dedup::Placement> DedupWorker::successor_placement(const dedup::ContentId& id) {
   const auto store = store_of(id.collection);
   if (!store) return std::nullopt;
@@ -556,9 +560,10 @@ void DedupWorker::encode(const DedupWork& work, Sources& sources) {
 }
 
 bool DedupWorker::encode_queued() {
-  // Only when names are about to be refused: what was merely put off is read back.
+  // The worker hurries only when the queue is about to refuse names; contents that were merely put off are read back later.
   const bool pressed = queue_.size() > queue_.count_max() / 2;
-  in_hand_ = std::min(batch_count, queue_.size());  // before they are taken: who watches the queue must see them somewhere
+  // This comes before `take`, because a thread that watches the queue must see the works somewhere.
+  in_hand_ = std::min(batch_count, queue_.size());
   const auto batch = queue_.take(batch_count, batch_bytes);
   in_hand_ = batch.size();
   if (batch.empty()) return false;
@@ -578,13 +583,13 @@ bool DedupWorker::encode_queued() {
     for (const auto& [collection, record] : seen) {
       const auto found = tracked_.find(collection);
       if (found == tracked_.end()) continue;
-      // What is read through stands between.
+      // The records that are still to be read through limit the place.
       const RecordId up_to = found->second.collection->records().state().behind_from.load(std::memory_order_relaxed) - 1;
       found->second.encoded = std::max(found->second.encoded, std::min(record, up_to));
     }
   }
   publish(false);
-  in_hand_ = 0;  // only now: who watches the queue must see what it has become
+  in_hand_ = 0;  // This comes last, because a thread that watches the queue must see the result.
   tidy_done_ = false;
   return true;
 }
@@ -599,7 +604,7 @@ void DedupWorker::forget(CollectionId collection) {
   }
   write_backs_.invalidate_collection(collection);
   in_use_.erase(collection);
-  // Which database it was in is no longer known; the others have nothing of it.
+  // The collection's database is no longer known, so every encoder is called; the others have nothing of the collection.
   for (auto& [name, part] : partitions_) {
     part->encoder->forget_collection(collection);
     part->dirty = true;
@@ -607,7 +612,7 @@ void DedupWorker::forget(CollectionId collection) {
   in_transaction(engine_, [&](Transaction& transaction) { state_.remove(transaction, collection); });
 }
 
-// Reads on where the queue gave up, or a restart began.
+// This function reads on from the place where the queue overflowed, or where encoding stopped before a restart.
 bool DedupWorker::catch_up() {
   if (!enabled_) return false;
   std::shared_ptr<Collection> collection;
@@ -643,7 +648,7 @@ bool DedupWorker::catch_up() {
         contents.emplace_back(dedup::ContentId{collection->id(), reached, cursor.generation()}, cursor.content());
         bytes += contents.back().second.size();
       } catch (const base::OperationError& error) {
-        if (error.code() != base::ErrorCode::data_corruption_detected) throw;  // damage is for validate to report
+        if (error.code() != base::ErrorCode::data_corruption_detected) throw;  // Only validate reports damage.
       }
     }
   }
@@ -658,12 +663,14 @@ bool DedupWorker::catch_up() {
     const auto found = tracked_.find(collection->id());
     if (found == tracked_.end()) return true;
     found->second.encoded = std::max(found->second.encoded, reached);
-    // What is committed from here on is queued; what was committed since the
-    // snapshot has higher ids, or a few late ones are left as they are.
+    // Contents that are committed from here on are queued. Those that were committed since the snapshot have higher ids; a few
+    // late ones with lower ids stay as they are.
     if (end) {
       auto& state = collection->records().state();
-      state.behind_from = RecordStore::State::not_behind;  // first: who still saw it has an id that is seen below
-      if (count > 0 && state.next_id.load() - 1 > reached) state.fall_behind(reached + 1);  // none: ids that were never committed
+      // This comes first: a thread that still saw the old value has an id that the next line sees.
+      state.behind_from = RecordStore::State::not_behind;
+      // If there were no records, the ids were never committed.
+      if (count > 0 && state.next_id.load() - 1 > reached) state.fall_behind(reached + 1);
     }
   }
   publish(false);
@@ -708,7 +715,7 @@ bool DedupWorker::splice_some() {
   return any;
 }
 
-// One collection; given up when something more urgent comes.
+// This function counts one collection again, and gives up when something more urgent comes.
 bool DedupWorker::recount_some() {
   struct Urgent {};
   while (!to_recount_.empty()) {
@@ -728,8 +735,9 @@ bool DedupWorker::recount_some() {
   return false;
 }
 
-// A slice of a pass over one collection that has contents nobody shows. A pass that changed nothing is not begun again
-// before there are others; passes over large collections are not begun in a row.
+// This function does a slice of a pass over one collection that has dead contents. After a pass that changed nothing the next one
+// begins only when the number of dead contents has changed. Passes over a collection begin at most once a minute, unless `now`
+// is set.
 bool DedupWorker::sweep(bool now) {
   constexpr size_t rows_max = 1024;
   constexpr int64_t pass_every_us = 60'000'000;
@@ -783,7 +791,7 @@ bool DedupWorker::save(bool everything) {
     CollectionState state;
   };
   std::vector<Place> places;
-  // A commit's content may be on its way into the queue.
+  // A content that was committed lately may not be in the queue yet, so the timestamp is two seconds old.
   const Stamp seen = static_cast<Stamp>(base::system_clock().wall_ms() / 1000 - 2) << 32;
   const bool all_seen = queue_.size() == 0;
   {
@@ -805,7 +813,7 @@ bool DedupWorker::save(bool everything) {
     if (part->dirty) part->encoder->flush();
     part->dirty = false;
   }
-  // One transaction: where encoding goes on, and what it can find, fit together.
+  // One transaction holds both, so that the place at which encoding goes on fits the features that the encoder can find.
   in_transaction(engine_, [&](Transaction& transaction) {
     for (auto& [name, part] : partitions_) part->pages->write(transaction);
     for (const auto& place : places) state_.put(transaction, place.id, place.state);
@@ -822,7 +830,7 @@ bool DedupWorker::save(bool everything) {
     }
   }
   publish(everything);
-  // Collections that were dropped or fell silent need not be held.
+  // The worker need not hold collections that were dropped or became idle.
   in_use_.clear();
   return false;
 }

@@ -1,12 +1,12 @@
-// Inside a DedupWorker; for its files alone.
+// This class is a part of DedupWorker; only DedupWorker's own files use it.
 #pragma once
 
 #include "storage/background/dedup_worker.h"
 
 namespace storage {
 
-// Whole contents for the encoder. Each in a transaction of its own: one that
-// lasted for a batch would make the engine keep what is overwritten meanwhile.
+// This class reads whole contents for the encoder. Each read has its own transaction, because a transaction that lasted for a
+// batch would make the engine keep everything that is overwritten meanwhile.
 class DedupWorker::Sources : public dedup::RecordSource {
  public:
   explicit Sources(DedupWorker& worker) : worker_(worker) {}
@@ -18,10 +18,10 @@ class DedupWorker::Sources : public dedup::RecordSource {
       Transaction transaction(worker_.engine_, Transaction::Mode::read);
       return store->find(transaction, {id.record, id.generation});
     } catch (const WriteConflict&) {
-      return std::nullopt;  // the engine is short of cache: one candidate less
+      return std::nullopt;  // The engine is short of cache, so the encoder gets one candidate less.
     } catch (const base::OperationError& error) {
       if (error.code() != base::ErrorCode::data_corruption_detected) throw;
-      return std::nullopt;  // damage is for who reads the record to report
+      return std::nullopt;  // The reader of the record reports the damage.
     }
   }
 

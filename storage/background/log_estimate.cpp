@@ -9,8 +9,8 @@ namespace storage {
 namespace {
 constexpr size_t batch_bytes = 1 << 20;
 constexpr int zstd_level = 3;
-constexpr uint64_t compressed_every =
-    8;  // batches: their share stands for the others', for it is an estimate and compressing costs
+// This counts batches. Only every eighth is compressed, because an estimate is enough and compression costs time.
+constexpr uint64_t compressed_every = 8;
 }  // namespace
 
 struct LogEstimate::Compressor {
@@ -34,7 +34,7 @@ LogFigures& LogFigures::operator+=(const LogFigures& more) {
 
 void LogEstimate::add(base::BytesView content, const dedup::Encoding& encoding) {
   const size_t before = batch_.size();
-  // The names an entry carries: of the content, and of the source as a distance.
+  // An entry carries two names: that of the content, and that of the source as a distance.
   base::append_varint(batch_, static_cast<uint64_t>(encoding.placement.chain));
   base::append_varint(batch_, encoding.placement.ordinal);
   if (encoding.source) {

@@ -1,6 +1,6 @@
-// What the log would carry to a secondary: forward deltas instead of contents,
-// gathered into batches and compressed (dbDedup §5.1; batches of 1 MB, zstd). Every
-// eighth batch is really compressed, the others by the same share.
+// This class estimates what the log would carry to a secondary: forward deltas instead of contents, collected into batches and
+// compressed (dbDedup §5.1; batches of 1 MB, zstd). The class really compresses every eighth batch, and assumes the same share
+// for the others.
 #pragma once
 
 #include <memory>
@@ -14,20 +14,20 @@ struct LogFigures {
   uint64_t raw_bytes = 0;
   uint64_t forward_bytes = 0;
   uint64_t batches = 0;
-  uint64_t batch_bytes = 0;  // in them
-  uint64_t zstd_bytes = 0;   // and what became of them
+  uint64_t batch_bytes = 0;  // These are the bytes in the batches before compression.
+  uint64_t zstd_bytes = 0;   // These are the bytes of the batches after compression.
 
   LogFigures& operator+=(const LogFigures& more);
 };
 
-// Not thread-safe.
+// This class is not thread-safe.
 class LogEstimate {
  public:
   LogEstimate();
   ~LogEstimate();
   void add(base::BytesView content, const dedup::Encoding& encoding);
   const LogFigures& figures() const { return figures_; }
-  // With the batch that is still open, compressed as it stands: costs milliseconds.
+  // These figures include the batch that is still open, compressed as it is now. The call costs milliseconds.
   LogFigures figures_now() const;
 
  private:

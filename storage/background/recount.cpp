@@ -17,7 +17,7 @@ bool recount(Engine& engine, Collection& collection, const std::function<void()>
     if (!schema) return false;
     if (collection.dropped()) return true;
     transaction.emplace(engine, Transaction::Mode::read);
-    chains.tables().heads.get(*transaction, record_key(0));  // the snapshot begins with the first read
+    chains.tables().heads.get(*transaction, record_key(0));  // The snapshot begins with the first read.
     said = chains.counters().get();
   }
   StoreCounts difference = check_chains(chains, *transaction, false, interrupted).counts;

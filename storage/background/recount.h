@@ -1,8 +1,8 @@
-// Brings a collection's counts of what is stored (StoreCounts) to what a scan counts.
+// A recount corrects a collection's counts of what is stored (StoreCounts): afterwards they equal what a scan counts.
 //
-// The counts are kept in memory and saved now and then: after a crash they may be
-// seconds older than the rows. Writers go on meanwhile: only the moment at which the
-// scan's snapshot begins is one without them, and what differs then is made good.
+// The counts are kept in memory and saved now and then, so that after a crash they may be seconds older than the rows. Writers go
+// on during a recount. Nobody may write only at the moment at which the scan's snapshot begins; the recount adds the difference
+// at that moment to the counts.
 #pragma once
 
 #include <functional>
@@ -13,8 +13,8 @@ namespace storage {
 
 class Engine;
 
-// On the dedup worker's thread, which is the only other one that changes these counts. False: somebody
-// writes right now, try again. `interrupted` is asked now and then, and may throw.
+// The dedup worker's thread calls this function; apart from writers, only that thread changes these counts. The function returns
+// false when somebody writes right now; then the caller tries again later. It calls `interrupted` now and then, which may throw.
 bool recount(Engine& engine, Collection& collection, const std::function<void()>& interrupted);
 
 }  // namespace storage

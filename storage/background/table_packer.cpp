@@ -14,29 +14,32 @@ namespace {
 constexpr size_t batch_rows = 500;
 constexpr size_t batch_bytes = 1 << 20;
 constexpr int64_t pack_bytes_min = 1 << 20;
-constexpr int64_t pack_share = 4;  // pack when what left is more than 1/4 of what stayed
+// The packer packs when the rows that left had more than 1/4 of the bytes of those that stayed.
+constexpr int64_t pack_share = 4;
 constexpr int64_t pack_share_asked = 16;
-constexpr int64_t settle_bytes_min = 2 << 20;     // in the file of `records`: worth moving by itself
-constexpr int64_t settle_bytes_asked = 64 << 10;  // and when somebody waits for it
-constexpr uint64_t settle_share = 20;             // of the cache: changed between checkpoints
+constexpr int64_t settle_bytes_min = 2 << 20;     // So many bytes in the file of `records` are worth a move by themselves.
+constexpr int64_t settle_bytes_asked = 64 << 10;  // So many bytes are enough when somebody waits for the space.
+constexpr uint64_t settle_share = 20;             // Up to 1/20 of the cache may change between checkpoints.
 constexpr int64_t reusable_min = 1 << 20;
-constexpr int64_t reusable_share = 5;  // compact when more than 1/5 of the file is unused
+constexpr int64_t reusable_share = 5;  // The packer compacts when more than 1/5 of the file is unused.
 constexpr int64_t reusable_share_asked = 12;
 
-// Files that WiredTiger does not compact: it leaves alone what is below a megabyte, and what would give back less.
+// WiredTiger doesn't compact these files: it skips files below a megabyte, and files in which it would gain less than that.
 constexpr int64_t small_file_max = 4 << 20;
 constexpr int64_t small_reusable_min = 16 << 10;
 constexpr int64_t small_reusable_share = 12;
-constexpr size_t touch_every_bytes = 4 << 10;  // less than any page that is worth moving
-constexpr int rewrites_max = 4;                // the first goes behind what is there, another to its place
+constexpr size_t touch_every_bytes = 4 << 10;  // This is less than any page that is worth a move.
+// The first rewrite puts pages behind the existing ones; another moves them to the front.
+constexpr int rewrites_max = 4;
 
-// Dictionaries: the first when there is this much to learn from, each further one when there is 32 times as much.
+// The first dictionary is made when there are this many bytes to learn from, and each further one when there are 32 times as
+// many.
 constexpr int64_t learn_bytes_min = 1 << 20;
 constexpr int learn_growth_bits = 5;
-constexpr int64_t dictionary_share = 200;  // of the bytes it is made for
+constexpr int64_t dictionary_share = 200;  // A dictionary may have 1/200 of the bytes that it is made for.
 constexpr int64_t dictionary_bytes_min = 4 << 10;
 constexpr int64_t dictionary_bytes_max = 112 << 10;
-constexpr size_t sample_bytes = 3 << 20;  // more teaches hardly more
+constexpr size_t sample_bytes = 3 << 20;  // More samples hardly improve the dictionary.
 constexpr size_t sample_row_bytes = 8 << 10;
 constexpr size_t samples_max = 3000;
 
@@ -51,10 +54,10 @@ TablePacker::TablePacker(Contents& contents, bool asked) : contents_(contents), 
 bool TablePacker::tidy(ChainStore& store, const std::function<bool()>& interrupted) {
   const StoreCounts counts = store.counters().get();
   bool any = false;
-  // First the packed table: its rows go to where the next step takes them from.
+  // The packed table comes first, because its rows go to `records`, from which the next step takes them.
   if (thin(counts.thinned_packed_bytes, counts.raw_bytes, asked_)) any |= pack(store, true, interrupted);
   const int64_t settle_bytes = asked_ ? settle_bytes_asked : settle_bytes_min;
-  if (counts.raw_bytes >= settle_bytes) engine_.checkpoint();  // until then files don't show what is in them
+  if (counts.raw_bytes >= settle_bytes) engine_.checkpoint();  // The files show what is in them only after a checkpoint.
   const std::string& records = store.tables().records.name();
   const int64_t settled = engine_.file_bytes(records) - engine_.reusable_bytes(records);
   if (any || thin(counts.thinned_bytes, counts.raw_bytes, asked_) || settled >= settle_bytes) {
@@ -64,7 +67,7 @@ bool TablePacker::tidy(ChainStore& store, const std::function<bool()>& interrupt
   if (interrupted()) return any;
   any |= settle(store, interrupted);
   if (interrupted()) return any;
-  if (any) engine_.checkpoint();  // until then the last one holds what was left behind
+  if (any) engine_.checkpoint();  // Until then the last checkpoint holds the space that was left.
   const StoreTables& tables = store.tables();
   for (const Table* table : {&tables.records, &tables.packed, &tables.heads, &tables.chains}) {
     if (interrupted()) return any;
@@ -116,11 +119,11 @@ bool TablePacker::pack(ChainStore& store, bool back, const std::function<bool()>
   return any;
 }
 
-// Goes on where it was interrupted. Pages are written by checkpoints of this thread, before so many are changed that others
-// write them.
+// This function goes on from where it was interrupted. This thread's checkpoints write the pages before so many are changed that
+// other threads must write them.
 bool TablePacker::settle(ChainStore& store, const std::function<bool()>& interrupted) {
   if (engine_.options().block_compressor != "zstd" || store.layout().settled_level == level_fresh)
-    return false;  // all pages are alike
+    return false;  // Without zstd, or at the same level, all pages are already alike.
   ChainStore::Settling& settling = store.settling();
   if (settling.from.empty()) {
     const StoreCounts counts = store.counters().get();
@@ -149,7 +152,7 @@ bool TablePacker::settle(ChainStore& store, const std::function<bool()>& interru
   return true;
 }
 
-// A dictionary for the pages that are about to be written, where there is none of rows like these.
+// This function makes a dictionary for the pages that are about to be written, if there is none from such rows yet.
 void TablePacker::learn(ChainStore& store) {
   if (!store.layout().dictionaries) return;
   PageCompressors& compressors = contents_.page_compressors;
@@ -160,7 +163,8 @@ void TablePacker::learn(ChainStore& store) {
   std::vector<Bytes> samples;
   size_t taken = 0;
   {
-    // For the reading alone: teaching takes seconds, in which the engine would keep all that is overwritten.
+    // The transaction covers only the reading: training takes seconds, in which the engine would keep everything that is
+    // overwritten.
     Transaction transaction(engine_, Transaction::Mode::read);
     for (const Table* table : {&store.tables().records, &store.tables().packed}) {
       TableCursor cursor = table->cursor(transaction);
@@ -192,14 +196,14 @@ bool TablePacker::compact_if_worth(const std::string& table) {
   return engine_.file_bytes(table) < file;
 }
 
-// Every page is written again: behind the others at first, then to the space that those have left. A hole that no page
-// fits into is no use: the pages would stay behind, and the file twice as long.
+// This function writes every page again: at first behind the other pages, and then into the space that those have left. A hole
+// that no page fits into has no use: the pages would stay behind it, and the file would be twice as long.
 bool TablePacker::rewrite_if_worth(const Table& table, const std::function<bool()>& interrupted, int64_t page_bytes) {
   const auto file_bytes = [&] { return engine_.file_bytes(table.name()); };
   const auto reusable_bytes = [&] { return engine_.reusable_bytes(table.name()); };
   const int64_t before = file_bytes(), reusable = reusable_bytes();
   const int64_t hole_min = std::min(page_bytes, (before - reusable) / 2);
-  if (before > small_file_max) return false;  // on the way it may be twice as long
+  if (before > small_file_max) return false;  // The file may be twice as long for a while.
   if (reusable < std::max({small_reusable_min, before / small_reusable_share, hole_min})) return false;
   engine_.trim_files();
   int64_t best = before;
@@ -212,18 +216,19 @@ bool TablePacker::rewrite_if_worth(const Table& table, const std::function<bool(
     }
     engine_.checkpoint();
     engine_.trim_files();
-    // Where a hole in front stays too small for all of them, pages go to and fro between its two sides.
+    // If the hole in front stays too small for all pages, they move to and fro between its two sides.
     const int64_t file = file_bytes();
     again = file > best || (file < best && reusable_bytes() > file / 3);
     best = std::min(best, file);
   }
   ++compactions_;
-  // Pages that found no place in front: left so, the file would be compacted at the next turn, and written again, for ever.
+  // Some pages found no place in front. Without this the next turn would compact the file and write it again, for ever.
   if (file_bytes() > before) compact_if_worth(table.name());
   return file_bytes() < before;
 }
 
-// Puts rows again as they are, one at least of each page, from `position` on. False: that was all.
+// This function puts rows again unchanged, at least one of each page, from `position` on. It returns false when it has reached
+// the end.
 bool TablePacker::touch(const Table& table, Transaction& transaction, Bytes& position) const {
   std::vector<std::pair<Bytes, Bytes>> rows;
   size_t bytes = touch_every_bytes;

@@ -1,19 +1,15 @@
-// Gives back the space that encoding has freed, and moves what will stay to
-// where it takes less.
+// The packer gives back the space that encoding has freed, and moves rows that will stay to a table where they take less space.
 //
-// New rows come into pages that are written fast (`records`). Once they have been
-// looked at for likeness, they move in key order to large pages that are
-// compressed thoroughly (`packed`), with the collection's dictionary.
+// New rows come into pages that are written fast (`records`). Once the worker has looked for contents similar to them, they move
+// in key order to large pages that are compressed thoroughly (`packed`), with the collection's dictionary.
 //
-// A leaf page of a record table whose contents became deltas is nearly empty,
-// and WiredTiger never merges leaf pages: three stubs would go on costing a
-// block of their own. So the rows of a table that has thinned out are moved, in
-// key order, to its twin, and the emptied pages are dropped. Then the file is
-// compacted: blocks move to its front, and its end is cut off. WiredTiger compacts
-// no file below a megabyte; of such a one the end is cut off where it is free.
+// When the contents of a leaf page became deltas, the page is nearly empty. WiredTiger never merges leaf pages, so three stubs
+// would still cost a block of their own. So the packer moves the rows of a table that has thinned out, in key order, to the
+// table's twin, and the emptied pages are dropped. Then it compacts the file: blocks move to the file's front, and its end is cut
+// off. WiredTiger doesn't compact a file below a megabyte; it only cuts off the end of such a file where that is free.
 //
-// Deltas and contents that are kept come into pages of `chains` that are compressed
-// fast, too; they stay in their table, whose pages are written anew, thoroughly.
+// Deltas and retained contents come into pages of `chains` that are compressed fast, too. They stay in their table, whose pages
+// the packer writes again with thorough compression.
 #pragma once
 
 #include <functional>
@@ -23,25 +19,25 @@
 
 namespace storage {
 
-// Of tables that say nothing else (TableOptions).
+// Tables that set no page size (TableOptions) have pages of this size.
 constexpr int64_t small_page_bytes = 32 << 10;
 
-// Not thread-safe.
+// This class is not thread-safe.
 class TablePacker {
  public:
-  // `asked`: somebody waits for the space, so less of it is worth the work.
+  // `asked` means that somebody waits for the space, so that a smaller gain is worth the work.
   explicit TablePacker(Contents& contents, bool asked = false);
 
-  // `interrupted` is asked between batches. True: something was done.
+  // This function calls `interrupted` between batches. It returns true when it did something.
   bool tidy(ChainStore& store, const std::function<bool()>& interrupted);
-  // Moves every row of `records` to `packed`, or `back`.
+  // This function moves every row of `records` to `packed`, or with `back` the other way.
   bool pack(ChainStore& store, bool back, const std::function<bool()>& interrupted);
-  // True: the file has become shorter.
+  // The function returns true when the file has become shorter.
   bool compact_if_worth(const std::string& table);
-  // The same for files that WiredTiger won't compact. `page_bytes`: of the table's pages, at most.
+  // This function does the same for files that WiredTiger won't compact. `page_bytes` is the largest size of the table's pages.
   bool rewrite_if_worth(const Table& table, const std::function<bool()>& interrupted, int64_t page_bytes = small_page_bytes);
 
-  uint64_t packed() const { return packed_; }  // rows
+  uint64_t packed() const { return packed_; }  // This counts rows.
   uint64_t compactions() const { return compactions_; }
 
  private:

@@ -1,4 +1,4 @@
-// Small files with holes: what writing them again gives back, and what it leaves as it is.
+// These tests rewrite small files with holes, and check what that gives back and what it leaves.
 #include "storage/background/table_packer.h"
 
 #include <catch2/catch.hpp>
@@ -23,7 +23,7 @@ constexpr int64_t reusable_worth = 16 << 10;
 StoreOptions quiet(const std::string& path) {
   StoreOptions options = test_options(path);
   options.dedup.enabled = false;
-  options.checkpoint_seconds = 3600;  // none but those that the test takes
+  options.checkpoint_seconds = 3600;  // Only the test itself takes checkpoints.
   return options;
 }
 
@@ -33,7 +33,7 @@ Bytes key_of(uint64_t number) {
   return key;
 }
 
-// Rows that don't compress: a file has about the bytes that are in it.
+// These rows don't compress, so a file is about as large as its rows.
 Bytes noise(base::Random& random, size_t bytes) {
   Bytes out(bytes, '\0');
   for (char& byte : out) byte = static_cast<char>(random());
@@ -58,7 +58,7 @@ bool never() {
   return false;
 }
 
-// A table of which all rows but every `kept_of`-th went.
+// This is a table from which all rows except every `kept_of`-th were removed.
 struct Thinned {
   TemporaryDirectory directory;
   Store store{quiet(directory.path())};
@@ -96,7 +96,7 @@ TEST_CASE("a small file with holes is written again to its front, and holds what
   CHECK(thinned.file() < before / 2);
   CHECK(read_all(thinned.store, thinned.table) == thinned.model);
 
-  // Once is enough.
+  // One rewrite is enough.
   const int64_t after = thinned.file();
   packer.rewrite_if_worth(thinned.table, never);
   CHECK(thinned.file() <= after);
@@ -141,7 +141,7 @@ TEST_CASE("compacting a small file does not make it longer") {
 
 TEST_CASE("a file that is twice as long on the way is brought to its end, and packing again and again ends") {
   Thinned thinned(2000, 1000, 1);
-  // One page in eight: the file is small enough to be written again, and what is in it more than half of that.
+  // One page in eight is changed. The file is small enough to be rewritten, and is more than half full.
   in_transaction(thinned.store, [&](Transaction& transaction) {
     for (uint64_t i = 0; i < 2000; ++i) {
       if (i / 60 % 8 != 0) continue;
@@ -180,7 +180,7 @@ TEST_CASE("a file without holes, a large one and an interrupted one are left alo
     CHECK(packer.compactions() == 0);
     CHECK(full.file() == before);
   }
-  SECTION("large") {  // WiredTiger's own compaction is for these
+  SECTION("large") {  // WiredTiger's own compaction handles such files.
     Thinned large(6000, 1000, 40);
     REQUIRE(large.file() > 4 << 20);
     TablePacker packer(large.store.contents(), true);
@@ -198,7 +198,7 @@ TEST_CASE("a file without holes, a large one and an interrupted one are left alo
       Store store(quiet(directory.path()));
       put_all(store, store.engine().open_table("things"), model);
     }
-    Store store(quiet(directory.path()));  // its pages are read one by one, and only those of the rows put are written
+    Store store(quiet(directory.path()));  // This store reads the pages one by one, and writes only those whose rows are put.
     const Table table = store.engine().open_table("things");
     put_all(store, table, {model.begin(), std::next(model.begin(), 100)});
     store.engine().checkpoint();
@@ -234,12 +234,12 @@ int64_t engine_figure(const Store& store, const char* group, const char* name) {
 TEST_CASE("whoever inserts behind rows that were packed writes none of their pages") {
   TemporaryDirectory directory;
   StoreOptions options = quiet(directory.path());
-  options.cache_bytes = 1 << 30;  // nothing else makes anybody write pages
+  options.cache_bytes = 1 << 30;  // With such a cache only checkpoints write pages.
   Store store(options);
   const auto collection = store.catalog().create("wiki.pages", {});
   base::Random random(3);
   int64_t next = 0;
-  const auto insert = [&] {  // more than the engine lets a page become
+  const auto insert = [&] {  // The rows are more than the engine lets a page grow to.
     for (int batch = 0; batch < 30; ++batch) {
       in_transaction(store, [&](Transaction& transaction) {
         for (int i = 0; i < 50; ++i) collection->insert(transaction, test::document(next++, test::words(random, 10'000)));
@@ -261,7 +261,7 @@ TEST_CASE("whoever inserts behind rows that were packed writes none of their pag
 
 namespace {
 
-// A collection whose chain table grows.
+// This is a collection whose chain table grows.
 struct Chains {
   static constexpr int records = 200;
   TemporaryDirectory directory;
@@ -286,7 +286,7 @@ struct Chains {
   ChainStore& chains() { return record_store().state().chains; }
   StoreCounts counts() { return chains().counters().get(); }
 
-  // All records are overwritten so many times, and what they were is kept.
+  // This function overwrites all records so many times; their old contents are kept.
   void overwrite(int times) {
     for (int i = 0; i < times; ++i) {
       in_transaction(store, [&](Transaction& transaction) {
@@ -332,7 +332,7 @@ TEST_CASE("pages of a chain table are written fast, and thoroughly by who packs 
     int asked = 0;
     for (int turns = 0; chains.counts().unsettled_bytes > 0; ++turns) {
       REQUIRE(turns < 100);
-      // Between batches alone, so each turn does at least one.
+      // The interruption comes only between batches, so each turn does at least one batch.
       TablePacker(chains.store.contents()).tidy(chains.chains(), [&] { return ++asked % 2 == 0; });
     }
     CHECK(asked > 4);
@@ -345,7 +345,7 @@ TEST_CASE("rows aren't moved below a checkpoint, where the engine would copy the
   constexpr int records = 10'000, row_bytes = 2'000;
   TemporaryDirectory directory;
   StoreOptions options = quiet(directory.path());
-  options.cache_bytes = 10 << 20;  // half of what is moved
+  options.cache_bytes = 10 << 20;  // The cache is half as large as the rows that are moved.
   Store store(options);
   const auto collection = store.catalog().create("wiki.pages", {});
   base::Random random(7);
@@ -356,7 +356,7 @@ TEST_CASE("rows aren't moved below a checkpoint, where the engine would copy the
   }
   store.engine().checkpoint();
 
-  // The next one waits in its midst, as on a machine that has other things to do.
+  // The next checkpoint waits in its middle, as on a machine that is busy with other things.
   WT_CONNECTION* const connection = store.engine().internals().connection.get();
   REQUIRE(connection->reconfigure(connection, "timing_stress_for_test=[checkpoint_slow]") == 0);
   std::thread checkpoint([&] { store.engine().checkpoint(); });

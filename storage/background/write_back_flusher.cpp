@@ -27,11 +27,11 @@ void count(const dedup::Backward& backward, WriteBackResult result, WriteBackFig
   }
 }
 
-// False: met a conflict, or something that must be looked at one by one.
+// The function returns false when it met a conflict, or a problem for which the deltas must be tried one by one.
 bool flush_together(Engine& engine, const std::vector<dedup::Backward>& batch, const ChainStoreOf& store_of,
                     WriteBackFigures& figures) {
   WriteBackFigures together = figures;
-  // The commit still counts in the stores, and one of them may be dropped before it comes to that.
+  // The commit still changes the stores' counts, and a collection may be dropped before that; so the stores are kept alive.
   std::vector<std::shared_ptr<ChainStore>> in_use;
   try {
     Transaction transaction(engine, Transaction::Mode::write);

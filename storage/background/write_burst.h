@@ -1,7 +1,8 @@
-// Whether what clients write is encoded now, or left in the queue until their burst is over.
+// This class decides whether new contents are encoded now, or stay in the queue until the clients' burst of writes is over.
 //
-// A burst costs its clients a copy into the queue, and nothing at all where that has no room: those contents are read back later,
-// most of them from memory. It may last some seconds: then the encoder comes on, whoever goes on writing, until it has caught up.
+// During a burst a client pays for a copy into the queue. When the queue has no room the client pays nothing: the worker reads
+// those contents back later, most of them from memory. After some seconds of a burst the encoder starts although clients go on
+// writing, and it works until it has caught up.
 #pragma once
 
 #include <cstddef>
@@ -9,19 +10,20 @@
 
 namespace storage {
 
-// For one thread.
+// An object serves one thread.
 class WriteBurst {
  public:
-  static constexpr int64_t idle_us = 20'000;  // without a client's write it is over
+  static constexpr int64_t idle_us = 20'000;  // A burst is over when no client wrote for this long.
   static constexpr int64_t waits_us_max = 3'000'000;
-  static constexpr size_t caught_up = 64;  // works left, at most
+  static constexpr size_t caught_up = 64;  // The encoder has caught up when at most this many works wait.
 
   struct Waiting {
     size_t count;
-    bool behind;  // more wrote than the queue can name: collections have to be read through
+    bool behind;  // Clients wrote more than the queue can name, so collections have to be read through.
   };
 
-  // Whether to leave them there, at `now_us` of a monotonic clock and with a client's last write at `written_us`.
+  // This function returns whether waiting contents should stay in the queue. `now_us` is the time of a monotonic clock, and
+  // `written_us` is the time of a client's last write.
   bool lasts(int64_t now_us, int64_t written_us, const Waiting& waiting) {
     if (now_us - written_us > idle_us) {
       over(now_us);
@@ -31,7 +33,7 @@ class WriteBurst {
     if (waiting.behind || now_us - begun_us_ > waits_us_max) catching_up_ = true;
     return !catching_up_;
   }
-  // Nothing waits; what comes is the next one.
+  // The burst is over: nothing waits, and the next write begins another burst.
   void over(int64_t now_us) {
     catching_up_ = false;
     begun_us_ = now_us;

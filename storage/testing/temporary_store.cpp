@@ -24,7 +24,8 @@ TemporaryDirectory::~TemporaryDirectory() {
 
 namespace {
 
-// What tells of a checkpoint, also of one that has only begun: the journal knows its blocks before any file points to them.
+// This state changes with a checkpoint, even with one that has only begun: the journal knows its blocks before any file points to
+// them.
 std::string state_of(const std::string& path) {
   std::string state;
   std::set<std::string> files;
@@ -46,7 +47,7 @@ std::string state_of(const std::string& path) {
 void copy_files(const std::string& from, const std::string& to) {
   for (const auto& entry : fs::directory_iterator(from)) {
     if (!entry.is_regular_file()) continue;
-    std::error_code gone;  // the engine may remove a file meanwhile
+    std::error_code gone;  // The engine may remove a file meanwhile.
     fs::copy_file(entry.path(), fs::path(to) / entry.path().filename(), fs::copy_options::overwrite_existing, gone);
   }
 }
@@ -58,7 +59,7 @@ void TemporaryDirectory::copy_to(const TemporaryDirectory& target) const {
     before = state_of(path_);
     for (const auto& entry : fs::directory_iterator(target.path())) fs::remove_all(entry.path());
     fs::create_directory(target.path() + "/journal");
-    // The journal last: everything in the data files is in it, and not the other way round.
+    // The journal is copied last, so that everything in the data files is also in it.
     copy_files(path_, target.path());
     copy_files(path_ + "/journal", target.path() + "/journal");
     // A checkpoint in between would leave files of two times side by side.

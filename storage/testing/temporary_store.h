@@ -1,4 +1,4 @@
-// For tests: a directory that goes away, and engines on it.
+// This file gives tests a directory that is removed at the end, and the options of stores on it.
 #pragma once
 
 #include <filesystem>
@@ -17,14 +17,15 @@ class TemporaryDirectory {
   TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
 
   const std::string& path() const { return path_; }
-  // As the loss of the process would leave it: a copy taken while it is in use, of one moment between checkpoints.
+  // This function copies the directory as a loss of the process would leave it. The directory may be in use; all copied files are
+  // from one moment between checkpoints.
   void copy_to(const TemporaryDirectory& target) const;
 
  private:
   std::string path_;
 };
 
-// Small caches and no waiting.
+// These options have small caches and no waiting.
 StoreOptions test_options(const std::string& path);
 
 }  // namespace storage

@@ -1,4 +1,4 @@
-// What tests of this folder make contents of, and how they look at what became of them.
+// These helpers make contents for the tests of this folder, and check what became of them.
 #pragma once
 
 #include <catch2/catch.hpp>
@@ -13,7 +13,7 @@
 
 namespace storage::test {
 
-// Words of random letters, this many bytes or a few more.
+// This function returns words of random letters: `bytes` bytes or a few more.
 inline std::string words(base::Random& random, size_t bytes) {
   std::string out;
   while (out.size() < bytes) {
@@ -34,7 +34,7 @@ inline bson::Document document(int64_t id, const std::string& text) {
   return builder.done();
 }
 
-// Every chain of the collection is as it should be, to the last checksum.
+// This function requires that every chain of the collection is correct, including the checksums.
 inline void require_clean(Engine& engine, Collection& collection) {
   Transaction transaction(engine, Transaction::Mode::read);
   const ChainReport report = check_chains(collection.records().state().chains, transaction, true);

@@ -54,7 +54,7 @@ void read_at(const OpenFile& file, const std::string& path, uint64_t offset, Byt
   }
 }
 
-// nullopt: there is no such file.
+// nullopt means that there is no such file.
 std::optional<Bytes> whole(const std::string& path) {
   const OpenFile file(path);
   if (file.get() < 0 && errno == ENOENT) return std::nullopt;
@@ -79,7 +79,7 @@ struct Backup::State {
   wt::Cursor cursor;
   std::vector<BackupFile> files;
   std::map<std::string, uint64_t> sizes;
-  std::map<std::string, Bytes> held;  // as they were when it was opened
+  std::map<std::string, Bytes> held;  // These are the files as they were when the backup was opened.
   uint64_t bytes = 0;
   Stamp checkpointed;
 
@@ -122,14 +122,16 @@ struct Backup::State {
       sizes[name] = static_cast<uint64_t>(figures.st_size);
     }
     if (result != WT_NOTFOUND) wt::fail(result, "reading the list of a backup");
-    // It is for the copy alone: a start here, should the process be lost meanwhile, would go back to this checkpoint.
+    // This file is only for the copy: if it were in the directory and the process were lost, the next start would go back to this
+    // checkpoint.
     std::optional<Bytes> metadata = whole(path(metadata_file));
     if (!metadata) cannot("open " + path(metadata_file), ENOENT);
     hold(metadata_file, std::move(*metadata));
     if (::unlink(path(metadata_file).c_str()) != 0) cannot("remove " + path(metadata_file), errno);
   }
 
-  // Read after WiredTiger holds on to the tables: a page of theirs needs no dictionary that isn't in these files.
+  // These files are read after WiredTiger holds on to the tables, so that no page of the tables needs a dictionary that isn't in
+  // these files.
   void hold_own_files() {
     for (const std::string& name : engine_entries(directory)) {
       if (name != directory_file && !(name.starts_with("pages-") && name.ends_with(".dict"))) continue;

@@ -1,15 +1,13 @@
-// A copy of the data directory while it is in use.
+// A backup copies the data directory while it is in use.
 //
 //   checkpoint ── backup cursor ── files: name, bytes ── read … read ── gone
 //                 |  the journal begins a new file: what is committed until here is in the copy
 //
-// While one is open WiredTiger overwrites nothing the copy needs, removes none
-// of its files (a dropped table's go later) and keeps the journal: it costs disk
-// space, so it shouldn't stay open for no reason. Small files that change are
-// held in memory from the start.
+// While a backup is open, WiredTiger overwrites nothing that the copy needs, removes none of its files (a dropped table's files
+// go later) and keeps the journal. That costs disk space, so a backup shouldn't stay open for no reason. The backup holds small
+// files that change in memory from the start.
 //
-// The copy, put into an empty directory file by file, opens as after the loss of
-// the process at that moment.
+// When the copied files are put into an empty directory, the engine opens it as after a loss of the process at that moment.
 #pragma once
 
 #include <memory>
@@ -24,27 +22,27 @@ namespace storage {
 class Engine;
 
 struct BackupFile {
-  std::string name;  // relative to the directory: "records-17.wt", "journal/WiredTigerLog.0000000012"
+  std::string name;  // The name is relative to the directory: "records-17.wt", "journal/WiredTigerLog.0000000012".
   uint64_t bytes = 0;
 };
 
-// `files` and `read` may be used from several threads. Must be gone before the engine.
+// Several threads may use `files` and `read`. The backup must be destroyed before the engine.
 class Backup {
  public:
-  static constexpr int32_t already_open = 50886;  // as $backupCursor numbers it
+  static constexpr int32_t already_open = 50886;  // MongoDB's $backupCursor has this number for the error.
 
-  // Takes a checkpoint first. Throws OperationError: `already_open` while there is another one.
+  // The constructor takes a checkpoint first. It throws OperationError `already_open` while there is another backup.
   explicit Backup(Engine& engine);
   ~Backup();
   Backup(const Backup&) = delete;
   Backup& operator=(const Backup&) = delete;
 
-  const std::vector<BackupFile>& files() const;  // sorted by name
+  const std::vector<BackupFile>& files() const;  // The files are sorted by name.
   uint64_t total_bytes() const;
-  // On a member of a replica set: everything stamped up to here is in it, and nothing the set has not agreed on.
+  // On a member of a replica set the copy has all writes up to this timestamp, and no write that isn't majority-committed.
   Stamp checkpointed_stamp() const;
-  // Up to `bytes` from `offset` on, fewer at the file's end as `files` gives it. Throws NoSuchKey for a name that isn't
-  // among them, BadValue for an offset beyond the end.
+  // This function reads up to `bytes` from `offset` on, and fewer at the file's end as `files` reports it. It throws NoSuchKey
+  // for a name that isn't in `files`, and BadValue for an offset beyond the end.
   base::Bytes read(const std::string& name, uint64_t offset, uint64_t bytes) const;
 
  private:

@@ -240,7 +240,7 @@ TEST_CASE("a process lost while a backup is open goes on from its newest checkpo
     const Backup backup(store);
     write_revisions(store, "shop.a", 3, 20, 0);
     store.engine().checkpoint();
-    // Without the journal: what the checkpoint has must be enough.
+    // The journal is removed: the checkpoint alone must be enough.
     for (const auto& file : fs::directory_iterator(directory.path() + "/journal")) fs::remove(file.path());
     std::_Exit(0);
   }

@@ -48,7 +48,8 @@ class Viewer {
     if (interrupted_ && ++asked_ % ask_every == 0) interrupted_();
   }
 
-  // Contents with a row in the chain table; bases of this chain that have none stand whole in their records' rows.
+  // This function collects the contents that have a row in the chain table. Bases of this chain without such a row are stored
+  // whole in their records' rows.
   void walk_chain(std::set<ChainKey>& heads) {
     const Bytes prefix = chain_prefix(view_.chain);
     std::set<ChainKey> bases;
@@ -96,7 +97,7 @@ class Viewer {
     view_.nodes.push_back(std::move(node));
   }
 
-  // Highest rank first: within the chain a base stands before what is based on it.
+  // The contents are in the order of falling rank: within the chain a base comes before the contents based on it.
   void find_positions() {
     auto& nodes = view_.nodes;
     for (size_t i = 0; i < nodes.size(); ++i) {
@@ -115,7 +116,7 @@ class Viewer {
     }
   }
 
-  // Of a content in another chain: bases rank ever higher, so the way ends.
+  // This function counts the hops of a content in another chain. Bases rank ever higher, so the walk ends.
   uint32_t hops_outside(ChainKey key) {
     std::vector<ChainKey> way;
     uint32_t hops = 0;

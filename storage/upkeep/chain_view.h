@@ -1,10 +1,9 @@
-// One chain laid open for whoever wants to see what dedup made of a document:
-// every content in it, in which form it is kept, on what it stands and how many
-// steps a read of it takes.
+// A chain view shows what dedup made of a document. It lists every content of the document's chain, the form in which the content
+// is kept, the base that it needs and the hops of a read.
 //
 //   position 3   [ head           ]  whole in its record's row, hops 0
 //   position 2   [ delta -> 3     ]  hops 1
-//   position 1   [ delta -> 2     ]  hops 2, retained: a deleted document's, kept for position 0
+//   position 1   [ delta -> 2     ]  hops 2, retained: its document was deleted, but position 0 needed it
 //   position 0   [ delta -> 3     ]  hops 1, a hop base: its base is not its neighbour
 #pragma once
 
@@ -19,30 +18,31 @@ namespace storage {
 
 struct ChainNode {
   enum class Form : uint8_t {
-    head,   // whole, in its record's row
-    delta,  // in the chain table
-    whole,  // in the chain table: a retained content without a base
+    head,   // The content is stored whole in its record's row.
+    delta,  // The content is a delta in the chain table.
+    whole,  // The content is a retained one without a base; it is stored whole in the chain table.
   };
 
   ChainKey key;
   Form form = Form::head;
-  bool demoted = false;   // the newest of its chain, but a delta of another chain's: nobody read it for a while
-  bool retained = false;  // no record's current content: kept for those based on it alone
+  // The newest content of the chain is a delta of another chain's content, because nobody read it for a while.
+  bool demoted = false;
+  bool retained = false;  // The content is no record's current one, and is kept only because deltas are based on it.
   uint64_t content_bytes = 0;
-  uint64_t stored_bytes = 0;                    // of its row, before block compression
-  uint64_t references = 0;                      // deltas based on it
-  std::optional<ChainKey> base;                 // of a delta
-  dedup::Choice choice = dedup::Choice::given;  // of that base
-  uint32_t hops = 0;                            // deltas that a read of it applies
-  uint32_t position = 0;                        // in its chain, by rank, from the oldest that is left: 0
-  std::optional<uint32_t> ordinal;              // as the encoder counts; kept for heads alone
-  bool hop_base = false;                        // re-encoded against a content further up than its neighbour
+  uint64_t stored_bytes = 0;                    // This is the size of its row before block compression.
+  uint64_t references = 0;                      // This counts the deltas based on it.
+  std::optional<ChainKey> base;                 // A delta has a base.
+  dedup::Choice choice = dedup::Choice::given;  // The encoder chose the base in this way.
+  uint32_t hops = 0;                            // A read of it applies this many deltas.
+  uint32_t position = 0;                        // This is its place in the chain by rank; the oldest content that is left has 0.
+  std::optional<uint32_t> ordinal;              // This is the encoder's count; it is stored for heads only.
+  bool hop_base = false;                        // It is encoded against a content further up than its neighbour.
 };
 
 struct ChainView {
   RecordId chain = 0;
-  std::vector<ChainNode> nodes;  // highest rank first
-  size_t asked = 0;              // place of the record's own content among them
+  std::vector<ChainNode> nodes;  // The content with the highest rank comes first.
+  size_t asked = 0;              // `nodes[asked]` is the record's own content.
 
   uint64_t content_bytes = 0, stored_bytes = 0;
   uint32_t hops_max = 0;
@@ -50,13 +50,14 @@ struct ChainView {
   uint64_t heads = 0, retained = 0, hop_bases = 0;
 };
 
-// The chain that the record's content belongs to; for one that no delta is based on and that is none itself, a chain
-// of one. nullopt: no such record. Memory grows with the chain, about 150 bytes a content. `interrupted` is asked now
-// and then and may throw. Throws DataCorruptionDetected where a row can't be read.
+// This function returns the chain that the record's content belongs to. A content that isn't a delta and that no delta is based
+// on makes a chain of one. nullopt means that there is no such record. The memory grows with the chain, about 150 bytes for each
+// content. The function calls `interrupted` now and then, which may throw. It throws DataCorruptionDetected when a row can't be
+// read.
 std::optional<ChainView> view_chain(Collection& collection, Transaction& transaction, RecordId record,
                                     const std::function<void()>& interrupted = nullptr);
 
-// The node's content, decoded and verified. Throws DataCorruptionDetected.
+// This function returns the node's content, decoded and verified. It throws DataCorruptionDetected.
 Bytes read_node(Collection& collection, Transaction& transaction, const ChainNode& node);
 
 }  // namespace storage

@@ -1,4 +1,4 @@
-// What a chain is shown as, against what reading and checking it find.
+// These tests compare views of chains with what reads and checks find.
 #include "storage/upkeep/chain_view.h"
 
 #include <catch2/catch.hpp>
@@ -16,7 +16,7 @@ using namespace storage::test;
 
 namespace {
 
-// Revisions of a few texts, some of them updated and deleted later.
+// The revisions are of a few texts; some are updated and deleted later.
 struct Wiki {
   explicit Wiki(uint64_t seed) : random(seed), store(test_options(directory.path())) {
     collection = store.catalog().open_or_create("wiki.pages");
@@ -57,7 +57,7 @@ struct Wiki {
   RecordId last = 0;
 };
 
-// Every view agrees with what reads count, and the chains together with what a check of everything counts.
+// Every view agrees with the counts of reads, and all chains together agree with the counts of a full check.
 void check_views(Wiki& wiki) {
   Transaction transaction(wiki.store, Transaction::Mode::read);
   const StoreCounts counts = check_chains(wiki.record_store(), transaction, true).counts;

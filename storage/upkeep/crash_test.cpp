@@ -15,7 +15,7 @@ using namespace storage;
 
 namespace {
 
-// Inserts and tells of each commit through the pipe, until it is killed.
+// This function inserts documents and reports each commit through the pipe, until the process is killed.
 [[noreturn]] void write_until_killed(const std::string& path, int64_t from, int pipe) {
   StoreOptions options = test_options(path);
   options.checkpoint_seconds = 1;
@@ -59,7 +59,7 @@ TEST_CASE("what was acknowledged before kill -9 is there afterwards, whole and c
     const auto collection = store.catalog().open("shop.orders");
     REQUIRE(collection);
     CHECK(collection->index("n")->ready());
-    // One more may have been committed and not told of.
+    // One more insert may have been committed and not reported.
     const int64_t found = collection->record_count();
     CHECK((found == acknowledged + 1 || found == acknowledged + 2));
     const ValidateReport report = validate_collection(store, collection, false);

@@ -23,7 +23,7 @@ using base::ErrorCode;
 
 constexpr int log_removed = 7200301;
 constexpr int log_restored = 7200302;
-constexpr size_t batch = 256;  // changes in one transaction
+constexpr size_t batch = 256;  // This many changes go into one transaction.
 constexpr size_t lost_bytes_max = 15 << 20;
 
 bool holds(BytesView content) {
@@ -110,7 +110,7 @@ class Repair {
       Transaction transaction(engine_, Transaction::Mode::read);
       if (!readable(transaction, record)) damaged.push_back(record);
     }
-    // The highest first: they are what the others are made of.
+    // The highest records come first, because the others are made out of them.
     for (auto record = damaged.rbegin(); record != damaged.rend(); ++record) heal(*record);
     const std::vector<ChainKey> lost = rescue_from_lost(damaged);
     for (const RecordId record : damaged) {
@@ -124,8 +124,8 @@ class Repair {
     });
   }
 
-  // A content may read though its base doesn't, where it takes nothing from the damaged place: it becomes whole.
-  // Returns the rows of chains that don't read.
+  // A content may be readable although its base isn't, when it takes nothing from the damaged place; this function makes it
+  // whole. It returns the rows of chains that can't be read.
   std::vector<ChainKey> rescue_from_lost(const std::vector<RecordId>& damaged) {
     std::vector<ChainKey> lost, based;
     {
@@ -134,7 +134,7 @@ class Repair {
       for (const RecordId record : damaged) {
         ask();
         if (readable(transaction, record)) continue;
-        // Nothing can be based on what has no name.
+        // Nothing can be based on a content without a name.
         if (const auto place = find_sound_row(tables_, transaction, record)) bad.insert({record, place->row.generation});
       }
       size_t seen = 0;
@@ -168,7 +168,8 @@ class Repair {
     return lost;
   }
 
-  // Puts one content after the other of the record's chain back, until it reads or there are no more copies.
+  // This function restores one content of the record's chain after the other, until the record can be read or there are no more
+  // copies.
   void heal(RecordId record) {
     constexpr int members_max = 64;
     for (int i = 0; copies_ && i < members_max; ++i) {
@@ -185,16 +186,16 @@ class Repair {
 
   struct Member {
     ChainKey key;
-    std::optional<uint32_t> checksum;  // where what tells it can still be read
+    std::optional<uint32_t> checksum;  // The checksum is set if its row can still be read.
     bool dead = false;
     bool kept = false;
     uint64_t references = 0;
   };
 
-  // From the content that is whole down to the record's own: the first that is not what it was.
+  // This function goes from the content that is whole down to the record's own, and returns the first damaged one.
   std::optional<Member> first_damaged(Transaction& transaction, RecordId record) {
     const auto place = find_sound_row(tables_, transaction, record);
-    if (!place) return std::nullopt;  // not even its name is left
+    if (!place) return std::nullopt;  // Not even its name is left.
     std::vector<Member> path;
     ChainKey key{place->row.chain, {record, place->row.generation}};
     bool in_row = place->row.form == RecordRow::Form::raw;
@@ -219,7 +220,8 @@ class Repair {
       const auto row = find_sound_row(tables_, transaction, key.content.record);
       if (row && row->row.form == RecordRow::Form::raw && row->row.generation == key.content.generation)
         member.checksum = row->row.checksum;
-      if (!member.checksum) member.dead = !path.empty();  // gone without a trace: kept for the others from now on
+      // The record is lost entirely; its content is kept for the others from now on.
+      if (!member.checksum) member.dead = !path.empty();
       path.push_back(member);
     }
     for (auto member = path.rbegin(); member != path.rend(); ++member) {
@@ -322,7 +324,7 @@ class Repair {
 
   // --- what the past keeps in rows
 
-  // What can't be read of it leaves its row: the snapshots that showed it show nothing of the record then.
+  // A pre-state that can't be read is removed from its row; the snapshots that showed it then show nothing of the record.
   void drop_damaged_pre_states() {
     for (const Table* table : {&tables_.records, &tables_.packed, &tables_.chains}) {
       std::vector<Bytes> damaged;
@@ -393,7 +395,7 @@ class Repair {
     bool said_dead = false;
     bool kept = false;
     ChainKey base = {};
-    uint64_t references = 0;  // as it says
+    uint64_t references = 0;  // This is the count that the row has.
     uint64_t counted = 0;
     bool dead = false;
     bool gone = false;
@@ -403,8 +405,9 @@ class Repair {
     std::vector<Row> rows;
     std::vector<Bytes> unreadable;
     std::map<ChainKey, size_t> at;
-    std::set<std::pair<ContentName, RecordId>> led_to;  // by records' stubs
-    std::map<ContentName, uint64_t> raw;                // records' own contents that are whole: references counted
+    std::set<std::pair<ContentName, RecordId>> led_to;  // Records' stubs lead to these contents.
+    // These are the counted references to records' own contents that are whole.
+    std::map<ContentName, uint64_t> raw;
     std::map<RecordId, HeadRow> heads;
     std::vector<RecordId> bad_heads;
     {
@@ -448,8 +451,8 @@ class Repair {
           bad_heads.push_back(record);
       }
     }
-    // Bases rank above what is based on them: from the highest down it shows what stands on nothing, and from the
-    // lowest up what nobody needs.
+    // Bases rank above the contents based on them. The loop from the highest down finds contents without a base, and the loop
+    // from the lowest up finds contents that nobody needs.
     std::vector<Row*> order;
     for (Row& row : rows) order.push_back(&row);
     std::sort(order.begin(), order.end(), [](const Row* a, const Row* b) { return a->key.content < b->key.content; });
@@ -515,7 +518,7 @@ class Repair {
     return raw.contains(base.content);
   }
 
-  // Changes of rows, some at a time in a transaction.
+  // This class makes changes of rows, several in each transaction.
   class Changes {
    public:
     explicit Changes(Repair& repair) : repair_(repair) {}
@@ -570,7 +573,7 @@ class Repair {
 
   bool of_versions(const StoredIndex& index) const { return index.is_id() && index.shared(); }
 
-  // What branches have under one key are rows of their own, and those of `_id` belong to the branches.
+  // The entries of branches under one key are separate rows, and those of `_id` belong to the branches.
   void remove_entry(Transaction& transaction, const StoredIndex& index, BytesView key, RecordId record) {
     if (!index.shared() || !index.spec().unique || index.find(transaction, key) == record) {
       index.remove(transaction, key, record);
@@ -611,7 +614,7 @@ class Repair {
     });
   }
 
-  // Whether they were others.
+  // This function corrects the types of an entry, and returns whether they were wrong.
   bool correct_types(Transaction& transaction, const StoredIndex& index, BytesView key, RecordId record, BytesView due) {
     const auto types = index.types(transaction, key, record);
     if (!types || *types == due) return false;
@@ -619,7 +622,8 @@ class Repair {
     return true;
   }
 
-  // Two documents under one key of a unique index: MongoDB keeps the one that is in it.
+  // Two documents have the same key in a unique index: the one that is in the index stays, as in MongoDB, and this function moves
+  // the other one away.
   void move_away(Transaction& transaction, RecordId record, const Bytes& content) {
     make_lost_and_found();
     const bson::DocumentView document(content);

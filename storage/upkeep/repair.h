@@ -1,16 +1,15 @@
-// What `validate {repair: true}` does to a collection.
+// This file does what `validate {repair: true}` does to a collection.
 //
-//   contents   a content that does not read as its checksum says is put back from a
-//              copy, and those based on it read again; where there is no copy the
-//              record goes to local.lost_and_found.<uuid>, with what is left of it
-//   chains     counts of references are made what a scan counts; what nothing leads
-//              to, or nothing needs, goes
-//   indexes    missing entries are made, others are removed
-//   counts     are what there is
+//   contents   a content that does not match its checksum is restored from a copy, and
+//              then the contents based on it can be read again; if there is no copy,
+//              what is left of the record moves to local.lost_and_found.<uuid>
+//   chains     counts of references are set to what a scan counts; rows that nothing leads
+//              to, or that nothing needs, are removed
+//   indexes    missing entries are inserted, wrong entries are removed
+//   counts     the counts of records and bytes are set to what is stored
 //
-// The schema lock is held exclusively throughout, and dedup's background stands
-// still. Each step is a transaction of its own: what a crash leaves is what the next
-// repair finds.
+// The repair holds the schema lock exclusively throughout, and dedup's background stands still. Each step has its own
+// transaction; after a crash the next repair goes on from the steps that were committed.
 #pragma once
 
 #include <functional>
@@ -22,30 +21,32 @@ namespace storage {
 class Engine;
 class Store;
 
-// Plug: where else a content may be found whole, by name. What it gives is believed only
-// where the checksum holds.
+// This is a plug that finds a whole copy of a content elsewhere, by the content's name. The repair uses the copy only if its
+// checksum is right.
 using ContentCopies = std::function<std::optional<Bytes>(const Collection& collection, RecordId record, Stamp generation)>;
 
-// Plug: entries of `_id` in a database with branches, which are of versions. Who has these knows where an entry lies, and what a
-// branch and a commit say of its record.
+// This is a plug for the entries of `_id` in a database with branches, which lead to versions. The implementation knows where an
+// entry is stored, and what a branch and a commit have for its record.
 class VersionEntries {
  public:
   virtual ~VersionEntries() = default;
-  // It leads to no document of that key. `gone`: to no record at all, which nobody may expect any more.
+  // The repair calls this for an entry that leads to no document with that key. `gone` means that the entry's record doesn't
+  // exist at all, so that nobody may expect it any more.
   virtual void remove(Transaction& transaction, BytesView key, RecordId record, bool gone) = 0;
-  // False: another document of before the first branch has the key.
+  // This returns false when another document from before the first branch has the key.
   virtual bool insert(Transaction& transaction, BytesView key, RecordId record) = 0;
 };
 
 struct RepairReport {
-  ValidateReport after;           // what validate finds when all is done
-  int64_t restored_contents = 0;  // from copies
-  int64_t removed_records = 0;    // corrupt, and now in lost_and_found
-  int64_t moved_documents = 0;    // whole, but at odds with another one in a unique index: in lost_and_found too
+  ValidateReport after;           // This is what validate finds after the repair.
+  int64_t restored_contents = 0;  // These contents were restored from copies.
+  int64_t removed_records = 0;    // These records were corrupt and are now in lost_and_found.
+  // These documents were whole, but conflicted with another one in a unique index; they are in lost_and_found too.
+  int64_t moved_documents = 0;
   int64_t inserted_keys = 0;
   int64_t removed_keys = 0;
-  int64_t corrected_types = 0;   // of index entries that were there
-  int64_t corrected_chains = 0;  // rows
+  int64_t corrected_types = 0;   // These types belong to index entries that existed.
+  int64_t corrected_chains = 0;  // This counts rows of chains.
   std::vector<std::string> warnings;
 
   bool repaired() const {
@@ -55,13 +56,14 @@ struct RepairReport {
   }
 };
 
-// Throws NamespaceNotFound where it was dropped, CommandNotSupported for a collection that is kept elsewhere (the log).
-// `versions`: nullptr where the database has no branches.
+// This function repairs one collection. It throws NamespaceNotFound when the collection was dropped, and CommandNotSupported for
+// a collection that isn't kept in records (the log). `versions` is nullptr when the database has no branches.
 RepairReport repair_collection(Store& store, const std::shared_ptr<Collection>& collection, bool full,
                                const ContentCopies& copies, VersionEntries* versions,
                                const std::function<void()>& interrupted = nullptr);
 
-// Records whose contents don't read, at most so many: to be named where validate found that there are some.
+// This function returns at most `count_max` records whose contents can't be read, so that a caller can name them after validate
+// found some.
 std::vector<RecordId> corrupt_records(Engine& engine, Collection& collection, size_t count_max,
                                       const std::function<void()>& interrupted = nullptr);
 

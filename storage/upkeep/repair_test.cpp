@@ -1,4 +1,4 @@
-// Damage done on purpose, through the tables, and what a repair makes of it.
+// These tests damage tables on purpose, and check what a repair makes of them.
 #include "storage/upkeep/repair.h"
 #include "storage/upkeep/validate.h"
 
@@ -21,7 +21,7 @@ using bson::json;
 
 namespace {
 
-// Versions of a few documents, kept as deltas, with an index over a number.
+// The fixture has versions of a few documents, kept as deltas, and an index on a number.
 struct Fixture {
   TemporaryDirectory directory;
   Store store{test_options(directory.path())};
@@ -66,7 +66,7 @@ struct Fixture {
     for (const auto& [record, document] : model) count += !reads(record);
     return count;
   }
-  // Every document there is either as it was or gone, and nothing is wrong any more.
+  // Every document is either unchanged or gone, and no error is left.
   void require_sound(const RepairReport& report) {
     for (const auto& error : report.after.errors) UNSCOPED_INFO(error);
     CHECK(report.after.valid);
@@ -83,7 +83,7 @@ struct Fixture {
     }
     CHECK(seen == collection->record_count());
   }
-  // Flips a bit in the value of one row.
+  // This function flips a bit in the value of one row.
   void damage(const Table& table, BytesView key) {
     in_transaction(store, [&](Transaction& t) {
       Bytes row(*table.get(t, key));
@@ -213,7 +213,7 @@ TEST_CASE("counts of references, rows nothing leads to and wrong counts are put 
 TEST_CASE("wrong counts of what is stored are told of by a full validate, and are put right") {
   Fixture f;
   f.collection->records().state().chains.counters().add({.heads = 2, .dead = -1, .dead_bytes = 77});
-  CHECK(f.validate().warnings.empty());  // only a full one looks
+  CHECK(f.validate().warnings.empty());  // Only a full validate looks at the counts.
   const auto told = [&] {
     const ValidateReport report = validate_collection(f.store, f.collection, true);
     CHECK(report.valid);
@@ -251,7 +251,7 @@ TEST_CASE("index entries that tell other types than their documents have are put
   Fixture f;
   const Table index = f.collection->index("n")->table();
   const Bytes entry = f.keys(index).front();
-  in_transaction(f.store, [&](Transaction& t) { index.put(t, entry, "\x02"); });  // a double
+  in_transaction(f.store, [&](Transaction& t) { index.put(t, entry, "\x02"); });  // This type is a double.
   const ValidateReport damaged = f.validate();
   CHECK_FALSE(damaged.valid);
   REQUIRE(damaged.errors.size() == 1);
@@ -285,7 +285,7 @@ TEST_CASE("a repair stops where it is told to, wherever that is, and the next on
       ++stopped;
     }
   }
-  // Both indexes' records, at the least, were places to stop at.
+  // The repair could stop at least at every record of both indexes.
   CHECK(stopped * 7 > 2 * f.collection->record_count());
 }
 

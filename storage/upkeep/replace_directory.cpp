@@ -50,8 +50,8 @@ void sync_directory_entries(const std::string& path) {
   if (result != 0) cannot("sync " + path, error);
 }
 
-// file: "PCPY" | 01 | files varint | files × (name length varint, name, bytes varint) | carried length varint, carried | checksum
-// 8
+// The file contains "PCPY" | 01 | files varint | files × (name length varint, name, bytes varint) | carried length varint,
+// carried | checksum 8
 Bytes encode(const CopyMarker& marker) {
   Bytes out(magic, 4);
   out.push_back(version);
@@ -102,7 +102,7 @@ std::optional<CopyMarker> read_marker(const fs::path& path) {
   return in ? decode(bytes) : std::nullopt;
 }
 
-// Empty: the copy is what its marker says.
+// The function returns an empty string when the copy matches its marker.
 std::string unlike(const fs::path& copy, const std::optional<CopyMarker>& marker) {
   if (!marker) return "its marker is damaged";
   bool named = false;
@@ -115,8 +115,8 @@ std::string unlike(const fs::path& copy, const std::optional<CopyMarker>& marker
   return named ? "" : std::string(directory_file) + " is missing";
 }
 
-// What stands in the directory goes, then the copy's entries take its place. A step more than is needed is no harm:
-// each looks at what is there.
+// This class removes the old files from the directory and then moves the copy's entries into it. A repeated step does no harm,
+// because each step checks what exists.
 class Placing {
  public:
   Placing(const std::string& dbpath, const std::function<void()>& step)
@@ -131,7 +131,7 @@ class Placing {
       }
       remove(dbpath_ / name);
     }
-    remove_if_there(dbpath_ / copied_name);  // of a copy before this one
+    remove_if_there(dbpath_ / copied_name);  // An earlier copy may have left this file.
     sync_directory_entries(dbpath_);
     rename(copy_ / complete_name, copy_ / placing_name);
     sync_directory_entries(copy_);
@@ -171,7 +171,7 @@ class Placing {
 };
 
 void remove_copy(const fs::path& copy, const std::function<void()>& step) {
-  // The marker first: half a copy must not look like a whole one.
+  // The marker goes first: half a copy must not look like a whole one.
   std::error_code error;
   if (step) step();
   fs::remove(copy / complete_name, error);
@@ -215,7 +215,7 @@ Replaced place_copy(const std::string& dbpath, const std::function<void()>& step
   if (!placing.begun()) {
     const bool complete = fs::exists(copy / complete_name);
     const bool placed = !complete && fs::exists(fs::path(dbpath) / copied_name) && engine_entries(copy).empty();
-    if (placed) {  // lost between the last move and the end
+    if (placed) {  // The process was lost between the last move and the end.
       remove_copy(copy, step);
       return Replaced::replaced;
     }

@@ -1,16 +1,15 @@
-// A copied directory takes the place of the one it lies in.
+// These functions replace the data directory by a copy that lies in it.
 //
 //   <dbpath>/_sync/…          the copy, file by file
 //   <dbpath>/_sync/complete   written last: everything is there, and durable (docs/formats/sync-marker.md)
 //   <dbpath>/_sync/placing    the same file, once what was there before has gone
 //   <dbpath>/copied           the same file again, until its owner has taken what it carries
 //
-// Done before the engine opens. A process lost at any step leaves what the next
-// start brings to its end: with `complete` not there the copy goes and the
-// directory is as it was; with it the copy will be the directory.
+// This is done before the engine opens. When the process is lost at any step, the next start finishes the work. If `complete`
+// isn't there, the copy is removed and the directory stays as it was; if it is there, the copy becomes the directory.
 //
-// What belongs to the member and not to its data stays: logs, lock and pid
-// files, rollback files, everything that isn't the engine's (engine_files.h).
+// Files that belong to the member and not to its data stay: logs, lock and pid files, rollback files, and everything else that
+// isn't the engine's (engine_files.h).
 #pragma once
 
 #include <functional>
@@ -24,27 +23,28 @@ namespace storage {
 
 inline constexpr char sync_directory[] = "_sync";
 
-// What the marker says.
+// This is what the marker contains.
 struct CopyMarker {
   std::vector<BackupFile> files;
-  base::Bytes carried;  // its owner's own: nothing here looks into it
+  base::Bytes carried;  // These bytes belong to the owner of the copy; nothing here reads them.
   bool operator==(const CopyMarker& other) const;
 };
 
-// Before a copy begins: makes an empty `_sync`. Throws OperationError.
+// This function makes an empty `_sync` before a copy begins. It throws OperationError.
 void begin_copy(const std::string& dbpath);
-// Ends it: every file is there and durable. Makes the directory's entries durable, then the marker.
+// The caller calls this function when every file is there and durable. It makes the directory's entries durable, and then the
+// marker.
 void complete_copy(const std::string& dbpath, const CopyMarker& marker);
 
 enum class Replaced { nothing, removed_incomplete, replaced };
-// Throws OperationError where the file system refuses; DataCorruptionDetected where a copy that had begun to take the
-// place is damaged. A complete copy that isn't what its marker says is removed, and the directory stays.
-// `step`: called between the changes to the file system; for tests.
+// This function puts a complete copy in place. It throws OperationError when the file system refuses, and DataCorruptionDetected
+// when a copy that was already being put in place is damaged. It removes a complete copy that doesn't match its marker; the
+// directory then stays. Tests pass `step`, which is called between the changes to the file system.
 Replaced place_copy(const std::string& dbpath, const std::function<void()>& step = nullptr);
 
-// What the copy that is in place now carries, until `forget_copied`. Throws DataCorruptionDetected.
+// This function returns the bytes that the copy now in place carries, until `forget_copied`. It throws DataCorruptionDetected.
 std::optional<base::Bytes> copied(const std::string& dbpath);
-// Durable when it returns.
+// The change is durable when the function returns.
 void forget_copied(const std::string& dbpath);
 
 }  // namespace storage

@@ -74,7 +74,7 @@ void prepare(const std::string& path, bool complete = true) {
   if (complete) complete_copy(path, marker());
 }
 
-// Ends the process at the given step. True: it came to the end before.
+// This function ends the process at the given step. It returns true when the placing finished before that step.
 bool place_until(const std::string& path, int steps) {
   const pid_t child = ::fork();
   if (child == 0) {

@@ -20,10 +20,10 @@
 namespace storage {
 namespace {
 
-constexpr size_t named_max = 100;  // errors of one kind that are named one by one
+constexpr size_t named_max = 100;  // At most this many errors of one kind are named one by one.
 constexpr int64_t check_every = 1000;
 
-// Records against indexes and back, in one snapshot.
+// This class checks records against indexes and back, in one snapshot.
 class Validation {
  public:
   Validation(Store& store, StoredCollection& collection, const std::function<void()>& interrupted)
@@ -40,19 +40,20 @@ class Validation {
     std::optional<StoreCounts> said;
     std::optional<Transaction> begun;
     {
-      // With clients and dedup's background standing still the counts in memory are those of the snapshot.
+      // While clients and dedup's background stand still, the counts in memory are those of the snapshot.
       std::unique_lock<std::mutex> still;
       if (full) still = store_.dedup().hold();
       begun.emplace(engine_, Transaction::Mode::read);
       const ChainStore& chains = collection_.records().state().chains;
-      chains.tables().heads.get(*begun, record_key(0));  // the snapshot begins with the first read
+      chains.tables().heads.get(*begun, record_key(0));  // The snapshot begins with the first read.
       if (full && store_.dedup().counted(collection_)) said = chains.counters().get();
     }
     Transaction& transaction = *begun;
     walk_records(transaction);
     check_stored(transaction, said);
     for (size_t i = 0; i < indexes_.size(); ++i) walk_index(transaction, i);
-    // The counter is read outside the snapshot: only with nobody writing it has to agree, and validate holds the schema lock.
+    // The counter is read outside the snapshot. It equals the snapshot's count only if nobody writes, and validate holds the
+    // schema lock.
     report.records_said = collection_.stored_records();
     if (report.corrupt_records == 0 && report.records_said != report.records) {
       report.warnings.push_back("the count of records says " + std::to_string(report.records_said) + ", there are " +
@@ -73,7 +74,7 @@ class Validation {
       if (!tables.exists(name)) continue;
       bool busy = false;
       std::string problem = tables.verify(name, busy);
-      // Mostly for what was changed and isn't in the file yet.
+      // The cause is usually a change that isn't in the file yet, so a checkpoint helps.
       if (busy && !std::exchange(written, true)) engine_.checkpoint();
       if (busy) problem = tables.verify(name, busy);
       if (busy) {
@@ -115,7 +116,7 @@ class Validation {
     }
   }
 
-  // How contents are kept: deltas, their bases and the counts of who is based on whom.
+  // This function checks how contents are kept: the deltas, their bases and the counts of references.
   void check_stored(Transaction& transaction, const std::optional<StoreCounts>& said) {
     const ChainReport chains = check_chains(collection_.records().state().chains, transaction, true, interrupted_);
     for (const auto& problem : chains.problems) error("record " + std::to_string(problem.record) + ": " + problem.what);
@@ -184,7 +185,7 @@ class Validation {
           " tells other types than the document has, key " + base::to_hex(keys_.keys[k]));
   }
 
-  // With as many entries as keys, all of which were found, there is nothing in the index that shouldn't be.
+  // If the index has as many entries as there are keys, and all keys were found, the index has no wrong entry.
   void walk_index(Transaction& transaction, size_t i) {
     const auto cursor = indexes_[i]->cursor(transaction, Direction::forward);
     cursor->seek({});
@@ -215,13 +216,13 @@ class Validation {
       document = collection_.find(transaction, record, nullptr);
     } catch (const base::OperationError& damage) {
       if (damage.code() != base::ErrorCode::data_corruption_detected) throw;
-      return true;  // the record's own damage was told of
+      return true;  // The record's own damage was reported.
     }
     if (!document) return false;
     try {
       index.keys_of(document->view(), keys_);
     } catch (const base::OperationError&) {
-      return true;  // that it has no keys was told of
+      return true;  // The missing keys were reported.
     }
     return std::find(keys_.keys.begin(), keys_.keys.end(), key) != keys_.keys.end();
   }
@@ -241,7 +242,7 @@ ValidateReport validate_stored(Store& store, StoredCollection& collection, bool 
     throw base::OperationError(base::ErrorCode::namespace_not_found,
                                "Collection '" + collection.ns() + "' does not exist to validate.");
   Validation validation(store, collection, interrupted);
-  // Files first: reading on through a damaged block would stop the process.
+  // The files come first, because reading through a damaged block would stop the process.
   if (full) validation.verify_files();
   if (!validation.damaged_files) validation.run(full);
   return std::move(validation.report);

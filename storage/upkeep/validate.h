@@ -1,4 +1,4 @@
-// Checks what is stored of a collection against itself.
+// This file checks the stored data of a collection against itself.
 #pragma once
 
 #include <functional>
@@ -10,9 +10,10 @@ namespace storage {
 
 class Store;
 
-// Records, chains and indexes against each other, in one snapshot; `full`: the files' structure, too. Of a collection that is
-// kept elsewhere every document is read. Takes the schema lock itself, alone: the caller holds none. `interrupted` is asked
-// between records and may throw. Throws NamespaceNotFound where the collection was dropped.
+// This function checks records, chains and indexes against each other in one snapshot; with `full` it also checks the files'
+// structure. If the collection isn't kept in records, the function reads every document. It takes the schema lock itself, so the
+// caller must not hold it. It calls `interrupted` between records, which may throw. It throws NamespaceNotFound when the
+// collection was dropped.
 ValidateReport validate_collection(Store& store, const std::shared_ptr<Collection>& collection, bool full,
                                    const std::function<void()>& interrupted = nullptr);
 
