@@ -141,7 +141,7 @@ TEST_CASE("compacting a small file does not make it longer") {
 
 TEST_CASE("a file that is twice as long on the way is brought to its end, and packing again and again ends") {
   Thinned thinned(2000, 1000, 1);
-  // One page in eight is changed. The file is small enough to be rewritten, and is more than half full.
+  // The rows of one page in eight are removed. The file is small enough to be rewritten, and is more than half full.
   in_transaction(thinned.store, [&](Transaction& transaction) {
     for (uint64_t i = 0; i < 2000; ++i) {
       if (i / 60 % 8 != 0) continue;
