@@ -1,5 +1,5 @@
-// Checkpoints by their own thread: every so many seconds, and sooner when much
-// was written, so that the journal a restart has to replay stays short.
+// A thread of its own takes checkpoints: every so many seconds, and sooner when much was written. So the journal that a restart
+// has to replay stays short.
 #pragma once
 
 #include <condition_variable>
@@ -14,18 +14,20 @@
 
 namespace storage {
 
-// Thread-safe.
+// The class is thread-safe.
 class Checkpointer {
  public:
-  // `around` is given the taking of each checkpoint, to call it between what belongs before and after.
+  // `around` is called for each checkpoint. It calls `take`, which takes the checkpoint, and does before and after it what
+  // belongs there.
   using Around = std::function<void(const std::function<void()>& take)>;
   Checkpointer(wt::Connection& connection, DiskSpace& space, int seconds, Around around);
   ~Checkpointer() { stop(); }
 
-  // Takes one now; throws what hinders it.
+  // Takes a checkpoint now; throws the error that prevents it.
   void checkpoint();
-  // As long as it is held no checkpoint is being taken; waits for one that is. For who changes many rows in the background:
-  // what is overwritten below a checkpoint the engine copies to its history file, whose space isn't given back.
+  // No checkpoint is taken as long as the caller holds the returned lock; the call waits for a checkpoint that is being taken.
+  // Background work that changes many rows uses it: when rows are overwritten during a checkpoint, the engine copies the old ones
+  // to its history file, whose space isn't given back.
   std::shared_lock<std::shared_mutex> between_checkpoints() { return std::shared_lock(taking_); }
   void stop();
 

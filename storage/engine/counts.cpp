@@ -9,7 +9,7 @@ namespace {
 
 constexpr size_t key_bytes = 8;
 constexpr size_t row_bytes = 24;
-constexpr size_t rows_max = 1000;  // remembered by a session
+constexpr size_t rows_max = 1000;  // a session remembers so many rows
 
 Bytes row_key(CollectionId collection, uint32_t slot) {
   Bytes key;

@@ -1,13 +1,10 @@
-// How many records a collection has and how many bytes, exactly, at any time
-// and after any crash.
+// The counts say how many records and how many bytes a collection has. They are exact at any time and after any crash.
 //
-// A counter row that every writer changes would make all writers conflict. So
-// each session counts for itself: the row's key ends in the session's number,
-// which no two open transactions share. A transaction that changed records
-// writes its session's row as its last act, and what the collection holds is the
-// sum over its rows.
+// If every writer changed one counter row, all writers would conflict. So each session counts for itself: the row's key ends in
+// the session's number, which no two open transactions share. A transaction that changed records writes its session's row as its
+// last act, and the count of a collection is the sum over its rows.
 //
-//   counts    collection (4, BE), slot (4, BE) -> records (8), bytes (8), newest stamp (8)
+//   counts    collection (4, BE), slot (4, BE) -> records (8), bytes (8), newest timestamp (8)
 #pragma once
 
 #include <atomic>
@@ -22,26 +19,27 @@ namespace storage {
 class Table;
 class Transaction;
 
-// The sums in memory. Thread-safe.
+// This struct holds the sums in memory. It is thread-safe.
 struct Counts {
   std::atomic<int64_t> records{0};
   std::atomic<int64_t> bytes{0};
 };
 
-// A session's part: what its open transaction changed, and its rows as they are stored.
+// This class is a session's part of the counts: it holds the changes of the open transaction, and the session's rows as they are
+// stored.
 class CountChanges {
  public:
   void add(CollectionId collection, const std::shared_ptr<Counts>& counts, int64_t records, int64_t bytes, Stamp stamp);
   bool empty() const { return changes_.empty(); }
 
-  // What the open transaction changed so far.
+  // These return the changes that the open transaction has made so far.
   int64_t records(CollectionId collection) const;
   int64_t bytes(CollectionId collection) const;
 
-  // Just before the commit: writes the rows.
+  // Writes the rows; it is called just before the commit.
   void write(Transaction& transaction, const Table& table, uint32_t slot);
-  void committed();    // shows the changes to all
-  void rolled_back();  // forgets them
+  void committed();    // makes the changes visible to all
+  void rolled_back();  // forgets the changes
 
  private:
   struct Row {
@@ -55,7 +53,7 @@ class CountChanges {
     int64_t records;
     int64_t bytes;
     Stamp stamp;
-    Row row;  // once written
+    Row row;  // it is set once the row is written
   };
   std::vector<Change> changes_;
   std::unordered_map<CollectionId, Row> rows_;
@@ -63,11 +61,11 @@ class CountChanges {
 
 struct StoredCounts {
   std::unordered_map<CollectionId, std::shared_ptr<Counts>> collections;
-  Stamp newest = 0;  // the newest stamp any of them has seen
+  Stamp newest = 0;  // it is the newest timestamp in any of the rows
 };
 StoredCounts load_counts(Transaction& transaction, const Table& table);
 
-// In the transaction that drops the collection.
+// Removes the collection's counts; it is called in the transaction that drops the collection.
 void remove_counts(Transaction& transaction, const Table& table, CollectionId collection);
 
 }  // namespace storage

@@ -31,7 +31,7 @@ constexpr char format_name[] = "palimpsest";
                        "cannot " + doing + ": " + std::strerror(error));
 }
 
-// Log, lock and pid files may lie there before the first start.
+// Log, lock and pid files may lie in the directory before the first start.
 bool harmless(const fs::path& file) {
   const std::string name = file.filename();
   if (name.starts_with(".") || name == "lost+found") return true;
@@ -54,7 +54,7 @@ void check_unclaimed(const std::string& path) {
   }
 }
 
-// The number behind "name": nothing where the text is not what this program writes.
+// Returns the number that follows "name"; it returns nothing if this program didn't write the text.
 std::optional<int> number_field(const std::string& text, const std::string& name) {
   const size_t at = text.find("\"" + name + "\":");
   if (at == text.npos) return std::nullopt;

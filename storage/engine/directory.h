@@ -1,5 +1,5 @@
-// The data directory says what it is: palimpsest.json, written before anything
-// else, names the format and its version.
+// The data directory describes itself: the file palimpsest.json, which is written before anything else, names the format and its
+// version.
 #pragma once
 
 #include <string>
@@ -9,12 +9,12 @@ namespace storage {
 inline constexpr int directory_version = 3;
 inline constexpr char directory_file[] = "palimpsest.json";
 
-// Makes the directory and its marker, or checks the one that is there. Throws
-// UnsupportedFormat for a newer version, a damaged marker, or a directory with
-// somebody else's files in it.
+// Makes the directory and its marker file, or checks the marker that is there. Throws UnsupportedFormat for a newer version, for
+// a damaged marker, and for a directory that holds somebody else's files.
 void prepare_directory(const std::string& path);
 
-// Writes a file of the directory: whole or not at all, and there after a power loss. Throws OutOfDiskSpace.
+// Writes a file of the directory. The file is written whole or not at all, and it survives a power loss once this returns. Throws
+// OutOfDiskSpace.
 void write_file(const std::string& directory, const std::string& name, const std::string& text);
 
 }  // namespace storage

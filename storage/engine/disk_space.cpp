@@ -11,10 +11,10 @@ namespace {
 
 constexpr uint64_t journal_file_min = 1ull << 20;
 constexpr uint64_t journal_file_max = 32ull << 20;
-constexpr uint64_t journal_file_share = 64;  // of the disk
-// The journal may begin a file while it makes the next ahead of need; the rest is for checkpoints.
+constexpr uint64_t journal_file_share = 64;  // a journal file is at most this fraction of the disk
+// The journal may begin a file while it prepares the next one in advance; the rest is for checkpoints.
 constexpr uint64_t reserve_files = 4;
-// What the next checkpoint may still have to write, beside the journal that has it already; the cache keeps no more.
+// The next checkpoint may still have to write so many bytes that the journal has already; the cache keeps no more.
 constexpr uint64_t unwritten_bytes_max = 256ull << 20;
 
 [[noreturn]] void no_space() {

@@ -1,9 +1,7 @@
-// Stops writing before the disk is full.
+// The server stops writing before the disk is full.
 //
-// WiredTiger survives a full disk when it writes pages, but not when it writes
-// its journal. So a reserve is kept free: below it, writes that bring new bytes
-// are refused with OutOfDiskSpace, while deletes, drops and checkpoints still
-// have room to work.
+// WiredTiger survives a full disk when it writes pages, but not when it writes its journal. So a reserve is kept free. When less
+// is free, writes that add bytes are refused with OutOfDiskSpace, while deletes, drops and checkpoints still have room to work.
 #pragma once
 
 #include <atomic>
@@ -12,24 +10,24 @@
 
 namespace storage {
 
-// Thread-safe.
+// The class is thread-safe.
 class DiskSpace {
  public:
   explicit DiskSpace(std::string path);
 
-  // Throws OutOfDiskSpace (14031) where the reserve is touched: for what brings new bytes.
+  // Throws OutOfDiskSpace (14031) if less than the reserve is free. Operations that add bytes call it.
   void require_room() const;
-  // The same where half of it is gone: for any write.
+  // Throws the same error if less than half of the reserve is free. Any write calls it.
   void require_any() const;
 
-  // Looks again once much was written.
+  // Counts the bytes that were written, and measures the free space again once they are many.
   void wrote(uint64_t bytes);
   void look();
-  // A checkpoint holds all that was written when `written` was read.
+  // Records that a checkpoint holds everything that had been written when the caller read `written`.
   void checkpointed(uint64_t written) { checkpointed_.store(written, std::memory_order_relaxed); }
   uint64_t written_bytes() const { return written_.load(std::memory_order_relaxed); }
   uint64_t filesystem_bytes() const { return total_.load(std::memory_order_relaxed); }
-  // How large the journal's files are to be: 32 MB, less where the disk is small.
+  // Returns the size that the journal's files shall have: 32 MB, or less if the disk is small.
   uint64_t journal_file_bytes() const;
   uint64_t free_bytes() const { return free_.load(std::memory_order_relaxed); }
 

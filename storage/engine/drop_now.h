@@ -1,4 +1,4 @@
-// A table that nobody has opened yet, taken away.
+// This function drops a table that nobody has opened yet.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@ namespace storage {
 
 class Engine;
 
-// At start, while nobody else uses the engine: its file is gone when this returns, and the name free.
+// It is called at start, while nobody else uses the engine. When it returns, the table's file is gone and its name is free.
 void drop_now(Engine& engine, const std::string& table);
 
 }  // namespace storage

@@ -13,9 +13,10 @@
 namespace storage {
 namespace {
 
-// session_max: a thousand connections may all be inside a transaction. The journal's files are small
-// because a restart replays, and a backup copies, whole ones. What changes again and again is written by the next checkpoint:
-// a page counts as changed with all that lies in it, so what is spread over many pages soon changes much of the cache.
+// session_max is so high because a thousand connections may all be inside a transaction. The journal's files are small because a
+// restart replays, and a backup copies, whole files. Rows that change again and again are written by the next checkpoint: a page
+// with one changed row counts as changed as a whole, so changes that are spread over many pages soon fill much of the cache with
+// changed pages.
 std::string connection_configuration(const EngineOptions& options, uint64_t journal_file_bytes, const std::string& extension) {
   return "create,session_max=4000,statistics=(fast),cache_size=" + std::to_string(options.cache_bytes) +
          ",eviction=(threads_min=1,threads_max=4),eviction_dirty_target=50,eviction_dirty_trigger=75,eviction_updates_target=50,"
@@ -34,10 +35,10 @@ std::string prepared(const EngineOptions& options) {
 }
 
 constexpr char counts_table[] = "counts";
-// 0 -> stamp (8, BE): everything stamped up to there is in the newest checkpoint.
+// The table's one row is 0 -> timestamp (8, BE): the newest checkpoint holds everything with a timestamp up to that one.
 constexpr char log_state_table[] = "log_state";
 const Bytes log_state_key(1, '\0');
-constexpr uint64_t transaction_share_max = 20;  // of the cache: what one transaction may write at least
+constexpr uint64_t transaction_share_max = 20;  // one transaction may write at least this fraction of the cache
 
 }  // namespace
 
@@ -57,7 +58,8 @@ Engine::Internals::Internals(Engine& the_engine, const EngineOptions& given, con
 
 Engine::Internals::~Internals() = default;
 
-// Noted when it is true: a crash in between leaves an older note, which is as true.
+// The timestamp is written down after the checkpoint, when it is true. A crash in between leaves an older timestamp, which is
+// true as well.
 void Engine::Internals::around_checkpoint(const std::function<void()>& take) {
   if (!stable) return take();
   const std::lock_guard lock(checkpoint_mutex);
@@ -124,20 +126,20 @@ int64_t Engine::reusable_bytes(const std::string& table) const {
 }
 void Engine::compact(const std::string& table) {
   internals_->tables.compact(table);
-  // WiredTiger gives a file's end back when it checkpoints a table that was changed. One that has just lost its
-  // last rows is changed no more, and would keep all its space. What changes it writes a page, which may be all of a small one.
+  // WiredTiger gives a file's end back when it checkpoints a table that was changed. A table that has just lost its last rows is
+  // not changed any more, and would keep all its space. A change costs the write of a page, which may be all of a small table.
   constexpr int64_t worth_bytes = 1 << 20;
   for (int tries = 0; tries < 2 && reusable_bytes(table) > std::max(worth_bytes, file_bytes(table) / 2); ++tries) {
     try {
       in_transaction(*this, [&](Transaction& transaction) {
         const Table touched(table);
-        // Seen by nobody, gone with the transaction. Not behind the last row: the engine splits the last entry of a page that
-        // grows, and would go on filling what is in front of it until whoever inserts had to write it.
+        // Nobody sees this row, and it goes with the transaction. It is not put behind the last row: the engine splits off the
+        // last entry of a page that grows, and would go on filling the page before it until an insert had to write that page.
         const Bytes key(1, '\0');
         if (touched.insert(transaction, key, BytesView())) touched.remove(transaction, key);
       });
     } catch (const base::OperationError& error) {
-      if (error.code() == base::ErrorCode::out_of_disk_space) return;  // what was moved is moved
+      if (error.code() == base::ErrorCode::out_of_disk_space) return;  // the rows that were moved stay moved
       throw;
     }
     checkpoint();
@@ -147,8 +149,8 @@ void Engine::checkpoint() {
   internals_->checkpointer.checkpoint();
 }
 
-// A file's end is cut off by the checkpoint after the one that left it free, if the table takes part in that: a forced one writes
-// the root of each, and nothing else of what has not changed.
+// A file's end is cut off by the checkpoint after the one that left it free, if the table takes part in that checkpoint. A forced
+// checkpoint writes the root of each table, and nothing else of tables that have not changed.
 void Engine::trim_files() {
   const wt::Session session = internals_->connection.open_session();
   wt::check(session->checkpoint(session.get(), "force=true"), "taking a checkpoint of all tables");
@@ -159,7 +161,7 @@ void Engine::when_durable(std::function<void()> done) {
 }
 
 void Engine::wait_durable() {
-  // Shared: the flusher may still be inside set_value when this thread goes on.
+  // The promise is shared because the journal's thread may still be inside set_value when this thread goes on.
   const auto durable = std::make_shared<std::promise<void>>();
   when_durable([durable] { durable->set_value(); });
   durable->get_future().wait();
@@ -180,7 +182,7 @@ void Engine::raise_stamp(Stamp at_least) {
 
 void Engine::set_agreed(Stamp upto) {
   internals_->stable->agree(upto);
-  // At once: what was overwritten before the stable point is kept for nobody, and would go to the history file.
+  // The stable point moves at once: nobody needs what was overwritten before it, which would otherwise go to the history file.
   internals_->stable->advance();
 }
 std::shared_ptr<const Snapshot> Engine::keep_snapshot() {

@@ -1,8 +1,7 @@
-// The engine: tables and transactions over one data directory.
+// The engine offers tables and transactions over one data directory.
 //
-// It owns the WiredTiger connection and the work on all tables alike: the
-// journal's syncs, checkpoints, the order of timestamps. What the tables hold is
-// the business of the floors above (storage/store.h).
+// It owns the WiredTiger connection and does the work that all tables share: it syncs the journal, takes checkpoints and keeps
+// the order of timestamps. The layers above decide what the tables hold (storage/store.h).
 #pragma once
 
 #include <functional>
@@ -22,74 +21,78 @@ struct EngineOptions {
   std::string journal_compressor = "snappy";
   int checkpoint_seconds = 60;
   int journal_commit_ms = 100;
-  // A member of a replica set: what survives is decided by the set's log. Commits don't go through the journal (but those of
-  // tables that always do), and checkpoints hold what `set_agreed` has been told of, no more.
+  // The engine belongs to a member of a replica set, so the set's log decides what survives. Commits don't go through the journal
+  // (except those to tables that are always journaled), and a checkpoint holds only what `set_agreed` has reported.
   bool replicated = false;
 };
 
-// What a floor above adds to the engine.
+// A layer above adds these to the engine.
 struct EngineExtension {
-  std::string configuration;                                 // for wiredtiger_open, behind the engine's own
-  std::function<void(const std::string& table)> table_gone;  // is called once a table was dropped; nullptr: nobody asks
+  // It is passed to wiredtiger_open, after the engine's own configuration.
+  std::string configuration;
+  std::function<void(const std::string& table)> table_gone;  // it is called once a table was dropped; it may be nullptr
 };
 
 class Engine {
  public:
-  // Opens or creates the directory. Throws OperationError: UnsupportedFormat
-  // for a directory of another format or version, DataCorruptionDetected …
+  // Opens or creates the directory. Throws OperationError: UnsupportedFormat for a directory of another format or version,
+  // DataCorruptionDetected for damaged files, and others.
   explicit Engine(const EngineOptions& options, EngineExtension extension = {});
-  ~Engine();  // stops the background work, checkpoints, closes
+  ~Engine();  // the destructor stops the background work, takes a checkpoint and closes
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
   const EngineOptions& options() const;
 
-  // Opens the table, making it where it isn't there. For the catalog's own use and for layers
-  // that keep tables of their own (the oplog). Not inside a transaction.
+  // Opens the table, and makes it if it isn't there. The catalog uses this, and so do layers that keep tables of their own (the
+  // oplog). It must not be called inside a transaction.
   Table open_table(const std::string& name, const TableOptions& options = {});
   std::vector<std::string> table_names() const;
-  // Takes the table away once nobody has a cursor on it; returns at once.
+  // Drops the table once nobody has a cursor on it; the call returns at once.
   void drop_table(const std::string& name);
   int64_t file_bytes(const std::string& table) const;
   int64_t reusable_bytes(const std::string& table) const;
   void compact(const std::string& table);
-  // Gives back the free ends of all files, whose tables each write a page.
+  // Gives the free ends of all files back to the file system; for that, each table writes a page.
   void trim_files();
 
-  // Everything committed is in the data files when it returns.
+  // Takes a checkpoint: when it returns, the data files hold everything that was committed.
   void checkpoint();
-  // Calls back, on the flusher's thread, once all that was committed before the
-  // call survives power loss. Group commit: one sync serves all who wait.
+  // Calls `done` on the journal's thread, once everything that was committed before this call survives a power loss. One sync
+  // serves all callers that wait (group commit).
   void when_durable(std::function<void()> done);
   void wait_durable();
 
-  // Everything stamped below this is committed or gone: how far the log may be read.
+  // The log is quiescent below this timestamp: every write below it is committed or rolled back, and readers of the log may read
+  // up to it.
   Stamp all_committed() const;
   Stamp last_stamp() const;
-  // How many transactions took stamps since it was opened.
+  // Returns how many transactions took timestamps since the engine was opened.
   uint64_t stamped_transactions() const;
-  // At start: stamps go on above the newest that was used.
+  // Makes new timestamps continue above `at_least`, the newest that was used; it is called at start.
   void raise_stamp(Stamp at_least);
 
-  // Replicated. The set has agreed on everything stamped up to here. Background work since then becomes stable with the next
-  // call, with the same stamp too.
+  // Reports, on a member of a replica set, that everything with a timestamp up to this one is majority-committed. Background work
+  // that was done since the last call becomes stable with the next call, even if that reports the same timestamp.
   void set_agreed(Stamp upto);
-  // Everything stamped up to here was there when the directory was opened, or is in a checkpoint by now. Later stamps may be too.
+  // Everything with a timestamp up to the returned one was in the directory when it was opened, or is in a checkpoint by now.
+  // Writes with later timestamps may be there too.
   Stamp recovered_stamp() const;
   Stamp checkpointed_stamp() const;
-  // Replicated. The newest moment that the set has agreed on, kept readable until the last holder lets go. Costs space for what
-  // changes meanwhile. Not to be held beyond the engine's life.
+  // Returns, on a member of a replica set, the newest majority-committed state, and keeps it readable until the last holder
+  // releases it. This costs space for everything that changes meanwhile. The snapshot must not be held longer than the engine
+  // lives.
   std::shared_ptr<const Snapshot> keep_snapshot();
 
-  // Called, from any thread, after a transaction that took stamps is over: all_committed may have moved. Set before there are
-  // any.
+  // Sets a function that is called, on any thread, after a transaction that took timestamps is over: all_committed may have moved
+  // then. It is set before there are such transactions.
   void on_settled(std::function<void()> told);
 
-  // Appends engine figures: cache, files, checkpoints, log (serverStatus' `wiredTiger`).
+  // Appends the engine's figures about cache, files, checkpoints and log (serverStatus' `wiredTiger`).
   void append_stats(bson::Builder& out) const;
 
   struct Internals;
-  Internals& internals() { return *internals_; }  // storage/ only
+  Internals& internals() { return *internals_; }  // only storage/ uses it
 
  private:
   std::unique_ptr<Internals> internals_;

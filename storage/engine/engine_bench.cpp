@@ -1,9 +1,9 @@
-// Inserts of 1 KB documents: bare WiredTiger with the engine's settings beside a
-// collection (record, _id index, counts) and the log's row.
+// These benchmarks insert documents of 1 KB. They compare bare WiredTiger under the engine's settings with a collection (record,
+// _id index, counts) and the log's row.
 //
 //   storage_benchmarks --benchmark_filter=insert
 //
-// The argument is documents per transaction; items_per_second is documents.
+// The argument is the number of documents per transaction; items_per_second counts documents.
 #include <benchmark/benchmark.h>
 
 #include "base/random.h"
@@ -16,7 +16,7 @@ using namespace storage;
 namespace {
 
 constexpr size_t document_bytes = 1024;
-constexpr size_t log_row_bytes = 64;  // of an entry that names its document
+constexpr size_t log_row_bytes = 64;  // an entry that names its document has about this size
 
 struct Bench {
   TemporaryDirectory directory;
@@ -36,7 +36,7 @@ struct Bench {
 };
 std::unique_ptr<Bench> bench;
 
-// Words as text has them, so that compressing costs what it costs.
+// The document holds words as text does, so that its compression costs what it costs in practice.
 bson::Document random_document(base::Random& random, int64_t id) {
   static const char* words[] = {"the",        "record", "of",     "a",  "document", "server", "with",
                                 "similarity", "deltas", "stands", "in", "its",      "chain",  "and"};
@@ -57,7 +57,7 @@ void stop(benchmark::State& state) {
   if (state.thread_index() == 0) bench.reset();
 }
 
-// The documents are made ahead: their making is not what is measured.
+// The documents are made in advance, because the benchmark doesn't measure how they are made.
 template <class Insert>
 void run(benchmark::State& state, Insert&& insert) {
   base::Random random(static_cast<uint64_t>(state.thread_index()) + 1);

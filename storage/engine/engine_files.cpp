@@ -19,7 +19,7 @@ bool plain(std::string_view name) {
   });
 }
 
-// WiredTiger.config is none of them: it would change how the engine opens.
+// WiredTiger.config is not one of the engine's files: it would change how the engine opens.
 bool own_name(std::string_view name) {
   if (name == directory_file) return true;
   if (name.starts_with("pages-") && name.ends_with(".dict")) return true;

@@ -59,7 +59,7 @@ TEST_CASE("a directory opens whose first start was lost in the midst of the engi
     Store store(test_options(lost.path()));
     CHECK(store.engine().open_table("things").exists());
   }
-  // One that is whole takes its place.
+  // A whole draft takes the file's place.
   std::filesystem::rename(turtle, turtle + ".set");
   Store store(test_options(whole.path()));
   Transaction reader(store, Transaction::Mode::read);
@@ -146,7 +146,7 @@ TEST_CASE("the engine's figures come in groups") {
 
 TEST_CASE("what was changed stays in memory until the next checkpoint, as long as it is less than half of that") {
   constexpr int tables = 8, rows = 512;
-  constexpr int64_t changed = 4 << 20;  // of each: less than a page that would be split
+  constexpr int64_t changed = 4 << 20;  // each table changes so many bytes: fewer than a page has when it is split
   TemporaryDirectory directory;
   StoreOptions options = test_options(directory.path());
   options.cache_bytes = 100 << 20;
@@ -161,7 +161,7 @@ TEST_CASE("what was changed stays in memory until the next checkpoint, as long a
       }
     }
   }
-  std::this_thread::sleep_for(std::chrono::milliseconds(300));  // in which the engine would write pages
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));  // the engine would write pages in this time
   bson::Builder out;
   store.engine().append_stats(out);
   CHECK(out.done()["cache"].as_document()["tracked dirty bytes in the cache"].to_int64() >= tables * changed);

@@ -1,6 +1,6 @@
-// Inserts into a capped collection take turns, a transaction at a time: the order
-// of its records is then the order of their stamps, which is how other members
-// insert them. What is full is told by counts that nobody else is changing.
+// Transactions that insert into a capped collection take turns. So the order of the records is the order of their timestamps, in
+// which other members insert them, and a transaction finds out whether the collection is full from counts that nobody else is
+// changing.
 #pragma once
 
 #include <condition_variable>
@@ -10,11 +10,12 @@
 
 namespace storage {
 
-// Thread-safe.
+// The class is thread-safe.
 class InsertTurn {
  public:
-  // The transaction has the turn until it is over; before its first stamp. False: it had it already. Throws WriteConflict where
-  // it took too long, as it does when two transactions wait for each other.
+  // Gives the transaction the turn until it is over; it is called before the transaction's first timestamp. Returns false if the
+  // transaction had the turn already. Throws WriteConflict if the wait took too long, as it does when two transactions wait for
+  // each other.
   bool take(const Transaction& transaction);
   void give_back();
 

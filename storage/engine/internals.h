@@ -1,4 +1,4 @@
-// The parts of an open engine. For storage/ alone.
+// This header lists the parts of an open engine. Only storage/ uses it.
 #pragma once
 
 #include <atomic>
@@ -18,17 +18,17 @@
 
 namespace storage {
 
-// In the order of their making; they go in the opposite one.
+// The parts are made in this order and destroyed in the opposite one.
 struct Engine::Internals {
   Internals(Engine& engine, const EngineOptions& options, const std::string& extension);
   ~Internals();
 
-  // On a member of a replica set: what a checkpoint is taken between.
+  // Takes a checkpoint with `take`, and does before and after it what a member of a replica set needs.
   void around_checkpoint(const std::function<void()>& take);
   void load_log_state();
 
-  // Called with WT_ROLLBACK in hand: throws TransactionTooLargeForCache where running it again would
-  // end the same way; else returns.
+  // This function is called after WiredTiger returned WT_ROLLBACK. It throws TransactionTooLargeForCache if the transaction would
+  // end the same way when it is run again; otherwise it returns.
   void conflict(const Transaction::Session& session) const;
 
   Engine& engine;
@@ -37,12 +37,12 @@ struct Engine::Internals {
   wt::Connection connection;
   StampSource stamps;
   SessionPool sessions;
-  std::timed_mutex commit_mutex;          // held for a commit alone; not on a member of a replica set
-  std::unique_ptr<StableCommits> stable;  // on a member of a replica set
-  std::function<void()> settled;          // set once, before anything is stamped
+  std::timed_mutex commit_mutex;          // it is held only during a commit; a member of a replica set doesn't use it
+  std::unique_ptr<StableCommits> stable;  // it exists on a member of a replica set
+  std::function<void()> settled;          // it is set once, before the first timestamp is taken
   Tables tables;
   Table log_state;
-  std::mutex checkpoint_mutex;  // one at a time
+  std::mutex checkpoint_mutex;  // one checkpoint is taken at a time
   std::atomic<Stamp> checkpointed_stamp{0};
   Stamp recovered_stamp = 0;
   Journal journal;
@@ -50,7 +50,7 @@ struct Engine::Internals {
   Table counts;
 };
 
-// statistics.cpp: every figure WiredTiger keeps, grouped as serverStatus shows them.
+// Appends every figure that WiredTiger keeps, grouped as serverStatus shows them (statistics.cpp).
 void append_engine_statistics(wt::Connection& connection, bson::Builder& out);
 
 }  // namespace storage

@@ -27,7 +27,7 @@ void Journal::when_durable(std::function<void()> done) {
   {
     std::lock_guard lock(mutex_);
     waiting_.push_back(std::move(done));
-    if (waiting_.size() > 1) return;  // whoever came first has woken it
+    if (waiting_.size() > 1) return;  // the first caller has woken the thread
   }
   woken_.notify_one();
 }
@@ -42,7 +42,7 @@ void Journal::run(int commit_ms) {
       last = stopping_;
       served.swap(waiting_);
     }
-    // A journal that can't be synced can't keep a promise: what was acknowledged must not depend on it.
+    // If the journal can't be synced, acknowledged writes may be lost: the process ends rather than acknowledge more.
     if (const int result = session_->log_flush(session_.get(), "sync=on"); result != 0) wt::fail(WT_PANIC, "syncing the journal");
     syncs_.fetch_add(1, std::memory_order_relaxed);
     for (auto& done : served) done();

@@ -7,7 +7,7 @@ namespace {
 
 constexpr size_t database_bytes_max = 63;
 constexpr size_t namespace_bytes_max = 255;
-constexpr std::string_view database_forbidden("/\\. \"$\0", 7);  // as on Linux; Windows forbids more
+constexpr std::string_view database_forbidden("/\\. \"$\0", 7);  // these are forbidden on Linux; Windows forbids more
 
 [[noreturn]] void invalid(const std::string& message) {
   throw base::OperationError(base::ErrorCode::invalid_namespace, message);

@@ -1,4 +1,4 @@
-// What databases and collections may be called.
+// These functions check the names of databases and collections.
 #pragma once
 
 #include <string>
@@ -6,15 +6,15 @@
 
 namespace storage {
 
-// "shop" of "shop.orders".
+// These return the parts of a namespace: "shop" is the database of "shop.orders".
 std::string_view database_of(std::string_view ns);
 std::string_view collection_of(std::string_view ns);
 
-// Whether it belongs to this member alone: what is in it has no log, no past and no branches. The database `local`, and every
-// database's system.profile.
+// Returns whether the collection belongs to this member alone, so that its documents have no log, no past and no branches. This
+// is so for the database `local`, and for every database's system.profile.
 bool is_own(std::string_view ns);
 
-// Throw InvalidNamespace (73).
+// These throw InvalidNamespace (73).
 void check_database_name(std::string_view db);
 void check_namespace(std::string_view ns);
 

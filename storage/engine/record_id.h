@@ -1,4 +1,4 @@
-// Names of stored things.
+// These types name stored things.
 #pragma once
 
 #include <compare>
@@ -6,17 +6,17 @@
 
 namespace storage {
 
-// A record's place in its collection: assigned once, going up, never reused.
+// A RecordId is a record's place in its collection. It is assigned once and never reused, and the numbers go up.
 using RecordId = int64_t;
 inline constexpr RecordId record_id_min = 1;
 inline constexpr RecordId record_id_max = INT64_MAX;
 
-// The number of a collection in its catalog: never reused, names its tables.
+// A CollectionId is the number of a collection in its catalog. It is never reused, and the names of the collection's tables
+// contain it.
 using CollectionId = uint32_t;
 
-// When a write happened: seconds since 1970 in the upper half, a count within
-// the second in the lower. Unique and increasing over the whole server; it is
-// the `ts` of the write's oplog entry and, as a content's generation, its name.
+// A Stamp is the timestamp of a write: seconds since 1970 in the upper half, a count within the second in the lower half. It is
+// unique and goes up over the whole server. It is the `ts` of the write's oplog entry, and it names a content as its generation.
 using Stamp = uint64_t;
 
 enum class Direction { forward, backward };

@@ -2,7 +2,7 @@
 
 namespace storage {
 
-// Entries of the map stay where they are, and none goes while a transaction is open.
+// Entries of the map stay at their addresses, and none is removed while a transaction is open.
 Transaction::Session::TableCursors& Transaction::Session::touch(const std::string& table) {
   TableCursors& cursors = tables[table];
   if (!cursors.touched) {
@@ -56,7 +56,7 @@ void Transaction::Session::lend_walker(const std::string& table, LentCursor& to)
 }
 
 void Transaction::Session::take_back(LentCursor& lent) {
-  // The last one lent is usually the first to come back.
+  // The cursor that was lent last is usually the first to come back.
   for (auto at = lent_.rbegin(); at != lent_.rend(); ++at) {
     if (at->to != &lent) continue;
     lent.cursor->reset(lent.cursor.get());
@@ -100,7 +100,7 @@ void SessionPool::give_back(Transaction::Session* session) {
 
 void SessionPool::forget_table(const std::string& table) {
   std::lock_guard lock(mutex_);
-  // With nobody at work nobody has to be told later, and the list starts again.
+  // When no session is busy, none has to learn of the drops later, and the list starts again.
   if (idle_.size() == all_.size()) {
     for (auto& session : all_) {
       let_go(*session);

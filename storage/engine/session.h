@@ -1,9 +1,8 @@
-// The engine's sessions, kept open with their cursors.
+// The engine's sessions are kept open with their cursors.
 //
-// Opening a WiredTiger cursor costs as much as a read, so a session keeps those
-// it has opened, by table: one for reads and strict writes, one for overwriting,
-// and any number of walkers. A transaction borrows a session; the most recently
-// returned one goes out first, its cursors still warm.
+// To open a WiredTiger cursor costs as much as a read, so a session keeps the cursors that it has opened, by table: one for reads
+// and strict writes, one for overwriting, and any number of walkers. A transaction borrows a session. The session that was
+// returned last is lent first, because its cursors are still warm.
 #pragma once
 
 #include <memory>
@@ -27,21 +26,21 @@ struct StringHash {
   size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
 };
 
-// A walking cursor that is out: the session takes it back when the transaction ends, whether or not its
-// holder has let go by then.
+// This is a walking cursor that is lent. The session takes it back when the transaction ends, even if its holder still has it
+// then.
 struct LentCursor {
   wt::Cursor cursor;
-  Transaction::Session* session = nullptr;  // nullptr: taken back
+  Transaction::Session* session = nullptr;  // nullptr means that it was taken back
   bool on_row = false;
-  std::optional<base::Bytes> parked;  // the key of the row that it let go of, to be gone back to
+  std::optional<base::Bytes> parked;  // it holds the key of the row that the cursor left and goes back to
 };
 
 struct Transaction::Session {
   struct TableCursors {
-    wt::Cursor strict;  // overwrite=false: insert tells of a duplicate, remove of a missing key
+    wt::Cursor strict;  // with overwrite=false, insert reports a duplicate and remove a missing key
     wt::Cursor overwrite;
-    std::vector<wt::Cursor> walkers;  // not in use
-    bool touched = false;             // since the session was taken
+    std::vector<wt::Cursor> walkers;  // these are not in use
+    bool touched = false;             // it is set if the table was used since the session was taken
   };
 
   Session(SessionPool& owner, uint32_t number, wt::Session opened) : pool(owner), slot(number), session(std::move(opened)) {}
@@ -51,21 +50,21 @@ struct Transaction::Session {
   void lend_walker(const std::string& table, LentCursor& to);
   void take_back(LentCursor& lent);
   void take_back_all();
-  // A cursor that stands on a row keeps its page in memory and from being split, after a commit too:
-  // whoever comes next to a page that has grown large tries, fails and sleeps.
+  // Takes all cursors off their rows. A cursor that stands on a row keeps the row's page in memory and keeps it from being split,
+  // after a commit too: other sessions that come to a page that has grown large try to split it, fail and sleep.
   void reset_cursors();
-  // The same for the lent ones, which go back to their row when they are asked again. Before a commit too: that one may
-  // have to make room in the cache first, and cannot where the large page is the one its own cursors stand on.
+  // Does the same for the lent cursors, which go back to their rows when they are used again. It is needed before a commit too: a
+  // commit may have to make room in the cache first, and can't if its own cursors stand on the large page.
   void let_go_of_pages();
   void close_cursors(const std::string& table) { tables.erase(table); }
 
   SessionPool& pool;
-  const uint32_t slot;  // no two open transactions have the same one
+  const uint32_t slot;  // no two open transactions have the same number
   wt::Session session;
   std::unordered_map<std::string, TableCursors, StringHash, std::equal_to<>> tables;
   CountChanges counts;
-  uint64_t written_bytes = 0;  // in this transaction
-  size_t drops_seen = 0;       // of the pool's dropped tables
+  uint64_t written_bytes = 0;  // this transaction wrote so many
+  size_t drops_seen = 0;       // the session knows so many of the pool's dropped tables
 
  private:
   struct Lent {
@@ -79,7 +78,7 @@ struct Transaction::Session {
   std::string uri(const std::string& table) const { return "table:" + table; }
 };
 
-// Thread-safe.
+// The class is thread-safe.
 class SessionPool {
  public:
   explicit SessionPool(wt::Connection& connection) : connection_(connection) {}
@@ -87,11 +86,11 @@ class SessionPool {
   Transaction::Session* take();
   void give_back(Transaction::Session* session);
 
-  // No idle session holds a cursor on the table any more; busy ones let go when they come back.
+  // Closes the cursors of idle sessions on the table; busy sessions close theirs when they come back.
   void forget_table(const std::string& table);
 
  private:
-  // A session with cursors on more tables than this starts afresh: each keeps a table's file open.
+  // A session with cursors on more tables than this closes them all: each cursor keeps a table's file open.
   static constexpr size_t tables_max = 400;
   void let_go(Transaction::Session& session);
 

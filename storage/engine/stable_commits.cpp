@@ -29,7 +29,7 @@ uint64_t recovered(wt::Connection& connection) {
 
 }  // namespace
 
-// Without a stable timestamp a checkpoint would hold everything: there is one from the start.
+// Without a stable timestamp a checkpoint would hold everything, so there is one from the start.
 StableCommits::StableCommits(wt::Connection& connection)
     : connection_(connection), last_(std::max<uint64_t>(1, recovered(connection))), stable_(last_) {
   tell_engine();
@@ -55,7 +55,7 @@ void StableCommits::over(uint64_t commit, bool made) {
     return;
   }
   at->made = true;
-  // Background work in a row becomes stable together.
+  // Consecutive background commits become stable together.
   const auto is_work = [](const Unstable& one) { return one.made && one.newest == 0; };
   if (is_work(*at) && at != unstable_.begin() && is_work(*std::prev(at))) unstable_.erase(std::prev(at));
 }

@@ -1,13 +1,13 @@
-// Which commits a checkpoint may hold, on a member of a replica set.
+// On a member of a replica set, this class decides which commits a checkpoint may hold.
 //
-// Commits are numbered as they begin, and the number is WiredTiger's commit timestamp. A commit that took stamps is
-// stable once the set has agreed on the log up to its newest one; a commit without, background work, once it is made;
-// and neither before all below it are:
+// Commits are numbered as they begin, and the number is WiredTiger's commit timestamp. A commit that took timestamps can be
+// stable once the log is majority-committed up to the newest of them. A commit without timestamps is background work, and can be
+// stable once it is made. Both become stable only when all commits below them are:
 //
 //   commit   101   102   103   104   105
-//   stamp      7     -     6     9     -        agreed up to 8: stable are those up to 103
+//   timestamp  7     -     6     9     -        majority-committed up to 8: commits up to 103 are stable
 //
-// Checkpoints are as of the newest stable commit: whatever the set may still decide against is in none.
+// A checkpoint holds the state of the newest stable commit, so no checkpoint holds writes that the set may still roll back.
 #pragma once
 
 #include <deque>
@@ -19,29 +19,32 @@
 
 namespace storage {
 
-// Thread-safe. No commit holds its lock while it is made: making one may have to wait for room in the cache, and that may
-// have to wait for the stable timestamp to move.
+// The class is thread-safe. Its lock isn't held while a commit is made: the commit may have to wait for room in the cache, and
+// that may have to wait for the stable timestamp to move.
 class StableCommits {
  public:
-  // Goes on behind what the directory was opened with. Before the first commit.
+  // The numbers continue after those in the directory. The object is made before the first commit.
   explicit StableCommits(wt::Connection& connection);
 
-  // The number of a commit that is about to be made. `newest`: of its stamps; 0: it took none. `over` follows.
+  // Returns the number of a commit that is about to be made. `newest` is the newest of its timestamps; 0 means that it took none.
+  // The caller calls `over` afterwards.
   uint64_t begin(Stamp newest);
   void over(uint64_t commit, bool made);
 
-  // The set has agreed on the log up to here.
+  // Reports that the log is majority-committed up to this timestamp.
   void agree(Stamp upto);
   struct Point {
-    uint64_t commit = 0;  // stable are this one and those before
-    Stamp stamp = 0;      // everything stamped up to here is among them
+    uint64_t commit = 0;  // this commit and those before it are stable
+    Stamp stamp = 0;      // they include everything with a timestamp up to this one
   };
-  // Moves WiredTiger's stable timestamp as far as it may go: where that is. Looks at every commit that isn't stable.
+  // Moves WiredTiger's stable timestamp as far as it may go, and returns the point it moved to. The call looks at every commit
+  // that isn't stable.
   Point advance();
-  // From then on what is stable now can be read as of it, until it is let go of as often.
+  // Returns the newest stable point and keeps its state readable. The state stays readable until `let_go` was called as often as
+  // `keep`.
   Point keep();
   void let_go(uint64_t commit);
-  uint64_t last() const;  // the newest number that was given out
+  uint64_t last() const;  // it returns the newest number that was given out
 
  private:
   struct Unstable {
@@ -58,7 +61,7 @@ class StableCommits {
   uint64_t stable_ = 0;
   Stamp agreed_ = 0;
   std::multiset<uint64_t> kept_;
-  std::deque<Unstable> unstable_;  // by number
+  std::deque<Unstable> unstable_;  // they are sorted by number
 };
 
 }  // namespace storage

@@ -75,7 +75,7 @@ TEST_CASE("a member's directory opens with what the set had agreed on, after a c
     const Table table = engine.open_table("t");
     CHECK(content(engine, table) == "a=1 b=2 c=work ");
     CHECK(content(engine, engine.open_table("own", {.always_journaled = true})) == "mine=5 ");
-    // And goes on: the same places are written again.
+    // The member goes on, and writes the same places of the log again.
     engine.set_agreed(put(engine, table, "a", "6"));
     put(engine, table, "e", "work", false);
     engine.checkpoint();
@@ -99,7 +99,7 @@ TEST_CASE("what is agreed on may be stamped out of the order it was committed in
     first.commit();
   }
   engine.set_agreed(early);
-  engine.checkpoint();  // holds neither: the one agreed on was committed behind the other
+  engine.checkpoint();  // it holds neither: the majority-committed write was committed behind the other one
   CHECK(engine.checkpointed_stamp() < early);
   engine.set_agreed(late);
   engine.checkpoint();
@@ -121,12 +121,12 @@ TEST_CASE("a commit that is being made holds the stable point back, and nobody e
   commits.over(fourth, true);
   auto point = commits.advance();
   CHECK(point.commit == before.commit);
-  CHECK(point.stamp == 6);  // up to the first's
+  CHECK(point.stamp == 6);  // the point ends before the first commit's timestamp
   commits.over(first, true);
   point = commits.advance();
   CHECK(point.commit == second);
   CHECK(point.stamp == 8);
-  commits.over(third, false);  // came to nothing
+  commits.over(third, false);  // this commit was not made
   point = commits.advance();
   CHECK(point.commit == fifth);
   CHECK(point.stamp == 1000);

@@ -6,7 +6,7 @@
 
 namespace storage {
 
-// A clock that was set back doesn't turn the order around: the count goes on instead.
+// If the clock was set back, the order still holds: the count goes on instead.
 Stamp StampSource::after(Stamp last) const {
   const Stamp now = static_cast<Stamp>(clock_.wall_ms() / 1000) << 32;
   return std::max(last + 1, now | 1);
@@ -27,7 +27,7 @@ Stamp StampSource::next(StampRange& range, uint64_t expected) {
     open(range, range.first);
   } else {
     if (last_ != range.end - 1) return 0;
-    last_ += std::max<uint64_t>(1, range.end - range.first);  // twice as many
+    last_ += std::max<uint64_t>(1, range.end - range.first);  // it reserves twice as many
   }
   range.end = last_ + 1;
   return range.next++;

@@ -1,9 +1,8 @@
-// Stamps: what time it is in the log.
+// A StampSource gives out timestamps, which order the writes in the log.
 //
-// Given out going up, under one lock. A transaction's stamps are a range of its
-// own, with nobody else's in between; what it leaves over is a hole. The first of
-// them holds back how far the log may be read until the transaction is committed
-// or gone:
+// The timestamps go up, and are given out under one lock. A transaction's timestamps are a range of its own, without anybody
+// else's in between; those that it doesn't use leave a hole. Readers of the log may not read past the first of them until the
+// transaction is committed or rolled back:
 //
 //   given out   5 | 6 7 8 | 9 …        open: {6 7 8}, {9 …}
 //   readable    everything below 6
@@ -21,30 +20,31 @@ class Clock;
 
 namespace storage {
 
-// The stamps of one transaction. Of its thread alone.
+// This struct holds the timestamps of one transaction. Only the transaction's thread uses it.
 struct StampRange {
-  Stamp first = 0;  // 0: none yet
+  Stamp first = 0;  // 0 means that there is none yet
   Stamp next = 0;
-  Stamp end = 0;       // reserved up to here
-  uint64_t place = 0;  // among the open ones; 0: none
+  Stamp end = 0;       // the range is reserved up to here
+  uint64_t place = 0;  // it is the place among the open ranges; 0 means that it has none
 };
 
-// Thread-safe.
+// The class is thread-safe.
 class StampSource {
  public:
   explicit StampSource(base::Clock& clock) : clock_(clock) {}
 
-  // The next of the range. The first takes a place among the open ones, to be released, and reserves `expected` in all; where
-  // that was not enough the range goes on as long as nobody has taken a stamp behind it. 0: somebody has.
+  // Returns the next timestamp of the range. The first one takes a place among the open ranges, which has to be released, and
+  // reserves `expected` timestamps in all. If those were not enough, the range grows as long as nobody has taken a timestamp
+  // behind it; once somebody has, 0 is returned.
   Stamp next(StampRange& range, uint64_t expected);
-  // One that was given out elsewhere. Above all others it takes a place as a first one does, where the range has none yet; below,
-  // readers have passed it already and nobody is held back.
+  // Adds a timestamp, which another member gave out, to the range. If it is above all others and the range has no place yet, it
+  // takes one, as a first timestamp does. If it is below, readers have passed it already, and it holds nobody back.
   void adopt(Stamp stamp, StampRange& range);
-  // For what has no part in the log: goes up, but apart from the others.
+  // Returns a timestamp for a write that has no part in the log. These timestamps go up too, but apart from the others.
   Stamp apart();
   void release(uint64_t place);
 
-  // Transactions that took one.
+  // Returns how many transactions took timestamps.
   uint64_t transactions() const;
   Stamp all_committed() const { return all_committed_.load(std::memory_order_acquire); }
   Stamp last() const;
@@ -64,8 +64,8 @@ class StampSource {
   std::atomic<Stamp> all_committed_{1};
   Stamp last_ = 0;
   Stamp apart_ = 0;
-  uint64_t front_place_ = 1;  // the place of open_.front()
-  std::deque<Open> open_;     // in order of their stamps; done ones leave from the front
+  uint64_t front_place_ = 1;  // this is the place of open_.front()
+  std::deque<Open> open_;     // sorted by timestamp; those that are done leave from the front
 };
 
 }  // namespace storage

@@ -15,7 +15,7 @@ namespace {
 
 using Stamps = std::vector<Stamp>;
 
-// No stamp twice, and none within the range of another transaction.
+// Checks that no timestamp occurs twice, and that none lies within the range of another transaction.
 void require_apart(std::vector<Stamps> transactions) {
   std::sort(transactions.begin(), transactions.end());
   Stamp last = 0;
@@ -68,7 +68,7 @@ TEST_CASE("a range that was too short goes on while nobody is behind it, and is 
   const Stamp a = source.next(first, 1);
   CHECK(source.next(first, 1) == a + 1);
   CHECK(source.next(first, 1) == a + 2);
-  CHECK(source.next(first, 1) == a + 3);  // reserved with the last
+  CHECK(source.next(first, 1) == a + 3);  // it was reserved with the last one
   CHECK(source.next(second, 1) > a + 3);
   CHECK(source.next(first, 1) == 0);
   CHECK(source.all_committed() == a);
@@ -108,8 +108,8 @@ TEST_CASE("stamps apart from the log leave it as it is") {
   CHECK(source.all_committed() == a + 1);
 }
 
-// What others had committed when a transaction took its first stamp is in its snapshot or has nothing to do with it: so changes
-// can be made again in the order of their stamps.
+// Everything that others had committed when a transaction took its first timestamp is in its snapshot or doesn't concern it, so
+// changes can be replayed in the order of their timestamps.
 TEST_CASE("a transaction sees nothing that was committed after it took its first stamp") {
   TemporaryDirectory directory;
   Engine engine(test_options(directory.path()));

@@ -12,8 +12,8 @@ namespace {
 constexpr std::string_view checkpoints = "checkpoint: total succeed number of checkpoints";
 }
 
-// WiredTiger describes a figure as "cache: bytes currently in the cache": the part before the colon
-// becomes the group's document.
+// WiredTiger describes a figure as "cache: bytes currently in the cache". The part before the colon names the document that holds
+// the group's figures.
 void append_engine_statistics(wt::Connection& connection, bson::Builder& out) {
   const wt::Session session = connection.open_session();
   const wt::Cursor cursor = wt::open_cursor(session.get(), "statistics:", "statistics=(fast)");
@@ -27,7 +27,7 @@ void append_engine_statistics(wt::Connection& connection, bson::Builder& out) {
     const size_t colon = text.find(": ");
     if (colon == text.npos) continue;
     groups[std::string(text.substr(0, colon))].emplace_back(text.substr(colon + 2), value);
-    // In the engine of MongoDB 7.0 it stood there, and tools look for it there: mongostat's flushes.
+    // The engine of MongoDB 7.0 had this figure here, and tools such as mongostat (its column flushes) look for it here.
     if (text == checkpoints) groups["transaction"].emplace_back("transaction checkpoints", value);
   }
   out.append("uri", "statistics:");

@@ -11,7 +11,7 @@ namespace {
   wt::fail(result, std::string(doing) + " table " + table);
 }
 
-// Near a full disk only small rows are still taken: what it needs to drop and delete.
+// When the disk is nearly full, only small rows are still accepted: a drop or a delete has to write them.
 constexpr size_t small_row_bytes = 512;
 
 void count_bytes(Transaction& transaction, size_t bytes) {
@@ -85,7 +85,7 @@ struct TableCursor::State {
     if (lent.session) lent.session->take_back(lent);
   }
 
-  Transaction& transaction;  // only while `lent` is
+  Transaction& transaction;  // it is valid only while `lent` is
   const std::string table;
   LentCursor lent;
 
@@ -99,7 +99,8 @@ struct TableCursor::State {
     if (result != WT_NOTFOUND) failed(transaction, result, "reading", table);
     return false;
   }
-  // On the row found at or around `key`, after a step in the wanted direction where it lies on the other side.
+  // Returns whether the cursor now stands on the row that was found at `key`. If the search ended on the other side of `key`, the
+  // cursor takes a step in the wanted direction.
   bool seek(BytesView key, int wanted) {
     WT_CURSOR* cursor = at();
     lent.parked.reset();
@@ -116,7 +117,7 @@ struct TableCursor::State {
     if (!seek(from, wanted)) return false;
     return wt::get_key(at()) == from ? stands(to(at())) : true;
   }
-  // The engine's cursor, on its row.
+  // Returns the engine's cursor, which stands on its row.
   WT_CURSOR* on_row() {
     if (!lent.parked) return at();
     const Bytes row = std::move(*lent.parked);

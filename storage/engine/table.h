@@ -1,7 +1,7 @@
-// The lower waist: everything stored is an ordered table of bytes.
+// Everything that is stored lies in ordered tables of bytes; this header is the interface to them.
 //
-// A table is a name in the engine. Keys sort by memcmp. Reads see the
-// transaction's snapshot and its own writes.
+// A table is a name in the engine. Its keys are sorted as memcmp sorts them. A read sees the transaction's snapshot and the
+// transaction's own writes.
 #pragma once
 
 #include <memory>
@@ -19,34 +19,35 @@ using base::Bytes;
 using base::BytesView;
 
 struct TableOptions {
-  // Of the engine's block compressors: "zstd", "snappy", "lz4", "none".
+  // This names one of the engine's block compressors: "zstd", "snappy", "lz4" or "none".
   std::string block_compressor = "zstd";
   uint32_t leaf_page_bytes = 32 * 1024;
-  uint32_t page_image_bytes = 0;          // largest in-memory image of a page read in; 0: the engine's default
-  uint32_t memory_page_bytes = 10 << 20;  // a page that grew larger is split, at the cost of who meets it
-  uint32_t allocation_bytes = 4096;       // unit of file space: 512 where the ratio matters
-  bool prefix_compression = false;        // of keys: for indexes
-  // A commit survives by the journal; else, on a member of a replica set, by the set's log, and the table by checkpoints alone.
+  uint32_t page_image_bytes = 0;          // a page that is read in is at most so large in memory; 0 means the engine's default
+  uint32_t memory_page_bytes = 10 << 20;  // a larger page is split by the session that meets it
+  uint32_t allocation_bytes = 4096;       // file space comes in such units; 512 is for tables whose ratio matters
+  bool prefix_compression = false;        // it compresses keys; indexes use it
+  // If this is set, commits survive by the journal. Otherwise, on a member of a replica set, they survive by the set's log, and
+  // the table is made durable by checkpoints alone.
   bool always_journaled = false;
 };
 
 class TableCursor;
 
-// Thread-safe: a name; all state is in the transaction.
+// The class is thread-safe, because it is only a name; all state is in the transaction.
 class Table {
  public:
   Table() = default;
   explicit Table(std::string name) : name_(std::move(name)) {}
-  const std::string& name() const { return name_; }  // "records-17": also the file's name
+  const std::string& name() const { return name_; }  // "records-17" for example; the file has this name too
   bool exists() const { return !name_.empty(); }
 
   // The view is valid until the next call on this transaction's same table.
   std::optional<BytesView> get(Transaction& transaction, BytesView key) const;
-  void put(Transaction& transaction, BytesView key, BytesView value) const;  // insert or overwrite
-  // false, and nothing written, where the key is there.
+  void put(Transaction& transaction, BytesView key, BytesView value) const;  // it inserts or overwrites
+  // Returns false, and writes nothing, if the key is there already.
   bool insert(Transaction& transaction, BytesView key, BytesView value) const;
-  bool remove(Transaction& transaction, BytesView key) const;  // false: was not there
-  // Removes every row with from <= key <= to, much cheaper than one by one.
+  bool remove(Transaction& transaction, BytesView key) const;  // it returns false if the key was not there
+  // Removes every row with from <= key <= to; this is much cheaper than to remove the rows one by one.
   void truncate(Transaction& transaction, BytesView from, BytesView to) const;
 
   TableCursor cursor(Transaction& transaction) const;
@@ -55,8 +56,7 @@ class Table {
   std::string name_;
 };
 
-// Walks a table in key order. Borrowed from the transaction: dead once that is over, and then
-// good for nothing but to be destroyed.
+// A TableCursor walks a table in key order. It belongs to the transaction: once that is over, the cursor can only be destroyed.
 class TableCursor {
  public:
   TableCursor(TableCursor&&) noexcept;
@@ -64,13 +64,13 @@ class TableCursor {
   ~TableCursor();
 
   // Each returns whether the cursor now stands on a row.
-  bool seek(BytesView key);       // the first row with key >= `key`
-  bool seek_back(BytesView key);  // the last row with key <= `key`
-  bool next();                    // from before the first on a fresh cursor
-  bool previous();                // from behind the last on a fresh cursor
+  bool seek(BytesView key);       // it goes to the first row with key >= `key`
+  bool seek_back(BytesView key);  // it goes to the last row with key <= `key`
+  bool next();                    // a fresh cursor starts before the first row
+  bool previous();                // a fresh cursor starts behind the last row
   void reset();
 
-  BytesView key() const;  // valid until the cursor moves
+  BytesView key() const;  // the view is valid until the cursor moves
   BytesView value() const;
 
  private:
@@ -81,7 +81,7 @@ class TableCursor {
   std::unique_ptr<State> state_;
 };
 
-// RecordId <-> key bytes: short, and sorted as the numbers are (for ids >= 0).
+// These convert between a RecordId and its key. The keys are short, and are sorted as the numbers are (for ids >= 0).
 Bytes record_key(RecordId id);
 void append_record_key(Bytes& out, RecordId id);
 RecordId record_from_key(BytesView key);

@@ -142,7 +142,7 @@ TEST_CASE("a cursor that let go of its row goes on from there, whatever others d
         break;
       default: CHECK(cursor.next() == (std::next(at) != rows.cend())); ++at;
     }
-    if (at == rows.cend()) {  // from behind the end a cursor begins anew
+    if (at == rows.cend()) {  // a cursor behind the end starts anew
       cursor.reset();
       REQUIRE(cursor.next());
       at = rows.cbegin();

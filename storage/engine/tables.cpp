@@ -80,7 +80,7 @@ void Tables::stop() {
   woken_.notify_one();
   if (!thread_.joinable()) return;
   thread_.join();
-  // By now the last readers may have left. What still stays is found as an orphan at the next start.
+  // By now the last readers may have left. A table that still stays is found as an orphan at the next start.
   const wt::Session session = connection_.open_session();
   for (const std::string& name : dropping_) try_drop(session.get(), name);
   dropping_.clear();
@@ -210,7 +210,7 @@ void Tables::compact(const std::string& name) {
   const int result = session->compact(session.get(), (std::string(prefix) + name).c_str(), "timeout=0,free_space_target=1MB");
   if (result != 0 && !exists(name)) {
     wt::take_last_message();
-    return;  // dropped meanwhile: all its space goes back
+    return;  // it was dropped meanwhile, so all its space is given back
   }
   if (result == EBUSY || result == WT_ROLLBACK) {
     throw base::OperationError(base::ErrorCode::interrupted, "Compaction interrupted: the cache is under pressure; try again");

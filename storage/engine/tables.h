@@ -1,7 +1,7 @@
-// Which tables there are, and how they come and go.
+// This class knows which tables there are, makes them and drops them.
 //
-// Making one is at once; taking one away has to wait until no cursor is on it,
-// so a thread of its own tries again until WiredTiger lets go of the files.
+// A table is made at once. It can't be dropped before no cursor is on it, so a thread of its own tries again until WiredTiger
+// releases the files.
 #pragma once
 
 #include <condition_variable>
@@ -18,31 +18,32 @@
 
 namespace storage {
 
-// Thread-safe.
+// The class is thread-safe.
 class Tables {
  public:
-  // `journaled`: every table's changes go through the journal; else only those that always do. Tables that were kept the other
-  // way until now are altered.
+  // If `journaled` is set, every table's changes go through the journal, otherwise only those of tables that are always
+  // journaled. Tables that were kept the other way until now are altered.
   Tables(wt::Connection& connection, SessionPool& sessions, bool journaled);
   ~Tables();
 
   Table open(const std::string& name, const TableOptions& options);
-  std::vector<std::string> names() const;  // sorted; without those being dropped
+  std::vector<std::string> names() const;  // the names are sorted; tables that are being dropped are left out
   bool exists(const std::string& name) const;
-  // Its files go when nobody has a cursor on it, and not before a checkpoint holds the commit `gone_in` (0: at once): until then
-  // a restart may find the table in use.
+  // Drops the table. Its files are removed when nobody has a cursor on it, but not before a checkpoint holds the commit
+  // `gone_in`, because until then the table may be in use again after a restart. If `gone_in` is 0, no checkpoint is waited for.
   void drop(const std::string& name, uint64_t gone_in = 0);
-  // A checkpoint is taken that holds all commits up to this one.
+  // Reports that a checkpoint holds all commits up to this one.
   void checkpointed(uint64_t commit);
-  void drop_now(const std::string& name);  // while nobody else uses the engine
-  // Called on the dropping thread whenever a dropped table's files are gone.
+  void drop_now(const std::string& name);  // it is called while nobody else uses the engine
+  // Sets a function that the dropping thread calls whenever a dropped table's files are gone.
   void when_gone(std::function<void(const std::string& name)> told) { gone_ = std::move(told); }
   void stop();
 
   int64_t file_bytes(const std::string& name) const;
   int64_t reusable_bytes(const std::string& name) const;
   void compact(const std::string& name);
-  // Reads the file's whole structure. Empty: sound. `busy`: somebody has it open, nothing was read.
+  // Reads the file's whole structure and returns what is wrong with it; an empty string means that it is sound. `busy` is set if
+  // somebody has the table open, and then nothing was read.
   std::string verify(const std::string& name, bool& busy);
 
  private:
@@ -58,12 +59,12 @@ class Tables {
   wt::Connection& connection_;
   SessionPool& sessions_;
   const bool journaled_;
-  wt::Session session_;  // for making tables, under mutex_
+  wt::Session session_;  // it makes tables, under mutex_
   mutable std::mutex mutex_;
   std::condition_variable woken_;
   std::set<std::string> names_;
   std::deque<std::string> dropping_;
-  std::deque<Leaving> leaving_;  // wait for their checkpoint
+  std::deque<Leaving> leaving_;  // these wait for their checkpoint
   std::function<void(const std::string&)> gone_;
   bool stopping_ = false;
   std::thread thread_;

@@ -10,7 +10,7 @@ void touch(Transaction& transaction, const Table& table, BytesView key) {
   WT_CURSOR* cursor = transaction.session().overwrite(table.name());
   wt::set_key(cursor, key);
   wt::set_value(cursor, {});
-  // An update leaves the cursor where the row is, so that it is not looked for again.
+  // An update leaves the cursor on the row, so that the row isn't searched for again.
   int result = cursor->update(cursor);
   if (result == 0) result = cursor->remove(cursor);
   if (result == WT_ROLLBACK) transaction.engine().internals().conflict(transaction.session());

@@ -21,7 +21,7 @@ TEST_CASE("a touch conflicts with writers and touches of its row, and leaves not
     one.commit();
   }
   {
-    // It was there before the touch was committed, and so conflicts afterwards too.
+    // This transaction began before the touch was committed, so it conflicts afterwards too.
     Transaction before(engine, Transaction::Mode::write);
     in_transaction(engine, [&](Transaction& transaction) { touch(transaction, table, "a"); });
     CHECK_THROWS_AS(table.put(before, "a", "1"), WriteConflict);

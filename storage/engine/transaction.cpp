@@ -16,10 +16,10 @@ namespace storage {
 
 namespace {
 
-// Each commit hands its part of the journal to the operating system. Two that do so at once wait for each
-// other inside WiredTiger, in steps of milliseconds (measured: 16 threads, 11 k commits a second); one at a
-// time they don't (197 k). Not for ever: WiredTiger keeps whoever commits to make room in a full cache, and where that is taken
-// by one who waits for the turn neither would go on.
+// Each commit hands its part of the journal to the operating system. Two commits that do so at once wait for each other inside
+// WiredTiger, in steps of milliseconds (measured: 16 threads make 11 k commits a second); if they take turns, they don't (197 k).
+// The wait for the turn is limited: WiredTiger makes a committing thread free room in a full cache, and if that room is held by a
+// transaction that waits for the turn, neither would go on.
 int commit_in_turn(Engine::Internals& internals, WT_SESSION* session) {
   constexpr std::chrono::milliseconds longest_wait(20);
   auto turn = base::try_spin_lock(internals.commit_mutex);
@@ -27,8 +27,8 @@ int commit_in_turn(Engine::Internals& internals, WT_SESSION* session) {
   return session->commit_transaction(session, nullptr);
 }
 
-// On a member of a set hardly anything is in the journal, and nobody may wait for a commit: WiredTiger keeps whoever
-// commits to make room in a full cache, which may need the stable timestamp to move, and so other commits.
+// On a member of a replica set the journal holds hardly anything, and nobody may wait for another's commit: WiredTiger makes a
+// committing thread free room in a full cache, which may need the stable timestamp to move, and therefore other commits.
 int commit_numbered(StableCommits& commits, WT_SESSION* session, Stamp newest) {
   const uint64_t commit = commits.begin(newest);
   int result = session->timestamp_transaction_uint(session, WT_TS_TXN_TYPE_COMMIT, commit);
@@ -52,7 +52,7 @@ Transaction::Transaction(Engine& engine, Mode mode)
     : engine_(engine),
       mode_(mode),
       session_(engine.internals().sessions.take(), [](Session* session) { session->pool.give_back(session); }) {
-  // Before the snapshot: what is committed in between is in it, though not counted.
+  // This is read before the snapshot is taken: a commit in between is in the snapshot, though it isn't counted.
   visible_below_ = engine.internals().stamps.all_committed();
   begin(nullptr);
 }
@@ -92,7 +92,7 @@ void Transaction::commit() {
   session_->let_go_of_pages();
   WT_SESSION* raw = session_->session.get();
   if (const int result = commit_as(internals, raw, mode_, newest_stamp_); result != 0) {
-    // WiredTiger has rolled it back already.
+    // WiredTiger has already rolled the transaction back.
     session_->counts.rolled_back();
     finish();
     for (auto& action : after_rollback_) action();
@@ -107,7 +107,7 @@ void Transaction::commit() {
 void Transaction::rollback() {
   base::check(open_, "rollback of a finished transaction");
   WT_SESSION* raw = session_->session.get();
-  // Nothing can be done about a failure here, and WiredTiger knows of none but a panic.
+  // Nothing can be done about a failure here, and WiredTiger never reports one except a panic.
   raw->rollback_transaction(raw, nullptr);
   session_->counts.rolled_back();
   finish();

@@ -1,8 +1,7 @@
-// A transaction: one snapshot to read from, one all-or-nothing set of writes.
+// A transaction reads from one snapshot, and its writes take effect together or not at all.
 //
-// Snapshot isolation: a write to a row that somebody else has written since the
-// snapshot throws WriteConflict, and the work is run again by `in_transaction`.
-// Not thread-safe, but may move between threads between calls.
+// Transactions have snapshot isolation: a write to a row that somebody else has written since the snapshot throws WriteConflict,
+// and `in_transaction` runs the work again. A transaction is not thread-safe, but it may move to another thread between calls.
 #pragma once
 
 #include <algorithm>
@@ -20,11 +19,11 @@ namespace storage {
 class Engine;
 class ReplayedChange;
 
-// The transaction can't go on and has to be run again. It is no OperationError: who takes one statement's error for an answer
-// must not take this one, or the retry is lost.
+// The transaction can't go on and has to be run again. This is no OperationError: code that turns one statement's error into an
+// answer must not catch it, or the retry is lost.
 class WriteConflict final : public std::exception {
  public:
-  // `stamps`: how many the transaction would have needed together, where others had taken the next ones.
+  // `stamps` is the number of timestamps that the transaction would have needed in one range, if others had taken the next ones.
   explicit WriteConflict(uint64_t stamps = 1) : stamps_(stamps) {}
   uint64_t stamps() const { return stamps_; }
   const char* what() const noexcept override {
@@ -36,10 +35,10 @@ class WriteConflict final : public std::exception {
   uint64_t stamps_;
 };
 
-// A moment that stays readable for as long as somebody holds it (Engine::keep_snapshot).
+// A snapshot is a state that stays readable as long as somebody holds it (Engine::keep_snapshot).
 struct Snapshot {
   uint64_t commit = 0;
-  Stamp stamp = 0;  // everything stamped up to here is in it
+  Stamp stamp = 0;  // it holds everything with a timestamp up to this one
 };
 
 class Transaction {
@@ -47,58 +46,62 @@ class Transaction {
   enum class Mode { read, write };
 
   Transaction(Engine& engine, Mode mode);
-  // Reads as of `snapshot`.
+  // The transaction reads the state of `snapshot`.
   Transaction(Engine& engine, const Snapshot& snapshot);
-  ~Transaction();  // rolls back what was not committed
+  ~Transaction();  // the destructor rolls back a transaction that isn't over
   Transaction(const Transaction&) = delete;
   Transaction& operator=(const Transaction&) = delete;
 
-  // Throws WriteConflict or OperationError; the transaction is over either way.
+  // Throws WriteConflict or OperationError; the transaction is over in any case.
   void commit();
   void rollback();
 
-  // The stamp of the next logical write of this transaction. Stamps of open
-  // transactions hold back what readers of the log may see. No other transaction's
-  // stamps lie between those of one. Throws WriteConflict where that can't be kept.
+  // Returns the timestamp of this transaction's next logical write. Readers of the log may not read past the timestamps of open
+  // transactions. No other transaction's timestamps lie between those of one. Throws WriteConflict if that can't be ensured.
   Stamp next_stamp();
-  // How many it will need, unused ones being no loss: before the first, or what runs it once more reserves so many.
+  // Announces how many timestamps the transaction will need; unused ones cost nothing. If the first timestamp was taken already,
+  // `in_transaction` reserves so many when it has to run the transaction again.
   void expect_stamps(uint64_t count) { stamps_expected_ = std::max(stamps_expected_, count); }
-  // For what has no part in the log: goes up apart from the others, and holds nobody back.
+  // Returns a timestamp for a write that has no part in the log. These timestamps go up apart from the others, and hold no reader
+  // back.
   Stamp unlogged_stamp();
-  // 0: took none.
+  // Returns 0 if the transaction took no timestamp.
   Stamp first_stamp() const { return stamps_.first; }
   Stamp newest_stamp() const { return newest_stamp_; }
-  // The next call of next_stamp gives this one: the change was stamped on another member, and is made again here.
+  // Makes the next call of next_stamp return this timestamp: another member gave it to the change, which is replayed here.
   void set_next_stamp(Stamp stamp) { given_stamp_ = stamp; }
-  // Of the write that is being made: the one it was given, or the transaction's newest, or its first, which it takes.
+  // Returns the timestamp of the write that is being made: the one that was set, or the transaction's newest, or its first, which
+  // this call takes.
   Stamp write_stamp() { return given_stamp_ != 0 ? given_stamp_ : newest_stamp_ != 0 ? newest_stamp_ : next_stamp(); }
   bool replays() const { return given_stamp_ != 0; }
-  // The change of the schema or of branches that this transaction replays (storage/collections/replayed_change.h); nullptr: it
-  // makes a change of this member's own.
+  // This is the change of the schema or of branches that the transaction replays (storage/collections/replayed_change.h); it is
+  // nullptr if the transaction makes a change of this member's own.
   void set_replayed(const ReplayedChange* change) { replayed_ = change; }
   const ReplayedChange* replayed() const { return replayed_; }
 
-  // Others can write to the pages that its cursors stand on without waiting for them: those go back to their rows when they are
-  // asked again. What they gave is no longer valid. For who keeps a transaction while it does something else.
+  // Takes the transaction's cursors off their pages, so that others can write to those without a wait. The cursors go back to
+  // their rows when they are used again; the views that they gave are no longer valid. A caller that keeps a transaction open
+  // while it does something else calls this.
   void let_go_of_pages();
 
-  // What the log may be read up to within this transaction's snapshot: everything stamped below was
-  // committed, or gone, before the snapshot was taken.
+  // Returns how far the log may be read within this transaction's snapshot: every write with a timestamp below this was committed
+  // or rolled back before the snapshot was taken.
   Stamp visible_below() const { return visible_below_; }
 
-  // Run after the commit, in order; not run after a rollback. Must not throw.
+  // Adds an action that runs after the commit, in the order of the calls; it doesn't run after a rollback. It must not throw.
   void after_commit(std::function<void()> action);
-  // Run after a rollback: undoes what was changed in memory.
+  // Adds an action that runs after a rollback and undoes changes in memory.
   void after_rollback(std::function<void()> action);
 
-  // Contents are made of what is stored alone, not of what earlier reads made: for who looks for damage.
+  // Makes reads decode contents from stored data alone, without the results of earlier reads. Code that looks for damage uses
+  // this.
   void pass_by_caches() { uses_caches_ = false; }
   bool uses_caches() const { return uses_caches_; }
 
   Engine& engine() const { return engine_; }
   bool writes() const { return mode_ == Mode::write; }
 
-  struct Session;  // the engine's session with its cursors; storage/ only
+  struct Session;  // it is the engine's session with its cursors; only storage/ uses it
   Session& session() { return *session_; }
 
  private:
@@ -111,22 +114,20 @@ class Transaction {
   bool uses_caches_ = true;
   std::unique_ptr<Session, void (*)(Session*)> session_;
   Stamp visible_below_ = 0;
-  Stamp given_stamp_ = 0;  // 0: take one
+  Stamp given_stamp_ = 0;  // 0 means that one has to be taken
   const ReplayedChange* replayed_ = nullptr;
-  Stamp newest_stamp_ = 0;  // 0: took none
+  Stamp newest_stamp_ = 0;  // 0 means that it took none
   uint64_t stamps_expected_ = 1;
   StampRange stamps_;
   std::vector<std::function<void()>> after_commit_;
   std::vector<std::function<void()>> after_rollback_;
 };
 
-// Waits a little longer after each conflict in a row (microseconds, then
-// milliseconds, with jitter).
+// Waits a little longer after each consecutive conflict (microseconds, then milliseconds, with jitter).
 void back_off(int conflicts);
 
-// Runs `work` in a write transaction and commits it, again after each conflict.
-// `work` must have no effect but through the transaction. `interrupted` is
-// asked before each retry and may throw.
+// Runs `work` in a write transaction and commits it, and does so again after each conflict. `work` must have no effect except
+// through the transaction. `interrupted` is called before each retry and may throw.
 template <class Work>
 auto in_transaction(Engine& engine, Work&& work, const std::function<void()>& interrupted = nullptr) {
   uint64_t stamps = 1;

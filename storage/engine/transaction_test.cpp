@@ -30,7 +30,7 @@ TEST_CASE("who writes a row that another open transaction has written meets a co
   CHECK_THROWS_AS(table.insert(second, "k", "2"), WriteConflict);
   second.rollback();
   first.commit();
-  // In the next attempt it is a duplicate.
+  // In the next attempt the key is a duplicate.
   Transaction third(engine, Mode::write);
   CHECK_FALSE(table.insert(third, "k", "2"));
 }
@@ -131,7 +131,7 @@ TEST_CASE("an open transaction's stamp holds back what may be read of the log") 
   const Stamp c = second.next_stamp();
   CHECK(a < b);
   CHECK(b < c);
-  CHECK_THROWS_AS(first.next_stamp(), WriteConflict);  // it would have the second's in between
+  CHECK_THROWS_AS(first.next_stamp(), WriteConflict);  // its range would contain the second transaction's timestamps
   CHECK(engine.all_committed() == a);
   first.commit();
   CHECK(engine.all_committed() == b);

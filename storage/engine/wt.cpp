@@ -19,7 +19,7 @@ using base::OperationError;
 
 thread_local std::string last_message;
 
-// As mongod ends where its storage engine can't go on.
+// mongod ends with this code if its storage engine can't go on.
 constexpr int exit_abrupt = 14;
 constexpr int32_t in_use = 98;  // DBPathInUse
 
@@ -33,7 +33,7 @@ constexpr int32_t in_use = 98;  // DBPathInUse
 int on_error(WT_EVENT_HANDLER*, WT_SESSION*, int error, const char* message) {
   last_message = message;
   if (error == WT_PANIC) stop_process(message);
-  // Conflicts are answers, not events worth a line each.
+  // A conflict is an answer, and isn't worth a line in the log.
   if (error != WT_ROLLBACK && error != EBUSY) {
     base::log(base::Severity::error, base::LogComponent::storage, 22435, "WiredTiger error",
               base::Attributes().add("error", static_cast<int32_t>(error)).add("message", message));
@@ -85,8 +85,8 @@ void check(int result, std::string_view doing) {
 
 namespace {
 
-// Where there is no turtle file WiredTiger takes its draft for it, whatever is in that: who was lost while the first one was
-// written couldn't start any more. A draft ends with the metadata file's line and what that says.
+// If there is no turtle file, WiredTiger uses the draft of it, whatever the draft holds: a server that crashed while it wrote its
+// first turtle file couldn't start any more. A whole draft ends with the metadata file's line and its value.
 void drop_half_a_turtle(const std::string& path) {
   constexpr std::string_view last_key = "\nfile:WiredTiger.wt\n";
   const std::string turtle = path + "/WiredTiger.turtle", draft = turtle + ".set";

@@ -1,7 +1,6 @@
-// WiredTiger behind owning types and our kinds of error.
+// This header wraps WiredTiger in owning types and in the project's kinds of error.
 //
-// Every call's result goes through `check`, which turns WiredTiger's numbers
-// into what the layers above know:
+// Every call's result goes through `check`, which turns WiredTiger's numbers into errors that the layers above know:
 //
 //   WT_ROLLBACK           WriteConflict: run the transaction again
 //   ENOSPC                OutOfDiskSpace: this operation failed, the server goes on
@@ -20,7 +19,7 @@
 
 namespace storage::wt {
 
-// Throws for any result but 0. `doing` finishes the sentence "… while": "opening table records-17".
+// Throws for any result except 0. `doing` completes the sentence "… while"; it is for example "opening table records-17".
 void check(int result, std::string_view doing);
 [[noreturn]] void fail(int result, std::string_view doing);
 
@@ -33,7 +32,7 @@ struct CloseCursor {
 using Session = std::unique_ptr<WT_SESSION, CloseSession>;
 using Cursor = std::unique_ptr<WT_CURSOR, CloseCursor>;
 
-// An open database. Sessions must be gone before it closes.
+// This is an open database. Its sessions must be closed before it closes.
 class Connection {
  public:
   Connection(const std::string& path, const std::string& config);
@@ -71,7 +70,7 @@ inline void set_value(WT_CURSOR* cursor, base::BytesView value) {
 base::BytesView get_key(WT_CURSOR* cursor);
 base::BytesView get_value(WT_CURSOR* cursor);
 
-// What WiredTiger last complained about on this thread; cleared by reading it.
+// Returns WiredTiger's last error message on this thread, and clears it.
 std::string take_last_message();
 
 }  // namespace storage::wt

@@ -9,7 +9,7 @@ namespace storage {
 namespace {
 
 constexpr char mark = 0x43;
-constexpr int numbers_level_more = 4;  // a twentieth of the page, and what compresses best
+constexpr int numbers_level_more = 4;  // the numbers are a twentieth of the page and compress best
 
 base::Failure corrupt(const std::string& what) {
   return {base::ErrorCode::data_corruption_detected, what};
@@ -79,7 +79,7 @@ base::Result<ColumnBlock> parse_column_block(BytesView block) {
 
 base::Result<Bytes> read_column_block(ZSTD_DCtx* context, const ColumnBlock& block, const ZSTD_DDict* dictionary,
                                       size_t page_bytes_max) {
-  // A row's numbers take less than its bytes, but for a few at the begin.
+  // A row's numbers take fewer bytes than the row, except for a few at the beginning.
   auto numbers = unpack(context, block.numbers, nullptr, 2 * page_bytes_max + 1024);
   if (!numbers) return numbers.failure();
   auto bodies = unpack(context, block.bodies, dictionary, page_bytes_max);

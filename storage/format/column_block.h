@@ -1,9 +1,8 @@
-// A page as columns, compressed: what lies in a block of the file.
+// A column block is a page that was laid out by columns and then compressed. It lies in the file like this:
 //
 //   | 43 | plain bytes varint | plain ... | zstd frame: numbers | zstd frame: bodies |
 //
-// A page that is not laid out by columns is one zstd frame, which begins otherwise.
-// docs/formats/pages.md
+// A page that is not laid out by columns is one zstd frame, which begins with other bytes. docs/formats/pages.md describes both.
 #pragma once
 
 #include <zstd.h>
@@ -13,19 +12,19 @@
 
 namespace storage {
 
-// The block's length; 0: there is not so much room. `dictionary` is for the bodies.
+// Returns the block's length, or 0 if `to` has too little room. `dictionary` is used for the bodies.
 size_t write_column_block(ZSTD_CCtx* context, const PageColumns& columns, BytesView dictionary, int level, uint8_t* to,
                           size_t to_bytes);
 
 bool is_column_block(BytesView block);
 
-// Where the bodies' frame begins, which names its dictionary; then the page itself. Block and page may end in zeroes
-// that were not written. Fails with DataCorruptionDetected.
+// A parsed block shows where the frame of the bodies begins, which names its dictionary; with that, the page itself can be read.
+// Block and page may end in zeroes that nobody wrote. Both calls fail with DataCorruptionDetected.
 struct ColumnBlock {
-  BytesView plain, numbers, bodies;  // the last two compressed
+  BytesView plain, numbers, bodies;  // the last two are compressed
 };
 base::Result<ColumnBlock> parse_column_block(BytesView block);
-// `dictionary`: of the bodies; may be null.
+// `dictionary` is that of the bodies; it may be null.
 base::Result<Bytes> read_column_block(ZSTD_DCtx* context, const ColumnBlock& block, const ZSTD_DDict* dictionary,
                                       size_t page_bytes_max);
 

@@ -1,5 +1,5 @@
-// Any bytes as a compressed page of columns, with a dictionary and without: refused as damaged data is, or a page within its
-// length, whatever stands behind the block.
+// This target reads any bytes as a compressed page of columns, with a dictionary and without. The block is refused as damaged
+// data, or makes a page within its length, whatever follows the block.
 #include <memory>
 
 #include "base/fuzz_target.h"

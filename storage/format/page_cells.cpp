@@ -7,12 +7,12 @@ namespace storage {
 namespace {
 
 constexpr size_t short_max = 63;
-constexpr size_t prefix_min = 4;  // WiredTiger's prefix_compression_min
+constexpr size_t prefix_min = 4;  // this is WiredTiger's prefix_compression_min
 constexpr uint8_t kind_mask = 3, short_key = 1, short_key_prefixed = 2, short_value = 3;
 constexpr uint8_t long_key = 0x50, long_key_prefixed = 0x70, long_value = 0x80;
 constexpr uint8_t windowed = 0x08;
 
-// WiredTiger's packed unsigned numbers (intpack), of which lengths are one.
+// This reads one of WiredTiger's packed unsigned numbers (intpack); lengths are written as such numbers.
 std::optional<uint64_t> take_packed(BytesView& in) {
   if (in.empty()) return std::nullopt;
   const auto first = static_cast<uint8_t>(in[0]);
@@ -79,7 +79,7 @@ std::optional<PageCell> take_cell(BytesView& in) {
       if (kind == long_key_prefixed ? !take_prefix() : kind != long_key && kind != long_value) return std::nullopt;
       if (first & windowed) {
         if (rest.empty()) return std::nullopt;
-        // The lowest bit says that it was prepared; each of the next six that a number follows.
+        // The lowest bit says that the value was prepared; each of the next six bits says that a number follows.
         const auto window = static_cast<uint8_t>(rest[0]);
         rest.remove_prefix(1);
         if (window & 0x80) return std::nullopt;

@@ -1,5 +1,5 @@
-// Cells of WiredTiger's row-store leaf pages, as far as page_columns.h has to
-// tell them apart (WiredTiger 11, src/include/cell.h).
+// These functions read the cells of WiredTiger's row-store leaf pages, as far as page_columns.h has to distinguish them
+// (WiredTiger 11, src/include/cell.h).
 //
 //   short key     (bytes << 2 | 1)             bytes           bytes < 64
 //   ... prefixed  (bytes << 2 | 2) prefix      bytes           the rest is that of the key before
@@ -9,7 +9,7 @@
 //   value         80 length                    bytes
 //   value with a window of visibility: 08 in the first byte, then which numbers follow, and they
 //
-// Anything else - overflow items, addresses - is no cell here.
+// Anything else, such as overflow items and addresses, is not read as a cell here.
 #pragma once
 
 #include <optional>
@@ -23,19 +23,19 @@ using base::BytesView;
 
 struct PageCell {
   bool key = false;
-  uint8_t prefix = 0;  // key: bytes in common with the one before
-  BytesView header;    // all before the data
+  uint8_t prefix = 0;  // a key has so many bytes in common with the key before
+  BytesView header;    // it is everything before the data
   BytesView data;
 };
 
-// Takes a cell off the front. nullopt, and `in` unchanged: there is none that is known here.
+// Removes a cell from the front of `in` and returns it. Returns nullopt, and leaves `in` unchanged, if no known cell is there.
 std::optional<PageCell> take_cell(BytesView& in);
 
-// Headers as WiredTiger writes them.
+// These make headers as WiredTiger writes them.
 Bytes key_header(uint8_t prefix, size_t bytes);
 Bytes value_header(size_t bytes);
 
-// How much of the key before is left out where so much is the same.
+// Returns how many bytes WiredTiger leaves out of a key that has `same` bytes in common with the key before.
 uint8_t usual_prefix(size_t same);
 
 }  // namespace storage

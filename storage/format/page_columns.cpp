@@ -17,15 +17,16 @@ using base::zigzag;
 
 constexpr size_t rows_min = 8;
 constexpr size_t start_max = 1 << 20;  // the first row begins before the bytes that a compressor sees
-constexpr int starts_max = 16;         // that look like rows and soon don't: cells out of step
-constexpr size_t keys_known = 255;     // of a key whose beginning is not seen: WiredTiger counts to 255
+constexpr int starts_max = 16;         // so many starts may look like rows and soon turn out to be cells out of step
+// If the beginning of a key isn't seen, the key is taken to have so many bytes: WiredTiger counts to 255.
+constexpr size_t keys_known = 255;
 
-constexpr uint64_t record_pre_states = 0x10, record_behind = 0x20, chain_pre_states = 0x08;  // in the column of forms
-constexpr int choice_shift = 5;  // in the column of forms: one byte, whichever it is
+constexpr uint64_t record_pre_states = 0x10, record_behind = 0x20, chain_pre_states = 0x08;  // these lie in the column of forms
+constexpr int choice_shift = 5;  // it lies in the column of forms; each choice takes one byte there
 
 enum class Layout : uint8_t { records = 1, chains = 2, entries = 3 };
 
-// In the order in which they lie. Each is a run of varints, but for those called bytes.
+// The streams lie in this order. Each is a run of varints, except those that are called bytes.
 enum Stream {
   cells,
   cell_bytes,
@@ -43,7 +44,7 @@ enum Stream {
   streams_count
 };
 
-// --- what both directions know of a row from those before it
+// --- The following code serves both directions: it predicts a row from those before it.
 
 struct Near {
   RecordId chain = 0;
@@ -61,7 +62,7 @@ int64_t count_of(Stamp stamp) {
   return static_cast<int64_t>(static_cast<uint32_t>(stamp));
 }
 
-// Stamps are given in order, to records as they come: within a second both count up together.
+// Timestamps are given out in order, and records come in that order: within a second both count up together.
 int64_t expected_count(const Near& near, int64_t seconds, RecordId record) {
   return seconds == near.seconds ? static_cast<int64_t>(static_cast<uint64_t>(near.count) + static_cast<uint64_t>(record) -
                                                         static_cast<uint64_t>(near.record))
@@ -80,7 +81,8 @@ std::optional<Stamp> stamp(int64_t seconds, int64_t count) {
   return static_cast<Stamp>(seconds) << 32 | static_cast<Stamp>(count);
 }
 
-// How many of these bytes are a delta's instructions for a target so long; nullopt: they end before it does.
+// Returns how many of these bytes are the instructions of a delta whose target is so long, or nullopt if they end before the
+// target does.
 std::optional<size_t> instruction_bytes(BytesView bytes, uint64_t target_bytes) {
   BytesView rest = bytes;
   for (uint64_t made = 0;;) {
@@ -101,7 +103,7 @@ size_t common(BytesView a, BytesView b) {
       std::mismatch(a.begin(), a.begin() + static_cast<ptrdiff_t>(std::min(a.size(), b.size())), b.begin()).first - a.begin());
 }
 
-// --- splitting
+// --- The following code splits pages.
 
 class Splitter {
  public:
@@ -134,7 +136,7 @@ class Splitter {
     uint8_t prefix = 0;
     BytesView suffix, header, value;
     bool has_value = false;
-    ChainKey key;  // contents
+    ChainKey key;  // only rows of contents have it
   };
 
   std::optional<size_t> find_start(BytesView page) {
@@ -156,7 +158,7 @@ class Splitter {
     return (first & 3) == 1 && at.size() > 1 && static_cast<uint8_t>(at[1]) >= 1 && static_cast<uint8_t>(at[1]) < (first >> 2);
   }
 
-  // As many rows as can be told apart; returns what was left.
+  // Takes as many rows as can be told apart, and returns the number of bytes that are left.
   size_t take_rows(BytesView in) {
     for (size_t key_bytes = keys_known;;) {
       const BytesView before = in;
@@ -181,7 +183,7 @@ class Splitter {
     }
   }
 
-  // A row whose bytes are what the numbers in it make again.
+  // Returns whether the row is understood: the numbers that were read from it make its bytes again.
   bool understood(Row& row) {
     if (row.prefix) return false;
     BytesView value = row.value;
@@ -255,7 +257,7 @@ class Splitter {
     bodies_ += list;
   }
 
-  // A document begins with its length.
+  // Leaves out the length that a document begins with, because the column of sizes has it.
   void put_body(BytesView content) {
     const bool says = content.size() >= 4 && base::load_le<uint32_t>(content.data()) == content.size();
     put(sizes, content.size() << 1 | (says ? 1 : 0));
@@ -297,7 +299,7 @@ class Splitter {
     }
   }
 
-  // The base is often one of the next rows.
+  // The base is written as a place if it is one of the next rows, as it often is.
   void put_base(size_t i, const ChainKey& base) {
     const auto by_key = [](const Row& row, const ChainKey& key) { return row.key < key; };
     const auto found = std::lower_bound(rows_.begin() + static_cast<ptrdiff_t>(i), rows_.end(), base, by_key);
@@ -354,7 +356,7 @@ class Splitter {
   Bytes plain_, bodies_;
 };
 
-// --- joining
+// --- The following code joins columns to pages.
 
 class Joiner {
  public:
@@ -488,7 +490,7 @@ class Joiner {
   }
 
   void read_chains(uint64_t rows) {
-    // All names first: bases are told by place.
+    // All names are read first, because a base may be given by its place on the page.
     std::vector<ChainKey> keys;
     keys.reserve(std::min<uint64_t>(rows, 1 << 16));
     for (uint64_t i = 0; i < rows && good_; ++i) {

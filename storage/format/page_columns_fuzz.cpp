@@ -1,5 +1,5 @@
-// Any bytes as a page that WiredTiger hands over to be compressed: left as it is, or laid out by columns that join to it again.
-// And any bytes as columns: refused, or a page within its length.
+// This target reads any bytes as a page that WiredTiger hands over to be compressed. The page is left as it is, or laid out by
+// columns that join to it again. The target also reads any bytes as columns: they are refused, or make a page within its length.
 //
 //   part: numbers | part: plain bytes | rest: bodies; and all of the input: a page
 #include <algorithm>

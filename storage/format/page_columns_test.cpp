@@ -1,4 +1,4 @@
-// Pages by columns: what is joined is what was split, whatever the page holds, and damage is refused.
+// These tests check pages by columns: the joined page is the one that was split, whatever it holds, and damage is refused.
 #include "storage/format/page_columns.h"
 
 #include <rapidcheck/catch.h>
@@ -28,7 +28,7 @@ void add_row(Bytes& page, BytesView key, BytesView value, base::Random& random, 
   page += key_header(0, key.size());
   page += key;
   if (windows && random.below(10) == 0) {
-    page += "\x88\x20\x85";  // a window that begins with transaction 5
+    page += "\x88\x20\x85";  // this window begins with transaction 5
     page += static_cast<char>(0x80 | value.size() % 0x40);
     page += value.substr(0, value.size() % 0x40);
     return;
@@ -37,7 +37,7 @@ void add_row(Bytes& page, BytesView key, BytesView value, base::Random& random, 
   page += value;
 }
 
-// As WiredTiger lays it out, without what a compressor doesn't see of the first row.
+// Makes a page as WiredTiger lays it out, without the bytes of the first row that a compressor doesn't see.
 Bytes records_page(base::Random& random, size_t rows, size_t hidden = 24, bool windows = false) {
   Bytes page;
   RecordId record = 1 + static_cast<RecordId>(random.below(1000));
@@ -91,7 +91,7 @@ Bytes chains_page(base::Random& random, size_t rows) {
                                 {keys[i].content.record + 7, stamp(random.below(1 << 20), random.below(9))}};
       if (row.base.content <= keys[i].content) row.base.content.record = keys[i].content.record + 1;
       if (random.below(4) == 0) {
-        payload = Bytes(random.below(100), 'p');  // not instructions
+        payload = Bytes(random.below(100), 'p');  // these are not instructions
       } else {
         base::append_varint(payload, row.length);
         base::append_varint(payload, 3);
@@ -238,7 +238,7 @@ TEST_CASE("A block by columns comes back with its dictionary, and a damaged one 
   REQUIRE(bytes > 0);
   REQUIRE(write_column_block(packing, *split, {}, 12, reinterpret_cast<uint8_t*>(block.data()), bytes / 2) == 0);
   write_column_block(packing, *split, {}, 12, reinterpret_cast<uint8_t*>(block.data()), block.size());
-  block.resize(bytes + 100);  // zeroes behind it, as in a file
+  block.resize(bytes + 100);  // zeroes follow it, as in a file
   for (size_t i = bytes; i < block.size(); ++i) block[i] = '\0';
   auto parsed = parse_column_block(block);
   REQUIRE(parsed);

@@ -30,7 +30,7 @@ constexpr int log_not_registered = 7200501;
 constexpr const char* entries_compressor = "entries";
 constexpr int level_entries = 3;
 
-// Compression contexts are large, and pages are written by whoever meets them: a few serve all threads.
+// Compression contexts are large, and any thread may write pages, so a few contexts serve all threads.
 template <class Context, Context* (*create)(), size_t (*destroy)(Context*)>
 class Contexts {
  public:
@@ -85,11 +85,11 @@ struct FreeDictionary {
   void operator()(ZSTD_DDict* dictionary) const { ZSTD_freeDDict(dictionary); }
 };
 
-// The dictionaries of a collection, digested. Never changes: another one makes another set.
+// This struct holds the digested dictionaries of a collection. It never changes: another dictionary makes another set.
 struct Digested {
   std::vector<Bytes> dictionaries;
   std::vector<std::unique_ptr<ZSTD_DDict, FreeDictionary>> reading;
-  std::unique_ptr<ZSTD_CDict, FreeDictionary> fresh;  // of the newest
+  std::unique_ptr<ZSTD_CDict, FreeDictionary> fresh;  // it is made of the newest dictionary
 };
 
 std::shared_ptr<const Digested> digest(std::vector<Bytes> dictionaries) {
@@ -104,12 +104,12 @@ std::shared_ptr<const Digested> digest(std::vector<Bytes> dictionaries) {
 }
 
 thread_local PageCompressors* opening = nullptr;
-thread_local const void* packing = nullptr;  // the collection whose pages this thread packs
+thread_local const void* packing = nullptr;  // this thread packs the pages of this collection
 
 }  // namespace
 
 struct PageCompressors::Collection {
-  // First, so that WiredTiger's pointer is ours.
+  // The member stands first, so that WiredTiger's pointer is the pointer to this struct.
   struct Compressor {
     WT_COMPRESSOR interface {};
     Collection* of = nullptr;
@@ -143,7 +143,7 @@ Decompressing& decompressing() {
 
 namespace {
 
-// Too little room is what WiredTiger calls not worth it.
+// If there is too little room, the result reports to WiredTiger that the page isn't worth compressing.
 int compressed(size_t bytes, size_t from_bytes, size_t* made, int* failed) {
   *failed = bytes == 0 || ZSTD_isError(bytes) || bytes >= from_bytes;
   if (!*failed) *made = bytes;
@@ -161,7 +161,7 @@ int PageCompressors::Collection::compress(WT_COMPRESSOR* self, WT_SESSION*, uint
   if (!lease.get()) return ENOMEM;
   size_t bytes = 0;
   if (compressor->settled || &collection == packing) {
-    // Digested for each page: a digest made once would have the parameters of a much shorter text.
+    // The dictionary is digested for each page: a digest made once would have the parameters for a much shorter text.
     const BytesView dictionary = digested->dictionaries.empty() ? BytesView() : BytesView(digested->dictionaries.back());
     const int level = collection.settled_level.load(std::memory_order_relaxed);
     std::optional<PageColumns> columns;
@@ -179,7 +179,7 @@ int PageCompressors::Collection::compress(WT_COMPRESSOR* self, WT_SESSION*, uint
 
 namespace {
 
-// A block of either form into the page it was. Empty: done; else what is wrong with it.
+// Turns a block of either form into the page that it was made of. Returns an empty string, or what is wrong with the block.
 std::string read_block(BytesView block, const Digested& digested, uint8_t* to, size_t to_bytes, size_t* made) {
   ColumnBlock columns;
   const bool by_columns = is_column_block(block);
@@ -212,7 +212,7 @@ std::string read_block(BytesView block, const Digested& digested, uint8_t* to, s
   return {};
 }
 
-// What WiredTiger is told; `whose` the page is, the log is.
+// Returns the result for WiredTiger. A problem is logged, with the attributes `whose` that say whose page it is.
 int told(const std::string& problem, base::Attributes whose) {
   if (problem.empty()) return 0;
   base::log(base::Severity::error, base::LogComponent::storage, log_unreadable, "A page can't be read",
@@ -230,7 +230,7 @@ int PageCompressors::Collection::decompress(WT_COMPRESSOR* self, WT_SESSION*, ui
               base::Attributes().add("collection", static_cast<int64_t>(collection.id)));
 }
 
-// Pages of indexes: entries count up, as do the records they name.
+// This compressor is for pages of indexes: entries count up, and so do the records that they name.
 struct PageCompressors::Entries {
   WT_COMPRESSOR interface {};
 
@@ -264,7 +264,7 @@ std::optional<CollectionId> number_between(const std::string& name, const std::s
   return static_cast<CollectionId>(std::stoul(digits));
 }
 
-// Whose table's file this is.
+// Returns the collection whose table or file has this name.
 std::optional<CollectionId> collection_of(const std::string& name) {
   for (const char* prefix : table_prefixes) {
     if (const auto id = number_between(name, prefix, table_suffix)) return id;
@@ -301,7 +301,7 @@ PageCompressors::PageCompressors(std::string directory, int settled_level)
                            name + ": " + dictionaries.failure().message + "; restore the file from a backup");
     make(id).digested = digest(std::move(*dictionaries));
   }
-  // Of collections that were dropped.
+  // Files that belong to dropped collections are removed.
   for (const CollectionId id : files) {
     std::error_code ignored;
     if (!collections_.contains(id)) fs::remove(path(id), ignored);
@@ -359,7 +359,7 @@ void PageCompressors::add(CollectionId id) {
     write_file(directory_, file_name(id), write_dictionaries({}));
     register_with(connection_, make(id));
   } else if (!fs::exists(path(id))) {
-    // Its tables had gone: after a rollback the same number is given to another collection.
+    // The collection's tables were gone: after a rollback the same number is given to another collection.
     write_file(directory_, file_name(id), write_dictionaries(found->second->digested.load()->dictionaries));
   }
 }
@@ -441,14 +441,14 @@ void PageCompressors::table_gone(const std::string& table) {
 
 }  // namespace storage
 
-// Called by wiredtiger_open, which finds it by name: nothing includes a declaration.
+// wiredtiger_open calls this function, which it finds by name, so no header declares it.
 extern "C" __attribute__((visibility("default"))) int palimpsest_register_compressors(WT_CONNECTION* connection, WT_CONFIG_ARG*);
 
 int palimpsest_register_compressors(WT_CONNECTION* connection, WT_CONFIG_ARG*) {
   if (!storage::opening) return WT_ERROR;
   try {
     return storage::opening->register_all(connection);
-  } catch (const base::OperationError& error) {  // WiredTiger takes a number only
+  } catch (const base::OperationError& error) {  // WiredTiger accepts only a number
     base::log(base::Severity::error, base::LogComponent::storage, storage::log_not_registered,
               "The pages' compressors could not be registered", base::Attributes().add("error", error.what()));
     return WT_ERROR;

@@ -1,4 +1,5 @@
-// Dictionaries: what is written is read, what is damaged is refused, pages outlive restarts.
+// These tests check that dictionaries are read as they were written, that damaged ones are refused, and that pages outlive
+// restarts.
 #include "storage/format/page_compressor.h"
 #include "storage/contents/contents.h"
 #include "storage/upkeep/validate.h"
@@ -21,7 +22,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Strangers that have phrases in common.
+// Makes letters that differ but have phrases in common.
 std::vector<Bytes> letters(base::Random& random, size_t count) {
   std::vector<std::string> phrases;
   for (int i = 0; i < 50; ++i) phrases.push_back(words(random, 60));
@@ -53,7 +54,7 @@ struct Filled {
   }
   std::string file() const { return directory.path() + "/pages-" + std::to_string(id) + ".dict"; }
 
-  // Enough rows for a dictionary, packed into pages that use it.
+  // Inserts enough rows for a dictionary, and packs them into pages that use it.
   explicit Filled(base::Random& random) : texts(letters(random, 12000)) {
     Store store(options());
     const auto collection = store.catalog().create("shop.letters", {});
@@ -163,7 +164,7 @@ TEST_CASE("The dictionaries of a dropped collection go with it") {
     filled.check(store);
     store.catalog().drop("shop.letters");
   }
-  { Store store(filled.options()); }  // what was still in use goes at the next start
+  { Store store(filled.options()); }  // a file that was still in use is removed at the next start
   REQUIRE(!fs::exists(filled.file()));
 }
 

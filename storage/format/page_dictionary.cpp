@@ -18,7 +18,7 @@ constexpr char magic[] = "PDIC";
 constexpr char version = 1;
 constexpr size_t dictionary_bytes_max = 1 << 20;
 constexpr size_t samples_min = 32;
-constexpr size_t number_at = 4;  // in a dictionary: behind its magic number
+constexpr size_t number_at = 4;  // in a dictionary, the number follows the magic number
 constexpr int file_level = 19;
 
 Failure damaged(const std::string& what) {

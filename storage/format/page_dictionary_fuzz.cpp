@@ -1,5 +1,5 @@
-// Any bytes as a collection's file of dictionaries, its checksum put right: refused as damaged data is, or written back as a file
-// that reads the same.
+// This target reads any bytes, with a corrected checksum, as a collection's file of dictionaries. The file is refused as damaged
+// data, or written back as a file that reads the same.
 #include "base/fuzz_target.h"
 #include "base/hash.h"
 #include "storage/format/page_dictionary.h"

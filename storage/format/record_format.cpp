@@ -20,7 +20,7 @@ constexpr uint8_t flag_group = 0x08;
 constexpr uint8_t flag_dead = 0x10;
 constexpr uint8_t flag_other_chain = 0x20;
 constexpr int choice_shift = 6;
-constexpr uint8_t flag_pre_states = 0x10, flag_behind = 0x20;  // of a record's row
+constexpr uint8_t flag_pre_states = 0x10, flag_behind = 0x20;  // these are flags of a record's row
 constexpr uint8_t head_form = 1, head_flag_ignored = 4;
 
 int64_t seconds(Stamp stamp) {
@@ -40,7 +40,7 @@ std::optional<int64_t> take_zigzag(BytesView& in) {
   return unzigzag(*value);
 }
 
-// `from` plus a distance, where the sum is a record id.
+// Returns `from` plus the distance, if the sum is a record id.
 std::optional<RecordId> take_record(BytesView& in, RecordId from) {
   const auto distance = take_zigzag(in);
   RecordId id = 0;
@@ -48,7 +48,7 @@ std::optional<RecordId> take_record(BytesView& in, RecordId from) {
   return id;
 }
 
-// Ids are positive, so their differences fit.
+// Ids are positive, so their differences don't overflow.
 void append_record(Bytes& out, RecordId id, RecordId from) {
   append_varint(out, zigzag(id - from));
 }
@@ -188,8 +188,8 @@ Bytes head_row(RecordId record, const HeadRow& head) {
 
 namespace {
 
-// Sorted as the numbers are, and as long as they need: a length byte, then the
-// number's own bytes, highest first.
+// The encoding is sorted as the numbers are, and as short as they allow: a length byte precedes the number's own bytes, highest
+// first.
 void append_ordered(Bytes& out, uint64_t value) {
   const int bytes = (64 - std::countl_zero(value) + 7) / 8;
   char number[1 + sizeof value] = {static_cast<char>(bytes)};
@@ -202,7 +202,7 @@ std::optional<uint64_t> take_ordered(BytesView& in) {
   if (!bytes || *bytes > 8 || in.size() < *bytes) return std::nullopt;
   uint64_t value = 0;
   for (int at = 0; at < *bytes; ++at) value = value << 8 | static_cast<uint8_t>(in[at]);
-  if (*bytes != 0 && in[0] == 0) return std::nullopt;  // one number, one key
+  if (*bytes != 0 && in[0] == 0) return std::nullopt;  // each number has one key
   in.remove_prefix(*bytes);
   return value;
 }
@@ -269,7 +269,7 @@ Result<ChainRow> parse_chain_row(BytesView row, const ChainKey& key) {
     const auto generation = chain ? take_stamp_near(row, key.content.generation) : std::nullopt;
     if (!generation) return corrupt("the base of a row of the chain table is damaged");
     parsed.base = {*chain, {*record, *generation}};
-    // Checked here, so that whoever follows bases can't go round in a circle.
+    // This is checked here, so that code that follows bases can't go round in a circle.
     if (parsed.base.content <= key.content) return corrupt("a content is based on one that does not stand above it");
   } else {
     if (flags & flag_group) {

@@ -1,4 +1,5 @@
-// Rows of the record tables and the chain table: refused as damaged data is, or written back as rows that read the same.
+// This target reads rows of the record tables and the chain table. They are refused as damaged data, or written back as rows that
+// read the same.
 //
 //   number: the record, of a row's key; and the chain | number: its generation | rest: the row, or a key of the chain table
 #include <algorithm>
@@ -10,7 +11,7 @@ namespace {
 
 using namespace storage;
 
-// What a row says of itself is compared by the row that is written of it: each says one thing one way.
+// Writes a row again, so that two parsed rows can be compared as bytes: there is only one way to write a row.
 Bytes written(const RecordRow& row, RecordId record) {
   if (row.form == RecordRow::Form::raw) return raw_row(row.generation, row.checksum, row.content, row.past);
   return stub_row(record, row.generation, row.chain, row.past);

@@ -12,7 +12,7 @@ Stamp stamp(uint32_t seconds, uint32_t count) {
   return static_cast<Stamp>(seconds) << 32 | count;
 }
 
-// Of all lengths.
+// The generated ids have all lengths.
 rc::Gen<RecordId> record_ids() {
   return rc::gen::map(rc::gen::pair(rc::gen::inRange<int>(2, 64), rc::gen::arbitrary<uint64_t>()),
                       [](std::pair<int, uint64_t> pair) { return static_cast<RecordId>(pair.second >> pair.first) + 1; });
@@ -149,6 +149,6 @@ TEST_CASE("a base that does not stand above is refused") {
                                 .payload = "x"});
   CHECK(parse_chain_row(bytes, key).ok());
   const size_t distance_at = 1 + 1 + 1 + 4;
-  bytes[distance_at] = '\x01';  // zigzag(-1): based on record 4
+  bytes[distance_at] = '\x01';  // this is zigzag(-1): the content is based on record 4
   CHECK_FALSE(parse_chain_row(bytes, key).ok());
 }

@@ -1,5 +1,5 @@
-// The error of a write that a unique index forbids, with what a client wants to
-// know beside the message: which index, which values.
+// DuplicateKey is the error of a write that a unique index forbids. Beside the message, it names the index's pattern and the
+// values for the client.
 #pragma once
 
 #include "base/error.h"

@@ -1,5 +1,5 @@
-// Index entries that hold the types of the values behind their keys (bson/key_types.h), so that those needn't be read from the
-// document.
+// Index entries may hold the types of the values behind their keys (bson/key_types.h), so that the values needn't be read from
+// the document.
 #pragma once
 
 #include <optional>
@@ -8,11 +8,11 @@
 
 namespace storage {
 
-// An index cursor whose entries may have types implements this beside IndexCursor.
+// An index cursor whose entries may have types implements this in addition to IndexCursor.
 class EntryTypes {
  public:
   virtual ~EntryTypes() = default;
-  // Of the entry the cursor stands on; nullopt: it has none.
+  // Returns the types of the entry that the cursor stands on, or nullopt if it has none.
   virtual std::optional<base::BytesView> types() const = 0;
 };
 

@@ -23,7 +23,7 @@ using bson::Type;
 constexpr size_t fields_max = 32;
 constexpr int64_t expire_seconds_max = INT32_MAX;
 
-// Fields that belong to index types not offered here are known, so that the type is what gets refused.
+// Fields of index types that this server doesn't offer are known too, so that the error is about the type.
 constexpr std::array<std::string_view, 24> known_fields = {"key",
                                                            "name",
                                                            "v",
@@ -62,7 +62,7 @@ bool is_known(std::string_view name) {
                                                      std::string(bson::type_name(field.type())));
 }
 
-// null is as good as not given.
+// The value null means the same as a missing field.
 bool flag(const Element& field) {
   if (field.is_nullish()) return false;
   if (field.type() == Type::boolean) return field.as_bool();
@@ -194,7 +194,7 @@ bool is_id_pattern(const IndexSpec& spec) {
   return spec.fields.size() == 1 && spec.fields[0].path == "_id" && !spec.fields[0].descending;
 }
 
-// {v: 2, key, name, then what was asked for}; what only says the default is left out.
+// The result is {v: 2, key, name, …} with the options that were given; options that only repeat the default are left out.
 bson::Document shown(const IndexSpec& spec, DocumentView given, bool has_filter) {
   bson::Builder out;
   out.append("v", 2).append("key", spec.key).append("name", spec.name);

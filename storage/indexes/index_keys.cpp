@@ -18,13 +18,13 @@ using bson::Element;
 using bson::Type;
 using bson::ValueView;
 
-// How far one field of the index has got on its path.
+// A Slot says how far one field of the index has got on its path.
 struct Slot {
-  ValueView at;           // where it stands
-  std::string_view rest;  // of the path; empty: arrived
-  std::string_view name;  // of the field it stands on
-  size_t objects = 0;     // that were walked through, the document itself among them
-  bool open = true;       // not yet a value
+  ValueView at;           // it stands on this value
+  std::string_view rest;  // this is the rest of the path; it is empty at the end
+  std::string_view name;  // this names the field that it stands on
+  size_t objects = 0;     // so many were walked through, the document itself among them
+  bool open = true;       // it has no value yet
   bool found = true;
 };
 using Slots = std::vector<Slot>;
@@ -43,7 +43,7 @@ void settle(Slot& slot, ValueView value) {
   slot.found = value.exists();
 }
 
-// The element a number names, where the array is long enough to have it.
+// Returns the element that a number names, if the array is long enough to have it.
 ValueView positional(DocumentView array, std::string_view component) {
   if (!bson::is_array_index(component)) return {};
   size_t wanted = 0;
@@ -64,7 +64,7 @@ ValueView positional(DocumentView array, std::string_view component) {
   return hit;
 }
 
-// Walks until the slot has its value or stands on an array that has to be taken apart.
+// Walks until the slot has its value, or stands on an array whose elements have to be taken one by one.
 void walk(Slot& slot, bool& multikey) {
   for (;;) {
     if (slot.at.is_array()) {
@@ -117,7 +117,7 @@ class Expansion {
   uint32_t multikey_fields = 0;
 
  private:
-  // One element of the array in place of it, for every field that stands on the array.
+  // Puts one element of the array in its place, for every field that stands on the array.
   void into(const Slots& slots, ValueView element) {
     Slots next = slots;
     for (Slot& slot : next) {
@@ -160,8 +160,8 @@ void append_key(const IndexSpec& spec, const Slots& slots, IndexKeys& out) {
   out.add(std::move(key).bytes(), types.take());
 }
 
-// Sorted, each key once. Elements of one array may be equal and of different types: either's types will do, since nobody reads
-// the value of a field that has arrays from its key.
+// Sorts the keys and keeps each once. Elements of one array may be equal and of different types: the types of either will do,
+// since nobody reads the value of a field that has arrays from its key.
 void put_in_order(IndexKeys& out) {
   if (out.types.empty()) {
     std::sort(out.keys.begin(), out.keys.end());
@@ -209,7 +209,7 @@ EntryChanges entry_changes(const IndexKeys& before, const IndexKeys& after) {
 
 void index_keys(const IndexSpec& spec, DocumentView document, IndexKeys& out) {
   out.clear();
-  // Most indexes are on one plain field that holds no array.
+  // Most indexes are on one plain field that holds no array, so this case is handled first.
   if (spec.fields.size() == 1 && spec.fields[0].path.find('.') == std::string::npos) {
     const Element value = document.find(spec.fields[0].path);
     if (!value.is_array()) {

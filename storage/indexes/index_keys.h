@@ -1,4 +1,4 @@
-// Which keys a document has under an index.
+// These functions compute the keys that a document has under an index.
 //
 //   {a: 1, "b.c": 1}  over  {a: 5, b: [{c: 1}, {c: 2}, 7]}
 //
@@ -6,9 +6,8 @@
 //     5 2
 //     5 null   what a path doesn't reach counts as null
 //
-// An empty array under the path's end counts as undefined; an array within an
-// array is a value like any other; a number in a path is a position where the
-// array has it. Two different arrays in one key would multiply: refused (171).
+// An empty array at the path's end counts as undefined. An array within an array is a value like any other. A number in a path is
+// a position if the array has it. Two different arrays in one key would multiply the keys, so such a document is refused (171).
 #pragma once
 
 #include <cstdint>
@@ -22,26 +21,26 @@
 namespace storage {
 
 struct IndexKeys {
-  std::vector<Bytes> keys;       // key strings, sorted, each once
-  std::vector<Bytes> types;      // of each (bson/key_types.h); empty where all of them are
-  uint32_t multikey_fields = 0;  // bit i: an array lay on the path of field i
+  std::vector<Bytes> keys;       // these are key strings, sorted, each once
+  std::vector<Bytes> types;      // these are the types of each key (bson/key_types.h), or nothing if all types are empty
+  uint32_t multikey_fields = 0;  // bit i says that an array lay on the path of field i
 
   BytesView types_at(size_t i) const { return types.empty() ? BytesView() : BytesView(types[i]); }
   void add(Bytes key, Bytes its_types);
   void clear();
 };
 
-// The document's keys; the partial filter is not asked here. Replaces what is in `out`.
+// Computes the document's keys and puts them in `out` in place of the old ones. It doesn't check the partial filter.
 void index_keys(const IndexSpec& spec, bson::DocumentView document, IndexKeys& out);
 
-// Which entries a change of the document takes away, brings, and leaves under their keys with other types.
+// EntryChanges says which entries a change of the document removes and adds, and which keep their keys but get other types.
 struct EntryChanges {
   IndexKeys gone, come;
-  IndexKeys were, are;  // the same keys
+  IndexKeys were, are;  // these two have the same keys
 };
 EntryChanges entry_changes(const IndexKeys& before, const IndexKeys& after);
 
-// The values behind one of these keys, under the index's field names: {a: 5, "b.c": 1}.
+// Returns the values behind one of these keys, under the index's field names: {a: 5, "b.c": 1}.
 bson::Document index_key_values(const IndexSpec& spec, bson::DocumentView document, BytesView key);
 
 }  // namespace storage

@@ -21,7 +21,7 @@ IndexSpec spec(const std::string& key, const std::string& more = "") {
   return parse_index_spec(json(text));
 }
 
-// The keys as values: [[5, 1], [5, 2]].
+// Returns the keys as values: [[5, 1], [5, 2]].
 std::string keys(const std::string& key, const std::string& document, const std::string& more = "") {
   const IndexSpec index = spec(key, more);
   const auto parsed = json(document);
@@ -135,7 +135,7 @@ TEST_CASE("keys of random documents on one path are those a query's path visit f
     for (const char* path : {"a", "a.b", "a.a.b"}) {
       IndexKeys found;
       index_keys(spec("{'" + std::string(path) + "': 1}"), document, found);
-      // Every value reached is indexed, the elements of an array at the end in its place.
+      // Every value that the path reaches is indexed; an array at the end is replaced by its elements.
       std::set<Bytes> expected;
       const auto add = [&](const bson::ValueView& one) {
         bson::KeyString key;
@@ -154,7 +154,7 @@ TEST_CASE("keys of random documents on one path are those a query's path visit f
       });
       const std::set<Bytes> keys(found.keys.begin(), found.keys.end());
       INFO(bson::to_json(document) << " " << path);
-      // Beside these, elements that the path can't enter count as null.
+      // In addition, elements that the path can't enter count as null.
       bson::KeyString null_key;
       null_key.append(bson::ValueView(bson::Type::null, {}));
       REQUIRE(std::includes(keys.begin(), keys.end(), expected.begin(), expected.end()));

@@ -23,7 +23,7 @@ void set_expiry(IndexSpec& spec, int64_t seconds) {
   spec.document = out.done();
 }
 
-// Shown only where it is so, as for an index made that way.
+// The option is shown only if it is true, as for an index that was made with it.
 void set_hidden(IndexSpec& spec, bool hidden) {
   if (spec.hidden == hidden) return;
   spec.hidden = hidden;

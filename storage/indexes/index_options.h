@@ -1,16 +1,16 @@
-// Specifications before an index is built from them, and the changes of an index that need no rebuilding: the same whether
-// collMod asks for them or the log does.
+// These functions clean specifications before an index is built from them, and make the changes of an index that need no rebuild.
+// Such a change is the same whether collMod or the log requests it.
 #pragma once
 
 #include "storage/indexes/index.h"
 
 namespace storage {
 
-// One that has it already stays as it is.
+// An index that has the value already stays as it is.
 void set_expiry(IndexSpec& spec, int64_t seconds);
 void set_hidden(IndexSpec& spec, bool hidden);
 
-// The specification without what `parse_index_spec` would refuse as unknown (197).
+// Returns the specification without the fields that `parse_index_spec` would refuse as unknown (197).
 bson::Document without_unknown_options(bson::DocumentView spec);
 
 }  // namespace storage

@@ -24,7 +24,7 @@ Bytes entry_key(BytesView key, RecordId record) {
 
 class StoredIndexCursor final : public IndexCursor, public EntryTypes {
  public:
-  // `versions`: every row is one of a version, whatever its value says.
+  // If `versions` is set, every row is an entry of a version, whatever its value is.
   StoredIndexCursor(std::shared_ptr<const StoredIndex> index, Transaction& transaction, const Table& table, Direction direction,
                     bool versions)
       : index_(std::move(index)), table_(table), direction_(direction), versions_(versions) {
@@ -51,7 +51,7 @@ class StoredIndexCursor final : public IndexCursor, public EntryTypes {
   RecordId record() const override {
     if (stands_alone()) return record_from_key(rows_->value());
     const BytesView key = rows_->key();
-    if (key.size() < record_id_bytes) return 0;  // damaged: nobody's, as validate will say
+    if (key.size() < record_id_bytes) return 0;  // the entry is damaged and belongs to no record; validate reports it
     return static_cast<RecordId>(base::load_be64(key.data() + key.size() - record_id_bytes));
   }
 
@@ -85,14 +85,14 @@ class StoredIndexCursor final : public IndexCursor, public EntryTypes {
     if (!on) {
       state_ = State::done;
     } else {
-      // The remembered entry was given out already, unless it had only been landed on.
+      // The remembered entry was returned already, unless the cursor had only landed on it.
       const bool same = rows_->key() == place_;
       state_ = same && state_ == State::on ? State::on : State::landed;
     }
   }
 
  private:
-  enum class State { before, on, landed, done };  // landed: stands on the row that next() is to give
+  enum class State { before, on, landed, done };  // landed means that next() will return the row that the cursor stands on
 
   bool start() {
     if (direction_ == Direction::forward) return range_.from.empty() ? (rows_->reset(), rows_->next()) : rows_->seek(range_.from);
@@ -100,7 +100,7 @@ class StoredIndexCursor final : public IndexCursor, public EntryTypes {
     if (!rows_->seek_back(range_.to)) return false;
     return rows_->key() < range_.to || rows_->previous();
   }
-  // The row's key is the whole key, and its value names the record.
+  // Returns whether the row's key is the whole key and its value names the record.
   bool stands_alone() const { return index_->spec().unique && !versions_ && (!index_->shared() || !rows_->value().empty()); }
   bool step() { return direction_ == Direction::forward ? rows_->next() : rows_->previous(); }
   bool in_range() const {
@@ -108,7 +108,7 @@ class StoredIndexCursor final : public IndexCursor, public EntryTypes {
   }
 
   std::shared_ptr<const StoredIndex> index_;
-  const Table& table_;  // of the index
+  const Table& table_;  // this is the table of the index
   const Direction direction_;
   const bool versions_;
   std::optional<TableCursor> rows_;
@@ -117,7 +117,7 @@ class StoredIndexCursor final : public IndexCursor, public EntryTypes {
   Bytes place_;
 };
 
-// Two tables of one index, walked as one. Lives within one transaction.
+// This cursor walks two tables of one index as one. It lives within one transaction.
 class TwoTableCursor final : public IndexCursor {
  public:
   TwoTableCursor(std::unique_ptr<IndexCursor> a, std::unique_ptr<IndexCursor> b, Direction direction)
@@ -156,7 +156,7 @@ class TwoTableCursor final : public IndexCursor {
   std::unique_ptr<IndexCursor> sides_[2];
   const bool forward_;
   bool on_[2] = {false, false};
-  int at_ = -1;  // the side that stands on the current entry; -1: before the first
+  int at_ = -1;  // this side stands on the current entry; -1 means before the first
 };
 
 }  // namespace
@@ -259,7 +259,7 @@ void StoredIndex::each_version(Transaction& transaction, BytesView key, const st
     const BytesView at = cursor.key();
     if (!at.starts_with(key)) return;
     const bool alone = at.size() == key.size();
-    if (!alone && at.size() != key.size() + record_id_bytes) return;  // no key string begins another
+    if (!alone && at.size() != key.size() + record_id_bytes) return;  // no key string is the beginning of another
     const RecordId record =
         alone ? record_from_key(cursor.value()) : static_cast<RecordId>(base::load_be64(at.data() + key.size()));
     if (!each(record)) return;
@@ -271,7 +271,7 @@ void StoredIndex::claim(Transaction& transaction, BytesView key) const {
 }
 
 void StoredIndex::claim(Transaction& transaction, BytesView key, uint32_t who) const {
-  // No record has such an id: they have their highest bit free.
+  // No record has such an id, because the highest bit of a record id is not set.
   touch(transaction, table_, entry_key(key, static_cast<RecordId>(uint64_t{1} << 63 | who)));
 }
 
