@@ -3,7 +3,7 @@
 #include <fmt/core.h>
 
 #include "bench/branches/figures.h"
-#include "bench/data/scratch.h"
+#include "bench/measure/scratch.h"
 #include "bench/options.h"
 #include "bench/peers/programs.h"
 #include "bench/sets/command.h"

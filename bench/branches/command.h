@@ -1,7 +1,7 @@
 // `palimpsest bench branches` is the versioning benchmark of Decibel, with the figures to reach.
 #pragma once
 
-#include "bench/bench.h"
+#include "bench/benchmark.h"
 
 namespace bench::branches {
 

@@ -1,7 +1,7 @@
 // `palimpsest bench dedup` runs dbDedup's chapter 6 as a command.
 #pragma once
 
-#include "bench/bench.h"
+#include "bench/benchmark.h"
 
 namespace bench::chapter6 {
 

@@ -7,7 +7,7 @@
 
 #include "bench/chapter6/figures.h"
 #include "bench/chapter6/load.h"
-#include "bench/data/scratch.h"
+#include "bench/measure/scratch.h"
 
 namespace bench::chapter6 {
 namespace {

@@ -8,7 +8,7 @@
 #include "bench/chapter6/figures.h"
 #include "bench/chapter6/pairs.h"
 #include "bench/chapter6/replay.h"
-#include "bench/data/scratch.h"
+#include "bench/measure/scratch.h"
 #include "bench/measure/cpu_clock.h"
 #include "bench/peers/deltas.h"
 #include "bson/path.h"

@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <future>
 
-#include "bench/data/scratch.h"
+#include "bench/measure/scratch.h"
 #include "bench/peers/programs.h"
 
 #include "datasets/replay/progress.h"

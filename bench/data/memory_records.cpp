@@ -3,7 +3,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "bench/measure/cpu_clock.h"
-#include "bench/peers/blocks.h"
+#include "bench/data/blocks.h"
 
 namespace bench {
 

@@ -2,7 +2,7 @@
 
 #include <chrono>
 
-#include "bench/data/scratch.h"
+#include "bench/measure/scratch.h"
 #include "bson/path.h"
 #include "datasets/replay/data_directory.h"
 #include "datasets/version_key.h"

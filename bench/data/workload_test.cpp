@@ -4,7 +4,7 @@
 #include <map>
 #include <set>
 
-#include "bench/data/scratch.h"
+#include "bench/measure/scratch.h"
 #include "bench/data/stored.h"
 #include "bench/peers/deltas.h"
 #include "bson/document.h"

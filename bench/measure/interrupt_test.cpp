@@ -7,7 +7,7 @@
 #include <catch2/catch.hpp>
 #include <filesystem>
 
-#include "bench/data/scratch.h"
+#include "bench/measure/scratch.h"
 
 using namespace bench;
 

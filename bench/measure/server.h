@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "bench/data/scratch.h"
+#include "bench/measure/scratch.h"
 
 namespace bench {
 

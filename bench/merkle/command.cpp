@@ -2,7 +2,7 @@
 
 #include <fmt/core.h>
 
-#include "bench/data/scratch.h"
+#include "bench/measure/scratch.h"
 #include "bench/merkle/figures.h"
 #include "bench/options.h"
 

@@ -1,7 +1,7 @@
 // This is `palimpsest bench merkle`.
 #pragma once
 
-#include "bench/bench.h"
+#include "bench/benchmark.h"
 
 namespace bench::merkle {
 

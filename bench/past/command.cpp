@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "bench/data/scratch.h"
+#include "bench/measure/scratch.h"
 #include "bench/measure/interrupt.h"
 #include "bench/options.h"
 #include "bench/past/figures.h"

@@ -5,7 +5,7 @@
 #include <map>
 #include <stdexcept>
 
-#include "bench/data/scratch.h"
+#include "bench/measure/scratch.h"
 #include "bench/measure/cpu_clock.h"
 #include "bench/past/figures.h"
 #include "bench/past/overwrites.h"

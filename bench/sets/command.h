@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "bench/bench.h"
+#include "bench/benchmark.h"
 #include "bench/data/workload.h"
 #include "bench/report/report.h"
 #include "datasets/replay/client.h"

@@ -7,7 +7,7 @@
 #include <map>
 #include <memory>
 
-#include "bench/data/scratch.h"
+#include "bench/measure/scratch.h"
 #include "bench/data/stored.h"
 #include "bench/options.h"
 #include "bench/peers/programs.h"

@@ -1,7 +1,7 @@
 // This shows what a data directory of each set takes, file by file, beside other programs on the same bytes.
 #pragma once
 
-#include "bench/bench.h"
+#include "bench/benchmark.h"
 
 namespace bench::sizes {
 

@@ -1,4 +1,4 @@
-#include "bench/peers/blocks.h"
+#include "bench/data/blocks.h"
 
 #include <snappy-c.h>
 #include <zstd.h>

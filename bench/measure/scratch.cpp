@@ -1,4 +1,4 @@
-#include "bench/data/scratch.h"
+#include "bench/measure/scratch.h"
 
 #include <stdlib.h>
 
