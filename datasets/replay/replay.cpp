@@ -14,11 +14,11 @@
 #include "datasets/replay/acknowledged_log.h"
 #include "datasets/replay/client.h"
 #include "datasets/replay/data_directory.h"
+#include "datasets/replay/outcome.h"
 #include "datasets/replay/progress.h"
 #include "datasets/replay/server_watch.h"
 #include "datasets/replay/verify.h"
 #include "datasets/replay/wiki_mix.h"
-#include "datasets/report/report.h"
 #include "datasets/version_key.h"
 
 namespace datasets::replay {
@@ -60,11 +60,11 @@ class Replay {
     measure_server();
     if (options_.verify) {
       ledger_.settle();
-      report_.verified = verify("");
-      report_.status_after_reading = status();
+      outcome_.verified = verify("");
+      outcome_.status_after_reading = status();
       if (!options_.restart_command.empty()) restart();
     }
-    return report_.to_document();
+    return outcome_.to_document();
   }
 
  private:
@@ -88,25 +88,25 @@ class Replay {
       }
       writer.barrier();
     }
-    report_.load_seconds = seconds_since(begun);
-    report_.client_cpu_seconds = cpu_seconds() - cpu;
-    report_.samples = watch.stop();
-    report_.take(measured_);
-    report_.source = options_.source.source;
-    report_.kind = datasets::kind_name(source.kind());
-    report_.order = options_.source.timestamp_order ? "timestamp" : "file";
-    report_.trace = trace_name(options_.writer.trace);
-    report_.label = options_.label;
-    report_.unknown_files = source.unknown();
-    report_.problem_count = problems_.count();
-    for (const datasets::Problem& problem : problems_.kept()) report_.problems.push_back(datasets::to_string(problem));
-    progress_.say(fmt::format("loaded {} documents, {} in {}: {} inserts/s, {}/s", grouped(report_.documents),
-                              bytes_text(static_cast<double>(report_.logical_bytes)), duration_text(report_.load_seconds),
-                              grouped(static_cast<uint64_t>(report_.inserts_per_second())),
-                              bytes_text(static_cast<double>(report_.logical_bytes) / report_.load_seconds)));
-    for (size_t i = 0; i < report_.problems.size() && i < 10; ++i) progress_.say("skipped: " + report_.problems[i]);
-    if (report_.problem_count > 10) progress_.say(fmt::format("skipped: {} more", report_.problem_count - 10));
-    if (report_.documents == 0 && report_.problem_count == 0)
+    outcome_.load_seconds = seconds_since(begun);
+    outcome_.client_cpu_seconds = cpu_seconds() - cpu;
+    outcome_.samples = watch.stop();
+    outcome_.take(measured_);
+    outcome_.source = options_.source.source;
+    outcome_.kind = datasets::kind_name(source.kind());
+    outcome_.order = options_.source.timestamp_order ? "timestamp" : "file";
+    outcome_.trace = trace_name(options_.writer.trace);
+    outcome_.label = options_.label;
+    outcome_.unknown_files = source.unknown();
+    outcome_.problem_count = problems_.count();
+    for (const datasets::Problem& problem : problems_.kept()) outcome_.problems.push_back(datasets::to_string(problem));
+    progress_.say(fmt::format("loaded {} documents, {} in {}: {} inserts/s, {}/s", grouped(outcome_.documents),
+                              bytes_text(static_cast<double>(outcome_.logical_bytes)), duration_text(outcome_.load_seconds),
+                              grouped(static_cast<uint64_t>(outcome_.inserts_per_second())),
+                              bytes_text(static_cast<double>(outcome_.logical_bytes) / outcome_.load_seconds)));
+    for (size_t i = 0; i < outcome_.problems.size() && i < 10; ++i) progress_.say("skipped: " + outcome_.problems[i]);
+    if (outcome_.problem_count > 10) progress_.say(fmt::format("skipped: {} more", outcome_.problem_count - 10));
+    if (outcome_.documents == 0 && outcome_.problem_count == 0)
       throw datasets::InputError(options_.source.source + ": there is nothing in it that can be loaded; see --kind");
   }
 
@@ -198,13 +198,13 @@ class Replay {
       }
       std::this_thread::sleep_for(std::chrono::milliseconds(100));
     }
-    report_.drain_seconds = seconds_since(begun);
+    outcome_.drain_seconds = seconds_since(begun);
     begun = Clock::now();
     checkpoint();
-    report_.checkpoint_seconds = seconds_since(begun);
+    outcome_.checkpoint_seconds = seconds_since(begun);
     begun = Clock::now();
     if (options_.compact) compact();
-    report_.compact_seconds = seconds_since(begun);
+    outcome_.compact_seconds = seconds_since(begun);
   }
 
   void checkpoint() { client_.try_command("admin", command("fsync")); }
@@ -239,14 +239,14 @@ class Replay {
   }
 
   void measure_server() {
-    report_.server_status = status();
-    report_.db_stats = client_.try_command(db(), command("dbStats")).value_or(bson::Document());
-    report_.build_info = client_.try_command("admin", command("buildInfo")).value_or(bson::Document());
+    outcome_.server_status = status();
+    outcome_.db_stats = client_.try_command(db(), command("dbStats")).value_or(bson::Document());
+    outcome_.build_info = client_.try_command("admin", command("buildInfo")).value_or(bson::Document());
     for (const std::string& collection : collections_) {
       const auto stats = coll_stats(db(), collection);
       if (!stats) continue;
-      report_.storage_bytes += static_cast<uint64_t>(stats->find("storageSize").to_int64());
-      report_.index_bytes += static_cast<uint64_t>(stats->find("totalIndexSize").to_int64());
+      outcome_.storage_bytes += static_cast<uint64_t>(stats->find("storageSize").to_int64());
+      outcome_.index_bytes += static_cast<uint64_t>(stats->find("totalIndexSize").to_int64());
     }
     if (options_.dbpath.empty()) return;
     // "statistics:table:collection-7-12" names the file collection-7-12.wt.
@@ -255,7 +255,7 @@ class Replay {
       const bson::ValueView uri = bson::value_at(*stats, "wiredTiger.uri");
       if (uri.is_string()) oplog_file = std::string(uri.as_string().substr(uri.as_string().rfind(':') + 1)) + ".wt";
     }
-    report_.files = measure(options_.dbpath, oplog_file);
+    outcome_.files = measure(options_.dbpath, oplog_file);
   }
 
   Verified verify(const std::string& when) {
@@ -274,8 +274,8 @@ class Replay {
     const int status = std::system(options_.restart_command.c_str());  // NOLINT: the command is the user's own
     if (status != 0) throw ClientError("the restart command failed with exit code " + std::to_string(status), 0);
     if (!client_.wait_until_up(300)) throw ClientError("the server doesn't answer after its restart", 0);
-    report_.restart_seconds = seconds_since(begun);
-    report_.verified_after_restart = verify(" after a restart");
+    outcome_.restart_seconds = seconds_since(begun);
+    outcome_.verified_after_restart = verify(" after a restart");
   }
 
   const ReplayOptions& options_;
@@ -287,7 +287,7 @@ class Replay {
   Measured measured_;
   std::set<std::string> collections_;
   uint64_t taken_ = 0;
-  report::Report report_;
+  Outcome outcome_;
 };
 
 }  // namespace

@@ -34,7 +34,7 @@ struct ReplayOptions {
   std::string label;
 };
 
-// Returns the report (report/report.h describes its fields). Throws ClientError, InputError.
+// Returns the report (outcome.h lists its fields). Throws ClientError, InputError.
 bson::Document run(const ReplayOptions& options);
 
 // Reads and builds everything and sends nothing, which measures the client alone.

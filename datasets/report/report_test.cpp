@@ -3,6 +3,7 @@
 #include "bson/builder.h"
 #include "bson/json.h"
 #include "bson/path.h"
+#include "datasets/replay/outcome.h"
 #include "datasets/report/figures.h"
 #include "datasets/report/page.h"
 #include "datasets/report/plot.h"
@@ -12,8 +13,8 @@
 namespace datasets::report {
 namespace {
 
-Report sample() {
-  Report report;
+replay::Outcome sample() {
+  replay::Outcome report;
   report.source = "garden & <co>";
   report.kind = "wikipedia";
   report.label = "dedup on";
@@ -53,7 +54,7 @@ TEST_CASE("the report's numbers are those of the run and the server") {
 }
 
 TEST_CASE("where documents were replaced, what counts is what is there") {
-  Report run = sample();
+  replay::Outcome run = sample();
   run.replaced = 100;
   run.verified->bytes = 10'000;
   const bson::Document report = run.to_document();
@@ -63,7 +64,7 @@ TEST_CASE("where documents were replaced, what counts is what is there") {
 }
 
 TEST_CASE("a server without dedup still gets a report") {
-  Report run = sample();
+  replay::Outcome run = sample();
   run.server_status = bson::Document();
   run.files.reset();
   run.db_stats = bson::json("{dataSize: 40000, totalSize: 8000}");
@@ -83,7 +84,7 @@ TEST_CASE("JSON reads back as the same report") {
 }
 
 TEST_CASE("text and HTML show both runs, and the page fetches nothing") {
-  Report off = sample();
+  replay::Outcome off = sample();
   off.label = "dedup off";
   const bson::Document report = sample().to_document(), beside = off.to_document();
   const std::string text = as_text(report, &beside);
