@@ -30,3 +30,41 @@ expect(True, "belongs to bench, storage", {"server/a.cpp": "#include <wiredtiger
 expect(True, "circle: base/a.h -> base/b.h -> base/a.h", {"base/a.h": '#include "base/b.h"\n', "base/b.h": '#include "base/a.h"\n'})
 expect(True, "not written from the root", {"base/a.h": '#include "b.h"\n', "base/b.h": ""})
 expect(True, "0 files", {})
+
+# Folders inside folders: no circle goes through one, in headers or in .cpp files.
+expect(True, "circle in base: inner/ -> outer -> inner/", {
+    "base/outer.h": '#include "base/inner/a.h"\n', "base/inner/a.h": "", "base/inner/b.cpp": '#include "base/outer.h"\n'})
+expect(True, "circle in base: one/ -> two/ -> one/", {
+    "base/one/a.h": "", "base/one/b.cpp": '#include "base/two/a.h"\n',
+    "base/two/a.h": "", "base/two/b.cpp": '#include "base/one/a.h"\n'})
+expect(True, "circle in base/deep: one/ -> two/ -> one/", {
+    "base/deep/one/a.h": "", "base/deep/one/b.cpp": '#include "base/deep/two/a.h"\n',
+    "base/deep/two/a.h": "", "base/deep/two/b.cpp": '#include "base/deep/one/a.h"\n'})
+expect(False, "0 faults", {
+    "base/outer.h": "", "base/outer.cpp": '#include "base/outer.h"\n#include "base/inner/a.h"\n', "base/inner/a.h": ""})
+# Files of one folder may need each other.
+expect(False, "0 faults", {
+    "base/a.h": "", "base/a.cpp": '#include "base/b.h"\n', "base/b.h": "", "base/b.cpp": '#include "base/a.h"\n'})
+# Tests may look anywhere that their top folder may.
+for test in ["a_test.cpp", "a_bench.cpp", "a_fuzz.cpp", "test_support.h", "testing/a.cpp"]:
+    expect(False, "0 faults", {"base/outer.h": '#include "base/inner/a.h"\n', "base/inner/a.h": "",
+                               f"base/inner/{test}": '#include "base/outer.h"\n'})
+expect(True, "base may not include bson", {"base/testing/a.cpp": '#include "bson/b.h"\n', "bson/b.h": ""})
+
+# Floors: the order is declared, whether there is a circle or not.
+expect(True, "server: core may not include query", {"server/core/a.cpp": '#include "server/query/b.h"\n', "server/query/b.h": ""})
+expect(False, "0 faults", {"server/query/a.cpp": '#include "server/core/b.h"\n', "server/core/b.h": ""})
+expect(True, "server: core may not include new_part", {"server/core/a.cpp": '#include "server/new_part.h"\n', "server/new_part.h": ""})
+expect(True, "storage: engine may not include contents", {
+    "storage/engine/a.cpp": '#include "storage/contents/b.h"\n', "storage/contents/b.h": ""})
+expect(False, "0 faults", {"storage/contents/a.cpp": '#include "storage/engine/b.h"\n', "storage/engine/b.h": ""})
+
+# Families of commands see what is shared, and nothing of each other.
+expect(True, "server/commands: crud may not include catalog", {
+    "server/commands/crud/a.cpp": '#include "server/commands/catalog/b.h"\n', "server/commands/catalog/b.h": ""})
+expect(True, "server/commands: crud may not include all", {
+    "server/commands/crud/a.cpp": '#include "server/commands/all.h"\n', "server/commands/all.h": ""})
+expect(True, "server/commands: shared may not include crud", {
+    "server/commands/shared/a.cpp": '#include "server/commands/crud/b.h"\n', "server/commands/crud/b.h": ""})
+expect(False, "0 faults", {
+    "server/commands/crud/a.cpp": '#include "server/commands/shared/b.h"\n', "server/commands/shared/b.h": ""})
