@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "server/assembly/status.h"
 #include "server/assembly/storage_part.h"
+#include "server/commands/all.h"
 #include "server/core/collection_usage.h"
 #include "server/core/command_registry.h"
 #include "server/core/fail_points.h"

@@ -1,8 +1,7 @@
 // The list of commands: one line each, in the order of their names.
-// X(ping) stands for `std::unique_ptr<Command> make_ping_command();`, defined in
-// commands/ping.cpp. A few files define several commands that share their code:
-// fsync, initial_sync_source, merge, open_merge, proofs, reset_branch, retention,
-// snapshots and tags.
+// X(ping) stands for `std::unique_ptr<Command> make_ping_command();`, which the
+// file ping.cpp of one of the folders here defines: each command is in the file
+// of its name. What several commands share is in a helper file beside them.
 #pragma once
 
 #define PALIMPSEST_COMMANDS(X)         \
@@ -139,5 +138,10 @@
   X(whatsmyuri)
 
 namespace server {
-class Command;
-}
+
+class CommandRegistry;
+
+// Adds every command of the list.
+void add_all_commands(CommandRegistry& registry);
+
+}  // namespace server

@@ -1,13 +1,8 @@
 #include "server/core/command_registry.h"
 
 #include "base/error.h"
-#include "server/commands/all.h"
 
 namespace server {
-
-#define PALIMPSEST_DECLARE(name) std::unique_ptr<Command> make_##name##_command();
-PALIMPSEST_COMMANDS(PALIMPSEST_DECLARE)
-#undef PALIMPSEST_DECLARE
 
 void CommandRegistry::add(std::unique_ptr<Command> command) {
   Command* const added = command.get();
@@ -25,12 +20,6 @@ std::vector<const Command*> CommandRegistry::all() const {
   std::vector<const Command*> commands;
   for (const auto& [name, command] : owned_) commands.push_back(command.get());
   return commands;
-}
-
-void add_all_commands(CommandRegistry& registry) {
-#define PALIMPSEST_ADD(name) registry.add(make_##name##_command());
-  PALIMPSEST_COMMANDS(PALIMPSEST_ADD)
-#undef PALIMPSEST_ADD
 }
 
 }  // namespace server

@@ -32,7 +32,4 @@ class CommandRegistry {
   std::unordered_map<std::string, Command*, Hash, std::equal_to<>> by_name_;
 };
 
-// Adds every command of commands/all.h.
-void add_all_commands(CommandRegistry& registry);
-
 }  // namespace server

@@ -3,7 +3,6 @@
 #include "server/core/command.h"
 #include "server/core/fail_points.h"
 #include "server/core/services.h"
-#include "server/write/retry.h"
 
 namespace server {
 

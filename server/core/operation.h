@@ -108,8 +108,9 @@ class OperationContext {
 
   // On a replica set: keeps the member primary until the operation ends. Throws NotWritablePrimary.
   void hold_primary();
-  // Set while a retryable write runs.
-  std::unique_ptr<write::Retry> retry;
+  // Set while a retryable write runs. Only this operation owns it; a shared_ptr, because that deletes a type that is
+  // incomplete here.
+  std::shared_ptr<write::Retry> retry;
   // The newest entry of the log that this operation wrote; 0: none known.
   storage::Stamp last_write = 0;
   // Drop the connection instead of answering (a fail point).

@@ -1,7 +1,6 @@
 #include "server/query/find_request.h"
 
 #include "base/error.h"
-#include "server/commands/shared/collection_options.h"
 #include "server/core/arguments.h"
 #include "server/core/collation.h"
 #include "server/core/command.h"

@@ -1,7 +1,7 @@
 // find's options, read and checked; explain of a find reads the same.
 #pragma once
 
-#include "server/query/executor.h"
+#include "server/query/query.h"
 
 namespace server {
 struct Request;

@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "bson/json.h"
+#include "server/commands/all.h"
 #include "server/core/collection_usage.h"
 #include "server/core/command_registry.h"
 #include "server/core/fail_points.h"

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "bson/builder.h"
-#include "server/query/executor.h"
+#include "server/query/query.h"
 
 namespace server {
 

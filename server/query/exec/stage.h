@@ -13,7 +13,7 @@
 
 #include "bson/builder.h"
 #include "bson/document.h"
-#include "server/query/executor.h"
+#include "server/query/query.h"
 #include "storage/collections/collection.h"
 
 namespace server::query::match {

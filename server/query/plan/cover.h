@@ -1,9 +1,9 @@
 // Which queries an index answers from its keys, without the documents.
 #pragma once
 
-#include "server/query/executor.h"
 #include "server/query/plan/access.h"
 #include "server/query/projection.h"
+#include "server/query/query.h"
 
 namespace server::query::plan {
 

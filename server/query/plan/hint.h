@@ -3,8 +3,8 @@
 
 #include <optional>
 
-#include "server/query/executor.h"
 #include "server/query/plan/access.h"
+#include "server/query/query.h"
 
 namespace server::query::plan {
 

@@ -7,10 +7,10 @@
 
 #include <vector>
 
-#include "server/query/executor.h"
 #include "server/query/matcher.h"
 #include "server/query/plan/access.h"
 #include "server/query/projection.h"
+#include "server/query/query.h"
 
 namespace server::query::plan {
 

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "bson/value.h"
-#include "server/query/executor.h"
 #include "server/query/parse_context.h"
+#include "server/query/query.h"
 #include "server/query/stages/stage.h"
 
 namespace server::query {

@@ -7,6 +7,7 @@
 #include "server/write/update/array_filters.h"
 #include "server/write/update/node.h"
 #include "server/write/update/operators.h"
+#include "server/write/update/operators/families.h"
 #include "server/write/update/pipeline_update.h"
 #include "server/write/update/shell_text.h"
 

@@ -1,7 +1,10 @@
-// What each file of this folder contributes to the table in ../operators.cpp.
+// The modifiers that the files of this folder make; ../operators.cpp lists the operators by name.
 #pragma once
 
-#include "server/write/update/operators.h"
+#include <memory>
+#include <string>
+
+#include "server/write/update/modifier.h"
 
 namespace server::write {
 
@@ -19,5 +22,9 @@ std::shared_ptr<const Modifier> make_push(const bson::Element& argument, const P
 std::shared_ptr<const Modifier> make_set(const bson::Element& argument, const PredicateCompiler& compile);
 std::shared_ptr<const Modifier> make_set_on_insert(const bson::Element& argument, const PredicateCompiler& compile);
 std::shared_ptr<const Modifier> make_unset(const bson::Element& argument, const PredicateCompiler& compile);
+
+// Both ends of a rename; `source` is taken from the document as it was.
+std::shared_ptr<const Modifier> make_rename_source();
+std::shared_ptr<const Modifier> make_rename_destination(std::string source);
 
 }  // namespace server::write
