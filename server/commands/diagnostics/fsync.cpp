@@ -1,4 +1,4 @@
-// fsync and fsyncUnlock: everything to the data files. There is no lock that stops writes.
+// fsync: writes everything to the data files. It takes no lock that stops writes.
 #include "base/error.h"
 #include "server/core/arguments.h"
 #include "server/core/command.h"
@@ -27,23 +27,10 @@ class Fsync : public Command {
   }
 };
 
-class FsyncUnlock : public Command {
- public:
-  std::string_view name() const override { return "fsyncUnlock"; }
-  bool admin_only() const override { return true; }
-
-  void run(OperationContext&, const Request&, bson::Builder&) override {
-    throw OperationError(ErrorCode::illegal_operation, "fsyncUnlock called when not locked");
-  }
-};
-
 }  // namespace
 
 std::unique_ptr<Command> make_fsync_command() {
   return std::make_unique<Fsync>();
-}
-std::unique_ptr<Command> make_fsync_unlock_command() {
-  return std::make_unique<FsyncUnlock>();
 }
 
 }  // namespace server

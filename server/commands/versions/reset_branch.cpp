@@ -1,4 +1,4 @@
-// resetBranch and renameBranch: a branch goes on from another commit, or under another name.
+// resetBranch: lets a branch go on from another commit.
 #include "server/commands/shared/branches.h"
 #include "server/core/arguments.h"
 #include "server/core/operation.h"
@@ -44,36 +44,10 @@ class ResetBranch : public Command {
   }
 };
 
-class RenameBranch : public Command {
- public:
-  std::string_view name() const override { return "renameBranch"; }
-  std::string_view help() const override { return "{ renameBranch: <name>, to: <new name> }"; }
-  std::optional<FieldNames> fields() const override {
-    static constexpr std::string_view names[] = {"to"};
-    return names;
-  }
-  bool writes() const override { return true; }
-
-  void run(OperationContext& op, const Request& request, bson::Builder& reply) override {
-    const Arguments arguments(request);
-    const std::string name(arguments.required_string("renameBranch")), to(arguments.required_string("to"));
-    const auto database = branched(op, request);
-    storage::Store& store = write::store_of(op);
-    store.catalog().alone(database->name(), [&](const auto&) {
-      write::in_transaction(op, [&](storage::Transaction& transaction) { database->rename(transaction, name, to); });
-      database->forget_views(name);
-    });
-    reply.append("branch", to);
-  }
-};
-
 }  // namespace
 
 std::unique_ptr<Command> make_reset_branch_command() {
   return std::make_unique<ResetBranch>();
-}
-std::unique_ptr<Command> make_rename_branch_command() {
-  return std::make_unique<RenameBranch>();
 }
 
 }  // namespace server

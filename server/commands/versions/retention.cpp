@@ -1,13 +1,10 @@
-// retention, sweep and purge: what goes from history.
+// retention: shows or sets which commits of a database stay.
+#include "base/error.h"
 #include "server/commands/shared/branches.h"
-#include "server/commands/shared/id_argument.h"
 #include "server/core/arguments.h"
 #include "server/core/operation.h"
 #include "server/core/scale.h"
-#include "server/core/services.h"
 #include "server/write/batch.h"
-#include "server/write/branch_sweeper.h"
-#include "server/write/keep_for_log.h"
 
 namespace server {
 namespace {
@@ -57,60 +54,10 @@ class RetentionCommand : public Command {
   }
 };
 
-class Sweep : public Command {
- public:
-  std::string_view name() const override { return "sweep"; }
-  std::string_view help() const override {
-    return "drop the commits that need not stay, now; what they alone show is freed\n{ sweep: 1 }\nWithout it that happens in "
-           "the background.";
-  }
-  std::optional<FieldNames> fields() const override { return FieldNames(); }
-  bool writes() const override { return true; }
-
-  void run(OperationContext& op, const Request& request, bson::Builder& reply) override {
-    const auto database = branched(op, request);
-    const versions::Branches::Swept swept = write::sweep(op, *database);
-    write::free_nodes(op, *database);
-    append_count(reply, "commits", static_cast<int64_t>(swept.commits));
-    append_count(reply, "versions", static_cast<int64_t>(swept.records));
-  }
-};
-
-class Purge : public Command {
- public:
-  std::string_view name() const override { return "purge"; }
-  std::string_view help() const override {
-    return "erase a document from all branches, commits and snapshots\n{ purge: <collection>, _id: <value> }\nCommits keep their "
-           "ids; the log keeps its entries until it is cut. There is no way back.";
-  }
-  bool takes_collection() const override { return true; }
-  std::optional<FieldNames> fields() const override {
-    static constexpr std::string_view names[] = {"_id", "id"};
-    return names;
-  }
-  bool writes() const override { return true; }
-
-  void run(OperationContext& op, const Request& request, bson::Builder& reply) override {
-    const Arguments arguments(request);
-    const bson::ValueView id = id_argument(arguments);
-    if (versions::split_name(request.db).ref) branched(op, request);  // it is a branch's
-    write::store_of(op);
-    const uint64_t count = op.services().databases->purge(database_of(request), request.collection(), id, write::keep_for_log(op),
-                                                          [&](const auto& work) { return write::in_transaction(op, work); });
-    append_count(reply, "versions", static_cast<int64_t>(count));
-  }
-};
-
 }  // namespace
 
 std::unique_ptr<Command> make_retention_command() {
   return std::make_unique<RetentionCommand>();
-}
-std::unique_ptr<Command> make_sweep_command() {
-  return std::make_unique<Sweep>();
-}
-std::unique_ptr<Command> make_purge_command() {
-  return std::make_unique<Purge>();
 }
 
 }  // namespace server

@@ -1,0 +1,23 @@
+// What _initialSyncBegin, _initialSyncFiles, _initialSyncRead and _initialSyncEnd have in common: with them another member copies
+// this one's data directory.
+//
+//   begin -> backupId, how far the data is     files -> names and lengths, page by page
+//   read  -> part of a file: data, how many zeros follow it, checksum     end
+#pragma once
+
+#include "server/commands/replication/replica_set.h"
+#include "server/peers/backup_host.h"
+
+namespace server {
+
+class InitialSyncSource : public ReplicaSetCommand {
+ public:
+  std::string_view help() const override { return "internal"; }
+
+ protected:
+  // The backups that this member lends. Throws NoReplicationEnabled; throws NotPrimaryOrSecondary if the member has no data to
+  // copy.
+  static peers::BackupHost& host_of(OperationContext& op);
+};
+
+}  // namespace server

@@ -1,0 +1,24 @@
+// What merge, cherryPick and revert have in common: each merges changes of some other place into a branch, and makes a commit.
+#pragma once
+
+#include "server/core/command.h"
+#include "versions/database/databases.h"
+
+namespace server {
+
+class MergeCommand : public Command {
+ public:
+  using Kind = versions::Branches::Bring;
+
+  explicit MergeCommand(Kind kind) : kind_(kind) {}
+
+  std::string_view name() const override;
+  std::optional<FieldNames> fields() const override;  // of cherryPick and revert
+  bool writes() const override { return true; }
+  void run(OperationContext& op, const Request& request, bson::Builder& reply) override;
+
+ private:
+  const Kind kind_;
+};
+
+}  // namespace server
