@@ -121,7 +121,7 @@ bson::DocumentView Arguments::required_array(std::string_view name) const {
 
 void Arguments::only(std::initializer_list<std::string_view> names) const {
   for (auto at = fields_.begin(); at != fields_.end(); ++at) {
-    // Few to look at: a name that is unknown or was there before ends the loop.
+    // The loop has few fields to look at: it ends at the first name that is unknown or came before.
     for (auto before = fields_.begin(); before != at; ++before) {
       if (before->name == at->name) throw OperationError(40413, "BSON field '" + dotted(at->name) + "' is a duplicate field");
     }

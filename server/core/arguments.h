@@ -1,4 +1,4 @@
-// Typed access to a document's fields that fails as MongoDB's own parser does:
+// Arguments gives typed access to a document's fields, and fails as MongoDB's own parser does:
 //
 //   BSON field 'find.limit' is the wrong type 'string', expected types '[long, int, decimal, double']
 //
@@ -19,11 +19,11 @@ struct Request;
 
 class Arguments {
  public:
-  // `path` begins the names in messages: the command ("find"), or "update.updates".
+  // `path` begins the names in messages: it is the command ("find"), or "update.updates".
   Arguments(std::string path, bson::DocumentView fields) : path_(std::move(path)), fields_(fields) {}
   explicit Arguments(const Request& request);
 
-  // nullopt: missing. Wrong type: TypeMismatch.
+  // These return nullopt if the field is missing, and throw TypeMismatch if it has the wrong type.
   std::optional<std::string_view> string(std::string_view name) const;
   std::optional<bool> boolean(std::string_view name) const;        // bool only
   std::optional<bool> loose_boolean(std::string_view name) const;  // bool or any number
@@ -33,17 +33,17 @@ class Arguments {
   std::optional<bson::DocumentView> array(std::string_view name) const;
   bson::Element any(std::string_view name) const;
 
-  // As above, >= 0 or BadValue as MongoDB words it ("… value must be greater
-  // than or equal to 0 …", code 51024).
+  // Reads as `integer` does, and throws BadValue (51024) for a negative number, in MongoDB's words ("… value must be greater than
+  // or equal to 0 …").
   std::optional<int64_t> unsigned_integer(std::string_view name) const;
 
-  // A missing one is refused with 40414.
+  // These throw 40414 if the field is missing.
   std::string_view required_string(std::string_view name) const;
   int64_t required_integer(std::string_view name) const;
   bson::DocumentView required_object(std::string_view name) const;
   bson::DocumentView required_array(std::string_view name) const;
 
-  // Refuses every field that isn't listed with 40415 and repeated ones with 40413.
+  // Throws 40415 for a field that isn't listed, and 40413 for a repeated one.
   void only(std::initializer_list<std::string_view> names) const;
 
   bson::DocumentView fields() const { return fields_; }

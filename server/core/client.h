@@ -13,14 +13,14 @@ namespace server {
 
 enum class ClientId : int64_t {};
 
-// What the client said about itself in its first hello.
+// ClientMetadata is how the client described itself in its first hello.
 struct ClientMetadata {
   bson::Document document;  // driver, os, platform, application
   std::string app_name;
 };
 
-// Set up by the connection before its first operation; the metadata may be read
-// by other threads (currentOp), the rest belongs to the operation in progress.
+// The connection sets a client up before its first operation. Other threads may read the metadata (currentOp); the rest belongs
+// to the operation in progress.
 class Client {
  public:
   Client(ClientId id, std::string remote, std::string local, bool unix_socket)
@@ -32,12 +32,12 @@ class Client {
   bool is_unix_socket() const { return unix_socket_; }
   std::string description() const { return "conn" + std::to_string(static_cast<int64_t>(id_)); }
 
-  // nullopt until the first hello that carries `client`.
+  // Returns nullopt until the first hello that carries `client`.
   std::optional<ClientMetadata> metadata() const;
-  // False when it was set before: metadata is said once per connection.
+  // Returns false if it was set before: a connection sends its metadata once.
   bool set_metadata(ClientMetadata metadata);
 
-  // Compressors both sides know, in the client's order ("snappy", "zstd", "zlib").
+  // The compressors that both sides know, in the client's order ("snappy", "zstd", "zlib").
   std::vector<std::string> compressors;
   bool said_hello = false;
 

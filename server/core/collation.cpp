@@ -14,7 +14,7 @@ using base::OperationError;
 
 namespace {
 
-// Languages with rules of their own, as the manual lists them under collation locales.
+// These languages have rules of their own; the manual lists them as collation locales.
 constexpr std::string_view languages[] = {
     "af",  "am", "ar", "as",  "az", "be", "bg", "bn", "bo", "bs",  "ca", "chr", "cs", "cy", "da",  "de", "dsb",
     "dz",  "ee", "el", "en",  "eo", "es", "et", "fa", "fi", "fil", "fo", "fr",  "ga", "gl", "gu",  "ha", "haw",
@@ -24,7 +24,7 @@ constexpr std::string_view languages[] = {
     "sv",  "sw", "ta", "te",  "th", "to", "tr", "ug", "uk", "ur",  "vi", "wae", "yi", "yo", "zh",  "zu"};
 static_assert(std::is_sorted(std::begin(languages), std::end(languages)));
 
-// Parts of a locale behind its language: a script, a region, a variant. An `@` begins the language's own options.
+// A locale may have a script, a region and a variant behind its language. An `@` begins the language's own options.
 bool is_locale(std::string_view text) {
   text = text.substr(0, text.find('@'));
   if (!std::binary_search(std::begin(languages), std::end(languages), text.substr(0, text.find('_')))) return false;

@@ -63,7 +63,7 @@ std::optional<CollectionUsage::Figures> CollectionUsage::of(std::string_view db,
   return found->second->figures;
 }
 
-// The catalog is asked while no lock is held: it has locks of its own.
+// The catalog is asked while no lock is held, because it has locks of its own.
 std::vector<std::pair<std::string, CollectionUsage::Figures>> CollectionUsage::all(const Lookup& now) const {
   struct Found {
     std::string ns;

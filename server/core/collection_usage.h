@@ -1,8 +1,9 @@
-// How often collections are used and how long that takes, by name: what `top` and $collStats {latencyStats} tell.
+// CollectionUsage counts, by name, how often collections are used and how long that takes. `top` and $collStats {latencyStats}
+// show it.
 //
 //   record("shop", "orders", …)  ->  shard by the name's hash  ->  a few additions under a lock held for nanoseconds
 //
-// A name stands for one collection: once that was dropped, another one of the name begins at zero.
+// A name stands for one collection: if that is dropped, another one of the name begins at zero.
 #pragma once
 
 #include <array>
@@ -24,16 +25,17 @@ class Catalog;
 
 namespace server {
 
-// The id of the collection that has the name "shop.orders" now; 0: none, or its branch isn't there. Never throws OperationError.
+// Returns the id of the collection that has the name "shop.orders" now; 0: there is none, or its branch doesn't exist. Never
+// throws OperationError.
 uint32_t collection_named(const storage::Catalog& catalog, std::string_view ns);
 
 // Thread-safe.
 class CollectionUsage {
  public:
-  // What an operation does, as `top` sorts it.
+  // Kind is the kind of operation as `top` groups them.
   enum class Kind { query, get_more, insert, update, remove, bulk_write, read_command, write_command, other_command };
   static constexpr size_t kinds = 9;
-  // Which latency it belongs to.
+  // Latency says which of latencyStats' groups the operation belongs to.
   enum class Latency { read, write, command };
   static constexpr size_t latencies = 3;
 
@@ -42,8 +44,8 @@ class CollectionUsage {
     int64_t count = 0;
   };
   struct Scans {
-    int64_t total = 0;         // reads that looked at the whole collection
-    int64_t non_tailable = 0;  // of those, the ones that ended
+    int64_t total = 0;         // reads that scanned the whole collection
+    int64_t non_tailable = 0;  // those of them whose cursor isn't tailable
   };
   struct Figures {
     std::array<Timing, kinds> by_kind;
@@ -54,21 +56,22 @@ class CollectionUsage {
     Kind kind;
     Latency latency;
     int64_t us = 0;
-    bool scan = false;      // a scan of the whole collection
-    bool tailable = false;  // that waits for more at its end
+    bool scan = false;      // it scanned the whole collection
+    bool tailable = false;  // its cursor waits for more at the end
   };
 
-  // `collection`: the id of the collection that has the name now. True: there are many names by now, and forget() is due.
+  // `collection` is the id of the collection that has the name now. Returns true when there are so many names that forget() is
+  // due.
   bool record(std::string_view db, std::string_view name, uint32_t collection, const Use& use);
 
-  // Of the collection that has the name now; nullopt: nobody used it.
+  // Returns the figures of the collection that has the name now; nullopt: nobody used it.
   std::optional<Figures> of(std::string_view db, std::string_view name, uint32_t collection) const;
 
-  // The collection that has the name "shop.orders" now; 0: none.
+  // A Lookup returns the id of the collection that has the name "shop.orders" now; 0: there is none.
   using Lookup = std::function<uint32_t(std::string_view ns)>;
-  // Of all there are, in the order of their names.
+  // Returns the figures of all collections that exist, in the order of their names.
   std::vector<std::pair<std::string, Figures>> all(const Lookup& now) const;
-  // Forgets collections that are gone.
+  // Forgets collections that no longer exist.
   void forget(const Lookup& now);
 
  private:
@@ -97,7 +100,7 @@ class CollectionUsage {
   struct Shard {
     mutable std::mutex mutex;
     std::unordered_map<std::string, std::unique_ptr<Entry>, Hash, Equal> entries;
-    size_t names_max = names_few;  // more: forget() is due
+    size_t names_max = names_few;  // with more names, forget() is due
   };
   Shard& shard_of(const Name& name) { return shards_[Hash{}(name) % shards]; }
   const Shard& shard_of(const Name& name) const { return shards_[Hash{}(name) % shards]; }

@@ -1,4 +1,4 @@
-// All commands by name.
+// The registry knows all commands by name.
 #pragma once
 
 #include <map>
@@ -12,15 +12,15 @@
 
 namespace server {
 
-// Filled before the first connection, read-only (and so thread-safe) after.
+// The registry is filled before the first connection; after that it is read-only, and so thread-safe.
 class CommandRegistry {
  public:
   void add(std::unique_ptr<Command> command);
 
-  // By name or alias, exact case; nullptr when there is none.
+  // Finds a command by its name or an alias, in exact case; returns nullptr if there is none.
   Command* find(std::string_view name) const;
 
-  // In the order of their names, aliases not repeated.
+  // Returns all commands in the order of their names, without aliases.
   std::vector<const Command*> all() const;
 
  private:

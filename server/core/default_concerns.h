@@ -1,10 +1,11 @@
-// What a client's commands ask for that name no concern of their own: setDefaultRWConcern's choice, the same on all members.
+// The default concerns apply to a client's commands that name no concern of their own. setDefaultRWConcern sets them, for all
+// members.
 //
 //   config.settings   {_id: "ReadWriteConcernDefaults", defaultReadConcern: {level}, defaultWriteConcern: {w, …},
 //                      updateOpTime: Timestamp, updateWallClockTime: Date}
 //
-// The document is written as any other, so the others have it from the log. Each member reads it when it starts, when it becomes
-// primary, and every few seconds.
+// The document is written as any other, so the other members get it from the log. Each member reads it when it starts, when it
+// becomes primary, and every few seconds.
 #pragma once
 
 #include <memory>
@@ -26,18 +27,18 @@ inline constexpr char default_concerns_id[] = "ReadWriteConcernDefaults";
 
 struct ConcernDefaults {
   std::string read_level;             // empty: none was set, which is "local"
-  std::optional<WriteConcern> write;  // nullopt: none was set, which is the majority
-  bson::Document stored;              // what stands in config.settings, without _id; empty: nothing
-  int64_t read_ms = 0;                // wall clock: when it came to be known here
+  std::optional<WriteConcern> write;  // nullopt: nobody set one, and so it is the majority
+  bson::Document stored;              // the document in config.settings, without _id; empty if there is none
+  int64_t read_ms = 0;                // wall clock: when this member read it
 };
 
 // Thread-safe.
 class DefaultConcerns {
  public:
   DefaultConcerns(storage::Store& store, base::Clock& clock);
-  // Never nullptr.
+  // Never returns nullptr.
   std::shared_ptr<const ConcernDefaults> current() const;
-  // From config.settings. What stands there and is no such document is left alone, with a warning; the former defaults stay.
+  // Reads config.settings. If the document there isn't valid, logs a warning and keeps the former defaults.
   void refresh();
 
  private:
@@ -47,7 +48,7 @@ class DefaultConcerns {
   std::shared_ptr<const ConcernDefaults> current_;
 };
 
-// Throw what setDefaultRWConcern answers for a concern that can't be a default.
+// These throw setDefaultRWConcern's errors for a concern that can't be a default.
 std::string default_read_level(bson::DocumentView concern);
 WriteConcern default_write_concern(bson::DocumentView concern);
 

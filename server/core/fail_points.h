@@ -1,11 +1,11 @@
-// Faults on purpose, for tests of drivers: set with configureFailPoint where the
-// server was started with --setParameter enableTestCommands=1.
+// Fail points are faults on purpose, for tests of drivers. configureFailPoint sets them if the server was started with
+// --setParameter enableTestCommands=1.
 //
 //   failCommand                      a command fails, hangs or loses its connection before it runs, or gets a write concern error
 //   failGetMoreAfterCursorCheckout   a getMore fails after it took up its cursor, which is lost with it
 //   maxTimeAlwaysTimeOut             an operation with a time limit is out of time at its next check
-//   maxTimeNeverTimeOut              and this one never is, however long it takes
-//   onPrimaryTransactionalWrite      a retryable write is done, and the connection goes before the answer
+//   maxTimeNeverTimeOut              an operation with a time limit is never out of time
+//   onPrimaryTransactionalWrite      a retryable write is done, and the connection closes before the answer
 #pragma once
 
 #include <atomic>
@@ -26,17 +26,18 @@ class FailPoints {
  public:
   std::atomic<bool> enabled{false};  // the parameter enableTestCommands
 
-  // `mode`: "off", "alwaysOn", {times: n}, {skip: n}, {activationProbability: p}. Returns how often it was entered. Throws
-  // FailPointSetFailed (169) for one that isn't known, IllegalOperation without a mode, BadValue or TypeMismatch for a bad one.
+  // `mode` is "off", "alwaysOn", {times: n}, {skip: n} or {activationProbability: p}. Returns how often the fail point was
+  // entered. Throws FailPointSetFailed (169) for an unknown fail point, IllegalOperation without a mode, and BadValue or
+  // TypeMismatch for an invalid one.
   int64_t configure(const std::string& name, const bson::ValueView& mode, bson::DocumentView data);
 
-  // The data of a fail point that strikes now; counts it. Where `concerns` says of its data that it is about somebody else, it
-  // neither strikes nor counts. Costs an atomic load where nothing is armed.
+  // Counts the fail point and returns its data if it strikes now. If `concerns` returns false for the data, the fail point is
+  // meant for another operation, and neither strikes nor counts. It costs an atomic load if no fail point is armed.
   using Concerns = std::function<bool(bson::DocumentView data)>;
   std::optional<bson::Document> strike(std::string_view name, const Concerns& concerns = {});
-  // Whether it would strike, as far as that can be told beforehand; counts nothing.
+  // Returns whether it would strike, as far as that is known beforehand; counts nothing.
   bool armed(std::string_view name, const Concerns& concerns) const;
-  // Cheap enough for every check of a deadline.
+  // This is cheap enough for every check of a deadline.
   bool strikes(std::string_view name) { return any() && strike(name); }
   bool any() const { return active_.load(std::memory_order_relaxed) != 0; }
   int64_t entered(std::string_view name) const;

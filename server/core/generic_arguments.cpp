@@ -61,8 +61,7 @@ constexpr std::string_view known[] = {"$audit",
                                       "writeConcern"};
 static_assert(std::is_sorted(std::begin(known), std::end(known)));
 
-// Of $gossip and internal fields some are only ever sent between members; a
-// standalone takes them and has no use for them, as mongod does.
+// Members alone send $gossip and some internal fields to each other; a standalone accepts and ignores them, as mongod does.
 
 void apply_max_time(OperationContext& op, const Command& command, const Element& value) {
   if (!value.is_number()) throw OperationError(ErrorCode::bad_value, "maxTimeMS must be a number");
@@ -72,7 +71,7 @@ void apply_max_time(OperationContext& op, const Command& command, const Element&
                          std::to_string(value.to_int64()) + " value for maxTimeMS is out of range [0, 2147483647]");
   }
   if (ms != std::floor(ms)) throw OperationError(ErrorCode::bad_value, "maxTimeMS has non-integral value");
-  // With getMore it says how long to wait for documents, and is no limit.
+  // In a getMore, maxTimeMS says how long to wait for documents; there it is no time limit.
   if (ms > 0 && command.kind() != OpKind::get_more) op.set_max_time_ms(static_cast<int64_t>(ms));
 }
 
@@ -313,7 +312,7 @@ void check_known_fields(const Command& command, const Request& request, bool api
   if (first != request.body.end()) ++first;
   for (auto at = first; at != request.body.end(); ++at) {
     const std::string_view name = at->name;
-    // Few to look at: a name that is unknown or was there before ends the loop.
+    // The loop has few fields to look at: it ends at the first name that is unknown or came before.
     bool repeated = false;
     for (auto before = first; before != at && !repeated; ++before) repeated = before->name == name;
     if (repeated)

@@ -1,6 +1,7 @@
-// Latencies in the buckets that latencyStats and opLatencies show: powers of two to 2048 µs, two a power behind that.
+// The histogram counts latencies in the buckets that latencyStats and opLatencies show: powers of two up to 2048 µs, and two
+// buckets a power beyond that.
 //
-// Not thread-safe: who records holds a lock.
+// It is not thread-safe: callers hold a lock while they record.
 #pragma once
 
 #include <array>
@@ -14,7 +15,7 @@ namespace server {
 class LatencyHistogram {
  public:
   static constexpr size_t buckets = 51;
-  // The least latency that belongs to a bucket, in µs.
+  // Returns the least latency that belongs to a bucket, in µs.
   static int64_t lower_bound(size_t bucket);
   static size_t bucket_of(int64_t us);
 
@@ -26,7 +27,7 @@ class LatencyHistogram {
   int64_t ops() const { return ops_; }
   int64_t sum_us() const { return sum_; }
 
-  // Appends the fields `histogram` (where asked for: the buckets that have something), `latency` and `ops`.
+  // Appends the fields `latency` and `ops`, and with `histogram` the buckets that aren't empty.
   void append(bson::Builder& out, bool histogram) const;
 
  private:

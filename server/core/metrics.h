@@ -1,4 +1,4 @@
-// What the server counts about itself.
+// Metrics are the server's counters about itself.
 #pragma once
 
 #include <array>
@@ -20,8 +20,8 @@ class Metrics {
   } connections;
 
   struct Network {
-    Counter bytes_in, bytes_out, requests;  // as the commands saw them
-    Counter physical_in, physical_out;      // as they were on the wire
+    Counter bytes_in, bytes_out, requests;  // uncompressed, as the commands see them
+    Counter physical_in, physical_out;      // as they are on the wire
     Counter slow_clients;
     struct Compressor {
       Counter raw_in, wire_in, raw_out, wire_out;
@@ -29,12 +29,12 @@ class Metrics {
     Compressor snappy, zstd, zlib;
   } network;
 
-  // Documents for inserts, statements for updates and deletes, else commands.
+  // Counts documents for inserts, statements for updates and deletes, and commands for the other kinds.
   std::array<Counter, op_kinds> operations;  // by OpKind
   Counter& operation(OpKind kind) { return operations[static_cast<size_t>(kind)]; }
   const Counter& operation(OpKind kind) const { return operations[static_cast<size_t>(kind)]; }
 
-  // Latencies of one kind of operation, in µs.
+  // The latencies of one kind of operation, in µs.
   struct Latency {
     Histogram us;
     std::array<Counter, LatencyHistogram::buckets> buckets;  // as opLatencies shows them
@@ -45,7 +45,7 @@ class Metrics {
   } reads, writes, commands;
 
   struct Retries {
-    Counter commands, statements;  // that had been executed before
+    Counter commands, statements;  // those that had been executed before
   } retries;
 
   struct Asserts {
@@ -66,13 +66,13 @@ class Metrics {
   } executor;
 
   struct Operations {
-    Counter out_of_time, client_gone;  // were killed for it
+    Counter out_of_time, client_gone;  // operations killed for that reason
     Counter sorted_in_memory, write_conflicts;
   } operation_ends;
 
   Counter unknown_commands;
 
-  // Of collections' schema locks, held shared.
+  // How often operations took collections' schema locks, shared.
   struct Locks {
     struct Mode {
       Counter acquired, waited, waited_us;

@@ -11,7 +11,7 @@ using base::OperationError;
 
 namespace {
 
-// Whether the time is up, or a test says so.
+// Returns whether the time is up, or whether a fail point says so.
 bool passed(OperationContext::Time deadline, FailPoints& points) {
   if (points.strikes("maxTimeNeverTimeOut")) return false;
   return points.strikes("maxTimeAlwaysTimeOut") || std::chrono::steady_clock::now() >= deadline;

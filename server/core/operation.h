@@ -36,14 +36,14 @@ class OperationRegistry;
 
 // The Stable API fields of the request.
 struct ApiParameters {
-  std::string version;  // empty: none given
+  std::string version;  // empty if the client gave none
   bool strict = false;
   bool deprecation_errors = false;
 };
 
 // The writeConcern of the request, or the default one.
 struct WriteConcern : replication::WriteConcern {
-  bool given = false;  // by the client
+  bool given = false;  // the client gave it
   bool w_given = false;
 };
 
@@ -53,7 +53,7 @@ struct ReadConcern {
   std::optional<bson::Timestamp> after_cluster_time;
   std::optional<bson::Timestamp> at_cluster_time;
 
-  // Shows nothing but what the majority has.
+  // If true, a read shows majority-committed data alone.
   bool agreed() const { return level == "majority" || level == "linearizable"; }
 };
 
@@ -61,8 +61,7 @@ class OperationContext {
  public:
   using Time = std::chrono::steady_clock::time_point;
 
-  // Registers itself with services.operations until it is destroyed. The
-  // request must live as long.
+  // Registers itself with services.operations until it is destroyed. The request must live as long.
   OperationContext(Services& services, Client& client, const Request& request, const Command* command);
   ~OperationContext();
   OperationContext(const OperationContext&) = delete;
@@ -77,54 +76,54 @@ class OperationContext {
   Time started() const { return started_; }
   int64_t elapsed_us() const;
 
-  // From maxTimeMS. Commands may set it later (getMore inherits its cursor's).
+  // The deadline comes from maxTimeMS. Commands may set it later: a getMore inherits its cursor's.
   void set_deadline(Time deadline) { deadline_ = deadline; }
   void set_max_time_ms(int64_t ms) { deadline_ = started_ + std::chrono::milliseconds(ms); }
   std::optional<Time> deadline() const { return deadline_; }
-  // Time left; nullopt: no limit; never negative.
+  // Returns the time left, never negative; nullopt: there is no limit.
   std::optional<std::chrono::milliseconds> remaining() const;
 
-  // Asks it to stop at its next check; safe from any thread. The first code wins.
+  // Asks the operation to stop at its next check. Any thread may call it; the first code counts.
   void kill(base::ErrorCode code = base::ErrorCode::interrupted);
   bool killed() const { return kill_code_.load(std::memory_order_relaxed) != 0; }
 
   // Throws Interrupted, InterruptedAtShutdown or MaxTimeMSExpired.
   void check_interrupt() const;
 
-  // Sleeps, but wakes up and throws when killed or out of time.
+  // Sleeps, but wakes up and throws when the operation is killed or out of time.
   void sleep(std::chrono::milliseconds duration);
-  // Sleeps whatever the deadline, but wakes up and throws when killed.
+  // Sleeps whatever the deadline is, but wakes up and throws when the operation is killed.
   void block(std::chrono::milliseconds duration);
 
   ApiParameters api;
   WriteConcern write_concern;
   ReadConcern read_concern;
-  // Where what is read has to be the majority's: this member led, in that term, when the read began.
+  // Set for reads that must show majority-committed data: the term in which this member led when the read began.
   std::optional<int64_t> led_term;
-  std::optional<ReadMoment> moment;  // what is read is as of it; a cursor's, with its getMores
-  // The session and transaction number the client sent; missing when none.
+  std::optional<ReadMoment> moment;  // reads show this moment; a cursor keeps it for its getMores
+  // The session and the transaction number that the client sent; missing if it sent none.
   bson::ValueView lsid;
   std::optional<int64_t> txn_number;
 
-  // On a replica set: keeps the member primary until the operation ends. Throws NotWritablePrimary.
+  // Keeps a member of a replica set primary until the operation ends. Throws NotWritablePrimary.
   void hold_primary();
-  // Set while a retryable write runs. Only this operation owns it; a shared_ptr, because that deletes a type that is
+  // Set while a retryable write runs. Only this operation owns it; it is a shared_ptr, because that deletes a type that is
   // incomplete here.
   std::shared_ptr<write::Retry> retry;
-  // The newest entry of the log that this operation wrote; 0: none known.
+  // The newest entry of the log that this operation wrote; 0: it knows of none.
   storage::Stamp last_write = 0;
-  // Drop the connection instead of answering (a fail point).
+  // A fail point sets it: the connection closes instead of sending the reply.
   bool close_connection = false;
 
   // The client allows several replies to this request (OP_MSG exhaustAllowed).
   bool exhaust_allowed = false;
-  // Set by a command: run again with this body and send one more reply.
+  // A command sets it to run again with this body and to send one more reply.
   std::optional<bson::Document> next_invocation;
 
-  // What a slow-query line and currentOp say beside the command.
+  // A slow-query line and currentOp show it beside the command.
   void set_plan_summary(std::string text);
   std::string plan_summary() const;
-  // How far it is, for currentOp.
+  // currentOp shows how far the operation is.
   void set_progress(Progress progress);
   Progress progress() const;
   struct Counts {
@@ -138,30 +137,30 @@ class OperationContext {
     int64_t cursor_id = 0;
     int64_t write_conflicts = 0;
     int64_t upserted = 0;
-    int64_t yields = 0;  // how often a plan let its snapshot go
-    // The id of the collection it looked for first; not_there: there is none of the name. -1: it looked for none.
+    int64_t yields = 0;  // how often a plan gave up its storage snapshot
+    // The id of the collection that the operation looked up first; not_there: no collection has the name. -1: it looked up none.
     static constexpr int64_t not_there = 0;
     int64_t collection = -1;
-    // Of its plan.
-    bool scan = false;      // of the whole collection
-    bool tailable = false;  // which may go on later
-    bool sort = false;      // in memory
+    // These describe the operation's plan.
+    bool scan = false;      // it scans the whole collection
+    bool tailable = false;  // its cursor is tailable
+    bool sort = false;      // it sorts in memory
   };
   Counts counts;
-  // Notes where it looked first.
+  // Notes the collection that the operation looked up first.
   void looked_for(int64_t collection) {
     if (counts.collection < 0) counts.collection = collection;
   }
-  // The profiler may want to see how its plan went; then who runs a plan leaves it here.
+  // The profiler sets it to see how the plan went; then the code that runs a plan leaves the stages in `execution`.
   bool explain_wanted = false;
   std::optional<bson::Document> execution;    // the stages with their figures
-  std::optional<bson::Document> originating;  // getMore: the command that opened the cursor
+  std::optional<bson::Document> originating;  // of a getMore: the command that opened the cursor
   struct QueryHash {
     std::string shape, key;
   };
   std::optional<QueryHash> query_hash;
 
-  // The schema locks it holds or waits for. Written by its own thread, read by any.
+  // The schema locks that the operation holds or waits for. Its own thread writes them; any thread may read them.
   struct Locks {
     std::atomic<int32_t> reading{0}, writing{0}, waiting_to_read{0}, waiting_to_write{0};
   };
@@ -189,24 +188,24 @@ class OperationContext {
   std::list<OperationContext*>::iterator place_;
 };
 
-// The operations in progress. Thread-safe.
+// The registry knows the operations in progress. Thread-safe.
 class OperationRegistry {
  public:
-  // False: no such operation (any more).
+  // Returns false if there is no such operation any more.
   bool kill(int32_t id, base::ErrorCode code = base::ErrorCode::interrupted);
   void kill_all(base::ErrorCode code);
-  // Of one connection, when it goes away.
+  // Kills the operations of one connection, when it closes.
   void kill_client(ClientId client, base::ErrorCode code);
-  // Those that keep the member from stepping down.
+  // Kills the operations that keep the member from stepping down.
   void kill_writers(base::ErrorCode code);
-  // Of one session (a UUID; missing: of all sessions), but not operation `but`.
+  // Kills the operations of one session (a UUID; missing: of all sessions), except operation `but`.
   void kill_session(const bson::ValueView& session_id, int32_t but);
   size_t size() const;
 
-  // The operations can't end while they are visited: be brief.
+  // The operations can't end while they are visited, so a visitor must be brief.
   void visit(const std::function<void(const OperationContext&)>& visitor) const;
 
-  // The connections they come from, busy or not; likewise.
+  // The registry knows the connections too, busy or not. While they are visited they can't go away either.
   void add_client(const Client& client);
   void remove_client(const Client& client);
   void visit_clients(const std::function<void(const Client&)>& visitor) const;

@@ -17,7 +17,7 @@ namespace {
 
 enum class Kind { flag, count, integer, real, text, list, refused };
 
-// One setting. `apply` sees the text as given; "true" or "false" for a flag.
+// A setting of the table. `apply` gets the text as the user gave it; "true" or "false" for a flag.
 struct Setting {
   std::string yaml;  // "net.port"; empty: command line only
   std::string cli;   // "port", "config,-f" …; empty: YAML only
@@ -105,7 +105,7 @@ Setting flag(std::string yaml, std::string cli, std::string help, std::function<
           [apply, name](Options& o, const std::string& v) { apply(o, truth(v, name)); }};
 }
 
-// Known to mongod, not to us: the reason is better than "unrecognised".
+// mongod knows these settings and this server doesn't; a reason helps more than "unrecognised".
 Setting refused(std::string yaml, std::string cli, std::string why) {
   const std::string name = cli.empty() ? yaml : "--" + cli;
   return {
@@ -250,7 +250,7 @@ std::string long_name(const Setting& setting) {
   return setting.cli.substr(0, setting.cli.find(','));
 }
 
-// What was given, by place in the table. Lists keep every occurrence.
+// The texts that the user gave, by the setting's place in the table. Lists keep every occurrence.
 using Given = std::map<size_t, std::vector<std::string>>;
 
 // ---- command line ------------------------------------------------------------
@@ -268,9 +268,9 @@ struct CommandLine {
       if (setting.cli.empty()) continue;
       const bool bare = setting.kind == Kind::flag || setting.kind == Kind::count;
       options[i] = bare ? app.add_flag("--" + setting.cli) : app.add_option("--" + setting.cli, texts[i]);
-      // A refused one may stand with or without a value.
+      // A refused setting may have a value or none.
       if (setting.kind == Kind::refused) options[i]->expected(0, 1);
-      // One value for each time it is named, or the next word would be taken too.
+      // A setting takes one value each time it is named; otherwise it would take the next word too.
       if (!bare && setting.kind != Kind::refused) options[i]->allow_extra_args(false);
     }
   }
@@ -414,7 +414,7 @@ Options parse_options(const std::vector<std::string>& argv) {
   Given given = read_command_line(argv);
   for (size_t i = 0; i < settings().size(); ++i) {
     if (long_name(settings()[i]) != "config" || !given.count(i)) continue;
-    // The command line wins: what it gave is not overwritten.
+    // The command line wins: the file doesn't overwrite what it gave.
     for (auto& [place, texts] : read_yaml(given[i].front(), options)) given.emplace(place, std::move(texts));
   }
   for (const auto& [i, texts] : given) {

@@ -1,7 +1,8 @@
-// How the server was asked to run: mongod's flags and its YAML file, merged.
+// The options say how the server was asked to run: mongod's flags and its YAML
+// file, merged.
 //
 // One table in options.cpp holds every setting with its flag, its YAML name and
-// where it goes; the command line wins over the file.
+// its field here; the command line wins over the file.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +23,7 @@ struct Options {
   int port = 27017;  // 0: any free one
   std::vector<std::string> bind_ip = {"localhost"};
   bool ipv6 = false;
-  int64_t max_conns = 1'000'000;  // lowered to what the file descriptors allow
+  int64_t max_conns = 1'000'000;  // the server lowers it to what the file descriptors allow
   bool unix_socket = true;
   std::string unix_socket_prefix = "/tmp";
   int unix_socket_permissions = 0700;
@@ -31,7 +32,7 @@ struct Options {
 
   // storage
   std::string dbpath = "/data/db";
-  double cache_gb = 0;  // 0: half of what the machine has beyond 1 GB, at least 0.25
+  double cache_gb = 0;  // 0: half of the memory beyond 1 GB, at least 0.25
   std::string block_compressor = "zstd";
   std::string journal_compressor = "snappy";
   int journal_commit_ms = 100;
@@ -58,18 +59,18 @@ struct Options {
   // operationProfiling
   int64_t slow_op_ms = 100;
   double slow_op_sample_rate = 1.0;
-  int profile_level = 0;  // of databases that nobody has set another for
+  int profile_level = 0;  // of databases for which nobody has set another
 
   std::vector<std::pair<std::string, std::string>> set_parameters;
 
-  // As getCmdLineOpts answers.
+  // The arguments as getCmdLineOpts returns them.
   std::vector<std::string> argv;
   bson::Document parsed;
 
   uint64_t cache_bytes() const;
 };
 
-// The message as it should be printed.
+// what() is the message to print.
 class OptionsError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -81,7 +82,7 @@ Options parse_options(const std::vector<std::string>& argv);
 std::string help_text();
 std::string version_text();
 
-inline constexpr std::string_view compatible_version = "7.0.14";  // the MongoDB whose behaviour this is
+inline constexpr std::string_view compatible_version = "7.0.14";  // the MongoDB version whose behaviour the server has
 std::string_view palimpsest_version();
 
 }  // namespace server

@@ -11,7 +11,7 @@ using base::OperationError;
 
 namespace {
 
-// --setParameter x=5, x=true, x=text: numbers and booleans are recognised.
+// --setParameter takes x=5, x=true and x=text: numbers and booleans are recognised.
 bson::Value value_from_text(const std::string& text) {
   if (text == "true" || text == "false") return bson::Value(text == "true");
   int64_t whole = 0;

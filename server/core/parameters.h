@@ -1,7 +1,8 @@
-// Knobs that can be read and turned by name: getParameter, setParameter and
-// --setParameter.
+// Parameters are settings that clients read and change by name: getParameter,
+// setParameter and --setParameter.
 //
-// A part of the server registers what it reads; the value lives with the part:
+// A part of the server registers the parameters that it reads; the value lives
+// with the part:
 //
 //   std::atomic<int64_t> batch_max = 101;
 //   parameters.add_integer("batchMax", batch_max, {.min = 1});
@@ -19,12 +20,12 @@
 
 namespace server {
 
-// Registered at start; get and set are thread-safe after.
+// Parameters are registered at start; after that, get and set are thread-safe.
 class ServerParameters {
  public:
   struct Parameter {
     std::function<bson::Value()> get;
-    std::function<void(const bson::ValueView&)> set;  // throws OperationError; empty: can't be set
+    std::function<void(const bson::ValueView&)> set;  // throws OperationError; empty: it can't be set
     bool at_startup = true;
     bool at_runtime = true;
   };
@@ -39,14 +40,14 @@ class ServerParameters {
   void add_integer(std::string name, std::atomic<int64_t>& value) { add_integer(std::move(name), value, Range{}); }
   void add_boolean(std::string name, std::atomic<bool>& value, bool at_runtime = true);
 
-  // nullptr: no such parameter.
+  // Returns nullptr if there is no such parameter.
   const Parameter* find(std::string_view name) const;
   const std::map<std::string, Parameter, std::less<>>& all() const { return parameters_; }
 
-  // Returns the value before. Throws InvalidOptions for an unknown name,
-  // IllegalOperation for one that can't change now, BadValue for a bad value.
+  // Returns the value before. Throws InvalidOptions for an unknown name, IllegalOperation for a parameter that can't change now,
+  // and BadValue for a bad value.
   bson::Value set(std::string_view name, const bson::ValueView& value);
-  // From a command line, as text.
+  // Sets a parameter from the text of a command line.
   void set_at_startup(std::string_view name, const std::string& text);
 
  private:

@@ -1,7 +1,7 @@
-// Work that comes round: a pass, a pause, a pass, on a thread of its own.
+// Passes are work that comes round: a pass, a pause, a pass, on a thread of its own.
 //
-// What a pass does to documents it does as an operation of its own (Passes::Operation), which shows in $currentOp, can be killed
-// there, and is interrupted when the passes are to end.
+// A pass changes documents as an operation of its own (Passes::Operation), which $currentOp shows and a client can kill. It is
+// interrupted when the passes end.
 #pragma once
 
 #include <chrono>
@@ -22,16 +22,16 @@ class Passes {
  public:
   class Operation;
 
-  // `name` is the thread's in the log. `pause` is asked now and then while it lasts: a shorter one counts at once. `pass` throws
-  // nothing.
+  // `name` is the thread's name in the log. `pause` is called now and then during a pause: a shorter one counts at once. `pass`
+  // throws nothing.
   Passes(std::string name, std::function<std::chrono::milliseconds()> pause, std::function<void()> pass);
   ~Passes();  // interrupts operations, and waits for the pass that runs
   Passes(const Passes&) = delete;
   Passes& operator=(const Passes&) = delete;
 
-  // From here on the thread runs, with a pause first.
+  // Starts the thread, which begins with a pause.
   void start();
-  // Whether a pass that runs should leave the rest to nobody. From any thread.
+  // Returns whether a running pass should leave its remaining work. Any thread may call it.
   bool stopping() const;
 
  private:
@@ -43,14 +43,14 @@ class Passes {
   mutable std::mutex mutex_;
   std::condition_variable woken_;
   bool stopping_ = false;
-  std::vector<OperationContext*> operations_;  // those that run
+  std::vector<OperationContext*> operations_;  // the ones that run
   std::thread thread_;
 };
 
-// On the thread of the passes or, where somebody wants a pass at once, on theirs.
+// An operation runs on the thread of the passes, or on the thread of a caller who wants a pass at once.
 class Passes::Operation {
  public:
-  // `command` is what it is shown as: its first field is the command's name.
+  // currentOp shows `command`; its first field is the command's name.
   Operation(Passes& passes, Services& services, std::string db, bson::Document command);
   ~Operation();
   Operation(const Operation&) = delete;

@@ -36,7 +36,7 @@ TEST_CASE("passes come round until they are ended") {
   CHECK(count == at_end);
 }
 
-// What ends an operation that would run for an hour.
+// Returns the error that ends an operation that would run for an hour.
 std::optional<base::ErrorCode> end_of_operation(Passes& passes, Services& services, const std::function<void()>& begun) {
   Passes::Operation operation(passes, services, "test", json("{sweep: 1}"));
   begun();

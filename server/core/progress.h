@@ -1,4 +1,4 @@
-// How far a long operation is, for currentOp.
+// Progress says how far a long operation is, for currentOp.
 #pragma once
 
 #include <cstdint>
@@ -7,8 +7,8 @@
 namespace server {
 
 struct Progress {
-  std::string what;             // is being done, as MongoDB's `msg` has it
-  int64_t done = 0, total = 0;  // total 0: nobody said
+  std::string what;             // MongoDB's `msg`: what the operation is doing
+  int64_t done = 0, total = 0;  // total 0: it isn't known
 };
 
 }  // namespace server

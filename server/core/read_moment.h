@@ -1,4 +1,4 @@
-// The moment that a read is as of, where its readConcern asks for one: {level: "snapshot"}.
+// A read moment is the moment whose data a read shows, if its readConcern asks for one: {level: "snapshot"}.
 #pragma once
 
 #include <memory>
@@ -15,16 +15,16 @@ namespace server {
 
 struct ReadMoment {
   storage::Stamp stamp = 0;                           // atClusterTime
-  std::shared_ptr<const storage::Snapshot> snapshot;  // nullptr: a declared one
-  uint64_t declared = 0;                              // its number
+  std::shared_ptr<const storage::Snapshot> snapshot;  // nullptr: the moment is that of a declared snapshot
+  uint64_t declared = 0;                              // the declared snapshot's number
 
   bool is_declared() const { return snapshot == nullptr; }
 };
 
 class OperationContext;
 
-// By which name the catalog has the collection as of the operation's moment: "shop@s42.c" of "shop.c"; what names a declared
-// snapshot is the same at any. Throws InvalidOptions for what no snapshot shows.
+// Returns the name under which the catalog has the collection as of the operation's moment: "shop@s42.c" for "shop.c". A name
+// that says a snapshot already stays as it is. Throws InvalidOptions for a name that no snapshot shows.
 std::string name_at(const OperationContext& op, std::string_view ns);
 
 }  // namespace server

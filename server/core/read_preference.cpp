@@ -15,14 +15,14 @@ namespace {
 
 constexpr std::string_view modes[] = {"primary", "primaryPreferred", "secondary", "secondaryPreferred", "nearest"};
 
-// No tags, or one set of tags that holds none: any member will do.
+// Without tags, or with one empty set of tags, any member will do.
 bool names_tags(const std::optional<bson::DocumentView>& tags) {
   if (!tags || tags->empty()) return false;
   const bson::Element first = tags->first();
   return tags->count() > 1 || !first.is_object() || !first.as_document().empty();
 }
 
-// What only makes sense where there is a choice of members.
+// Refuses options that make sense only if there is a choice of members.
 void check_primary(const Arguments& preference) {
   if (names_tags(preference.array("tags")))
     throw OperationError(ErrorCode::bad_value, "Only empty tags are allowed with primary read preference");

@@ -1,4 +1,4 @@
-// Sizes in the unit the client asked for.
+// These functions show sizes in the unit that the client asked for.
 #pragma once
 
 #include <cstdint>
@@ -11,10 +11,10 @@ class Builder;
 
 namespace server {
 
-// `scale`, at least 1; 1 when not given. Throws 51024 as MongoDB does.
+// Returns `scale`, at least 1; 1 if it is missing. Throws 51024 as MongoDB does.
 int64_t scale_of(const Arguments& arguments);
 
-// The narrowest whole number that holds it, as statistics are given.
+// Appends the value as the narrowest whole number that holds it, as statistics do.
 void append_count(bson::Builder& out, std::string_view name, int64_t value);
 
 }  // namespace server

@@ -9,7 +9,7 @@
 namespace server {
 namespace {
 
-// One thread writes it, others only look.
+// One thread writes the counter; others only read it.
 void add(std::atomic<int32_t>& value, int32_t amount) {
   value.store(value.load(std::memory_order_relaxed) + amount, std::memory_order_relaxed);
 }

@@ -1,4 +1,5 @@
-// A collection's schema lock, held shared by an operation: what serverStatus' globalLock and locks count, and lockInfo shows.
+// A SchemaHold is a collection's schema lock that an operation holds shared. serverStatus counts them in globalLock and locks,
+// and lockInfo shows them.
 #pragma once
 
 #include <shared_mutex>
@@ -8,13 +9,13 @@ namespace server {
 
 class OperationContext;
 
-// Belongs to the operation's thread. The operation must live as long as the hold.
+// A hold belongs to the operation's thread. The operation must live as long as the hold.
 class SchemaHold {
  public:
   enum class Intent { read, write };
 
   SchemaHold() = default;
-  // Waits for whoever changes the schema.
+  // Waits for an operation that changes the schema.
   SchemaHold(OperationContext& op, std::shared_mutex& mutex, Intent intent);
   ~SchemaHold() { release(); }
   SchemaHold(SchemaHold&& other) noexcept
@@ -24,7 +25,7 @@ class SchemaHold {
   void release();
 
  private:
-  OperationContext* op_ = nullptr;  // nullptr: holds nothing
+  OperationContext* op_ = nullptr;  // nullptr: it holds nothing
   Intent intent_ = Intent::read;
   std::shared_lock<std::shared_mutex> lock_;
 };

@@ -1,7 +1,8 @@
-// What commands may use: the parts of the server, lent to every operation.
+// Services are the parts of the server that commands may use; every operation
+// borrows them.
 //
 // The assembly owns the parts and fills this in before the first connection is
-// accepted. References are always there; a pointer is null only in a server
+// accepted. References are always set; a pointer is null only in a server that is
 // assembled without that part (tests of the wire).
 #pragma once
 
@@ -60,7 +61,7 @@ struct Services {
   const Options& options;
   base::Clock& clock;
   ServerParameters& parameters;
-  StatusSections& status;  // serverStatus
+  StatusSections& status;  // the sections of serverStatus
   Metrics& metrics;
   OperationRegistry& operations;
   CommandRegistry& commands;
@@ -72,40 +73,40 @@ struct Services {
   query::IndexFilters& index_filters;
 
   storage::Store* store = nullptr;
-  versions::Databases* databases = nullptr;  // those that have branches
-  versions::past::Past* past = nullptr;      // declared snapshots, and what they show
+  versions::Databases* databases = nullptr;  // the databases that have branches
+  versions::past::Past* past = nullptr;      // declared snapshots and their contents
   query::CursorRegistry* cursors = nullptr;
-  replication::Committer* committer = nullptr;  // through which every user's write goes
+  replication::Committer* committer = nullptr;  // every write of a user goes through it
   replication::Oplog* oplog = nullptr;
-  replication::Coordinator* replica_set = nullptr;     // null too on a standalone server
-  replication::SessionStore* session_store = nullptr;  // likewise
-  peers::BackupHost* backups = nullptr;                // likewise
-  peers::Members* members = nullptr;                   // likewise: how the others are
-  DefaultConcerns* default_concerns = nullptr;         // likewise
+  replication::Coordinator* replica_set = nullptr;     // also null on a standalone server
+  replication::SessionStore* session_store = nullptr;  // also null on a standalone server
+  peers::BackupHost* backups = nullptr;                // also null on a standalone server
+  peers::Members* members = nullptr;                   // the other members' states; also null on a standalone server
+  DefaultConcerns* default_concerns = nullptr;         // also null on a standalone server
 
-  // Calls back, from any thread, once everything committed before the call
-  // would survive a power loss. The connection awaits it before it answers a
-  // write that asked for j: true; no thread waits meanwhile.
+  // Calls back, from any thread, once a power loss would keep everything that was committed before the call. The connection waits
+  // for it before it answers a write that asked for j: true; no thread waits meanwhile.
   std::function<void(std::function<void()> done)> when_durable = {};
 
-  // A client gave up a session ({id: UUID}; the empty document: all of them):
-  // closes what was opened under it.
+  // A client gave up a session ({id: UUID}; the empty document: all of them): closes the cursors that were opened under it.
   std::function<void(bson::DocumentView lsid)> session_ended = {};
 
-  // Brings config.system.sessions up to date, and forgets what ended: now instead of in a few minutes.
+  // Updates config.system.sessions, and forgets sessions that ended, now instead of in a few minutes.
   std::function<void()> refresh_sessions = {};
 
-  // Takes over a connection that begins as members' consensus does (replication/consensus/frame.h): the open socket and the bytes
-  // read from it so far. Called on an I/O thread: returns at once. Absent: such a connection is closed.
+  // Takes over a connection that begins as consensus connections of members do (replication/consensus/frame.h): the open socket
+  // and the bytes read from it so far. It is called on an I/O thread, and returns at once. If it is empty, such a connection is
+  // closed.
   std::function<void(int descriptor, base::Bytes already_read)> peer_connection = {};
 
-  // Appends initialSyncStatus while this member's data is being copied. Absent without a set.
+  // Appends initialSyncStatus while this member copies another one's data. Empty without a replica set.
   std::function<void(bson::Builder& out)> append_initial_sync = {};
 
-  // Asks the process to end; returns at once.
+  // Asks the process to end, and returns at once.
   std::function<void(int exit_code)> request_shutdown = {};
 
-  // Asks the process to end in order and to start anew in place, with the same arguments, as the same process; returns at once.
+  // Asks the process to shut down in order and to start again in place, with the same arguments, as the same process; returns at
+  // once.
   std::function<void(const std::string& why)> restart = {};
 };
 

@@ -1,9 +1,9 @@
-// The logical sessions clients have used of late. A session begins with its
-// first use and ends thirty minutes after its last, or when its client says so;
-// what was opened under it goes with it.
+// The registry knows the logical sessions that clients have used of late. A
+// session begins with its first use and ends thirty minutes after its last, or
+// when its client ends it; cursors that were opened under it end with it.
 //
-// Those of all members are known in config.system.sessions, which is brought up
-// to date every few minutes.
+// config.system.sessions has the sessions of all members; it is updated every few
+// minutes.
 #pragma once
 
 #include <atomic>
@@ -18,7 +18,7 @@
 
 namespace server {
 
-// What a session id looks like inside: the UUID and the digest of its user, who is nobody in particular.
+// Returns a session's key: its UUID and the digest of its user, which here is the empty user.
 bson::Bytes session_key(bson::DocumentView lsid);
 bson::Document session_document(bson::BytesView key);  // {id, uid}
 
@@ -41,13 +41,13 @@ class SessionRegistry {
     int64_t used_ms = 0;
   };
   std::vector<Session> active() const;
-  // What happened since the last call: used sessions to be written down, ended ones to be struck out.
+  // News is what happened since the last call: which used sessions to write down, and which ended ones to remove.
   struct News {
     std::vector<Session> used;
     std::vector<bson::Bytes> ended;
   };
   News take_news();
-  // Forgets those not used for the timeout; returns them.
+  // Forgets the sessions that nobody used for the timeout, and returns them.
   std::vector<bson::Bytes> expire(int64_t now_ms);
 
  private:

@@ -11,14 +11,14 @@ namespace server {
 
 class OperationContext;
 
-// Filled at start, read-only after.
+// Sections are added at start; after that, the list is read-only.
 class StatusSections {
  public:
   // Appends the section's fields.
   using Writer = std::function<void(OperationContext&, bson::Builder&)>;
   struct Section {
     Writer write;
-    bool by_default = true;  // else only when asked for by name: {serverStatus: 1, name: 1}
+    bool by_default = true;  // false: only a client that names it gets it: {serverStatus: 1, name: 1}
   };
 
   void add(std::string name, Writer write, bool by_default = true) {

@@ -1,4 +1,5 @@
-// Values as MongoDB writes them in messages, plan summaries and index bounds.
+// These functions write values as MongoDB does in messages, plan summaries and
+// index bounds.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// What this server is in its deployment, and when that last changed: drivers
-// watch it through hello's topologyVersion.
+// Topology says what this server is in its deployment, and when that last changed;
+// drivers watch it through hello's topologyVersion.
 #pragma once
 
 #include <cstdint>
@@ -14,15 +14,15 @@ namespace server {
 // Thread-safe.
 class Topology {
  public:
-  // Of this process: a client that knows another one's knows nothing of this.
+  // The id of this process: a client that knows another process's counter knows nothing of this one's.
   const bson::ObjectId& process_id() const { return process_id_; }
   int64_t counter() const;
 
-  // Moves the counter on and tells everyone who waits.
+  // Increments the counter and wakes everyone who waits.
   void changed();
 
-  // `wake` is called once, from the thread that changes things, unless it was
-  // taken back before. The returned number takes it back.
+  // `wake` is called once, from the thread that changes the topology, unless the caller withdraws it before by the returned
+  // number.
   uint64_t on_change(std::function<void()> wake);
   void forget(uint64_t subscription);
   size_t waiting() const;

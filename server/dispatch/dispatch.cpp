@@ -45,7 +45,7 @@ bson::Document error_reply(ErrorCode code, const std::string& message, bson::Doc
   return reply.done();
 }
 
-// The command as a line can bear it: long fields by their size alone.
+// Shows the command as a log line has room for it: long fields by their size alone.
 std::string command_json(const Request& request) {
   std::string text = "{";
   for (const auto& field : request.body) {
@@ -64,7 +64,7 @@ void add_count(base::Attributes& attributes, std::string_view name, int64_t valu
   if (value >= 0) attributes.add(name, value);
 }
 
-// j: true in a writeConcern, before anything is checked.
+// Returns whether a writeConcern says j: true, before anything is checked.
 bool wants_journal(const Request& request) {
   const auto concern = request.body.find("writeConcern");
   return concern.is_object() && concern.as_document().find("j").truthy();
@@ -75,7 +75,7 @@ bool wants_journal(const Request& request) {
 int64_t Dispatcher::await_topology_ms(const Client& client, const Request& request) const {
   const Command* command = services_.commands.find(request.command);
   const int64_t ms = command ? command->await_topology_ms(services_, request) : 0;
-  // What is to fail does so before it waits.
+  // A request that a fail point lets fail does so before it waits.
   if (ms > 0 && services_.fail_points.any() && would_fail(services_.fail_points, client, request, *command)) return 0;
   return ms;
 }
@@ -181,7 +181,7 @@ void Dispatcher::run_checked(OperationContext& op, Command* command, CommandFaul
 void Dispatcher::log_slow(const OperationContext& op, const Command* command, const Reply& reply, int64_t elapsed_ms,
                           bool wanted) const {
   const bool verbose = base::log_enabled(Severity::debug1, LogComponent::command);
-  // An awaited hello or a blocking getMore isn't slow, it was asked to wait.
+  // An awaited hello or a blocking getMore isn't slow: its client asked it to wait.
   const bool slow = wanted && (!command || command->await_topology_ms(services_, op.request()) == 0);
   if (!verbose && !slow) return;
   base::Attributes attributes;

@@ -21,7 +21,7 @@ Options without_storage() {
   return options;
 }
 
-// The error a command ends in as "code codeName: errmsg"; "ok" where it doesn't.
+// Returns the error of a command as "code codeName: errmsg"; "ok" if it succeeds.
 std::string outcome(Assembly& server, const std::string& db, const std::string& command) {
   const auto reply = server.run(db, bson::json(command));
   if (reply.find("ok").to_double() == 1) return "ok";

@@ -25,7 +25,7 @@ bool is_true(const bson::ValueView& value) {
   return value.type() == bson::Type::boolean && value.as_bool();
 }
 
-// "shop.orders" of a command on a collection, "shop" of others.
+// Returns "shop.orders" for a command about a collection, and "shop" for others.
 std::string target(const Request& request, const Command& command) {
   auto name = request.body.first();
   if (command.kind() == OpKind::get_more)
@@ -35,7 +35,7 @@ std::string target(const Request& request, const Command& command) {
   return name.is_string() ? request.db + "." + std::string(name.as_string()) : request.db;
 }
 
-// What the sender calls itself, which its first hello is just about to say.
+// Returns the sender's name, which may be in the hello that is about to run.
 std::string application(const Client& client, const Request& request) {
   if (const auto metadata = client.metadata()) return metadata->app_name;
   const auto described = request.body.find("client");
@@ -63,11 +63,11 @@ void block(OperationContext& op, bson::DocumentView data) {
   if (!ms.is_number())
     throw OperationError(ErrorCode::invalid_options, "must specify 'blockTimeMS' when 'blockConnection' is true");
   if (ms.to_int64() < 0) throw OperationError(ErrorCode::invalid_options, "'blockTimeMS' must be non-negative");
-  // For its whole time, as mongod: maxTimeMS is looked at afterwards, and a driver's own limit comes first.
+  // It blocks for its whole time, as mongod does: maxTimeMS is looked at afterwards, and a driver's own limit comes first.
   op.block(std::chrono::milliseconds(ms.to_int64()));
 }
 
-// Whether failCommand's data are about this command.
+// Returns whether failCommand's data name this command.
 bool names(bson::DocumentView data, const Client& client, const Request& request, const Command& command) {
   if (command.name() == "configureFailPoint" || !concerns(data, client, request, command)) return false;
   if (is_true(data.find("failAllCommands"))) return true;
@@ -79,7 +79,7 @@ bool names(bson::DocumentView data, const Client& client, const Request& request
   return false;
 }
 
-// The labels of the reply: those of the fail point, else the one that the error has by itself.
+// Appends the reply's labels: the fail point's, or if it has none those that the error has by itself.
 void append_labels_of(const OperationContext& op, const Command& command, bson::DocumentView data, bson::DocumentView error,
                       bson::Builder& reply) {
   if (const auto labels = data.find("errorLabels"); labels.is_array()) {

@@ -31,13 +31,13 @@ Kind kind_of(const Command& command) {
   return command.takes_read_concern() ? Kind::read_command : Kind::other_command;
 }
 
-// Writes of documents and reads of them; everything else is a command.
+// Reads and writes of documents have latencies of their own; everything else counts as a command.
 Latency latency_of(const Command& command) {
   if (command.retryable()) return Latency::write;
   return command.kind() == OpKind::get_more || command.takes_read_concern() ? Latency::read : Latency::command;
 }
 
-// Documents for inserts, statements for updates and deletes.
+// Returns the number of documents for inserts, of statements for updates and deletes.
 int64_t operations_in(const Request& request, OpKind kind) {
   const char* list = kind == OpKind::insert   ? "documents"
                      : kind == OpKind::update ? "updates"
@@ -69,7 +69,7 @@ void count_ends(const OperationContext& op, const Command& command, base::ErrorC
   if (code == interrupted_by_client) metrics.operation_ends.client_gone.add();
 }
 
-// The collection that the name stands for, as whoever looked it up has found it.
+// Returns the collection that the name stood for when the operation looked it up.
 uint32_t collection_of(const OperationContext& op, std::string_view db, std::string_view name) {
   if (op.counts.collection >= 0) return static_cast<uint32_t>(op.counts.collection);
   if (!op.services().store) return 0;

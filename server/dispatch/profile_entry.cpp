@@ -13,13 +13,13 @@ namespace {
 constexpr size_t command_bytes_max = 50 << 10;
 constexpr size_t stages_bytes_max = 256 << 10;  // they show the filter too
 
-// "127.0.0.1" of "127.0.0.1:51234".
+// Returns "127.0.0.1" for "127.0.0.1:51234".
 std::string_view host_of(std::string_view remote) {
   const size_t colon = remote.rfind(':');
   return colon == remote.npos ? remote : remote.substr(0, colon);
 }
 
-// A long command is cut: the collection is to hold many entries.
+// A long command is cut, because the collection is to hold many entries.
 void append_command(bson::Builder& out, std::string_view name, bson::DocumentView command) {
   if (command.size() <= command_bytes_max) {
     out.append(name, command);
@@ -62,7 +62,7 @@ void append_client(bson::Builder& out, const Client& client) {
   out.append("user", "");
 }
 
-// What getMore reads on from has its collection in a field of its own.
+// A getMore names the collection that it reads from in a field of its own.
 std::string namespace_of(const OperationContext& op, const Command* command) {
   const Request& request = op.request();
   const auto collection = request.body.find("collection");

@@ -1,4 +1,4 @@
-// A document of system.profile.
+// A profile entry is a document of system.profile.
 #pragma once
 
 #include "bson/document.h"
@@ -6,7 +6,7 @@
 
 namespace server {
 
-// What is known of the operation when it ends.
+// Makes the entry of an operation that has ended.
 bson::Document profile_entry(const OperationContext& op, const OperationEnd& end);
 
 }  // namespace server

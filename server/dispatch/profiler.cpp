@@ -27,7 +27,7 @@ constexpr int64_t collection_bytes = 1 << 20;
 constexpr size_t entry_bytes_max = collection_bytes / 2;
 constexpr char collection_name[] = "system.profile";
 
-// The database that a namespace, or the name of a database, is of. Its branches and snapshots are profiled with it.
+// Returns the database that a namespace, or a branch or snapshot, belongs to: branches and snapshots are profiled with it.
 std::string_view home_of(std::string_view ns) {
   return ns.substr(0, ns.find_first_of("@."));
 }
@@ -50,8 +50,8 @@ storage::CollectionOptions collection_options() {
   return options;
 }
 
-// Operations that look into the database. What only talks to the server, and the profiler's own collection, is never written
-// down.
+// Returns whether the operation reads or writes a database. Operations that don't, and those on the profiler's own collection,
+// are never recorded.
 bool concerns_data(const OperationContext& op, const OperationEnd& end) {
   const Command* command = end.command;
   if (!command || !op.services().store) return false;
@@ -72,12 +72,12 @@ bool matches(const OperationContext& op, bson::DocumentView filter, bson::Docume
   try {
     return query::Matcher::parse(filter, query::parse_context(op))->matches(entry);
   } catch (const OperationError&) {
-    return false;  // an expression that this entry has no answer to
+    return false;  // an expression of the filter fails for this entry
   }
 }
 
 void write_entry(OperationContext& op, std::string_view db, bson::DocumentView entry) {
-  if (entry.size() > entry_bytes_max) return;  // it would push everything else out
+  if (entry.size() > entry_bytes_max) return;  // it would push out all other entries
   storage::Store& store = *op.services().store;
   const std::string ns = profile_ns(db);
   for (;;) {
@@ -88,7 +88,7 @@ void write_entry(OperationContext& op, std::string_view db, bson::DocumentView e
     }
     const std::shared_lock schema(collection->schema_mutex());
     if (collection->dropped() || !collection->options().capped) return;
-    bson::Builder with_id;  // every document stored here has one; those of MongoDB's profiler have none
+    bson::Builder with_id;  // every document stored here has an _id; those of MongoDB's profiler have none
     with_id.append("_id", bson::ObjectId::generate()).append_all(entry);
     const bson::Document document = with_id.done();
     storage::in_transaction(store, [&](storage::Transaction& transaction) { collection->insert(transaction, document); });
@@ -132,7 +132,7 @@ void Profiler::make_collection(Services& services, std::string_view db) {
       collection = catalog.create(ns, collection_options());
     } catch (const OperationError& error) {
       if (error.code() != ErrorCode::namespace_exists) throw;
-      collection = catalog.find(ns);  // somebody else has just made it
+      collection = catalog.find(ns);  // another operation has just made it
     }
   }
   if (collection && !collection->options().capped)

@@ -36,7 +36,7 @@ Stamp cluster_time(const Services& services) {
   return services.replica_set ? std::max(own, services.replica_set->known_time()) : own;
 }
 
-// Is everything up to `time` here to be read?
+// Returns whether everything up to `time` can be read here.
 bool reached(const Services& services, Stamp time) {
   if (services.replica_set->writable()) return services.store->engine().all_committed() > time;
   return services.oplog->newest().optime.ts >= time;
@@ -46,7 +46,7 @@ bool initiated(const Services& services) {
   return services.replica_set && services.replica_set->state() != MemberState::startup;
 }
 
-// Who doesn't say how many gets what was set for the whole set, or, since MongoDB 5.0, the majority.
+// A client that doesn't say how many members gets the set's default, or, as since MongoDB 5.0, the majority.
 void apply_default(const OperationContext& op, replication::WriteConcern& concern) {
   const auto defaults = op.services().default_concerns ? op.services().default_concerns->current() : nullptr;
   if (!defaults || !defaults->write) {
@@ -77,14 +77,15 @@ void check_has_come(const OperationContext& op, std::string_view name, Stamp wan
                            shown(timestamp_of(wanted)) + "; current clusterTime: " + shown(timestamp_of(now)));
 }
 
-// What a read was answered at not long ago, or a declared snapshot that the majority has.
+// Returns the storage snapshot of a moment that a read was answered at not long ago, or a declared snapshot that is
+// majority-committed.
 ReadMoment moment_at(OperationContext& op, Stamp time) {
   write::store_of(op);
   const Services& services = op.services();
   if (auto kept = services.cursors->snapshots.find(time)) return {time, std::move(kept)};
   check_has_come(op, "atClusterTime", time);
   const bool in_set = initiated(services);
-  // The log has it right behind its stamp.
+  // A snapshot's log entry comes right after its timestamp.
   if (in_set) await(op, [&] { return reached(services, time); });
   const auto declared = services.past->snapshots().at(time);
   if (!declared) {
@@ -97,7 +98,7 @@ ReadMoment moment_at(OperationContext& op, Stamp time) {
   return {time, nullptr, declared->number};
 }
 
-// A read preference that lets others than the primary answer.
+// Returns whether the read preference lets other members than the primary answer.
 bool opted_in(const Request& request) {
   const auto preference = request.body.find("$readPreference");
   if (!preference.is_object()) return false;
@@ -129,7 +130,7 @@ void learn_cluster_time(OperationContext& op) {
   }
   const Stamp given_time = replication::stamp_of(told);
   op.services().replica_set->learn_time(given_time);
-  // What a secondary has is what the log brought it; on the primary the log goes on from there.
+  // A secondary's time follows the entries that it applies; a primary's next entry must come after the given time.
   storage::Store& store = *op.services().store;
   if (op.services().replica_set->writable() && given_time > store.engine().last_stamp()) store.engine().raise_stamp(given_time);
 }
@@ -145,7 +146,7 @@ void check_member(const OperationContext& op, const Command& command) {
   if (!set) return;
   const MemberState state = set->state();
   if (state == MemberState::primary) return;
-  // What belongs to this member alone is always its own.
+  // Databases that belong to this member alone can always be written.
   if (command.writes() && op.request().db == "local") return;
   const auto rule = command.on_secondary();
   if (rule == Command::OnSecondary::never) throw OperationError(ErrorCode::not_writable_primary, "not primary");
@@ -199,7 +200,7 @@ void begin_retryable(OperationContext& op, const Command& command) {
   if (own)
     throw OperationError(ErrorCode::illegal_operation,
                          "Retryable writes to config." + std::string(collection.as_string()) + " are not allowed");
-  if (!replication::has_history(op.request().db)) return;  // nor is there a log to find it in
+  if (!replication::has_history(op.request().db)) return;  // nor does the log have entries of it
   auto history =
       op.services().session_store->check_out(session_key(op.lsid.as_document()), *op.txn_number, [&op] { op.check_interrupt(); });
   op.retry = std::make_unique<write::Retry>(op, std::move(history));
@@ -218,9 +219,9 @@ std::optional<Dispatcher::Reply::Acknowledgement> acknowledgement(const Operatio
     if (asked.concern.mode.empty() && asked.concern.tags.empty() && asked.concern.members == 0 && !asked.concern.journal)
       return std::nullopt;
   } else if (op.read_concern.agreed()) {
-    // What is read is what is there; it is shown when it is the majority's.
+    // A read shows what is here; its reply leaves once that is majority-committed.
     asked.read = true;
-    // What a primary has may be taken back when it is replaced, and is old then.
+    // If another primary takes over, this one's data may be rolled back, and is stale.
     asked.led_term = op.led_term;
   } else {
     return std::nullopt;
@@ -232,7 +233,7 @@ std::optional<Dispatcher::Reply::Acknowledgement> acknowledgement(const Operatio
 
 std::optional<Dispatcher::Reply::Acknowledgement> acknowledgement_of_failure(const OperationContext& op, const Command& command,
                                                                              ErrorCode code) {
-  // Who was interrupted, or leads no more, has nothing to wait for.
+  // An operation that was interrupted, or whose member no longer leads, has nothing to wait for.
   static constexpr int32_t ends[] = {50, 91, 189, 262, 279, 10058, 10107, 11600, 11601, 11602, 13435, 13436};
   if (std::find(std::begin(ends), std::end(ends), static_cast<int32_t>(code)) != std::end(ends)) return std::nullopt;
   if (op.last_write == 0 && !op.write_concern.given) return std::nullopt;
@@ -269,13 +270,13 @@ void append_labels(const OperationContext& op, const Command* command, ErrorCode
 }
 
 void append_topology(const Services& services, ErrorCode code, bson::Builder& reply) {
-  // Errors of a shutdown are not among them: nothing has changed yet, and a driver takes an error whose version it knows for an
-  // old one.
+  // Errors of a shutdown are not among them: the topology hasn't changed yet, and a driver takes an error whose version it knows
+  // for an old one.
   static constexpr int32_t codes[] = {189, 10058, 10107, 11602, 13435, 13436};
   if (!services.replica_set || std::find(std::begin(codes), std::end(codes), static_cast<int32_t>(code)) == std::end(codes))
     return;
-  // The state that led here may have shown before the counter that goes with it; who changes them lets go of them together.
-  // With the older counter a driver would take this error for an old one, and come straight back.
+  // The state that led to the error may have been visible before the counter that belongs to it; both are under one lock, which
+  // this call takes. With the older counter a driver would take this error for an old one, and retry at once.
   services.replica_set->standing();
   auto version = reply.object("topologyVersion");
   version.append("processId", services.topology.process_id()).append("counter", services.topology.counter());

@@ -1,5 +1,6 @@
-// What a replica set asks of every command: who may run it where, what it has
-// to wait for, and the times in its reply. On a standalone server none of it.
+// A replica set has rules for every command: which member may run it, what it has
+// to wait for, and which times its reply has. On a standalone server none of them
+// applies.
 #pragma once
 
 #include "bson/builder.h"
@@ -7,34 +8,36 @@
 
 namespace server {
 
-// $clusterTime of the request: the set's time goes on to it. Throws ClusterTimeFailsRateLimiter for one from a far future.
+// Advances the set's time to the request's $clusterTime. Throws ClusterTimeFailsRateLimiter for a time too far in the future.
 void learn_cluster_time(OperationContext& op);
-// May this member run it? Throws NotWritablePrimary, NotPrimaryNoSecondaryOk, NotPrimaryOrSecondary.
+// Throws NotWritablePrimary, NotPrimaryNoSecondaryOk or NotPrimaryOrSecondary if this member may not run the command.
 void check_member(const OperationContext& op, const Command& command);
-// Before anything is read whose readConcern asks for what the majority has.
+// Called before a read whose readConcern asks for majority-committed data.
 void begin_read(OperationContext& op);
-// Until what the readConcern asks for can be read. Throws InvalidOptions for a time to come, MaxTimeMSExpired.
+// Waits until the data that the readConcern asks for can be read. Throws InvalidOptions for a time in the future,
+// MaxTimeMSExpired.
 void await_read_concern(OperationContext& op);
-// What the client's writes need to be retried safely.
+// Prepares the session's history, so that a retried write takes effect once.
 void begin_retryable(OperationContext& op, const Command& command);
 
-// What the reply has to wait for; nothing where it need not.
+// Returns what the reply has to wait for; nullopt: nothing.
 std::optional<Dispatcher::Reply::Acknowledgement> acknowledgement(const OperationContext& op, const Command& command);
-// The same of a command that ran and failed with `code`: what it did before, or what it failed because of, may be taken back yet.
+// Does the same for a command that ran and failed with `code`: what it wrote before, or the state that made it fail, may still be
+// rolled back.
 std::optional<Dispatcher::Reply::Acknowledgement> acknowledgement_of_failure(const OperationContext& op, const Command& command,
                                                                              base::ErrorCode code);
-// $clusterTime and operationTime.
+// Appends $clusterTime and operationTime.
 void append_times(const OperationContext& op, bson::Builder& reply);
-// errorLabels, where a driver may try again.
+// Appends errorLabels if a driver may try again.
 void append_labels(const OperationContext& op, const Command* command, base::ErrorCode code, bson::Builder& reply);
-// topologyVersion, with errors about this member's state: a driver that knows this version already needn't look again.
+// Appends topologyVersion to errors about this member's state: a driver that knows this version already needn't ask again.
 void append_topology(const Services& services, base::ErrorCode code, bson::Builder& reply);
 bool can_retry_after(base::ErrorCode code);
 
-// The reply to a read that can't be said to stand.
+// Returns the reply to a read whose data may have been rolled back.
 bson::Document failed_read(const Services& services, const replication::WriteConcernFailure& why);
 
-// The reply with a writeConcernError.
+// Returns the reply with a writeConcernError.
 bson::Document with_write_concern_error(const Services& services, bson::DocumentView reply,
                                         const Dispatcher::Reply::Acknowledgement& asked,
                                         const replication::WriteConcernFailure& failure);

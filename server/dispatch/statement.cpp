@@ -11,7 +11,7 @@ int64_t sum(int64_t a, int64_t b) {
   return a < 0 ? b : b < 0 ? a : a + b;
 }
 
-// Both, one after the other.
+// Adds the counts of two statements.
 OperationContext::Counts together(const OperationContext::Counts& a, const OperationContext::Counts& b) {
   OperationContext::Counts counts = b;
   counts.keys_examined = sum(a.keys_examined, b.keys_examined);
@@ -35,7 +35,7 @@ Statement::Statement(OperationContext& op, std::string_view ns, bson::DocumentVi
   op.counts = {};
   op.explain_wanted = op.services().profiler.watches(ns);
   if (!op.explain_wanted) return;
-  // What the statement before this one has left.
+  // The statement before has left its own.
   op.set_plan_summary({});
   op.execution.reset();
   op.query_hash.reset();

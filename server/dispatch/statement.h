@@ -1,5 +1,5 @@
-// One statement of an update, a delete or a bulkWrite, while it runs: it counts for its own collection, and the profiler has an
-// entry of it with what it counted alone.
+// A Statement is one statement of an update, a delete or a bulkWrite while it runs: it is counted for its own collection, and the
+// profiler records it with its own counts.
 #pragma once
 
 #include <cstdint>
@@ -12,10 +12,10 @@
 
 namespace server {
 
-// Used on the operation's thread. The operation's counts are whole again when it ends.
+// It is used on the operation's thread. When it ends, the operation's counts include it.
 class Statement {
  public:
-  // `ns` and `shown`, which is the profiler's `command`, must live as long.
+  // `ns` and `shown`, which becomes the profiler's `command`, must live as long.
   Statement(OperationContext& op, std::string_view ns, bson::DocumentView shown);
   ~Statement();
   Statement(const Statement&) = delete;
