@@ -24,7 +24,7 @@
 
 namespace server {
 
-// In the order of construction: what stands below may use what stands above.
+// The parts are in the order of construction: a part may use those above it.
 struct Assembly::Parts {
   explicit Parts(Options given) : options(std::move(given)) {}
 

@@ -19,13 +19,13 @@ using base::ErrorCode;
 using base::OperationError;
 using dedup::Options;
 
-// A field of the options: as the messages of dedup::validate call it, and how it is read and written. Values are
-// whole numbers unless `real`.
+// A field of the options: its name in the messages of dedup::validate, and how it is read and written. Values are whole numbers
+// unless `real`.
 struct Knob {
   const char* parameter;
   const char* field;
   double (*get)(const Options&);
-  bool (*set)(Options&, double);  // false: the type can't hold it
+  bool (*set)(Options&, double);  // returns false if the type can't hold it
   bool real = false;
 };
 
@@ -99,7 +99,7 @@ bool boolean_of(const std::string& parameter, const bson::ValueView& value) {
   return value.truthy();
 }
 
-// "features_max must be …" as "dedupFeatures must be …".
+// Turns "features_max must be …" into "dedupFeatures must be …".
 std::string in_parameters_words(const std::string& message) {
   const std::string field = message.substr(0, message.find(' '));
   for (const Knob& knob : knobs) {
@@ -133,7 +133,7 @@ void add_knob(ServerParameters& parameters, storage::DedupService& dedup, const 
   parameters.add(name, {get, set});
 }
 
-// A field that is one of a few ways to do something, each with its name.
+// A field with a few named values.
 template <class Field>
 using Names = std::initializer_list<std::pair<Field, const char*>>;
 

@@ -1,4 +1,4 @@
-// The knobs of dedup, by name, while it runs: setParameter, getParameter,
+// These parameters change dedup while it runs: setParameter, getParameter,
 // --setParameter and `setParameter:` in the configuration file.
 #pragma once
 
@@ -10,8 +10,8 @@ namespace server {
 
 class ServerParameters;
 
-// dedupEnabled, dedupHopDistance, dedupFeatures …: docs/operations.md lists them. Bad values are refused with BadValue,
-// in the words of dedup::validate. `dedup` must outlive the parameters.
+// Adds dedupEnabled, dedupHopDistance, dedupFeatures …: docs/operations.md lists them. Bad values are refused with BadValue, in
+// the words of dedup::validate. `dedup` must outlive the parameters.
 void add_dedup_parameters(ServerParameters& parameters, storage::DedupService& dedup);
 
 }  // namespace server

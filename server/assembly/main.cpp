@@ -1,8 +1,8 @@
-// palimpsestd: options, the process around the server, and how it ends.
+// palimpsestd reads the options, prepares the process around the server, and ends it.
 //
 //   exit codes as mongod's: 0 clean, 2 bad options, 14 crash, 48 address in
-//   use, 62 a data directory of another version, 100 everything else that keeps it from
-//   starting
+//   use, 62 a data directory of another version, 100 any other error that keeps
+//   it from starting
 #include <unistd.h>
 
 #include <iostream>
@@ -50,7 +50,7 @@ void say_hello(const server::Options& options) {
   }
 }
 
-// From an open data directory to a closed one.
+// Runs the server from the opening of its data directory until it is closed.
 int run(const server::Options& options, server::ProcessSignals& signals) {
   server::Assembly assembly(options, {.end = [&signals](int exit_code) { signals.request_end(exit_code); },
                                       .restart = [&signals](const std::string& why) { signals.request_restart(why); }});
@@ -111,7 +111,7 @@ int main(int argc, char** argv) {
     case server::Options::Action::shutdown: return server::shut_down_other(options.dbpath);
     case server::Options::Action::serve: break;
   }
-  // What started anew is in the background already, and its log goes on.
+  // A restarted process is in the background already, and its log continues.
   const bool restarted = server::is_restarted();
   if (options.fork && !restarted) server::fork_into_background();
   if (restarted) options.log_append = true;

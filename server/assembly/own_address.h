@@ -1,4 +1,4 @@
-// Under which names this server is reached.
+// These functions tell by which names this server is reached.
 #pragma once
 
 #include <string>
@@ -7,9 +7,9 @@ namespace server {
 
 struct Options;
 
-// Does "host:port" lead to this process? Asks the resolver; false where it has no answer.
+// Returns whether "host:port" leads to this process. Asks the resolver; returns false if that has no answer.
 bool leads_here(const std::string& host, const Options& options);
-// "localhost:27017" where it listens on loopback addresses alone, else with the machine's name.
+// Returns "localhost:27017" if the server listens on loopback addresses alone, else the machine's name and the port.
 std::string own_host(const Options& options);
 
 }  // namespace server

@@ -34,14 +34,14 @@ namespace {
 
 constexpr rlim_t files_wanted = 65536;
 constexpr rlim_t files_few = 64000;  // mongod warns below
-int started_pipe = -1;               // to the parent that waits
+int started_pipe = -1;               // the parent waits at its other end
 
 std::string lock_path(const std::string& dbpath) {
   return dbpath + "/mongod.lock";
 }
 
-// Only what is safe in a signal handler: the frames as addresses and symbols,
-// to standard error, then the default action with its core.
+// Does only what is safe in a signal handler: writes the frames as addresses and symbols to standard error, then takes the
+// default action with its core.
 void on_crash(int signal) {
   static const char text[] = "palimpsestd crashed; frames:\n";
   [[maybe_unused]] auto ignored = ::write(STDERR_FILENO, text, sizeof text - 1);
@@ -66,7 +66,7 @@ void raise_file_limit() {
   }
 }
 
-// The process id in a lock file; 0: none.
+// Returns the process id in a lock file; 0: it has none.
 pid_t pid_in(const std::string& path) {
   pid_t pid = 0;
   std::ifstream(path) >> pid;
@@ -86,7 +86,7 @@ void prepare_process() {
   base::give_back_freed_memory();
   ::signal(SIGPIPE, SIG_IGN);
   ::signal(SIGHUP, SIG_IGN);
-  // Loads libgcc now: the first backtrace allocates, which a crash handler must not.
+  // This loads libgcc now: the first backtrace allocates, which a crash handler must not.
   void* frames[1];
   ::backtrace(frames, 1);
   for (int signal : {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL}) ::signal(signal, on_crash);
@@ -125,7 +125,7 @@ int ProcessSignals::wait_for_end() {
       continue;
     }
     if (signal == SIGUSR2) {
-      if (!restart_requested_) continue;  // somebody else's
+      if (!restart_requested_) continue;  // another sender's signal
       restarts_ = true;
       return 0;
     }
@@ -140,7 +140,7 @@ void ProcessSignals::request_end(int exit_code) {
   ::kill(::getpid(), SIGTERM);
 }
 
-// A signal of its own: one that asks for the end meanwhile isn't taken for this.
+// A restart has a signal of its own, so that a signal that asks for the end meanwhile isn't mistaken for it.
 void ProcessSignals::request_restart(const std::string& why) {
   base::log(Severity::info, LogComponent::control, 7100030, "Going to start anew in place", Attributes().add("reason", why));
   restart_requested_ = true;

@@ -1,4 +1,5 @@
-// The process around the server: signals, limits, lock file, background.
+// These functions manage the process around the server: signals, limits, lock
+// file, background.
 #pragma once
 
 #include <atomic>
@@ -8,25 +9,25 @@ namespace server {
 
 struct Options;
 
-// Ignores SIGPIPE; prints a stack where the process crashes; bounds what malloc keeps. Before any thread starts.
+// Ignores SIGPIPE, prints a stack if the process crashes, and bounds the memory that malloc keeps. Call it before any thread
+// starts.
 void prepare_process();
 
-// Sends the log where the options say, then raises the limit on open files and
-// warns where it stays low. Empty on success, else what went wrong.
+// Sends the log where the options say, then raises the limit on open files and warns if it stays low. Returns an empty text on
+// success, else the error.
 std::string open_logging(const Options& options);
 
-// Blocks the signals it waits for, in this thread and those started later:
-// made before any thread.
+// Blocks the signals that it waits for, in this thread and those started later. Make it before any thread.
 class ProcessSignals {
  public:
   ProcessSignals();
 
-  // Until SIGTERM, SIGINT, request_end or request_restart; rotates the log at SIGUSR1. The exit code.
+  // Waits for SIGTERM, SIGINT, request_end or request_restart, and returns the exit code; rotates the log at SIGUSR1.
   int wait_for_end();
-  // Was it a restart that was asked for, and nothing else?
+  // Returns whether a restart was requested, and nothing else.
   bool restart_wanted() const { return restarts_; }
 
-  // From any thread.
+  // These may be called from any thread.
   void request_end(int exit_code);
   void request_restart(const std::string& why);
 
@@ -36,9 +37,8 @@ class ProcessSignals {
   bool restarts_ = false;
 };
 
-// Holds `mongod.lock` in the data directory for as long as it lives, with the
-// process id inside. Throws OperationError where the directory isn't there or
-// another server holds it.
+// The lock holds `mongod.lock` in the data directory for as long as it lives, with the process id inside. Throws OperationError
+// if the directory doesn't exist or another server holds it.
 class DataDirectoryLock {
  public:
   explicit DataDirectoryLock(const std::string& dbpath);
@@ -50,7 +50,7 @@ class DataDirectoryLock {
   int file_ = -1;
 };
 
-// The file --pidfilepath asks for, removed again at the end. An empty path: none.
+// The file that --pidfilepath asks for, which is removed at the end. With an empty path there is none.
 class PidFile {
  public:
   explicit PidFile(std::string path);
@@ -62,14 +62,12 @@ class PidFile {
   std::string path_;
 };
 
-// --fork: returns in the child. The parent waits until the child serves (exit
-// code 0) or ends (its exit code).
+// --fork: returns in the child. The parent waits until the child serves (exit code 0) or ends (its exit code).
 void fork_into_background();
-// Lets the waiting parent go; nothing without --fork.
+// Lets the waiting parent go; does nothing without --fork.
 void tell_parent_started();
 
-// --shutdown: ends the server that holds the data directory and waits for it.
-// Returns this process's exit code.
+// --shutdown: ends the server that holds the data directory and waits for it. Returns this process's exit code.
 int shut_down_other(const std::string& dbpath);
 
 }  // namespace server

@@ -40,10 +40,10 @@ namespace {
 
 constexpr int64_t hand_over_ms = 5000;
 constexpr auto heartbeat_look = std::chrono::milliseconds(10);
-constexpr int64_t source_call_ms = 60'000;  // it may take a checkpoint first
+constexpr int64_t source_call_ms = 60'000;  // the source may take a checkpoint first
 
-// A copy of another member's data has just taken this directory's place: what was promised in elections stays this member's, and
-// what the other keeps for itself goes.
+// A copy of another member's data has just taken this directory's place: this member's term and vote are restored, and data that
+// belongs to the other member alone is removed.
 void settle_copy(const Options& options, storage::Store& store) {
   const auto origin = peers::copy_origin(options.dbpath);
   if (!origin) return;
@@ -61,7 +61,7 @@ void settle_copy(const Options& options, storage::Store& store) {
 
 }  // namespace
 
-// In the order of construction; the other way round it ends.
+// The parts are in the order of construction; they end in the opposite order.
 struct ReplicaSetPart::State {
   State(const Options& given_options, Services& given_services, storage::Store& given_store, replication::Oplog& oplog,
         replication::LocalCommitter& committer)
@@ -89,10 +89,10 @@ struct ReplicaSetPart::State {
 
   std::mutex sync_mutex;
   std::unique_ptr<peers::InitialSync> sync;   // while data is copied
-  std::unique_ptr<peers::PeerClient> source;  // it talks to
+  std::unique_ptr<peers::PeerClient> source;  // the connection to the source of `sync`
   bool ending = false;
 
-  peers::Members members;  // which `member` nudges as long as it lives
+  peers::Members members;  // `member` nudges it as long as it lives
   replication::ReplicaSet member;
 };
 
@@ -122,7 +122,7 @@ replication::ReplicaSetOptions ReplicaSetPart::State::member_options() {
 
 void ReplicaSetPart::State::check_alone(const replication::SetConfig& next, replication::LogEnd own) {
   const replication::Standing now = member.standing();
-  // As they are now, not two seconds ago.
+  // The heartbeats are sent now, so that the answer isn't two seconds old.
   const int64_t asked_ms = services.clock.wall_ms(), until_ms = asked_ms + now.config->heartbeat_timeout_s * 1000;
   members.nudge();
   const auto asked_all = [&] {
@@ -148,7 +148,7 @@ void ReplicaSetPart::State::check_alone(const replication::SetConfig& next, repl
 void ReplicaSetPart::State::copy(std::function<std::optional<std::string>()> from,
                                  std::function<replication::consensus::HardState()> stop_voting) {
   peers::InitialSyncNeeds needs;
-  // The primary alone is sure to have all that this member may once have acknowledged; `from` knows it where consensus does.
+  // The primary alone surely has everything that this member may once have acknowledged; `from` names it if consensus knows it.
   needs.source = [this, from]() -> std::optional<std::string> {
     if (auto leader = from()) return leader;
     const replication::Standing standing = member.standing();
@@ -169,7 +169,7 @@ void ReplicaSetPart::State::copy(std::function<std::optional<std::string>()> fro
     }
     return source->run("admin", command, source_call_ms);
   };
-  // A primary that others have left behind may lack what this member has acknowledged since.
+  // A primary that other members have replaced may lack entries that this member has acknowledged since.
   needs.refuse = [this](bson::DocumentView begun) -> std::string {
     const int64_t own = member.standing().term, its = begun["term"].to_int64();
     return its >= own ? "" : "it is in term " + std::to_string(its) + ", this member in " + std::to_string(own);

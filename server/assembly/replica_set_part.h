@@ -1,4 +1,4 @@
-// What a server with --replSet has beside the others: its member, and what brings that to the other members.
+// A server with --replSet has these parts beside the others: its member, and the connections of the member to the others.
 #pragma once
 
 #include <memory>
@@ -26,13 +26,13 @@ class ReplicaSetPart {
   ReplicaSetPart(const ReplicaSetPart&) = delete;
   ReplicaSetPart& operator=(const ReplicaSetPart&) = delete;
 
-  // Once everything that asks the member what it may do is there.
+  // Call it once every part that asks the member for permission exists.
   void start();
-  // Every few seconds.
+  // Does the regular upkeep; call it every few seconds.
   void keep_house();
-  // No other member is asked anything any more.
+  // After it, no other member is asked anything.
   void stop();
-  // Before the server ends: another member takes over where one can. Bounded by some seconds.
+  // Called before the server ends: another member takes over if one can. It takes some seconds at most.
   void hand_over();
 
  private:

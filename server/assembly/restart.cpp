@@ -17,7 +17,7 @@ namespace server {
 namespace {
 
 constexpr char variable[] = "PALIMPSEST_RESTARTS";
-constexpr char own_binary[] = "/proc/self/exe";  // also where a newer one has taken its path
+constexpr char own_binary[] = "/proc/self/exe";  // the link works even if a newer binary has taken the path
 
 int64_t now_s() {
   timespec now{};
@@ -25,7 +25,7 @@ int64_t now_s() {
   return now.tv_sec;
 }
 
-// Whatever is still open, of whichever library, stays behind.
+// Marks every open file, of whichever library, to be closed at exec.
 void close_all_on_exec() {
   DIR* directory = ::opendir("/proc/self/fd");
   if (!directory) return;
@@ -36,7 +36,7 @@ void close_all_on_exec() {
   ::closedir(directory);
 }
 
-// Signals that ask for the end are blocked, and stay so into the fresh image, which awaits them.
+// Signals that ask for the end are blocked, and stay so in the fresh image, which waits for them.
 bool end_was_asked_for() {
   sigset_t pending;
   return ::sigpending(&pending) == 0 && (sigismember(&pending, SIGTERM) == 1 || sigismember(&pending, SIGINT) == 1);

@@ -1,6 +1,6 @@
-// Starting anew in place: a process that has ended in order becomes a fresh image of itself, with the same binary, arguments and
-// process id. How often is handed on in the environment (PALIMPSEST_RESTARTS), so that a member that wants to again and again
-// ends.
+// A process that has shut down in order restarts in place: it becomes a fresh image of itself, with the same binary, arguments
+// and process id. The environment (PALIMPSEST_RESTARTS) hands on the times of restarts, so that a member that restarts again and
+// again ends.
 #pragma once
 
 #include <cstdint>
@@ -13,12 +13,12 @@ namespace server {
 inline constexpr int restarts_max = 5;  // within
 inline constexpr int64_t restarts_window_s = 60;
 
-// Times of the latest restarts, in seconds since the machine started, oldest first; in text "1200,1207".
+// The times of the latest restarts, in seconds since the machine started, oldest first; as text "1200,1207".
 class RestartHistory {
  public:
-  // What isn't such a text is an empty history.
+  // A text of another form is an empty history.
   explicit RestartHistory(std::string_view text);
-  // False: too many within the window before `now_s`; nothing is noted then.
+  // Returns false, and notes nothing, if there were too many restarts within the window before `now_s`.
   bool note(int64_t now_s);
   std::string text() const;
 
@@ -26,11 +26,11 @@ class RestartHistory {
   std::vector<int64_t> times_;
 };
 
-// Is this image one that came after another? Also gives the process its name back.
+// Returns whether this image came after another. Also gives the process its name back.
 bool is_restarted();
 
-// Becomes a fresh image; nothing of the server may be left. Returns only where it couldn't or mustn't: why. An empty text:
-// somebody has asked the process to end meanwhile.
+// Becomes a fresh image; no part of the server may be left. Returns only if it couldn't or mustn't, with the reason. An empty
+// reason means that somebody asked the process to end meanwhile.
 std::string restart_in_place(char** argv);
 
 }  // namespace server

@@ -28,7 +28,7 @@ bson::Document id_filter(const bson::Bytes& key) {
   return out.done();
 }
 
-// With the index by which old sessions of others go.
+// Makes the collection with the index by which other members' old sessions are removed.
 void make_collection(Services& services) {
   storage::Catalog& catalog = services.store->catalog();
   const auto collection = catalog.open_or_create(sessions_ns);
@@ -71,7 +71,7 @@ void SessionCare::run_pass() {
   const int64_t begun_ms = services_.clock.wall_ms();
   expire();
   replication::Coordinator* set = services_.replica_set;
-  // Where it can't be written down, another member's entry stays until it is too old.
+  // If the removal can't be written, another member's entry stays until it is too old.
   const auto news = services_.sessions.take_news();
   if (set && set->writable()) write_down(news);
   {

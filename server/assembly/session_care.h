@@ -1,6 +1,6 @@
-// Looks after sessions while nobody asks: writes down which were used, in
-// config.system.sessions, and lets go of those whose time has come, with their
-// cursors and their records of retryable writes.
+// SessionCare looks after sessions in the background: it records which were used
+// in config.system.sessions, and ends expired ones together with their cursors and
+// their records of retryable writes.
 #pragma once
 
 #include <mutex>
@@ -19,9 +19,9 @@ class SessionCare {
   // Adds its parameters to `services.parameters`. `services` outlives it and has an engine.
   explicit SessionCare(Services& services);
 
-  // From here on a thread runs the passes, every logicalSessionRefreshMillis, until this is destroyed.
+  // Starts a thread that runs a pass every logicalSessionRefreshMillis until this is destroyed.
   void start() { passes_.start(); }
-  // One pass, now, on this thread.
+  // Runs one pass now, on this thread.
   void run_pass();
 
  private:
@@ -33,7 +33,7 @@ class SessionCare {
   void append_status(bson::Builder& out) const;
 
   Services& services_;
-  // Of the passes so far, and of the last one: serverStatus' logicalSessionRecordCache.
+  // Done counts all passes so far, and the last one: serverStatus' logicalSessionRecordCache.
   struct Done {
     int64_t passes = 0, begun_ms = 0, took_ms = 0;
     int64_t refreshed = 0, ended = 0;

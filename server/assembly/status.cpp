@@ -223,7 +223,7 @@ void add_compatibility_parameters(ServerParameters& parameters) {
                                                  {},
                                                  false,
                                                  false});
-  // What a mongod without users says, too. mongorestore asks before it looks at a dump's users.
+  // A mongod without users says so too. mongorestore asks before it looks at a dump's users.
   parameters.add("authSchemaVersion", {[] { return bson::Value(int32_t{5}); }, {}, false, false});
 }
 

@@ -1,4 +1,5 @@
-// The sections of serverStatus and the parameters that belong to no other part.
+// This file adds the sections of serverStatus and the parameters that belong to no
+// other part.
 #pragma once
 
 namespace server {
@@ -6,13 +7,13 @@ namespace server {
 class ServerParameters;
 struct Services;
 
-// connections, network, opcounters, opLatencies, asserts, mem, extra_info, …
+// Adds connections, network, opcounters, opLatencies, asserts, mem, extra_info, …
 void add_status_sections(Services& services);
 
-// logLevel, quiet, logComponentVerbosity.
+// Adds logLevel, quiet, logComponentVerbosity.
 void add_log_parameters(ServerParameters& parameters);
 
-// featureCompatibilityVersion, which tools look at; it can't be changed.
+// Adds featureCompatibilityVersion, which tools look at; it can't be changed.
 void add_compatibility_parameters(ServerParameters& parameters);
 
 }  // namespace server

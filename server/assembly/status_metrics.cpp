@@ -31,7 +31,7 @@ void append_both(bson::Builder& out, const char* name, int32_t readers, int32_t 
   both.append("total", readers + writers).append("readers", readers).append("writers", writers);
 }
 
-// Modes that nobody has asked for are left out.
+// Modes that no operation has asked for are left out.
 void append_modes(bson::Builder& out, const char* name, const base::Counter& read, const base::Counter& write) {
   if (read.get() == 0 && write.get() == 0) return;
   auto modes = out.object(name);
@@ -81,8 +81,8 @@ void append_concurrent(const Services& services, bson::Builder& out) {
 
 void append_locks(const Metrics::Locks& locks, bson::Builder& out) {
   {
-    // mongod counts an intent on the whole with each lock of a collection. Where there is no count of it, mongostat takes the
-    // section for that of servers before 3.0, whose columns are others.
+    // mongod counts an intent lock on the whole server with each lock of a collection. Without that count mongostat takes the
+    // section for that of servers before 3.0, and shows other columns.
     auto global = out.object("Global");
     auto modes = global.object("acquireCount");
     modes.append("r", locks.read.acquired.get()).append("w", locks.write.acquired.get());

@@ -1,4 +1,4 @@
-// The larger sections of serverStatus: locks, transactions and metrics.
+// These are the larger sections of serverStatus: locks, transactions and metrics.
 #pragma once
 
 #include <cstdint>
@@ -10,11 +10,11 @@ namespace server {
 
 struct Services;
 
-// Each appends the section's fields. Thread-safe.
+// Each function appends its section's fields. Thread-safe.
 
-// `begun_us`: when the server started, by the monotonic clock.
+// `begun_us` is when the server started, by the monotonic clock.
 void append_global_lock(const Services& services, int64_t begun_us, bson::Builder& out);
-// How many operations read and write now; mongod has tickets for them, here nothing limits them but threads.
+// Shows how many operations read and write now; mongod has tickets for them, here threads alone limit them.
 void append_concurrent(const Services& services, bson::Builder& out);
 void append_locks(const Metrics::Locks& locks, bson::Builder& out);
 void append_transactions(const Metrics::Retries& retries, bson::Builder& out);

@@ -72,7 +72,7 @@ void append_cursors(const query::CursorRegistry::Counts& counts, bson::Builder& 
   open.append("noTimeout", counts.no_timeout).append("pinned", counts.pinned).append("total", counts.open);
 }
 
-// What belongs to the server itself is counted apart.
+// Collections of the server itself are counted apart.
 void append_catalog(const storage::Catalog& catalog, bson::Builder& out) {
   int32_t collections = 0, capped = 0, internal = 0;
   for (const std::string& db : catalog.databases()) {
@@ -92,8 +92,8 @@ void append_catalog(const storage::Catalog& catalog, bson::Builder& out) {
 
 }  // namespace
 
-// In the order of construction; the other way round it ends: first nobody looks
-// after things, then the cursors go, then the log, then the engine.
+// The parts are in the order of construction, and end in the opposite order: first the background work, then the cursors, then
+// the log, then the engine.
 struct StoragePart::State {
   State(const Options& options, Services& given_services)
       : services(given_services),
@@ -173,8 +173,8 @@ StoragePart::StoragePart(const Options& options, Services& services) {
   state_ = std::make_unique<State>(options, services);
   State& state = *state_;
   std::error_code ignored;
-  std::filesystem::remove_all(options.dbpath + "/_tmp", ignored);  // what sorts left behind when the process was killed
-  // A server that was a member goes on in the term it left off in: terms never go back along the log.
+  std::filesystem::remove_all(options.dbpath + "/_tmp", ignored);  // sorts leave files behind when the process is killed
+  // A server that was a member continues in the term of its newest entry, because terms never decrease along the log.
   state.committer.set_term_source([term = std::max<int64_t>(1, state.oplog.newest().optime.term)] { return term; });
   state.store.catalog().set_predicate_compiler(query::plan::compile_partial_filter);
   if (options.repl_set.empty()) write::drop_unfinished_output(state.store, state.databases);  // a member does so as primary

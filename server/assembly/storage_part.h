@@ -1,5 +1,5 @@
-// The part of the server that keeps data: the engine, the cursors over it and
-// what looks after both while nobody asks.
+// This part of the server keeps the data: it has the engine, the cursors over it
+// and the background work on both.
 #pragma once
 
 #include <memory>
@@ -11,13 +11,12 @@ struct Services;
 
 class StoragePart {
  public:
-  // Opens the data directory, lends engine, log and cursors to `services`, and
-  // adds its parameters and serverStatus sections. Throws OperationError where it
-  // can't be opened.
+  // Opens the data directory, lends engine, log and cursors to `services`, and adds its parameters and serverStatus sections.
+  // Throws OperationError if the directory can't be opened.
   StoragePart(const Options& options, Services& services);
-  // Lets the background work begin, once the parameters have their values.
+  // Starts the background work, once the parameters have their values.
   void start();
-  // Before the server ends, while clients are still served: another member of the set takes over where one can.
+  // Called before the server ends, while clients are still served: another member of the set takes over if one can.
   void hand_over();
   ~StoragePart();  // kills the cursors, closes the engine
   StoragePart(const StoragePart&) = delete;

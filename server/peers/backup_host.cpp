@@ -34,7 +34,7 @@ BackupHost::Lent BackupHost::begin(const std::string& asker) {
   } catch (const OperationError& error) {
     std::lock_guard lock(mutex_);
     opening_ = false;
-    if (static_cast<int32_t>(error.code()) == storage::Backup::already_open) is_busy();  // somebody reads the last of the old one
+    if (static_cast<int32_t>(error.code()) == storage::Backup::already_open) is_busy();  // the old backup still has a reader
     throw;
   } catch (...) {
     std::lock_guard lock(mutex_);
@@ -63,7 +63,7 @@ std::shared_ptr<const storage::Backup> BackupHost::use(int64_t id) {
 }
 
 void BackupHost::end(int64_t id) {
-  Lent ended;  // outlives the lock: closing takes a while
+  Lent ended;  // outlives the lock, because closing takes a while
   std::lock_guard lock(mutex_);
   if (lent_.id == id) ended = std::exchange(lent_, {});
 }

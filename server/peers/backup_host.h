@@ -1,7 +1,7 @@
-// The backup this member lends to another one that copies its data.
+// The backup host lends a backup to another member that copies this one's data.
 //
-// WiredTiger has room for one backup at a time, and an open one costs disk
-// space: so there is one, it has a number, and it ends by itself when nobody has
+// WiredTiger has room for one backup at a time, and an open one costs disk space.
+// So there is one backup, it has a number, and it ends by itself when nobody has
 // read from it for a while.
 #pragma once
 
@@ -18,13 +18,13 @@ class Store;
 
 namespace server::peers {
 
-// Thread-safe. Must be gone before the engine.
+// Thread-safe. It must be destroyed before the engine.
 class BackupHost {
  public:
   static constexpr int64_t idle_ms_max = 3 * 60 * 1000;
-  // Errors a copying member acts on: try another member, or this one later …
+  // A copying member acts on these errors: it tries another member, or this one later …
   static constexpr int32_t busy = 314;  // ObjectIsBusy
-  // … or begin anew: the backup is no longer there.
+  // … or begins anew: the backup no longer exists.
   static constexpr int32_t gone = 43;  // CursorNotFound
 
   BackupHost(storage::Store& store, const base::Clock& clock) : store_(store), clock_(clock) {}
@@ -33,13 +33,13 @@ class BackupHost {
     int64_t id = 0;
     std::shared_ptr<const storage::Backup> backup;
   };
-  // Takes a checkpoint first. `asker`: who it is for, "host:port"; one that asks again gets a new backup for its old one.
-  // Throws OperationError: `busy` while another member has it.
+  // Takes a checkpoint, then opens a backup. `asker` is the member that wants it, "host:port"; one that asks again gets a new
+  // backup instead of its old one. Throws OperationError: `busy` while another member has it.
   Lent begin(const std::string& asker);
-  // To read from, for a moment. Throws OperationError: `gone`.
+  // Returns the backup for a moment's reading. Throws OperationError: `gone`.
   std::shared_ptr<const storage::Backup> use(int64_t id);
-  void end(int64_t id);  // of one that isn't there: nothing
-  // Ends the one that nobody has used lately. Called now and then.
+  void end(int64_t id);  // does nothing if there is none of that id
+  // Ends a backup that nobody has used lately. Call it now and then.
   void expire();
 
  private:

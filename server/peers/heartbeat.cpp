@@ -15,7 +15,7 @@ using replication::OpTime;
 
 namespace {
 
-// The fields of a reply; whatever is of another type than it should be is a ProtocolError.
+// Reads the fields of a reply; a field of a wrong type is a ProtocolError.
 class ReplyFields {
  public:
   explicit ReplyFields(bson::DocumentView reply) : reply_(reply) {}
@@ -149,7 +149,8 @@ HeartbeatReply answer_heartbeat(const HeartbeatRequest& request, const replicati
                                                                 request.set + " reported by remote node");
   }
   const replication::Standing now = set.standing();
-  // One whose sender has a newer configuration is answered: that may name this member, and comes with the next heartbeat.
+  // A sender with a newer configuration gets an answer even if this member isn't in its own: the newer one may name it, and comes
+  // with the next heartbeat.
   const ConfigPlace own = place_of(now.config.get());
   if (now.config && !now.self && !request.config.newer_than(own)) {
     throw OperationError(ErrorCode::invalid_replica_set_config,

@@ -1,10 +1,10 @@
-// replSetHeartbeat: what members ask each other every two seconds, and answer.
+// Members send each other a heartbeat every two seconds (replSetHeartbeat), and answer it.
 //
 //   {replSetHeartbeat: "rs0", configVersion: 3, configTerm: 1, from: "db1:27017", fromId: 0, term: 1, primaryId: 0}
 //   {ok: 1, set: "rs0", state: 2, v: 3, configTerm: 1, term: 1, opTime: …, durableOpTime: …, …}
 //
-// Who has the newer configuration sends it along: in the answer, and, what MongoDB leaves to a question back, in the next
-// heartbeat.
+// The member with the newer configuration sends it along: in its answer, or in its next heartbeat. (In MongoDB the other member
+// asks for it instead.)
 #pragma once
 
 #include <optional>
@@ -18,7 +18,7 @@
 namespace server::peers {
 
 using replication::ConfigPlace;
-ConfigPlace place_of(const replication::SetConfig* config);  // nullptr: not initiated
+ConfigPlace place_of(const replication::SetConfig* config);  // nullptr: the set isn't initiated
 
 struct HeartbeatRequest {
   std::string set;
@@ -27,8 +27,8 @@ struct HeartbeatRequest {
   int32_t from_id = -1;
   int64_t term = -1;
   int32_t primary_id = -1;
-  bool check_empty = false;                  // answer whether there is data
-  std::optional<bson::Document> new_config;  // newer than what the receiver said it has
+  bool check_empty = false;                  // asks whether the receiver has data
+  std::optional<bson::Document> new_config;  // newer than the one that the receiver has
 
   bson::Document document() const;
   // Throws TypeMismatch, or 40414 for a missing field.
@@ -44,11 +44,11 @@ struct HeartbeatReply {
   replication::Progress::Place applied;
   replication::Progress::Place durable;
   replication::LogEnd log_end;
-  std::optional<bson::Timestamp> election_time;  // of a primary
+  std::optional<bson::Timestamp> election_time;  // only a primary has one
   std::string sync_source;                       // "host:port"; empty: none
   bool electable = false;
-  bool has_data = false;  // asked for with check_empty
-  bson::ObjectId set_id;  // zeros: none
+  bool has_data = false;  // answers check_empty
+  bson::ObjectId set_id;  // zeros: it has none
   std::optional<bson::Document> new_config;
 
   void append_to(bson::Builder& reply) const;
@@ -56,12 +56,12 @@ struct HeartbeatReply {
   static HeartbeatReply parse(bson::DocumentView reply);
 };
 
-// What a member answers. Throws InconsistentReplicaSetNames, InvalidReplicaSetConfig, BadValue as MongoDB does.
+// Returns this member's answer. Throws InconsistentReplicaSetNames, InvalidReplicaSetConfig, BadValue as MongoDB does.
 HeartbeatReply answer_heartbeat(const HeartbeatRequest& request, const replication::Coordinator& set);
 
-// Where this member's entries come from: the leader, while it is known. Empty: none.
+// Returns the member that this one gets its entries from: the leader, if it is known. Empty: there is none.
 std::string sync_source(const replication::Standing& standing);
-// When the primary was elected, as rs.status() shows it.
+// Returns when the primary was elected, as rs.status() shows it.
 bson::Timestamp election_time(const replication::Standing& standing);
 
 }  // namespace server::peers

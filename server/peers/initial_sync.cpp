@@ -34,7 +34,7 @@ bool is(const OperationError& error, int32_t code) {
   return static_cast<int32_t>(error.code()) == code;
 }
 
-// The connection's trouble, not the source's word on the backup.
+// Returns whether the connection failed, in contrast to an error that the source answers with.
 bool broke(const OperationError& error) {
   static constexpr int32_t codes[] = {6, 7, 17, 89, 91, 9001, 11600};
   return std::any_of(std::begin(codes), std::end(codes), [&](int32_t code) { return is(error, code); });
@@ -73,7 +73,7 @@ class NewFile {
       bytes.remove_prefix(static_cast<size_t>(written));
     }
   }
-  // Nothing is written for zeros: they read as such.
+  // Zeros aren't written: a hole in a file reads as zeros.
   void skip(uint64_t zeros) {
     if (::lseek(file_, static_cast<off_t>(zeros), SEEK_CUR) < 0) cannot("extend " + path_, errno);
   }
@@ -147,7 +147,7 @@ void InitialSync::run() {
       return;
     } catch (const OperationError& error) {
       check_interrupt();
-      if (is(error, BackupHost::busy)) {  // not a failure: another member is before us
+      if (is(error, BackupHost::busy)) {  // no failure: another member came first
         pause(options_.pause_ms);
         continue;
       }
@@ -183,7 +183,7 @@ std::string InitialSync::await_source() {
   }
 }
 
-// Again while the connection is away, for a while.
+// Repeats the call for a while if the connection breaks.
 bson::Document InitialSync::call(const std::string& source, bson::DocumentView command) {
   for (std::optional<int64_t> away_since_us;;) {
     check_interrupt();
@@ -220,7 +220,7 @@ void InitialSync::attempt(const std::string& source) {
     try {
       needs_.call(source, ending);
     } catch (const OperationError&) {
-      // It ends by itself.
+      // The backup ends by itself.
     }
   };
   std::vector<File> files;
@@ -239,7 +239,7 @@ void InitialSync::attempt(const std::string& source) {
       bytes_total_ = total, bytes_copied_ = 0;
       copying_us_ = clock_.monotonic_us();
     }
-    // Of a format this program doesn't read: known from the first file, not from the last.
+    // The file that names the data's format comes first: if this program can't read the format, it finds out at once.
     std::partition(files.begin(), files.end(), [](const File& file) { return file.name == storage::directory_file; });
     for (const File& file : files) {
       copy(source, backup, file);

@@ -1,12 +1,12 @@
-// Initial sync: this member takes a copy of another's data directory.
+// Initial sync copies another member's data directory to this member.
 //
 //   source? -> begin -> files -> read … read -> end     into <dbpath>/_sync, each part checked, each file synced
 //           -> own term and vote -> the marker          the next start puts the copy in place
 //           (storage/upkeep/replace_directory.h)
 //
-// A connection that breaks is taken up where it broke, for the source keeps the
-// backup for some minutes. Where it hasn't, the attempt has failed, and another
-// begins with a source that is asked for again; nothing of the old one is used.
+// If a connection breaks, the copy resumes where it broke, because the source keeps the backup for some minutes. If the source
+// has lost the backup, the attempt has failed, and another begins with a source that is chosen anew; it uses nothing of the old
+// one.
 #pragma once
 
 #include <atomic>
@@ -23,10 +23,10 @@
 
 namespace server::peers {
 
-// What a member has promised in elections.
+// An OwnVote is what a member has promised in elections.
 struct OwnVote {
   uint64_t term = 0;
-  uint64_t vote = 0;  // 0: nobody
+  uint64_t vote = 0;  // 0: it voted for nobody
 };
 
 struct InitialSyncOptions {
@@ -36,21 +36,21 @@ struct InitialSyncOptions {
   int64_t pause_ms = 1000;          // between attempts, while there is no source, and while a source is busy
   int64_t unreachable_ms = 60'000;  // how long a source may be away before the attempt has failed
   int64_t reread_ms = 250;          // between tries on a connection that broke
-  int64_t read_bytes = 4 << 20;     // at a time; at most 8 MB
+  int64_t read_bytes = 4 << 20;     // of one read; at most 8 MB
 };
 
-// What it asks of its owner. All are called on the thread of run().
+// Initial sync asks its owner for these. All are called on the thread of run().
 struct InitialSyncNeeds {
-  // "host:port" of a member to copy from, perhaps another than last time. nullopt: none for now.
+  // Returns "host:port" of a member to copy from, which may be another than last time; nullopt: there is none now.
   std::function<std::optional<std::string>()> source;
-  // Runs a command in `admin` and returns its reply. Throws OperationError: the source's own for ok: 0, HostUnreachable,
-  // NetworkTimeout … where the connection broke. PeerClient::run is one.
+  // Runs a command in `admin` and returns its reply. Throws OperationError: the source's own error for ok: 0; HostUnreachable,
+  // NetworkTimeout … if the connection broke. PeerClient::run is one.
   std::function<bson::Document(const std::string& source, bson::DocumentView command)> call;
-  // Whether a source is far enough: its lastCommittedOpTime, durableOpTime and term as of just before the copy. Empty: it is;
-  // else why not. May be null.
+  // Checks whether a source's log reaches far enough, by its lastCommittedOpTime, durableOpTime and term right before the copy.
+  // Returns an empty text if it does, else the reason why not. May be null.
   std::function<std::string(bson::DocumentView begun)> refuse;
-  // The copy is there. From this call on the member takes part in nothing until it is started anew. Called again where
-  // the marker could not be written and another attempt had to be made.
+  // Called when the copy is complete. From this call on the member votes and acknowledges nothing until it restarts. It is called
+  // again if the marker couldn't be written and another attempt was made.
   std::function<OwnVote()> stop_voting;
 };
 
@@ -58,13 +58,13 @@ class InitialSync {
  public:
   InitialSync(InitialSyncOptions options, InitialSyncNeeds needs, base::Clock& clock = base::system_clock());
 
-  // Blocks until the marker is written; the process is then to be started anew. Throws OperationError: OperationFailed after the
-  // last attempt, with the reason of each; InterruptedAtShutdown.
+  // Blocks until the marker is written; then the process must restart. Throws OperationError: OperationFailed after the last
+  // attempt, with the reason of each; InterruptedAtShutdown.
   void run();
-  // From any thread. The owner ends the call in progress itself.
+  // May be called from any thread. The owner ends the call in progress itself.
   void interrupt();
 
-  // The fields of replSetGetStatus' `initialSyncStatus`. From any thread.
+  // Appends the fields of replSetGetStatus' `initialSyncStatus`. May be called from any thread.
   void append_status(bson::Builder& out) const;
 
  private:
@@ -87,7 +87,7 @@ class InitialSync {
   void copy(const std::string& source, int64_t backup, const File& file);
   struct Part {
     base::Bytes data;
-    uint64_t zeros = 0;  // behind it
+    uint64_t zeros = 0;  // they follow the data
     uint64_t bytes() const { return data.size() + zeros; }
   };
   Part read(const std::string& source, int64_t backup, const File& file, uint64_t offset);
@@ -99,20 +99,21 @@ class InitialSync {
   const InitialSyncNeeds needs_;
   base::Clock& clock_;
 
-  mutable std::mutex mutex_;  // for what follows
+  mutable std::mutex mutex_;  // guards the fields below
   std::condition_variable woken_;
   bool interrupted_ = false;
   int64_t started_wall_ms_ = 0;
   int64_t started_us_ = 0;
   int64_t ended_us_ = 0;
-  int64_t copying_us_ = 0;  // since when the attempt in progress reads files
+  int64_t copying_us_ = 0;  // when the attempt in progress began to read files
   std::vector<Attempt> failed_;
   Attempt now_;
   uint64_t files_total_ = 0, files_copied_ = 0;
   uint64_t bytes_total_ = 0, bytes_copied_ = 0;
 };
 
-// What the copy that took this directory's place brought with it, until storage::forget_copied. Throws DataCorruptionDetected.
+// A CopyOrigin is what the copy that took this directory's place brought with it, until storage::forget_copied. Reading it throws
+// DataCorruptionDetected.
 struct CopyOrigin {
   OwnVote vote;
   std::string source;

@@ -29,7 +29,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Of this moment: nobody listens there.
+// Returns a port on which nobody listens now.
 int free_port() {
   sockaddr_in address{};
   address.sin_family = AF_INET;
@@ -53,7 +53,7 @@ Options set_options(const std::string& dbpath, int port = 27017) {
   return options;
 }
 
-// A set's primary without sockets.
+// The primary of a set, without sockets.
 struct Source {
   storage::TemporaryDirectory directory;
   Assembly server;
@@ -113,7 +113,7 @@ bson::Document status(const InitialSync& sync) {
   return out.done();
 }
 
-// As the next start finds it.
+// Checks the copy as the next start finds it.
 void require_copied(const std::string& dbpath, int64_t documents) {
   REQUIRE(storage::place_copy(dbpath) == storage::Replaced::replaced);
   const auto origin = copy_origin(dbpath);

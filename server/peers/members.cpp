@@ -16,13 +16,13 @@ using replication::Standing;
 
 namespace {
 
-constexpr auto look_again = std::chrono::milliseconds(500);  // for changes nobody told of
-constexpr int attempts_max = 3;                              // before a member is down, within its time
-constexpr int64_t ping_weight = 5;                           // of the past: four fifths
+constexpr auto look_again = std::chrono::milliseconds(500);  // for changes that nobody reported
+constexpr int attempts_max = 3;                              // tries within a heartbeat's time before a member is down
+constexpr int64_t ping_weight = 5;                           // the past weighs four fifths
 
 }  // namespace
 
-// Asks one member, over and over, on a thread of its own.
+// A watch asks one member, over and over, on a thread of its own.
 class Members::Watch {
  public:
   Watch(Members& owner, const std::string& host) : owner_(owner), host_(host), client_(host), thread_([this] { run(); }) {}
@@ -35,7 +35,7 @@ class Members::Watch {
     woken_.notify_one();
     thread_.join();
   }
-  // `anew`: over another connection.
+  // With `anew` it uses another connection.
   void nudge(bool anew) {
     {
       std::lock_guard lock(mutex_);
@@ -61,7 +61,7 @@ class Members::Watch {
     }
   }
 
-  // One heartbeat; how long until the next.
+  // Sends one heartbeat, and returns how long to wait until the next.
   std::chrono::milliseconds beat() {
     const Standing now = owner_.set_.standing();
     if (!now.config || !now.self) return look_again;
@@ -77,14 +77,14 @@ class Members::Watch {
     const auto reply = ask(request, config.heartbeat_timeout_s * 1000);
     if (!reply) return std::chrono::milliseconds(config.heartbeat_interval_ms);
     if (reply->new_config && reply->config.newer_than(request.config)) learn(*reply->new_config);
-    // It is told at once, and again at the next heartbeat if that didn't help.
+    // The member gets the newer configuration at once, and again at the next heartbeat if that didn't help.
     const bool behind = request.config.newer_than(reply->config);
     const bool tell_now = behind && !request.new_config;
     needs_config_ = behind ? std::optional(reply->config) : std::nullopt;
     return std::chrono::milliseconds(tell_now ? 0 : config.heartbeat_interval_ms);
   }
 
-  // nullopt: it is down.
+  // Returns nullopt if the member is down.
   std::optional<HeartbeatReply> ask(const HeartbeatRequest& request, int64_t time_ms) {
     const int64_t start_us = owner_.clock_.monotonic_us();
     std::string why;
@@ -100,7 +100,7 @@ class Members::Watch {
         return reply;
       } catch (const base::OperationError& error) {
         why = error.what();
-        // What it says of itself stays so.
+        // The connection works, so the reply wouldn't change.
         if (client_.connected()) break;
       }
     }
@@ -120,7 +120,7 @@ class Members::Watch {
   Members& owner_;
   const std::string host_;
   PeerClient client_;
-  std::optional<ConfigPlace> needs_config_;  // what it has, which is older than ours
+  std::optional<ConfigPlace> needs_config_;  // the member's configuration, which is older than ours
   std::mutex mutex_;
   std::condition_variable woken_;
   bool stopping_ = false;

@@ -1,7 +1,7 @@
-// The other members as this one sees them: a heartbeat to each, every two seconds.
+// Members knows the other members as this one sees them: it sends each a heartbeat every two seconds.
 //
-// Each has a thread of its own, so that one that hangs delays the news of no other. What replSetGetStatus shows comes from here;
-// elections and writes don't depend on it, they have consensus.
+// Each member has a thread of its own, so that one that hangs delays no other's. replSetGetStatus shows what this class knows;
+// elections and writes don't depend on it, because they use consensus.
 #pragma once
 
 #include <condition_variable>
@@ -17,14 +17,14 @@
 
 namespace server::peers {
 
-// What is known of one other member.
+// A MemberView is what this member knows of another one.
 struct MemberView {
   enum class Health { unknown, down, up };
   Health health = Health::unknown;  // unknown: no heartbeat has ended yet
-  HeartbeatReply said;              // while it is up
+  HeartbeatReply said;              // its last reply, while it is up
   int64_t up_since_us = 0;          // monotonic; while it is up
-  int64_t last_heartbeat_ms = 0;    // wall clock; when one last ended, well or badly. 0: never
-  int64_t last_heard_ms = 0;        // wall clock; when it last sent one. 0: never
+  int64_t last_heartbeat_ms = 0;    // wall clock: when the last heartbeat to it ended, well or badly. 0: never
+  int64_t last_heard_ms = 0;        // wall clock: when it last sent a heartbeat. 0: never
   int64_t ping_ms = 0;              // smoothed
   std::string message;              // why it is down
 };
@@ -32,45 +32,46 @@ struct MemberView {
 // Thread-safe.
 class Members {
  public:
-  // `set` is used from start() to stop() alone.
+  // `set` is used only between start() and stop().
   Members(replication::Coordinator& set, base::Clock& clock);
   ~Members();
-  // From here on it asks the members of the set's configuration, whichever it is.
+  // Starts asking the members that the set's current configuration names.
   void start();
-  // From here on it asks nobody, and nothing calls into the set.
+  // Ends it: from here on it asks nobody, and calls nothing of the set.
   void stop();
-  // State or configuration have changed: others are asked and told at once. From any thread, under any lock, at any time.
+  // Called when state or configuration have changed: the other members are asked at once. Any thread may call it, under any lock,
+  // at any time.
   void nudge();
 
-  // Of a member by its host; one that isn't known has a view that knows nothing.
+  // Returns the view of a member by its host; for an unknown host the view is empty.
   MemberView view(const std::string& host) const;
-  // Heartbeats' connections, in the order of the hosts' names.
+  // The heartbeats' connections, in the order of the hosts' names.
   struct Connection {
     std::string host;
     bool connected = false;
-    int64_t created = 0;  // ever, while the member was in the configuration
+    int64_t created = 0;  // in total, while the member was in the configuration
   };
   std::vector<Connection> connections() const;
-  // Each closes its connection and makes another at once.
+  // Closes each connection and makes another at once.
   void reconnect();
 
-  // A heartbeat came in.
+  // Notes that a heartbeat of that member came in.
   void heard_from(const std::string& host);
 
  private:
   class Watch;
 
   void run();
-  void align();  // watches for whom the configuration names
+  void align();  // starts and ends watches as the configuration names members
   void note(const std::string& host, HeartbeatReply reply, int64_t took_ms);
   void note_down(const std::string& host, const std::string& why);
   void note_connection(const std::string& host, bool connected, int64_t created);
 
   replication::Coordinator& set_;
   base::Clock& clock_;
-  std::map<std::string, std::unique_ptr<Watch>> watches_;  // the own thread's
+  std::map<std::string, std::unique_ptr<Watch>> watches_;  // used by the own thread alone
 
-  mutable std::mutex mutex_;  // of what follows
+  mutable std::mutex mutex_;  // guards the fields below
   std::condition_variable woken_;
   bool stopping_ = false;
   bool nudged_ = false;

@@ -13,7 +13,7 @@ namespace {
 using base::ErrorCode;
 using namespace replication;
 
-// A set's member in word alone.
+// A set's member that only says what the test tells it to.
 class SaidMember final : public Coordinator {
  public:
   const std::string& set_name() const override { return name; }
@@ -26,7 +26,7 @@ class SaidMember final : public Coordinator {
     return progress_;
   }
   LogEnd log_end() const override { return {7, 20}; }
-  // The server, which has no storage here, shall ask nothing of it.
+  // Since this server has no storage, the server mustn't use the member for reads and writes.
   MemberState state() const override { return MemberState::startup; }
   void learn_config(const SetConfig& config, const std::string& from) override {
     std::lock_guard lock(mutex_);
@@ -82,7 +82,7 @@ class SaidMember final : public Coordinator {
   std::string learned_from_;
 };
 
-// It, behind a server's port.
+// A member behind a server's port.
 struct Machine {
   explicit Machine(int port = 0)
       : assembly(options_with(port)), members(set, base::system_clock()), listener(assembly.services(), assembly.dispatcher()) {
@@ -143,7 +143,7 @@ std::pair<ErrorCode, std::string> thrown(const std::function<void()>& act) {
   return {ErrorCode::ok, ""};
 }
 
-// Accepts connections and says nothing.
+// A server that accepts connections and never answers.
 struct Deaf {
   Deaf() : descriptor(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
     sockaddr_in address{};
@@ -435,7 +435,7 @@ TEST_CASE("the status shows others as MongoDB does, those that are down too") {
   CHECK_THAT(std::string(members[2].find("lastHeartbeatMessage").as_string()), Catch::Contains("Connection refused"));
 }
 
-// ---- the check before a configuration is taken ----------------------------------
+// ---- the check before a configuration is accepted ----------------------------------
 
 TEST_CASE("a set is initiated with members that are there and free") {
   Machine a, b, c;

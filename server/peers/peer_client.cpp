@@ -29,7 +29,7 @@ using std::chrono::steady_clock;
 
 namespace {
 
-constexpr size_t read_step = 1 << 20;  // memory for what has come, not for what was announced
+constexpr size_t read_step = 1 << 20;  // memory is taken for bytes that came, not for the announced length
 
 base::HostPort parsed(const std::string& address) {
   auto found = base::parse_host_port(address);
@@ -132,7 +132,7 @@ bson::Document PeerClient::run_raw(const std::string& db, bson::DocumentView com
   }
 }
 
-// Bytes nobody asked for, or the other side's end: either way it is of no more use.
+// Bytes that nobody asked for, or the end of the stream: either way the connection is useless.
 bool PeerClient::gone() const {
   pollfd socket{socket_, POLLIN, 0};
   return ::poll(&socket, 1, 0) != 0;
@@ -166,7 +166,7 @@ void PeerClient::ensure_connected() {
   throw unreachable("Error connecting to " + address_ + " (" + why);
 }
 
-// Until `events`, or the connection's end, which the next call on it tells.
+// Waits for `events`, or for the connection's end, which the next call on the socket reports.
 void PeerClient::await(short events, Time deadline, const char* doing) {
   for (;;) {
     const auto left = std::chrono::ceil<milliseconds>(deadline - steady_clock::now()).count();
@@ -192,7 +192,7 @@ void PeerClient::send_all(BytesView bytes, Time deadline) {
   }
 }
 
-// Until `into` has so many bytes.
+// Receives until `into` has that many bytes.
 void PeerClient::receive(Bytes& into, size_t bytes, Time deadline) {
   size_t got = into.size();
   while (got < bytes) {

@@ -1,10 +1,10 @@
-// A connection to another member, for commands: blocking, one call at a time.
+// A peer client is a connection to another member, for commands: blocking, one call at a time.
 //
 //   PeerClient peer("db2.example:27017");
 //   bson::Document status = peer.run("admin", bson::json("{replSetGetStatus: 1}"));
 //
-// It connects when it has to. A connection on which anything went wrong is closed, and the next call makes
-// another; whether the command that failed was run there is then unknown.
+// It connects when it has to. A connection on which anything went wrong is closed, and the next call makes another; then it is
+// unknown whether the failed command was run.
 #pragma once
 
 #include <chrono>
@@ -22,12 +22,12 @@ struct PeerOptions {
   uint32_t reply_bytes_max = 48'000'000;  // of a whole message
 };
 
-// For one thread; interrupt() alone may come from any.
+// One thread uses it; only interrupt() may come from any.
 class PeerClient {
  public:
   using Options = PeerOptions;
 
-  // `address` as a set's configuration names members. Throws FailedToParse. Doesn't connect yet.
+  // `address` has the form that a set's configuration uses. Throws FailedToParse. Doesn't connect yet.
   explicit PeerClient(std::string address, const Options& options = {});
   ~PeerClient();
   PeerClient(const PeerClient&) = delete;
@@ -35,11 +35,11 @@ class PeerClient {
 
   const std::string& address() const { return address_; }
 
-  // Runs `command` in `db` ($db is added) and returns its reply. Throws OperationError: the server's own code and message where
-  // it answers with ok: 0; HostUnreachable, NetworkTimeout, ProtocolError (what came is no reply, or not to this command);
-  // ShutdownInProgress once interrupted. `call_ms` 0: as the options say.
+  // Runs `command` in `db` ($db is added) and returns its reply. Throws OperationError: the server's own code and message if the
+  // reply has ok: 0; HostUnreachable; NetworkTimeout; ProtocolError (the bytes are no reply, or none to this command);
+  // ShutdownInProgress once interrupted. `call_ms` 0: the options' value.
   bson::Document run(const std::string& db, bson::DocumentView command, int64_t call_ms = 0);
-  // The same, but an answer with ok: 0 is returned as it is.
+  // Does the same, but returns a reply with ok: 0 as it is.
   bson::Document run_raw(const std::string& db, bson::DocumentView command, int64_t call_ms = 0);
 
   void close();
@@ -63,7 +63,7 @@ class PeerClient {
   const base::HostPort where_;
   const Options options_;
   int socket_ = -1;
-  int interrupt_ = -1;  // readable from then on
+  int interrupt_ = -1;  // readable once interrupted
   int32_t last_request_ = 0;
   int64_t connections_made_ = 0;
 };

@@ -28,7 +28,7 @@ std::string local(const TestServer& server) {
   return local(server.listener.port());
 }
 
-// What a call throws.
+// Returns the error code that a call throws.
 ErrorCode code_of(const std::function<void()>& call, std::string* message = nullptr) {
   try {
     call();
@@ -48,7 +48,7 @@ class Answer : public Command {
   }
 };
 
-// Accepts, takes a whole request, and does with the connection as it is told.
+// A server that accepts a connection, takes a whole request, and then does what the test says.
 class Stranger {
  public:
   explicit Stranger(std::function<void(int socket, const Bytes& request)> act) : act_(std::move(act)) {
@@ -92,7 +92,7 @@ void write_to(int socket, BytesView bytes) {
   [[maybe_unused]] const auto sent = ::send(socket, bytes.data(), bytes.size(), MSG_NOSIGNAL);
 }
 
-// A right reply to `request`.
+// Returns a valid reply to `request`.
 Bytes reply_to(const Bytes& request, uint32_t flags = wire::checksum_present) {
   Bytes bytes = wire::encode_msg(77, 0, bson::json("{ok: 1, n: 42}"));
   base::store_le(bytes.data() + 8, base::load_le<int32_t>(request.data() + 4));
@@ -207,7 +207,7 @@ TEST_CASE("a reply is believed only as a whole") {
   Stranger right([](int socket, const Bytes& request) { write_to(socket, reply_to(request)); });
   CHECK(PeerClient(local(right.port)).run("admin", ping).find("n").to_int64() == 42);
 
-  // Each byte of it counts: the length, the ids, flags, section, document and checksum.
+  // Each byte of the reply counts: the length, the ids, flags, section, document and checksum.
   const size_t size = reply_to(Bytes(wire::header_bytes, '\0')).size();
   size_t at = 0;
   Stranger damaging([&](int socket, const Bytes& request) {
@@ -235,7 +235,7 @@ TEST_CASE("what is no reply to this command is a protocol error") {
   CHECK(refused([](const Bytes&) { return reply_to(Bytes(wire::header_bytes, '\1')); }) == ErrorCode::protocol_error);
   CHECK(refused([](const Bytes&) { return Bytes("HTTP/1.1 400 Bad Request\r\n\r\n"); }) == ErrorCode::protocol_error);
   CHECK(refused([](const Bytes& request) { return request; }) == ErrorCode::protocol_error);
-  // Larger than asked for: not a byte of it is waited for.
+  // A reply larger than allowed fails before a byte of it is waited for.
   CHECK(refused([](const Bytes& request) {
           Bytes header(wire::header_bytes, '\0');
           wire::store_header(header.data(), {1001, 1, base::load_le<int32_t>(request.data() + 4), wire::OpCode::msg});

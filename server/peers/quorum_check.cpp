@@ -142,7 +142,7 @@ class QuorumCheck {
   const bool initiating_;
   const MemberConfig& self_;
   int voters_ = 0;
-  std::mutex mutex_;  // of what follows
+  std::mutex mutex_;  // guards the fields below
   std::condition_variable woken_;
   int missing_ = 0;
   bool decided_ = false;  // later answers don't count

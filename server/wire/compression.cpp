@@ -27,7 +27,7 @@ ZSTD_DCtx* zstd_decompressor() {
   return context.get();
 }
 
-// True where exactly `size` bytes came out.
+// Returns true if exactly `size` bytes came out.
 bool decompress(Compressor compressor, BytesView in, char* to, size_t size) {
   switch (compressor) {
     case Compressor::none:

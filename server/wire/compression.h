@@ -1,4 +1,4 @@
-// OP_COMPRESSED: another message inside, compressed.
+// An OP_COMPRESSED message has another message inside, compressed.
 #pragma once
 
 #include <optional>
@@ -19,11 +19,11 @@ struct Unpacked {
   Compressor compressor;
 };
 
-// `whole` is an OP_COMPRESSED message. Fails where lengths lie or the bytes do
-// not decompress to exactly what was promised, at most message_bytes_max.
+// `whole` is an OP_COMPRESSED message. Fails if lengths are wrong or the bytes don't decompress to exactly the length that the
+// message names, at most message_bytes_max.
 base::Result<Unpacked> unpack(BytesView whole);
 
-// The message `whole` as OP_COMPRESSED with the same ids.
+// Returns the message `whole` as OP_COMPRESSED with the same ids.
 Bytes pack(BytesView whole, Compressor compressor);
 
 }  // namespace server::wire

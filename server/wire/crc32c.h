@@ -5,9 +5,9 @@
 
 namespace server::wire {
 
-// `before` goes on from an earlier piece's result.
+// `before` continues the result of an earlier piece.
 uint32_t crc32c(base::BytesView bytes, uint32_t before = 0);
-// The same without the machine's instruction for it.
+// Computes the same without the machine's instruction for it.
 uint32_t crc32c_by_table(base::BytesView bytes, uint32_t before = 0);
 
 }  // namespace server::wire

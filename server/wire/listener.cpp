@@ -39,10 +39,10 @@ using Local = asio::local::stream_protocol;
 namespace {
 
 constexpr auto accept_pause = std::chrono::milliseconds(50);  // when descriptors run out
-// Members get in though clients fill the server: so many connections beyond the limit may wait so long for their first bytes.
+// Members can connect even if clients fill the server: this many connections beyond the limit may wait for their first bytes.
 constexpr int undecided_max = 64;
 constexpr auto undecided_patience = std::chrono::seconds(1);
-constexpr auto answers_out_max = std::chrono::seconds(1);  // when stopping
+constexpr auto answers_out_max = std::chrono::seconds(1);  // how long replies may take when the listener stops
 
 Reactors::Size size_of(const Options& options) {
   Reactors::Size size;
@@ -83,12 +83,12 @@ struct Listener::State {
   Reactors reactors;
   std::mutex mutex;
   std::set<std::shared_ptr<Session>> sessions;  // guarded by mutex
-  // All acceptors live on the first reactor.
+  // All acceptors run on the first reactor.
   std::vector<tcp::acceptor> tcp_acceptors;
   std::vector<Local::acceptor> local_acceptors;
   std::atomic<int64_t> last_client{0};
   std::atomic<int64_t> open{0};
-  std::atomic<int> undecided{0};  // beyond the limit, none of `open`
+  std::atomic<int> undecided{0};  // connections beyond the limit, which aren't in `open`
   std::atomic<bool> stopping{false};
   bool started = false;
 };
@@ -162,7 +162,7 @@ void Listener::State::bind_tcp(const std::string& host) {
 }
 
 void Listener::State::bind_local(const std::string& path) {
-  // A socket file nobody answers on is what a killed server left.
+  // A socket file on which nobody answers was left by a killed server.
   ::unlink(path.c_str());
   asio::error_code error;
   Local::acceptor acceptor(reactors.context(0), Local());
@@ -244,7 +244,7 @@ void Listener::State::refuse(const std::string& remote) {
             Attributes().add("remote", remote).add("connectionCount", open.load()));
 }
 
-// Where clients fill the server: a member's connection or none.
+// Serves a connection when clients fill the server: it must be a member's.
 asio::awaitable<void> Listener::State::serve_member(size_t reactor, std::shared_ptr<Session> session) {
   enter(session);
   asio::steady_timer patience(reactors.context(reactor), undecided_patience);
@@ -300,7 +300,7 @@ void Listener::State::close_all() {
     accepting_ended.set_value();
   });
   accepting_ended.get_future().wait();
-  // Whoever is being answered still is, if it takes the answer.
+  // Replies that are being sent are completed if the client takes them.
   const auto patience = std::chrono::steady_clock::now() + answers_out_max;
   while (open > 0 || undecided > 0) {
     services.operations.kill_all(base::ErrorCode::interrupted_at_shutdown);

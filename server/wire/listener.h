@@ -1,8 +1,9 @@
 // The listener accepts connections and serves them until it is stopped.
 //
-// Each connection is a coroutine of one of a few reactors (reactors.h): read a
-// message, run its command on the thread that read it, write the reply. Waiting,
-// for a slow client, a topology change, the journal, holds no thread.
+// Each connection is a coroutine of one of a few reactors (reactors.h): it reads a
+// message, runs its command on the thread that read it, and writes the reply. No
+// thread is held while it waits for a slow client, a topology change or the
+// journal.
 #pragma once
 
 #include <memory>
@@ -24,12 +25,11 @@ class Listener {
   // address in its message.
   void start();
 
-  // The TCP port in use, also where 0 was asked for.
+  // Returns the TCP port in use, also if the options asked for 0.
   int port() const;
-  std::string unix_socket_path() const;  // empty: none
+  std::string unix_socket_path() const;  // empty: there is none
 
-  // Accepts no more, interrupts what runs, closes every connection and waits
-  // until they are gone. Safe to call twice.
+  // Accepts no more, interrupts running commands, closes every connection and waits until they are gone. May be called twice.
   void stop();
 
  private:

@@ -25,7 +25,7 @@ bool answers(int port) {
   return RawClient(port).run(ping).find("ok").to_double() == 1;
 }
 
-// Waits as long as it is told, or until it is interrupted.
+// A command that waits as long as it is told, or until it is interrupted.
 class Wait : public Command {
  public:
   std::string_view name() const override { return "wait"; }
@@ -45,7 +45,7 @@ struct Mongoc {
   Mongoc() { mongoc_init(); }
 };
 
-// Runs `command` through libmongoc; the reply as relaxed JSON, or the error.
+// Runs `command` through libmongoc; returns the reply as relaxed JSON, or the error.
 std::string run_with_driver(const std::string& uri, const char* command) {
   static Mongoc once;
   mongoc_client_t* client = mongoc_client_new(uri.c_str());
@@ -280,7 +280,7 @@ TEST_CASE("a ping is answered within 10 ms while every thread is blocked") {
   const OperationRegistry& operations = server.assembly.services().operations;
   while (operations.size() < 64) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   RawClient quick(port);
-  // The best of many: a machine that is busy with others makes any one of them late.
+  // The best of many counts: a machine that is busy with others makes any one of them late.
   auto best = std::chrono::steady_clock::duration::max();
   for (int i = 0; i < 50; ++i) {
     const auto sent = std::chrono::steady_clock::now();
@@ -380,7 +380,7 @@ TEST_CASE("stopping interrupts what runs and closes every connection") {
   while (server->assembly.services().operations.size() == 0) std::this_thread::yield();
   server->listener.stop();
   CHECK(idle.receive().empty());
-  // What was interrupted is told so.
+  // An interrupted command's client gets the error.
   CHECK(busy.reply().find("code").as_int32() == 11600);
   CHECK(busy.receive().empty());
   CHECK(server->assembly.services().metrics.connections.current.get() == 0);

@@ -36,8 +36,8 @@ struct SectionReader {
   BytesView in;
   Request& request;
   bool body_seen = false;
-  std::optional<Failure> unanswerable;  // framing
-  std::optional<Failure> answerable;    // contents; the first one counts
+  std::optional<Failure> unanswerable;  // the framing is wrong
+  std::optional<Failure> answerable;    // the contents are wrong; the first failure counts
 
   void read_all() {
     while (!in.empty() && !unanswerable) {
@@ -53,8 +53,8 @@ struct SectionReader {
     if (!body_seen && !unanswerable && !answerable) answerable = failure(40587, "OP_MSG messages must have a body");
   }
 
-  // One document off the front of `from`, checked; its length is trusted for
-  // stepping on as soon as it lies inside `from`.
+  // Takes one document off the front of `from` and checks it; its length alone decides where the next one begins, if it lies
+  // inside `from`.
   std::optional<bson::DocumentView> take_document(BytesView& from) {
     if (from.size() < 5 || load_le<int32_t>(from.data()) < 5 ||
         static_cast<size_t>(load_le<int32_t>(from.data())) > from.size()) {
@@ -104,8 +104,8 @@ struct SectionReader {
   }
 };
 
-// Some drivers (PyMongo) put a field `_id` before all others, of a command too: {_id: 17, dedupChain: "c"}. The command
-// is named by the one that was written first.
+// Some drivers (PyMongo) put a field `_id` before all others, also in a command: {_id: 17, dedupChain: "c"}. The field that the
+// application wrote first names the command.
 void name_first(Message& message) {
   auto field = message.request.body.begin();
   if (field == message.request.body.end() || field->name != "_id") return;
@@ -135,7 +135,7 @@ std::optional<Failure> finish_request(Message& message) {
   return std::nullopt;
 }
 
-// An OP_MSG, whatever its body says.
+// Decodes an OP_MSG with any body.
 Decoded decode_sections(const Header& header, BytesView whole) {
   Message message;
   message.request_id = header.request_id;
@@ -184,7 +184,7 @@ Decoded decode_query(const Header& header, BytesView whole) {
   auto document = bson::validate(rest);
   if (!document) return Malformed{document.failure(), false, {}};
   message.request.body = *document;
-  // {$query: {hello: 1}, $readPreference: …}: old clients wrap.
+  // Old clients wrap the command: {$query: {hello: 1}, $readPreference: …}.
   const auto first = message.request.body.first();
   if ((first.name == "$query" || first.name == "query") && first.is_object()) message.request.body = first.as_document();
   message.request.command = message.request.body.first().name;

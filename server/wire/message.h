@@ -43,28 +43,27 @@ struct Header {
   OpCode opcode{};
 };
 
-// From 16 bytes. Fails where the length is impossible: the stream is lost then.
+// Decodes a header from 16 bytes. Fails if the length is impossible: then the stream is lost.
 base::Result<Header> decode_header(BytesView bytes);
-// The same for what clients send: fails too where the opcode is none of msg, query, compressed.
+// Does the same for messages of clients: fails also if the opcode is none of msg, query, compressed.
 base::Result<Header> decode_request_header(BytesView bytes);
 void store_header(char* to, const Header& header);
 
 enum Flag : uint32_t { checksum_present = 1u << 0, more_to_come = 1u << 1, exhaust_allowed = 1u << 16 };
 
-// A request as it came; borrows the bytes it was decoded from.
+// A request as it came; it borrows the bytes from which it was decoded.
 struct Message {
   int32_t request_id = 0;
   bool legacy = false;  // OP_QUERY: answered with OP_REPLY
   uint32_t flags = 0;   // of OP_MSG
   Request request;
-  std::optional<bson::Document> reordered;  // what the request's body borrows, where that isn't as it came
+  std::optional<bson::Document> reordered;  // the request's body borrows it if its fields were put into another order
 
   bool has(Flag flag) const { return (flags & flag) != 0; }
 };
 
-// Why a message can't be run. Where framing and checksum were right, the sender
-// can be told (`answerable`, with what is known in `message`); else the
-// connection is of no use any more.
+// Malformed says why a message can't be run. If framing and checksum are right, the sender gets an error (`answerable`, with what
+// is known in `message`); else the connection must be closed.
 struct Malformed {
   base::Failure failure;
   bool answerable = false;
@@ -76,17 +75,16 @@ using Decoded = std::variant<Message, Malformed>;
 // `whole` is a message with its header, of opcode msg or query.
 Decoded decode(BytesView whole);
 
-// A reply as a client gets it; borrows the bytes it was decoded from.
+// A reply as a client gets it; it borrows the bytes from which it was decoded.
 struct ReplyMessage {
   int32_t response_to = 0;
   uint32_t flags = 0;
   bson::DocumentView body;
 };
-// `whole` is an OP_MSG with its header. Fails for anything but one checked document.
+// `whole` is an OP_MSG with its header. Fails unless it has exactly one valid document.
 base::Result<ReplyMessage> decode_reply(BytesView whole);
 
-// What stands before the one document of a reply; the document follows, then
-// `checksum` bytes if the flags say so.
+// The prefix of a reply precedes its one document, which is followed by `checksum` bytes if the flags say so.
 struct ReplyPrefix {
   std::array<char, 36> bytes;
   size_t size = 0;
@@ -95,7 +93,7 @@ struct ReplyPrefix {
 ReplyPrefix msg_prefix(int32_t request_id, int32_t response_to, uint32_t flags, size_t document_bytes);
 ReplyPrefix legacy_prefix(int32_t request_id, int32_t response_to, size_t document_bytes);
 
-// A whole OP_MSG, for clients and tests.
+// Encodes a whole OP_MSG, for clients and tests.
 Bytes encode_msg(int32_t request_id, uint32_t flags, bson::DocumentView body,
                  const std::vector<DocumentSequence>& sequences = {});
 

@@ -60,7 +60,7 @@ TEST_CASE("a command is named by its first field, where a driver puts _id before
     const bson::Document body = bson::json(text);
     const Bytes bytes = encode_msg(1, 0, body);
     Message message = std::get<Message>(decode(bytes));
-    const Message moved = std::move(message);  // what it borrows goes with it
+    const Message moved = std::move(message);  // the bytes that it borrows move with it
     return moved.request.command + " " + bson::to_json(moved.request.body);
   };
   CHECK(command("{_id: 17, dedupChain: 'c', limit: 3, $db: 'd'}") ==

@@ -1,4 +1,4 @@
-// Members' consensus on the port of the clients.
+// Members' consensus connects to the clients' port.
 #include <catch2/catch.hpp>
 
 #include "base/random.h"
@@ -32,7 +32,7 @@ class Received final : public MessageReceiver {
   std::vector<std::pair<MemberId, Bytes>> messages_;
 };
 
-// A server whose port members call on, too.
+// A server that accepts members' connections too.
 struct Member {
   explicit Member(MemberId id, Options options = test_options(), int connections_max = 256)
       : transport({.set_name = "set", .self = id, .listen = false, .connections_max = connections_max}),
@@ -183,7 +183,7 @@ TEST_CASE("clients that fill the server don't keep members out") {
   RawClient caller(member.port());
   caller.send(hello(1, 2) + messages({"in"}));
   CHECK(wait_until([&] { return member.inbox.messages().size() == 1; }));
-  CHECK(silent.receive().empty());  // its second is over
+  CHECK(silent.receive().empty());  // its second connection is over
   CHECK(wait_until([&] { return member.connections().rejected.get() == 2; }));
   CHECK(member.connections().current.get() == 2);
 }

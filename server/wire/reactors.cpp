@@ -14,7 +14,7 @@ namespace server::wire {
 
 namespace {
 constexpr auto look_interval = std::chrono::milliseconds(2);
-constexpr int looks_runnable_max = 3;    // inside one command, before a thread that isn't blocked counts as lost
+constexpr int looks_runnable_max = 3;    // inside one command, before a thread that isn't blocked counts as stuck
 constexpr int looks_before_sleep = 500;  // without a command
 constexpr int surplus_looks_max = 10;    // before lent threads leave: each one more costs a command another wake-up
 constexpr int looks_between_watches = 10;
@@ -24,7 +24,7 @@ constexpr auto parked_time_max = std::chrono::seconds(30);
 
 thread_local Reactors::Seat* Reactors::seat_ = nullptr;
 
-// ---- what a thread says of itself ------------------------------------------------
+// ---- what a thread records about itself ------------------------------------------
 
 Reactors::Seat::Seat(Reactors* of)
     : reactors(of), state(::open(("/proc/self/task/" + std::to_string(::gettid()) + "/stat").c_str(), O_RDONLY | O_CLOEXEC)) {}
@@ -47,7 +47,7 @@ Reactors::Running::Running(Watch watch, void* subject) {
     seat->watch = watch;
     seat->subject = subject;
   }
-  // In one total order with the supervisor, which first says that it sleeps and then looks once more.
+  // This is in one total order with the supervisor, which first records that it sleeps and then looks once more.
   seat->turns.fetch_add(1, std::memory_order_seq_cst);
   if (seat->reactors->supervisor_sleeps_.load(std::memory_order_seq_cst)) seat->reactors->wake_supervisor();
 }
@@ -143,7 +143,7 @@ void Reactors::serve(Reactor* reactor) {
     reactor = next_assignment(lock);
   }
   --threads_;
-  // Under the lock: whoever waits in stop() may destroy everything as soon as it is released.
+  // This is under the lock, because the thread in stop() may destroy everything as soon as it is released.
   ended_.notify_all();
 }
 
@@ -183,8 +183,8 @@ void Reactors::supervise() {
   }
 }
 
-// A blocked thread counts at the second look. Where threads were lent already a storm may be coming in, and it counts at the
-// first.
+// A blocked thread counts as stuck at the second look. If threads were lent already, a storm of slow commands may be coming, and
+// it counts at the first look.
 bool Reactors::is_stuck(const Seat& seat, bool inside, bool storm) {
   if (seat.looks >= looks_runnable_max) return true;
   return inside && (seat.looks > 0 || storm) && !seat.runnable();
@@ -207,11 +207,11 @@ bool Reactors::look(Reactor& reactor) {
   }
   const int free = static_cast<int>(reactor.seats.size()) + reactor.coming - stuck;
   if (free <= 0) {
-    // Twice as many as are stuck: a storm of slow commands has three times the threads at each look.
+    // Lends twice as many threads as are stuck, so that a storm of slow commands triples the threads at each look.
     lend(reactor, std::min({std::max(2 * stuck, 1), lent_at_once_max, std::max(0, size_.threads_max - threads_ + parked_)}));
   }
-  // Those that were asked leave when they find the time; never are all asked, or nobody would be left. After a stall of
-  // the engine, which lends many, half of them leave at once.
+  // Threads that were asked to leave do so when they are free; not all of them may be asked, or none would be left. After a stall
+  // of the engine, which lends many threads, half of them leave at once.
   const int surplus = free - 1 - reactor.leaving;
   reactor.surplus_looks = surplus > 0 ? reactor.surplus_looks + 1 : 0;
   if (reactor.surplus_looks > surplus_looks_max) {

@@ -1,20 +1,20 @@
-// The threads that serve connections. Internal to wire/.
+// Reactors are the threads that serve connections. They are internal to wire/.
 //
 // A reactor is an io_context with connections of its own. Ordinarily one thread
 // runs it: the thread waits for all its sockets, and runs each command where it
-// read it, so a quick command costs one wake-up and no hand-over. A command that
-// lasts keeps its thread. The supervisor sees that within a few milliseconds and
-// lends the reactor another thread, which serves the other connections; lent
-// threads leave after a quiet while. A thread that computes, or waits for a CPU,
-// is given longer than one that is blocked: on a busy machine quick commands
-// would look as if they lasted.
+// read it, so a quick command costs one wake-up and no hand-over. A long command
+// keeps its thread. The supervisor sees that within a few milliseconds and lends
+// the reactor another thread, which serves the other connections; lent threads
+// leave after a quiet while. A thread that computes, or waits for a CPU, is given
+// longer than one that is blocked, because on a busy machine quick commands would
+// look like long ones.
 //
 //   supervisor, every 2 ms while commands run
 //     reactor 0   [thread: in the same command as at the last look]   -> lend one
 //     reactor 1   [thread: waits for its sockets]
 //
-// So what a connection's coroutine touches is touched by one thread at a time,
-// but not always by the same one.
+// So at any time one thread runs a connection's coroutine, but not always the same
+// one.
 #pragma once
 
 #include <asio/executor_work_guard.hpp>
@@ -32,27 +32,27 @@ class Reactors {
  public:
   struct Size {
     int reactors = 2;
-    int threads_max = 1000;  // of all reactors together; at least one each
+    int threads_max = 1000;  // of all reactors together; each has at least one
   };
   explicit Reactors(const Size& size);
-  ~Reactors();  // stop()
+  ~Reactors();  // calls stop()
   Reactors(const Reactors&) = delete;
   Reactors& operator=(const Reactors&) = delete;
 
   void start();
-  // Ends every thread once the handler it runs has returned. Handlers that wait are dropped.
+  // Ends every thread once its current handler has returned. Waiting handlers are dropped.
   void stop();
 
   size_t size() const { return reactors_.size(); }
   asio::io_context& context(size_t reactor) { return reactors_[reactor]->context; }
-  // The reactor with the fewest connections gets the next one. Thread-safe.
+  // Returns the reactor with the fewest connections, for a new one. Thread-safe.
   size_t join();
   void leave(size_t reactor);
 
-  int threads() const;  // that run a reactor now
+  int threads() const;  // the threads that run a reactor now
 
-  // A command that is being run on this thread, which must be a reactor's, or nobody supervises it. While it lasts, `watch` is
-  // called now and then from the supervisor's thread; it must be brief and must not throw.
+  // A command that runs on this thread, which must be a reactor's, because the supervisor watches only those. While it lasts, the
+  // supervisor's thread calls `watch` now and then; it must be brief and must not throw.
   class Running {
    public:
     using Watch = void (*)(void* subject);
@@ -63,38 +63,38 @@ class Reactors {
   };
 
  private:
-  // What a thread says of itself. Made on that thread.
+  // A seat is what a thread records about itself. The thread makes it.
   struct Seat {
     explicit Seat(Reactors* of);
     ~Seat();
-    bool runnable() const;  // on a CPU or waiting for one, not for anything else
+    bool runnable() const;  // it is on a CPU or waits for one, and for nothing else
 
     Reactors* reactors = nullptr;
-    const int state;                 // where the kernel says how the thread is
+    const int state;                 // the kernel's file with the thread's state
     std::atomic<uint64_t> turns{0};  // odd: inside a command
-    uint64_t seen = 0;               // at the supervisor's last look
-    int looks = 0;                   // that found it inside the same command
-    std::mutex mutex;                // guards the two below
+    uint64_t seen = 0;               // `turns` at the supervisor's last look
+    int looks = 0;                   // how many looks found it inside the same command
+    std::mutex mutex;                // guards the two fields below
     Running::Watch watch = nullptr;
     void* subject = nullptr;
   };
   struct Reactor {
-    asio::io_context context{2};  // 2: Asio wakes a second thread where there is one
+    asio::io_context context{2};  // 2: Asio wakes a second thread if there is one
     asio::executor_work_guard<asio::io_context::executor_type> work{context.get_executor()};
-    std::vector<Seat*> seats;  // of the threads that run it; guarded by mutex_, as what follows
+    std::vector<Seat*> seats;  // the threads that run it; mutex_ guards it and the fields below
     int coming = 0;            // threads on their way to it
     int surplus_looks = 0;
-    int leaving = 0;  // threads that were asked to leave and haven't left yet: always fewer than there are
+    int leaving = 0;  // threads that were asked to leave and haven't yet; there are always more threads than that
     std::atomic<int> connections{0};
   };
-  struct Leave {};  // thrown by the handler that makes a thread leave its reactor
+  struct Leave {};  // a handler throws it to make its thread leave the reactor
 
   void serve(Reactor* reactor);
   Reactor* next_assignment(std::unique_lock<std::mutex>& lock);
-  void lend(Reactor& reactor, int count);  // mutex_ held
+  void lend(Reactor& reactor, int count);  // call it with mutex_ held
   void supervise();
   static bool is_stuck(const Seat& seat, bool inside, bool storm);
-  bool look(Reactor& reactor);  // mutex_ held; true: something runs there, or a lent thread is to leave
+  bool look(Reactor& reactor);  // call it with mutex_ held; true: a command runs there, or a lent thread is to leave
   void wake_supervisor();
 
   static thread_local Seat* seat_;
@@ -105,9 +105,9 @@ class Reactors {
   std::condition_variable assignment_;
   std::condition_variable supervision_;
   std::condition_variable ended_;
-  std::vector<Reactor*> assignments_;  // that parked threads are to take up
+  std::vector<Reactor*> assignments_;  // the reactors that parked threads are to serve
   int parked_ = 0;
-  int threads_ = 0;  // parked ones too
+  int threads_ = 0;  // parked threads count too
   bool stopping_ = false;
   bool started_ = false;
   std::atomic<bool> supervisor_sleeps_{false};

@@ -73,7 +73,7 @@ TEST_CASE("a reactor keeps a thread, however long its threads take to leave", "[
   wait_for([&] { return blocked.begun() == 1; });
   CHECK(runs(reactors, 0));  // by a second thread
   blocked.release();
-  // Both are at something that isn't a command, while the supervisor finds one of them too many again and again.
+  // Both threads are busy without a command, while the supervisor finds again and again that one of them is too many.
   for (int i = 0; i < 2; ++i)
     asio::post(reactors.context(0), [] { std::this_thread::sleep_for(std::chrono::milliseconds(800)); });
   CHECK(runs(reactors, 0));
@@ -104,7 +104,7 @@ TEST_CASE("lent threads leave after a quiet while", "[reactors]") {
   blocked.release();
   wait_for([&] { return reactors.threads() == 1; });
   CHECK(runs(reactors, 0));
-  // Parked threads are taken again.
+  // Parked threads are used again.
   Blocked again;
   again.on(reactors, 0, 5);
   wait_for([&] { return again.begun() == 5; });

@@ -37,8 +37,8 @@ using base::Severity;
 namespace {
 
 constexpr auto client_disconnect = static_cast<base::ErrorCode>(279);
-constexpr size_t read_bytes_min = 1024;       // what an idle connection keeps
-constexpr size_t kept_bytes_max = 64 * 1024;  // a bigger buffer is given back after its message
+constexpr size_t read_bytes_min = 1024;       // an idle connection keeps this
+constexpr size_t kept_bytes_max = 64 * 1024;  // a larger buffer is released after its message
 constexpr size_t growth_max = 4 << 20;        // a length alone reserves no more than this ahead of the bytes
 
 int32_t next_message_id() {
@@ -46,7 +46,7 @@ int32_t next_message_id() {
   return static_cast<int32_t>(last.fetch_add(1, std::memory_order_relaxed) & 0x7fffffff);
 }
 
-// getMore streams as long as its cursor lives; other commands say so themselves.
+// getMore streams as long as its cursor lives; other commands ask for it themselves.
 std::optional<bson::Document> next_invocation(const Request& request, Dispatcher::Reply& reply) {
   if (reply.next_invocation) return std::move(reply.next_invocation);
   if (request.command != "getMore" || !reply.ok) return std::nullopt;
@@ -66,7 +66,7 @@ constexpr std::string_view tls_handshake = "\x16\x03";  // a record of type hand
 
 }  // namespace
 
-// A wait of one coroutine, which any thread may end early.
+// A pause is a coroutine's wait that any thread may end early.
 class Pause {
  public:
   explicit Pause(Session::Socket::executor_type executor) : timer_(executor) {}
@@ -147,14 +147,14 @@ awaitable<void> Session::serve(bool members_only) {
       answering_ = false;
     }
   } catch (const std::exception& error) {
-    // Out of memory for one connection is the end of that connection alone.
+    // If memory runs out for one connection, that connection alone ends.
     base::log(Severity::error, LogComponent::network, 22989, "Error serving a connection",
               base::Attributes().add("error", error.what()));
   }
   finish();
 }
 
-// The connection goes as it is, with what was read of it.
+// The connection is handed over as it is, with the bytes read from it.
 void Session::hand_over() {
   std::lock_guard lock(mutex_);
   closed_ = true;
@@ -173,7 +173,7 @@ void Session::hand_over() {
 awaitable<bool> Session::read_message() {
   message_bytes_ = 0;
   std::optional<Header> header;
-  // Who sends many messages at once takes turns with the other connections.
+  // A client that sends many messages at once takes turns with the other connections.
   if (filled_ > 0) co_await asio::post(socket_.get_executor(), use_awaitable);
   for (;;) {
     const Start start = header ? Start::goes_on : judge_start(header);
@@ -184,7 +184,7 @@ awaitable<bool> Session::read_message() {
       message_bytes_ = need;
       co_return true;
     }
-    // Room grows with what arrived: a length alone is a promise, not memory.
+    // The buffer grows with the bytes that arrived: a length alone reserves no memory.
     if (filled_ == in_.size()) in_.resize(std::min(std::max(need, read_bytes_min), filled_ + std::max(filled_, growth_max)));
     asio::error_code error;
     const asio::mutable_buffer room(in_.data() + filled_, in_.size() - filled_);
@@ -199,7 +199,7 @@ awaitable<bool> Session::read_message() {
   }
 }
 
-// What can be told from the first bytes is told before the rest is waited for.
+// The first bytes are judged before the rest is waited for.
 Session::Start Session::judge_start(std::optional<Header>& header) {
   const BytesView start = BytesView(in_).substr(0, filled_);
   if (undecided_ && filled_ >= sizeof replication::consensus::frame_magic) {
@@ -251,7 +251,7 @@ void Session::log_malformed(std::string_view why) {
                 .add("connectionId", static_cast<int64_t>(client_.id())));
 }
 
-// The message inside an OP_COMPRESSED, or `whole` itself. nullopt: unusable.
+// Returns the message inside an OP_COMPRESSED, or `whole` itself; nullopt: it is unusable.
 std::optional<BytesView> Session::unpacked(BytesView whole, Bytes& memory, std::optional<Compressor>& compressor) {
   if (decode_header(whole).or_throw().opcode != OpCode::compressed) return whole;
   auto inside = unpack(whole);
@@ -343,7 +343,7 @@ awaitable<Dispatcher::Reply> Session::run(const Request& request, bool exhaust) 
   co_return reply;
 }
 
-// The end of the stream can be seen only where nothing more was sent.
+// The end of the stream is visible only if the client sent nothing more.
 void Session::watch_for_hangup() {
   char next;
   if (filled_ > message_bytes_ || ::recv(socket_.native_handle(), &next, 1, MSG_PEEK | MSG_DONTWAIT) != 0) return;
@@ -374,7 +374,7 @@ awaitable<void> Session::await_durable() {
   co_await asio::async_initiate<const asio::use_awaitable_t<>, void()>(std::move(start), use_awaitable);
 }
 
-// Until the set's members have what the reply tells of, or can't.
+// Waits until the set's members have the write that the reply reports, or can't have it any more.
 awaitable<void> Session::await_acknowledgement(Dispatcher::Reply& reply) {
   using Failure = std::optional<replication::WriteConcernFailure>;
   auto start = [this, &reply](auto handler) {
@@ -407,7 +407,7 @@ awaitable<void> Session::await_acknowledgement(Dispatcher::Reply& reply) {
 awaitable<void> Session::write_reply(const Message& message, int32_t reply_id, int32_t response_to, uint32_t flags,
                                      bson::DocumentView document, std::optional<Compressor> compressor) {
   if (closed_) co_return;
-  // A request with a checksum is answered with one; compressed ones carry none.
+  // A request with a checksum gets a reply with one; compressed replies have none.
   if (message.has(checksum_present) && !compressor) flags |= checksum_present;
   const ReplyPrefix prefix = message.legacy ? legacy_prefix(reply_id, response_to, document.size())
                                             : msg_prefix(reply_id, response_to, flags, document.size());
@@ -431,7 +431,7 @@ awaitable<void> Session::write_reply(const Message& message, int32_t reply_id, i
   }
   const size_t bytes = asio::buffer_size(parts);
   metrics_.network.physical_out.add(static_cast<int64_t>(bytes));
-  // Nearly always the socket takes all of it at once; only what it doesn't take is waited for.
+  // Nearly always the socket takes all bytes at once; the coroutine waits only for the rest.
   asio::error_code error;
   const size_t written = socket_.write_some(parts, error);
   if (error == asio::error::would_block || (!error && written < bytes)) {

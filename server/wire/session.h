@@ -1,5 +1,5 @@
-// One connection, as a coroutine of its reactor (reactors.h). Internal to wire/,
-// where these two headers alone show Asio.
+// A session is one connection, as a coroutine of its reactor (reactors.h). It is
+// internal to wire/, where these two headers alone show Asio.
 #pragma once
 
 #include <asio/awaitable.hpp>
@@ -28,12 +28,12 @@ class Session : public std::enable_shared_from_this<Session> {
           bool unix_socket);
   ~Session();
 
-  // Until the client goes, a message can't be understood, or close(). A connection that turns out to be a member's is handed
-  // over; with `members_only` any other is closed at its first bytes.
+  // Runs until the client closes the connection, a message can't be understood, or close() is called. A connection that turns out
+  // to be a member's is handed over; with `members_only` any other is closed at its first bytes.
   asio::awaitable<void> serve(bool members_only = false);
   bool was_handed_over() const { return handed_over_; }
 
-  // From any thread. `end`: once what is being answered has been.
+  // May be called from any thread. `end` closes the connection once the current reply is sent.
   void close();
   void end();
 
@@ -45,10 +45,10 @@ class Session : public std::enable_shared_from_this<Session> {
   Start judge_start(std::optional<Header>& header);  // of the next message, as far as it has come
   asio::awaitable<void> answer_http();
   void hand_over();
-  asio::awaitable<bool> handle(BytesView whole);  // a whole message of any opcode
+  asio::awaitable<bool> handle(BytesView whole);  // `whole` is a message of any opcode
   asio::awaitable<bool> answer(const Message& message, std::optional<Compressor> compressor);
   asio::awaitable<Dispatcher::Reply> run(const Request& request, bool exhaust);
-  void watch_for_hangup();  // while a command runs, on another thread
+  void watch_for_hangup();  // called while a command runs, on another thread
   asio::awaitable<void> await_topology(int64_t ms);
   asio::awaitable<void> await_durable();
   asio::awaitable<void> await_acknowledgement(Dispatcher::Reply& reply);
@@ -58,7 +58,7 @@ class Session : public std::enable_shared_from_this<Session> {
   std::optional<BytesView> unpacked(BytesView whole, Bytes& memory, std::optional<Compressor>& compressor);
   void log_malformed(std::string_view why);
   void drop_message();  // makes room for the next one
-  void finish();        // the last that the coroutine does: gives the socket back
+  void finish();        // the coroutine's last action: it releases the socket
 
   Services& services_;
   Dispatcher& dispatcher_;
@@ -66,22 +66,22 @@ class Session : public std::enable_shared_from_this<Session> {
   Socket socket_;
   Client client_;
 
-  // Bytes received and not yet handled: [0, filled_) of in_; the first
-  // message_bytes_ of them are the message being handled.
+  // `in_` has the received bytes that aren't handled yet: [0, filled_); the first message_bytes_ of them are the message being
+  // handled.
   Bytes in_;
   size_t filled_ = 0;
   size_t message_bytes_ = 0;
   Bytes reply_memory_;
-  bool undecided_ = true;  // client or member?
+  bool undecided_ = true;  // it isn't known yet whether this is a client or a member
   bool members_only_ = false;
   bool handed_over_ = false;
   std::atomic<bool> closed_{false};
   std::atomic<bool> ending_{false};
   std::atomic<bool> answering_{false};
 
-  std::mutex mutex_;              // guards what follows, and that the socket stays open while another thread shuts it down
-  bool finished_ = false;         // the socket is closed, or another's
-  std::shared_ptr<Pause> pause_;  // what the session waits for, so that close() can end the wait
+  std::mutex mutex_;              // guards the fields below, and keeps the socket open while another thread shuts it down
+  bool finished_ = false;         // the socket is closed, or belongs to another owner
+  std::shared_ptr<Pause> pause_;  // the session's current wait, so that close() can end it
 };
 
 }  // namespace server::wire

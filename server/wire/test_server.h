@@ -1,5 +1,5 @@
-// For tests: a server without storage on a free port, and a client that speaks
-// in raw bytes.
+// Tests use a server without storage on a free port, and a client that sends raw
+// bytes.
 #pragma once
 
 #include <arpa/inet.h>
@@ -41,7 +41,7 @@ struct TestServer {
   Listener listener;
 };
 
-// Blocking; a read waits five seconds at most.
+// A blocking client; a read waits five seconds at most.
 class RawClient {
  public:
   explicit RawClient(int port) : socket_(::socket(AF_INET, SOCK_STREAM, 0)) {
@@ -63,7 +63,7 @@ class RawClient {
     if (socket_ >= 0) ::close(socket_);
     socket_ = -1;
   }
-  // False: the other side is gone.
+  // Returns false if the other side closed the connection.
   bool send(BytesView bytes) {
     while (!bytes.empty()) {
       const ssize_t sent = ::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
@@ -72,14 +72,14 @@ class RawClient {
     }
     return true;
   }
-  // A whole message; empty when the server closed the connection (or is silent too long).
+  // Returns a whole message; empty if the server closed the connection (or is silent too long).
   Bytes receive() {
     Bytes head = take(header_bytes);
     if (head.size() < header_bytes) return {};
     const auto header = decode_header(head).or_throw();
     return head + take(static_cast<size_t>(header.length) - header_bytes);
   }
-  // The document of the next OP_MSG reply.
+  // Returns the document of the next OP_MSG reply.
   bson::Document reply() {
     const Bytes bytes = receive();
     if (bytes.size() < 26) throw std::runtime_error("no reply");
@@ -91,7 +91,7 @@ class RawClient {
     return reply();
   }
 
-  // So many bytes; fewer when the server closed the connection.
+  // Returns that many bytes; fewer if the server closed the connection.
   Bytes take(size_t size) {
     Bytes bytes(size, '\0');
     size_t got = 0;
