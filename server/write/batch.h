@@ -1,9 +1,9 @@
-// Many small writes in one transaction, failing one by one.
+// A batch is many small writes in one transaction that fail one by one.
 //
-// A write that can't be done (a duplicate key, a path that isn't viable) leaves
-// nothing behind in the transaction, so those before it are committed and the
-// failure is the caller's to keep or to stop at. Only a conflict undoes the
-// batch, and then it is run again as a whole.
+// A write that fails (a duplicate key, a path that isn't viable) leaves nothing
+// behind in the transaction, so the writes before it are committed, and the caller
+// decides whether to go on after the failure. Only a conflict undoes the batch;
+// then it is run again as a whole.
 #pragma once
 
 #include <algorithm>
@@ -20,21 +20,22 @@
 namespace server::write {
 
 struct BatchStop {
-  size_t index = 0;          // everything before it is committed, nothing from it on
-  std::exception_ptr error;  // an OperationError; nullptr: what was done so far is enough for one transaction
+  size_t index = 0;          // the writes before it are committed; it and those after it are not
+  std::exception_ptr error;  // an OperationError; nullptr: the batch is large enough for one transaction
 };
 
 using BatchWork = std::function<void(storage::Transaction& transaction, size_t index)>;
 
-// Runs `work` for 0 … count - 1 and commits; stops at the first that fails, and where `full` says so. May run it for an item
-// more than once, but it takes effect once. Throws when the operation was told to stop: then nothing is committed.
+// Runs `work` for 0 … count - 1 and commits; stops at the first item that fails, or when `full` returns true. An item may run
+// more than once, but it takes effect once. Throws if the operation was told to stop: then nothing is committed.
 std::optional<BatchStop> run_batch(OperationContext& op, size_t count, const BatchWork& work,
                                    const std::function<bool()>& full = nullptr);
 
-// Asked between attempts: counts the conflict and throws when the operation is to stop.
+// Returns a function that is called between attempts: it counts the conflict, and throws if the operation is to stop.
 std::function<void()> on_conflict(OperationContext& op);
 
-// As storage::in_transaction, and stops when the operation is told to. What it logs the operation's write concern waits for.
+// Works as storage::in_transaction, and stops when the operation is told to. The operation's write concern waits for the entries
+// that it logs.
 template <class Work>
 auto in_transaction(OperationContext& op, Work&& work) {
   return storage::in_transaction(

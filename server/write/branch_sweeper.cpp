@@ -58,7 +58,8 @@ BranchSweeper::BranchSweeper(Services& services)
 }
 
 void BranchSweeper::run_pass() {
-  if (services_.replica_set && !services_.replica_set->writable()) return;  // what the primary drops comes through the log
+  // the commits that the primary drops come through the log
+  if (services_.replica_set && !services_.replica_set->writable()) return;
   for (const auto& database : services_.databases->all()) {
     sweep_one(*database);
     if (passes_.stopping()) return;

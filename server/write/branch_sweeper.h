@@ -1,7 +1,7 @@
-// Drops commits that their database's retention lets go, and frees what they alone showed.
+// The branch sweeper drops commits that their database's retention doesn't keep, and frees the records that they alone showed.
 //
-// A pass goes over all databases that have branches and a policy, every `branchSweepSleepSecs`, unless `branchSweepEnabled` is
-// off. A transaction drops `branchSweepCommits` of them at most, so a pass stops nobody, and can itself be stopped between two.
+// A pass visits all databases that have branches and a policy, every `branchSweepSleepSecs`, unless `branchSweepEnabled` is off.
+// A transaction drops at most `branchSweepCommits` commits, so a pass blocks nobody, and can itself be stopped between two.
 #pragma once
 
 #include <atomic>
@@ -14,9 +14,9 @@
 
 namespace server::write {
 
-// Until nothing is left to drop, `branchSweepCommits` at most in a transaction.
+// Drops commits until none is left to drop, at most `branchSweepCommits` in a transaction.
 versions::Branches::Swept sweep(OperationContext& op, versions::BranchedDatabase& database);
-// Until there are no nodes of trees left that only dropped commits had. Reads all that there are.
+// Frees the nodes of hash trees that dropped commits alone had. It reads all nodes.
 void free_nodes(OperationContext& op, versions::BranchedDatabase& database);
 
 class BranchSweeper {
@@ -24,13 +24,13 @@ class BranchSweeper {
   // Adds its parameters to `services.parameters`. `services` outlives it and has an engine.
   explicit BranchSweeper(Services& services);
 
-  // From here on a thread runs the passes, until this is destroyed.
+  // Starts a thread that runs the passes until this is destroyed.
   void start() { passes_.start(); }
 
  private:
   void run_pass();
   void sweep_one(versions::BranchedDatabase& database);
-  // Takes a fiftieth of the time at most.
+  // Takes at most a fiftieth of the time.
   void free_nodes_of(OperationContext& op, versions::BranchedDatabase& database);
 
   Services& services_;
@@ -38,7 +38,7 @@ class BranchSweeper {
   std::atomic<int64_t> sleep_seconds_{60};
   std::atomic<int64_t> commits_{16};
   struct Nodes {
-    bool owed = false;          // commits were dropped since they were last looked at
+    bool owed = false;          // commits were dropped since the nodes were last looked at
     int64_t not_before_us = 0;  // by the monotonic clock
   };
   std::map<std::string, Nodes> nodes_;  // by database

@@ -50,7 +50,7 @@ std::shared_ptr<storage::Collection> find_source(OperationContext& op, const std
   throw OperationError(ErrorCode::namespace_not_found, "source collection " + ns + " does not exist");
 }
 
-// A capped collection under a name that the next start takes away, unless it has got another one until then.
+// A capped collection under a temporary name, which the next start removes unless it was renamed until then.
 class Unfinished {
  public:
   Unfinished(OperationContext& op, std::string_view db, const storage::CollectionOptions& options)
@@ -82,7 +82,7 @@ class Unfinished {
   std::shared_ptr<storage::Collection> collection_;
 };
 
-// What doesn't fit is not even written.
+// Documents that don't fit are not even written.
 void copy_newest(OperationContext& op, storage::Collection& from, const std::shared_ptr<storage::Collection>& into) {
   copy_documents(op, from, into, std::max<int64_t>(0, from.logical_bytes() - into->options().capped_bytes));
 }

@@ -24,7 +24,8 @@ using storage::Transaction;
 constexpr size_t batch_max = 128;
 constexpr size_t batch_bytes_max = 8 << 20;  // a transaction travels to other members as one record
 
-// {_id: 5}: the value. Found by its index inside the write transaction, without a plan. The planner checks a hint or a sort.
+// Returns the value of a filter {_id: 5}: the write transaction finds the document by its index, without a plan. A hint or a sort
+// needs the planner.
 std::optional<bson::ValueView> exact_id(const Selection& selection) {
   if (selection.hint.exists() || !selection.sort.empty() || selection.filter.count() != 1) return std::nullopt;
   const bson::Element first = selection.filter.first();
@@ -33,13 +34,13 @@ std::optional<bson::ValueView> exact_id(const Selection& selection) {
   return first;
 }
 
-// A document that was looked up by its _id, in one entry of the index.
+// A look-up by _id examines one entry of the index and one document.
 void count_examined(OperationContext& op, int64_t found) {
   op.counts.keys_examined = std::max<int64_t>(0, op.counts.keys_examined) + found;
   op.counts.docs_examined = std::max<int64_t>(0, op.counts.docs_examined) + found;
 }
 
-// The records that match, in read transactions of their own.
+// Finds the records that match, in read transactions of their own.
 class Finder {
  public:
   Finder(OperationContext& op, std::string_view ns, const Selection& selection) : op_(op) {
@@ -48,8 +49,8 @@ class Finder {
     query.sort = bson::Document(selection.sort);
     query.hint = bson::Value(selection.hint);
     query.let = bson::Document(selection.let);
-    // A sort is read to its end before the first document comes out: better to
-    // ask again in the rare case that this one is gone.
+    // A sort reads everything before it returns the first document, so it is better to run the query again in the rare case that
+    // the document is gone.
     if (!selection.all && !selection.sort.empty()) query.limit = 1;
     auto collection = store_of(op).catalog().open(ns);
     if (!collection) check_writable(op, ns);
@@ -58,7 +59,7 @@ class Finder {
     once_ = reader_->executor().summary().starts_with("COLLSCAN");
   }
 
-  // At most `count` more; none at the end. No transaction or lock is held after it returned.
+  // Returns at most `count` more; none at the end. It holds no transaction or lock when it returns.
   std::vector<RecordId> next(size_t count) {
     if (!reading_) reader_->begin(op_);
     reading_ = false;
@@ -126,7 +127,7 @@ class Changer {
         op_.check_interrupt();
       }
       finder.count_examined();
-      // With a sort only the first was looked at; there may be a next one.
+      // With a sort, only the first document was returned; there may be a next one.
       if (!found || selection_.sort.empty()) return {};
     }
   }
@@ -157,7 +158,7 @@ class Changer {
     for (size_t done = 0; done < records.size();) done += change_some(std::span(records).subspan(done), changed);
   }
 
-  // Returns how many: all, or as many as one transaction may have.
+  // Returns how many records it changed: all, or as many as one transaction may have.
   size_t change_some(std::span<const RecordId> records, Changed& changed) {
     const Target target = Target::open(op_, ns_);
     if (!target) return records.size();

@@ -1,13 +1,13 @@
-// Finding documents and changing them: what update, delete, findAndModify and
-// the TTL monitor have in common.
+// update, delete, findAndModify and the TTL monitor find documents and change them
+// in two steps:
 //
 //   find     in read transactions, without locks in between: records that match
 //   change   in a write transaction: read again, matched again, changed
 //
-// What was found may be changed or gone before it is our turn; then it is
-// matched anew, and skipped when it doesn't match any more. A record that one
-// statement has changed is not changed by it again, though the change may have
-// moved it ahead in the index that is being walked.
+// Between the steps another client may change or remove a document; so it is
+// matched again, and skipped if it doesn't match any more. One statement changes a
+// record once, even if the change moved the record ahead in the index that the
+// statement scans.
 #pragma once
 
 #include <functional>
@@ -32,22 +32,22 @@ class DocumentWriter;
 
 struct Selection {
   bson::DocumentView filter;
-  bson::DocumentView sort;  // for one document: which of those that match
+  bson::DocumentView sort;  // with `all` false: decides which matching document
   bson::ValueView hint;
   bson::DocumentView let;
-  bool all = false;  // else the first that matches
+  bool all = false;  // false: only the first match
 };
 
 struct Match {
   storage::RecordId record = 0;
   bson::DocumentView document;
-  std::optional<size_t> position;  // of the array element the filter matched through
+  std::optional<size_t> position;  // the position of the array element through which the filter matched
 };
 
-// What a change did. It may be run more than once, but counts once.
+// An Effect is what a change did. The change may run more than once, but counts once.
 struct Effect {
   bool modified = true;
-  std::optional<bson::Document> before;  // kept when somebody asked for them
+  std::optional<bson::Document> before;  // kept if the caller asked for them
   std::optional<bson::Document> after;
 };
 using DocumentChange = std::function<Effect(storage::Transaction& transaction, DocumentWriter& writer, const Match& match)>;
@@ -55,11 +55,11 @@ using DocumentChange = std::function<Effect(storage::Transaction& transaction, D
 struct Changed {
   int64_t matched = 0;
   int64_t modified = 0;
-  std::optional<bson::Document> before;  // of the last one
+  std::optional<bson::Document> before;  // of the last changed document
   std::optional<bson::Document> after;
 };
 
-// Throws what the filter, the hint or `change` throws; documents changed before that stay changed.
+// Throws the errors of the filter, the hint and `change`; documents changed before that stay changed.
 Changed change_matching(OperationContext& op, std::string_view ns, const Selection& selection, const DocumentChange& change);
 
 }  // namespace server::write

@@ -1,5 +1,5 @@
-// All documents of one collection into another: what renameCollection on a branch, convertToCapped and cloneCollectionAsCapped
-// share.
+// These functions copy all documents of one collection into another. renameCollection on a branch, convertToCapped and
+// cloneCollectionAsCapped share them.
 #pragma once
 
 #include <memory>
@@ -15,15 +15,15 @@ class OperationContext;
 
 namespace server::write {
 
-// Holds the schema locks of both, alone. Waits without either: readers may hold one of the two while they wait for the other.
-// Throws when the operation is told to stop.
+// Holds the schema locks of both collections exclusively. It waits while it holds neither, because readers may hold one of the
+// two while they wait for the other. Throws when the operation is told to stop.
 std::pair<std::unique_lock<std::shared_mutex>, std::unique_lock<std::shared_mutex>> both_alone(OperationContext& op,
                                                                                                storage::Collection& a,
                                                                                                storage::Collection& b);
 
-// In the order of the records, in transactions of their own: nobody may see `into` yet, or mind. The caller keeps writers away
-// from both. `skip_bytes`: documents are left out, the oldest first, until what is left out is so large. Throws what an insert
-// throws, and when the operation is told to stop; what was copied until then stays.
+// Copies in the order of the records, in transactions of its own, so `into` must not be visible to others yet. The caller keeps
+// writers away from both collections. The oldest documents are left out until they add up to `skip_bytes`. Throws the errors of
+// an insert, and when the operation is told to stop; documents copied until then stay.
 void copy_documents(OperationContext& op, storage::Collection& from, const std::shared_ptr<storage::Collection>& into,
                     int64_t skip_bytes = 0);
 

@@ -1,4 +1,4 @@
-// An error whose reply says more than its message: fields beside it.
+// A DetailedError puts fields beside its message into the reply.
 #pragma once
 
 #include "base/error.h"

@@ -26,7 +26,7 @@ void DocumentWriter::update(storage::Transaction& transaction, storage::RecordId
   bytes_ += after.size();
   const auto form = replacement ? replication::UpdateForm::replacement : replication::UpdateForm::smallest;
   std::optional<replication::SessionWrite> session;
-  std::optional<bson::Document> image;  // `before` may be a view that the update ends
+  std::optional<bson::Document> image;  // `before` may be a view that the update invalidates
   if (op_.retry) {
     session = op_.retry->before(true);
     if (session->image == replication::SessionWrite::Image::before) image.emplace(before);

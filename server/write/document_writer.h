@@ -1,8 +1,7 @@
-// The three changes a document can undergo, each with all that belongs to it:
-// record and indexes, the log's entry, the dedup queue, the counters.
+// A document undergoes three kinds of change, each with all its parts: record and
+// indexes, the log's entry, the dedup queue, the counters.
 //
-// Everything users write goes through here, so nothing can be forgotten by one
-// command and done by another.
+// All writes of users go through this class, so no command can forget a part.
 #pragma once
 
 #include <optional>
@@ -19,19 +18,19 @@ namespace server::write {
 
 class Target;
 
-// Lives as long as the target's lock is held. What it does becomes true with the transaction's commit.
+// A writer lives as long as the target's lock is held. Its changes take effect with the transaction's commit.
 class DocumentWriter {
  public:
   DocumentWriter(OperationContext& op, const Target& target) : op_(op), target_(target) {}
 
-  // `document` is storable (storable.h). Throws DuplicateKey …
+  // `document` must be storable (storable.h). Throws DuplicateKey …
   storage::RecordId insert(storage::Transaction& transaction, bson::DocumentView document);
-  // `replacement`: the log keeps the document as a whole, not what changed in it.
+  // With `replacement` the log keeps the whole document instead of the difference.
   void update(storage::Transaction& transaction, storage::RecordId record, bson::DocumentView before, bson::DocumentView after,
               bool replacement = false);
   void remove(storage::Transaction& transaction, storage::RecordId record, bson::DocumentView before);
 
-  // Of the contents inserted or left by updates, since the last call of begin.
+  // Returns the bytes of contents that were inserted or updated since the last call of begin.
   size_t bytes() const { return bytes_; }
   void begin() { bytes_ = 0; }
 
@@ -43,7 +42,7 @@ class DocumentWriter {
   size_t bytes_ = 0;
 };
 
-// Now, as a timestamp no other call in this process gets.
+// Returns the present as a timestamp that no other call in this process gets.
 bson::Timestamp unique_timestamp(OperationContext& op);
 
 }  // namespace server::write

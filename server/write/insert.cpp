@@ -14,11 +14,12 @@ namespace server::write {
 
 namespace {
 
-// One transaction's worth: enough to spread a commit's cost, little enough to be done again after a conflict.
+// One transaction has at most this many documents: enough to spread a commit's cost, and few enough to insert again after a
+// conflict.
 constexpr size_t batch_documents_max = 500;
 constexpr size_t batch_bytes_max = 2 * 1024 * 1024;
 
-// The documents [first, first + views.size()), as they will be stored; `error` is of the one behind them.
+// The documents [first, first + views.size()), as they will be stored; `error` is that of the document after them.
 struct Prepared {
   std::vector<bson::DocumentView> views;
   std::vector<bson::Document> repaired;
@@ -45,7 +46,7 @@ Prepared prepare(OperationContext& op, const std::vector<bson::DocumentView>& do
   return prepared;
 }
 
-// What one transaction came to: the first `done` were tried, all but the failed ones are in.
+// The result of one transaction: the first `done` documents were tried, and all but the failed ones are inserted.
 struct Attempt {
   size_t done = 0;
   std::vector<std::pair<size_t, std::exception_ptr>> failed;
@@ -65,7 +66,7 @@ Attempt insert_batch(OperationContext& op, DocumentWriter& writer, const std::ve
           try {
             writer.insert(transaction, documents[attempt.done]);
           } catch (const base::OperationError&) {
-            // Leaves nothing behind in the transaction, so the others may go on in it.
+            // A failed document leaves nothing behind in the transaction, so the others may go on in it.
             op.check_interrupt();
             attempt.failed.emplace_back(attempt.done, std::current_exception());
             if (ordered) break;
@@ -93,14 +94,15 @@ InsertOutcome insert_documents(OperationContext& op, std::string_view ns, const 
     try {
       target = Target::open_or_create(op, ns);
     } catch (const base::OperationError& error) {
-      // Of each of them, as of updates.
+      // Every document in the batch gets the same error, as update statements do.
       op.check_interrupt();
       const size_t refused = ordered ? 1 : prepared.views.size() + (prepared.error ? 1 : 0);
       for (size_t i = 0; i < refused; ++i) outcome.errors.add(place_of(at++), error);
       continue;
     }
     DocumentWriter writer(op, target);
-    const size_t stamps_each = target->options().capped ? 2 : 1;  // in a full one another goes for each
+    // in a full capped collection each insert also removes a document
+    const size_t stamps_each = target->options().capped ? 2 : 1;
     const Attempt attempt =
         insert_batch(op, writer, prepared.views, stamps_each, ordered, [&](size_t index) { return place_of(at + index); });
     for (const auto& [index, error] : attempt.failed) outcome.errors.add(place_of(at + index), error);

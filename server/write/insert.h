@@ -1,4 +1,4 @@
-// Inserting documents: a command's batch in as few transactions as it takes.
+// These functions insert a command's documents in as few transactions as possible.
 #pragma once
 
 #include <string_view>
@@ -21,11 +21,11 @@ struct InsertOutcome {
 struct InsertOptions {
   bool ordered = true;                 // stop at the first document that can't be inserted
   bool keep_empty_timestamps = false;  // a top-level Timestamp(0, 0) is stored as such; else it means "now"
-  // Of the documents among the command's statements, where some were left out; empty: none was.
+  // The documents' places among the command's statements, if some statements were left out; empty: none was.
   std::vector<size_t> places;
 };
 
-// Makes the collection where it isn't there.
+// Creates the collection if it doesn't exist.
 InsertOutcome insert_documents(OperationContext& op, std::string_view ns, const std::vector<bson::DocumentView>& documents,
                                const InsertOptions& options);
 

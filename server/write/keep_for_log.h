@@ -1,4 +1,4 @@
-// What becomes of a content that branches store no longer.
+// The log may still need a content that branches no longer store.
 #pragma once
 
 #include "versions/database/branched_database.h"
@@ -9,7 +9,7 @@ class OperationContext;
 
 namespace server::write {
 
-// A content that a branch loses is kept for the log that names it.
+// Returns a function that keeps a content that a branch loses, for the log's entries that name it.
 versions::BranchedDatabase::Lost keep_for_log(OperationContext& op);
 
 }  // namespace server::write

@@ -15,7 +15,7 @@ namespace {
 
 constexpr size_t namespace_bytes_max = 255;
 
-// System collections that users may write to, with the database they live in ("": any).
+// Users may write to these system collections in these databases ("": any).
 bool is_client_system(std::string_view ns) {
   static constexpr std::array<std::string_view, 8> in_their_database = {
       "admin.system.roles",        "admin.system.users", "admin.system.version",   "admin.system.new_users",

@@ -1,4 +1,5 @@
-// Which namespaces a user's commands may write to, create and drop.
+// These functions decide which namespaces a user's commands may write to, create
+// and drop.
 #pragma once
 
 #include <string_view>
@@ -15,9 +16,9 @@ inline std::string_view collection_of(std::string_view ns) {
 inline bool is_oplog(std::string_view ns) {
   return ns == "local.oplog.rs";
 }
-bool is_system(std::string_view ns);  // a collection under system.
+bool is_system(std::string_view ns);  // a collection whose name begins with "system."
 
-// Each throws InvalidNamespace (73), IllegalOperation (20) or what else MongoDB answers.
+// Each throws InvalidNamespace (73), IllegalOperation (20) or MongoDB's other errors.
 void check_writable(std::string_view ns);
 void check_creatable(std::string_view ns);
 void check_droppable(std::string_view ns);

@@ -35,7 +35,7 @@ namespace {
 constexpr int no_matching_document = 13113;
 constexpr int log_left_behind = 7200401;
 
-// All or, where one can't be inserted, those before it.
+// Inserts all documents or, if one can't be inserted, those before it.
 void insert_all(OperationContext& op, const std::string& ns, const std::vector<bson::DocumentView>& documents) {
   std::vector<bson::Document> storable;
   storable.reserve(documents.size());
@@ -61,7 +61,7 @@ void check_not_capped(const storage::Collection& target) {
     throw OperationError(17152, "namespace '" + target.ns() + "' is capped so it can't be used for $out");
 }
 
-// Writes another collection, which then has the name of the one that it replaces.
+// This sink writes another collection, which at the end takes the name of the one that it replaces.
 class OutSink final : public query::DocumentSink {
  public:
   OutSink(OperationContext& op, const OutputPlan& plan) : op_(op), catalog_(store_of(op).catalog()), target_(plan.ns()) {
@@ -130,7 +130,7 @@ class OutSink final : public query::DocumentSink {
   std::string unfinished_;
 };
 
-// On a branch.
+// This sink writes to a branch.
 class BranchOutSink final : public query::DocumentSink {
  public:
   BranchOutSink(OperationContext& op, const std::string& target) : op_(op), replacement_(op, target) {}
@@ -147,7 +147,7 @@ class BranchOutSink final : public query::DocumentSink {
   Replacement replacement_;
 };
 
-// Tells documents apart for `on`: unique, over these fields, of all documents.
+// Returns whether the index identifies documents by `on`: it is unique, has these fields, and covers all documents.
 bool serves(const storage::Index& index, const std::vector<std::string>& on) {
   const auto& spec = index.spec();
   if (!(spec.unique || index.is_id()) || !index.ready() || !spec.partial_filter.empty() || spec.fields.size() != on.size())
@@ -178,7 +178,7 @@ class MergeSink final : public query::DocumentSink {
   void finish() override {}
 
  private:
-  // Before the first document is read: a faulty pipeline is refused though nothing matches.
+  // This runs before the first document is read: a faulty pipeline is refused even if nothing matches.
   void check_pipeline() const {
     bson::Builder constants;
     for (const std::string& name : plan_.variables) constants.append_null(name);
@@ -206,7 +206,7 @@ class MergeSink final : public query::DocumentSink {
       statement.constants = one.variables;
       statement.has_constants = true;
     }
-    // A pipeline makes something of what is there; where nothing is, the document itself goes in.
+    // A pipeline changes an existing document; if there is none, the document itself is inserted.
     statement.upsert = inserts && plan_.when_matched != WhenMatched::pipeline;
     const UpdateOutcome outcome = updated(statement);
     if (outcome.matched > 0 || outcome.upserted_id) return;
@@ -234,7 +234,7 @@ class MergeSink final : public query::DocumentSink {
     try {
       insert_all(op_, ns_, {document.view()});
     } catch (const OperationError& error) {
-      // Somebody else was faster: now there is something to update, or the key belongs to another document.
+      // Another client was faster: now there is a document to update, or the key belongs to another document.
       if (error.code() != ErrorCode::duplicate_key || updated(statement).matched == 0) throw;
     }
   }

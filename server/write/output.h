@@ -1,4 +1,4 @@
-// Where pipelines write: the sinks behind $out and $merge.
+// Sinks are where $out and $merge write.
 #pragma once
 
 #include "server/query/stages/output.h"
@@ -12,12 +12,12 @@ class Databases;
 
 namespace server::write {
 
-// $out fills a collection of its own, with the indexes and options of the target, which takes the target's place at
-// the end: until then readers see the old one, after an error it stays; on a branch, see replacement.h. $merge writes document by
-// document, and what was written before an error stays.
+// $out fills a collection of its own, with the indexes and options of the target, which replaces the target at the end: until
+// then readers see the old one, and after an error it stays; replacement.h says how on a branch. $merge writes document by
+// document, and documents written before an error stay.
 std::unique_ptr<query::DocumentSink> make_sink(OperationContext& op, const query::OutputPlan& plan);
 
-// At start: what $out had begun when the process ended.
+// Removes, at start, the collections that $out had begun when the process ended.
 void drop_unfinished_output(storage::Store& store, versions::Databases& databases);
 
 }  // namespace server::write

@@ -98,7 +98,7 @@ void rename_on_branch(OperationContext& op, const std::string& from, const std::
     Replacement target(op, to, source->options());
     catalog.create_indexes(target.collection(), secondary_indexes(*source), [&op] { op.check_interrupt(); });
     const auto alone = both_alone(op, *source, *target.collection());
-    if (catalog.find(from) != source) continue;  // dropped meanwhile
+    if (catalog.find(from) != source) continue;  // it was dropped meanwhile
     if (!drop_target && catalog.find(to)) throw OperationError(ErrorCode::namespace_exists, "target namespace exists");
     copy_documents(op, *source, target.collection());
     const auto database = query::branched_database(op, database_of(from));

@@ -32,7 +32,7 @@ bson::Document id_filter(bson::DocumentView document) {
   return filter.done();
 }
 
-// A log holds what was stored, but it may come from anybody. Empty timestamps stay: they were stored so.
+// A log holds documents that were stored, but it may come from anybody. Empty timestamps stay, because they were stored so.
 bson::Document checked(bson::DocumentView document) {
   auto repaired = make_storable(document, std::nullopt);
   return repaired ? std::move(*repaired) : bson::Document(document);
@@ -70,7 +70,7 @@ void insert(OperationContext& op, const LoggedChange& change) {
     try {
       return insert_new(op, whole);
     } catch (const storage::DuplicateKey& error) {
-      // Somebody was faster under this _id. Another unique index forbids it for good.
+      // Another client inserted this _id first. If it is another unique index, the insert can never succeed.
       if (!error.pattern().view().has("_id") || lost_race) throw;
       op.check_interrupt();
     }

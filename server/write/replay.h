@@ -1,12 +1,12 @@
-// One entry of a log, made again here: what applyOps does with changes of documents.
+// This file replays one entry of a log: it is what applyOps does with changes of documents.
 //
-//   i  the document, also over one that is there under its _id
-//   u  {$v: 2, diff}, modifiers or a replacement, of the document that o2 names; it may be gone already
-//   d  the document that o names; likewise
+//   i  inserts the document, and replaces one that exists under its _id
+//   u  {$v: 2, diff}, modifiers or a replacement: changes the document that o2 names, if it still exists
+//   d  removes the document that o names, if it still exists
 //
-// So playing a stretch of a log over a later state arrives where the log does. A dump reads a collection while others write, and
-// what was deleted before it came by isn't in it: the log's updates of such a document change nothing, and its delete comes
-// further on.
+// So the replay of a stretch of the log over a later state ends in the log's state. A dump reads a collection while others write,
+// and misses documents that were removed before it came to them: the log's updates of such a document change nothing, and its
+// removal follows later in the log.
 #pragma once
 
 #include <string>
@@ -24,15 +24,15 @@ struct LoggedChange {
   std::string ns;
   bson::DocumentView o;
   bson::DocumentView o2;
-  bool upsert = false;  // an update whose document isn't there makes it
+  bool upsert = false;  // an update whose document doesn't exist inserts it
 };
 
-// What can't be tried at all: no such collection (26), no _id in the entry (4), a form of update that isn't known (2). Thrown
-// before anything is looked for.
+// Throws for an entry that can't be tried at all, before any document is looked for: the collection doesn't exist (26), the entry
+// has no _id (4), the form of update isn't known (2).
 void check_replayable(OperationContext& op, const LoggedChange& change);
 
-// In transactions of its own. Throws DuplicateKey, UpdateOperationFailed (218) for a document that isn't there, and what else
-// writing it throws.
+// Replays the entry in transactions of its own. Throws DuplicateKey, UpdateOperationFailed (218) for a document that doesn't
+// exist, and the other errors of writes.
 void replay(OperationContext& op, const LoggedChange& change);
 
 }  // namespace server::write

@@ -74,7 +74,7 @@ bson::Document Retry::image() const {
 
 void Retry::save(storage::Transaction& transaction) {
   history_->save(transaction);
-  // The whole transaction goes with the error, which a batch's caller doesn't catch.
+  // The error aborts the whole transaction, since a batch's caller doesn't catch it.
   if (batch_) fail_if_asked();
   const auto fault = op_.services().fail_points.strike(point, [](bson::DocumentView data) { return !data.has(failing); });
   if (fault && closes(*fault)) transaction.after_commit([this] { op_.close_connection = true; });
@@ -91,7 +91,7 @@ void Retry::fail_if_asked() {
 
 SessionWrite Retry::before(bool with_image) {
   if (!batch_) {
-    // A write that fails leaves nothing behind in its transaction: nothing has been done yet.
+    // Nothing has been done yet, so a write that fails here leaves nothing behind in its transaction.
     fail_if_asked();
     history_->begin();
   }

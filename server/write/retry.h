@@ -1,5 +1,5 @@
-// A write command under lsid and txnNumber: each of its statements takes effect
-// once, and a retried one is answered from the log.
+// Retry makes a write command with lsid and txnNumber take effect once: each
+// statement that an earlier attempt executed is answered from the log.
 #pragma once
 
 #include <memory>
@@ -20,35 +20,35 @@ class Retry {
   explicit Retry(OperationContext& op, std::unique_ptr<replication::SessionHistory> history)
       : op_(op), history_(std::move(history)) {}
 
-  // The statements of the command: stmtIds or stmtId, else they are numbered. Throws InvalidOptions.
+  // Reads the ids of the command's statements from stmtIds or stmtId; without those they are numbered. Throws InvalidOptions.
   void read_ids(bson::DocumentView command, size_t statements);
 
-  // Which statement is at hand.
+  // Sets the current statement.
   void at(size_t index) { index_ = index; }
-  bool executed();  // and notes that it was retried
-  // The log's entry of the statement at hand, which was executed. Throws IncompleteTransactionHistory.
+  bool executed();  // if true, it also counts the statement as retried
+  // Returns the log's entry of the current statement, which was executed. Throws IncompleteTransactionHistory.
   bson::Document entry() const;
-  // findAndModify: the content it answered with. Throws likewise.
+  // Returns the content that an executed findAndModify answered with. Throws IncompleteTransactionHistory.
   bson::Document image() const;
   void keep_image(replication::SessionWrite::Image image) { image_ = image; }
 
-  // Several statements in one transaction: begun and saved by the caller, instead of with each write.
+  // With `on`, several statements share a transaction: the caller calls begin and save, which otherwise each write does.
   void batch(bool on) { batch_ = on; }
   void begin() { history_->begin(); }
   void save(storage::Transaction& transaction);
 
-  // Around one write of the statement at hand, within its transaction.
+  // Called before and after one write of the current statement, within its transaction.
   replication::SessionWrite before(bool with_image);
-  // `image`: the content the answer shows, where there is to be one.
+  // `image` is the content that the reply shows; nullptr: it shows none.
   void after(storage::Transaction& transaction, storage::Stamp stamp, const bson::DocumentView* image);
   replication::SessionWrite::Image image_kind() const { return image_; }
 
   void append_retried(bson::Builder& reply) const;  // retriedStmtIds
   int32_t statement() const { return ids_[index_]; }
-  size_t retried() const { return retried_.size(); }  // statements that had been executed before
+  size_t retried() const { return retried_.size(); }  // the number of statements that had been executed before
 
  private:
-  void fail_if_asked();  // the fail point onPrimaryTransactionalWrite with an error
+  void fail_if_asked();  // the fail point onPrimaryTransactionalWrite may ask for an error
 
   OperationContext& op_;
   const std::unique_ptr<replication::SessionHistory> history_;
@@ -59,7 +59,7 @@ class Retry {
   replication::SessionWrite::Image image_ = replication::SessionWrite::Image::none;
 };
 
-// Refuses what names a transaction number but changes many documents.
+// Refuses a statement with a transaction number that may change many documents.
 void check_single(const OperationContext& op, bool multi, const char* option);
 
 }  // namespace server::write

@@ -70,7 +70,7 @@ bool SnapshotKeeper::due() {
   const int64_t every_ms = every_ms_, every_transactions = every_transactions_;
   if (every_transactions > 0) {
     const uint64_t now = services_.store->engine().stamped_transactions();
-    // What declares one counts too.
+    // The transaction that declares a snapshot counts too.
     if (now - transactions_then_ > static_cast<uint64_t>(every_transactions)) return true;
   }
   if (every_ms == 0) return false;
@@ -91,7 +91,7 @@ void SnapshotKeeper::retain() {
   }
 }
 
-// The newest, the young and the named stay.
+// The newest, the young and the named snapshots stay.
 void SnapshotKeeper::declare_and_retain(OperationContext& op) {
   if (services_.replica_set) op.hold_primary();
   if (due()) {

@@ -1,9 +1,9 @@
-// Declares snapshots by schedule, lets the old ones go, and tidies up after those that went.
+// The snapshot keeper declares snapshots by schedule, drops old ones, and frees what dropped ones alone showed.
 //
-// Parameters: `snapshotEvery` ("15m", "1h", "1d"; empty: never) and `snapshotEveryTransactions` (0: never) declare unnamed ones;
-// `snapshotKeepNewest` (0: all) and `snapshotKeepYoungerThanSecs` (0: all) say which unnamed ones stay, for either reason. Named
-// ones stay until somebody drops them. In a replica set that is the primary's work. Whether one is due is looked at ten times a
-// second.
+// Parameters: `snapshotEvery` ("15m", "1h", "1d"; empty: never) and `snapshotEveryTransactions` (0: never) declare unnamed
+// snapshots; `snapshotKeepNewest` (0: all) and `snapshotKeepYoungerThanSecs` (0: all) keep unnamed ones, for either reason. Named
+// ones stay until somebody drops them. In a replica set the primary does that. The keeper looks ten times a second whether a
+// snapshot is due.
 #pragma once
 
 #include <atomic>
@@ -18,7 +18,7 @@ class SnapshotKeeper {
   // Adds its parameters to `services.parameters`. `services` outlives it and has an engine and its past.
   explicit SnapshotKeeper(Services& services);
 
-  // From here on a thread runs the passes, until this is destroyed.
+  // Starts a thread that runs the passes until this is destroyed.
   void start() { passes_.start(); }
 
  private:
@@ -32,11 +32,11 @@ class SnapshotKeeper {
   std::atomic<int64_t> every_transactions_{0};
   std::atomic<int64_t> keep_newest_{0};
   std::atomic<int64_t> keep_seconds_{0};
-  uint64_t transactions_then_ = 0;  // when it last declared one
+  uint64_t transactions_then_ = 0;  // the count when it last declared a snapshot
   Passes passes_;
 };
 
-// "90s", "15m", "1h", "1d" in milliseconds; "" is 0. Throws BadValue.
+// Returns "90s", "15m", "1h", "1d" in milliseconds; "" is 0. Throws BadValue.
 int64_t interval_ms(std::string_view text);
 
 }  // namespace server::write

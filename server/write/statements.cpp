@@ -56,8 +56,8 @@ class UpdateRun {
         upsert(outcome);
         return outcome;
       } catch (const OperationError& error) {
-        // Another upsert was faster: now there is something to update. If there
-        // isn't, the key belongs to a document the query doesn't match.
+        // Another upsert was faster: now there is a document to update. If there isn't, the key belongs to a document that the
+        // query doesn't match.
         if (error.code() != ErrorCode::duplicate_key || lost_race) throw;
         op_.check_interrupt();
       }
@@ -148,7 +148,7 @@ UpdateOutcome run_update(OperationContext& op, std::string_view ns, const Update
 }
 
 UpdateOutcome executed_update(OperationContext& op) {
-  // It stands in the log: an upsert as the insert that it was, or else a change.
+  // The log has the statement as an entry: an upsert as an insert, else as a change.
   const bson::Document entry = op.retry->entry();
   UpdateOutcome outcome;
   if (entry["op"].as_string() == "i") {

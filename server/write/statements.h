@@ -1,4 +1,5 @@
-// One update or delete statement, run: what update, delete and findAndModify share.
+// This file runs one update or delete statement; update, delete and findAndModify
+// share it.
 #pragma once
 
 #include <functional>
@@ -13,7 +14,7 @@ class OperationContext;
 
 namespace server::write {
 
-// What an outcome keeps of a document. It is made before the document is changed: where it throws, nothing is changed.
+// A Kept makes what an outcome keeps of a document. It runs before the document is changed: if it throws, nothing is changed.
 using Kept = std::function<bson::Document(bson::DocumentView document)>;
 
 struct UpdateStatement {
@@ -24,7 +25,7 @@ struct UpdateStatement {
   bson::DocumentView constants;
   bool has_constants = false;
   bool upsert = false;
-  bool upsert_supplied = false;        // what an upsert inserts is the constant `new`
+  bool upsert_supplied = false;        // an upsert inserts the constant `new`
   bool keep_empty_timestamps = false;  // a replacement's top-level Timestamp(0, 0) is stored as such; else it means "now"
   Kept keep_before, keep_after;        // empty: nothing
 };
@@ -34,12 +35,12 @@ struct UpdateOutcome {
   int64_t modified = 0;
   std::optional<bson::Value> upserted_id;
   std::optional<bson::Document> before;
-  std::optional<bson::Document> after;  // of an upsert, too
+  std::optional<bson::Document> after;  // an upsert has one too
 };
 
-// Throws what the statement's parts throw; documents changed before that stay changed.
+// Throws the errors of the statement's parts; documents changed before that stay changed.
 UpdateOutcome run_update(OperationContext& op, std::string_view ns, const UpdateStatement& statement);
-// What the statement at hand of a retried command came to, when an earlier attempt has executed it. Throws
+// Returns the outcome of a retried command's current statement, which an earlier attempt executed. Throws
 // IncompleteTransactionHistory.
 UpdateOutcome executed_update(OperationContext& op);
 

@@ -24,7 +24,7 @@ bool is_unset_timestamp(const bson::Element& field) {
   return field.type() == Type::timestamp && field.as_int64() == 0 && field.name != "_id";
 }
 
-// How many fields at the begin are a DBRef's: {$ref: "c", $id: 1, $db: "d"}.
+// Returns how many of the first fields are a DBRef's: {$ref: "c", $id: 1, $db: "d"}.
 size_t reference_parts(bson::DocumentView document) {
   size_t parts = 0;
   for (const auto& field : document) {

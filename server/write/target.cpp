@@ -39,7 +39,7 @@ Target Target::open(OperationContext& op, std::string_view ns) {
       return target;
     }
     target.schema_ = SchemaHold(op, target.collection_->schema_mutex(), SchemaHold::Intent::write);
-    // Between finding and locking it may have been dropped, or renamed away.
+    // Between the look-up and the lock, the collection may have been dropped or renamed.
     if (target.collection_->dropped() || target.collection_->ns() != ns) continue;
     check_writable(*target.collection_);
     op.looked_for(target.collection_->id());

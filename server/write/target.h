@@ -1,4 +1,5 @@
-// The collection a write goes to, held in place while a transaction is open.
+// A Target is the collection that a write goes to, held in place while a
+// transaction is open.
 #pragma once
 
 #include <memory>
@@ -17,14 +18,14 @@ class OperationContext;
 
 namespace server::write {
 
-// Holds the schema lock shared: indexes and name stay as they are while it lives. Not
-// to be held across a wait for the client, nor twice by one thread.
+// A target holds the schema lock shared: indexes and name stay as they are while it lives. Don't hold it across a wait for the
+// client, nor twice by one thread.
 class Target {
  public:
-  // Empty where there is no such collection. Throws CommandNotSupported for one that takes no writes.
+  // Returns an empty target if there is no such collection. Throws CommandNotSupported for one that takes no writes.
   static Target open(OperationContext& op, std::string_view ns);
   static Target open_or_create(OperationContext& op, std::string_view ns);
-  // The caller holds the schema lock itself, alone.
+  // The caller holds the schema lock itself, exclusively.
   static Target held(std::shared_ptr<storage::Collection> collection);
 
   explicit operator bool() const { return collection_ != nullptr; }
@@ -37,12 +38,12 @@ class Target {
   SchemaHold schema_;
 };
 
-// Throws where nothing can be written to it: in a snapshot, a tag or a commit, or what only shows something.
+// Throws if the collection can't be written to: it is in a snapshot, a tag or a commit, or is a view of something else.
 void check_writable(const storage::Collection& collection);
-// The same of a name that no collection has.
+// Does the same for a name that no collection has.
 void check_writable(OperationContext& op, std::string_view ns);
 
-// The engine of a server that has one; throws where it was assembled without.
+// Returns the engine; throws if the server was assembled without one.
 storage::Store& store_of(OperationContext& op);
 
 }  // namespace server::write

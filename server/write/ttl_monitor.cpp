@@ -15,7 +15,7 @@ namespace server::write {
 
 namespace {
 
-// {path: {$lte: then}}, and what the index leaves out is none of its business.
+// Returns {path: {$lte: then}} together with the index's own filter, so that only documents in the index expire.
 bson::Document expired_filter(const storage::IndexSpec& spec, bson::Date then) {
   bson::Builder date;
   date.append("$lte", then);

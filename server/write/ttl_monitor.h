@@ -1,9 +1,9 @@
-// Removes documents whose time has come: those under an index with
+// The TTL monitor removes expired documents: those under an index with
 // expireAfterSeconds whose date is older than that.
 //
-// A pass goes over all such indexes, every `ttlMonitorSleepSecs`, unless
-// `ttlMonitorEnabled` is off. It deletes as a user's delete would, in small
-// transactions, so it stops nobody and can itself be stopped between two of them.
+// A pass visits all such indexes, every `ttlMonitorSleepSecs`, unless
+// `ttlMonitorEnabled` is off. It deletes as a user's delete does, in small
+// transactions, so it blocks nobody and can itself be stopped between two of them.
 #pragma once
 
 #include <atomic>
@@ -23,9 +23,9 @@ class TtlMonitor {
   // Adds its two parameters to `services.parameters`. `services` outlives it and has an engine.
   explicit TtlMonitor(Services& services);
 
-  // From here on a thread runs the passes, until this is destroyed.
+  // Starts a thread that runs the passes until this is destroyed.
   void start() { passes_.start(); }
-  // One pass, now, on this thread; returns how many documents it removed.
+  // Runs one pass now, on this thread; returns how many documents it removed.
   int64_t run_pass();
 
  private:

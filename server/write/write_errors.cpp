@@ -14,7 +14,7 @@ void append_error_details(const base::OperationError& error, bson::Builder& out)
 
 namespace {
 
-// From then on there are too many messages for one reply; what failed, and how, is told of each.
+// Beyond this size, errors have no message any more, but each still has its index and code.
 constexpr size_t messages_bytes_max = 1 << 20;
 
 }  // namespace

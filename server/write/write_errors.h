@@ -1,4 +1,5 @@
-// What went wrong with single statements of a write command: its `writeErrors`.
+// WriteErrors collects the errors of a write command's statements: its
+// `writeErrors`.
 #pragma once
 
 #include <exception>
@@ -19,12 +20,12 @@ class WriteErrors {
   void add(size_t index, std::exception_ptr error);
 
   bool empty() const { return errors_.empty(); }
-  // The statement of the first error; there is one.
+  // Returns the statement of the first error; there must be one.
   size_t first_index() const { return static_cast<size_t>(errors_.front().find("index").as_int32()); }
   size_t count() const { return errors_.size(); }
-  // {index, code, …, errmsg}, as they were added.
+  // Returns {index, code, …, errmsg} of each, in the order in which they were added.
   const std::vector<bson::Document>& documents() const { return errors_; }
-  // Appends `writeErrors` when there are any.
+  // Appends `writeErrors` if there are any.
   void append(bson::Builder& reply) const;
 
  private:
@@ -32,7 +33,7 @@ class WriteErrors {
   size_t messages_bytes_ = 0;
 };
 
-// keyPattern and keyValue, when `error` is about a duplicate key.
+// Appends keyPattern and keyValue if `error` is about a duplicate key.
 void append_error_details(const base::OperationError& error, bson::Builder& out);
 
 }  // namespace server::write

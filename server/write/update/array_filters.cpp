@@ -15,11 +15,11 @@ namespace {
   throw OperationError(ErrorCode::failed_to_parse, "Error parsing array filter :: caused by :: " + why);
 }
 
-// Finds the one top-level name that all of the filter's paths begin with.
+// Finds the one top-level name with which all of the filter's paths begin.
 void collect_identifier(bson::DocumentView filter, std::string& identifier) {
   for (const auto& field : filter) {
     if (field.name == "$and" || field.name == "$or" || field.name == "$nor") {
-      if (!field.is_array()) continue;  // the filter's parser has better words for it
+      if (!field.is_array()) continue;  // the filter's parser has a better message for it
       for (const auto& branch : field.as_document()) {
         if (branch.is_object()) collect_identifier(branch.as_document(), identifier);
       }

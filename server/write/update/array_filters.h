@@ -1,4 +1,5 @@
-// arrayFilters: [{"x.a": {$gt: 5}}, {y: "b"}], one filter per identifier.
+// arrayFilters, such as [{"x.a": {$gt: 5}}, {y: "b"}], have one filter per
+// identifier.
 #pragma once
 
 #include "server/write/update/modifier.h"

@@ -1,8 +1,8 @@
 // A modifier is what one operator does to one path: the 5 in {$inc: {a: 5}}.
 //
-// It sees the value that stands there and answers what shall stand there
-// after; walking the document, making missing levels and putting the answer in
-// its place is the tree's work (node.h).
+// It gets the value at the path and returns the value that replaces it. The tree
+// (node.h) walks the document, makes missing levels and puts the value in its
+// place.
 #pragma once
 
 #include <functional>
@@ -17,24 +17,23 @@
 
 namespace server::write {
 
-// A compiled filter, and how one is made. The query language plugs in here;
-// tests of the update language need no more than a lambda.
+// A Predicate is a compiled filter. The query language provides the compiler; tests of the update language need only a lambda.
 using Predicate = std::function<bool(bson::DocumentView document)>;
 using PredicateCompiler = std::function<Predicate(bson::DocumentView filter)>;
 
 // arrayFilters, by identifier; each matches {identifier: element}.
 using ArrayFilters = std::map<std::string, Predicate, std::less<>>;
 
-// What one application of an update to one document knows.
+// An Application is one application of an update to one document.
 struct Application {
   bson::DocumentView document;    // as it was before
-  bool inserting = false;         // the document is being made by an upsert
-  std::optional<size_t> matched;  // what `$` stands for
+  bool inserting = false;         // an upsert is making the document
+  std::optional<size_t> matched;  // the position that `$` stands for
   const ArrayFilters* array_filters = nullptr;
   int64_t now_ms = 0;
   bson::Timestamp timestamp;  // for $currentDate and Timestamp(0, 0)
 
-  std::vector<std::string> path;  // to where the walk is
+  std::vector<std::string> path;  // leads to the place of the walk
   std::string dotted() const;
   std::string_view field() const { return path.empty() ? std::string_view() : std::string_view(path.back()); }
   std::string id_text() const;  // "{_id: 1}", for messages
@@ -56,15 +55,15 @@ class Modifier {
  public:
   virtual ~Modifier() = default;
 
-  // `current` is missing where nothing stands. Setting what already stands there, byte for byte,
-  // is taken for no change. Throws OperationError where it can't apply.
+  // `current` is missing if there is no value. A value that equals the current one byte for byte counts as no change. Throws
+  // OperationError if the operator can't apply.
   virtual Change apply(const bson::ValueView& current, const Application& application) const = 0;
 
-  // It makes its path where that is missing: $set does, $unset doesn't.
+  // Returns whether it creates a missing path: $set does, $unset doesn't.
   virtual bool creates(const Application&) const { return true; }
-  // Those that don't create: a path blocked by a scalar is nothing to complain about.
+  // Operators that don't create their path ignore one that a scalar blocks.
   virtual bool tolerates_blocked_path() const { return false; }
-  // $setOnInsert.
+  // Only $setOnInsert returns true.
   virtual bool only_on_insert() const { return false; }
 };
 

@@ -19,7 +19,7 @@ namespace {
 constexpr size_t backfill_max = 1'500'000;
 constexpr int32_t cannot_backfill_array = 34;
 
-// Names a level of the path for as long as it lives.
+// A Step is a level of the path for as long as it lives.
 class Step {
  public:
   Step(Application& application, std::string name) : application_(application) { application_.path.push_back(std::move(name)); }
@@ -46,7 +46,7 @@ void merge_children(Children& into, const Children& from, const std::string& pat
   }
 }
 
-// Two nodes that turned out to work on the same element of an array.
+// Merges two nodes that turned out to work on the same element of an array.
 NodePointer merge(const NodePointer& a, const NodePointer& b, const std::string& path) {
   if (a->kind() != b->kind() || a->kind() == Node::Kind::leaf) {
     throw OperationError(ErrorCode::conflicting_update_operators, "Update created a conflict at '" + path + "'");
@@ -94,7 +94,7 @@ bson::Value rewrite_array(bson::DocumentView before, const std::map<size_t, Chan
   bson::ArrayBuilder out;
   auto next = changes.begin();
   const auto put = [&](const Change& change) {
-    // An element that goes leaves null behind: the others keep their positions.
+    // A removed element leaves null behind, so that the others keep their positions.
     if (change.kind == Change::Kind::set)
       out.append(change.value);
     else
@@ -132,7 +132,7 @@ Change apply_to_object(const ObjectNode::Children& children, bson::DocumentView 
   return Change::set(std::move(after));
 }
 
-// An array as the modifiers so far have left it: two names may mean one element, "0" and "00".
+// The array as the modifiers so far have left it: two names may mean one element, "0" and "00".
 class Elements {
  public:
   explicit Elements(bson::DocumentView before) {
@@ -140,7 +140,7 @@ class Elements {
     size_ = before_.size();
   }
 
-  // Missing behind the end.
+  // Returns a missing value behind the end.
   ValueView at(size_t index) const {
     if (index >= size_) return {};
     if (const auto changed = changes_.find(index); changed != changes_.end()) {
@@ -312,7 +312,7 @@ void add_modifier(ObjectNode& root, const UpdatePath& path, std::shared_ptr<cons
         place = std::make_shared<ObjectNode>();
     }
     if (place->kind() != kind) conflict(path, i + 1);
-    node = const_cast<Node*>(place.get());  // ours alone until the tree is handed out
+    node = const_cast<Node*>(place.get());  // nobody else has the tree yet
   }
   NodePointer& place = child_of(*node, path.components.back());
   if (place) conflict(path, path.components.size());

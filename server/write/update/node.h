@@ -1,4 +1,4 @@
-// The tree of an update: the paths of all its modifiers folded together.
+// An update's tree is the paths of all its modifiers folded together.
 //
 //   {$set: {"a.b": 1, "a.c": 2}, $inc: {"n.$[].x": 1}}
 //
@@ -7,9 +7,8 @@
 //             └─ n ── array ──── every ── object ── x ── leaf $inc 1
 //
 // Applying it is one walk down both trees, the update's and the document's. A
-// level is written anew only if something below it changed, so an update
-// without effect costs no copy, and fields that are added come in the order of
-// their names.
+// level is written anew only if something below it changed, so an update without
+// effect costs no copy, and added fields come in the order of their names.
 #pragma once
 
 #include <map>
@@ -28,9 +27,9 @@ class Node {
   virtual ~Node() = default;
   Kind kind() const { return kind_; }
 
-  // What becomes of the value at application.path.
+  // Returns what becomes of the value at application.path.
   virtual Change apply(const bson::ValueView& current, Application& application) const = 0;
-  // `name` can't be made in `blocker`: throws PathNotViable if any modifier below minds.
+  // `name` can't be made in `blocker`: throws PathNotViable unless every modifier below tolerates that.
   virtual void blocked(std::string_view name, const bson::ValueView& blocker, const Application& application) const = 0;
 
  private:
@@ -50,7 +49,7 @@ class Leaf : public Node {
   std::shared_ptr<const Modifier> modifier_;
 };
 
-// Fields of an object or, by number, elements of an array; and `$`.
+// Its children are fields of an object or, by number, elements of an array; and `$`.
 class ObjectNode : public Node {
  public:
   ObjectNode() : Node(Kind::object) {}
@@ -65,7 +64,7 @@ class ObjectNode : public Node {
   Children resolved(const Application& application) const;
 };
 
-// Elements of an array, chosen by filters: "" for `$[]`.
+// Its children are elements of an array, chosen by filters: "" for `$[]`.
 class ArrayNode : public Node {
  public:
   ArrayNode() : Node(Kind::array) {}
@@ -75,8 +74,7 @@ class ArrayNode : public Node {
   std::map<std::string, NodePointer> children;
 };
 
-// Adds a modifier to the tree. Throws ConflictingUpdateOperators (40) when
-// another one works on the same path, above or below it.
+// Adds a modifier to the tree. Throws ConflictingUpdateOperators (40) if another one works on the same path, above or below it.
 void add_modifier(ObjectNode& root, const UpdatePath& path, std::shared_ptr<const Modifier> modifier);
 
 }  // namespace server::write

@@ -1,5 +1,5 @@
-// The update operators by name. Each family is a file under operators/; a new
-// one adds its file there and its line in operators.cpp.
+// This table has the update operators by name. Each family is a file under
+// operators/; a new one adds its file there and its line in operators.cpp.
 #pragma once
 
 #include <memory>
@@ -13,7 +13,7 @@ namespace server::write {
 // error if the operator can't take the argument.
 using ModifierFactory = std::shared_ptr<const Modifier> (*)(const bson::Element& argument, const PredicateCompiler& compile);
 
-// nullptr: no such operator. $rename has two paths and is the parser's own (update.cpp).
+// Returns nullptr if there is no such operator. $rename has two paths and is the parser's own (update.cpp).
 ModifierFactory find_operator(std::string_view name);
 
 }  // namespace server::write

@@ -16,7 +16,7 @@ using base::OperationError;
 
 namespace {
 
-// Where the pipeline gets its one document from.
+// The pipeline's source, which has one document.
 class OneDocument : public query::Stage {
  public:
   explicit OneDocument(bson::DocumentView document) : Stage(nullptr), document_(document) {}
@@ -36,7 +36,7 @@ void check_stages(bson::DocumentView stages) {
       throw OperationError(ErrorCode::type_mismatch, "Each element of the 'pipeline' array must be an object");
     const std::string_view name = stage.as_document().first().name;
     if (std::find(allowed.begin(), allowed.end(), name) != allowed.end()) continue;
-    // A stage that isn't one at all has an error of its own, from the parser.
+    // The parser has its own error for a stage that doesn't exist.
     static constexpr std::array<std::string_view, 12> known = {"$match",  "$group", "$sort",  "$limit", "$skip", "$unwind",
                                                                "$lookup", "$count", "$facet", "$merge", "$out",  "$sample"};
     if (std::find(known.begin(), known.end(), name) == known.end()) continue;

@@ -1,6 +1,6 @@
-// Updates written as a pipeline: [{$set: {total: {$add: ["$a", "$b"]}}}, …].
+// An update may be a pipeline: [{$set: {total: {$add: ["$a", "$b"]}}}, …].
 //
-// The stages are the aggregation's own, those of them that make one document of one.
+// Its stages are those of the aggregation that make one document of one.
 #pragma once
 
 #include <memory>
@@ -17,12 +17,12 @@ namespace server::write {
 class PipelineUpdate {
  public:
   virtual ~PipelineUpdate() = default;
-  // The document after all stages; whether its _id survived is checked by the caller.
+  // Returns the document after all stages; the caller checks whether its _id is the same.
   virtual bson::Document apply(bson::DocumentView document) const = 0;
 };
 
-// `variables` are the statement's `c` and the command's `let`, already constant. Throws
-// InvalidOptions (72) for a stage that updates may not use. `op` outlives it.
+// `variables` are the statement's `c` and the command's `let`, already constant. Throws InvalidOptions (72) for a stage that
+// updates may not use. `op` outlives the result.
 std::unique_ptr<PipelineUpdate> compile_pipeline_update(bson::DocumentView stages,
                                                         const std::vector<bson::DocumentView>& variables, OperationContext& op);
 

@@ -1,4 +1,4 @@
-// Fields as MongoDB's messages about updates spell them.
+// These functions write fields as MongoDB's messages about updates do.
 #pragma once
 
 #include <string>
@@ -14,11 +14,11 @@ inline std::string shell_text(bson::DocumentView document) {
   return query::show(document);
 }
 
-// a: 1
+// Returns "a: 1".
 inline std::string shell_field(std::string_view name, const bson::ValueView& value) {
   return query::show_element(bson::Element(name, value));
 }
-// {a: 1}
+// Returns "{a: 1}".
 inline std::string shell_braced(std::string_view name, const bson::ValueView& value) {
   return "{" + shell_field(name, value) + "}";
 }

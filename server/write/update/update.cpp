@@ -40,7 +40,7 @@ void check_unaltered_id(DocumentView before, DocumentView after) {
       "After applying the update, the (immutable) field '_id' was found to have been altered to " + shell_field("_id", now));
 }
 
-// What replaces a document is still that document: it keeps the _id unless it brings its own.
+// A replacement keeps the document's _id unless it has one itself.
 bson::Document with_id_of(DocumentView before, bson::Document after) {
   const auto id = before.find("_id");
   if (!id.exists() || after.has("_id")) return after;
@@ -49,7 +49,7 @@ bson::Document with_id_of(DocumentView before, bson::Document after) {
   return out.done();
 }
 
-// The fields of an upsert's query as a document, in the order of their paths.
+// Makes a document of an upsert's query, with the fields in the order of their paths.
 bson::Document document_of(const std::vector<std::pair<std::string, bson::Value>>& equalities) {
   ObjectNode tree;
   for (size_t i = 0; i < equalities.size(); ++i) {
@@ -136,7 +136,7 @@ void Update::add_paths(const bson::Element& operation, const PredicateCompiler& 
       add_rename(argument);
       continue;
     }
-    // MongoDB's order of complaints: the argument's before the path's.
+    // MongoDB reports an error of the argument before one of the path.
     auto modifier = make(argument, compile);
     const UpdatePath path = parse_update_path(argument.name);
     note_path(path);
@@ -226,7 +226,7 @@ std::optional<bson::Document> Update::apply(Application& application) const {
 bson::Document Update::make_upsert(const std::vector<std::pair<std::string, bson::Value>>& equalities,
                                    Application& application) const {
   auto wanted = equalities;
-  // A replacement replaces all but the _id.
+  // A replacement replaces all fields but the _id.
   if (kind_ == Kind::replacement) std::erase_if(wanted, [](const auto& equality) { return equality.first != "_id"; });
   for (const auto& [path, value] : wanted) {
     if (path.starts_with("_id."))

@@ -1,4 +1,4 @@
-// An update, parsed: what shall become of a document.
+// An Update is a parsed update: it computes a document from the former one.
 //
 //   {$set: {a: 1}, $inc: {"b.$[i]": 2}}     modifiers, folded into one tree (node.h)
 //   {a: 1, b: 2}                            a replacement; _id stays
@@ -25,36 +25,36 @@ class ObjectNode;
 class PipelineUpdate;
 
 struct UpdateOptions {
-  bson::DocumentView array_filters;  // the array's elements; empty: none
+  bson::DocumentView array_filters;  // the array's elements; empty if there are none
   bool has_array_filters = false;
   bool multi = false;
-  bson::DocumentView constants;  // `c`
+  bson::DocumentView constants;  // the statement's `c`
   bool has_constants = false;
   bson::DocumentView let;
   bool keep_empty_timestamps = false;  // in a replacement's top-level fields, which mean "now" otherwise
-  OperationContext* op = nullptr;      // that pipelines run in
+  OperationContext* op = nullptr;      // the operation in which pipelines run
 };
 
-// Read-only after parsing; borrows nothing but the operation.
+// An update is read-only after parsing, and borrows nothing but the operation.
 class Update {
  public:
   enum class Kind { modifiers, replacement, pipeline };
 
-  // Throws OperationError as MongoDB words it.
+  // Throws OperationError in MongoDB's words.
   static std::unique_ptr<Update> parse(const bson::ValueView& specification, const UpdateOptions& options,
                                        const PredicateCompiler& compile);
   ~Update();
 
   Kind kind() const { return kind_; }
-  // `$` stands in some path: the match must tell the position.
+  // True if `$` is in some path: then the match must find the position.
   bool needs_position() const { return needs_position_; }
 
-  // The document as it shall be, _id first; nullopt: nothing changes. `application` says what stood before.
-  // Throws ImmutableField (66), PathNotViable (28) …, 17419 for a document that grew too large.
+  // Returns the changed document, _id first; nullopt: nothing changes. `application` has the former document. Throws
+  // ImmutableField (66), PathNotViable (28) …, 17419 for a document that grew too large.
   std::optional<bson::Document> apply(Application& application) const;
 
-  // The document that an upsert inserts when nothing matched: from what the query demands to be
-  // equal, the update on top, an _id made where none is given.
+  // Returns the document that an upsert inserts when nothing matched: the values that the query demands, with the update applied,
+  // and a new _id if there is none.
   bson::Document make_upsert(const std::vector<std::pair<std::string, bson::Value>>& equalities, Application& application) const;
 
  private:

@@ -1,4 +1,5 @@
-// The dotted path of a modifier, with `$`, `$[]` and `$[identifier]` in it.
+// An UpdatePath is the dotted path of a modifier, with `$`, `$[]` and
+// `$[identifier]` in it.
 #pragma once
 
 #include <optional>
@@ -12,7 +13,7 @@ struct UpdatePath {
   std::string dotted;
   std::vector<std::string> components;
 
-  // Names `components[0 .. count)` as MongoDB does in messages.
+  // Returns `components[0 .. count)` as MongoDB shows them in messages.
   std::string prefix(size_t count) const;
 };
 
@@ -27,10 +28,10 @@ inline std::string_view filter_identifier(std::string_view component) {
   return component.substr(2, component.size() - 3);
 }
 
-// What a name means in an array: "0", "12" and "012"; not "-1", and nothing above 32 bits.
+// Returns the position that a name means in an array: "0", "12" and "012" are positions; "-1" isn't, nor anything above 32 bits.
 std::optional<size_t> array_index(std::string_view component);
 
-// Names in the order in which updates add fields: numbers by value, the rest by bytes.
+// Orders names as updates add fields: numbers by value, the rest by bytes.
 struct FieldNameLess {
   using is_transparent = void;
   bool operator()(std::string_view a, std::string_view b) const;

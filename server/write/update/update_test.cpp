@@ -31,7 +31,7 @@ bool satisfies(const bson::ValueView& value, const bson::ValueView& wanted) {
   return true;
 }
 
-// The smallest query language these tests need.
+// This is the smallest query language that these tests need.
 Predicate compile_for_test(DocumentView filter) {
   return [filter = bson::Document(filter)](DocumentView document) {
     for (const auto& field : filter) {
@@ -139,7 +139,7 @@ TEST_CASE("a number in a path is an element's position in an array, however it i
       {"{_id: 1, x: {}}", "{$set: {'x.00': 1}}", "{_id: 1, x: {'00': 1}}"},
       {"{_id: 1, x: {'0': 1, '00': 2}}", "{$unset: {'x.00': 1}}", "{_id: 1, x: {'0': 1}}"},
       {"{_id: 1}", "{$set: {'x.007': 1}}", "{_id: 1, x: {'007': 1}}"},
-      // Two ways to write one position: the later by name finds what the earlier has left.
+      // Both names mean one position: the later name finds what the earlier has left.
       {"{_id: 1, x: [1]}", "{$inc: {'x.0': 1, 'x.00': 10}}", "{_id: 1, x: [12]}"},
       {"{_id: 1, x: [1]}", "{$set: {'x.00': 'b', 'x.0': 'a'}}", "{_id: 1, x: ['b']}"},
       {"{_id: 1, x: [{}]}", "{$set: {'x.0.a': 1, 'x.00.b': 2}}", "{_id: 1, x: [{a: 1, b: 2}]}"},
@@ -174,7 +174,7 @@ TEST_CASE("any mix of numbers in paths leaves an array as a list of numbers woul
     }
     bson::Builder set, increase, remove, before;
     for (const auto& [name, step] : steps) {
-      // Adding to null is refused; so only what nothing else touches is added to.
+      // Adding to null is refused, so the test adds only to elements that nothing else touches.
       const size_t at = std::stoul(name);
       const bool alone =
           std::count_if(steps.begin(), steps.end(), [&](const auto& other) { return std::stoul(other.first) == at; }) == 1;

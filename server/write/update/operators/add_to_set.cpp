@@ -1,4 +1,5 @@
-// $addToSet: values an array doesn't have yet, in any of MongoDB's senses of equal.
+// $addToSet appends values that an array doesn't have yet, by MongoDB's
+// comparison.
 #include <algorithm>
 #include <unordered_set>
 

@@ -1,4 +1,4 @@
-// $inc, $mul and $bit.
+// This file has $inc, $mul and $bit.
 #include "bson/arithmetic.h"
 #include "base/error.h"
 #include "server/write/update/operators/families.h"
@@ -15,14 +15,14 @@ using bson::ValueView;
 
 enum class Operation { add, multiply };
 
-// Missing: the result doesn't fit an int64. (Expressions go on with a double there; updates refuse.)
+// Returns a missing value if the result doesn't fit an int64. (Expressions continue with a double; updates refuse.)
 Value compute(Operation operation, const ValueView& a, const ValueView& b) {
   Value result = operation == Operation::add ? bson::number::add(a, b) : bson::number::multiply(a, b);
   const bool overflow = a.is_integer() && b.is_integer() && result.type() == Type::number_double;
   return overflow ? Value() : result;
 }
 
-// Zero of the argument's type: what a missing field counts as for $mul.
+// Returns the zero of the argument's type, which is what $mul takes for a missing field.
 Value zero_like(const ValueView& number) {
   switch (number.type()) {
     case Type::number_double: return Value(0.0);
@@ -71,7 +71,7 @@ std::shared_ptr<const Modifier> make_arithmetic(Operation operation, const bson:
   return std::make_shared<Arithmetic>(operation, argument);
 }
 
-// One step of a $bit: several are applied in order.
+// One step of a $bit; several are applied in order.
 struct BitStep {
   char operation;  // 'a', 'o', 'x'
   bool wide;

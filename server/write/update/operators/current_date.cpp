@@ -1,4 +1,4 @@
-// $currentDate: the operation's time as a date or a timestamp.
+// $currentDate sets the operation's time as a date or a timestamp.
 #include "base/error.h"
 #include "server/write/update/operators/families.h"
 

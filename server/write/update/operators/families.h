@@ -1,4 +1,4 @@
-// The modifiers that the files of this folder make; ../operators.cpp lists the operators by name.
+// The files of this folder make these modifiers; ../operators.cpp lists the operators by name.
 #pragma once
 
 #include <memory>
@@ -23,7 +23,7 @@ std::shared_ptr<const Modifier> make_set(const bson::Element& argument, const Pr
 std::shared_ptr<const Modifier> make_set_on_insert(const bson::Element& argument, const PredicateCompiler& compile);
 std::shared_ptr<const Modifier> make_unset(const bson::Element& argument, const PredicateCompiler& compile);
 
-// Both ends of a rename; `source` is taken from the document as it was.
+// The modifiers of both ends of a rename; `source` is taken from the document as it was.
 std::shared_ptr<const Modifier> make_rename_source();
 std::shared_ptr<const Modifier> make_rename_destination(std::string source);
 

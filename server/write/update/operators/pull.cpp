@@ -1,4 +1,4 @@
-// $pull, $pullAll and $pop: elements that go, the rest moves up.
+// $pull, $pullAll and $pop remove elements of an array; the others move up.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -37,7 +37,7 @@ class Cull : public Modifier {
   virtual bool goes(const ValueView& element) const = 0;
 };
 
-// {$pull: {a: {b: 1}}}: elements that are documents and match the filter.
+// {$pull: {a: {b: 1}}} removes elements that are documents and match the filter.
 class PullDocuments : public Cull {
  public:
   explicit PullDocuments(Predicate predicate) : predicate_(std::move(predicate)) {}
@@ -49,7 +49,7 @@ class PullDocuments : public Cull {
   Predicate predicate_;
 };
 
-// {$pull: {a: {$gt: 5}}}: the condition is about the element itself, whatever it is.
+// {$pull: {a: {$gt: 5}}} has a condition about the element itself, of any type.
 class PullValues : public Cull {
  public:
   explicit PullValues(Predicate predicate) : predicate_(std::move(predicate)) {}
@@ -78,7 +78,7 @@ class PullEqual : public Cull {
   std::vector<bson::Value> values_;
 };
 
-// Operators that stand in place of a field name, and so make the condition a filter over documents.
+// Some operators stand in place of a field's name, and so make the condition a filter over documents.
 bool is_condition_on_value(bson::DocumentView condition) {
   static constexpr std::array<std::string_view, 12> over_documents = {
       "$and", "$or", "$nor", "$expr", "$where", "$comment", "$jsonSchema", "$alwaysTrue", "$alwaysFalse", "$ref", "$id", "$db"};

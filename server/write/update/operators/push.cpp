@@ -1,4 +1,5 @@
-// $push, with $each, $position, $slice and $sort: put in, put in order, cut.
+// $push, with $each, $position, $slice and $sort, inserts elements, sorts the
+// array and cuts it.
 #include <algorithm>
 #include <cmath>
 
@@ -17,7 +18,7 @@ using base::OperationError;
 using bson::ValueView;
 
 struct SortKey {
-  std::string path;  // empty: the element itself
+  std::string path;  // empty: it sorts by the element itself
   int sign;
 };
 

@@ -1,4 +1,5 @@
-// $set, $setOnInsert, $unset, $min, $max, and the two ends of $rename.
+// This file has $set, $setOnInsert, $unset, $min, $max, and the two ends of
+// $rename.
 #include "base/error.h"
 #include "bson/compare.h"
 #include "bson/path.h"
@@ -41,7 +42,7 @@ class Extreme : public Modifier {
 
  private:
   bson::Value value_;
-  int sign_;  // 1: the larger stays
+  int sign_;  // 1: the larger value stays
 };
 
 [[noreturn]] void is_array_element(const char* which, const std::string& path, const std::string& array,
@@ -52,7 +53,7 @@ class Extreme : public Modifier {
                                                  array + "'");
 }
 
-// The value at `path`; renames don't go through arrays.
+// Returns the value at `path`; renames don't go through arrays.
 ValueView value_outside_arrays(const std::string& path, const char* which, const Application& application) {
   bson::DocumentView level = application.document;
   ValueView value;
