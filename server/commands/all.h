@@ -1,7 +1,7 @@
-// The list of commands: one line each, in the order of their names.
+// This file lists the commands, one line each, in the order of their names.
 // X(ping) stands for `std::unique_ptr<Command> make_ping_command();`, which the
-// file ping.cpp of one of the folders here defines: each command is in the file
-// of its name. What several commands share is in a helper file beside them.
+// file ping.cpp of one of the folders here defines: each command is in the file of
+// its name. What several commands share is in a helper file beside them.
 #pragma once
 
 #define PALIMPSEST_COMMANDS(X)         \

@@ -1,4 +1,4 @@
-// For tests: a server without sockets on a directory that goes away.
+// Tests use a server without sockets, on a directory that is removed at the end.
 #pragma once
 
 #include <memory>
@@ -13,18 +13,18 @@ namespace server {
 // run() may be called from many threads.
 class TestServer {
  public:
-  TestServer();                                  // on a directory of its own
-  explicit TestServer(const std::string& path);  // on one that is there
+  TestServer();                                  // has a directory of its own
+  explicit TestServer(const std::string& path);  // uses an existing directory
 
   bson::Document run(bson::DocumentView command) { return assembly_->run("test", command); }
   bson::Document run(const std::string& db, bson::DocumentView command) { return assembly_->run(db, command); }
 
-  // Checks that the reply has these fields, documents in it likewise; a list has exactly these elements.
+  // Checks that the reply has these fields, and so do documents in it; a list has exactly these elements.
   void expect(const std::string& command, const std::string& reply) { expect("test", command, reply); }
   void expect(const std::string& db, const std::string& command, const std::string& reply);
   void expect(const bson::Document& command, const std::string& reply);
 
-  // The first batch of a command that opens a cursor, as the shell would show it.
+  // Returns the first batch of a command that opens a cursor, as the shell shows it.
   std::string documents(const std::string& command);
 
   Services& services() { return assembly_->services(); }

@@ -15,7 +15,7 @@ Options options_for(const std::string& path) {
   return options;
 }
 
-// Whether `whole` has all that `part` asks for.
+// Returns whether `whole` has everything that `part` has.
 bool covers(const bson::ValueView& whole, const bson::ValueView& part) {
   if (part.is_object() && whole.is_object()) {
     for (const auto& field : part.as_document()) {
@@ -64,7 +64,7 @@ std::string TestServer::documents(const std::string& command) {
   const auto cursor = reply["cursor"];
   if (!cursor.is_object()) return bson::to_shell(reply);
   std::string text = bson::to_shell(cursor.as_document()["firstBatch"]);
-  // As the tests write it: without the shell's inner spaces.
+  // Tests write it without the shell's inner spaces.
   for (const auto& [from, to] : {std::pair<std::string, std::string>{"{ ", "{"}, {" }", "}"}, {"[ ", "["}, {" ]", "]"}}) {
     for (size_t at = text.find(from); at != text.npos; at = text.find(from, at)) text.replace(at, from.size(), to);
   }

@@ -1,4 +1,4 @@
-// convertToCapped and cloneCollectionAsCapped.
+// These tests run convertToCapped and cloneCollectionAsCapped.
 #include <catch2/catch.hpp>
 
 #include <atomic>
@@ -38,7 +38,7 @@ TEST_CASE("convertToCapped keeps what fits, the newest, and its options") {
   const int64_t left = count_of(server, "c");
   CHECK(left > 30);
   CHECK(left < 50);
-  // Those, in the order they came in.
+  // The documents are there, in the order of their insertion.
   const auto reply = server.run(json("{find: 'c', projection: {_id: 1}, batchSize: 1000}"));
   int64_t expected = 100 - left;
   for (const auto& document : reply["cursor"].as_document()["firstBatch"].as_document())
@@ -46,7 +46,7 @@ TEST_CASE("convertToCapped keeps what fits, the newest, and its options") {
   CHECK(expected == 100);
   server.expect("{listIndexes: 'c'}", "{cursor: {firstBatch: [{name: '_id_'}]}}");
   server.expect("{validate: 'c', full: true}", "{valid: true, nrecords: " + std::to_string(left) + "}");
-  // It is capped from now on, and nothing is left beside it.
+  // It is capped from now on, and no temporary collection is left.
   fill(server, "d", 0);
   for (int i = 100; i < 200; ++i)
     server.run(json("{insert: 'c', documents: [{_id: " + std::to_string(i) + ", text: '" + std::string(100, 'y') + "'}]}"));

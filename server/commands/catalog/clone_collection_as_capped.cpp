@@ -1,4 +1,4 @@
-// cloneCollectionAsCapped: a capped collection with the newest documents of another one.
+// cloneCollectionAsCapped makes a capped collection with the newest documents of another one.
 #include "base/error.h"
 #include "server/commands/shared/capped_size_argument.h"
 #include "server/core/command.h"
@@ -11,7 +11,7 @@ namespace {
 using base::ErrorCode;
 using base::OperationError;
 
-// `what`: "source" or "target".
+// `what` is "source" or "target".
 std::string name_in(const Request& request, std::string_view field, std::string_view what) {
   const auto value = request.body.find(field);
   if (!value.is_string()) throw OperationError(ErrorCode::type_mismatch, "'" + std::string(field) + "' must be of type String");

@@ -1,5 +1,5 @@
-// collMod: changes of an index that need no rebuilding: hidden, expireAfterSeconds; of how the collection is deduplicated; of
-// commits' trees.
+// collMod changes options of an index that need no rebuilding (hidden, expireAfterSeconds), and a collection's options of dedup
+// and of commits' trees.
 #include "base/error.h"
 #include "bson/compare.h"
 #include "bson/json.h"

@@ -22,7 +22,8 @@ constexpr int64_t quorum_max = 50;
 constexpr int32_t unsatisfiable_quorum = 278;
 constexpr milliseconds step_min{1}, step_max{50};
 
-// All that have data, so also those without a vote: a write concern counts members, and doesn't ask whether they vote.
+// Counts all members that have data, also those without a vote: a write concern counts members, and doesn't ask whether they
+// vote.
 int64_t members_with_data(const replication::Coordinator& set) {
   const auto standing = set.standing();
   if (!standing.config) return 1;

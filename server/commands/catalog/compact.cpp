@@ -1,4 +1,4 @@
-// compact: gives space that a collection's files no longer need back to the file system.
+// compact gives space that a collection's files no longer need back to the file system.
 #include "base/error.h"
 #include "server/commands/shared/storage_sizes.h"
 #include "server/core/arguments.h"

@@ -1,4 +1,4 @@
-// convertToCapped: a collection becomes a capped one, in place.
+// convertToCapped turns a collection into a capped one, in place.
 #include "base/error.h"
 #include "server/commands/shared/capped_size_argument.h"
 #include "server/core/command.h"

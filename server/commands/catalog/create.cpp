@@ -1,4 +1,4 @@
-// create: a collection with its options.
+// create makes a collection with its options.
 #include <array>
 
 #include "base/error.h"
@@ -25,7 +25,7 @@ using base::OperationError;
   throw OperationError(ErrorCode::invalid_options, message);
 }
 
-// Kinds of collection that aren't offered; silently making a plain one would be worse than an error.
+// These kinds of collection aren't offered; making a plain one instead would be worse than an error.
 void refuse_kinds(const Arguments& arguments) {
   static constexpr std::array<std::pair<std::string_view, std::string_view>, 8> kinds = {{
       {"viewOn", "views"},
@@ -51,7 +51,8 @@ void refuse_kinds(const Arguments& arguments) {
   }
 }
 
-// mongorestore sends what listIndexes has shown. There is nothing to choose, but another index is not to be had under this name.
+// mongorestore sends the index that listIndexes has shown. The index on _id has no options, but another index can't have its
+// name.
 void check_id_index(bson::DocumentView given) {
   const storage::IndexSpec spec = storage::parse_index_spec(given);
   const bson::Element first = spec.key.view().first();
@@ -73,7 +74,7 @@ storage::CollectionOptions parse_options(const Arguments& arguments) {
   const bool has_size = arguments.any("size").exists();
   const bool has_max = arguments.any("max").exists();
   if (!options.capped && (has_size || has_max)) {
-    // Tools send {capped: false, size: 0} for a plain one.
+    // Tools send {capped: false, size: 0} for a plain collection.
     const bool empty = arguments.integer("size").value_or(0) == 0 && arguments.integer("max").value_or(0) == 0;
     if (!empty) invalid("the 'capped' field needs to be true when either the 'size' or 'max' fields are present");
   }
@@ -152,7 +153,7 @@ class Create : public Command {
   }
 
  private:
-  // Creating what is there already, with the same options, is fine.
+  // Creating an existing collection with the same options succeeds.
   static void check_same(storage::Catalog& catalog, const std::string& ns, const storage::CollectionOptions& options) {
     const auto existing = catalog.open(ns);
     if (!existing || existing->options().document.bytes() == options.document.bytes()) return;

@@ -1,4 +1,4 @@
-// createIndexes: builds the indexes that aren't there yet.
+// createIndexes builds the indexes that don't exist yet.
 #include "base/error.h"
 #include "server/commands/catalog/commit_quorum.h"
 #include "server/core/arguments.h"

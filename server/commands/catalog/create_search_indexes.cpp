@@ -1,10 +1,10 @@
-// createSearchIndexes: there is no search engine beside this server, so it is refused (search_index.h).
+// createSearchIndexes is refused, because there is no search engine beside this server (search_index.h).
 #include "server/commands/catalog/search_index.h"
 
 namespace server {
 namespace {
 
-// {name, type, definition}. Throws TypeMismatch, 40414, 40415.
+// Checks {name, type, definition}. Throws TypeMismatch, 40414, 40415.
 void check_index(const Arguments& index) {
   index.only({"name", "type", "definition"});
   index.string("name");

@@ -1,4 +1,4 @@
-// drop: a collection with its indexes.
+// drop removes a collection with its indexes.
 #include "base/error.h"
 #include "server/commands/shared/collection_options.h"
 #include "server/core/command.h"
@@ -36,7 +36,7 @@ class Drop : public Command {
     storage::Catalog& catalog = write::store_of(op).catalog();
     const auto collection = catalog.find(ns);
     const auto indexes = collection ? static_cast<int32_t>(collection->indexes().size()) : 0;
-    // Dropping what isn't there is fine, and says so by saying less.
+    // Dropping a collection that doesn't exist succeeds, with a shorter reply.
     if (!catalog.drop(ns)) return;
     reply.append("nIndexesWas", indexes).append("ns", ns);
   }

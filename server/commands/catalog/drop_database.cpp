@@ -1,4 +1,4 @@
-// dropDatabase: all collections of a database.
+// dropDatabase removes all collections of a database.
 #include "base/error.h"
 #include "server/core/arguments.h"
 #include "server/core/command.h"

@@ -1,4 +1,5 @@
-// dropIndexes: one by name or key, several by name, or all but that on _id.
+// dropIndexes removes one index by name or key, several by name, or all but that
+// on _id.
 #include "base/error.h"
 #include "bson/json.h"
 #include "server/core/command.h"

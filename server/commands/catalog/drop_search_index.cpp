@@ -1,4 +1,4 @@
-// dropSearchIndex: there is no search engine beside this server, so it is refused (search_index.h).
+// dropSearchIndex is refused, because there is no search engine beside this server (search_index.h).
 #include "server/commands/catalog/search_index.h"
 
 namespace server {

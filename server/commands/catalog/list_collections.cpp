@@ -1,4 +1,4 @@
-// listCollections: the collections of a database, through a cursor.
+// listCollections returns the collections of a database, through a cursor.
 #include "server/commands/shared/list_cursor.h"
 #include "server/core/arguments.h"
 #include "server/core/command.h"

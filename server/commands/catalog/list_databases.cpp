@@ -1,4 +1,4 @@
-// listDatabases: the databases there are, and what they take on disk.
+// listDatabases returns the databases, and their sizes on disk.
 #include <set>
 
 #include "server/commands/shared/storage_sizes.h"
@@ -47,14 +47,14 @@ class ListDatabases : public Command {
         total += shown.find("sizeOnDisk").to_int64();
         list.append(shown);
       }
-      // Tools that go through all databases would go through all that they have in common again.
+      // By default branches aren't listed: tools that visit all databases would visit their common documents again.
       if (branches) append_branches(op, *matcher, name_only, list);
     }
     if (!name_only) reply.append("totalSize", total).append("totalSizeMb", total / (1024 * 1024));
   }
 
  private:
-  // Those of the server itself are always there: `admin` takes commands, whether something is stored in it or not.
+  // The server's own databases are always listed: `admin` takes commands, whether it has collections or not.
   static std::set<std::string> databases(const storage::Catalog& catalog) {
     std::set<std::string> all{"admin", "config", "local"};
     for (std::string& db : catalog.databases()) all.insert(std::move(db));

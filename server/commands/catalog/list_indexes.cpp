@@ -1,4 +1,4 @@
-// listIndexes: the indexes of a collection, through a cursor.
+// listIndexes returns the indexes of a collection, through a cursor.
 #include "base/error.h"
 #include "server/commands/shared/list_cursor.h"
 #include "server/core/command.h"

@@ -1,4 +1,4 @@
-// listSearchIndexes: there is no search engine beside this server, so it is refused (search_index.h).
+// listSearchIndexes is refused, because there is no search engine beside this server (search_index.h).
 #include "server/commands/catalog/search_index.h"
 
 namespace server {

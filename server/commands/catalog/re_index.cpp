@@ -1,4 +1,4 @@
-// reIndex: builds a collection's indexes anew. On a member of a replica set nobody may, as with MongoDB.
+// reIndex builds a collection's indexes anew. A member of a replica set refuses it, as with MongoDB.
 #include "base/error.h"
 #include "server/core/command.h"
 #include "server/core/operation.h"

@@ -1,4 +1,4 @@
-// reIndex.
+// These tests run reIndex.
 #include <catch2/catch.hpp>
 
 #include "base/random.h"
@@ -29,7 +29,7 @@ TEST_CASE("reIndex builds every index anew") {
                 "{valid: true, nrecords: 300, nIndexes: 4, keysPerIndex: {_id_: 300, 'b_-1': 300}}");
   server.expect("{count: 'c', query: {a: 6}, hint: 'a_1'}", "{n: 42}");
   server.expect("{count: 'c', query: {_id: 7}}", "{n: 1}");
-  // They go on as indexes do: keys are unique, arrays are known, one may be dropped.
+  // The new indexes work: keys are unique, arrays are known, one may be dropped.
   server.expect("{insert: 'c', documents: [{_id: 1000, b: 5}]}", "{writeErrors: [{code: 11000}]}");
   server.expect("{insert: 'c', documents: [{_id: 5}]}", "{writeErrors: [{code: 11000}]}");
   server.expect("{explain: {find: 'c', filter: {a: 6}, hint: 'a_1'}}",

@@ -1,4 +1,5 @@
-// renameCollection: gives a collection another name, or another database.
+// renameCollection gives a collection another name, or moves it to another
+// database.
 #include "base/error.h"
 #include "server/core/arguments.h"
 #include "server/core/command.h"
@@ -44,7 +45,7 @@ class RenameCollection : public Command {
     if (from == to) throw OperationError(ErrorCode::illegal_operation, "Can't rename a collection to itself");
     storage::Catalog& catalog = write::store_of(op).catalog();
     const auto source = catalog.find(from);
-    const bool capped = source && source->options().capped;  // has no branches
+    const bool capped = source && source->options().capped;  // a capped collection has no branches
     if (!capped && write::database_of(from) == write::database_of(to) && write::Replacement::applies(op, to))
       return write::rename_on_branch(op, from, to, drop_target);
     catalog.rename(from, to, drop_target);

@@ -1,5 +1,4 @@
-// What the commands about search indexes share: they are read and checked, and then refused, as a mongod that isn't part of Atlas
-// does.
+// The commands about search indexes are read and checked, and then refused, as by a mongod that isn't part of Atlas.
 #pragma once
 
 #include "server/core/arguments.h"
@@ -10,7 +9,7 @@ namespace server {
 // Throws CommandNotSupported (115).
 [[noreturn]] void refuse_search_index();
 
-// A command about one index, or all: `id` or `name` finds it.
+// A command about one index, or all of them: `id` or `name` finds it.
 class NamedSearchIndex : public Command {
  public:
   enum class Definition { none, required };

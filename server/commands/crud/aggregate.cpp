@@ -78,7 +78,7 @@ class Aggregate final : public Command, public Explainable {
             base::ErrorCode::invalid_options,
             std::string(pipeline->specs().back()->name()) + " cannot be used with a 'linearizable' read concern level");
       }
-      // At once, whatever the batch size: a client need not come back for what it wants written.
+      // It is run at once, whatever the batch size is: a client need not come back for a pipeline that writes.
       PipelineSource(std::move(context), std::move(pipeline)).next();
       auto nothing = reply.object("cursor");
       nothing.array("firstBatch");

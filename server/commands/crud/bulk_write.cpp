@@ -1,4 +1,4 @@
-// bulkWrite: inserts, updates and deletes in many collections and databases, one after the other.
+// bulkWrite runs inserts, updates and deletes in many collections and databases, one after the other.
 #include "base/error.h"
 #include "server/commands/crud/bulk_write_request.h"
 #include "server/commands/shared/collection_options.h"
@@ -19,10 +19,10 @@ using base::OperationError;
 using Kind = BulkWriteRequest::Kind;
 
 constexpr const char* cursor_ns = "admin.$cmd.bulkWrite";
-// What the results of one command may take together, until a client fetches them.
+// The results of one command take at most this much until a client fetches them.
 constexpr size_t results_bytes_max = 48 << 20;
 
-// One result for each operation that was run, and the sums.
+// Collects one result for each operation that was run, and the sums.
 class Results {
  public:
   explicit Results(bool errors_only) : errors_only_(errors_only) {}
@@ -55,7 +55,7 @@ class Results {
     failed(index, kind, static_cast<int32_t>(error.code()), error.what(), details.done());
   }
 
-  // `error`: one of writeErrors.
+  // `error` is one of writeErrors.
   void failed(size_t index, bson::DocumentView error) {
     bson::Builder details;
     for (const auto& field : error) {
@@ -134,7 +134,7 @@ class Run {
         OperationError(ErrorCode::exceeded_memory_limit, "BulkWrite response size exceeded limit (" + limit + " bytes)"));
   }
 
-  // Inserts into one collection that follow each other are one batch.
+  // Consecutive inserts into one collection are one batch.
   size_t end_of_inserts(size_t at) const {
     const size_t ns = request_.ops[at].ns;
     while (at < request_.ops.size() && request_.ops[at].kind == Kind::insert && request_.ops[at].ns == ns) ++at;
@@ -145,7 +145,7 @@ class Run {
     check_collection_uuid(op_, request_.namespaces[request_.ops[at].ns].collection_uuid, ns_of(at));
   }
 
-  // What an earlier attempt has inserted is left out, and counts.
+  // Documents that an earlier attempt has inserted are left out, and counted.
   void insert(size_t begin, size_t end) {
     std::vector<bson::DocumentView> documents;
     write::InsertOptions options{
@@ -174,7 +174,7 @@ class Run {
     report(begin, end, errors);
   }
 
-  // `errors`: those of the operations [begin, end), in their order.
+  // `errors` are those of the operations [begin, end), in their order.
   void report(size_t begin, size_t end, const std::vector<bson::Document>& errors) {
     size_t next = 0;
     for (size_t at = begin; at < end; ++at) {

@@ -40,7 +40,7 @@ BulkWriteRequest::Namespace read_namespace(bson::DocumentView entry) {
   return read;
 }
 
-// Which namespace an operation is about. `field`: its kind.
+// Returns the namespace that an operation is about. `field` is the operation's kind.
 size_t namespace_index(const Arguments& arguments, std::string_view field, size_t namespaces) {
   const int64_t index = arguments.required_integer(field);
   if (index < 0) {
@@ -110,7 +110,7 @@ BulkWriteRequest::Op read_op(bson::DocumentView document, bson::DocumentView let
   return op;
 }
 
-// stmtId and stmtIds: Int32s, one for each operation.
+// stmtId and stmtIds are Int32s, one for each operation.
 void check_statement_ids(const Arguments& arguments, size_t ops) {
   const auto check = [](const bson::Element& id, const std::string& name) {
     if (id.type() == bson::Type::int32) return;

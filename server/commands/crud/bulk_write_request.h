@@ -1,4 +1,4 @@
-// What bulkWrite is asked to do, read and checked as a whole before anything is written.
+// A bulkWrite is read and checked as a whole before anything is written.
 //
 //   {bulkWrite: 1, nsInfo: [{ns: "shop.orders"}, {ns: "shop@dev.items"}],
 //    ops: [{insert: 0, document: {…}}, {update: 1, filter: {…}, updateMods: {…}}, {delete: 0, filter: {…}}]}
@@ -16,13 +16,13 @@ namespace server {
 struct BulkWriteRequest {
   struct Namespace {
     std::string ns;
-    bson::Element collection_uuid;  // missing: any
+    bson::Element collection_uuid;  // missing: any will do
   };
   enum class Kind { insert, update, remove };
   struct Op {
     Kind kind;
-    bson::DocumentView given;       // all of it
-    size_t ns = 0;                  // which of `namespaces`
+    bson::DocumentView given;       // the whole operation
+    size_t ns = 0;                  // an index into `namespaces`
     bson::DocumentView document;    // insert
     write::UpdateStatement update;  // update
     write::Selection selection;     // delete
@@ -36,11 +36,11 @@ struct BulkWriteRequest {
   bool keep_empty_timestamps = false;
 
   BulkWriteRequest() = default;
-  BulkWriteRequest(const BulkWriteRequest&) = delete;  // its statements point into it
+  BulkWriteRequest(const BulkWriteRequest&) = delete;  // because its statements point into it
   BulkWriteRequest& operator=(const BulkWriteRequest&) = delete;
 
-  // Reads the request, which has to outlive this. Throws TypeMismatch (14), 40414 and 40415 for fields, InvalidLength (16) for
-  // too few or too many operations, InvalidNamespace (73), BadValue (2) for an operation on a namespace that isn't named,
+  // Reads the request, which must outlive this. Throws TypeMismatch (14), 40414 and 40415 for fields, InvalidLength (16) for too
+  // few or too many operations, InvalidNamespace (73), BadValue (2) for an operation on a namespace that isn't listed,
   // InvalidOptions (72).
   void read(const OperationContext& op, const Request& request);
 };

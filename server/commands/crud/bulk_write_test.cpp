@@ -1,4 +1,4 @@
-// bulkWrite, run through dispatch.
+// These tests run bulkWrite through dispatch.
 #include <catch2/catch.hpp>
 
 #include <map>
@@ -272,7 +272,7 @@ TEST_CASE("bulkWrite counts its operations as what they are") {
   CHECK(after[3] == before[3]);
 }
 
-// Whatever is asked, it does what the single commands do one after the other.
+// For any random operations, it has the effect of single commands run one after the other.
 TEST_CASE("bulkWrite and single commands come to the same") {
   base::Random random(std::random_device{}());
   for (int round = 0; round < 30; ++round) {

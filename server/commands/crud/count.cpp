@@ -1,4 +1,4 @@
-// count: how many documents match.
+// count returns how many documents match.
 #include <algorithm>
 
 #include "base/error.h"
@@ -26,7 +26,8 @@ query::Query parse_count(const Request& request) {
   query.hint = query::checked_hint(arguments.any("hint"));
   query.skip = arguments.unsigned_integer("skip").value_or(0);
   const int64_t limit = arguments.integer("limit").value_or(0);
-  query.limit = limit < 0 ? (limit == INT64_MIN ? INT64_MAX : -limit) : limit;  // the shell's single batch of old
+  // a negative limit is the old shell's single batch
+  query.limit = limit < 0 ? (limit == INT64_MIN ? INT64_MAX : -limit) : limit;
   query.count_only = true;
   check_collation(arguments.any("collation"));
   return query;
@@ -65,7 +66,7 @@ class Count : public Command, public Explainable {
     query.keep_trials = true;
     auto collection = op.services().store->catalog().open(query.ns);
     const bool by_count = collection && query.filter.empty() && !query.hint.exists();
-    // A count that the collection keeps anyway walks nothing.
+    // A count that the collection keeps anyway needs no scan.
     query::Reader reader(op, by_count ? nullptr : collection, query.ns, query);
     int64_t count = by_count ? limited(collection->record_count(), query) : 0;
     while (verbosity != query::Verbosity::query_planner && reader.next()) ++count;

@@ -1,4 +1,4 @@
-// delete: documents that match go.
+// delete removes documents that match.
 #include "base/error.h"
 #include "server/commands/crud/write_command.h"
 #include "server/commands/shared/collection_options.h"

@@ -1,4 +1,4 @@
-// distinct: the different values of a field among the documents that match.
+// distinct returns the different values of a field among the documents that match.
 #include <set>
 
 #include "base/error.h"
@@ -40,13 +40,13 @@ DistinctRequest parse_distinct(const Request& request) {
   distinct.query.hint = query::checked_hint(arguments.any("hint"));
   check_collation(arguments.any("collation"));
   distinct.query.distinct = distinct.key;
-  bson::Builder projection;  // what is read of a document, where an index has it
+  bson::Builder projection;  // the fields that are read of a document, so that an index may answer
   if (distinct.key != "_id") projection.append("_id", 0);
   distinct.query.projection = projection.append(distinct.key, 1).done();
   return distinct;
 }
 
-// Values in the order in which they were met first, each once.
+// Collects values in the order in which they come first, each once.
 class Values {
  public:
   explicit Values(std::string_view key) : path_(key) {}

@@ -1,4 +1,4 @@
-// Timestamp(0, 0) in a top-level field means "now", unless the client says that it means itself.
+// Timestamp(0, 0) in a top-level field means "now", unless the client asks to keep it.
 #include <catch2/catch.hpp>
 
 #include "bson/json.h"
@@ -11,7 +11,7 @@ using bson::json;
 
 const char* const empty = "{$timestamp: {t: 0, i: 0}}";
 
-// The fields of the one document of collection `c`, and whether each is Timestamp(0, 0).
+// Returns whether the field of the one document in `c` is Timestamp(0, 0).
 bool is_empty(TestServer& server, const std::string& field) {
   const auto reply = server.run(json("{find: 'c'}"));
   const auto batch = reply["cursor"].as_document()["firstBatch"].as_document();
@@ -24,7 +24,7 @@ bool is_empty(TestServer& server, const std::string& field) {
 struct Write {
   const char* name;
   std::string command;   // without its last brace; EMPTY stands for Timestamp(0, 0)
-  bool replaces = true;  // what it writes is an inserted or a replacing document
+  bool replaces = true;  // it inserts or replaces a document
 };
 
 const std::vector<Write>& writes() {

@@ -1,4 +1,4 @@
-// explain: how a command would be run, or was run without its effect.
+// explain shows how a command would be run, or was run without its effect.
 #include <unistd.h>
 
 #include "base/error.h"
@@ -47,14 +47,14 @@ Request inner_request(const Request& request) {
   return inner;
 }
 
-// As it was run: a client may leave the database to the command around it.
+// The command is shown as it was run: a client may leave the database to the command around it.
 void append_command(const Request& inner, bson::Builder& reply) {
   auto command = reply.object("command");
   command.append_all(inner.body);
   if (!inner.body.has("$db")) command.append("$db", inner.db);
 }
 
-// The limits within which the plan was run.
+// Appends the limits with which the plan was run.
 void append_parameters(bson::Builder& reply) {
   constexpr auto stage = static_cast<int32_t>(query::stage_memory_max);
   auto parameters = reply.object("serverParameters");

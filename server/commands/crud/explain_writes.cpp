@@ -29,7 +29,7 @@ Query selection(OperationContext& op, const Arguments& arguments, std::string_vi
   return query;
 }
 
-// The one statement of an update or delete.
+// Returns the one statement of an update or delete.
 Arguments statement_of(const Request& request, const char* list) {
   const auto statements = request.documents(list);
   if (statements.size() != 1) {

@@ -1,5 +1,5 @@
-// explain of update, delete and findAndModify: their reading half is planned, and run
-// above queryPlanner; nothing is written.
+// explain of update, delete and findAndModify plans their reading half, and runs
+// it above queryPlanner; it writes nothing.
 #pragma once
 
 #include "bson/builder.h"
@@ -10,7 +10,7 @@ namespace server {
 class OperationContext;
 struct Request;
 
-// False: `command` isn't one of them.
+// Returns false if `command` isn't one of them.
 bool explain_write(OperationContext& op, const Request& request, std::string_view command, query::Verbosity verbosity,
                    bson::Builder& reply);
 

@@ -16,7 +16,7 @@ class Explainable {
   virtual void explain(OperationContext& op, const Request& request, query::Verbosity verbosity, bson::Builder& reply) = 0;
 };
 
-// What every explain ends with: the command, who explained it, and the limits its plan has.
+// Appends the end of every explain: the command, who explained it, and the limits of its plan.
 void append_explained(OperationContext& op, const Request& explained, bson::Builder& reply);
 
 }  // namespace server

@@ -1,4 +1,4 @@
-// filemd5: the MD5 of a file in GridFS, from its chunks.
+// filemd5 returns the MD5 of a file in GridFS, from its chunks.
 #include "base/error.h"
 #include "bson/md5.h"
 #include "server/core/command.h"
@@ -12,7 +12,7 @@ namespace {
 using base::ErrorCode;
 using base::OperationError;
 
-// The collection of the chunks: `root`, or fs, with .chunks behind it.
+// Returns the collection of the chunks: `root`, by default "fs", followed by ".chunks".
 std::string chunks_namespace(const Request& request) {
   const auto root = request.body.find("root");
   if (root.exists() && !root.is_string()) throw OperationError(ErrorCode::invalid_namespace, "'root' must be of type String");
@@ -20,7 +20,7 @@ std::string chunks_namespace(const Request& request) {
   return request.db + "." + name + ".chunks";
 }
 
-// Chunks are found by an index alone, as MongoDB finds them: without one each of a file's chunks would cost a scan.
+// Chunks are found by an index alone, as in MongoDB: without one, each of a file's chunks would need a scan.
 void check_indexed(const storage::Collection& chunks) {
   for (const auto& index : chunks.indexes()) {
     const auto& fields = index->spec().fields;
@@ -76,7 +76,7 @@ class FileMd5 : public Command {
     return *state;
   }
 
-  // The number of the chunk behind the last one; `first`: of the one to begin with.
+  // Returns the number after the last chunk's; `first` is the chunk to begin with.
   static int64_t digest(OperationContext& op, const std::shared_ptr<storage::Collection>& chunks, const std::string& ns,
                         const bson::ValueView& file, bool partial, int64_t first, bson::Md5& md5) {
     bson::Builder filter;

@@ -1,4 +1,4 @@
-// find: a first batch of what matches, and a cursor for the rest.
+// find returns a first batch of documents that match, and a cursor for the rest.
 #include "base/error.h"
 #include "server/commands/crud/explainable.h"
 #include "server/commands/shared/collection_options.h"

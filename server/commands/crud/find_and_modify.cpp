@@ -1,4 +1,4 @@
-// findAndModify: changes or removes one document and answers with it.
+// findAndModify changes or removes one document and returns it.
 #include "base/error.h"
 #include "server/commands/crud/write_command.h"
 #include "server/commands/shared/collection_options.h"
@@ -19,7 +19,7 @@ using base::OperationError;
 
 struct Parsed {
   Parsed() = default;
-  Parsed(const Parsed&) = delete;  // its statement points into it
+  Parsed(const Parsed&) = delete;  // because its statement points into it
   Parsed& operator=(const Parsed&) = delete;
 
   write::UpdateStatement statement;
@@ -29,7 +29,7 @@ struct Parsed {
   std::unique_ptr<const query::Projection> projection;  // nullptr: the whole document
   bson::Document let;
 
-  // What the reply shows of the document. Throws BSONObjectTooLarge.
+  // Returns the document as the reply shows it. Throws BSONObjectTooLarge.
   bson::Document shown(bson::DocumentView document) const {
     if (!projection) return bson::Document(document);
     bson::Document shown = projection->apply(document);
@@ -153,7 +153,7 @@ class FindAndModify : public Command {
                                     " is not compatible with previous write in the transaction of type: " + before);
   }
 
-  // The statement was executed: its answer, from the log and the image kept beside it.
+  // An earlier attempt executed the statement: its answer comes from the log and the image kept beside it.
   static void answer_again(OperationContext& op, const Parsed& parsed, bson::Builder& reply) {
     const bson::Document entry = op.retry->entry();
     const std::string_view kind = entry["op"].as_string();

@@ -1,4 +1,4 @@
-// getMore: the next batch of a cursor.
+// getMore returns the next batch of a cursor.
 #include <algorithm>
 
 #include "base/clock.h"
@@ -24,7 +24,7 @@ using std::chrono::milliseconds;
 constexpr milliseconds await_default{1000};
 constexpr milliseconds await_step_max{20};
 
-// What the collection's name in the request says; the cursor must be of it.
+// Returns the namespace that the request names; the cursor must have it.
 std::string requested_namespace(const Request& request) {
   const auto collection = Arguments("getMore", request.body).required_string("collection");
   if (collection.empty()) {
@@ -42,7 +42,7 @@ int64_t requested_id(const Request& request) {
   return id.as_int64();
 }
 
-// A cursor out of the registry: back when its batch is done, gone when that failed.
+// A cursor that is taken out of the registry: it returns there when its batch is done, and is destroyed if that fails.
 class CheckedOut {
  public:
   CheckedOut(query::CursorRegistry& registry, std::unique_ptr<query::Cursor> cursor)
@@ -72,7 +72,7 @@ class GetMore : public Command {
   }
   OpKind kind() const override { return OpKind::get_more; }
   bool stable_api() const override { return true; }
-  // Drivers name it with every command of a snapshot session; the cursor has its own.
+  // Drivers name the snapshot with every command of a snapshot session; the cursor has its own.
   bool takes_snapshot() const override { return true; }
 
   void run(OperationContext& op, const Request& request, bson::Builder& reply) override {
@@ -88,7 +88,7 @@ class GetMore : public Command {
       throw OperationError(ErrorCode::bad_value, "cannot set maxTimeMS on getMore command for a non-awaitData cursor");
     }
     fail_if_asked(op);
-    // What waits for documents has all the time it was given to wait, and needs no other limit.
+    // A getMore that waits for documents has the time that its client gave for waiting, and needs no other limit.
     if (!awaits && cursor->time_left) op.set_deadline(std::chrono::steady_clock::now() + *cursor->time_left);
     op.set_plan_summary(cursor->plan_summary);
     if (op.explain_wanted) op.originating = cursor->command;
@@ -101,7 +101,7 @@ class GetMore : public Command {
       if (cursor->agreed_only) op.read_concern.level = "majority";
       begin_read(op);
       cursor->source->begin(op);
-      // 0 means no limit here, other than with find.
+      // Other than in find, 0 means no limit here.
       const int64_t documents_max = batch_size.value_or(0) > 0 ? *batch_size : -1;
       more = query::fill_batch(*cursor, documents_max, batch);
       if (awaits) {
@@ -123,7 +123,7 @@ class GetMore : public Command {
   }
 
  private:
-  // The fail point failGetMoreAfterCursorCheckout {errorCode, appName, …}: the cursor goes with the error.
+  // The fail point failGetMoreAfterCursorCheckout {errorCode, appName, …} raises an error that destroys the cursor.
   static void fail_if_asked(OperationContext& op) {
     FailPoints& points = op.services().fail_points;
     if (!points.any()) return;
@@ -137,7 +137,7 @@ class GetMore : public Command {
         "Hit the 'failGetMoreAfterCursorCheckout' failpoint");
   }
 
-  // Looks again, ever less often, until something has come or time is up.
+  // Looks again, ever less often, until there is a document or the time is up.
   static bool await(OperationContext& op, query::Cursor& cursor, int64_t documents_max, milliseconds patience,
                     bson::ArrayBuilder& batch) {
     const auto until = std::chrono::steady_clock::now() + patience;

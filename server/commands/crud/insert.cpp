@@ -1,4 +1,4 @@
-// insert: documents into a collection.
+// insert adds documents to a collection.
 #include "server/write/insert.h"
 #include "server/commands/crud/write_command.h"
 #include "server/core/arguments.h"
@@ -38,7 +38,7 @@ class Insert : public Command {
   }
 
  private:
-  // What an earlier attempt has inserted is left out, and counts.
+  // Documents that an earlier attempt has inserted are left out, and counted.
   static void run_retryable(OperationContext& op, const std::string& ns, const std::vector<bson::DocumentView>& documents,
                             write::InsertOptions options, bson::Builder& reply) {
     op.retry->read_ids(op.request().body, documents.size());
@@ -52,7 +52,7 @@ class Insert : public Command {
     const auto outcome = write::insert_documents(op, ns, left, options);
     int64_t inserted = outcome.inserted + static_cast<int64_t>(documents.size() - left.size());
     if (options.ordered && !outcome.errors.empty()) {
-      // Those behind the first error don't count, whoever wrote them.
+      // Documents after the first error don't count, even if an earlier attempt inserted them.
       const size_t stopped = outcome.errors.first_index();
       inserted = static_cast<int64_t>(stopped);
     }

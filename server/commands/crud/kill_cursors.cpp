@@ -1,4 +1,4 @@
-// killCursors: the client wants no more of them.
+// killCursors closes cursors that the client no longer needs.
 #include "base/error.h"
 #include "server/core/arguments.h"
 #include "server/core/command.h"

@@ -1,4 +1,4 @@
-// planCacheClear: plans of earlier queries are forgotten. This server keeps none: each query tries its plans anew.
+// planCacheClear forgets the plans of earlier queries. This server keeps none: each query tries its plans anew.
 #include "server/commands/crud/plan_cache_request.h"
 #include "server/core/command.h"
 #include "server/core/operation.h"
@@ -12,7 +12,7 @@ class PlanCacheClear : public Command {
   std::string_view help() const override { return "Drops one or all plan cache entries in a collection."; }
   bool takes_collection() const override { return true; }
 
-  // Also where there is no such collection, as in MongoDB.
+  // It succeeds also if there is no such collection, as in MongoDB.
   void run(OperationContext& op, const Request& request, bson::Builder&) override { optional_query(op, request); }
 };
 

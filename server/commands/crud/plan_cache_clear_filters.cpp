@@ -1,4 +1,4 @@
-// planCacheClearFilters: index filters of a collection go, or the one of a query's shape.
+// planCacheClearFilters removes all index filters of a collection, or the one of a query's shape.
 #include "server/commands/crud/plan_cache_request.h"
 #include "server/core/command.h"
 #include "server/core/operation.h"

@@ -1,4 +1,4 @@
-// planCacheListFilters: the index filters of a collection.
+// planCacheListFilters returns the index filters of a collection.
 #include "server/commands/crud/plan_cache_request.h"
 #include "server/core/command.h"
 #include "server/core/operation.h"

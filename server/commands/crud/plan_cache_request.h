@@ -1,4 +1,4 @@
-// What planCacheClear and the commands of index filters have in common: a collection, and the shape of a query on it.
+// planCacheClear and the commands of index filters take a collection, and the shape of a query on it.
 #pragma once
 
 #include <cstdint>
@@ -11,15 +11,15 @@ namespace server {
 
 struct PlanCacheQuery {
   bson::Document filter, sort, projection;
-  std::string shape;  // as index filters know it
+  std::string shape;  // the form in which index filters know it
 };
 
-// The request's query. Throws BadValue for what is missing or of another type, and what the matcher throws.
+// Reads the request's query. Throws BadValue for an argument that is missing or of another type, and the matcher's errors.
 PlanCacheQuery required_query(const OperationContext& op, const Request& request);
-// The same where there is one. Throws BadValue for a sort or projection without a query.
+// Does the same if there is a query. Throws BadValue for a sort or projection without a query.
 std::optional<PlanCacheQuery> optional_query(const OperationContext& op, const Request& request);
 
-// 0: no such collection.
+// Returns 0 if there is no such collection.
 uint32_t requested_collection(OperationContext& op, const Request& request);
 
 }  // namespace server

@@ -1,4 +1,4 @@
-// planCacheSetFilter: for queries of one shape, which indexes may be used.
+// planCacheSetFilter says which indexes queries of one shape may use.
 #include "base/error.h"
 #include "server/commands/crud/plan_cache_request.h"
 #include "server/core/command.h"

@@ -1,4 +1,4 @@
-// update: changes to documents that match, one statement after the other.
+// update changes documents that match, one statement after the other.
 #include "base/error.h"
 #include "server/commands/crud/write_command.h"
 #include "server/commands/shared/collection_options.h"

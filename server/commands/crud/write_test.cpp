@@ -1,4 +1,5 @@
-// The writing commands, run through dispatch on an engine in a directory of its own.
+// These tests run the writing commands through dispatch, on an engine in a
+// directory of its own.
 #include <catch2/catch.hpp>
 
 #include <atomic>

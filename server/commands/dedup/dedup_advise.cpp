@@ -1,6 +1,6 @@
-// dedupAdvise: what dedup would save on a collection, whether it is on there or not.
+// dedupAdvise estimates how much dedup would save on a collection, whether it is on there or not.
 //
-// All documents are read and sketched, those of some chains are encoded in memory; nothing is written.
+// It reads and sketches all documents, and encodes those of some chains in memory; it writes nothing.
 #include <zstd.h>
 
 #include <algorithm>
@@ -26,12 +26,12 @@ using base::ErrorCode;
 using base::OperationError;
 
 constexpr double sample_documents_default = 10'000;
-constexpr double sample_documents_min = 1'000;  // a smaller sample says nothing; reading costs the same
+constexpr double sample_documents_min = 1'000;  // a smaller sample tells nothing; reading costs the same
 constexpr size_t batch_documents = 256;
 constexpr size_t batch_bytes = 4 << 20;
-constexpr int zstd_level = 3;          // as the files are compressed
+constexpr int zstd_level = 3;          // the level with which the files are compressed
 constexpr double worth_ratio = 1.1;    // below it dedup isn't worth its memory
-constexpr double archive_gain = 1.15;  // by which `archive` must be better to be named
+constexpr double archive_gain = 1.15;  // `archive` must be better by this factor to be recommended
 
 size_t zstd_bytes(base::BytesView block) {
   thread_local base::Bytes out;
@@ -40,7 +40,7 @@ size_t zstd_bytes(base::BytesView block) {
   return ZSTD_isError(bytes) ? block.size() : bytes;
 }
 
-// {sample: 0.01} or {sample: {documents: 5000}}: how large a part of so many documents.
+// Reads {sample: 0.01} or {sample: {documents: 5000}} as a share of the documents.
 double share_of(const Arguments& arguments, int64_t documents) {
   const auto sample = arguments.any("sample");
   const double all = std::max(1.0, static_cast<double>(documents));
@@ -67,7 +67,7 @@ double share_of(const Arguments& arguments, int64_t documents) {
   return std::min(1.0, std::max(wanted, sample_documents_min) / all);
 }
 
-// Contents by name, each in a transaction of its own.
+// Finds contents by name, each in a transaction of its own.
 class Contents : public dedup::RecordSource {
  public:
   Contents(OperationContext& op, storage::Store& store, storage::Collection& collection)
@@ -122,7 +122,7 @@ class Study {
     return options;
   }
 
-  // A snapshot each: one for all of a large collection would keep what others overwrite meanwhile.
+  // Each batch has a storage snapshot: one for all of a large collection would keep the contents that others overwrite meanwhile.
   bool read_batch() {
     batch_.clear();
     const std::shared_lock schema(collection_->schema_mutex());

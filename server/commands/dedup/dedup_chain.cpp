@@ -1,4 +1,4 @@
-// dedupChain: what dedup made of one document: the chain it lies in, content by content.
+// dedupChain shows what dedup made of one document: the chain that it lies in, content by content.
 #include <algorithm>
 #include <shared_mutex>
 
@@ -62,7 +62,7 @@ std::string_view choice_name(dedup::Choice choice) {
   return "";
 }
 
-// Appends nodes of one chain; reads their contents for `_id` and for what they have in common with their bases.
+// Appends nodes of one chain; reads their contents for `_id` and for the bytes that they share with their bases.
 class NodeWriter {
  public:
   NodeWriter(OperationContext& op, storage::Collection& collection, storage::Transaction& transaction, const ChainView& view)
@@ -91,7 +91,7 @@ class NodeWriter {
   }
 
  private:
-  // How the choice was made is stored; what both have in common shows in the contents.
+  // The reason for the choice is stored; the shared bytes are found in the contents.
   void append_base(bson::Builder& out, const ChainNode& node, const bson::Document& document) {
     ChainNode of;
     of.key = *node.base;

@@ -1,4 +1,4 @@
-// buildInfo: which server this is, how it was built, and which MongoDB it behaves like.
+// buildInfo says which server this is, how it was built, and which MongoDB it behaves like.
 #include <openssl/crypto.h>
 
 #include "server/core/command.h"
@@ -27,7 +27,7 @@ constexpr std::string_view architecture = "aarch64";
 constexpr std::string_view architecture = "unknown";
 #endif
 
-// C and C++ sources are compiled by one compiler with these flags, and linked by it.
+// One compiler with these flags compiles C and C++ sources, and links them.
 void append_environment(bson::Builder& reply) {
   auto environment = reply.object("buildEnvironment");
   environment.append("distmod", PALIMPSEST_BUILD_SYSTEM)
@@ -59,7 +59,7 @@ class BuildInfo : public Command {
       auto version = reply.array("versionArray");
       version.append(7).append(0).append(14).append(0);
     }
-    // Hashes alone come from it.
+    // OpenSSL provides hashes alone.
     reply.object("openssl").append("running", OpenSSL_version(OPENSSL_VERSION)).append("compiled", OPENSSL_VERSION_TEXT);
     append_environment(reply);
     reply.append("bits", static_cast<int32_t>(sizeof(void*) * 8)).append("debug", debug_build);

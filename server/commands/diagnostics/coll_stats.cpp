@@ -1,4 +1,4 @@
-// collStats: what a collection holds and takes.
+// collStats shows a collection's counts and sizes.
 #include "server/commands/shared/storage_sizes.h"
 #include "server/core/arguments.h"
 #include "server/core/command.h"
@@ -71,7 +71,7 @@ class CollStats : public Command {
     const auto collection = store.catalog().find(ns);
     if (!collection) return append_absent(ns, scale, reply);
     const StorageSizes sizes = sizes_of(store, *collection);
-    const int64_t bytes = collection->logical_bytes();  // first: a snapshot counts both with it
+    const int64_t bytes = collection->logical_bytes();  // it comes first, because a snapshot counts both with it
     const int64_t count = collection->record_count();
     reply.append("ns", ns);
     append_count(reply, "size", bytes / scale);
@@ -88,7 +88,7 @@ class CollStats : public Command {
     }
     append_indexes(store, *collection, scale, reply);
     append_count(reply, "scaleFactor", scale);
-    if (collection->read_only()) return;  // the log names contents, it keeps none
+    if (collection->read_only()) return;  // the log names contents and keeps none
     auto dedup = reply.object("dedup");
     store.dedup().append_collection_stats(*collection, dedup);
   }

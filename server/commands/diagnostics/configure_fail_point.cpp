@@ -1,4 +1,4 @@
-// configureFailPoint: faults for tests of drivers (fail_points.h).
+// configureFailPoint sets faults for tests of drivers (fail_points.h).
 #include "server/core/arguments.h"
 #include "server/core/command.h"
 #include "server/core/fail_points.h"
@@ -16,7 +16,7 @@ class ConfigureFailPoint : public Command {
 
   void run(OperationContext& op, const Request& request, bson::Builder& reply) override {
     FailPoints& points = op.services().fail_points;
-    // Where tests weren't asked for there is no such command, as with mongod.
+    // Without enableTestCommands there is no such command, as with mongod.
     if (!points.enabled) throw base::OperationError(base::ErrorCode::command_not_found, "no such command: 'configureFailPoint'");
     const Arguments arguments(request);
     const std::string point(arguments.required_string("configureFailPoint"));

@@ -1,4 +1,4 @@
-// connPoolStats: the connections this server holds to others. It has them to the members of its set, one each.
+// connPoolStats shows this server's connections to others: one to each other member of its set.
 #include "server/core/command.h"
 #include "server/core/metrics.h"
 #include "server/core/operation.h"

@@ -1,4 +1,4 @@
-// connPoolSync: makes the connections to other members anew.
+// connPoolSync makes the connections to other members anew.
 #include "server/core/command.h"
 #include "server/core/operation.h"
 #include "server/core/services.h"

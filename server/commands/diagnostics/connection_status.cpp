@@ -1,5 +1,5 @@
-// connectionStatus: who this connection is logged in as. Nobody, while there is
-// no access control.
+// connectionStatus says who this connection is logged in as: nobody, because there
+// is no access control.
 #include "server/core/arguments.h"
 #include "server/core/command.h"
 

@@ -1,4 +1,4 @@
-// currentOp: what the server is busy with. The fields of the command beside its
+// currentOp shows the running operations. The fields of the command beside its
 // options are a filter over the operations.
 #include "server/core/command.h"
 #include "server/core/generic_arguments.h"
@@ -20,7 +20,7 @@ class CurrentOp : public Command {
     OperationViewOptions options;
     auto field = request.body.begin();
     for (++field; field != request.body.end(); ++field) {
-      // Without access control every operation is one's own.
+      // Without access control every operation is the client's own.
       const bool option = field->name == "$ownOps" || field->name == "$all" || field->name == "$truncateOps";
       if (field->name == "$all") options.idle_connections = field->truthy();
       if (field->name == "$truncateOps") options.whole_commands = !field->truthy();

@@ -1,4 +1,4 @@
-// dataSize: bytes and number of the documents in a collection, or in a range of an index.
+// dataSize returns the bytes and the number of the documents in a collection, or in a range of an index.
 #include "base/clock.h"
 #include "base/error.h"
 #include "server/core/arguments.h"

@@ -1,4 +1,5 @@
-// dbHash: a fingerprint of each collection's documents, to compare members by.
+// dbHash returns a hash of each collection's documents, by which members are
+// compared.
 #include <bson/bson.h>
 
 #include <set>
@@ -21,7 +22,7 @@
 namespace server {
 namespace {
 
-// MD5 is what MongoDB's tools compare; nothing here relies on its strength.
+// MongoDB's tools compare MD5 hashes; nothing here relies on the strength of MD5.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 class Md5 {
@@ -39,7 +40,7 @@ class Md5 {
 };
 #pragma GCC diagnostic pop
 
-// Documents in the order of their _id; of a capped collection as they came.
+// Documents come in the order of their _id; those of a capped collection in the order of insertion.
 std::string hash_collection(OperationContext& op, const std::shared_ptr<storage::Collection>& collection) {
   query::Query query;
   if (!collection->options().capped) query.sort = bson::json("{_id: 1}");
@@ -52,7 +53,7 @@ bool is_wanted(const std::set<std::string, std::less<>>& wanted, std::string_vie
   return wanted.empty() || wanted.contains(name);
 }
 
-// Of a database with branches, what the last commit says of the collections: who compares these reads no document.
+// For a database with branches, the last commit has the collections' roots: a client that compares these needs no document.
 void append_roots(OperationContext& op, const Request& request, const std::set<std::string, std::less<>>& wanted,
                   bson::Builder& reply) {
   auto database = op.services().databases->find(database_of(request));

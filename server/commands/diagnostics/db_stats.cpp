@@ -1,4 +1,4 @@
-// dbStats: what a database holds and takes.
+// dbStats shows a database's counts and sizes.
 #include <filesystem>
 
 #include "server/commands/shared/storage_sizes.h"
@@ -14,7 +14,7 @@
 namespace server {
 namespace {
 
-// Sizes are given with fractions of the scale.
+// Sizes are shown with fractions of the scale.
 void append_size(bson::Builder& out, std::string_view name, int64_t bytes, int64_t scale) {
   out.append(name, static_cast<double>(bytes) / static_cast<double>(scale));
 }
@@ -42,7 +42,7 @@ class DbStats : public Command {
     for (const auto& collection : store.catalog().found(request.db)) {
       op.check_interrupt();
       ++collections;
-      bytes += collection->logical_bytes();  // first: a snapshot counts both with it
+      bytes += collection->logical_bytes();  // it comes first, because a snapshot counts both with it
       objects += collection->record_count();
       indexes += static_cast<int64_t>(collection->indexes().size());
       sizes += sizes_of(store, *collection);
@@ -72,7 +72,7 @@ class DbStats : public Command {
   static void append_file_system(const storage::Store& store, int64_t scale, int64_t collections, bson::Builder& reply) {
     std::error_code error;
     const auto space = std::filesystem::space(store.options().path, error);
-    // As mongod: nothing is said about the disk of a database that isn't there.
+    // As mongod, the reply shows no disk of a database that doesn't exist.
     if (error || collections == 0) return;
     append_size(reply, "fsUsedSize", static_cast<int64_t>(space.capacity - space.free), scale);
     append_size(reply, "fsTotalSize", static_cast<int64_t>(space.capacity), scale);

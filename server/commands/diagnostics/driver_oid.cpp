@@ -1,4 +1,4 @@
-// driverOIDTest: an ObjectId back, and as text: drivers compare it with what they make of it.
+// driverOIDTest returns an ObjectId, also as text, so that drivers can compare it with their own.
 #include "base/error.h"
 #include "server/core/command.h"
 

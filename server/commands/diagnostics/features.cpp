@@ -1,4 +1,4 @@
-// features: a command kept for old tools; build features and the process's id.
+// features is kept for old tools; it returns build features and the process's id.
 #include "server/core/command.h"
 #include "server/core/operation.h"
 #include "server/core/services.h"

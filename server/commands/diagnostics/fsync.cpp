@@ -1,4 +1,4 @@
-// fsync: writes everything to the data files. It takes no lock that stops writes.
+// fsync writes everything to the data files. It takes no lock that stops writes.
 #include "base/error.h"
 #include "server/core/arguments.h"
 #include "server/core/command.h"

@@ -1,4 +1,4 @@
-// fsyncUnlock: always fails, because fsync never locks.
+// fsyncUnlock always fails, because fsync never locks.
 #include "base/error.h"
 #include "server/core/command.h"
 

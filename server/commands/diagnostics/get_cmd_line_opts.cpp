@@ -1,4 +1,4 @@
-// getCmdLineOpts: how the server was started.
+// getCmdLineOpts shows how the server was started.
 #include "server/core/command.h"
 #include "server/core/operation.h"
 #include "server/core/options.h"

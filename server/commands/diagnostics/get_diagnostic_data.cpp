@@ -1,4 +1,4 @@
-// getDiagnosticData: the newest sample of a mongod's diagnostic data. None is collected here, so it is refused.
+// getDiagnosticData would return the newest sample of a mongod's diagnostic data. This server collects none, so it refuses.
 #include "base/error.h"
 #include "server/core/command.h"
 

@@ -1,4 +1,4 @@
-// getLog: the last lines of the log, or the warnings of the start.
+// getLog returns the last lines of the log, or the warnings of the start.
 #include "base/error.h"
 #include "base/log.h"
 #include "server/core/command.h"

@@ -1,4 +1,4 @@
-// getParameter: the knobs by name, or all of them.
+// getParameter returns parameters by name, or all of them.
 #include "base/error.h"
 #include "server/core/arguments.h"
 #include "server/core/command.h"

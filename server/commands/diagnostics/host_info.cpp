@@ -1,4 +1,4 @@
-// hostInfo: the machine underneath.
+// hostInfo describes the machine.
 #include <gnu/libc-version.h>
 #include <sched.h>
 #include <sys/resource.h>
@@ -18,7 +18,7 @@
 namespace server {
 namespace {
 
-// PRETTY_NAME of /etc/os-release; "Linux" where there is none.
+// Returns PRETTY_NAME of /etc/os-release; "Linux" if there is none.
 std::string distribution() {
   std::ifstream in("/etc/os-release");
   const std::string key = "PRETTY_NAME=\"";
@@ -28,7 +28,7 @@ std::string distribution() {
   return "Linux";
 }
 
-// What /proc/cpuinfo says; empty and 0 where it says nothing.
+// The facts of /proc/cpuinfo; empty and 0 if it has none.
 struct Processors {
   std::string model, mhz, features;
   int32_t sockets = 0, cores = 0;
@@ -61,7 +61,7 @@ int32_t usable_cores(int32_t cores) {
   return ::sched_getaffinity(0, sizeof usable, &usable) == 0 ? CPU_COUNT(&usable) : cores;
 }
 
-// What the control group leaves of the machine's memory.
+// Returns how much of the machine's memory the control group allows.
 int64_t memory_limit_mb(int64_t memory_mb) {
   for (const char* file : {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"}) {
     int64_t bytes = 0;

@@ -1,4 +1,4 @@
-// killOp: asks one running operation to stop.
+// killOp asks one running operation to stop.
 #include "base/error.h"
 #include "base/log.h"
 #include "server/core/command.h"

@@ -1,4 +1,4 @@
-// listCommands: what this server can be asked.
+// listCommands returns the server's commands.
 #include "server/core/command_registry.h"
 #include "server/core/operation.h"
 #include "server/core/services.h"

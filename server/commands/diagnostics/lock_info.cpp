@@ -1,4 +1,5 @@
-// lockInfo: who holds the schema lock of a collection, or waits for it.
+// lockInfo shows which operations hold the schema lock of a collection, or wait
+// for it.
 #include <map>
 
 #include "server/core/command.h"

@@ -1,4 +1,4 @@
-// logRotate: closes the log file and goes on in a new one. Where the log goes elsewhere there is nothing to do.
+// logRotate closes the log file and continues in a new one. It does nothing if the log doesn't go to a file.
 #include "base/error.h"
 #include "base/log.h"
 #include "server/core/command.h"

@@ -1,4 +1,4 @@
-// ping: is anybody there?
+// ping answers, so that a client sees that the server does.
 #include "server/core/command.h"
 
 namespace server {

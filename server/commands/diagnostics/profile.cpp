@@ -1,4 +1,4 @@
-// profile: how much of what a database does is written down in its system.profile.
+// profile sets which operations of a database are recorded in its system.profile.
 #include "server/dispatch/profiler.h"
 
 #include "base/log.h"
@@ -18,13 +18,13 @@ using base::OperationError;
 constexpr char filter_note[] =
     "When a filter expression is set, slowms and sampleRate are not used for profiling and slow-query log lines.";
 
-// What the request asks to change; what isn't there stays.
+// The settings that the request changes; missing ones stay.
 struct Change {
   std::optional<int> level;
   std::optional<int64_t> slow_ms;
   std::optional<double> sample_rate;
   bool filter_given = false;
-  std::shared_ptr<const bson::Document> filter;  // nullptr: none from now on
+  std::shared_ptr<const bson::Document> filter;  // nullptr: the filter is removed
 };
 
 void parse_filter(const OperationContext& op, const bson::Element& filter, Change& change) {

@@ -1,4 +1,4 @@
-// serverStatus: every section that parts of the server registered.
+// serverStatus shows every section that parts of the server registered.
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -29,9 +29,9 @@ class ServerStatus : public Command {
     reply.append("host", port == usual_port ? std::string(host) : std::string(host) + ":" + std::to_string(port))
         .append("version", compatible_version)
         .append("palimpsestVersion", palimpsest_version())
-        .append("process", "mongod")  // by which monitoring tells servers from routers
+        .append("process", "mongod")  // monitoring tells servers from routers by it
         .append("pid", static_cast<int64_t>(::getpid()))
-        .append("uptime", static_cast<double>(up_ms / 1000))  // whole seconds: tools read it as an integer
+        .append("uptime", static_cast<double>(up_ms / 1000))  // whole seconds, because tools read it as an integer
         .append("uptimeMillis", up_ms)
         .append("uptimeEstimate", up_ms / 1000)
         .append("localTime", bson::Date{services.clock.wall_ms()});

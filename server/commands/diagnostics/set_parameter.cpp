@@ -1,4 +1,4 @@
-// setParameter: turns one or more knobs while the server runs.
+// setParameter changes one or more parameters while the server runs.
 #include "base/error.h"
 #include "base/log.h"
 #include "bson/json.h"

@@ -1,5 +1,5 @@
-// shutdown: ends the process cleanly. The reply may be the last thing the
-// client hears, or the connection just closes: drivers expect both.
+// shutdown ends the process cleanly. The client may get a reply, or the connection
+// just closes: drivers expect both.
 #include "base/error.h"
 #include "base/log.h"
 #include "server/core/arguments.h"

@@ -1,4 +1,4 @@
-// Commands that clients and tools ask in passing: each answers as a mongod without the feature does.
+// Each of these small commands answers as a mongod without the feature does.
 #include <catch2/catch.hpp>
 
 #include "bson/json.h"
@@ -138,7 +138,7 @@ TEST_CASE("filemd5 digests a file's chunks, all or from one on") {
   TestServer server;
   server.expect("{filemd5: 1}", "{numChunks: 0, md5: 'd41d8cd98f00b204e9800998ecf8427e', ok: 1.0}");
   server.run(json("{createIndexes: 'fs.chunks', indexes: [{key: {files_id: 1, n: 1}, name: 'files_id_1_n_1', unique: true}]}"));
-  // "mess", "age ", "digest" in an order that isn't that of the chunks.
+  // The chunks "mess", "age ", "digest" are inserted out of order.
   server.run(
       json("{insert: 'fs.chunks', documents: [{files_id: 1, n: 1, data: BinData(0, 'YWdlIA==')}, {files_id: 1, n: 2, data: "
            "BinData(0, 'ZGlnZXN0')},"
@@ -150,7 +150,7 @@ TEST_CASE("filemd5 digests a file's chunks, all or from one on") {
   server.expect("{filemd5: 3}", "{numChunks: 0}");
   server.expect("{filemd5: 1, root: 'other'}", "{numChunks: 0}");
 
-  // A part, and the rest from where that ended.
+  // The first call hashes a part, and the second continues after it.
   server.run(json("{delete: 'fs.chunks', deletes: [{q: {files_id: 1, n: 2}, limit: 1}]}"));
   const auto part = server.run(json("{filemd5: 1, partialOk: true}"));
   CHECK(part["numChunks"].as_int32() == 2);

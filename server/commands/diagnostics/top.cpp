@@ -1,4 +1,4 @@
-// top: how often each collection is used, and how long that takes, since the server started.
+// top shows how often each collection was used since the server started, and how long that took.
 #include "server/core/collection_usage.h"
 #include "server/core/command.h"
 #include "server/core/operation.h"

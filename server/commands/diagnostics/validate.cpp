@@ -1,4 +1,4 @@
-// validate: reads a collection through and compares records, checksums and indexes; repairs what it can.
+// validate reads a whole collection, compares records, checksums and indexes, and repairs what it can.
 #include "storage/upkeep/validate.h"
 #include "base/error.h"
 #include "server/core/arguments.h"
@@ -24,7 +24,7 @@ void append_list(bson::Builder& reply, std::string_view name, const std::vector<
   for (const auto& line : lines) list.append(line);
 }
 
-// MongoDB shows the values of extra entries, too. From a key string alone their types can't be told: it is shown itself.
+// MongoDB shows the values of extra entries, too. A key string doesn't have their types, so it is shown itself.
 void append_entries(bson::Builder& reply, std::string_view name,
                     const std::vector<storage::ValidateReport::IndexEntry>& entries) {
   auto list = reply.array(name);
@@ -41,8 +41,8 @@ void append_entries(bson::Builder& reply, std::string_view name,
 
 constexpr size_t corrupt_records_max = 10'000;
 
-// What the log still has whole: contents that were replaced or deleted but that others are based on, and those of
-// capped collections.
+// The log still has some contents whole: contents that were replaced or deleted but that others are based on, and those of capped
+// collections.
 std::optional<storage::Bytes> copy_in_log(storage::Store& store, const storage::Collection& collection,
                                           storage::Stamp generation) {
   const auto log = store.catalog().open("local.oplog.rs");
@@ -60,7 +60,7 @@ std::optional<storage::Bytes> copy_in_log(storage::Store& store, const storage::
     return storage::Bytes(content.as_document().bytes());
   } catch (const OperationError& damage) {
     if (damage.code() != ErrorCode::data_corruption_detected) throw;
-    return std::nullopt;  // it only names what is damaged
+    return std::nullopt;  // it only names the damaged content
   }
 }
 

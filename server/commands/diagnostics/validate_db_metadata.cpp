@@ -1,4 +1,4 @@
-// validateDBMetadata: what collections and indexes have that a version of the Stable API doesn't know.
+// validateDBMetadata lists options of collections and indexes that a version of the Stable API doesn't know.
 #include "base/error.h"
 #include "server/core/arguments.h"
 #include "server/core/command.h"
@@ -11,7 +11,7 @@
 namespace server {
 namespace {
 
-constexpr size_t errors_bytes_max = bson::document_bytes_max - (1 << 16);  // more aren't told, but that there are
+constexpr size_t errors_bytes_max = bson::document_bytes_max - (1 << 16);  // further errors are left out, and the reply says so
 
 struct Asked {
   bool strict = false;
@@ -35,7 +35,7 @@ class Errors {
  public:
   explicit Errors(bson::ArrayBuilder& list) : list_(list) {}
 
-  // False: there is no room for it.
+  // Returns false if there is no room for it.
   bool add(const std::string& ns, const std::string& message) {
     bson::Builder error;
     const auto code = base::ErrorCode::api_strict_error;

@@ -1,4 +1,4 @@
-// whatsmyuri: the client's address as seen from here.
+// whatsmyuri returns the client's address as the server sees it.
 #include "server/core/command.h"
 #include "server/core/operation.h"
 

@@ -1,4 +1,4 @@
-// appendOplogNote: an entry of the log that changes nothing and says what it was given.
+// appendOplogNote appends an entry to the log that changes nothing and has the given document.
 #include "server/commands/replication/replica_set.h"
 #include "server/core/arguments.h"
 #include "server/core/operation.h"
@@ -16,7 +16,7 @@ class AppendOplogNote : public ReplicaSetCommand {
     replication::Coordinator& set = set_of(op, "Must have replication set up to run \"appendOplogNote\"");
     const Arguments arguments(request);
     const bson::DocumentView data = arguments.required_object("data");
-    if (arguments.any("maxClusterTime").exists()) {  // of sharded clusters
+    if (arguments.any("maxClusterTime").exists()) {  // it belongs to sharded clusters
       throw base::OperationError(40415, "BSON field 'appendOplogNote.maxClusterTime' is an unknown field.");
     }
     op.last_write = set.write_noop(0, data);

@@ -1,4 +1,4 @@
-// applyOps: entries of a log, made again here. mongorestore plays what it dumped of an oplog so, one entry a command.
+// applyOps replays entries of a log. mongorestore replays a dumped oplog with it, one entry a command.
 #include <array>
 
 #include "base/bytes.h"
@@ -27,10 +27,11 @@ using base::OperationError;
 constexpr int nested_max = 10;  // applyOps within applyOps
 constexpr int32_t uuid_of_another = 3318200;
 
-// How a command of a log is run, and what it may fail with because the log was played over a later state.
+// A LoggedCommand says which command replays an entry, and which errors it may have because the log is replayed over a later
+// state.
 struct LoggedCommand {
   std::string_view logged;   // the first field of the entry's `o`
-  std::string_view command;  // what runs it; empty: nothing does
+  std::string_view command;  // the command that replays it; empty: none does
   std::array<ErrorCode, 2> passed = {};
 };
 
@@ -123,7 +124,7 @@ class Player {
     change(kind.front(), ns, o, arguments);
   }
 
-  // A document that can't be changed doesn't keep the others from it.
+  // A document that can't be changed doesn't stop the others.
   void change(char kind, std::string_view ns, bson::DocumentView o, const Arguments& arguments) {
     if (!valid_namespace(ns)) throw OperationError(ErrorCode::invalid_namespace, "invalid ns: " + std::string(ns));
     write::LoggedChange change;
@@ -195,7 +196,7 @@ class Player {
     }
   }
 
-  // As a client would send it: the log says more, and some of it otherwise.
+  // Returns the command as a client would send it: the log has more fields, and some in another form.
   static bson::Document as_command(bson::DocumentView o, std::string_view command) {
     bson::Builder out;
     for (const auto& field : o) {
@@ -204,7 +205,7 @@ class Player {
       else if (field.name == "dropTarget" && !field.is_number())
         out.append("dropTarget", field.type() == bson::Type::binary || field.truthy());
       else if (command == "dropIndexes" && field.name == "key")
-        continue;  // beside the name
+        continue;  // it comes beside the name
       else
         out.append_element(field);
     }

@@ -1,4 +1,4 @@
-// applyOps: what a dump's oplog is played with.
+// applyOps replays the oplog of a dump.
 #include <catch2/catch.hpp>
 
 #include <random>
@@ -84,7 +84,7 @@ TEST_CASE("applyOps runs a log's commands, and passes over what the data is past
   server.expect(R"({listCollections: 1, nameOnly: true})", R"({cursor: {firstBatch: []}})");
 }
 
-// One command of a random history, in the text the shell would send.
+// Returns one command of a random history, as the shell would send it.
 std::string random_command(std::mt19937_64& random, int step) {
   const auto number = [&random](int below) { return std::to_string(random() % static_cast<uint64_t>(below)); };
   const std::string collection = "c" + number(3), id = number(12), value = number(100);
@@ -147,7 +147,7 @@ TEST_CASE("an entry that fails is told, and the others are applied") {
                    {op: "u", ns: "test.c", o2: {_id: 9}, o: {"$set": {u: 9}}}, {op: "u", ns: "test.c", o2: {_id: 8}, b: true, o: {"$set": {u: 8}}})",
       R"({ok: 0, code: 8, codeName: "UnknownError", errmsg: "applyOps had one or more errors applying ops", applied: 5, results: [true, false, true, true, true]})");
   CHECK(server.documents(R"({find: "c", sort: {_id: 1}})") == "[{_id: 1, u: 1}, {_id: 8, u: 8}]");
-  // What can't be tried stops it.
+  // An entry that can't be tried stops it.
   apply(
       server,
       R"({op: "i", ns: "test.c", o: {_id: 4, u: 4}}, {op: "i", ns: "test.missing", o: {_id: 1}}, {op: "i", ns: "test.c", o: {_id: 5, u: 5}})",

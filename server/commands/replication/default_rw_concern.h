@@ -1,4 +1,4 @@
-// What getDefaultRWConcern and setDefaultRWConcern have in common.
+// getDefaultRWConcern and setDefaultRWConcern share these functions.
 #pragma once
 
 #include "server/core/command.h"
@@ -8,7 +8,7 @@ namespace server {
 
 // Throws 51300 on a standalone server.
 DefaultConcerns& default_concerns_of(OperationContext& op, std::string_view command);
-// The reply of both.
+// Appends the reply of both commands.
 void append_defaults(const ConcernDefaults& defaults, bson::Builder& reply);
 
 }  // namespace server

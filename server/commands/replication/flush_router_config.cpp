@@ -1,4 +1,4 @@
-// flushRouterConfig: forgets what is cached of a sharded cluster; a server outside of one refuses.
+// flushRouterConfig forgets the cached routes of a sharded cluster; a server outside of one refuses.
 #include "base/error.h"
 #include "server/core/command.h"
 

@@ -1,4 +1,5 @@
-// getDefaultRWConcern: what commands ask for that name no concern of their own.
+// getDefaultRWConcern returns the concerns of commands that name none of their
+// own.
 #include "server/commands/replication/default_rw_concern.h"
 #include "server/core/operation.h"
 #include "server/core/services.h"

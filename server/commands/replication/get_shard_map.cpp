@@ -1,4 +1,4 @@
-// getShardMap: the shards that a server knows; one outside of a sharded cluster refuses.
+// getShardMap returns the shards that a server knows; one outside of a sharded cluster refuses.
 #include "base/error.h"
 #include "server/core/command.h"
 

@@ -25,8 +25,7 @@ constexpr size_t metadata_bytes_max = 512;
 constexpr size_t app_name_bytes_max = 128;
 constexpr int32_t wire_version = 21;  // MongoDB 7.0
 
-// Throws as MongoDB does where a driver's `client` document is not what the
-// handshake specification asks for.
+// Throws as MongoDB does if a driver's `client` document isn't as the handshake specification demands.
 ClientMetadata parse_metadata(bson::DocumentView document) {
   const auto refuse = [](int32_t code, const std::string& why) { throw OperationError(code, why); };
   if (document.size() > metadata_bytes_max) {
@@ -74,8 +73,7 @@ void learn_client(Client& client, const bson::Element& given) {
   }
 }
 
-// What both sides can do, in the client's order of preference. Without an offer
-// what was agreed before stands.
+// Chooses the compressors that both sides have, in the client's order of preference. Without an offer the earlier choice stays.
 void agree_on_compressors(OperationContext& op, const bson::Element& offered) {
   if (!offered.is_array()) return;
   op.client().compressors.clear();
@@ -94,7 +92,7 @@ struct AwaitArguments {
   int64_t max_await_ms = 0;
 };
 
-// topologyVersion and maxAwaitTimeMS: both or none.
+// A request has both topologyVersion and maxAwaitTimeMS, or neither.
 AwaitArguments await_arguments(const Request& request) {
   const Arguments arguments(request);
   const auto version = arguments.object("topologyVersion");
@@ -117,7 +115,7 @@ void append_topology_version(bson::Builder& out, const Topology& topology, int64
   version.append("processId", topology.process_id()).append("counter", counter);
 }
 
-// The same request, asking for what is newer than this answer.
+// Returns the same request, which asks for a topology newer than this answer's.
 bson::Document asking_for_newer(const Request& request, const Topology& topology, int64_t counter) {
   bson::Builder next;
   for (const auto& field : request.body) {
@@ -150,7 +148,7 @@ void append_progress(bson::Builder& reply, const replication::Progress& progress
 
 void append_set(bson::Builder& reply, std::string_view primary_field, const replication::Coordinator& set) {
   const replication::Standing now = set.standing();
-  if (!now.config || !now.self) {  // none, or removed
+  if (!now.config || !now.self) {  // no configuration, or one without this member
     reply.append(primary_field, false)
         .append("secondary", false)
         .append("info", "Does not have a valid replica set config")
@@ -191,14 +189,14 @@ int64_t Handshake::await_topology_ms(const Services& services, const Request& re
         asked.given && asked.process_id == services.topology.process_id() && asked.counter == services.topology.counter();
     return current ? asked.max_await_ms : 0;
   } catch (const OperationError&) {
-    return 0;  // run() says what is wrong
+    return 0;  // run() reports the error
   }
 }
 
 void Handshake::run(OperationContext& op, const Request& request, bson::Builder& reply) {
   Client& client = op.client();
   const Topology& topology = op.services().topology;
-  // Read once, before the state: a change in between is told with the next answer, not lost.
+  // The counter is read once, before the state: a change in between shows in the next answer, and isn't lost.
   const int64_t counter = topology.counter();
   const auto asked = await_arguments(request);
   if (asked.given && asked.process_id == topology.process_id() && asked.counter > counter) {

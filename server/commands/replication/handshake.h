@@ -6,12 +6,12 @@
 
 namespace server {
 
-// What hello, and serverStatus' `repl`, say of the replica set: names, state, progress.
+// Appends what hello, and serverStatus' `repl`, show of the replica set: names, state, progress.
 void append_set(bson::Builder& reply, std::string_view primary_field, const replication::Coordinator& set);
 
 class Handshake : public Command {
  public:
-  // `primary_field`: "isWritablePrimary" or "ismaster".
+  // `primary_field` is "isWritablePrimary" or "ismaster".
   explicit Handshake(std::string_view primary_field) : primary_field_(primary_field) {}
 
   std::string_view help() const override { return "Check if this server is primary for a replica set"; }

@@ -1,4 +1,4 @@
-// hello: what a driver asks first, and its monitors ask for ever.
+// hello is a driver's first command, and its monitors repeat it.
 #include "server/commands/replication/handshake.h"
 
 namespace server {

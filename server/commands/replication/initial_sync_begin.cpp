@@ -1,4 +1,4 @@
-// _initialSyncBegin: lends a backup of this member's data directory, and says how far its data is.
+// _initialSyncBegin lends a backup of this member's data directory, and says how far its data is.
 #include "replication/entry.h"
 #include "server/commands/replication/initial_sync_source.h"
 #include "server/core/arguments.h"
@@ -22,8 +22,8 @@ class InitialSyncBegin : public InitialSyncSource {
 
   void run(OperationContext& op, const Request& request, bson::Builder& reply) override {
     BackupHost& host = host_of(op);
-    // Read before: the backup has at least this. What is on its way is waited for: the configuration that sent the asker here
-    // may be among it.
+    // The progress is read before the backup begins, so the backup has at least that. It waits for entries that aren't
+    // majority-committed yet: the configuration that names the copying member may be among them.
     const replication::Coordinator& set = set_of(op);
     replication::Progress progress = set.progress();
     const replication::OpTime wanted = progress.applied.optime;

@@ -1,4 +1,4 @@
-// _initialSyncEnd: gives a lent backup back.
+// _initialSyncEnd returns a lent backup.
 #include "server/commands/replication/initial_sync_source.h"
 #include "server/core/arguments.h"
 #include "server/core/operation.h"

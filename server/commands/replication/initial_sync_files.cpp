@@ -1,4 +1,4 @@
-// _initialSyncFiles: lists the files of a lent backup, page by page.
+// _initialSyncFiles lists the files of a lent backup, page by page.
 #include "server/commands/replication/initial_sync_source.h"
 #include "server/core/arguments.h"
 #include "server/core/operation.h"

@@ -1,4 +1,4 @@
-// _initialSyncRead: reads part of a file of a lent backup.
+// _initialSyncRead reads part of a file of a lent backup.
 #include "base/hash.h"
 #include "server/commands/replication/initial_sync_source.h"
 #include "server/core/arguments.h"
@@ -26,7 +26,7 @@ class InitialSyncRead : public InitialSyncSource {
       throw base::OperationError(base::ErrorCode::bad_value, "bytes must be between 1 and " + std::to_string(read_bytes_max));
     }
     const base::Bytes part = backup->read(std::string(arguments.required_string("file")), offset, bytes);
-    // The journal's files are made long ahead of need: most of a young one is nothing.
+    // The journal's files are allocated long before they are needed, so most of a new one is zeros.
     const size_t told = part.find_last_not_of('\0') + 1;
     const base::BytesView data(part.data(), told);
     const uint64_t zeros = part.size() - told;

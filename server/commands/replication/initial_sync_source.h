@@ -1,5 +1,4 @@
-// What _initialSyncBegin, _initialSyncFiles, _initialSyncRead and _initialSyncEnd have in common: with them another member copies
-// this one's data directory.
+// _initialSyncBegin, _initialSyncFiles, _initialSyncRead and _initialSyncEnd let another member copy this one's data directory.
 //
 //   begin -> backupId, how far the data is     files -> names and lengths, page by page
 //   read  -> part of a file: data, how many zeros follow it, checksum     end
@@ -15,8 +14,8 @@ class InitialSyncSource : public ReplicaSetCommand {
   std::string_view help() const override { return "internal"; }
 
  protected:
-  // The backups that this member lends. Throws NoReplicationEnabled; throws NotPrimaryOrSecondary if the member has no data to
-  // copy.
+  // Returns the backups that this member lends. Throws NoReplicationEnabled; throws NotPrimaryOrSecondary if the member has no
+  // data to copy.
   static peers::BackupHost& host_of(OperationContext& op);
 };
 

@@ -1,4 +1,4 @@
-// isMaster: hello, for older drivers.
+// isMaster is hello for older drivers.
 #include "server/commands/replication/handshake.h"
 
 namespace server {

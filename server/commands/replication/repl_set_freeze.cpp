@@ -1,4 +1,4 @@
-// replSetFreeze: this member doesn't stand for election, for a while.
+// replSetFreeze keeps this member from standing for election for a while.
 #include "server/commands/replication/replica_set.h"
 #include "server/core/operation.h"
 

@@ -1,4 +1,4 @@
-// replSetGetConfig: the configuration in use.
+// replSetGetConfig returns the configuration in use.
 #include "server/commands/replication/replica_set.h"
 #include "server/core/arguments.h"
 #include "server/core/operation.h"
@@ -20,7 +20,7 @@ class ReplSetGetConfig : public ReplicaSetCommand {
       throw base::OperationError(base::ErrorCode::not_writable_primary, "commitmentStatus is only supported on primary.");
     }
     reply.append("config", now.config->document());
-    // A majority has it, and so everything that was agreed on under the one before.
+    // If the configuration is majority-committed, so is everything that was committed under the one before.
     if (commitment) reply.append("commitmentStatus", set.progress().committed.optime.ts >= now.config_written);
   }
 };

@@ -1,4 +1,4 @@
-// replSetGetStatus: how every member is, as this one sees it.
+// replSetGetStatus shows the state of every member, as this one sees it.
 #include "base/clock.h"
 #include "replication/entry.h"
 #include "server/commands/replication/replica_set.h"
@@ -75,7 +75,7 @@ class ReplSetGetStatus : public ReplicaSetCommand {
     }
   }
 
-  // This member, as it knows itself.
+  // Appends this member, as it knows itself.
   static void append_self(bson::Builder& out, const OperationContext& op, const replication::Standing& now,
                           const replication::Progress& progress) {
     const int64_t up_s = op.services().clock.monotonic_us() / 1'000'000 - started_s();
@@ -92,7 +92,7 @@ class ReplSetGetStatus : public ReplicaSetCommand {
     out.append("self", true).append("lastHeartbeatMessage", "");
   }
 
-  // Another one, as its last heartbeat left it.
+  // Appends another member, by its last heartbeat.
   static void append_other(bson::Builder& out, const OperationContext& op, const replication::Standing& now,
                            const replication::MemberConfig& member, const peers::MemberView& view) {
     using Health = peers::MemberView::Health;
@@ -118,7 +118,7 @@ class ReplSetGetStatus : public ReplicaSetCommand {
     append_config(out, view.said.config);
   }
 
-  // Who leads is known from consensus before a heartbeat tells.
+  // Consensus knows the leader before a heartbeat does.
   static replication::MemberState state_of(const replication::Standing& now, const replication::MemberConfig& member,
                                            const peers::MemberView& view) {
     using replication::MemberState;

@@ -1,4 +1,4 @@
-// replSetHeartbeat: how this member is, for another one.
+// replSetHeartbeat tells another member this one's state.
 #include "base/log.h"
 #include "server/commands/replication/replica_set.h"
 #include "server/core/operation.h"
@@ -26,7 +26,7 @@ class ReplSetHeartbeat : public ReplicaSetCommand {
   }
 
  private:
-  // The answer is what it was before: the sender sees at its next heartbeat what came of it.
+  // The answer doesn't change: the sender sees the effect at its next heartbeat.
   static void learn(replication::Coordinator& set, const peers::HeartbeatRequest& heartbeat) {
     try {
       const replication::SetConfig config = replication::parse_set_config(*heartbeat.new_config);
@@ -37,7 +37,7 @@ class ReplSetHeartbeat : public ReplicaSetCommand {
     }
   }
 
-  // What a client has put here: anything beyond what the server keeps for itself.
+  // Returns whether there are documents of clients, beside the server's own.
   static bool has_data(const Services& services) {
     if (!services.store) return false;
     for (const auto& db : services.store->catalog().databases()) {

@@ -1,4 +1,4 @@
-// replSetInitiate: makes this member, and those of the given configuration, a replica set.
+// replSetInitiate makes this member, and those of the given configuration, a replica set.
 #include "server/commands/replication/replica_set.h"
 #include "server/core/operation.h"
 

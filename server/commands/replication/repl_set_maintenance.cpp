@@ -1,4 +1,4 @@
-// replSetMaintenance: this member isn't read from for a while.
+// replSetMaintenance keeps clients from reading from this member for a while.
 #include "server/commands/replication/replica_set.h"
 #include "server/core/operation.h"
 

@@ -1,4 +1,4 @@
-// replSetReconfig: another configuration for a set that is there.
+// replSetReconfig gives an existing set another configuration.
 #include "server/commands/replication/replica_set.h"
 #include "server/core/arguments.h"
 #include "server/core/operation.h"

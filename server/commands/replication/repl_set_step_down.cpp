@@ -1,4 +1,4 @@
-// replSetStepDown: the primary gives up being one, for a while.
+// replSetStepDown makes the primary a secondary for a while.
 #include "server/commands/replication/replica_set.h"
 #include "server/core/arguments.h"
 #include "server/core/operation.h"

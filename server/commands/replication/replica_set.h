@@ -1,4 +1,4 @@
-// What the commands of replica sets have in common.
+// The commands of replica sets share this base.
 #pragma once
 
 #include "replication/coordinator.h"
@@ -11,7 +11,7 @@ class ReplicaSetCommand : public Command {
   bool admin_only() const override { return true; }
 
  protected:
-  // Throws NoReplicationEnabled where the server is a standalone.
+  // Throws NoReplicationEnabled if the server is a standalone.
   static replication::Coordinator& set_of(OperationContext& op, const char* otherwise = "not running with --replSet");
 };
 

@@ -1,4 +1,4 @@
-// restartInPlace: for tests of what a member of a replica set does by itself (restart.h).
+// restartInPlace restarts the process as a member of a replica set does by itself, for tests (restart.h).
 #include "server/core/arguments.h"
 #include "server/core/command.h"
 #include "server/core/fail_points.h"

@@ -1,4 +1,4 @@
-// setDefaultRWConcern: what commands ask for that name no concern of their own, on all members of the set.
+// setDefaultRWConcern sets the concerns of commands that name none of their own, on all members of the set.
 #include "base/clock.h"
 #include "replication/coordinator.h"
 #include "replication/oplog.h"
@@ -45,13 +45,13 @@ class SetDefaultRWConcern : public Command {
   }
 
  private:
-  // One that no member could ever give would hold up every write.
+  // A default that the members can never satisfy would block every write.
   static void check_write(OperationContext& op, bson::DocumentView given) {
     const WriteConcern concern = default_write_concern(given);
     if (const auto never = op.services().replica_set->unsatisfiable(concern)) throw OperationError(never->code, never->message);
   }
 
-  // What isn't given stays; an empty read concern takes away.
+  // A missing concern stays as it is; an empty read concern is removed.
   static bson::Document merged(const OperationContext& op, bson::DocumentView before, std::optional<bson::DocumentView> read,
                                std::optional<bson::DocumentView> write) {
     bson::Builder out;

@@ -1,4 +1,4 @@
-// setFeatureCompatibilityVersion: which version's features may be used. It is 7.0 and stays so.
+// setFeatureCompatibilityVersion sets which version's features may be used. It is 7.0 and stays so.
 #include "base/error.h"
 #include "server/core/arguments.h"
 #include "server/core/command.h"

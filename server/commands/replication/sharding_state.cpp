@@ -1,4 +1,4 @@
-// shardingState: whether the server is part of a sharded cluster. It never is.
+// shardingState says whether the server is part of a sharded cluster. It never is.
 #include "server/core/command.h"
 
 namespace server {

@@ -1,5 +1,5 @@
-// endSessions: clients say that they won't come back to these sessions; what
-// was opened under them is closed.
+// endSessions ends sessions that a client no longer uses, and closes the cursors
+// that were opened under them.
 #include "server/commands/sessions/sessions.h"
 #include "server/core/operation.h"
 #include "server/core/services.h"

@@ -1,5 +1,5 @@
-// killAllSessions: as killSessions, for every session of the given users; without
-// access control everybody is the same user, so only the empty list has a meaning.
+// killAllSessions kills every session of the given users; without access control
+// everybody is the same user, so only the empty list has a meaning.
 #include "base/error.h"
 #include "server/commands/sessions/sessions.h"
 #include "server/core/arguments.h"
@@ -16,7 +16,7 @@ class KillAllSessions : public Command {
   std::optional<FieldNames> fields() const override { return FieldNames(); }
 
   void run(OperationContext& op, const Request& request, bson::Builder&) override {
-    // Users that don't exist have no sessions: naming some kills none.
+    // Users that don't exist have no sessions, so naming some kills none.
     if (!Arguments(request).required_array("killAllSessions").empty()) return;
     kill_session(op, {});
   }

@@ -1,5 +1,5 @@
-// killAllSessionsByPattern: as killSessions, for every session one of the
-// patterns fits: {lsid: {id, uid}}, {uid}, or {} for all.
+// killAllSessionsByPattern kills every session that one of the patterns fits:
+// {lsid: {id, uid}}, {uid}, or {} for all.
 #include "server/commands/sessions/sessions.h"
 #include "server/core/arguments.h"
 #include "server/core/operation.h"
@@ -26,7 +26,7 @@ class KillAllSessionsByPattern : public Command {
       }
       const Arguments fields("killAllSessionsByPattern", pattern.as_document());
       fields.only({"lsid", "uid", "users", "roles"});
-      // Without access control all sessions are nobody's.
+      // Without access control all sessions belong to the same user.
       if (const auto users = fields.array("users"); users && !users->empty()) continue;
       if (const auto roles = fields.array("roles"); roles && !roles->empty()) continue;
       const auto lsid = fields.object("lsid");

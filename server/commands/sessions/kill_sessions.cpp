@@ -1,5 +1,5 @@
-// killSessions: interrupts what runs under these sessions and closes what was
-// opened under them.
+// killSessions interrupts the operations of these sessions and closes the cursors
+// that were opened under them.
 #include "server/commands/sessions/sessions.h"
 #include "server/core/operation.h"
 #include "server/core/services.h"

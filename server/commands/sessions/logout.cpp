@@ -1,4 +1,4 @@
-// logout: ends what a connection has authenticated as. Nobody has, so there is nothing to end.
+// logout ends a connection's authentication. No connection has one, so it does nothing.
 #include <atomic>
 
 #include "base/log.h"
@@ -21,7 +21,7 @@ class Logout : public Command {
   }
 
  private:
-  std::atomic<bool> warned_{false};  // once is enough
+  std::atomic<bool> warned_{false};  // it logs one warning
 };
 
 }  // namespace

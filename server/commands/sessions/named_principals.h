@@ -1,4 +1,4 @@
-// What usersInfo and rolesInfo ask about: 1, a name, {user, db} or {role, db}, {forAllDBs: true}, or a list of names.
+// usersInfo and rolesInfo ask about 1, a name, {user, db} or {role, db}, {forAllDBs: true}, or a list of names.
 #pragma once
 
 #include "base/error.h"
@@ -7,7 +7,7 @@
 
 namespace server {
 
-// `kind`: user or role. Throws BadValue (2) and TypeMismatch (14) for what names none.
+// `kind` is "user" or "role". Throws BadValue (2) and TypeMismatch (14) for an argument that names none.
 inline void check_principals(const bson::ValueView& asked, std::string_view command, std::string_view kind) {
   using base::ErrorCode;
   using base::OperationError;

@@ -1,4 +1,5 @@
-// refreshLogicalSessionCacheNow: what otherwise happens every few minutes; for tests.
+// refreshLogicalSessionCacheNow does at once what otherwise happens every few
+// minutes; tests use it.
 #include "server/core/command.h"
 #include "server/core/fail_points.h"
 #include "server/core/operation.h"

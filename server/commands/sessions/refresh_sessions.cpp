@@ -1,4 +1,4 @@
-// refreshSessions: clients say that these sessions are still in use.
+// refreshSessions keeps sessions alive that a client still uses.
 #include "base/clock.h"
 #include "server/commands/sessions/sessions.h"
 #include "server/core/operation.h"

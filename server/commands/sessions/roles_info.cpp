@@ -1,4 +1,4 @@
-// rolesInfo: roles by name, or all of a database. There is no access control, and so there are no roles.
+// rolesInfo returns roles by name, or all of a database. There is no access control, and so there are no roles.
 #include "server/commands/sessions/named_principals.h"
 
 namespace server {
@@ -32,7 +32,7 @@ class RolesInfo : public Command {
   }
 
  private:
-  // Whether privileges are wanted as a user's document would have them.
+  // Returns whether the client wants privileges as a user's document has them.
   static bool check_privileges(const bson::Element& value) {
     if (!value.exists() || value.is_number() || value.type() == bson::Type::boolean) return false;
     if (value.is_string() && value.as_string() == "asUserFragment") return true;

@@ -1,4 +1,4 @@
-// rotateCertificates: reads certificates of TLS anew. There is no TLS, so there is nothing to read.
+// rotateCertificates reads certificates of TLS anew. There is no TLS, so it refuses.
 #include "base/error.h"
 #include "server/core/command.h"
 

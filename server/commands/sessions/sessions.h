@@ -1,5 +1,6 @@
-// Logical sessions: clients name them, the server remembers nothing but what
-// was opened under the name. Checks shared by the session commands.
+// Clients name logical sessions; of a session the server remembers only the
+// cursors that were opened under its name. The session commands share these
+// checks.
 #pragma once
 
 #include <string_view>
@@ -8,11 +9,11 @@
 
 namespace server {
 
-// The array of session ids ({id: UUID}) in the command's first field. Throws
-// TypeMismatch, 40414 or InvalidUUID for what isn't one.
+// Returns the array of session ids ({id: UUID}) in the command's first field. Throws TypeMismatch, 40414 or InvalidUUID if an
+// element isn't one.
 bson::DocumentView session_ids(const Request& request);
 
-// Interrupts what runs under the session and closes what was opened under it; the empty document: of all sessions.
+// Interrupts the session's operations and closes the cursors that were opened under it; the empty document means all sessions.
 void kill_session(OperationContext& op, bson::DocumentView lsid);
 
 }  // namespace server

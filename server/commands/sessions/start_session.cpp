@@ -1,4 +1,4 @@
-// startSession: a name for a new session, for clients that can't make one.
+// startSession returns the id of a new session, for clients that can't make one.
 #include "base/clock.h"
 #include "base/random.h"
 #include "server/core/command.h"
@@ -9,7 +9,7 @@
 namespace server {
 namespace {
 
-// Random, version 4 (RFC 4122).
+// Returns a random UUID of version 4 (RFC 4122).
 bson::Bytes random_uuid() {
   bson::Bytes uuid;
   base::append_le(uuid, base::entropy64());

@@ -1,4 +1,4 @@
-// usersInfo: users by name, or all of a database. There is no access control, and so there are no users.
+// usersInfo returns users by name, or all of a database. There is no access control, and so there are no users.
 #include "server/commands/sessions/named_principals.h"
 
 namespace server {

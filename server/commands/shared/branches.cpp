@@ -26,7 +26,7 @@ namespace {
 
 versions::Ref ref_of(const Request& request) {
   const versions::DatabaseName name = versions::split_name(request.db);
-  if (name.ref && name.ref->find('@') != name.ref->npos) refuse_snapshot(request);  // a branch in one
+  if (name.ref && name.ref->find('@') != name.ref->npos) refuse_snapshot(request);  // a branch in a snapshot
   return query::ref_of_name(request.db);
 }
 

@@ -1,4 +1,4 @@
-// `size` of the commands that make capped collections out of others.
+// The commands that make capped collections of others take `size`.
 #pragma once
 
 #include "base/error.h"
@@ -6,7 +6,7 @@
 
 namespace server {
 
-// In bytes. What isn't a number counts as 0, as it does with MongoDB. Throws InvalidOptions (72) for none at all.
+// Returns it in bytes. A value that isn't a number counts as 0, as with MongoDB. Throws InvalidOptions (72) if it is missing.
 inline int64_t capped_size_argument(const Request& request) {
   const auto size = request.body.find("size");
   const int64_t bytes = size.is_number() ? size.to_int64() : 0;

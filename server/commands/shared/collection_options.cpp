@@ -21,7 +21,7 @@ using base::OperationError;
 
 namespace {
 
-// A plain path to a field: no operators, no empty component.
+// The key must be a plain path to a field: no operators, no empty component.
 void check_lineage_key(std::string_view key) {
   for (const std::string_view component : bson::split_path(key)) {
     if (!component.empty() && component.front() != '$' && component.find('\0') == component.npos) continue;

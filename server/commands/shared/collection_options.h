@@ -1,4 +1,4 @@
-// Options that many commands about collections share.
+// Many commands about collections share these options.
 #pragma once
 
 #include <optional>
@@ -12,17 +12,17 @@ namespace server {
 class Arguments;
 class OperationContext;
 
-// Throws InvalidUUID (207) for what is there and no UUID.
+// Throws InvalidUUID (207) for a value that isn't a UUID; a missing one is fine.
 void check_uuid(const bson::ValueView& uuid);
-// `collectionUUID`: throws CollectionUUIDMismatch (361) when the collection has another one, or isn't there; the error tells
-// which collection of the database has it. InvalidUUID as above.
+// Checks `collectionUUID`: throws CollectionUUIDMismatch (361) if the collection has another one or doesn't exist; the error
+// names the collection of the database that has it. Throws InvalidUUID as above.
 void check_collection_uuid(OperationContext& op, const bson::ValueView& uuid, std::string_view ns);
 
-// `dedup: {enabled, profile, key}` as listCollections shows it; nullopt: not given. Throws TypeMismatch, BadValue, and
-// 40415 for what isn't a field of it.
+// Returns `dedup: {enabled, profile, key}` as listCollections shows it; nullopt: it is missing. Throws TypeMismatch, BadValue,
+// and 40415 for an unknown field.
 std::optional<bson::Document> parse_dedup_options(const Arguments& arguments);
 
-// The same of `commits: {tree, buckets}` (versions/branch/tree_kind.h).
+// Does the same for `commits: {tree, buckets}` (versions/branch/tree_kind.h).
 std::optional<bson::Document> parse_commits_options(const Arguments& arguments);
 
 }  // namespace server

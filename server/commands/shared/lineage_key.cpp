@@ -12,11 +12,11 @@ constexpr size_t documents_max = 20'000;
 constexpr size_t fields_max = 24;
 constexpr size_t text_bytes_max = 200;
 constexpr double present_min = 0.95;
-constexpr double agreement_min = 0.8;  // things resemble each other, too
+constexpr double agreement_min = 0.8;  // different things resemble each other, too
 constexpr int64_t compared_min = 20;
 constexpr int64_t values_min = 4;
 
-// What names a thing: not a measure, a time or a flag.
+// A measure, a time or a flag names no thing.
 bool may_name(const bson::ValueView& value) {
   switch (value.type()) {
     case bson::Type::string: return value.as_string().size() <= text_bytes_max;
@@ -74,7 +74,7 @@ void LineageKeyFinder::add(storage::RecordId id, bson::DocumentView document, st
 
 std::optional<LineageKey> LineageKeyFinder::best() const {
   const auto documents = static_cast<int64_t>(documents_.size());
-  const int64_t things = documents - resembling_;  // first ones of their chains
+  const int64_t things = documents - resembling_;  // the first ones of their chains
   std::optional<LineageKey> best;
   for (const Field& field : fields_) {
     if (field.compared < compared_min || static_cast<double>(field.present) < present_min * static_cast<double>(documents))
@@ -82,7 +82,7 @@ std::optional<LineageKey> LineageKeyFinder::best() const {
     const double agreement = static_cast<double>(field.same) / static_cast<double>(field.compared);
     const auto values = static_cast<int64_t>(field.values.size());
     if (agreement < agreement_min || values < std::max(values_min, things / 2)) continue;
-    // Of equals the one that parts things most finely.
+    // Among equals, the field with the most values wins.
     if (!best || std::pair(agreement, values) > std::pair(best->agreement, best->values))
       best = LineageKey{field.path, agreement, values};
   }

@@ -1,5 +1,5 @@
-// Finds the field that versions of one thing have in common and things have not:
-// a page's id among revisions, a thread's among mails.
+// This class finds the field that the versions of one thing have in common, and
+// different things have not: a page's id among revisions, a thread's among mails.
 #pragma once
 
 #include <cstdint>
@@ -16,19 +16,19 @@ namespace server {
 
 struct LineageKey {
   std::string path;
-  double agreement = 0;  // share of documents that have it in common with the one they resemble
-  int64_t values = 0;    // different ones among the documents looked at
+  double agreement = 0;  // the share of documents that have the same value as the document that they resemble
+  int64_t values = 0;    // the number of different values among the documents looked at
 };
 
-// Fed with documents and, for those that resemble an earlier one, which that was. Not thread-safe; memory bounded by
-// 20,000 documents of 24 fields, beyond which no more are looked at.
+// The finder is fed with documents and, for those that resemble an earlier one, with the earlier one's id. It is not thread-safe.
+// It looks at 20,000 documents of 24 fields at most, which bounds its memory.
 class LineageKeyFinder {
  public:
-  // `source`: of a document that was shown before.
+  // `source` is the id of an earlier document.
   void add(storage::RecordId id, bson::DocumentView document, std::optional<storage::RecordId> source);
 
-  // nullopt: no field is in nearly all documents, the same along nearly all resemblances, and different between
-  // most things. `_id` is never one.
+  // Returns nullopt unless a field is in nearly all documents, has the same value along nearly all resemblances, and different
+  // values between most things. It is never `_id`.
   std::optional<LineageKey> best() const;
 
  private:

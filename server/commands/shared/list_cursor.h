@@ -1,4 +1,4 @@
-// What a command hands out through a cursor that is no query.
+// Some commands return documents through a cursor that is no query.
 #pragma once
 
 #include <memory>
@@ -19,7 +19,7 @@ struct Request;
 void reply_list(OperationContext& op, const Request& request, std::string ns, std::vector<bson::Document> documents,
                 bson::Builder& reply);
 
-// The same of documents that are made as they are asked for. `source` has begun.
+// Does the same for documents that are made when a client asks for them. `source` has begun.
 void reply_source(OperationContext& op, const Request& request, std::string ns, std::unique_ptr<query::CursorSource> source,
                   bson::Builder& reply);
 

@@ -1,4 +1,4 @@
-// What collections take on disk, for the commands that tell.
+// These are the sizes of collections on disk, for the commands that show them.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@ class Store;
 namespace server {
 
 struct StorageSizes {
-  int64_t records_bytes = 0;       // of the files that hold records
-  int64_t records_free_bytes = 0;  // of those, free to be used again
+  int64_t records_bytes = 0;       // the files that hold records
+  int64_t records_free_bytes = 0;  // the part of them that is free to be used again
   int64_t indexes_bytes = 0;
   int64_t indexes_free_bytes = 0;
 

@@ -1,4 +1,4 @@
-// abortMerge: forgets the merge that is under way on a branch.
+// abortMerge forgets the merge that is under way on a branch.
 #include "server/commands/shared/branches.h"
 #include "server/core/operation.h"
 #include "server/write/batch.h"

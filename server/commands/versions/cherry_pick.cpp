@@ -1,4 +1,4 @@
-// cherryPick: merges the changes of one commit into a branch.
+// cherryPick merges the changes of one commit into a branch.
 #include "server/commands/versions/merge_command.h"
 
 namespace server {

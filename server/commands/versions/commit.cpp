@@ -1,4 +1,4 @@
-// commit: what was written on a branch since its last commit becomes a state that stays.
+// commit turns the writes on a branch since its last commit into an immutable state.
 #include "base/error.h"
 #include "server/commands/shared/branches.h"
 #include "server/core/arguments.h"
@@ -29,7 +29,7 @@ class Commit : public Command {
     const versions::CommitInfo info = commit_info(op, arguments, "");
     const std::vector<std::string> collections = collections_of(arguments);
     const versions::Ref ref = ref_of(request);
-    if (!collections.empty()) branched(op, request);  // a database's first commit is of all that is in it
+    if (!collections.empty()) branched(op, request);  // a database's first commit has all its collections
     const auto begun = branched_from(op, request, ref, info);
     std::optional<bson::Document> said;
     while (!(said = commit(op, *begun.database, ref, info, collections, begun.is_new))) op.check_interrupt();
@@ -37,8 +37,8 @@ class Commit : public Command {
   }
 
  private:
-  // nullopt: to be called again. A commit writes what changed, and no whole trees: before the first one that says anything these
-  // are made, a part in each transaction.
+  // Returns nullopt if it is to be called again. A commit writes hash trees of what changed, and not of everything: before a
+  // database's first commit with trees, these are made part by part, each in a transaction.
   static std::optional<bson::Document> commit(OperationContext& op, versions::BranchedDatabase& database,
                                               const versions::Ref& ref, const versions::CommitInfo& info,
                                               const std::vector<std::string>& collections, bool is_new) {

@@ -1,4 +1,4 @@
-// continueMerge: ends the merge that is under way on a branch with a commit.
+// continueMerge ends the merge that is under way on a branch with a commit.
 #include "server/commands/shared/branches.h"
 #include "server/commands/versions/open_merge.h"
 #include "server/core/arguments.h"

@@ -1,4 +1,4 @@
-// createBranch: another line of the database, which begins with what a state of it has.
+// createBranch makes another branch of the database, which begins with one of its states.
 #include "base/error.h"
 #include "server/commands/shared/branches.h"
 #include "server/core/arguments.h"
@@ -38,7 +38,7 @@ class CreateBranch : public Command {
       database->create(transaction, name, from);
       bson::Builder out;
       out.append("branch", name).append("commit", hex(database->branches().graph().commit(transaction, parent.commit)->id));
-      // What is not committed there stays there.
+      // Changes that are not committed stay on the parent.
       out.append("uncommitted", parent.branch && database->has_pending(transaction, parent.branch->id));
       return out.done();
     });

@@ -1,4 +1,4 @@
-// createSnapshot: declares a snapshot of the whole server.
+// createSnapshot declares a snapshot of the whole server.
 #include "base/error.h"
 #include "server/commands/versions/snapshots.h"
 #include "server/core/arguments.h"
@@ -29,7 +29,7 @@ class CreateSnapshot : public Command {
   void run(OperationContext& op, const Request& request, bson::Builder& reply) override {
     const Arguments arguments(request);
     auto given = arguments.string("name");
-    // As branches and tags are named, too.
+    // The name may be the first field's value, as with branches and tags.
     if (arguments.any("createSnapshot").is_string()) {
       if (given)
         throw OperationError(ErrorCode::invalid_options, "a snapshot has one name: that of 'createSnapshot' or of 'name'");

@@ -1,4 +1,4 @@
-// createTag: names a commit for good.
+// createTag names a commit for good.
 #include "server/commands/shared/branches.h"
 #include "server/core/arguments.h"
 #include "server/core/operation.h"

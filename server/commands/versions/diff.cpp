@@ -1,4 +1,4 @@
-// diff: the documents that two states of a database show differently.
+// diff returns the documents that two states of a database show differently.
 #include "server/commands/shared/branches.h"
 #include "server/commands/shared/list_cursor.h"
 #include "server/core/arguments.h"

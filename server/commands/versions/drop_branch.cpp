@@ -1,4 +1,4 @@
-// dropBranch: a branch's name, and what was written on it since its last commit. Its commits stay.
+// dropBranch removes a branch's name, and its writes since its last commit. Its commits stay.
 #include "server/commands/shared/branches.h"
 #include "server/core/arguments.h"
 #include "server/core/operation.h"
@@ -29,7 +29,7 @@ class DropBranch : public Command {
     const bool force = arguments.loose_boolean("force").value_or(false);
     const auto database = branched(op, request);
     storage::Store& store = write::store_of(op);
-    // Whoever writes to the branch is done with it first.
+    // It waits for those who write to the branch.
     store.catalog().alone(database->name(), [&](const auto&) {
       write::in_transaction(op, [&](storage::Transaction& transaction) {
         check_nothing_lost(transaction, *database, name, force);

@@ -1,4 +1,4 @@
-// dropSnapshot: forgets a snapshot.
+// dropSnapshot forgets a snapshot.
 #include "base/error.h"
 #include "server/commands/versions/snapshots.h"
 #include "server/core/arguments.h"
@@ -25,7 +25,7 @@ class DropSnapshot : public Command {
     const std::string ref(Arguments(request).required_string("dropSnapshot"));
     versions::past::Past& past = past_of(op);
     const auto named = past.snapshots().find(ref);
-    // A time names whichever is the newest then: not to be dropped by.
+    // A time names whichever snapshot is the newest then, so it can't name one to drop.
     const bool meant = named && (named->name == ref || "s" + std::to_string(named->number) == ref);
     if (!meant || !op.services().databases->drop_snapshot(named->number))
       throw OperationError(ErrorCode::namespace_not_found, "there is no snapshot '" + ref + "'");

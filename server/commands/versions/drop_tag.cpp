@@ -1,4 +1,4 @@
-// dropTag: forgets a tag; its commit stays.
+// dropTag forgets a tag; its commit stays.
 #include "server/commands/shared/branches.h"
 #include "server/core/arguments.h"
 #include "server/core/operation.h"

@@ -1,4 +1,4 @@
-// getProof: proves by a commit's id what the commit shows of a document.
+// getProof proves by a commit's id what the commit shows of a document.
 #include "server/commands/shared/branches.h"
 #include "server/commands/shared/id_argument.h"
 #include "server/core/arguments.h"

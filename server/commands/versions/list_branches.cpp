@@ -1,4 +1,4 @@
-// listBranches: the branches of a database, by name.
+// listBranches returns the branches of a database, by name.
 #include "server/commands/shared/branches.h"
 #include "server/commands/shared/list_cursor.h"
 #include "server/core/operation.h"

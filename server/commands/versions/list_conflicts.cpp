@@ -1,4 +1,4 @@
-// listConflicts: lists what is to be decided in the merge that is under way on a branch, and what has been.
+// listConflicts returns what is to be decided in the merge that is under way on a branch, and what has been.
 #include "server/commands/shared/branches.h"
 #include "server/commands/shared/list_cursor.h"
 #include "server/commands/versions/open_merge.h"
@@ -59,7 +59,7 @@ class ListConflicts : public Command {
         const versions::Branch branch = database->branch(transaction, ref);
         const MergeRequest how = open_merge(op, transaction, *database, branch);
         const std::vector<bson::Document> decided = decided_documents(op, transaction, *database, branch, how);
-        // Its transaction is taken back: the merge is only made to see what it meets.
+        // The transaction is aborted: it merges only to find the conflicts.
         const BranchedDatabase::Merge merge = database->merge(transaction, branch.name, how.request(), {});
         for (const auto& conflict : merge.conflicts) {
           bson::Builder out;
@@ -78,7 +78,7 @@ class ListConflicts : public Command {
   }
 
  private:
-  // Those that hold still; others are among the conflicts again.
+  // Decisions whose documents have changed since are left out: they are among the conflicts again.
   static std::vector<bson::Document> decided_documents(OperationContext& op, storage::Transaction& transaction,
                                                        BranchedDatabase& database, const versions::Branch& branch,
                                                        const MergeRequest& how) {

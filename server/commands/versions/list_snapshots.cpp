@@ -1,4 +1,4 @@
-// listSnapshots: lists the declared snapshots, oldest first.
+// listSnapshots returns the declared snapshots, oldest first.
 #include "server/commands/shared/list_cursor.h"
 #include "server/commands/versions/snapshots.h"
 #include "server/core/command.h"

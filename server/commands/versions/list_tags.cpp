@@ -1,4 +1,4 @@
-// listTags: lists the tags of a database.
+// listTags returns the tags of a database.
 #include "server/commands/shared/branches.h"
 #include "server/commands/shared/list_cursor.h"
 #include "server/core/operation.h"

@@ -1,4 +1,4 @@
-// log: the commits that a state comes from, newest first.
+// log returns the commits that a state comes from, newest first.
 #include <algorithm>
 #include <optional>
 #include <unordered_map>
@@ -13,7 +13,7 @@
 namespace server {
 namespace {
 
-// Tells of commits whether they changed one document.
+// Finds out which commits changed one document.
 class Touching {
  public:
   Touching(OperationContext& op, const query::States& states, bson::DocumentView what) {
@@ -23,7 +23,7 @@ class Touching {
     key_ = query::key_of_id(id_argument(arguments));
   }
 
-  // Against all parents: a merge that took one side's document as it is didn't.
+  // A commit changed the document if it differs from that of all parents: a merge that took one side's document didn't change it.
   bool changed_by(const query::States& states, const versions::Commit& commit) {
     if (!collection_) return false;
     const storage::RecordId now = shown(states, commit);
@@ -38,7 +38,7 @@ class Touching {
     const versions::CollectionState* state = commit.state_of(collection_.collection->id());
     if (!state || state->state == 0) return 0;
     if (const auto known = known_.find(state->state); known != known_.end()) return known->second;
-    // Commits come newest first: what was found lately is what is asked for again.
+    // Commits come newest first, so the entries that were found lately are those that are needed again.
     if (known_.size() == known_max) known_.clear();
     return known_[state->state] = collection_.store().find(states.transaction(), versions::View{.state = state->state}, key_);
   }
@@ -49,7 +49,7 @@ class Touching {
   std::unordered_map<versions::State, storage::RecordId> known_;
 };
 
-// Reads as it is asked. Commits never change, so one snapshot serves all batches.
+// Reads commits when a client asks for them. Commits never change, so one storage snapshot serves all batches.
 class LogSource : public query::CursorSource {
  public:
   LogSource(OperationContext& op, std::shared_ptr<versions::BranchedDatabase> database, const versions::Ref& from, int64_t limit,
@@ -87,8 +87,8 @@ class LogSource : public query::CursorSource {
   OperationContext* op_;  // nullptr between batches
   query::States states_;
   versions::Log log_;
-  // A database's first `commit` makes two: what the documents came with, and its child, which proves them. They are told of as
-  // one.
+  // A database's first `commit` makes two commits: one with the documents that it had, and its child with the hash trees. The log
+  // shows them as one.
   const versions::CommitNumber first_;
   const std::optional<versions::CommitNumber> proof_;
   bool first_told_ = false;

@@ -1,4 +1,4 @@
-// merge: merges the changes of another branch, tag or commit into a branch.
+// merge merges the changes of another branch, tag or commit into a branch.
 #include "server/commands/versions/merge_command.h"
 
 namespace server {

@@ -1,4 +1,4 @@
-// What merge, cherryPick and revert have in common: each merges changes of some other place into a branch, and makes a commit.
+// merge, cherryPick and revert are commands that merge changes into a branch, and make a commit.
 #pragma once
 
 #include "server/core/command.h"
@@ -13,7 +13,7 @@ class MergeCommand : public Command {
   explicit MergeCommand(Kind kind) : kind_(kind) {}
 
   std::string_view name() const override;
-  std::optional<FieldNames> fields() const override;  // of cherryPick and revert
+  std::optional<FieldNames> fields() const override;  // those of cherryPick and revert
   bool writes() const override { return true; }
   void run(OperationContext& op, const Request& request, bson::Builder& reply) override;
 

@@ -17,7 +17,7 @@ using versions::BranchedDatabase;
 namespace {
 
 constexpr size_t conflicts_shown = 1000;
-// What of the command's arguments is kept with a merge that stops.
+// A merge that stops keeps these arguments.
 constexpr std::string_view kept_arguments[] = {"into", "branch", "mode", "resolve", "paths", "collections", "message", "author"};
 
 template <class Value>
@@ -63,11 +63,11 @@ bson::Document variables_of(const versions::Sides& sides) {
   return variables.done();
 }
 
-// Of our document; where that isn't there, of one with nothing but its _id.
+// The pipeline runs on our document; if that doesn't exist, on one with nothing but its _id.
 versions::Resolver by_pipeline(OperationContext& op, bson::Document stages) {
   {
     const bson::Document nobody = variables_of({});
-    write::compile_pipeline_update(stages, {nobody.view()}, op);  // refused now, not at the first conflict
+    write::compile_pipeline_update(stages, {nobody.view()}, op);  // an invalid pipeline is refused now, not at the first conflict
   }
   return [&op, stages = std::move(stages)](const versions::Sides& sides) -> versions::Resolution {
     const bson::Document variables = variables_of(sides);

@@ -1,5 +1,4 @@
-// What merge, cherryPick, revert and continueMerge have in common: how something is to be brought to a branch, and how it comes
-// out.
+// A MergeRequest says what merge, cherryPick, revert or continueMerge merges into a branch, and how.
 #pragma once
 
 #include "server/core/arguments.h"
@@ -13,31 +12,32 @@ class MergeRequest {
  public:
   using Bring = versions::Branches::Bring;
 
-  // From the arguments of the command: `from`, `into`, `branch`, `mode`, `resolve`, `paths`, `collections`. `op` outlives it.
-  // Throws what they deserve.
+  // Reads the command's arguments: `from`, `into`, `branch`, `mode`, `resolve`, `paths`, `collections`. `op` outlives it. Throws
+  // the errors of wrong arguments.
   MergeRequest(OperationContext& op, Bring kind, std::string from, const Arguments& arguments);
-  // From what was kept of them.
+  // Reads a request that write() made.
   static MergeRequest read(OperationContext& op, bson::DocumentView kept);
   bson::Document write() const;
 
   Bring kind() const { return request_.kind; }
-  // "merge of dev", for messages.
+  // Returns "merge of dev", for messages.
   std::string description() const;
 
-  // The commit that is meant now; throws NamespaceNotFound. And, where both branches go on, that it is a branch's last.
+  // Finds the commit that `from` names now; throws NamespaceNotFound. If both branches get the merge's commit, `from` must be a
+  // branch.
   void find(storage::Transaction& transaction, const versions::BranchedDatabase& database);
   versions::CommitNumber commit() const { return request_.from; }
-  // What the arguments of the command that ends it don't say was said when it began; else it is as the commit's that is picked or
-  // taken back.
+  // Returns the new commit's message and author: from the arguments of the command that ends the merge, else from those of the
+  // command that began it, else as of the commit that is picked or reverted.
   versions::CommitInfo info(OperationContext& op, storage::Transaction& transaction, versions::BranchedDatabase& database,
                             const Arguments& now) const;
-  // The branch that gets what comes: that of `ref`, or a new one that begins there.
+  // Returns the branch that gets the changes: that of `ref`, or a new one that begins there.
   versions::Branch into(storage::Transaction& transaction, versions::BranchedDatabase& database, const versions::Ref& ref) const;
-  // Goes on with the merge that is under way.
+  // Continues the merge that is under way.
   void go_on(versions::CommitNumber from);
   const versions::BranchedDatabase::MergeRequest& request() const { return request_; }
 
-  // Conflicts of these are kept for somebody to decide.
+  // Returns whether the collection's conflicts are kept for somebody to decide.
   bool manual(const std::string& collection) const;
 
  private:
@@ -48,7 +48,7 @@ class MergeRequest {
   static Terms terms(OperationContext& op, const Arguments& arguments, Terms defaults);
 
   std::string from_;
-  bson::Document arguments_;  // those that say how
+  bson::Document arguments_;  // the ones that say how to merge
   std::string new_branch_;    // empty: none
   bool both_ = false;
   bool manual_ = false;
@@ -57,14 +57,14 @@ class MergeRequest {
 };
 
 std::string_view name_of(versions::Branches::Bring kind);
-// conflictCount, and the first thousand.
+// Appends conflictCount, and the first thousand conflicts.
 void append_conflicts(const std::vector<versions::BranchedDatabase::Conflict>& conflicts, bson::Builder& out);
 void append_conflict(const versions::BranchedDatabase::Conflict& conflict, bson::Builder& out);
 // Throws OperationFailed, with the conflicts.
 [[noreturn]] void fail_with_conflicts(const std::string& what,
                                       const std::vector<versions::BranchedDatabase::Conflict>& conflicts);
 
-// What a transaction came to that must not be committed: thrown in in_transaction's work, and caught around it.
+// Work of in_transaction throws NotKept if its transaction must not be committed, and the caller catches it.
 struct NotKept {};
 
 }  // namespace server

@@ -1,4 +1,4 @@
-// What listConflicts, resolveConflict and continueMerge have in common: the merge that stopped at conflicts on a branch.
+// listConflicts, resolveConflict and continueMerge work on the merge that stopped at conflicts on a branch.
 #pragma once
 
 #include <string_view>
@@ -9,7 +9,7 @@
 
 namespace server {
 
-// The merge that is under way on the branch, as this transaction sees it. Throws IllegalOperation if there is none.
+// Returns the merge that is under way on the branch, as this transaction sees it. Throws IllegalOperation if there is none.
 MergeRequest open_merge(OperationContext& op, storage::Transaction& transaction, versions::BranchedDatabase& database,
                         const versions::Branch& branch);
 

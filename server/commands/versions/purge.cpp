@@ -1,4 +1,4 @@
-// purge: erases a document from all branches, commits and snapshots.
+// purge erases a document from all branches, commits and snapshots.
 #include "server/commands/shared/branches.h"
 #include "server/commands/shared/id_argument.h"
 #include "server/core/arguments.h"
@@ -29,7 +29,7 @@ class Purge : public Command {
   void run(OperationContext& op, const Request& request, bson::Builder& reply) override {
     const Arguments arguments(request);
     const bson::ValueView id = id_argument(arguments);
-    if (versions::split_name(request.db).ref) branched(op, request);  // it is a branch's
+    if (versions::split_name(request.db).ref) branched(op, request);  // the database must have branches
     write::store_of(op);
     const uint64_t count = op.services().databases->purge(database_of(request), request.collection(), id, write::keep_for_log(op),
                                                           [&](const auto& work) { return write::in_transaction(op, work); });

@@ -1,4 +1,4 @@
-// renameBranch: gives a branch another name.
+// renameBranch gives a branch another name.
 #include "server/commands/shared/branches.h"
 #include "server/core/arguments.h"
 #include "server/core/operation.h"

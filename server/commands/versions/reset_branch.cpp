@@ -1,4 +1,4 @@
-// resetBranch: lets a branch go on from another commit.
+// resetBranch lets a branch continue from another commit.
 #include "server/commands/shared/branches.h"
 #include "server/core/arguments.h"
 #include "server/core/operation.h"

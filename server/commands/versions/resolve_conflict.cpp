@@ -1,4 +1,4 @@
-// resolveConflict: decides what becomes of a document in the merge that is under way on a branch.
+// resolveConflict decides what becomes of a document in the merge that is under way on a branch.
 #include "base/error.h"
 #include "server/commands/shared/branches.h"
 #include "server/commands/shared/id_argument.h"

@@ -1,4 +1,4 @@
-// retention: shows or sets which commits of a database stay.
+// retention shows or sets which commits of a database stay.
 #include "base/error.h"
 #include "server/commands/shared/branches.h"
 #include "server/core/arguments.h"

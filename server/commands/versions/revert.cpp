@@ -1,4 +1,4 @@
-// revert: takes the changes of one commit back on a branch.
+// revert takes the changes of one commit back on a branch.
 #include "server/commands/versions/merge_command.h"
 
 namespace server {

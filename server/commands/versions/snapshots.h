@@ -1,4 +1,4 @@
-// What createSnapshot, listSnapshots and dropSnapshot have in common. A snapshot is a moment of the whole server that stays
+// createSnapshot, listSnapshots and dropSnapshot share these functions. A snapshot is a moment of the whole server that stays
 // readable, as shop@name.
 #pragma once
 
@@ -8,10 +8,10 @@
 
 namespace server {
 
-// Throws what engine_of throws if this server keeps no data.
+// Throws store_of's error if this server keeps no data.
 versions::past::Past& past_of(OperationContext& op);
 
-// {snapshot, number, name, time, clusterTime}; a snapshot without a name has no `name`.
+// Appends {snapshot, number, name, time, clusterTime}; a snapshot without a name has no `name`.
 void append_snapshot(const versions::past::DeclaredSnapshot& snapshot, bson::Builder& out);
 
 }  // namespace server

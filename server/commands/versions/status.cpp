@@ -1,4 +1,4 @@
-// status: what was written on a branch since its last commit.
+// status shows what was written on a branch since its last commit.
 #include "server/commands/shared/branches.h"
 #include "server/core/operation.h"
 #include "server/core/scale.h"

@@ -1,4 +1,4 @@
-// sweep: drops the commits that need not stay, now instead of in the background.
+// sweep drops the commits that need not stay, now instead of in the background.
 #include "server/commands/shared/branches.h"
 #include "server/core/operation.h"
 #include "server/core/scale.h"

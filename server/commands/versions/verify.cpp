@@ -1,4 +1,4 @@
-// verify: checks what is stored of a commit against the commit's id.
+// verify checks what is stored of a commit against the commit's id.
 #include "bson/key_id.h"
 #include "server/commands/shared/branches.h"
 #include "server/core/arguments.h"
@@ -42,7 +42,7 @@ class Verify : public Command {
   }
 
  private:
-  static constexpr size_t damage_max = 1000;  // told one by one
+  static constexpr size_t damage_max = 1000;  // more are only counted
 
   static void append_collections(const versions::BranchedDatabase::Verified& verified, bool deep, bson::Builder& reply) {
     auto list = reply.array("collections");

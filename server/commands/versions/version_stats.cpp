@@ -1,4 +1,4 @@
-// versionStats: what a database has in branches, commits and versions, and what these take.
+// versionStats counts a database's branches, commits and versions, and shows their sizes.
 #include <map>
 
 #include "server/commands/shared/branches.h"
@@ -74,7 +74,7 @@ class VersionStats : public Command {
     append_count(reply, "versions", all);
   }
 
-  // By what they are for: the last word of their names.
+  // Groups tables by their purpose, which is the last word of their names.
   static void append_tables(storage::Store& store, const versions::BranchedDatabase& database, bson::Builder& reply) {
     std::map<std::string, int64_t> bytes;
     int64_t all = 0;
