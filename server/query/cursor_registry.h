@@ -1,4 +1,4 @@
-// Cursors that outlive their command: a batch was handed out, getMore asks for the next.
+// Cursors outlive their command: a client gets a batch, and asks for the next with getMore.
 #pragma once
 
 #include <array>
@@ -25,25 +25,25 @@ class OperationContext;
 
 namespace server::query {
 
-// One document after another, across operations: a Reader behind find, a
-// pipeline behind aggregate, a list behind listCollections.
+// A source returns one document after another, across operations: a Reader behind find, a pipeline behind aggregate, a list
+// behind listCollections.
 class CursorSource {
  public:
   virtual ~CursorSource() = default;
-  // An operation takes it up, and lets it go again: no transaction or lock is held in between.
+  // An operation takes the source up with begin, and releases it with end: no transaction or lock is held between operations.
   virtual void begin(OperationContext& op) = 0;
   virtual void end() = 0;
   virtual bool next() = 0;
   virtual bson::DocumentView document() = 0;  // valid until next() or end()
-  // Known to have nothing more, so that the cursor need not be kept.
+  // Returns true if it is known to have no more documents, so that the cursor need not be kept.
   virtual bool exhausted() const { return false; }
-  // What was looked at so far, for logs and currentOp.
+  // How much was examined so far, for logs and currentOp.
   struct Examined {
     int64_t keys = 0;
     int64_t documents = 0;
   };
   virtual std::optional<Examined> examined() const { return std::nullopt; }
-  // Leaves how its plan went with the operation that reads from it (plan_notes.h).
+  // Records in the operation that reads from it how its plan went (plan_notes.h).
   virtual void note_execution(OperationContext&) const {}
 };
 
@@ -51,20 +51,20 @@ struct Cursor {
   int64_t id = 0;  // 0: not registered
   std::string ns;
   std::unique_ptr<CursorSource> source;
-  std::optional<bson::Document> stashed;  // read, but did not fit into the last batch
-  bson::Document command;                 // the one that made it, for currentOp
+  std::optional<bson::Document> stashed;  // it was read, but didn't fit into the last batch
+  bson::Document command;                 // the command that made it, for currentOp
   bson::Document lsid;                    // empty: no session
-  bson::Document api;                     // apiVersion and its company, as that command gave them
+  bson::Document api;                     // apiVersion, apiStrict and apiDeprecationErrors, as that command gave them
   bool tailable = false;
   bool await_data = false;
   bool no_timeout = false;
-  // Time left of the maxTimeMS that find gave; getMores share it.
+  // The time left of the maxTimeMS that find gave; getMores share it.
   std::optional<std::chrono::microseconds> time_left;
-  std::optional<ReadMoment> moment;  // that it reads as of
-  bool agreed_only = false;          // readConcern majority, or stronger: so is every batch
+  std::optional<ReadMoment> moment;  // reads show this moment
+  bool agreed_only = false;          // readConcern majority, or stronger, holds for every batch
   std::string plan_summary;
   Progress progress;                // after the last batch
-  CursorSource::Examined reported;  // by the operations before
+  CursorSource::Examined reported;  // what earlier operations have reported
 };
 
 // Thread-safe. A cursor is in the registry or checked out by one operation.
@@ -72,35 +72,35 @@ class CursorRegistry {
  public:
   static constexpr size_t cursors_max = 50'000;
 
-  RecentSnapshots snapshots;  // that cursors, and sessions, go on reading from
+  RecentSnapshots snapshots;  // the storage snapshots that cursors and sessions read from
 
   // The parameter cursorTimeoutMillis.
   std::atomic<int64_t> timeout_ms{600'000};
 
-  // Gives it an id (positive, not guessable) and keeps it. Throws when there are too many.
+  // Gives it an id (positive, not guessable) and keeps it. Throws if there are too many.
   int64_t add(std::unique_ptr<Cursor> cursor, int64_t now_ms);
 
-  // Takes it out for a getMore. Throws CursorNotFound (43), Unauthorized (13) for another
-  // namespace, 50736 … 50738 for another session, APIMismatchError (325) for another API version, CursorInUse (12051).
+  // Takes a cursor out for a getMore. Throws CursorNotFound (43), Unauthorized (13) for another namespace, 50736 … 50738 for
+  // another session, APIMismatchError (325) for another API version, CursorInUse (12051).
   std::unique_ptr<Cursor> check_out(int64_t id, std::string_view ns, OperationContext& op);
-  // Puts it back. False: it was killed meanwhile, and is gone now.
+  // Puts it back. Returns false if it was killed meanwhile; then it is destroyed.
   bool check_in(std::unique_ptr<Cursor> cursor, int64_t now_ms);
-  // A checked out cursor came to its end.
+  // Reports that a checked out cursor came to its end.
   void finish(int64_t id);
 
   struct Killed {
     bool found = false;
-    int32_t operation = 0;  // that has it checked out: to be interrupted, too
+    int32_t operation = 0;  // the operation that has it checked out; it must be interrupted too
   };
-  // One in use is gone as soon as its operation ends. Another namespace's isn't found.
+  // A cursor in use is destroyed as soon as its operation ends. A cursor of another namespace isn't found.
   Killed kill(int64_t id, std::string_view ns);
-  // Of a session that ended; the empty document: of all.
+  // Kills the cursors of a session that ended; the empty document means all sessions.
   void kill_session(bson::DocumentView lsid);
 
-  // Drops what was not used for timeout_ms; returns how many. Called every few seconds.
+  // Drops cursors that nobody used for timeout_ms; returns how many. Call it every few seconds.
   size_t expire(int64_t now_ms);
 
-  // What nobody reads from at the moment.
+  // The cursors that no operation reads from at the moment.
   struct Waiting {
     int64_t id = 0;
     std::string ns;
@@ -117,10 +117,10 @@ class CursorRegistry {
     int64_t open = 0;
     int64_t pinned = 0;
     int64_t no_timeout = 0;
-    int64_t timed_out = 0;  // ever
-    int64_t opened = 0;     // ever
-    int64_t read_on = 0;    // ever, with a getMore
-    // How long those lived that are gone: less than 1, 5, 15, 30 s, 1, 10 min, or longer.
+    int64_t timed_out = 0;  // in total
+    int64_t opened = 0;     // in total
+    int64_t read_on = 0;    // in total, by getMore
+    // How long destroyed cursors lived: less than 1, 5, 15, 30 s, 1, 10 min, or longer.
     std::array<int64_t, 7> lives{};
   };
   Counts counts() const;
@@ -129,7 +129,7 @@ class CursorRegistry {
   struct Slot {
     std::string ns;
     std::unique_ptr<Cursor> cursor;  // nullptr: checked out
-    int32_t operation = 0;           // that has it
+    int32_t operation = 0;           // the operation that has it
     int64_t created_ms = 0;
     int64_t used_ms = 0;
     bool no_timeout = false;
@@ -144,17 +144,16 @@ class CursorRegistry {
   Counts counts_;
 };
 
-// Reads documents from `cursor`, taken up by an operation, into an array: at most `documents_max` (negative:
-// as many as fit) and 16 MB; what didn't fit is stashed. Returns false when there are no more. Throws
-// BSONObjectTooLarge (10334) for a document that no reply may hold.
+// Reads documents from `cursor`, which an operation has taken up, into an array: at most `documents_max` (negative: as many as
+// fit) and 16 MB; a document that doesn't fit is stashed. Returns false if there are no more. Throws BSONObjectTooLarge (10334)
+// for a document that no reply can hold.
 bool fill_batch(Cursor& cursor, int64_t documents_max, bson::ArrayBuilder& batch);
 
-// Counts in `op` what the batch at hand took.
+// Counts the current batch in `op`.
 void count_batch(OperationContext& op, Cursor& cursor, size_t returned);
 
-// The reply of every command that opens a cursor (find, aggregate,
-// listCollections, listIndexes): reads the first batch from the source, which
-// `op` has begun, appends {cursor: {firstBatch, id, ns}}, and registers the cursor when there may be more.
+// Makes the reply of every command that opens a cursor (find, aggregate, listCollections, listIndexes): reads the first batch
+// from the source, which `op` has begun, appends {cursor: {firstBatch, id, ns}}, and registers the cursor if there may be more.
 void reply_first_batch(OperationContext& op, CursorRegistry& registry, std::unique_ptr<Cursor> cursor, int64_t documents_max,
                        bool single_batch, bson::Builder& reply);
 

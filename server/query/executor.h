@@ -1,12 +1,13 @@
-// A query, planned and running: hands out one matching document after another.
+// An executor is a query, planned and running: it returns one matching document
+// after another.
 //
 //   auto executor = make_executor(op, transaction, collection, query);
 //   while (executor->next()) use(executor->record(), executor->document());
 //
-// The executor borrows the transaction. A long one lets it go in between:
-// save(), then restore() with a fresh transaction (a newer snapshot); documents
-// removed meanwhile are skipped. `step` says when that is due, every 128
-// units of work or 10 ms; `Reader` (reader.h) does all of it for readers.
+// The executor borrows the transaction. A long one releases it in between: save(),
+// then restore() with a fresh transaction (a newer storage snapshot); documents
+// removed meanwhile are skipped. `step` says when that is due, every 128 units of
+// work or 10 ms; `Reader` (reader.h) does all of it for readers.
 #pragma once
 
 #include <cstdint>
@@ -33,53 +34,53 @@ class Executor {
  public:
   enum class Step { advanced, pause, end };
 
-  // Use make_executor.
+  // make_executor makes it.
   struct Plan;
   Executor(OperationContext& op, std::unique_ptr<Plan> plan);
   ~Executor();
 
-  // On to the next document; `pause`: nothing happened, a good moment to renew
-  // the transaction. Checks for interrupts. Throws QueryExceededMemoryLimitNoDiskUseAllowed …
+  // Goes to the next document; `pause`: nothing happened, and it is a good moment to renew the transaction. Checks for
+  // interrupts. Throws QueryExceededMemoryLimitNoDiskUseAllowed …
   Step step();
-  // The same without pauses: for those who stay in one transaction.
+  // Does the same without pauses, for callers that stay in one transaction.
   bool next();
 
   bson::DocumentView document();     // valid until the next step or save
-  storage::RecordId record() const;  // 0 where a document is no record
-  // Through which element of an array the filter matched the document at hand.
+  storage::RecordId record() const;  // 0 if the document is no record
+  // Returns the array element through which the filter matched the current document.
   std::optional<std::string> array_position();
 
   void save();
-  // Throws QueryPlanKilled when the collection or an index in use is gone.
+  // Throws QueryPlanKilled if the collection or an index in use is gone.
   void restore(storage::Transaction& transaction);
-  // An operation that goes on with a saved executor (getMore).
+  // An operation that continues with a saved executor (getMore) attaches it.
   void attach(OperationContext& op);
   void detach();
 
-  // A tailable scan: at its end it may be asked again.
+  // Returns true for a tailable scan: at its end it may be asked again.
   bool tailable() const;
-  // Known to have nothing more: a limit is reached, an _id was looked up.
+  // Returns true if it is known to have nothing more: a limit is reached, or an _id was looked up.
   bool exhausted() const;
 
   ExecutionStats stats() const;
   std::string summary() const;  // "IXSCAN { a: 1 }", for logs
-  bool scans() const;           // the whole collection
-  bool sorts() const;           // in memory
-  // What names the query's form, and its form with the indexes there are: 8 hexadecimal digits each.
+  bool scans() const;           // it scans the whole collection
+  bool sorts() const;           // it sorts in memory
+  // Return 8 hexadecimal digits that name the query's form, and its form together with the indexes that exist.
   std::string shape_hash() const;
   std::string plan_key() const;
   const Matcher& matcher() const;
 
-  // What stands on top of the stages in an explain: COUNT, UPDATE, DELETE.
+  // Explain shows it on top of the stages: COUNT, UPDATE, DELETE.
   struct Top {
     std::string stage;
     std::function<void(bson::Builder& out)> figures;  // with executionStats
     bool alone = false;                               // nothing is below it
   };
-  // Appends `queryPlanner`, and with a verbosity above it `executionStats`, as
-  // MongoDB's explain has them. Run it to the end first for the latter.
+  // Appends `queryPlanner`, and with a verbosity above it `executionStats`, as MongoDB's explain has them. The latter needs that
+  // the query was run to its end.
   void explain(bson::Builder& out, Verbosity verbosity, const Top* top = nullptr) const;
-  // The stages with their figures so far.
+  // Appends the stages with their figures so far.
   void append_stages(bson::Builder& out) const;
 
  private:
@@ -92,9 +93,8 @@ class Executor {
   int since_pause_ = 0;
 };
 
-// Plans it. `collection` may be nullptr: the namespace isn't there and nothing is found.
-// Throws what MongoDB answers for a bad filter, projection, sort or hint. The
-// caller holds the collection's schema lock whenever it calls the executor.
+// Plans the query. `collection` may be nullptr: then the namespace doesn't exist and nothing is found. Throws MongoDB's errors
+// for a bad filter, projection, sort or hint. The caller holds the collection's schema lock whenever it calls the executor.
 std::unique_ptr<Executor> make_executor(OperationContext& op, storage::Transaction& transaction,
                                         std::shared_ptr<storage::Collection> collection, const Query& query);
 

@@ -1,4 +1,4 @@
-// What an executor holds. Private to executor.cpp and explain.cpp.
+// An executor's plan is private to executor.cpp and explain.cpp.
 #pragma once
 
 #include "server/query/exec/build.h"
@@ -18,7 +18,7 @@ struct Executor::Plan {
   std::unique_ptr<Projection> projection;
   plan::Access chosen;
   std::vector<plan::Access> rejected;
-  std::vector<exec::Trial> trials;  // of `rejected`, where they are to be kept
+  std::vector<exec::Trial> trials;  // those of `rejected`, if they are to be kept
   exec::StagePtr root;
   storage::Transaction* transaction = nullptr;
   int64_t started_us = 0;

@@ -1,4 +1,4 @@
-// The rules for paths that sorts, projections, distinct, stages and expressions name fields with.
+// Sorts, projections, distinct, stages and expressions name fields by paths with these rules.
 #pragma once
 
 #include <string_view>

@@ -1,4 +1,4 @@
-// find's options, read and checked; explain of a find reads the same.
+// find's options are read and checked here, also for explain of a find.
 #pragma once
 
 #include "server/query/query.h"
@@ -11,19 +11,19 @@ namespace server::query {
 
 struct FindRequest {
   Query query;
-  int64_t batch_size = 101;  // of the first batch
+  int64_t batch_size = 101;  // the first batch's
   bool single_batch = false;
   bool tailable = false;
   bool await_data = false;
   bool no_timeout = false;
 };
 
-// Throws what MongoDB answers for a bad option or combination.
+// Throws MongoDB's errors for a bad option or combination.
 FindRequest parse_find(const OperationContext& op, const Request& request);
 
-// `let` with its expressions computed.
+// Returns `let` with its expressions computed.
 bson::Document constant_let(const OperationContext& op, bson::DocumentView let);
-// `hint`: a string, an object or nothing. Throws FailedToParse for others.
+// Returns `hint`: a string, an object or nothing. Throws FailedToParse for other types.
 bson::Value checked_hint(const bson::Element& hint);
 
 }  // namespace server::query

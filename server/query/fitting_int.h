@@ -1,4 +1,4 @@
-// Counts in replies: MongoDB writes them as Int32 where they fit, else as Int64.
+// MongoDB writes counts in replies as Int32 if they fit, else as Int64.
 #pragma once
 
 #include <cstdint>

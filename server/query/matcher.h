@@ -1,4 +1,4 @@
-// A filter, parsed: decides whether a document matches.
+// A matcher is a parsed filter: it decides whether a document matches.
 //
 //   {qty: {$gt: 5}, $or: [{a: 1}, {"b.c": null}]}
 //
@@ -25,29 +25,29 @@ namespace match {
 class Node;
 }
 
-// Parsed once, then read-only; $expr makes it belong to one operation.
+// A matcher is parsed once, then read-only; with $expr it belongs to one operation.
 class Matcher {
  public:
-  // Throws OperationError as MongoDB words it.
+  // Throws OperationError in MongoDB's words.
   static std::unique_ptr<Matcher> parse(bson::DocumentView filter, const ParseContext& context = {});
 
-  // A bare list of operators, {$gt: 5, $lt: 9}, for one value: what $pull and
-  // projections' $elemMatch apply to array elements. Use matches_value with it.
+  // Parses a bare list of operators, {$gt: 5, $lt: 9}, for one value: $pull and projections' $elemMatch apply it to array
+  // elements. Use matches_value with it.
   static std::unique_ptr<Matcher> parse_operators(bson::DocumentView operators, const ParseContext& context = {});
-  // Whether `filter` is such a list rather than a filter over fields.
+  // Returns whether `filter` is such a list instead of a filter over fields.
   static bool is_operators(bson::DocumentView filter);
 
   ~Matcher();
 
   bool matches(bson::DocumentView document) const;
-  // Also tells through which element of an array it matched ("3"), the outermost
-  // one, the last predicate winning: what positional $ stands for. nullopt: through none.
+  // Also finds the array element through which it matched ("3"), the outermost one of the last such predicate: positional $
+  // stands for it. nullopt: it matched through none.
   bool matches(bson::DocumentView document, std::optional<std::string>& array_position) const;
-  // Against a value itself, arrays not fanned out; for parse_operators.
+  // Matches a value itself, without fanning out arrays; for parse_operators.
   bool matches_value(const bson::ValueView& value) const;
 
-  // Fields that must equal a value for the filter to match (top-level and
-  // inside $and; $in and $all of one value count): what an upsert starts its document with.
+  // Returns the fields that must equal a value for the filter to match (top-level and inside $and; $in and $all of one value
+  // count): an upsert's document starts with them.
   std::vector<std::pair<std::string, bson::Value>> equalities() const;
 
   const bson::Document& filter() const { return filter_; }

@@ -1,4 +1,4 @@
-// What currentOp and $currentOp show: operations at work, and on demand connections and cursors that wait.
+// currentOp and $currentOp show running operations, and on demand idle connections and cursors.
 #pragma once
 
 #include <vector>
@@ -12,7 +12,7 @@ struct Services;
 struct OperationViewOptions {
   bool idle_connections = false;
   bool idle_cursors = false;
-  bool whole_commands = false;  // else fields of more than a kilobyte are shown by their size
+  bool whole_commands = false;  // false: fields of more than a kilobyte are shown by their size
 };
 
 // Thread-safe.

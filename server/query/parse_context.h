@@ -1,7 +1,7 @@
-// What parsing a filter, a projection or a sort needs to know of its operation.
+// A filter, a projection or a sort is parsed in the context of its operation.
 //
-// Expressions ($expr, computed projections) are compiled by the aggregation
-// language through the plug below; without one they are refused.
+// The aggregation language compiles expressions ($expr, computed projections)
+// through the plug below; without one they are refused.
 #pragma once
 
 #include <memory>
@@ -19,11 +19,11 @@ namespace server::query {
 
 struct ParseContext;
 
-// An aggregation expression ready to be computed. Used by one operation at a time.
+// A compiled aggregation expression. One operation uses it at a time.
 class CompiledExpression {
  public:
   virtual ~CompiledExpression() = default;
-  // A missing value where the expression has none. Throws OperationError.
+  // Returns a missing value if the expression has none. Throws OperationError.
   virtual bson::Value evaluate(bson::DocumentView root) const = 0;
 };
 
@@ -38,14 +38,14 @@ class ExpressionCompiler {
 
 struct ParseContext {
   const ExpressionCompiler* expressions = nullptr;
-  bson::DocumentView let;                // user variables, already constant; borrowed
-  const OperationContext* op = nullptr;  // whom $$NOW and interrupts belong to
+  bson::DocumentView let;                // the user's variables, already constant; borrowed
+  const OperationContext* op = nullptr;  // $$NOW and interrupts belong to it
 };
 
-// The context of an operation: expressions plugged in, `let` borrowed.
+// Makes the context of an operation: expressions plugged in, `let` borrowed.
 ParseContext parse_context(const OperationContext& op, bson::DocumentView let = {});
 
-// The compiler this server was built with; nullptr: none.
+// Returns the compiler that this server was built with; nullptr: none.
 const ExpressionCompiler* expression_compiler();
 
 }  // namespace server::query

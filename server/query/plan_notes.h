@@ -1,4 +1,4 @@
-// What an operation remembers of the plan it ran: for the log, the counters and the profiler.
+// An operation remembers facts about the plan that it ran, for the log, the counters and the profiler.
 #pragma once
 
 namespace server {
@@ -9,9 +9,9 @@ namespace server::query {
 
 class Executor;
 
-// Before it runs.
+// Called before the plan runs.
 void note_plan(OperationContext& op, const Executor& executor);
-// After it has run, or its batch. Only where the profiler wants to see the stages.
+// Called after it has run, or after its batch. It does something only if the profiler wants to see the stages.
 void note_execution(OperationContext& op, const Executor& executor);
 
 }  // namespace server::query

@@ -1,4 +1,4 @@
-// A projection: which part of a document is handed out.
+// A projection says which part of a document is returned.
 //
 //   {name: 1, "address.city": 1}      inclusion: these and _id
 //   {secret: 0}                       exclusion: all but these
@@ -18,11 +18,10 @@
 
 namespace server::query {
 
-// Read-only after parsing.
+// A projection is read-only after parsing.
 class Projection {
  public:
-  // `matcher` is needed for the positional operator; it must live as long.
-  // Throws as MongoDB words it (31249, 31253, 31254 …).
+  // `matcher` is needed for the positional operator; it must live as long. Throws in MongoDB's words (31249, 31253, 31254 …).
   static std::unique_ptr<Projection> parse(bson::DocumentView specification, const Matcher* matcher,
                                            const ParseContext& context = {});
   ~Projection();
@@ -30,10 +29,10 @@ class Projection {
   bson::Document apply(bson::DocumentView document) const;
 
   bool inclusion() const;
-  // Only plain fields to include or exclude: explain says PROJECTION_SIMPLE.
+  // Returns true if it only includes or excludes plain fields: explain says PROJECTION_SIMPLE.
   bool simple() const;
   bool keeps_id() const;
-  // Where it does nothing but include fields: their paths, `_id` among them if it is kept.
+  // If it only includes fields, returns their paths, with `_id` if that is kept.
   std::optional<std::vector<std::string>> included_paths() const;
   bool positional() const;
 

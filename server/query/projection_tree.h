@@ -1,4 +1,5 @@
-// A projection's specification as a tree of field names. Private to projection.cpp.
+// A projection's specification becomes a tree of field names. The tree is private
+// to projection.cpp.
 #pragma once
 
 #include <memory>
@@ -25,10 +26,10 @@ struct Node {
   std::vector<std::unique_ptr<Node>> children;
   Slice slice;
   std::unique_ptr<Matcher> matcher;                // elem_match
-  bool by_value = false;                           // the matcher is over values
-  bson::Value literal;                             // compute: either this
+  bool by_value = false;                           // the matcher matches values
+  bson::Value literal;                             // of compute: either this
   std::unique_ptr<CompiledExpression> expression;  // or that
-  bool computes_below = false;                     // some compute or elem_match among the descendants
+  bool computes_below = false;                     // a descendant is a compute or elem_match
   bool positional_below = false;
 
   const Node* child(std::string_view child_name) const {

@@ -12,9 +12,9 @@ namespace server::query {
 
 struct IndexFilter;
 
-// What is asked, whoever asks: find, count, distinct, update, delete, a pipeline's first stage.
+// find, count, distinct, update, delete and a pipeline's first stage all ask a Query.
 struct Query {
-  std::string ns;  // as explain shows it, where there is no collection
+  std::string ns;  // explain shows it if there is no collection
   bson::Document filter;
   bson::Document projection;  // empty: whole documents
   bson::Document sort;        // may be {$natural: ±1}
@@ -28,11 +28,11 @@ struct Query {
   bool show_record_id = false;
   bool allow_disk_use = false;
   bool tailable = false;
-  std::string
-      distinct;  // only the different values of this field are wanted, of each at least one document's; empty: all documents
-  bool count_only = false;                          // nobody looks at the documents: they are fetched only to be matched
-  bool keep_trials = false;                         // for explain: what the plans that lost did
-  std::shared_ptr<const IndexFilter> index_filter;  // the indexes allowed; nullptr: all. make_executor sets it
+  // Only the different values of this field are wanted, each from at least one document; empty: all documents.
+  std::string distinct;
+  bool count_only = false;                          // the documents aren't returned: they are fetched only to be matched
+  bool keep_trials = false;                         // explain shows the trials of the plans that lost
+  std::shared_ptr<const IndexFilter> index_filter;  // the allowed indexes; nullptr: all. make_executor sets it
 };
 
 enum class Verbosity { query_planner, execution_stats, all_plans_execution };

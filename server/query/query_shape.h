@@ -1,4 +1,4 @@
-// The form of a query, its values left out: {a: 5, b: {$in: [1, 2]}} and {b: {$in: [7]}, a: 9} have the same.
+// A query's shape is its form without the values: {a: 5, b: {$in: [1, 2]}} and {b: {$in: [7]}, a: 9} have the same.
 #pragma once
 
 #include <string>
@@ -7,9 +7,9 @@
 
 namespace server::query {
 
-// Text that is equal for queries of one shape, and for those alone. Sort and projection count with all they say.
+// Returns a text that is equal for queries of one shape, and for those alone. Sort and projection count with all their values.
 std::string query_shape(bson::DocumentView filter, bson::DocumentView sort, bson::DocumentView projection);
-// 8 hexadecimal digits of it.
+// Returns 8 hexadecimal digits that name the shape.
 std::string shape_digest(const std::string& shape);
 
 }  // namespace server::query

@@ -1,5 +1,5 @@
-// An executor with the read transactions it needs, one after the other: what
-// find, getMore, count, distinct and pipelines read through.
+// A Reader is an executor with the read transactions that it needs, one after the
+// other: find, getMore, count, distinct and pipelines read through it.
 #pragma once
 
 #include <memory>
@@ -8,13 +8,12 @@
 
 namespace server::query {
 
-// As of the operation's moment; nullptr: no such collection.
+// Opens the collection as of the operation's moment; nullptr: there is no such collection.
 std::shared_ptr<storage::Collection> open_collection(OperationContext& op, const std::string& ns);
 
-// Between begin and end (of a batch, say) it holds a transaction and the schema
-// lock, and renews both at every pause. Where documents move when they change
-// (storage::Collection::moves) it keeps the transaction to its own end: what it
-// shows is as of one moment. May move between threads while ended.
+// Between begin and end (of a batch, say) it holds a transaction and the schema lock, and renews both at every pause. If
+// documents move when they change (storage::Collection::moves) it keeps the transaction to its own end, so that it shows one
+// moment. It may move between threads while ended.
 class Reader {
  public:
   // Begins: plans the query and stands before the first document.
@@ -25,7 +24,7 @@ class Reader {
   bson::DocumentView document() { return executor_->document(); }
   storage::RecordId record() const { return executor_->record(); }
 
-  // Lets transaction and lock go; `begin` goes on with a later snapshot.
+  // Releases transaction and lock; `begin` continues with a later storage snapshot.
   void end();
   void begin(OperationContext& op);
 
@@ -37,7 +36,7 @@ class Reader {
  private:
   void open();
   void close();
-  void lock();  // throws QueryPlanKilled where the collection is gone
+  void lock();  // throws QueryPlanKilled if the collection is gone
 
   OperationContext* op_;
   std::shared_ptr<storage::Collection> collection_;

@@ -1,4 +1,5 @@
-// Snapshots that reads were answered from, kept for a while: a client's snapshot session reads all it reads as of its first.
+// Storage snapshots from which reads were answered are kept for a while: all reads of a client's snapshot session show the moment
+// of the first.
 #pragma once
 
 #include <map>
@@ -14,15 +15,15 @@ struct Snapshot;
 
 namespace server::query {
 
-// Thread-safe. Empty before the engine closes.
+// Thread-safe. It must be empty before the engine closes.
 class RecentSnapshots {
  public:
   static constexpr int64_t kept_ms = 300'000;  // as mongod's minSnapshotHistoryWindowInSeconds
   static constexpr size_t kept_max = 300;
 
-  // The newest moment, kept from now on.
+  // Returns the newest moment, which is kept from now on.
   std::shared_ptr<const storage::Snapshot> newest(storage::Store& store, int64_t now_ms);
-  // The one that was handed out with this stamp; nullptr: not kept any more, or never handed out.
+  // Returns the snapshot that was given out with this timestamp; nullptr: it isn't kept any more, or never was.
   std::shared_ptr<const storage::Snapshot> find(storage::Stamp stamp) const;
   void expire(int64_t now_ms);
 

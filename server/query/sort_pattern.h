@@ -1,9 +1,9 @@
-// A sort specification: {a: 1, "b.c": -1}.
+// A sort pattern is a sort specification: {a: 1, "b.c": -1}.
 //
-// A document's key is one key string over all fields, so memcmp of keys is the order.
-// Where a path meets an array the smallest element counts (the largest for
-// -1), over whole combinations when several fields lead through one array,
-// as a multikey index would have them. Missing sorts like null, [] before null.
+// A document's key is one key string over all fields, so memcmp of keys is the
+// order. If a path meets an array the smallest element counts (the largest for
+// -1), over whole combinations if several fields lead through one array, as in a
+// multikey index. A missing value sorts like null, [] before null.
 #pragma once
 
 #include <optional>
@@ -22,7 +22,7 @@ struct SortField {
 class SortPattern {
  public:
   SortPattern() = default;
-  // Throws 15974, 15975 … as MongoDB words it. {$natural: 1} isn't one: see Query.
+  // Throws 15974, 15975 … in MongoDB's words. {$natural: 1} isn't one: see Query.
   static SortPattern parse(bson::DocumentView specification);
 
   // Throws BadValue (2) for parallel arrays.

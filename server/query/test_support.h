@@ -1,4 +1,4 @@
-// For tests: an engine on a temporary directory, and commands run against it in process.
+// Tests use an engine on a temporary directory, and run commands against it in process.
 #pragma once
 
 #include <memory>
@@ -42,7 +42,7 @@ class TestServer {
   Services& services() { return services_; }
   CursorRegistry& cursors() { return cursors_; }
 
-  // Made where it isn't there.
+  // Makes the collection if it doesn't exist.
   std::shared_ptr<storage::Collection> collection(const std::string& name) {
     return store_->catalog().open_or_create("test." + name);
   }
@@ -53,14 +53,14 @@ class TestServer {
   }
   void insert(const std::string& name, const char* json) { insert(name, bson::json(json)); }
 
-  // `spec` as createIndexes takes it, without its name.
+  // `spec` has the form of createIndexes, without the index's name.
   void create_index(const std::string& name, const std::string& index_name, const char* spec) {
     bson::Builder named;
     named.append_all(bson::json(spec)).append("name", index_name);
     store_->catalog().create_indexes(collection(name), {storage::parse_index_spec(named.done())});
   }
 
-  // A command on the database `test`.
+  // Runs a command on the database `test`.
   bson::Document run(bson::DocumentView command) {
     bson::Builder body;
     body.append_all(command).append("$db", "test");

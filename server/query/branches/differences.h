@@ -1,10 +1,10 @@
-// What two states of a database show differently, document by document:
+// Differences are the documents that two states of a database show differently:
 //
 //   {collection: "pages", _id: 1, change: "update", before: {…}, after: {…}}
 //
-// The sets of records that one of the states shows alone are known at once (versions::Difference). What the second shows is
-// walked, and its counterpart looked up: by key among the first state's records where these are few enough to keep, and in the
-// state itself otherwise. Then comes what the first shows and the second has under no record.
+// The sets of records that only one of the states shows are known at once (versions::Difference). The second state's records are
+// scanned, and the counterpart of each is looked up: by key among the first state's records if these are few enough to keep, else
+// in the state itself. Then come the first state's records whose documents the second state lacks.
 #pragma once
 
 #include <optional>
@@ -24,30 +24,31 @@ class Differences {
  public:
   struct What {
     versions::Ref from, to;
-    bool from_last_commit = false;          // of the branch `to`
-    std::optional<std::string> collection;  // all
-    // Paths: what differs in none of them is passed over, and no more of documents is shown. None: whole documents.
+    bool from_last_commit = false;          // the branch of `to`
+    std::optional<std::string> collection;  // nullopt: all
+    // Paths: documents that differ in none of them are left out, and only these fields are shown. Empty: whole documents.
     std::vector<std::string> fields = {};
     bson::Document ids = {};  // a filter over _id alone
   };
-  // By the arguments `from` and `to`; without them what isn't committed where the name of the database says.
+  // Reads the arguments `from` and `to`; without them it compares the uncommitted changes of the branch that the database's name
+  // says with its last commit.
   static What between(const Arguments& arguments, std::string_view db);
 
   Differences(OperationContext& op, std::shared_ptr<versions::BranchedDatabase> database, const What& what);
 
   // Refuses paths that don't go together, as a projection does.
   static void check_fields(const std::vector<std::string>& fields);
-  // Whether documents are looked up by what this filter says, rather than walked.
+  // Returns whether the filter lets documents be looked up by key instead of scanned.
   static bool by_key(bson::DocumentView ids);
 
-  // Between the two there is an operation that can be interrupted.
+  // Between begin and end there is an operation that can be interrupted.
   void begin(OperationContext& op) { op_ = &op; }
   void end() { op_ = nullptr; }
   bool next();
   bson::DocumentView document() const { return document_; }
 
  private:
-  // Looks at some paths of documents.
+  // Fields compares and shows some paths of documents.
   struct Fields {
     explicit Fields(const std::vector<std::string>& paths);
     bool differ(bson::DocumentView a, bson::DocumentView b) const;
@@ -70,17 +71,17 @@ class Differences {
   versions::Place from_, to_;
   std::optional<Fields> fields_;
   std::unique_ptr<Matcher> ids_;                  // nullptr: all
-  std::optional<std::vector<base::Bytes>> keys_;  // of the documents to look at, where the filter names them
+  std::optional<std::vector<base::Bytes>> keys_;  // the documents to look at, if the filter names them
 
   std::vector<Versioned> collections_;
   size_t at_ = 0;
-  // --- of the one that is being looked at
+  // --- the collection that is being compared
   std::string name_;
   versions::BranchStore* store_ = nullptr;
   versions::View from_view_, to_view_;
   size_t key_at_ = 0;
   std::unordered_map<base::Bytes, storage::RecordId> held_;  // removed, or the old side of an update
-  std::unique_ptr<versions::Scan> added_, removed_;          // `removed_`: where they are too many to hold
+  std::unique_ptr<versions::Scan> added_, removed_;          // `removed_`: if they are too many to hold
   bson::Document document_;
 };
 

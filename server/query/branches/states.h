@@ -1,4 +1,4 @@
-// What reads over several states of a database with branches have in common.
+// Readers of several states of a database with branches share these functions.
 #pragma once
 
 #include <memory>
@@ -13,18 +13,18 @@ class OperationContext;
 
 namespace server::query {
 
-// The database of a name, with or without a ref behind it. Throws NamespaceNotFound where it has no branches.
+// Returns the database of a name, with or without a ref behind it. Throws NamespaceNotFound if it has no branches.
 std::shared_ptr<versions::BranchedDatabase> branched_database(OperationContext& op, std::string_view db);
-// What stands behind the `@`; "main" where nothing does.
+// Returns the ref behind the `@`; without one it is "main".
 versions::Ref ref_of_name(std::string_view db);
 
-// As versions tell documents apart.
+// Returns the key by which versions tell documents apart.
 base::Bytes key_of_id(const bson::ValueView& id);
 std::string hex(const versions::Hash& id);
-// {commit, parents, time, message, author}
+// Returns {commit, parents, time, message, author}.
 bson::Document describe(storage::Transaction& transaction, const versions::VersionGraph& graph, const versions::Commit& commit);
 
-// One moment of a database, from the first batch of a cursor to its last. May move between threads.
+// States are one moment of a database, from the first batch of a cursor to its last. They may move between threads.
 class States {
  public:
   States(OperationContext& op, std::shared_ptr<versions::BranchedDatabase> database);
@@ -34,7 +34,7 @@ class States {
   storage::Transaction& transaction() const { return *transaction_; }
 
   versions::Place place(const versions::Ref& ref) const { return database_->place(*transaction_, ref); }
-  // As one that has nothing pending where that is so: documents are found faster in it.
+  // Returns a view; if nothing is pending, it is one without pending writes, in which documents are found faster.
   versions::View view(const versions::SharedCollection& collection, const versions::Place& place) const;
 
  private:
@@ -42,7 +42,7 @@ class States {
   std::unique_ptr<storage::Transaction> transaction_;
 };
 
-// A collection in all its versions; empty where the database has none of the name.
+// A collection in all its versions; empty if the database has none of the name.
 struct Versioned {
   Versioned() = default;
   Versioned(OperationContext& op, const States& states, std::string_view name);
@@ -51,7 +51,7 @@ struct Versioned {
   explicit operator bool() const { return shared != nullptr; }
   versions::BranchStore& store() const { return shared->store; }
 
-  std::shared_ptr<storage::Collection> collection;  // keeps what `shared` is
+  std::shared_ptr<storage::Collection> collection;  // keeps `shared` valid
   std::shared_ptr<versions::SharedCollection> shared;
 };
 

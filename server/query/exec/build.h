@@ -1,4 +1,4 @@
-// From a way to the data to the stages that go it.
+// Builds the stages that run a plan's access to the data.
 #pragma once
 
 #include "server/query/exec/stage.h"
@@ -7,13 +7,13 @@
 
 namespace server::query::exec {
 
-// What the stages borrow: it must outlive them.
+// The stages borrow the parts, which must outlive them.
 struct Parts {
   const Query& query;
   std::shared_ptr<storage::Collection> collection;
   const SortPattern& sort;
   const Projection* projection;  // nullptr: none
-  std::string temporary_path;    // for sorts that spill
+  std::string temporary_path;    // sorts spill there
 };
 
 StagePtr build(const Parts& parts, const plan::Access& access);

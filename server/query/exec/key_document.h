@@ -1,4 +1,4 @@
-// A document made of what an index entry tells of it.
+// A covered query makes documents from the values in index entries.
 #pragma once
 
 #include <optional>
@@ -9,12 +9,12 @@
 
 namespace server::query::exec {
 
-// Those fields of the index that are `wanted`, in its order, each in the objects that its path goes through:
+// Returns the `wanted` fields of the index, in its order, each in the objects that its path goes through:
 //
 //   {a: 1, "b.c": -1, "b.d": 1}    (5, null, missing)   ->   {a: 5, b: {c: null}}
 //
-// None of the wanted ones has an array on its path, or lies in another. nullopt: the types don't tell the values, or the key is
-// damaged.
+// No wanted field has an array on its path, or lies in another. Returns nullopt if the types don't determine the values, or the
+// key is damaged.
 std::optional<bson::Document> read_values(const storage::IndexSpec& spec, bson::BytesView key, bson::BytesView types,
                                           const std::vector<bool>& wanted);
 

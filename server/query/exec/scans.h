@@ -1,4 +1,4 @@
-// The leaves: where records come from.
+// The leaves of the tree are where records come from.
 #pragma once
 
 #include <optional>
@@ -15,7 +15,7 @@ namespace server::query::exec {
 using CollectionPtr = std::shared_ptr<storage::Collection>;
 using IndexPtr = std::shared_ptr<const storage::Index>;
 
-// Nothing at all: no such collection, or a filter nothing can match.
+// Returns nothing: there is no such collection, or the filter can't match.
 class Eof : public Stage {
  public:
   Eof() : Stage("EOF") {}
@@ -51,14 +51,14 @@ class CollectionScan : public Stage {
   const bool tailable_;
   std::unique_ptr<storage::CollectionScan> scan_;
   int64_t examined_ = 0;
-  int64_t hops_ = 0;  // until the scan was last restored
+  int64_t hops_ = 0;  // up to the last restore of the scan
   int64_t decoded_bytes_ = 0;
 };
 
-// What explain shows of an index scan.
+// The texts that explain shows of an index scan.
 struct IndexScanText {
   std::vector<std::pair<std::string, std::vector<std::string>>> bounds;  // field -> "[1, 5)" …
-  // The same as two keys, for a count of what lies between them.
+  // The same as two keys, for a count of the entries between them.
   bson::Document start_key, end_key;
   bool start_included = true, end_included = true;
 };
@@ -66,15 +66,15 @@ struct IndexScanText {
 class IndexScan : public Stage {
  public:
   struct Options {
-    // Going up and apart from each other; walked from the last when going backward.
+    // Ascending and disjoint; a backward scan begins with the last.
     std::vector<storage::KeyRange> ranges;
     storage::Direction direction = storage::Direction::forward;
-    // Covered: the document at hand has these fields of the index alone, in its order. An entry that doesn't tell its values has
-    // its document fetched. Empty: there is no document at hand.
+    // For a covered query: the current document has only these fields of the index, in its order. If an entry doesn't determine
+    // its values, its document is fetched. Empty: there is no current document.
     std::vector<bool> values = {};
-    Filter filter = {};  // on such a document
-    // From one value of this field, with those before it, on to the next. Where the value is null every entry is given:
-    // documents without the field lie among those that have it.
+    Filter filter = {};  // applies to such a document
+    // The scan goes from one value of this field, with those before it, to the next. If the value is null it returns every entry,
+    // because documents without the field lie among those that have it.
     std::optional<size_t> distinct = {};
   };
   IndexScan(std::string name, CollectionPtr collection, IndexPtr index, Options options, IndexScanText text);
@@ -106,19 +106,19 @@ class IndexScan : public Stage {
   const Options options_;
   const IndexScanText text_;
   std::unique_ptr<storage::IndexCursor> cursor_;
-  const storage::EntryTypes* told_ = nullptr;  // the cursor, if its entries may tell their values
-  size_t range_ = 0;                           // the next one, counted in walking order
+  const storage::EntryTypes* told_ = nullptr;  // the cursor, if its entries have their values' types
+  size_t range_ = 0;                           // the next range, in the order of the scan
   bool in_range_ = false;
-  std::optional<bson::Bytes> leap_;  // what the entries to be leapt over begin with
+  std::optional<bson::Bytes> leap_;  // the scan skips entries that begin with this
   bson::Document document_;
-  std::unordered_set<storage::RecordId> seen_;  // multikey: one record may have many entries
+  std::unordered_set<storage::RecordId> seen_;  // in a multikey index one record may have many entries
   int64_t fetched_ = 0;
   int64_t examined_ = 0;
   int64_t seeks_ = 0;
   int64_t doubles_ = 0;
 };
 
-// One record by its _id.
+// Finds one record by its _id.
 class IdLookup : public Stage {
  public:
   IdLookup(CollectionPtr collection, bson::Value id, bool fetch)
@@ -144,7 +144,7 @@ class IdLookup : public Stage {
   bool done_ = false;
 };
 
-// Throws QueryPlanKilled when what the plan stands on is gone.
+// Throws QueryPlanKilled if the collection or index of the plan is gone.
 void check_alive(const storage::Collection& collection);
 void check_alive(const storage::Collection& collection, const storage::Index& index);
 

@@ -1,4 +1,4 @@
-// Sorting what comes from below: all of it, or the first few of it.
+// Sorts the rows from below: all of them, or the first few.
 #pragma once
 
 #include <deque>
@@ -13,7 +13,7 @@ inline constexpr size_t sort_memory_bytes_max = 100 * 1024 * 1024;
 
 struct SortEntry {
   bson::Bytes key;
-  int64_t arrival = 0;  // equal keys stay in the order they came
+  int64_t arrival = 0;  // equal keys stay in the order in which they came
   storage::RecordId record = 0;
   bson::Document document;
 
@@ -29,7 +29,7 @@ class SortRuns;
 class Sort : public Stage {
  public:
   struct Options {
-    int64_t limit = 0;  // only the first so many are wanted; 0: all
+    int64_t limit = 0;  // only that many are wanted; 0: all
     bool allow_disk_use = false;
     std::string temporary_path;  // a directory for sorted runs
     size_t memory_bytes_max = sort_memory_bytes_max;
@@ -56,8 +56,8 @@ class Sort : public Stage {
   const SortPattern pattern_;
   const bson::Document specification_;
   const Options options_;
-  std::vector<SortEntry> entries_;  // a heap with the last on top while `limit` is full, else unordered
-  std::unique_ptr<SortRuns> runs_;  // spilled
+  std::vector<SortEntry> entries_;  // a heap with the last on top if `limit` is full, else unordered
+  std::unique_ptr<SortRuns> runs_;  // set once it has spilled
   SortEntry current_;
   size_t next_ = 0;
   size_t bytes_ = 0;

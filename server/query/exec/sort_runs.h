@@ -1,4 +1,4 @@
-// Sorted runs on disk, merged as they are read: what a sort does with more than fits in memory.
+// A sort that doesn't fit into memory writes sorted runs to disk, and merges them as they are read.
 #pragma once
 
 #include <fstream>
@@ -10,15 +10,15 @@
 
 namespace server::query::exec {
 
-// Files go away with it.
+// Its files are removed with it.
 class SortRuns {
  public:
   explicit SortRuns(std::string directory) : directory_(std::move(directory)) {}
   ~SortRuns();
 
-  // Writes one run. Throws OutOfDiskSpace when that fails.
+  // Writes one run. Throws OutOfDiskSpace if that fails.
   void add(const std::vector<SortEntry>& sorted);
-  // After the last add(): the next entry over all runs; false at the end.
+  // Call it after the last add(): it returns the next entry over all runs; false at the end.
   bool next(SortEntry& entry);
 
   size_t count() const { return runs_.size(); }

@@ -24,14 +24,14 @@ namespace server::query::exec {
 
 enum class Step { advanced, pending, end };
 
-// What must still hold for a document, all of it. Borrowed from the matcher's tree.
+// A filter has the predicates that a document must still fulfil, all of them. It borrows them from the matcher's tree.
 class Filter {
  public:
   Filter() = default;
   explicit Filter(std::vector<const match::Node*> nodes) : nodes_(std::move(nodes)) {}
   bool empty() const { return nodes_.empty(); }
   bool matches(bson::DocumentView document) const;
-  void append(bson::Builder& out) const;  // `filter: {…}`; nothing when empty
+  void append(bson::Builder& out) const;  // `filter: {…}`; nothing if it is empty
 
  private:
   std::vector<const match::Node*> nodes_;
@@ -54,38 +54,38 @@ class Stage {
   Stage(const Stage&) = delete;
   Stage& operator=(const Stage&) = delete;
 
-  // `transaction` is the one since the beginning or the last restore.
+  // `transaction` is the one that is open since the beginning or the last restore.
   Step work(storage::Transaction& transaction);
 
-  // Of the row at hand, after `advanced`.
+  // These describe the current row, after `advanced`.
   virtual storage::RecordId record() const { return child().record(); }
   virtual bson::DocumentView document() { return child().document(); }
-  virtual bson::BytesView key() const { return child().key(); }  // of an index entry; empty elsewhere
+  virtual bson::BytesView key() const { return child().key(); }  // the key of an index entry; empty elsewhere
 
   void save();
   void restore(storage::Transaction& transaction);
-  // A stage that is at its end may be asked again after a restore.
+  // Returns whether a stage at its end may be asked again after a restore.
   virtual bool resumes() const { return children_.size() == 1 && child().resumes(); }
-  // Known, without further work, to have nothing more.
+  // Returns true if it is known, without further work, that there is nothing more.
   virtual bool exhausted() const { return stats_.ended || (children_.size() == 1 && child().exhausted()); }
 
   const std::string& name() const { return name_; }
-  // Whether this stage, or one below it, is of that name.
+  // Returns whether this stage, or one below it, has that name.
   bool has(std::string_view name) const;
   const StageStats& stats() const { return stats_; }
   const std::vector<std::unique_ptr<Stage>>& children() const { return children_; }
 
-  // {stage, …, inputStage}, with figures above queryPlanner.
+  // Appends {stage, …, inputStage}, with figures above queryPlanner.
   void explain(bson::Builder& out, Verbosity verbosity) const;
   virtual void count(ExecutionStats& total) const;
-  // "IXSCAN { a: 1 }", of the leaves.
+  // Returns the leaves as "IXSCAN { a: 1 }".
   virtual std::string summary() const;
 
  protected:
   virtual Step do_work(storage::Transaction& transaction) = 0;
   virtual void do_save() {}
   virtual void do_restore(storage::Transaction&) {}
-  // In this order, the figures of all stages between the first two.
+  // These are called in this order; all stages' common figures come between the first two.
   virtual void append_filter(bson::Builder&) const {}
   virtual void append_details(bson::Builder&) const {}
   virtual void append_figures(bson::Builder&) const {}

@@ -1,4 +1,4 @@
-// The stages above the leaves.
+// These stages stand above the leaves.
 #pragma once
 
 #include <unordered_set>
@@ -9,7 +9,7 @@
 
 namespace server::query::exec {
 
-// From index entries to documents; drops those that don't match the rest of the filter.
+// Fetches the documents of index entries; drops those that don't match the rest of the filter.
 class Fetch : public Stage {
  public:
   Fetch(StagePtr child, CollectionPtr collection, Filter filter)
@@ -31,7 +31,7 @@ class Fetch : public Stage {
   int64_t decoded_bytes_ = 0;
 };
 
-// One branch after the other, every record once.
+// Runs one branch after the other, and returns every record once.
 class Or : public Stage {
  public:
   explicit Or(std::vector<StagePtr> branches);
@@ -79,7 +79,7 @@ class Limit : public Stage {
 
 class Project : public Stage {
  public:
-  // `covered`: of what an index has in its keys.
+  // `covered`: the input has only fields of an index's keys.
   Project(StagePtr child, const Projection& projection, bson::DocumentView specification, bool covered)
       : Stage(!projection.simple() ? "PROJECTION_DEFAULT"
               : covered            ? "PROJECTION_COVERED"
@@ -99,7 +99,7 @@ class Project : public Stage {
   bson::Document document_;
 };
 
-// returnKey: the fields of the index entry instead of the document.
+// returnKey: returns the fields of the index entry instead of the document.
 class ReturnKey : public Stage {
  public:
   ReturnKey(StagePtr child, IndexPtr index) : Stage("RETURN_KEY", std::move(child)), index_(std::move(index)) {}
@@ -109,7 +109,7 @@ class ReturnKey : public Stage {
   Step do_work(storage::Transaction& transaction) override;
 
  private:
-  const IndexPtr index_;  // nullptr: none in use, keys are empty
+  const IndexPtr index_;  // nullptr: no index is used, and keys are empty
   bson::Document document_;
 };
 

@@ -1,9 +1,7 @@
-// A race between plans: each works for a moment on the real data, and the one
-// that finds most for its work is taken.
+// Plans race: each works for a moment on the real data, and the one that finds most for its work wins.
 //
-// A plan's score is documents found per unit of work, plus one where it came to its end, plus a
-// hair each for doing without a sort and without fetching documents. The race ends when a plan has found 101
-// documents or all there are, or after 10,000 units each.
+// A plan's score is the number of documents found per unit of work, plus one if it came to its end, plus a little each if it
+// needs no sort and fetches no documents. The race ends when a plan has found 101 documents or all, or after 10,000 units each.
 #pragma once
 
 #include <functional>
@@ -19,7 +17,7 @@ struct Trial {
   bool failed = false;
 };
 
-// Which of them won. `check_interrupt` is asked now and then and may throw.
+// Returns the winner. `check_interrupt` is called now and then and may throw.
 size_t race(std::vector<Trial>& trials, storage::Transaction& transaction, const std::function<void()>& check_interrupt);
 
 }  // namespace server::query::exec

@@ -1,5 +1,5 @@
-// Accumulators: many values in, one out. What $group computes per group, and
-// $sum and its like over an array.
+// Accumulators take many values and return one: $group computes them per group,
+// and $sum and others also over an array.
 #pragma once
 
 #include <memory>
@@ -14,13 +14,13 @@ namespace server::query {
 class Accumulator {
  public:
   virtual ~Accumulator() = default;
-  virtual void add(const bson::ValueView& value) = 0;  // missing values too: each kind knows what to do with them
+  virtual void add(const bson::ValueView& value) = 0;  // values may be missing; each kind of accumulator knows what that means
   virtual bson::Value result() const = 0;
-  // Bytes held, about: for $group's limit.
+  // Returns about how many bytes it holds, for $group's limit.
   virtual size_t bytes() const { return 64; }
 };
 
-// What is said of an accumulator beside its input.
+// The form says which arguments an accumulator has beside its input.
 enum class AccumulatorForm {
   plain,      // nothing: "$sum", "$avg", "$min", "$max", "$first", "$last", "$push", "$addToSet", "$stdDevPop", "$mergeObjects",
               // "$count" …
@@ -29,16 +29,16 @@ enum class AccumulatorForm {
   ordered_n,  // both: "$topN", "$bottomN"
   percentiles,  // which, and how: "$percentile", "$median"
 };
-// nullopt: no accumulator of that name.
+// Returns nullopt if there is no accumulator of that name.
 std::optional<AccumulatorForm> accumulator_form(std::string_view name);
 
 struct AccumulatorSettings {
   int64_t n = 1;
-  std::vector<double> percentiles{0.5};  // 0 to 1 each
+  std::vector<double> percentiles{0.5};  // each is between 0 and 1
 };
 std::unique_ptr<Accumulator> make_accumulator(std::string_view name, const AccumulatorSettings& settings = {});
 
-// A value with what it is sorted by: keys are compared as bytes.
+// Joins a value with the key that it is sorted by: keys are compared as bytes.
 bson::Value ordered_input(bson::BytesView key, const bson::ValueView& value);
 
 }  // namespace server::query

@@ -1,4 +1,4 @@
-// Units of time, and the calendar they are counted in.
+// Units of time are counted in a calendar.
 #pragma once
 
 #include <chrono>
@@ -15,7 +15,7 @@ DateUnit date_unit(std::string_view name);
 bool is_date_unit(std::string_view name);
 std::string_view name_of(DateUnit unit);
 
-// 0: not counted in months.
+// Returns 0 if the unit isn't counted in months.
 int64_t months_per(DateUnit unit);
 std::chrono::milliseconds fixed_length(DateUnit unit);
 
@@ -23,7 +23,7 @@ using LocalTime = date::local_time<std::chrono::milliseconds>;
 
 int64_t floor_div(int64_t a, int64_t b);
 
-// The proleptic Gregorian calendar, over all the years that milliseconds in 64 bits can tell.
+// The proleptic Gregorian calendar, over all years that milliseconds in 64 bits can express.
 struct CalendarDay {
   int64_t year = 0;
   int month = 0;  // 1 - 12
@@ -34,8 +34,8 @@ CalendarDay calendar_day(int64_t days);
 int64_t days_until(const CalendarDay& day);
 int64_t day_number(LocalTime time);
 
-// By the calendar: a month after 31 January is the end of February. Throws 5976500 for an amount that no date allows,
-// 5166406 (159 for milliseconds) where the sum is out of reach.
+// Shifts by the calendar: a month after 31 January is the end of February. Throws 5976500 for an amount that no date allows,
+// 5166406 (159 for milliseconds) if the sum is out of range.
 LocalTime shifted(LocalTime time, DateUnit unit, int64_t amount);
 
 }  // namespace server::query

@@ -1,6 +1,6 @@
-// Expressions: what $project, $group, $expr and update pipelines compute.
+// Expressions are what $project, $group, $expr and update pipelines compute.
 //
-// Parsed once into a tree, evaluated once per document:
+// They are parsed once into a tree, and evaluated once per document:
 //
 //   {$add: ["$price", {$multiply: ["$n", 2]}]}
 //
@@ -22,45 +22,45 @@
 
 namespace server::query {
 
-// One evaluation's state: the document and the values of the variables.
+// A frame is one evaluation's state: the document and the values of the variables.
 struct Frame {
   bson::DocumentView root;
-  std::vector<bson::Value> slots;  // of let, $map …; indexed by what the parser handed out
+  std::vector<bson::Value> slots;  // of let, $map …; the parser gave out the indexes
 };
 
 // Immutable after parsing; evaluate() may run in many threads with a frame each.
 class Expression {
  public:
   virtual ~Expression() = default;
-  // Missing (type eod) where the expression has no value. Throws OperationError.
+  // Returns a missing value (type eod) if the expression has no value. Throws OperationError.
   virtual bson::Value evaluate(Frame& frame) const = 0;
-  // The same without a copy where the value already lies somewhere: in the
-  // document, a constant, a slot. `scratch` holds it otherwise.
+  // Does the same without a copy if the value already lies somewhere: in the document, a constant, a slot. Otherwise `scratch`
+  // holds it.
   virtual bson::ValueView view(Frame& frame, bson::Value& scratch) const {
     scratch = evaluate(frame);
     return scratch.view();
   }
-  // Its value, when it needs no document: folded while parsing.
+  // Returns its value if it needs no document: it is computed while parsing.
   virtual const bson::Value* constant() const { return nullptr; }
-  // "a.b" when it is just a field path of the document: what planners look for.
+  // Returns "a.b" if it is just a field path of the document; planners look for those.
   virtual std::optional<std::string_view> field_path() const { return std::nullopt; }
 };
 using ExpressionPtr = std::unique_ptr<Expression>;
 
-// The variables in sight while parsing. One object a pipeline or filter; nested
-// scopes shadow. Slots are handed out once and never reused.
+// A scope has the variables that are visible while parsing. Each pipeline or filter has one; nested scopes shadow. Slots are
+// given out once and never used again.
 class Scope {
  public:
-  // `now_ms` is what $$NOW gives, the same all through a command.
+  // $$NOW gives `now_ms`, the same all through a command.
   explicit Scope(int64_t now_ms);
 
-  // A variable of the command (`let`): its value is known from the start.
+  // Defines a variable of the command (`let`), whose value is known from the start.
   void define(std::string name, bson::Value value);
-  // From here until the matching `leave`.
+  // Defines a variable from here until the matching `leave`.
   int enter(std::string name);
   void leave(size_t count = 1);
 
-  // nullopt: no such variable.
+  // Returns nullopt if there is no such variable.
   std::optional<int> find(std::string_view name) const;
   const bson::Value* defined(std::string_view name) const;
   int64_t now_ms() const { return now_ms_; }
@@ -70,20 +70,20 @@ class Scope {
   struct Variable {
     std::string name;
     int slot;
-    bson::Value value;  // of defined ones
+    bson::Value value;  // only of defined ones
   };
   std::vector<Variable> variables_;
   int slots_ = 0;
   int64_t now_ms_;
 };
 
-// Throws OperationError with MongoDB's codes for what isn't an expression.
+// Throws OperationError with MongoDB's codes for a value that isn't an expression.
 ExpressionPtr parse_expression(const bson::ValueView& value, Scope& scope);
 
-// An operator's arguments: an array's elements, or the one value it is.
+// Parses an operator's arguments: an array's elements, or the one value.
 std::vector<ExpressionPtr> parse_arguments(const bson::ValueView& value, Scope& scope);
 
-// An expression together with the frame size it needs.
+// A Compiled is an expression together with the size of its frame.
 class Compiled {
  public:
   Compiled() = default;
@@ -100,7 +100,7 @@ class Compiled {
   int slots_ = 0;
 };
 
-// "$a.b" without its dollar; "a.b" of a document with arrays on the way mapped over.
+// Evaluates "$a.b" without its dollar: the value of "a.b" in a document, mapped over arrays on the way.
 bson::Value evaluate_path(bson::DocumentView document, std::string_view path);
 
 ExpressionPtr make_constant(bson::Value value);

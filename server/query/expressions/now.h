@@ -1,4 +1,4 @@
-// $$NOW: the time at which the command began, the same all through it.
+// $$NOW is the time at which the command began, the same all through it.
 #pragma once
 
 #include "base/clock.h"

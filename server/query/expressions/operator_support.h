@@ -1,5 +1,6 @@
-// What operator families are written with: an operator over evaluated
-// arguments is a plain function, wrapped and arity-checked here.
+// Operator families are written with these helpers: an operator over evaluated
+// arguments is a plain function, which is wrapped and whose number of arguments is
+// checked here.
 #pragma once
 
 #include <span>
@@ -17,12 +18,12 @@ using Arguments = std::span<const ValueView>;
 
 using OperatorFunction = Value (*)(std::string_view name, Arguments arguments);
 
-// 16020, 28667 as MongoDB words them. `most` < 0: no limit.
+// Throws 16020, 28667 in MongoDB's words. `most` < 0: there is no limit.
 void check_arity(std::string_view name, size_t given, int least, int most);
 
 ExpressionPtr make_function(std::string_view name, std::vector<ExpressionPtr> arguments, OperatorFunction function);
 
-// The parser of an operator that is `function` of its arguments.
+// The parser of an operator that applies `function` to its arguments.
 template <OperatorFunction function, int least, int most = least>
 ExpressionPtr function_of(std::string_view name, const ValueView& value, Scope& scope) {
   auto arguments = parse_arguments(value, scope);
@@ -30,17 +31,17 @@ ExpressionPtr function_of(std::string_view name, const ValueView& value, Scope& 
   return make_function(name, std::move(arguments), function);
 }
 
-// The named parameters of operators like $map: parsed, unknown and missing ones refused.
+// The named parameters of operators like $map are parsed; unknown and missing ones are refused.
 struct Parameter {
   std::string_view name;
   bool required = false;
   ExpressionPtr expression = nullptr;
-  int missing_code = 0;  // 0: as for all
+  int missing_code = 0;  // 0: the same code as for all
 };
 void parse_parameters(std::string_view name, const ValueView& value, Scope& scope, std::span<Parameter> parameters,
                       int not_object_code, int unknown_code, int missing_code);
 
-// An operator that needs the frame itself: calls `evaluate(frame)`.
+// An operator that needs the frame itself calls `evaluate(frame)`.
 template <class Evaluate>
 class Evaluated final : public Expression {
  public:
@@ -69,7 +70,7 @@ inline std::string named(const ValueView& value) {
   return std::string(bson::type_name(value.type()));
 }
 
-// A whole number that fits 32 bits, as index and length arguments must be.
+// Returns a whole number that fits 32 bits, as index and length arguments must.
 std::optional<int64_t> whole_number(const ValueView& value);
 
 }  // namespace server::query

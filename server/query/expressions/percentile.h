@@ -1,5 +1,5 @@
-// {$percentile: {input, p: [0.5, 0.9], method: 'approximate'}} and {$median: {input, method}}: in $group, in windows, and over an
-// array.
+// {$percentile: {input, p: [0.5, 0.9], method: 'approximate'}} and {$median: {input, method}} work in $group, in windows, and
+// over an array.
 #pragma once
 
 #include "server/query/expressions/accumulate.h"
@@ -11,7 +11,7 @@ struct PercentileCall {
   ExpressionPtr input;
   AccumulatorSettings settings;
 };
-// Throws what MongoDB answers for a bad one. `value` is what stands behind the name.
+// `value` is the operator's argument. Throws MongoDB's errors for a bad one.
 PercentileCall parse_percentile(std::string_view name, const bson::ValueView& value, Scope& scope);
 
 }  // namespace server::query

@@ -1,5 +1,5 @@
-// The operators by name. A family is one file; a new operator is a line in its
-// family's table, a new family a line in registry.cpp.
+// The registry finds operators by name. A family is one file; a new operator is a
+// line in its family's table, a new family a line in registry.cpp.
 #pragma once
 
 #include <functional>
@@ -10,7 +10,7 @@
 
 namespace server::query {
 
-// `value` is what stands behind the operator's name.
+// `value` is the operator's argument.
 using OperatorParser = ExpressionPtr (*)(std::string_view name, const bson::ValueView& value, Scope& scope);
 
 struct OperatorEntry {
@@ -18,7 +18,7 @@ struct OperatorEntry {
   OperatorParser parse;
 };
 
-// Unknown ones: 168 InvalidPipelineOperator "Unrecognized expression '$x'".
+// Throws 168 InvalidPipelineOperator "Unrecognized expression '$x'" for an unknown operator.
 ExpressionPtr make_operator(std::string_view name, const bson::ValueView& value, Scope& scope);
 
 std::span<const OperatorEntry> arithmetic_operators();

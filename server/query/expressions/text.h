@@ -1,4 +1,4 @@
-// Text as expressions see it: code points, and other types shown as strings.
+// Expressions see text as code points, and show other types as strings.
 #pragma once
 
 #include <string>
@@ -10,17 +10,17 @@
 namespace server::query {
 
 size_t code_points(std::string_view text);
-// The byte at which the n-th code point begins; the end when there are fewer.
+// Returns the byte at which the n-th code point begins; the end if there are fewer.
 size_t byte_of_point(std::string_view text, size_t n);
 std::vector<std::string> split_points(std::string_view text);
 const std::vector<std::string>& whitespace_points();
 
-// What $toUpper, $substr and $concat-like operators make of a value: "" of null and missing, numbers and
-// dates as text. Throws 16007 for what has no text.
+// Returns what $toUpper, $substr and $concat-like operators make of a value: "" for null and missing, numbers and dates as text.
+// Throws 16007 for a type without text.
 std::string coerce_to_string(const bson::ValueView& value);
-// As $toString and shells show them.
+// Writes the number as $toString and shells do.
 std::string number_text(const bson::ValueView& number);
-// "2026-11-20T10:15:00.123Z"
+// Returns "2026-11-20T10:15:00.123Z".
 std::string iso_date(bson::Date date);
 
 }  // namespace server::query

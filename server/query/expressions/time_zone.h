@@ -1,4 +1,4 @@
-// A time zone: how far its clocks are from UTC at a given moment.
+// A time zone says how far its clocks are from UTC at a given moment.
 #pragma once
 
 #include <chrono>
@@ -12,22 +12,22 @@
 
 namespace server::query {
 
-// Immutable, so threads may share one.
+// A zone is immutable, so threads may share one.
 class TimeZone {
  public:
   TimeZone() = default;  // UTC
-  // "", "UTC", "+05", "+05:30", "-0800", "Europe/Berlin". Throws 40485 for others.
+  // Accepts "", "UTC", "+05", "+05:30", "-0800", "Europe/Berlin". Throws 40485 for other names.
   explicit TimeZone(std::string_view name);
 
-  // What is added to UTC to have local time.
+  // Returns what is added to UTC to get local time.
   std::chrono::seconds offset(bson::Date when) const;
   LocalTime local(bson::Date when) const;
-  // A time that the clocks skip is read by the offset before the skip: 2:20 becomes 3:20. One that they show twice
-  // is the earlier of both, unless `offset` belongs to the later.
+  // A time that the clocks skip is read by the offset before the skip: 2:20 becomes 3:20. A time that they show twice is the
+  // earlier of both, unless `offset` belongs to the later.
   bson::Date utc(LocalTime local, std::optional<std::chrono::seconds> offset = std::nullopt) const;
 
  private:
-  const date::time_zone* zone_ = nullptr;  // nullptr: `fixed_` always
+  const date::time_zone* zone_ = nullptr;  // nullptr: `fixed_` holds always
   std::chrono::seconds fixed_{0};
 };
 

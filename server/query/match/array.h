@@ -1,11 +1,11 @@
-// $elemMatch, $size and $all: about arrays as arrays.
+// $elemMatch, $size and $all match arrays as arrays.
 #pragma once
 
 #include "server/query/match/node.h"
 
 namespace server::query::match {
 
-// Some element, taken as a document, matches the filter.
+// Matches if some element, taken as a document, matches the filter.
 class ElemMatchObject : public PathNode {
  public:
   ElemMatchObject(std::string_view path, NodePtr filter)
@@ -19,7 +19,7 @@ class ElemMatchObject : public PathNode {
   const NodePtr filter_;
 };
 
-// Some element fulfils every operator.
+// Matches if some element fulfils every operator.
 class ElemMatchValue : public PathNode {
  public:
   ElemMatchValue(std::string_view path, std::vector<NodePtr> operators)

@@ -1,4 +1,5 @@
-// $eq $gt $gte $lt $lte and $in: values against values of the same type bracket.
+// $eq $gt $gte $lt $lte and $in compare values with values of the same type
+// bracket.
 #pragma once
 
 #include <vector>

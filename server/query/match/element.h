@@ -1,4 +1,4 @@
-// $exists and $type: whether there is a value, and of what kind.
+// $exists and $type match whether there is a value, and its type.
 #pragma once
 
 #include <bitset>
@@ -30,7 +30,7 @@ class TypeIs : public PathNode {
   const TypeSet types_;
 };
 
-// From $type's operand: a name, a number, or an array of them.
+// Reads $type's operand: a name, a number, or an array of them.
 TypeSet parse_type_set(const bson::Element& operand);
 
 }  // namespace server::query::match

@@ -1,8 +1,8 @@
-// The nodes of a parsed filter.
+// A parsed filter is a tree of nodes.
 //
-// A node decides about a whole document (`matches`) and about one value with no
-// path in front (`matches_value`: inside $elemMatch over values, $pull). The planner
-// reads the tree through `kind()` and the public members of the concrete nodes.
+// A node matches a whole document (`matches`), or one value without a path
+// (`matches_value`: inside $elemMatch over values, $pull). The planner reads the
+// tree through `kind()` and the public members of the concrete nodes.
 #pragma once
 
 #include <memory>
@@ -39,7 +39,7 @@ enum class Kind {
   always,  // $alwaysTrue, $alwaysFalse, an $all of nothing
 };
 
-// What a match tells beside yes.
+// Details are what a match finds beside yes.
 struct Details {
   std::optional<std::string> array_position;
 };
@@ -59,7 +59,7 @@ class Node {
 
   // Appends the node as explain's parsedQuery shows it: `a: {$gt: 5}`.
   virtual void append(bson::Builder& out) const = 0;
-  // The operator alone, `$gt: 5`, for nodes that have a path or need none.
+  // Appends the operator alone, `$gt: 5`, for nodes that have a path or need none.
   virtual void append_operator(bson::Builder& out) const = 0;
 
  private:
@@ -68,7 +68,7 @@ class Node {
 
 using NodePtr = std::unique_ptr<Node>;
 
-// A node about the values at a path.
+// A node that matches the values at a path.
 class PathNode : public Node {
  public:
   PathNode(Kind kind, std::string_view path, LeafArray leaf) : Node(kind), path_(path), leaf_(leaf) {}
@@ -85,7 +85,7 @@ class PathNode : public Node {
   const LeafArray leaf_;
 };
 
-// A node over others.
+// A node over other nodes.
 class TreeNode : public Node {
  public:
   TreeNode(Kind kind, std::vector<NodePtr> children) : Node(kind), children_(std::move(children)) {}
@@ -130,10 +130,10 @@ class AlwaysNode : public Node {
   const bool answer_;
 };
 
-// All of `children`; the child itself where there is just one.
+// Returns the conjunction of `children`; the child itself if there is just one.
 NodePtr all_of(std::vector<NodePtr> children);
 
-// The path a node is about; nullptr where it has none.
+// Returns the node's path; nullptr if it has none.
 const std::string* path_of(const Node& node);
 
 }  // namespace server::query::match

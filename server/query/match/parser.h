@@ -1,4 +1,4 @@
-// From a filter's BSON to its tree.
+// The parser turns a filter's BSON into its tree.
 //
 // Operators live in families, one file each, which list them in a table. A new
 // operator is a new row; a new family is a new file and a line in `families`
@@ -21,11 +21,11 @@ struct Parsing {
 
 inline constexpr int depth_max = 100;
 
-// {path: {<name>: <operand>}}. `operators` is the whole object it stands in:
-// $regex looks for its $options there. May return nullptr: handled elsewhere.
+// Parses {path: {<name>: <operand>}}. `operators` is the whole object around it, in which $regex looks for its $options. May
+// return nullptr if another operator handles it.
 using PathOperator = NodePtr (*)(std::string_view path, const bson::Element& operand, bson::DocumentView operators,
                                  Parsing& parsing);
-// {<name>: <operand>} in place of a field.
+// Parses {<name>: <operand>} in place of a field.
 using TopOperator = NodePtr (*)(const bson::Element& operand, Parsing& parsing);
 
 struct PathOperatorRow {
@@ -50,13 +50,12 @@ Family bits_family();
 Family evaluation_family();
 Family refused_family();
 
-// A filter over fields; the conjunction of its parts.
-// $ref, $id or $db is among the fields: it is a DBRef, or a filter over one's parts.
+// Returns true if $ref, $id or $db is among the fields: the document is a DBRef, or a filter over a DBRef's parts.
 bool has_dbref_field(bson::DocumentView document);
 NodePtr parse_filter(bson::DocumentView filter, Parsing& parsing);
-// A list of operators on one path; appends to `out`.
+// Parses a list of operators on one path; appends to `out`.
 void parse_operators(std::string_view path, bson::DocumentView operators, Parsing& parsing, std::vector<NodePtr>& out);
-// {$gt: 5} and the like rather than a value (a DBRef is a value).
+// Returns true for {$gt: 5} and the like, and false for a value (a DBRef is a value).
 bool is_operator_object(const bson::ValueView& value);
 
 NodePtr make_equality(std::string_view path, const bson::ValueView& value);

@@ -1,5 +1,5 @@
-// How a filter's path meets a document: objects are entered by name, arrays are
-// fanned out, and a number may also name a position in an array.
+// A filter's path meets a document: objects are entered by name, arrays are fanned out, and a number may also name a position in
+// an array.
 //
 //   path "a.b"   {a: {b: 1}}               1
 //                {a: [{b: 1}, {b: [2, 3]}]}  1, 2, 3, [2, 3]
@@ -7,7 +7,7 @@
 //                {a: [1, 2]}, {a: []}      nothing at all
 //   path "a.0"   {a: [7, 8]}               7
 //
-// A position reached by number is handed out as it is, even where it is an array itself.
+// An element that is reached by its position is passed on as it is, even if it is an array itself.
 #pragma once
 
 #include <span>
@@ -24,7 +24,7 @@ enum class LeafArray {
   whole,   // just the array
 };
 
-// A dotted path, split once.
+// A Path is a dotted path, split once.
 class Path {
  public:
   explicit Path(std::string_view text);
@@ -33,8 +33,8 @@ class Path {
 
   const std::string& text() const { return text_; }
 
-  // Calls visit(value, outer) until it returns true, and tells whether it did. `outer` is
-  // the outermost array position on the way ("3"), empty where there was none.
+  // Calls visit(value, outer) until it returns true, and returns whether it did. `outer` is the outermost array position on the
+  // way ("3"), empty if there was none.
   template <class Visit>
   bool walk(bson::DocumentView document, LeafArray leaf, Visit&& visit) const {
     return walk_object(document, parts_, leaf, {}, visit);

@@ -1,4 +1,4 @@
-// $regex: PCRE2, compiled to machine code where it can be, with limits on backtracking.
+// $regex uses PCRE2, compiled to machine code if possible, with limits on backtracking.
 #pragma once
 
 #include <memory>
@@ -11,13 +11,13 @@ namespace server::query::match {
 // A compiled regular expression. Thread-safe.
 class Pattern {
  public:
-  // Options i, m, s, x, u. Throws 51108 for another, 51091 for a bad pattern.
+  // Options are i, m, s, x, u. Throws 51108 for another, 51091 for a bad pattern.
   Pattern(std::string_view pattern, std::string_view options);
   ~Pattern();
   Pattern(const Pattern&) = delete;
   Pattern& operator=(const Pattern&) = delete;
 
-  // Somewhere in `text`. A match that exceeds its limits counts as none.
+  // Searches anywhere in `text`. A match that exceeds its limits counts as none.
   bool found_in(std::string_view text) const;
 
  private:
@@ -30,8 +30,8 @@ class RegexNode : public PathNode {
   RegexNode(std::string_view path, std::string_view pattern, std::string_view options);
 
   bson::Regex regex() const { return {pattern_, options_}; }
-  // What every matching string begins with, for index bounds. `exact`: each
-  // string that begins so matches. Empty: nothing can be said.
+  // Returns the prefix of every matching string, for index bounds. `exact`: each string with that prefix matches. Empty: no
+  // prefix is known.
   std::string prefix(bool& exact) const;
 
   bool matches_value(const bson::ValueView& value) const override;

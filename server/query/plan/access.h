@@ -1,4 +1,4 @@
-// One way to get at the matching records, before it runs.
+// An Access is one way to get the matching records, before it runs.
 #pragma once
 
 #include <memory>
@@ -20,8 +20,8 @@ struct Access {
   enum class Kind { nothing, collection, id, index, any_of };
   Kind kind = Kind::collection;
   storage::Direction direction = storage::Direction::forward;
-  Predicates residual;  // still to be checked on each document
-  bool sorted = false;  // comes in the order asked for
+  Predicates residual;  // predicates that are still to be checked on each document
+  bool sorted = false;  // records come in the order of the sort
 
   bson::ValueView id;  // Kind::id
 
@@ -30,28 +30,29 @@ struct Access {
   std::vector<storage::KeyRange> ranges;        // the same as keys
   Predicates bounded;                           // the predicates behind the bounds
   size_t points = 0;                            // leading fields bound to single values
-  std::vector<bool> values;        // covered: of each field, whether its value is read from the key; empty: documents are fetched
-  std::optional<size_t> distinct;  // only one entry of each value of this field, with those before it, is wanted
+  std::vector<bool> values;  // covered: for each field, whether its value is read from the key; empty: documents are fetched
+  std::optional<size_t> distinct;  // only one entry is wanted for each value of this field, with those before it
   bool one_record = false;         // a unique index with every field bound to one value
 
   std::vector<Access> branches;  // Kind::any_of
 };
 
-// The scan of `index` that these predicates allow; bounds on no field give a
-// scan of all of it. Nothing about sparse or partial indexes is decided here.
+// Returns the scan of `index` that these predicates allow; without bounds it scans the whole index. It decides nothing about
+// sparse or partial indexes.
 Access index_access(std::shared_ptr<const storage::Index> index, const Predicates& predicates);
 
-// A number in a path means a position or a field's name: what an index holds under it and what a filter means by it may differ.
+// Returns true if the path has a number, which means a position or a field's name: the index and the filter may mean different
+// things.
 bool has_position(std::string_view path);
 
-// Whether the scan's order is the sort's, and then in which direction.
+// Returns whether the scan's order is the sort's, and then in which direction.
 bool provides_sort(const Access& access, const SortPattern& sort, storage::Direction& direction);
 
-// Every document that matches is in the index.
+// Returns whether every document that matches is in the index.
 bool has_all_matches(const storage::Index& index, const Predicates& predicates, bool leading_bounded);
 
-// From bounds to ranges of keys. Fields behind the first that isn't a list of
-// points can't narrow them; `fields` is cut accordingly.
+// Turns bounds into ranges of keys. Fields after the first that isn't a list of points can't narrow them; `fields` is cut
+// accordingly.
 std::vector<storage::KeyRange> key_ranges(const storage::Index& index, std::vector<Intervals>& fields);
 
 }  // namespace server::query::plan

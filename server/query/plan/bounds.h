@@ -1,8 +1,9 @@
-// What a predicate says about the keys of an index on its path.
+// Bounds are what a predicate says about the keys of an index on its path.
 //
-// Bounds hold every key through which a matching document can be found: too many
-// is slow, too few is wrong. `exact`: a key in bounds is itself proof that
-// its document fulfils the predicate, so nothing is left to check.
+// Bounds contain every key through which a matching document can be found: bounds
+// that are too wide are slow, too narrow ones are wrong. `exact`: a key within the
+// bounds proves by itself that its document fulfils the predicate, so nothing is
+// left to check.
 #pragma once
 
 #include <optional>
@@ -18,11 +19,11 @@ struct Bounds {
   bool exact = false;
 };
 
-// nullopt: the node says nothing about `path`. `multikey`: documents may have several
-// keys, so two predicates may be fulfilled by different ones.
+// Returns nullopt if the node says nothing about `path`. `multikey`: documents may have several keys, so different ones may
+// fulfil two predicates.
 std::optional<Bounds> bounds_of(const match::Node& node, std::string_view path, bool multikey);
 
-// A document that has nothing at `path` can fulfil it: a sparse index on it doesn't have all answers.
+// Returns true if a document without a value at `path` can fulfil it: a sparse index on it doesn't have all answers.
 bool matches_missing(const match::Node& node, std::string_view path);
 
 }  // namespace server::query::plan

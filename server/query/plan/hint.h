@@ -1,4 +1,4 @@
-// What the client insists on: hint, min and max, $natural.
+// hint, min, max and $natural let the client choose the plan.
 #pragma once
 
 #include <optional>
@@ -8,13 +8,13 @@
 
 namespace server::query::plan {
 
-// The scan of the hinted index; nullopt: no index is hinted. Throws BadValue for one that isn't
-// there, 51174 and 51175 for min and max that don't fit it.
+// Returns the scan of the hinted index; nullopt: no index is hinted. Throws BadValue if the index doesn't exist, 51174 and 51175
+// for min and max that don't fit it.
 std::optional<Access> hinted(const storage::Collection& collection, const Query& query, const Predicates& predicates);
 
-// From {$natural: ±1} as the hint or the sort.
+// Reads {$natural: ±1} as the hint or the sort.
 std::optional<storage::Direction> natural_direction(const Query& query);
-// Whether the sort is that: then there is nothing to sort.
+// Returns whether the sort is $natural: then nothing needs to be sorted.
 bool sorts_naturally(const Query& query);
 
 }  // namespace server::query::plan

@@ -1,4 +1,4 @@
-// Partial indexes: which filters they may have, and which queries they answer.
+// Partial indexes have filters, and answer the queries whose filters imply them.
 #pragma once
 
 #include <memory>
@@ -9,7 +9,7 @@
 
 namespace server::query::plan {
 
-// A partial index's filter, as the storage layer keeps it.
+// A partial index's filter, in the form that the storage layer keeps.
 class PartialPredicate : public storage::DocumentPredicate {
  public:
   explicit PartialPredicate(std::unique_ptr<Matcher> matcher) : matcher_(std::move(matcher)) {}
@@ -20,11 +20,10 @@ class PartialPredicate : public storage::DocumentPredicate {
   const std::unique_ptr<Matcher> matcher_;
 };
 
-// For storage::Catalog::set_predicate_compiler. Throws CannotCreateIndex for what
-// is no filter for an index.
+// This is for storage::Catalog::set_predicate_compiler. Throws CannotCreateIndex for a filter that an index can't have.
 std::shared_ptr<const storage::DocumentPredicate> compile_partial_filter(bson::DocumentView filter);
 
-// Every document that fulfils all of `facts` is in the partial index.
+// Returns whether every document that fulfils all of `facts` is in the partial index.
 bool implies_partial(const Predicates& facts, const storage::Index& index);
 bool implies(const Predicates& facts, const match::Node& goal);
 

@@ -1,5 +1,5 @@
-// Index filters: for queries of one shape, which indexes the planner may use. Set by planCacheSetFilter, gone with the process or
-// the collection.
+// Index filters say which indexes the planner may use for queries of one shape. planCacheSetFilter sets them, and they last as
+// long as the process and the collection.
 #pragma once
 
 #include <atomic>
@@ -17,23 +17,23 @@
 namespace server::query {
 
 struct IndexFilter {
-  bson::Document filter, sort, projection;  // of the query it was set with
-  std::vector<bson::Document> keys;         // indexes by their key …
-  std::vector<std::string> names;           // … or by their name
+  bson::Document filter, sort, projection;  // those of the query with which it was set
+  std::vector<bson::Document> keys;         // the indexes by their keys …
+  std::vector<std::string> names;           // … or by their names
 
   bool allows(const storage::IndexSpec& index) const;
 };
 
-// Of collections by their id, and of shapes as query_shape() writes them. Thread-safe.
+// They belong to collections by id, and to shapes as query_shape() writes them. Thread-safe.
 class IndexFilters {
  public:
-  // nullptr: there is none for this shape. Cheap where nobody has set any.
+  // Returns nullptr if there is none for this shape. It is cheap if nobody has set any.
   std::shared_ptr<const IndexFilter> find(uint32_t collection, const bson::Document& filter, const bson::Document& sort,
                                           const bson::Document& projection) const;
   void set(uint32_t collection, std::string shape, IndexFilter filter);
   void clear(uint32_t collection, std::string_view shape);
   void clear(uint32_t collection);
-  // In the order of their shapes.
+  // Returns a collection's filters in the order of their shapes.
   std::vector<std::shared_ptr<const IndexFilter>> list(uint32_t collection) const;
 
  private:

@@ -1,4 +1,4 @@
-// Ranges of values that index bounds are made of, and sets of them.
+// Index bounds are sets of intervals of values.
 #pragma once
 
 #include <string>
@@ -19,24 +19,24 @@ struct Interval {
 
   bool is_point() const;
   bool is_everything() const;
-  bool empty() const;        // nothing lies in it
+  bool empty() const;        // it contains no value
   std::string show() const;  // "[1, 5)"
 };
 
-// Going up, apart from each other, none empty.
+// Ascending, disjoint, and none is empty.
 using Intervals = std::vector<Interval>;
 
 Intervals everything();
 bool is_everything(const Intervals& intervals);
 bool all_points(const Intervals& intervals);
 
-// Sorts and joins whatever it is given.
+// Sorts any intervals and joins them.
 Intervals normalize(Intervals intervals);
 Intervals unite(Intervals a, const Intervals& b);
 Intervals intersect(const Intervals& a, const Intervals& b);
 Intervals complement(const Intervals& intervals);
 
-// All values of a type's bracket; nothing for types whose ends have no value to name them.
+// Returns all values of a type's bracket; nothing for types whose ends no value names.
 Intervals bracket(bson::Type type);
 
 }  // namespace server::query::plan

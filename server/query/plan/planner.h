@@ -1,8 +1,8 @@
-// Which ways there are to answer a query, and which of them are worth a try.
+// The planner finds the ways to answer a query that are worth trying.
 //
-// A way is out where another one bounds at least the same predicates at least
-// as tightly and sorts as well. What is left then is tried side by side on the
-// data for a moment (trial.h), as MongoDB does.
+// A way is dropped if another one bounds at least the same predicates at least as
+// tightly and sorts as well. The remaining ones are tried side by side on the data
+// for a moment (trial.h), as MongoDB does.
 #pragma once
 
 #include <vector>
@@ -14,7 +14,7 @@
 
 namespace server::query::plan {
 
-// At least one. Throws BadValue for a hint or min/max that fits no index.
+// Returns at least one. Throws BadValue for a hint or min/max that fits no index.
 std::vector<Access> ways(const std::shared_ptr<storage::Collection>& collection, const Query& query, const Matcher& matcher,
                          const SortPattern& sort, const Projection* projection);
 

@@ -1,4 +1,5 @@
-// A field of $group's output and its like: {total: {$sum: "$price"}}.
+// An accumulated field is a field of $group's output or a similar stage's: {total:
+// {$sum: "$price"}}.
 #pragma once
 
 #include <memory>
@@ -16,14 +17,14 @@ struct AccumulatedField {
   std::shared_ptr<Expression> n;    // of $firstN, $topN and the like
   std::vector<double> percentiles;  // of $percentile and $median
 
-  // For what `input` gives. Throws 5787902, 5787908 where `n` is none.
+  // Makes an accumulator for the values of `input`. Throws 5787902, 5787908 if `n` is no valid number.
   std::unique_ptr<Accumulator> make(Frame& frame) const;
 };
 
-// Throws what $group answers for a bad one (40234 …).
+// Throws $group's errors for a bad field (40234 …).
 AccumulatedField parse_accumulated_field(const bson::Element& field, PipelineContext& context);
 
-// {name: {$sum: 1}}
+// Returns the field {name: {$sum: 1}}.
 AccumulatedField counting_field(std::string name);
 
 }  // namespace server::query

@@ -1,4 +1,4 @@
-// Stages that are written as others.
+// Some stages are written as several others.
 #pragma once
 
 #include <vector>
@@ -7,11 +7,11 @@
 
 namespace server::query {
 
-// Runs them one behind the other; explain shows `specification`.
+// Runs the stages one after the other; explain shows `specification`.
 StageSpecPtr expand(const bson::Element& specification, std::vector<StageSpecPtr> stages);
 StageSpecPtr expand(const bson::Element& specification, const std::vector<bson::Document>& stages, PipelineContext& context);
 
-// {name: value}
+// Returns {name: value}.
 bson::Document wrap(std::string_view name, const bson::ValueView& value);
 
 }  // namespace server::query

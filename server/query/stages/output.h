@@ -1,7 +1,7 @@
-// $out and $merge: the end of a pipeline whose documents go into a collection.
+// $out and $merge end a pipeline and put its documents into a collection.
 //
-// The pipeline only says what is wanted; the write side, which knows
-// transactions, indexes and the log, is plugged in as a sink.
+// The pipeline only says what is wanted; the write side, which knows transactions,
+// indexes and the log, is plugged in as a sink.
 #pragma once
 
 #include <memory>
@@ -20,14 +20,14 @@ struct OutputPlan {
   enum class WhenMatched { replace, keep_existing, merge, fail, pipeline };
   enum class WhenNotMatched { insert, discard, fail };
 
-  bool merge = false;  // $merge, else $out
+  bool merge = false;  // true: $merge; false: $out
   std::string db, collection;
   // $merge
-  std::vector<std::string> on;  // fields that tell whether a document is there already
+  std::vector<std::string> on;  // the fields that identify an existing document
   WhenMatched when_matched = WhenMatched::merge;
   WhenNotMatched when_not_matched = WhenNotMatched::insert;
   bson::Document pipeline;             // of WhenMatched::pipeline: an array's elements
-  std::vector<std::string> variables;  // that the pipeline sees
+  std::vector<std::string> variables;  // the variables that the pipeline sees
 
   std::string ns() const { return db + "." + collection; }
 };
@@ -37,15 +37,15 @@ struct OutputDocument {
   bson::Document variables;  // for the pipeline, with `new`
 };
 
-// Takes documents in batches. Called while no transaction and no lock is held by the pipeline.
+// A sink takes documents in batches. The pipeline holds no transaction and no lock while it calls it.
 class DocumentSink {
  public:
-  virtual ~DocumentSink() = default;  // without finish(): what $out had begun is taken back
+  virtual ~DocumentSink() = default;  // without finish(), it undoes what $out had begun
   virtual void write(const std::vector<OutputDocument>& documents) = 0;
   virtual void finish() = 0;
 };
 
-// Throws what the target is refused for: InvalidNamespace, 17152, 51183 …
+// Throws if the target is refused: InvalidNamespace, 17152, 51183 …
 using SinkMaker = std::unique_ptr<DocumentSink> (*)(OperationContext& op, const OutputPlan& plan);
 
 }  // namespace server::query

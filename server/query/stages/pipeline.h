@@ -1,5 +1,5 @@
-// A pipeline: parsed as a whole, its head handed to the query planner, the rest
-// run as stages over the cursor.
+// A pipeline is parsed as a whole; the query planner gets its head, and the rest
+// runs as stages over the cursor.
 #pragma once
 
 #include <memory>
@@ -13,7 +13,7 @@
 
 namespace server::query {
 
-// What the planner can take over from a stage at the head of a pipeline.
+// The planner can take over such stages at the head of a pipeline.
 class Filtering {
  public:
   virtual ~Filtering() = default;
@@ -23,7 +23,7 @@ class Sorting {
  public:
   virtual ~Sorting() = default;
   virtual bson::DocumentView pattern() const = 0;
-  virtual void keep(int64_t limit) = 0;  // a $limit follows: no more are wanted
+  virtual void keep(int64_t limit) = 0;  // a $limit follows: no more documents are wanted
 };
 class Limiting {
  public:
@@ -36,7 +36,7 @@ class Skipping {
   virtual int64_t skip() const = 0;
 };
 
-// A source that can leave out early what the $match behind it would; that looks at the rest all the same.
+// Such a source can leave out documents early that the $match after it would drop; the $match still looks at the rest.
 class Narrowing {
  public:
   virtual ~Narrowing() = default;
@@ -45,16 +45,16 @@ class Narrowing {
 
 class Pipeline {
  public:
-  // `context` must outlive the pipeline. Throws as MongoDB words it.
+  // `context` must outlive the pipeline. Throws in MongoDB's words.
   Pipeline(bson::DocumentView stages, PipelineContext& context);
   ~Pipeline();
 
-  // Over the context's collection.
+  // Starts over the context's collection.
   StagePtr start() const;
-  // Over documents that come from elsewhere: $facet's input, a sub-pipeline's.
+  // Starts over documents that come from elsewhere: $facet's input, a sub-pipeline's.
   StagePtr start_over(StagePtr source) const;
 
-  // Fields of an explain reply.
+  // Appends the fields of an explain reply.
   void explain(Verbosity verbosity, bson::Builder& out) const;
 
   bool empty() const { return specs_.empty(); }
@@ -65,19 +65,19 @@ class Pipeline {
   std::vector<StageSpecPtr> specs_;
 };
 
-// The head of the pipeline as a query; `taken` stages are done by it.
+// Returns the head of the pipeline as a query, which replaces `taken` stages.
 Query head_query(const std::vector<StageSpecPtr>& specs, const PipelineContext& context, size_t& taken);
 
-// Filters in pipelines: $expr sees the pipeline's variables.
+// Returns the context of filters in pipelines: $expr sees the pipeline's variables.
 ParseContext match_context(const PipelineContext& context);
 
-// Documents of a collection, as the first stage.
+// Makes the first stage, which returns documents of a collection.
 StagePtr make_cursor_stage(PipelineContext& context, const std::string& collection, const Query& query);
 
-// Stages that write stand in no sub-pipeline.
+// Refuses stages that write in a sub-pipeline.
 void refuse_output(const Pipeline& inner, std::string_view stage, int code);
 
-// A context for a pipeline inside another one: one level deeper, the same variables. `db`: empty for the same.
+// Makes a context for a pipeline inside another one: one level deeper, with the same variables. `db`: empty for the same.
 std::unique_ptr<PipelineContext> nested_context(const PipelineContext& outer, std::string collection, const std::string& db = {});
 
 }  // namespace server::query

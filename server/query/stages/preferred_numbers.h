@@ -1,4 +1,4 @@
-// Series of preferred numbers, in which steps are about equally large in proportion.
+// Series of preferred numbers have steps of about equal proportion.
 #pragma once
 
 #include <optional>
@@ -9,10 +9,10 @@ namespace server::query {
 
 class PreferredNumbers {
  public:
-  // R5 … R80 (ISO 3), E6 … E192 (IEC 60063), 1-2-5, POWERSOF2; nullopt: no such series.
+  // Knows R5 … R80 (ISO 3), E6 … E192 (IEC 60063), 1-2-5, POWERSOF2; nullopt: there is no such series.
   static std::optional<PreferredNumbers> named(std::string_view name);
 
-  // The next number of the series, strictly above or below; 0 of 0. `value` >= 0.
+  // Return the next number of the series, strictly above or below; 0 for 0. `value` >= 0.
   double above(double value) const;
   double below(double value) const;
 

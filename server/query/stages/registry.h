@@ -1,4 +1,5 @@
-// The stages by name: one file each, one line each here and in registry.cpp.
+// The registry finds stages by name: each is a file, a line here and a line in
+// registry.cpp.
 #pragma once
 
 #include <vector>
@@ -46,7 +47,7 @@ StageSpecPtr parse_union_with(const bson::Element& specification, PipelineContex
 StageSpecPtr parse_unset(const bson::Element& specification, PipelineContext& context);
 StageSpecPtr parse_unwind(const bson::Element& specification, PipelineContext& context);
 
-// `{$name: specification}`. Throws 40323, 40324 "Unrecognized pipeline stage name: '$x'".
+// Parses `{$name: specification}`. Throws 40323, 40324 "Unrecognized pipeline stage name: '$x'".
 StageSpecPtr parse_stage(const bson::ValueView& stage, PipelineContext& context);
 
 }  // namespace server::query

@@ -1,5 +1,6 @@
-// Documents put aside on disk while a stage has too many: written, rewound,
-// read. The file has no name from the start, so it goes with the process.
+// A spill file keeps documents on disk while a stage has too many: they are
+// written, rewound and read. The file has no name from the start, so it is removed
+// with the process.
 #pragma once
 
 #include <cstdio>
@@ -30,7 +31,7 @@ class SpillFile {
   std::FILE* file_;
 };
 
-// `_tmp` in the data directory, made where it isn't there.
+// Returns `_tmp` in the data directory, and makes it if it doesn't exist.
 std::string spill_directory(const OperationContext& op);
 
 }  // namespace server::query

@@ -1,5 +1,5 @@
-// A stage of a pipeline pulls documents from the one before it and hands out
-// its own, one at a time.
+// A stage of a pipeline pulls documents from the one before it and returns its
+// own, one at a time.
 //
 //   cursor -> $match -> $unwind -> $group -> reply
 #pragma once
@@ -32,7 +32,7 @@ class Stage {
   virtual bool next() = 0;
   virtual bson::DocumentView document() = 0;  // valid until next() or end()
 
-  // Between an operation's begin and end transactions may be held; cursors live on in between.
+  // Between an operation's begin and end, transactions may be held; cursors stay alive after the end.
   virtual void begin(OperationContext& op) {
     if (source_) source_->begin(op);
   }
@@ -48,24 +48,24 @@ class Stage {
 };
 using StagePtr = std::unique_ptr<Stage>;
 
-// What stages share while they are parsed and run.
+// The context is shared by stages while they are parsed and run.
 struct PipelineContext {
-  OperationContext* op = nullptr;  // the one at work; changes from batch to batch
+  OperationContext* op = nullptr;  // the current operation; it changes from batch to batch
   std::string db;
-  std::string collection;  // empty: a pipeline over none
+  std::string collection;  // empty: the pipeline runs over no collection
   Scope scope;
-  bson::Document let;     // the variables defined in `scope`, for filters
-  bson::Value hint = {};  // an index's name or key, of the collection; missing: none
+  bson::Document let;     // the variables of `scope`, for filters
+  bson::Value hint = {};  // an index's name or key; missing: none
   bool allow_disk_use = true;
-  int depth = 0;                  // of sub-pipelines
-  SinkMaker make_sink = nullptr;  // for pipelines that may write
+  int depth = 0;                  // the depth of sub-pipelines
+  SinkMaker make_sink = nullptr;  // set for pipelines that may write
 
   explicit PipelineContext(int64_t now_ms) : scope(now_ms) {}
-  // Variables with their values, into the scope and for filters.
+  // Puts variables with their values into the scope, and keeps them for filters.
   void define(bson::DocumentView variables);
 };
 
-// A parsed stage: makes the running one, tells explain and the optimizer what it is.
+// A spec is a parsed stage: it makes the running one, and describes itself to explain and the optimizer.
 class StageSpec {
  public:
   virtual ~StageSpec() = default;
@@ -73,13 +73,13 @@ class StageSpec {
   virtual StagePtr start(StagePtr source, PipelineContext& context) const = 0;
   virtual bson::Document explain() const = 0;  // {$name: …}
 
-  // Must be the first of a pipeline; makes its own documents.
+  // If true, it must be the first stage of a pipeline, and makes its own documents.
   virtual bool is_source() const { return false; }
   virtual bool must_be_last() const { return false; }
-  // Writes its input instead of handing it out.
+  // If true, it writes its input instead of returning it.
   virtual bool writes() const { return false; }
   virtual bool in_facet() const { return true; }
-  // Looks at no field of its input: the documents need not even be fetched.
+  // If false, it looks at no field of its input, so documents need not even be fetched.
   virtual bool needs_documents() const { return true; }
 };
 using StageSpecPtr = std::unique_ptr<StageSpec>;

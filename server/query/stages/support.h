@@ -1,4 +1,4 @@
-// What most stages are written with.
+// Most stages are written with these helpers.
 #pragma once
 
 #include <functional>
@@ -21,7 +21,7 @@ inline std::string type_of(const bson::ValueView& value) {
   return std::string(bson::type_name(value.type()));
 }
 
-// The fields of a stage that is told what to do by an object.
+// Returns the fields of a stage whose argument is an object.
 inline Arguments arguments_of(const bson::Element& specification) {
   if (!specification.is_object()) {
     refuse(base::ErrorCode::failed_to_parse, "the " + std::string(specification.name) +
@@ -30,7 +30,7 @@ inline Arguments arguments_of(const bson::Element& specification) {
   return {std::string(specification.name), specification.as_document()};
 }
 
-// `name`, an array of paths of fields; none: empty.
+// Returns `name`, an array of fields' paths; empty if it is missing.
 inline std::vector<std::string> paths_in(const Arguments& arguments, std::string_view name) {
   std::vector<std::string> paths;
   for (const bson::Element& path : arguments.array(name).value_or(bson::DocumentView())) {
@@ -57,12 +57,12 @@ class MapStage : public Stage {
   bson::DocumentView document() override { return out_; }
 
  protected:
-  // Sets out_; false: nothing comes of this one.
+  // Sets out_; returns false if the document is dropped.
   virtual bool take(bson::DocumentView document) = 0;
   bson::Document out_;
 };
 
-// A stage given by its name and the document explain shows.
+// A stage with its name and the document that explain shows.
 class PlainSpec : public StageSpec {
  public:
   PlainSpec(std::string_view name, const bson::ValueView& shown) : name_(name) {
@@ -78,7 +78,7 @@ class PlainSpec : public StageSpec {
   bson::Document explain_;
 };
 
-// Of a stage that makes its own documents.
+// The same for a stage that makes its own documents.
 class SourceSpec : public PlainSpec {
  public:
   using PlainSpec::PlainSpec;
@@ -86,7 +86,7 @@ class SourceSpec : public PlainSpec {
   bool in_facet() const override { return false; }
 };
 
-// A spec whose running stage is made by a function.
+// A spec whose running stage a function makes.
 template <class Start>
 class StartSpec final : public PlainSpec {
  public:
@@ -102,7 +102,7 @@ StageSpecPtr make_spec(const bson::Element& specification, Start start) {
   return std::make_unique<StartSpec<Start>>(specification.name, specification, std::move(start));
 }
 
-// Hands out documents that were made at once.
+// Returns documents that were all made at once.
 class ListStage : public Stage {
  public:
   explicit ListStage(std::vector<bson::Document> documents) : Stage(nullptr), documents_(std::move(documents)) {}

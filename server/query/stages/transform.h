@@ -1,4 +1,4 @@
-// Reshaping documents: $project, $addFields, $unset and the pipelines of updates.
+// $project, $addFields, $unset and the pipelines of updates reshape documents.
 //
 // The specification is a tree over field names; a document is walked along it
 // once. Arrays on the way are mapped over.
@@ -17,7 +17,7 @@ class Transform {
  public:
   enum class Kind { inclusion, exclusion, addition };
 
-  // `stage` names it in messages. Throws as MongoDB does (31249 path collisions, 31253, 31254, 51272 …).
+  // `stage` is its name in messages. Throws as MongoDB does (31249 path collisions, 31253, 31254, 51272 …).
   static Transform project(std::string_view stage, bson::DocumentView specification, Scope& scope);
   static Transform add_fields(std::string_view stage, bson::DocumentView specification, Scope& scope);
   static Transform unset(std::string_view stage, const std::vector<std::string>& paths);
