@@ -1,4 +1,4 @@
-// find and what follows it, as commands.
+// These tests run find and the commands after it.
 #include <thread>
 
 #include <catch2/catch.hpp>
@@ -259,7 +259,7 @@ TEST_CASE("a read preference is checked on every command") {
   }
 }
 
-// Paths of values that are no Int32 below `value`.
+// Collects the paths of values below `value` that are no Int32.
 void find_wide(const bson::ValueView& value, const std::string& path, std::vector<std::string>& wide) {
   if (value.type() == bson::Type::int64 || value.type() == bson::Type::number_double) wide.push_back(path);
   if (!value.is_object() && !value.is_array()) return;

@@ -24,7 +24,7 @@ constexpr int32_t cursor_in_use = 12051;
 constexpr int32_t api_mismatch = 325;
 constexpr size_t batch_bytes_max = bson::document_bytes_max;
 
-// A session's name: {id, uid}; the id alone where nobody is logged in.
+// A session's name is {id, uid}; the id alone if nobody is logged in.
 bool same_session(bson::DocumentView a, bson::DocumentView b) {
   return a["id"].identical(b["id"]);
 }
@@ -126,7 +126,7 @@ void CursorRegistry::finish(int64_t id) {
 }
 
 CursorRegistry::Killed CursorRegistry::kill(int64_t id, std::string_view ns) {
-  std::unique_ptr<Cursor> dead;  // ended outside the lock
+  std::unique_ptr<Cursor> dead;  // it is destroyed outside the lock
   std::lock_guard lock(mutex_);
   const auto found = slots_.find(id);
   if (found == slots_.end() || found->second.killed || found->second.ns != ns) return {};

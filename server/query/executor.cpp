@@ -110,7 +110,7 @@ const Matcher& Executor::matcher() const {
 
 namespace {
 
-// Lets the ways race, leaves the winner in `plan.chosen`.
+// Lets the ways race, and leaves the winner in `plan.chosen`.
 void choose(Executor::Plan& plan, std::vector<plan::Access> ways, OperationContext& op) {
   size_t winner = 0;
   if (ways.size() > 1) {

@@ -1,4 +1,4 @@
-// What a query costs above the storage layer.
+// This measures the cost of a query above the storage layer.
 #include <benchmark/benchmark.h>
 
 #include "bson/json.h"

@@ -18,7 +18,7 @@ namespace {
 
 using base::Random;
 
-// Small domains, so that random filters and documents meet.
+// Small domains make random filters and documents meet.
 std::string random_scalar(Random& random, bool in_filter = true) {
   static const char* const scalars[] = {"0",
                                         "1",
@@ -328,7 +328,7 @@ TEST_CASE("a long scan goes on through writes to what it reads") {
     while (reader.next()) {
       seen.push_back(reader.document()["_id"].as_int32());
       if (seen.size() % 100 != 50) continue;
-      // The one right ahead goes away while the reader rests.
+      // The document right ahead is removed while the reader rests.
       reader.end();
       const int victim = seen.back() + 1;
       storage::in_transaction(server.store(), [&](storage::Transaction& transaction) {

@@ -23,7 +23,7 @@ void explain_tree(bson::Builder& out, const exec::Stage& root, Verbosity verbosi
   root.explain(input, verbosity);
 }
 
-// `ms`: nullopt for a plan that was only tried, whose time nobody took.
+// `ms` is nullopt for a plan that was only tried, because its time wasn't measured.
 void append_totals(bson::Builder& out, const exec::Stage& root, int64_t returned, std::optional<int64_t> ms) {
   ExecutionStats stats;
   root.count(stats);

@@ -13,7 +13,7 @@ namespace {
 using base::ErrorCode;
 using base::OperationError;
 
-// {$natural: ±1} and nothing beside it.
+// $natural must be ±1 and stand alone.
 void check_natural(bson::DocumentView given, const std::string& what) {
   const bson::Element natural = given.find("$natural");
   if (!natural.exists()) return;
@@ -27,7 +27,7 @@ bool same_names(bson::DocumentView a, bson::DocumentView b) {
                     [](const bson::Element& x, const bson::Element& y) { return x.name == y.name; });
 }
 
-// Whatever the collection has as indexes, and whether it is there or not.
+// These checks don't depend on the collection, its indexes or its existence.
 void check_min_max(const Query& query) {
   if (query.min.empty() && query.max.empty()) return;
   if (!query.min.empty() && !query.max.empty() && !same_names(query.min, query.max))

@@ -15,12 +15,12 @@ using bson::ValueView;
 const ValueView null_value(Type::null, {});
 const ValueView undefined_value(Type::undefined, {});
 
-// One path on its way into the document: at an array, or arrived at a value.
+// A walk is one path on its way into the document: it stands at an array, or has arrived at a value.
 struct Walk {
   std::vector<std::string_view> parts;
-  size_t next = 0;  // the first part not yet taken
-  ValueView value;  // arrived, unless `array` is set
-  ValueView array;  // must be fanned out
+  size_t next = 0;  // the first part of the path that isn't taken yet
+  ValueView value;  // where the walk has arrived, unless `array` is set
+  ValueView array;  // to be fanned out
 };
 
 ValueView element_at(DocumentView array, std::string_view component) {
@@ -32,7 +32,7 @@ ValueView element_at(DocumentView array, std::string_view component) {
   return {};
 }
 
-// From `value`, which the parts before `next` led to, on to an array or the end.
+// Goes on from `value`, to which the parts before `next` led, to an array or the end.
 void advance(Walk& walk, ValueView value) {
   walk.array = {};
   for (;;) {
@@ -74,7 +74,7 @@ bool visit(std::vector<Walk>& walks, const KeyVisitor& visitor) {
       const bool at_end = walk.next == walk.parts.size();
       if (at_end) {
         walk.array = {};
-        walk.value = element.exists() ? element : undefined_value;  // an array in an array stays whole
+        walk.value = element.exists() ? element : undefined_value;  // an array inside an array stays whole
       } else {
         advance(walk, element.is_object() ? element : ValueView());
       }

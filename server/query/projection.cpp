@@ -17,10 +17,10 @@ using bson::ValueView;
 using projection::Action;
 using projection::Node;
 
-// What one application needs beside the tree.
+// A run is what one application needs beside the tree.
 struct Run {
   DocumentView root;
-  std::optional<size_t> position;  // of the positional operator's element
+  std::optional<size_t> position;  // the position of the positional operator's element
   bool inclusion = false;
 };
 
@@ -40,7 +40,7 @@ void project_array(const Run& run, const Node& node, DocumentView array, bson::A
   }
 }
 
-// `skip` may be negative: from the end. At most `limit`.
+// A negative `skip` counts from the end. It appends at most `limit` elements.
 void append_slice(const Element& field, const projection::Slice& slice, bson::Builder& out) {
   const DocumentView elements = field.as_document();
   const auto count = static_cast<int64_t>(elements.count());
@@ -54,7 +54,7 @@ void append_slice(const Element& field, const projection::Slice& slice, bson::Bu
   }
 }
 
-// Only an array needs to know through which element the filter matched: what isn't one is handed out as it is.
+// Only an array needs the element through which the filter matched: any other value is returned as it is.
 void append_position(const Run& run, const Element& field, bson::Builder& out) {
   if (!run.position) {
     throw OperationError(51246,
@@ -88,7 +88,7 @@ void project_field(const Run& run, const Node& node, const Element& field, bson:
     case Action::include: out.append_element(field); return;
     case Action::exclude:
     case Action::compute:
-    case Action::elem_match: return;  // the latter two come after the fields that are there
+    case Action::elem_match: return;  // the latter two come after the existing fields
     case Action::slice:
       if (field.is_array()) return append_slice(field, node.slice, out);
       out.append_element(field);
@@ -116,7 +116,7 @@ void project_field(const Run& run, const Node& node, const Element& field, bson:
   }
 }
 
-// Computed fields, and objects that have to be made for them.
+// Appends computed fields, and objects that have to be made for them.
 void append_computed(const Run& run, const Node& node, DocumentView document, bson::Builder& out) {
   for (const auto& child : node.children) {
     if (child->action == Action::compute) {
@@ -188,7 +188,7 @@ bool add_included(const Node& node, const std::string& prefix, std::vector<std::
       paths.push_back(path);
     } else if (child->action == Action::descend) {
       if (!add_included(*child, path + ".", paths)) return false;
-    } else if (child->action != Action::exclude) {  // _id: in an inclusion no other field can be excluded
+    } else if (child->action != Action::exclude) {  // only _id: an inclusion can't exclude any other field
       return false;
     }
   }

@@ -102,7 +102,7 @@ class Parser {
     computes(path);
   }
 
-  // False: not find's form of it; perhaps an expression.
+  // Returns false if it isn't find's form of $slice; it may be an expression.
   bool parse_slice(const std::string& path, const Element& operand) {
     Slice slice;
     if (operand.is_number()) {
@@ -172,7 +172,7 @@ class Parser {
     computes(path);
   }
 
-  // The first field that says decides; the others must agree.
+  // The first field that includes or excludes decides; the others must agree.
   void set_kind(bool include, const std::string& path) {
     if (inclusion_ && *inclusion_ != include) {
       throw include ? OperationError(31253, "Cannot do inclusion on field " + path + " in exclusion projection")
@@ -202,7 +202,7 @@ class Parser {
     return *node;
   }
 
-  // The nodes above the one at `path`.
+  // Returns the nodes above the one at `path`.
   std::vector<Node*> way(const std::string& path) {
     std::vector<Node*> nodes{tree_.root.get()};
     const auto parts = bson::split_path(path);
@@ -214,7 +214,7 @@ class Parser {
     for (Node* node : way(path)) node->computes_below = true;
   }
 
-  // In an inclusion _id comes along unless it is told not to.
+  // An inclusion keeps _id unless it is excluded.
   void finish_id() {
     const Node* id = tree_.root->child("_id");
     if (tree_.inclusion && !id) {
@@ -236,9 +236,9 @@ class Parser {
   const ParseContext& context_;
   bool elem_match_ = false;
   Tree tree_;
-  std::optional<bool> inclusion_;  // nothing has said yet
+  std::optional<bool> inclusion_;  // nullopt: not decided yet
   std::optional<bool> id_;
-  bool only_neutral_ = false;  // a $slice was seen, which goes with either
+  bool only_neutral_ = false;  // it has a $slice, which goes with either
 };
 
 }  // namespace

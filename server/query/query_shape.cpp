@@ -19,7 +19,7 @@ bool has_operators(const bson::ValueView& value) {
   return value.is_object() && is_operator(value.as_document().first().name);
 }
 
-// Their order says nothing.
+// The order of the parts doesn't matter.
 std::string joined(std::vector<std::string> parts) {
   std::sort(parts.begin(), parts.end());
   std::string out = "(";
@@ -33,7 +33,7 @@ std::string list_shape(bson::DocumentView list) {
   return joined(std::move(parts));
 }
 
-// {$gt: 5, $elemMatch: {a: 1}}: the operators, and the filters in them.
+// Shows {$gt: 5, $elemMatch: {a: 1}} as its operators, and the filters in them.
 std::string operators_shape(bson::DocumentView operators) {
   std::vector<std::string> parts;
   for (const bson::Element& one : operators) {
@@ -50,7 +50,8 @@ std::string operators_shape(bson::DocumentView operators) {
 std::string filter_shape(bson::DocumentView filter) {
   std::vector<std::string> parts;
   for (const bson::Element& one : filter) {
-    const std::string name = std::to_string(one.name.size()) + ":" + std::string(one.name);  // no name can pass for two
+    // the length keeps one name from looking like two
+    const std::string name = std::to_string(one.name.size()) + ":" + std::string(one.name);
     if (one.is_array() && (one.name == "$and" || one.name == "$or" || one.name == "$nor"))
       parts.push_back(name + list_shape(one.as_document()));
     else if (!is_operator(one.name) && has_operators(one))

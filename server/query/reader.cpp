@@ -18,7 +18,7 @@ std::shared_ptr<storage::Collection> open_collection(OperationContext& op, const
 Reader::Reader(OperationContext& op, std::shared_ptr<storage::Collection> collection, std::string ns, const Query& query)
     : op_(&op), collection_(std::move(collection)), ns_(std::move(ns)) {
   open();
-  // Dropped between being found and being locked: not there.
+  // It was dropped between the look-up and the lock, so it doesn't exist.
   if (collection_ && collection_->dropped()) {
     close();
     collection_ = nullptr;
@@ -29,7 +29,7 @@ Reader::Reader(OperationContext& op, std::shared_ptr<storage::Collection> collec
 }
 
 Reader::~Reader() {
-  // Its stages hold cursors of the transaction: they go first.
+  // The stages hold cursors of the transaction, so they are destroyed first.
   executor_.reset();
   close();
 }

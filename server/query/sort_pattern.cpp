@@ -30,7 +30,7 @@ bool parse_direction(const bson::Element& element) {
   return direction < 0;
 }
 
-// The value of a path that meets no array; nothing where one does.
+// Returns the value of a path that meets no array; nullopt if it meets one.
 std::optional<bson::ValueView> plain_value(bson::DocumentView document, std::string_view path) {
   for (;;) {
     const size_t dot = path.find('.');
@@ -73,7 +73,7 @@ bson::Bytes SortPattern::key(bson::DocumentView document) const {
   return std::move(key).bytes();
 }
 
-// The first key in the sort's order: the smallest element going up, the largest going down.
+// Returns the first key in the sort's order: the smallest element ascending, the largest descending.
 bson::Bytes SortPattern::array_key(bson::DocumentView document) const {
   std::vector<std::string_view> paths;
   for (const SortField& field : fields_) paths.push_back(field.path);

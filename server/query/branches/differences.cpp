@@ -30,7 +30,7 @@ bool names_one(const bson::ValueView& value) {
          !(value.is_object() && Matcher::is_operators(value.as_document()));
 }
 
-// The keys that a condition on _id leaves; nullopt: not so few that it could name them.
+// Returns the keys that a condition on _id allows; nullopt: they can't be listed.
 std::optional<std::vector<base::Bytes>> keys_named(const Element& condition) {
   if (names_one(condition)) return {{key_of_id(condition)}};
   if (!condition.is_object() || !Matcher::is_operators(condition.as_document())) return std::nullopt;
@@ -50,7 +50,7 @@ std::optional<std::vector<base::Bytes>> keys_named(const Element& condition) {
   return std::nullopt;
 }
 
-// Of a filter over _id alone: conditions side by side, or under $and.
+// Reads a filter over _id alone: conditions side by side, or under $and.
 std::optional<std::vector<base::Bytes>> keys_in(DocumentView filter) {
   for (const Element& condition : filter) {
     if (condition.name == "_id") {
@@ -116,7 +116,7 @@ bool Differences::next() {
   }
 }
 
-// False: nothing comes of this one, or (store_ is nullptr) of the collection any more.
+// Returns false if this record makes no difference, or (store_ is nullptr) if the collection is done.
 bool Differences::step() {
   if (keys_) {
     if (key_at_ < keys_->size()) return show_key((*keys_)[key_at_++]);
@@ -197,7 +197,7 @@ bool Differences::show_removed(storage::RecordId record) {
   return show("delete", before, std::nullopt);
 }
 
-// False: on both sides it came to be the same, or differs in nothing that is asked for.
+// Returns false if the document is the same on both sides, or differs in no field that is asked for.
 bool Differences::show(std::string_view change, const Content& before, const Content& after) {
   if (before == after) return false;
   const auto view = [](const Content& content) { return content ? DocumentView(*content) : DocumentView(); };

@@ -12,7 +12,7 @@ namespace {
 
 using plan::Access;
 
-// Intervals of field `i` in the order in which the scan meets their values.
+// Returns the intervals of field `i` in the order in which the scan meets their values.
 plan::Intervals walked(const Access& access, size_t i) {
   plan::Intervals intervals = access.fields[i];
   const bool backward = access.direction == storage::Direction::backward;
@@ -25,8 +25,8 @@ plan::Intervals walked(const Access& access, size_t i) {
   return intervals;
 }
 
-// The two keys between which a scan of one range walks. Behind the first field that isn't bound to one value lie all values of
-// the others: in front of them or behind, as that field's end counts or not.
+// Adds the two keys between which a scan of one range runs. After the first field that isn't bound to one value come all values
+// of the other fields: before or behind the key, as that field's end is included or not.
 void add_ends(const Access& access, IndexScanText& text) {
   bson::Builder start, end;
   bool open = false;
@@ -57,12 +57,12 @@ IndexScanText text_of(const Access& access) {
   return text;
 }
 
-// The document is wanted for its own sake, not just to be counted.
+// Returns whether the query needs the document itself, and not only its count.
 bool needs_document(const Parts& parts, const Access& access) {
   return !parts.query.count_only || (!parts.sort.empty() && !access.sorted);
 }
 
-// A count of what lies between two keys has a stage of its own, whose bounds are these keys.
+// A count of the entries between two keys has a stage of its own, whose bounds are these keys.
 const char* scan_name(const Parts& parts, const Access& access, bool fetch) {
   if (access.distinct) return "DISTINCT_SCAN";
   return parts.query.count_only && !fetch && access.residual.empty() && access.ranges.size() == 1 ? "COUNT_SCAN" : "IXSCAN";

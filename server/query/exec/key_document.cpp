@@ -7,13 +7,13 @@ namespace server::query::exec {
 
 namespace {
 
-// A field on its way into the document: what of its path isn't there yet, and its value, which a missing one lacks.
+// A field on its way into the document: the rest of its path, and its value, which may be missing.
 struct Field {
   std::vector<std::string_view> path;
   bson::ValueView value;
 };
 
-// Fields with a first name in common are one object, where the first of them stands.
+// Fields with the same first name are one object, at the place of the first of them.
 void append_fields(const std::vector<Field>& fields, size_t depth, bson::Builder& out) {
   std::vector<bool> done(fields.size());
   for (size_t i = 0; i < fields.size(); ++i) {

@@ -100,11 +100,11 @@ bool IndexScan::next_range() {
   return in_range_ = true;
 }
 
-// False where nothing of the range is left behind the leap.
+// Returns false if nothing of the range is left after the skip.
 bool IndexScan::leap() {
   const bool forward = options_.direction == Direction::forward;
   storage::KeyRange range = options_.ranges[forward ? range_ - 1 : options_.ranges.size() - range_];
-  // No value's bytes begin another's, so that whatever else begins with them is one of the entries to be left out.
+  // No value's bytes begin another's, so every entry that begins with them is to be skipped.
   (forward ? range.from : range.to) = forward ? *leap_ + bson::Bytes(9, '\xff') : *leap_;
   leap_.reset();
   if (!range.to.empty() && range.from >= range.to) return false;
@@ -132,8 +132,8 @@ void IndexScan::plan_leap(bson::BytesView types) {
   if (reader.ok() && !null) leap_ = bson::Bytes(cursor_->key().substr(0, reader.read()));
 }
 
-// Whether entries have the wanted values as the documents have them. An array that came since the plan was made has an entry for
-// each element.
+// Returns whether entries have the wanted values as the documents do. If an array was inserted since the plan was made, it has an
+// entry for each element.
 bool IndexScan::has_values() const {
   if (!told_) return false;
   if (!index_->multikey()) [[likely]]
@@ -144,7 +144,7 @@ bool IndexScan::has_values() const {
   return true;
 }
 
-// The document as far as the entry tells it. False: it had to be fetched, and is gone.
+// Reads the document's fields from the entry. Returns false if the document had to be fetched, and is gone.
 bool IndexScan::read_document(storage::Transaction& transaction) {
   const auto types = has_values() ? told_->types() : std::nullopt;
   if (types) {
@@ -177,7 +177,7 @@ Step IndexScan::do_work(storage::Transaction& transaction) {
     return Step::pending;
   }
   if (options_.values.empty()) return Step::advanced;
-  // A count looks at no value.
+  // A count needs no value.
   const bool looks =
       !options_.filter.empty() || std::find(options_.values.begin(), options_.values.end(), true) != options_.values.end();
   if (looks && !read_document(transaction)) return Step::pending;
@@ -196,7 +196,7 @@ void IndexScan::do_save() {
 void IndexScan::do_restore(storage::Transaction& transaction) {
   check_alive(*collection_, *index_);
   if (!cursor_) return;
-  // Between ranges there is no place to go back to.
+  // Between ranges there is no position to restore.
   if (in_range_) {
     cursor_->restore(transaction);
   } else {

@@ -19,7 +19,7 @@ struct Header {
   storage::RecordId record;
 };
 
-// The one that comes first on top.
+// The entry that comes first is on top.
 bool later(const SortEntry& a, const SortEntry& b) {
   return b < a;
 }

@@ -9,7 +9,7 @@ Step Fetch::do_work(storage::Transaction& transaction) {
   if (step != Step::advanced) return step;
   storage::ReadInfo info;
   auto document = collection_->find(transaction, child().record(), &info);
-  if (!document) return Step::pending;  // removed after its index entry was read
+  if (!document) return Step::pending;  // it was removed after its index entry was read
   ++examined_;
   hops_ += info.hops;
   decoded_bytes_ += static_cast<int64_t>(info.chain_bytes);
@@ -71,8 +71,8 @@ Step Project::do_work(storage::Transaction& transaction) {
   return step;
 }
 
-// An entry's bytes don't tell the types of numbers, the document does: of its keys
-// it is the one that has the same bytes.
+// An entry's bytes don't have the types of numbers, but the document does: the entry's key is the one of the document's keys that
+// has the same bytes.
 Step ReturnKey::do_work(storage::Transaction& transaction) {
   const Step step = child().work(transaction);
   if (step != Step::advanced) return step;

@@ -19,7 +19,7 @@ double score_of(const Stage& stages) {
          (stages.has("SORT") ? 0 : hair) + (stages.has("FETCH") ? 0 : hair);
 }
 
-// One round: a unit of work for each. True when the race is over.
+// Runs one round: a unit of work for each plan. Returns true if the race is over.
 bool round(std::vector<Trial>& trials, storage::Transaction& transaction) {
   bool over = false;
   for (Trial& trial : trials) {
@@ -28,8 +28,8 @@ bool round(std::vector<Trial>& trials, storage::Transaction& transaction) {
       const Step step = trial.stages->work(transaction);
       over = over || step == Step::end || trial.stages->stats().advanced >= results_max;
     } catch (const base::OperationError& error) {
-      // The others may do without such a sort, or without an index that was dropped. What else goes wrong is not
-      // the plan's own: it must not be lost by choosing another.
+      // Other plans may need no such sort, or no index that was dropped. Any other error isn't the plan's own, and choosing
+      // another plan must not hide it.
       if (error.code() != base::ErrorCode::query_exceeded_memory_limit_no_disk_use_allowed &&
           error.code() != base::ErrorCode::query_plan_killed)
         throw;

@@ -45,7 +45,7 @@ class Count final : public Accumulator {
   int64_t count_ = 0;
 };
 
-// Nulls and missing values don't take part.
+// Nulls and missing values don't count.
 template <int sign>
 class Extreme final : public Accumulator {
  public:
@@ -132,7 +132,7 @@ class AddToSet final : public Accumulator {
   size_t bytes_ = 64;
 };
 
-// Welford's running variance: one pass, no cancellation.
+// This is Welford's running variance: one pass, no cancellation.
 template <bool sample>
 class StandardDeviation final : public Accumulator {
  public:
@@ -182,7 +182,7 @@ class MergeObjects final : public Accumulator {
   bson::Document merged_;
 };
 
-// Keeps n: the first, the last, the smallest or the largest.
+// Keeps n values: the first, the last, the smallest or the largest.
 class FirstN final : public Accumulator {
  public:
   explicit FirstN(int64_t n) : n_(n) {}
@@ -241,7 +241,7 @@ class ExtremeN final : public Accumulator {
   std::multiset<Value, Better> values_;
 };
 
-// The first or the last of all by their keys. Of equal ones those that came first are the first.
+// Keeps the first or the last values by their keys. Among equal keys, earlier values come first.
 template <bool first, bool one>
 class Ordered final : public Accumulator {
  public:
@@ -275,7 +275,7 @@ class Ordered final : public Accumulator {
   size_t bytes_ = 64;
 };
 
-// Exact: the smallest number that so much of all is not above. What isn't a number doesn't take part.
+// The result is exact: the smallest number that is at least the given share of all. Values that aren't numbers don't count.
 template <bool one>
 class Percentiles final : public Accumulator {
  public:

@@ -80,7 +80,7 @@ Value mod(std::string_view, Arguments a) {
   return rest;
 }
 
-// The argument of a function of one number; false: null is the answer.
+// Checks the argument of a function of one number; false: the result is null.
 bool numeric(std::string_view name, const ValueView& value, int code = 28765) {
   if (value.is_nullish()) return false;
   if (!value.is_number()) fail(code, std::string(name) + " only supports numeric types, not " + named(value));
@@ -173,7 +173,7 @@ Value rounded(std::string_view name, Arguments a) {
   return result;
 }
 
-// Integers behind the bit operators; missing arguments give null.
+// The bit operators combine integers; missing arguments give null.
 template <class Combine>
 Value bits(std::string_view name, Arguments a, int64_t start, Combine combine) {
   int64_t so_far = start;

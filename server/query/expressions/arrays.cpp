@@ -249,8 +249,7 @@ ExpressionPtr parse_sort_array(std::string_view, const ValueView& value, Scope& 
   });
 }
 
-// $sum, $avg, $min, $max, … outside of $group: over their arguments, or over
-// the one array they are given.
+// Outside of $group, $sum, $avg, $min, $max, … work on their arguments, or on the elements of the one array that they get.
 ExpressionPtr parse_accumulation(std::string_view name, const ValueView& value, Scope& scope) {
   auto arguments = parse_arguments(value, scope);
   const bool single = arguments.size() == 1;

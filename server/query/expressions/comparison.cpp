@@ -4,7 +4,7 @@
 namespace server::query {
 namespace {
 
-// Missing sorts below null here, as in the aggregation language.
+// A missing value sorts below null here, as in the aggregation language.
 int order(const ValueView& a, const ValueView& b) {
   return bson::compare(a, b);
 }

@@ -1,4 +1,4 @@
-// The plug by which filters and projections compute expressions.
+// Filters and projections compute expressions through this plug.
 #include "server/core/operation.h"
 #include "server/query/expressions/expression.h"
 #include "server/query/expressions/now.h"

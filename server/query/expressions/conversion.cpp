@@ -157,7 +157,7 @@ Value to(std::string_view, Arguments a) {
 }
 
 Type target_type(const ValueView& to) {
-  // To those behind decimal128 nothing can be converted.
+  // No value can be converted to types after decimal128.
   static constexpr Type targets[] = {
       Type::number_double, Type::string, Type::object_id, Type::boolean,         Type::date,      Type::int32,   Type::int64,
       Type::decimal128,    Type::object, Type::array,     Type::binary,          Type::undefined, Type::null,    Type::regex,

@@ -29,13 +29,13 @@ int64_t local_day(const TimeZone& zone, bson::Date date) {
   return floor_div(local_seconds(zone, date), 24 * 3600);
 }
 
-// Weeks since some day that is a `first_day`; 1970 began on a Thursday.
+// Returns the weeks since some day that is a `first_day`; 1970 began on a Thursday.
 int64_t week_number(int64_t day, int first_day) {
   return floor_div(day + 4 - first_day, 7);
 }
 
-// What an hour or minute begins with is told by the zone's clocks; those that a change of the clocks repeats or skips are counted
-// by the time that passes.
+// The zone's clocks say when an hour or minute begins; hours that a change of the clocks repeats or skips are counted by the time
+// that passes.
 int64_t passed(const TimeZone& zone, bson::Date from, bson::Date to, int64_t length_s) {
   const int64_t set_back = (zone.offset(from) - zone.offset(to)).count();
   return floor_div(local_seconds(zone, to), length_s) - floor_div(local_seconds(zone, from), length_s) + set_back / length_s;

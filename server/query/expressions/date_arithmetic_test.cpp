@@ -32,7 +32,7 @@ bool short_unit(DateUnit unit) {
 struct Random {
   explicit Random(uint32_t seed) : store(seed) {}
   int64_t between(int64_t low, int64_t high) { return std::uniform_int_distribution<int64_t>(low, high)(store); }
-  // Half of them near a change of the clocks.
+  // Half of the dates are near a change of the clocks.
   bson::Date date() {
     const bson::Date any{between(at("1965-01-01").ms, at("2036-12-31").ms)};
     if (between(0, 1)) return any;
@@ -69,7 +69,7 @@ void check_moves(std::initializer_list<Move> moves) {
   }
 }
 
-// A day after another, without a formula.
+// Returns the next day, without a formula.
 CalendarDay day_after(CalendarDay day) {
   constexpr int lengths[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
   const bool leap = day.year % 4 == 0 && (day.year % 100 != 0 || day.year % 400 == 0);
@@ -120,17 +120,17 @@ TEST_CASE("hours and shorter units are time that passes") {
 TEST_CASE("days and longer units keep the time on the clock") {
   check_moves({
       {"Europe/Amsterdam", "2020-10-24T18:10:00Z", DateUnit::day, 1, "2020-10-25T19:10:00Z"},
-      // Clocks skip the time: it is as much later.
+      // The clocks skip the time: the result is later by as much.
       {"Europe/Amsterdam", "2021-03-27T01:20:00Z", DateUnit::day, 1, "2021-03-28T01:20:00Z"},
       {"Europe/Amsterdam", "2021-03-29T00:20:00Z", DateUnit::day, -1, "2021-03-28T01:20:00Z"},
       {"Europe/Amsterdam", "2020-11-28T01:20:00Z", DateUnit::month, 4, "2021-03-28T01:20:00Z"},
       {"Australia/Lord_Howe", "2020-10-02T15:45:00Z", DateUnit::day, 1, "2020-10-03T15:45:00Z"},
-      // Clocks show it twice: the offset stays.
+      // The clocks show the time twice: the offset stays.
       {"Europe/Amsterdam", "2020-10-24T00:00:01Z", DateUnit::day, 1, "2020-10-25T00:00:01Z"},
       {"Europe/Amsterdam", "2020-10-26T01:30:00Z", DateUnit::day, -1, "2020-10-25T01:30:00Z"},
       {"America/New_York", "2020-10-31T05:00:01Z", DateUnit::day, 1, "2020-11-01T05:00:01Z"},
       {"America/New_York", "2020-11-02T06:30:00Z", DateUnit::day, -1, "2020-11-01T06:30:00Z"},
-      // Months have an end.
+      // The day is cut to the month's last.
       {"Europe/Paris", "2021-01-30T23:30:00Z", DateUnit::month, 1, "2021-02-27T23:30:00Z"},
       {"America/New_York", "2020-12-31T03:00:00Z", DateUnit::month, -1, "2020-12-01T03:00:00Z"},
       {"America/New_York", "2020-12-31T03:00:00Z", DateUnit::quarter, -2, "2020-07-01T02:00:00Z"},
@@ -150,7 +150,7 @@ TEST_CASE("days and longer units keep the time on the clock") {
     const LocalTime wanted = zone.local(date) + std::chrono::hours(24 * days), got = zone.local(result);
     REQUIRE(moved(zone, date, DateUnit::day, 0) == date);
     if (got != wanted) {
-      // The clocks never show what was wanted, and what was before them stands.
+      // The clocks never show the wanted time, and the offset before the change stays.
       REQUIRE(got > wanted);
       REQUIRE(zone.local({result.ms - (got - wanted).count()}) < wanted);
     }
@@ -234,12 +234,12 @@ TEST_CASE("differences count how often a unit begins") {
     REQUIRE(difference(zone, a, b, unit, first) == -difference(zone, b, a, unit, first));
     if (!short_unit(unit)) {
       REQUIRE(difference(zone, a, b, unit, first) + difference(zone, b, c, unit, first) == difference(zone, a, c, unit, first));
-      // The model: a date is in the unit that its truncation begins.
+      // The model is that a date lies in the unit that its truncation begins.
       const bool together = truncated(zone, a, unit, 1, first) == truncated(zone, b, unit, 1, first);
       REQUIRE((difference(zone, a, b, unit, first) == 0) == together);
     } else {
-      // Without changes of less than an hour it is the time that passed, cut off as UTC's clocks are where the offset is in whole
-      // hours.
+      // If no change is shorter than an hour, the result is the time that passed, cut off as on UTC's clocks if the offset is in
+      // whole hours.
       const int64_t length = fixed_length(unit).count();
       const int64_t passed = floor_div(b.ms, length) - floor_div(a.ms, length);
       const int64_t off = difference(zone, a, b, unit, first) - passed;
@@ -274,8 +274,9 @@ TEST_CASE("dates are cut off to bins counted from 2000") {
       {"UTC", "2021-05-01T00:00:00Z", DateUnit::year, 2, 0, "2020-01-01T00:00:00Z"},
       {"+05:30", "2021-05-01T00:10:00Z", DateUnit::hour, 1, 0, "2021-04-30T23:30:00Z"},
       {"America/Sao_Paulo", "2018-11-04T12:00:00Z", DateUnit::day, 1, 0,
-       "2018-11-04T03:00:00Z"},                                                                 // at midnight clocks went to 1:00
-      {"America/Havana", "2024-11-03T05:30:00Z", DateUnit::day, 1, 0, "2024-11-03T04:00:00Z"},  // midnight came twice
+       "2018-11-04T03:00:00Z"},  // at midnight clocks went to 1:00
+      // the clocks showed midnight twice
+      {"America/Havana", "2024-11-03T05:30:00Z", DateUnit::day, 1, 0, "2024-11-03T04:00:00Z"},
   };
   for (const auto& c : cases) {
     INFO(c.zone << " " << c.date << " " << c.size);

@@ -26,7 +26,7 @@ namespace {
 
 class DateReader {
  public:
-  // false: it isn't one, or says too little.
+  // Returns false if the text is no date or is incomplete.
   bool read(std::string_view text, std::string_view format) {
     for (size_t i = 0; i < format.size(); ++i) {
       if (format[i] != '%') {

@@ -17,12 +17,11 @@ constexpr std::array<std::string_view, 9> names = {"year", "quarter", "month",  
 
 constexpr int64_t ms_per_day = int64_t{24} * 3600 * 1000;
 
-// The dates from the first to the last millisecond are this many years and days apart: no larger amount can lead from one to
-// another.
+// The first and the last millisecond are this many years and days apart, so no larger amount leads from one date to another.
 constexpr int64_t years_max = 584'942'417;
 constexpr int64_t days_max = 213'503'982'334;
 
-// Every part of a year or day counts as long as the whole does.
+// Parts of a year or day have the same limit as the whole.
 int64_t amount_max(DateUnit unit) {
   if (unit == DateUnit::millisecond) return INT64_MAX;
   if (const int64_t months = months_per(unit)) return (years_max + 1) * (12 / months) - 1;
@@ -41,7 +40,7 @@ void check_amount(DateUnit unit, int64_t amount) {
   throw base::OperationError(5166406, "dateAdd overflowed");
 }
 
-__extension__ using Wide = __int128;  // the way between two dates may not fit 64 bits where both do
+__extension__ using Wide = __int128;  // the distance of two dates may not fit 64 bits even if both do
 
 LocalTime sum_of(int64_t from_ms, int64_t amount, DateUnit unit) {
   const Wide sum = static_cast<Wide>(amount) * fixed_length(unit).count() + from_ms;
@@ -92,7 +91,7 @@ milliseconds fixed_length(DateUnit unit) {
 
 // Years are counted from March, so that a leap day is the last day of its year; 400 of them always have the same length.
 CalendarDay calendar_day(int64_t days) {
-  constexpr int64_t era_days = 146'097, epoch = 719'468;  // 0000-03-01 to 1970-01-01
+  constexpr int64_t era_days = 146'097, epoch = 719'468;  // from 0000-03-01 to 1970-01-01
   days += epoch;
   const int64_t era = floor_div(days, era_days);
   const int64_t in_era = days - era * era_days;

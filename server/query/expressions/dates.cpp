@@ -64,7 +64,7 @@ bson::Date date_of(const ValueView& value) {
   }
 }
 
-// Dates and zones come as {date, timezone} or bare.
+// Dates and zones come as {date, timezone}, or as a bare date.
 struct DateArgument {
   ExpressionPtr when;
   ExpressionPtr zone;
@@ -101,7 +101,7 @@ TimeZone zone_named(const ValueView& name) {
   return TimeZone(name.as_string());
 }
 
-// nullopt: null.
+// Returns nullopt for null.
 std::optional<TimeZone> zone_from(const ExpressionPtr& expression, Frame& frame) {
   if (!expression) return TimeZone();
   const Value name = expression->evaluate(frame);
@@ -125,12 +125,12 @@ ExpressionPtr parse_part(std::string_view name, const ValueView& value, Scope& s
   return part(name, value, scope, [](const Parts& parts) { return static_cast<int32_t>(parts.*member); });
 }
 
-// MongoDB answers with this one as a long.
+// MongoDB returns this one as a long.
 ExpressionPtr parse_iso_week_year(std::string_view name, const ValueView& value, Scope& scope) {
   return part(name, value, scope, [](const Parts& parts) { return parts.iso_year; });
 }
 
-// Weeks that begin on Sundays; the days before the first one are week 0.
+// Weeks begin on Sundays; the days before the first Sunday are week 0.
 ExpressionPtr parse_week(std::string_view name, const ValueView& value, Scope& scope) {
   return part(name, value, scope, [](const Parts& p) { return (p.day_of_year + 7 - p.day_of_week) / 7; });
 }
@@ -313,7 +313,7 @@ ExpressionPtr parse_date_from_parts(std::string_view, const ValueView& value, Sc
   for (size_t i = 0; i < parts.size(); ++i) parts[i] = std::move(p[i].expression);
   for (size_t i = 0; i < names.size(); ++i) names[i] = p[i].name;
   return evaluated([parts = std::move(parts), names, iso](Frame& frame) {
-    constexpr size_t bounded = 5;  // year to minute
+    constexpr size_t bounded = 5;  // the parts from year to minute
     int64_t numbers[] = {1970, 1, 1, 0, 0, 0, 0};
     for (size_t i = 0; i < 7; ++i) {
       if (!parts[i]) continue;
@@ -340,8 +340,7 @@ ExpressionPtr parse_date_from_parts(std::string_view, const ValueView& value, Sc
   });
 }
 
-// What $dateAdd, $dateDiff and $dateTrunc have in common: any argument that is null makes the result null, whatever is wrong with
-// the others.
+// $dateAdd, $dateDiff and $dateTrunc return null if any argument is null, even if others are wrong.
 class DateArguments {
  public:
   DateArguments(std::span<const ExpressionPtr* const> required, const ExpressionPtr& zone, Frame& frame) {
@@ -377,7 +376,7 @@ bool is_week(const ValueView& unit) {
   return unit.is_string() && unit.as_string() == "week";
 }
 
-// Sunday: 0.
+// Returns 0 for Sunday.
 int day_of_week(const std::string& op, const ValueView& given) {
   if (!given.is_string()) fail(5439015, op + " requires 'startOfWeek' to be a string, but got " + named(given));
   std::string day(given.as_string());

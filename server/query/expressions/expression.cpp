@@ -25,8 +25,8 @@ class Constant final : public Expression {
   Value value_;
 };
 
-// The value at a path below `value`; arrays are mapped over, elements without
-// the path left out. No copy where no array is met.
+// Returns the value at a path below `value`; arrays are mapped over, and elements without the path are left out. It copies
+// nothing if it meets no array.
 ValueView walk(ValueView value, std::string_view path, Value& scratch) {
   while (!path.empty()) {
     if (value.type() == Type::array) {
@@ -121,7 +121,7 @@ class ArrayExpression final : public Expression {
   std::vector<ExpressionPtr> elements_;
 };
 
-ExpressionPtr parse_variable(std::string_view text, Scope& scope) {  // without the dollars
+ExpressionPtr parse_variable(std::string_view text, Scope& scope) {  // `text` comes without the dollars
   const size_t dot = text.find('.');
   const std::string_view name = text.substr(0, dot);
   const std::string path(dot == std::string_view::npos ? "" : text.substr(dot + 1));
@@ -192,7 +192,7 @@ ExpressionPtr parse_object(bson::DocumentView object, Scope& scope) {
 
 Scope::Scope(int64_t now_ms) : now_ms_(now_ms) {}
 
-// As undefined a document carries what is missing.
+// A document holds a missing value as undefined.
 void Scope::define(std::string name, Value value) {
   if (value.type() == bson::Type::undefined) value = Value();
   variables_.push_back({std::move(name), -1, std::move(value)});

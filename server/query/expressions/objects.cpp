@@ -30,7 +30,7 @@ Value object_to_array(std::string_view, Arguments a) {
   return out.done_value();
 }
 
-// {k, v} or [k, v]
+// A pair is {k, v} or [k, v].
 std::pair<ValueView, ValueView> key_and_value(const ValueView& pair, bool& as_objects, bool first) {
   if (pair.is_object()) {
     if (!first && !as_objects) {

@@ -60,7 +60,7 @@ PercentileCall parse_percentile(std::string_view name, const ValueView& value, S
 
 namespace {
 
-// Over an array's numbers, or the one number that there is.
+// It works on an array's numbers, or on one number.
 ExpressionPtr parse(std::string_view name, const ValueView& value, Scope& scope) {
   PercentileCall call = parse_percentile(name, value, scope);
   return evaluated([op = std::string(name), input = std::move(call.input), settings = std::move(call.settings)](Frame& frame) {

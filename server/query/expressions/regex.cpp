@@ -1,4 +1,4 @@
-// $regexMatch, $regexFind, $regexFindAll
+// This file has $regexMatch, $regexFind and $regexFindAll.
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
 
@@ -56,7 +56,7 @@ Code compile(const std::string& op, const ValueView& regex, const Value& options
 
 enum class Want { whether, first, all };
 
-// {match, idx, captures} of the match that `data` holds.
+// Appends {match, idx, captures} of the current match.
 void append_match(bson::Builder& out, std::string_view text, const PCRE2_SIZE* ends, int groups, uint32_t captures) {
   out.append("match", text.substr(ends[0], ends[1] - ends[0]));
   out.append("idx", static_cast<int32_t>(code_points(text.substr(0, ends[0]))));
@@ -91,7 +91,7 @@ Value search(const std::string& op, std::string_view text, const pcre2_code* cod
       bson::Builder out = found.object();
       append_match(out, text, ends, groups, captures);
     }
-    // An empty match moves on by one whole character, and the end of a text that isn't empty has none.
+    // An empty match advances by one whole character; there is none at the end of a text that isn't empty.
     at = ends[1];
     if (ends[1] == ends[0] && at < text.size()) at += byte_of_point(text.substr(at), 1);
     if (at == text.size()) break;

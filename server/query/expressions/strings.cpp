@@ -18,7 +18,7 @@ Value concat(std::string_view, Arguments a) {
   return Value(out);
 }
 
-// Case operators and $substr take what can be shown as text.
+// Case operators and $substr take any value that has a text.
 Value to_upper(std::string_view, Arguments a) {
   std::string text = coerce_to_string(a[0]);
   for (char& c : text) c = static_cast<char>(c >= 'a' && c <= 'z' ? c - 32 : c);

@@ -22,7 +22,7 @@ int64_t within_known(int64_t ms) {
   return std::clamp(ms, -known_ms, known_ms);
 }
 
-// Near the ends of what 64 bits hold the sum stays there.
+// Near the ends of 64 bits the sum stays within them.
 int64_t plus(int64_t ms, milliseconds by) {
   int64_t sum = 0;
   if (!__builtin_add_overflow(ms, by.count(), &sum)) return sum;

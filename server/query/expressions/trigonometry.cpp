@@ -14,13 +14,13 @@ using bson::Trigonometric;
 
 struct Function {
   double (*of)(double);
-  double least, most;  // that it can be applied to
-  bool ends;           // these included
+  double least, most;  // the least and the greatest argument
+  bool ends;           // whether these two are included
 };
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-// In the order of bson::Trigonometric.
+// The functions are in the order of bson::Trigonometric.
 const Function functions[] = {
     {std::sin, -infinity, infinity, false},
     {std::cos, -infinity, infinity, false},

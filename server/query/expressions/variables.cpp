@@ -41,7 +41,7 @@ ExpressionPtr parse_let(std::string_view, const ValueView& value, Scope& scope) 
   std::vector<std::pair<std::string, ExpressionPtr>> values;
   for (const bson::Element& variable : vars.as_document()) {
     check_variable_name(variable.name);
-    values.emplace_back(variable.name, parse_expression(variable, scope));  // sees the outer scope only
+    values.emplace_back(variable.name, parse_expression(variable, scope));  // it sees only the outer scope
   }
   std::vector<std::pair<int, ExpressionPtr>> bound;
   for (auto& [name, expression] : values) bound.emplace_back(scope.enter(name), std::move(expression));
@@ -53,7 +53,7 @@ ExpressionPtr parse_let(std::string_view, const ValueView& value, Scope& scope) 
   });
 }
 
-// $map, $filter and $reduce: parsed alike, different in what they do per element.
+// $map, $filter and $reduce are parsed alike, and differ in what they do per element.
 struct Iteration {
   ExpressionPtr input;
   bson::Element body;

@@ -10,7 +10,7 @@ namespace server::query::match {
 
 namespace {
 
-// The name of the first element that `accepts`; empty where none does.
+// Returns the name of the first element that it `accepts`; empty if there is none.
 template <class Accepts>
 std::string_view first_element(const bson::ValueView& array, Accepts&& accepts) {
   if (!array.is_array()) return {};
@@ -20,7 +20,7 @@ std::string_view first_element(const bson::ValueView& array, Accepts&& accepts) 
   return {};
 }
 
-// Walks to the arrays and notes which element it was: the position within the array itself counts here.
+// Visits the arrays and notes the element's position within the array itself.
 template <class Find>
 bool match_elements(const Path& path, bson::DocumentView document, Details* details, Find&& find) {
   return path.walk(document, LeafArray::whole, [&](const bson::ValueView& value, std::string_view) {
@@ -91,7 +91,7 @@ NodePtr parse_size(std::string_view path, const bson::Element& operand, bson::Do
   return std::make_unique<Size>(path, operand.to_int64());
 }
 
-// Operators on the element itself, as against a filter over its fields.
+// Returns whether the operand has operators on the element itself, and is no filter over its fields.
 bool is_value_match(const bson::Element& operand) {
   const std::string_view first = operand.as_document().first().name;
   return is_operator_object(operand) && first != "$and" && first != "$or" && first != "$nor" && first != "$where" &&

@@ -1,5 +1,5 @@
-// $bitsAllSet $bitsAllClear $bitsAnySet $bitsAnyClear: numbers and binary data as
-// rows of bits, the least significant first.
+// $bitsAllSet, $bitsAllClear, $bitsAnySet and $bitsAnyClear see numbers and binary
+// data as rows of bits, the least significant first.
 #include <algorithm>
 #include <cmath>
 
@@ -30,7 +30,7 @@ class Bits : public PathNode {
     }
     if (!value.is_number() || !is_whole(value)) return false;
     const int64_t number = value.to_int64();
-    // Beyond 64 bits the sign goes on.
+    // Beyond 64 bits the sign is repeated.
     return test([&](uint32_t position) { return (number >> std::min(position, 63u) & 1) != 0; });
   }
 
@@ -60,7 +60,7 @@ class Bits : public PathNode {
   const std::vector<uint32_t> positions_;
 };
 
-// A whole number >= 0, or a complaint that begins with `what`.
+// Returns a whole number >= 0, or throws an error that begins with `what`.
 int64_t unsigned_number(const bson::Element& element, const std::string& what, ErrorCode code) {
   if (!element.is_number()) throw OperationError(code, what + "Expected a number in: " + show_element(element));
   const double number = element.to_double();

@@ -19,8 +19,8 @@ bool is_nan(const ValueView& value) {
   return value.type() == Type::decimal128 && bson::decimal_is_nan(value.as_decimal128());
 }
 
-// Values of different brackets don't compare, but for null with missing, and
-// MinKey and MaxKey, which lie beyond every value.
+// Values of different brackets don't compare, except null with missing values, and MinKey and MaxKey, which lie beyond every
+// value.
 bool matches_across(Kind kind, const ValueView& value, const ValueView& operand) {
   if (value.is_nullish() && operand.is_nullish()) return kind == Kind::eq || kind == Kind::lte || kind == Kind::gte;
   const bool below = kind == Kind::lt || kind == Kind::lte;

@@ -1,4 +1,4 @@
-// $mod, $expr and $sampleRate.
+// This file has $mod, $expr and $sampleRate.
 #include <cmath>
 
 #include "base/random.h"
@@ -8,7 +8,7 @@ namespace server::query::match {
 
 namespace {
 
-// Whole numbers beyond int64 have no remainder worth having.
+// Whole numbers beyond int64 have no useful remainder.
 bool fits_int64(const bson::ValueView& value) {
   if (value.is_integer()) return true;
   const double number = value.to_double();
@@ -82,7 +82,7 @@ NodePtr parse_expr(const bson::Element& operand, Parsing& parsing) {
   return std::make_unique<Expr>(parsing.context.expressions->compile(operand, parsing.context), operand);
 }
 
-// A document by lot, so many of all: the same one may match now and not the next time.
+// Matches documents at random with the given rate: the same one may match now and not the next time.
 class SampleRate : public Node {
  public:
   explicit SampleRate(double rate) : Node(Kind::expr), rate_(rate) {}

@@ -1,4 +1,4 @@
-// Any document as a filter, a projection and a sort, of itself: refused as an operation is, or safe to use.
+// Any document is taken as a filter, a projection and a sort, of itself: it is refused with an OperationError, or safe to use.
 #include "base/fuzz_target.h"
 #include "bson/json.h"
 #include "bson/validate.h"

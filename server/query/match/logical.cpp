@@ -1,4 +1,4 @@
-// $and $or $nor $not $comment $alwaysTrue $alwaysFalse
+// This file has $and, $or, $nor, $not, $comment, $alwaysTrue and $alwaysFalse.
 #include "server/query/match/parser.h"
 
 namespace server::query::match {
@@ -29,7 +29,7 @@ NodePtr parse_not(std::string_view path, const bson::Element& operand, bson::Doc
   return std::make_unique<NotNode>(all_of(std::move(children)));
 }
 
-// A comment says nothing; any value will do.
+// A comment has no effect; any value will do.
 NodePtr parse_comment(const bson::Element&, Parsing&) {
   return nullptr;
 }

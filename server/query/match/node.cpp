@@ -27,7 +27,7 @@ bool TreeNode::matches(bson::DocumentView document, Details* details) const {
         return false;
       }
       return true;
-    // Which branch's position would count is left open: none does.
+    // It is undefined which branch's position counts, so none does.
     case Kind::disjunction:
       return std::any_of(children_.begin(), children_.end(), [&](const NodePtr& child) { return one(child, nullptr); });
     default: return std::none_of(children_.begin(), children_.end(), [&](const NodePtr& child) { return one(child, nullptr); });
@@ -53,7 +53,7 @@ void TreeNode::append(bson::Builder& out) const {
   }
 }
 
-// Operators side by side; only a conjunction has that form.
+// Only a conjunction can be written as operators side by side.
 void TreeNode::append_operator(bson::Builder& out) const {
   if (kind() != Kind::conjunction) return append(out);
   for (const NodePtr& child : children_) child->append_operator(out);
@@ -91,7 +91,7 @@ const std::string* path_of(const Node& node) {
   if (const auto* leaf = dynamic_cast<const PathNode*>(&node)) return &leaf->path();
   if (const auto* negation = dynamic_cast<const NotNode*>(&node)) return path_of(negation->child());
   if (node.kind() == Kind::conjunction) {
-    // $not over several operators of one field.
+    // $not may stand over several operators of one field.
     const std::string* common = nullptr;
     for (const NodePtr& child : static_cast<const TreeNode&>(node).children()) {
       const std::string* path = path_of(*child);

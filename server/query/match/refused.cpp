@@ -1,4 +1,4 @@
-// Operators that MongoDB has and this server refuses, each with a reason.
+// MongoDB has these operators and this server refuses them, each with a reason.
 #include "server/query/match/parser.h"
 
 namespace server::query::match {

@@ -14,7 +14,7 @@ constexpr uint32_t depth_limit = 100'000;
 constexpr size_t pattern_bytes_max = 32'764;
 
 uint32_t compile_options(std::string_view options) {
-  // Text that isn't UTF-8 never matches at its broken places, instead of failing.
+  // Text that isn't UTF-8 doesn't match at its invalid bytes, instead of failing.
   uint32_t flags = PCRE2_UTF | PCRE2_MATCH_INVALID_UTF;
   for (char option : options) {
     switch (option) {
@@ -29,7 +29,7 @@ uint32_t compile_options(std::string_view options) {
   return flags;
 }
 
-// One per thread: matching needs scratch memory, and patterns are shared.
+// Each thread has one: matching needs scratch memory, and patterns are shared.
 struct Scratch {
   Scratch() : data(pcre2_match_data_create(1, nullptr)), context(pcre2_match_context_create(nullptr)) {
     pcre2_set_match_limit(context, match_limit);
@@ -66,7 +66,7 @@ Pattern::Pattern(std::string_view pattern, std::string_view options) : compiled_
     pcre2_get_error_message(error, reinterpret_cast<PCRE2_UCHAR*>(text), sizeof text);
     throw base::OperationError(51091, std::string("Regular expression is invalid: ") + text);
   }
-  pcre2_jit_compile(compiled_->code, PCRE2_JIT_COMPLETE);  // without it matching is slower, no more
+  pcre2_jit_compile(compiled_->code, PCRE2_JIT_COMPLETE);  // without it matching is only slower
 }
 
 Pattern::~Pattern() = default;
@@ -105,13 +105,13 @@ std::string RegexNode::prefix(bool& exact) const {
   } else {
     return {};
   }
-  // An alternative anywhere, or a verb, makes the anchor say nothing about the others.
+  // If there is an alternative or a verb anywhere, the anchor doesn't hold for the others.
   if (rest.find('|') != rest.npos || rest.starts_with("(*")) return {};
   std::string prefix;
   for (; !rest.empty(); rest.remove_prefix(1)) {
     char c = rest.front();
     if (c == '*' || c == '?' || c == '{') {
-      // The letter before may be absent: one whole UTF-8 character of them.
+      // The character before may be absent, so a whole UTF-8 character is removed.
       while (!prefix.empty() && (prefix.back() & 0xc0) == 0x80) prefix.pop_back();
       if (!prefix.empty()) prefix.pop_back();
       return prefix;

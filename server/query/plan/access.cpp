@@ -18,12 +18,12 @@ using match::Node;
 constexpr size_t ranges_max = 10'000;
 constexpr int no_group = -1;
 
-// A predicate's word on one field of the index.
+// A candidate is what one predicate says about one field of the index.
 struct Candidate {
   const Node* predicate;
   Bounds bounds;
-  int group = no_group;       // of those inside the same $elemMatch over objects
-  std::string_view sub_path;  // there, the path within the element
+  int group = no_group;       // candidates inside the same $elemMatch over objects have the same group
+  std::string_view sub_path;  // the path within that element
 };
 
 std::string_view first_part(std::string_view path) {
@@ -55,7 +55,7 @@ std::vector<Candidate> candidates(const Predicates& predicates, std::string_view
   return found;
 }
 
-// Smaller is tighter.
+// A smaller number is tighter.
 int looseness(const Candidate& candidate) {
   const Intervals& intervals = candidate.bounds.intervals;
   if (intervals.empty()) return 0;
@@ -68,7 +68,7 @@ class Bounder {
  public:
   Bounder(const storage::Index& index, const Predicates& predicates) : index_(index), predicates_(predicates) {}
 
-  // The bounds of field `i`, fields before it being done.
+  // Returns the bounds of field `i`; the fields before it are done.
   Intervals bound(size_t i, Predicates& bounded, Predicates& covered) {
     const std::string& path = index_.spec().fields[i].path;
     const bool multikey = index_.multikey_field(i);
@@ -94,8 +94,8 @@ class Bounder {
     std::string_view sub_path;
   };
 
-  // Where documents have several keys, different ones may fulfil different predicates:
-  // one predicate per array, or those of one $elemMatch on different fields of the element.
+  // If documents have several keys, different ones may fulfil different predicates: so it takes one predicate per array, or those
+  // of one $elemMatch on different fields of the element.
   std::vector<Candidate> choose(std::vector<Candidate> found, std::string_view path) const {
     std::erase_if(found, [&](const Candidate& candidate) {
       return std::any_of(taken_.begin(), taken_.end(), [&](const Taken& taken) {
@@ -187,7 +187,7 @@ Access index_access(std::shared_ptr<const storage::Index> index, const Predicate
   for (size_t i = 0; i < bounded.size(); ++i) access.fields.push_back(bounder.bound(i, bounded[i], covered[i]));
   access.ranges = key_ranges(*index, access.fields);
 
-  // What bounds say counts only as far as they reach.
+  // Bounds prove a predicate only as far as they reach.
   Predicates proven;
   bool points = true;
   for (size_t i = 0; i < bounded.size(); ++i) {
@@ -224,7 +224,7 @@ bool provides_sort(const Access& access, const SortPattern& sort, storage::Direc
     }
     ++at;
     if (single) continue;
-    // An array sorts by its least or greatest element, which only a scan of all its keys meets first.
+    // An array sorts by its least or greatest element, and only a scan of all its keys meets that first.
     if (access.index->multikey_field(i) && !all_open) return false;
     const bool reversed = wanted.descending != spec.fields[i].descending;
     if (backward && *backward != reversed) return false;

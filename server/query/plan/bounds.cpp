@@ -23,7 +23,7 @@ Intervals point(const ValueView& value) {
   return {Interval::point(value)};
 }
 
-// Missing fields have the key null, empty arrays undefined.
+// Missing fields have the key null, and empty arrays undefined.
 Intervals null_points() {
   return unite(point(ValueView(Type::undefined, {})), point(ValueView(Type::null, {})));
 }
@@ -39,7 +39,7 @@ bool is_nan(const ValueView& value) {
 Bounds equality_bounds(const ValueView& value) {
   if (value.is_nullish()) return {null_points(), false};
   if (!value.is_array()) return {point(value), true};
-  // The keys of an array are its elements; as a whole it is a key only within another.
+  // The keys of an array are its elements; the whole array is a key only within another array.
   const bson::Element first = value.as_document().first();
   const ValueView key = first.exists() ? static_cast<ValueView>(first) : ValueView(Type::undefined, {});
   return {unite(point(key), point(value)), false};
@@ -64,7 +64,7 @@ Bounds order_bounds(const match::Comparison& node) {
   return {normalize({interval}), true};
 }
 
-// What sorts right behind all that begins with `prefix`.
+// Returns the text that sorts right after every text that begins with `prefix`.
 std::string after_prefix(std::string prefix) {
   ++prefix.back();  // never wraps: 0xff doesn't occur in UTF-8
   return prefix;
@@ -123,7 +123,7 @@ std::optional<Bounds> negation_bounds(const Node& child, std::string_view path, 
   return Bounds{complement(bounds->intervals), false};
 }
 
-// One key must satisfy them all, or, where there may be several, at least one of them.
+// One key must satisfy all of them or, if there may be several keys, at least one of them.
 std::optional<Bounds> all_bounds(const std::vector<match::NodePtr>& nodes, std::string_view path, bool one_key) {
   std::optional<Bounds> bounds;
   for (const auto& node : nodes) {
@@ -169,8 +169,8 @@ std::optional<Bounds> bounds_of(const Node& node, std::string_view path, bool mu
     case Kind::exists: return Bounds{everything(), false};
     case Kind::type: return type_bounds(static_cast<const match::TypeIs&>(node));
     case Kind::mod: return Bounds{bracket(Type::number_double), false};
-    // An element is one key, so its operators meet. Their own path is empty. What such an element has as its own elements is in
-    // no key: an index takes apart one array at the end of its path.
+    // An element is one key, so its operators apply to the same key. Their own path is empty. An array inside such an element is
+    // in no key as its elements: an index takes apart one array at the end of its path.
     case Kind::elem_match_value:
       if (path.empty()) return std::nullopt;
       return all_bounds(static_cast<const match::ElemMatchValue&>(node).operators(), "", true);

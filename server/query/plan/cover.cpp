@@ -14,7 +14,7 @@ using match::Node;
 
 using Paths = std::vector<std::string>;
 
-// False where the node asks for more than the values at some paths.
+// Returns false if the node needs more than the values at some paths.
 bool add_paths(const Node& node, Paths& paths) {
   switch (node.kind()) {
     case Kind::conjunction:
@@ -37,7 +37,7 @@ bool lies_in(std::string_view path, std::string_view outer) {
   return path.size() > outer.size() && path.starts_with(outer) && path[outer.size()] == '.';
 }
 
-// Everything that is read of a document; nullopt: that can't be said.
+// Returns every path that is read of a document; nullopt: they aren't known.
 std::optional<Paths> paths_read(const Access& access, const Query& query, const SortPattern& sort, const Projection* projection) {
   Paths paths;
   if (!query.count_only) {
@@ -69,7 +69,7 @@ void mark_covered(Access& access, const storage::Collection& collection, const Q
         std::find_if(fields.begin(), fields.end(), [&](const storage::IndexField& one) { return one.path == path; });
     const auto i = static_cast<size_t>(field - fields.begin());
     if (field == fields.end() || access.index->multikey_field(i) || has_position(path)) return;
-    // Of a field and one inside it, the inner one would be made twice.
+    // With a field and one inside it, the inner one would be made twice.
     if (std::any_of(paths->begin(), paths->end(), [&](const std::string& other) { return lies_in(other, path); })) return;
     values[i] = true;
   }

@@ -1,4 +1,4 @@
-// What an index answers from its keys is what the documents say.
+// An index must answer from its keys what the documents say.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -18,7 +18,7 @@ std::string one_of(Random& random, const char* const (&texts)[n]) {
   return texts[random.below(n)];
 }
 
-// Values that are equal and of different types, or nearly so.
+// Some values are equal but of different types, or nearly equal.
 std::string value(Random& random) {
   return one_of(random, {"1",
                          "1.0",
@@ -81,7 +81,7 @@ const char* const all_indexes[] = {"{key: {a: 1}}",
                                    "{key: {'c.x': 1, a: 1}}",
                                    "{key: {b: 1, _id: 1}, unique: true}"};
 
-// Fields by name: the order of what an index gives is its own.
+// The fields are sorted by name, because an index returns them in its own order.
 std::string sorted(const bson::ValueView& value) {
   if (!value.is_object()) {
     bson::Builder holder;
@@ -121,7 +121,7 @@ class World {
   TestServer& server() { return server_; }
 
  private:
-  // To what may be equal to what is there, but for its types.
+  // The new value may equal the former one but for its types.
   void change(int id, Random& random) {
     const bson::Document after = document(random, id);
     for (const char* name : {"indexed", "plain"}) {
@@ -235,7 +235,7 @@ TEST_CASE("an index that has all that is asked for is read alone") {
   check("find: 'c', filter: {'d.e': 1}, projection: {_id: 0, 'd.e': 1}", "PROJECTION_DEFAULT IXSCAN", 0);
   check("find: 'c', filter: {_id: {$lt: 3}}, projection: {_id: 1}", "PROJECTION_COVERED IXSCAN", 0);
   check("find: 'c', filter: {t: 2}, projection: {_id: 0, z: 1}", "PROJECTION_COVERED IXSCAN", 0);
-  // Not in the index, an array in it, or more than it has.
+  // These fields are not in the index, have an array, or need more than it has.
   check("find: 'c', filter: {a: 3}, projection: {b: 1}", "PROJECTION_SIMPLE FETCH IXSCAN", 6);
   check("find: 'c', filter: {a: 3}, projection: {_id: 0, z: 1}", "PROJECTION_SIMPLE FETCH IXSCAN", 6);
   check("find: 'c', filter: {t: 2}, projection: {_id: 0, t: 1}", "PROJECTION_SIMPLE FETCH IXSCAN", 30);

@@ -39,7 +39,7 @@ IndexPtr hinted_index(const storage::Collection& collection, const bson::ValueVi
   refuse(collection, ErrorCode::bad_value, "hint provided does not correspond to an existing index");
 }
 
-// The key that `bound` gives; its fields must be the index's, in their order.
+// Returns the key of `bound`; its fields must be the index's, in their order.
 bson::Bytes bound_key(const storage::Collection& collection, const storage::Index& index, bson::DocumentView bound) {
   const auto& fields = index.spec().fields;
   bson::KeyString key;

@@ -62,7 +62,7 @@ bool is_nan(const ValueView& value) {
   return value.is_number() && std::isnan(value.to_double());
 }
 
-// Whatever lies in the range of `fact` lies in the range of `goal`.
+// Returns whether every value in the range of `fact` is in the range of `goal`.
 bool range_within(const match::Comparison& fact, const match::Comparison& goal) {
   const ValueView &known = fact.value(), &limit = goal.value();
   if (bson::canonical_rank(known.type()) != bson::canonical_rank(limit.type()) || is_nan(known) || is_nan(limit)) return false;
@@ -74,7 +74,7 @@ bool range_within(const match::Comparison& fact, const match::Comparison& goal) 
   return goal_below ? order < 0 : order > 0;
 }
 
-// {a: v} says that `a` is v or holds it; either way a predicate that v fulfils is fulfilled.
+// {a: v} means that `a` is v or contains it; either way it fulfils a predicate that v fulfils.
 bool value_fulfils(const ValueView& value, const Node& goal) {
   return !value.is_array() && goal.matches_value(value.is_nullish() ? ValueView() : value);
 }

@@ -19,7 +19,7 @@ Value bare(Type type) {
   return Value(ValueView(type, {}));
 }
 
-// Which low end comes first; an included one before an excluded one.
+// Orders low ends; an included end comes before an excluded one.
 int compare_lows(const Interval& a, const Interval& b) {
   const int order = bson::compare(a.low, b.low);
   return order != 0 ? order : static_cast<int>(b.low_included) - static_cast<int>(a.low_included);
@@ -30,7 +30,7 @@ int compare_highs(const Interval& a, const Interval& b) {
   return order != 0 ? order : static_cast<int>(a.high_included) - static_cast<int>(b.high_included);
 }
 
-// `next` begins no later than right behind where `last` ends.
+// Returns whether `next` begins within `last` or right after its end.
 bool touches(const Interval& last, const Interval& next) {
   const int order = bson::compare(next.low, last.high);
   return order < 0 || (order == 0 && (next.low_included || last.high_included));

@@ -1,4 +1,4 @@
-// Arrays in arrays under indexes of every kind: whatever indexes there are, a query answers as it does without any.
+// Arrays in arrays are put under indexes of every kind: a query must answer as it does without any index.
 #include <algorithm>
 #include <set>
 
@@ -24,7 +24,7 @@ std::string scalar(Random& random) {
 
 std::string list(Random& random, int depth);
 
-// Small domains, so that filters and documents meet.
+// Small domains make filters and documents meet.
 std::string value(Random& random, int depth) {
   if (depth <= 0) return scalar(random);
   switch (random.below(4)) {
@@ -110,7 +110,7 @@ std::string filter(Random& random, int depth) {
   return text + "}";
 }
 
-// Some of these; what a document can't have under one of them (two arrays side by side) isn't inserted.
+// Each round has some of these; a document that one of them refuses (two arrays side by side) isn't inserted.
 const char* const all_indexes[] = {
     "{key: {a: 1}}",
     "{key: {'a.b': 1}}",
@@ -171,7 +171,7 @@ class World {
   int indexes_ = 0;
 };
 
-// Numbers that are equal are one value, whichever of them is met first.
+// Numbers that are equal are one value, whichever of them comes first.
 std::vector<std::string> distinct_values(const bson::Document& reply) {
   std::vector<bson::Value> values;
   for (const bson::Element& one : reply["values"].as_document()) values.emplace_back(one);

@@ -35,7 +35,7 @@ bool includes(const Predicates& all, const Predicates& some) {
                      [&](const Node* node) { return std::find(all.begin(), all.end(), node) != all.end(); });
 }
 
-// Nothing speaks for `b` once there is `a`.
+// Returns whether `b` has no advantage over `a`.
 bool dominates(const Access& a, const Access& b) {
   if (a.one_record) return true;
   if (a.kind != Access::Kind::index || b.kind != Access::Kind::index || b.one_record) return false;
@@ -48,7 +48,7 @@ void drop_dominated(std::vector<Access>& ways) {
   for (size_t i = 0; i < ways.size(); ++i) {
     for (size_t j = ways.size(); j-- > 0;) {
       if (j == i || !dominates(ways[i], ways[j])) continue;
-      // Equals: the index with fewer fields, then the older one, stays.
+      // Among equals, the index with fewer fields stays, then the older one.
       if (dominates(ways[j], ways[i])) {
         const auto rank = [&](size_t k) { return std::pair(ways[k].fields.size(), k); };
         if (rank(j) < rank(i)) continue;
@@ -59,7 +59,7 @@ void drop_dominated(std::vector<Access>& ways) {
   }
 }
 
-// A fixed order for where nothing is tried: the branches of an $or.
+// Orders plans that aren't tried: the branches of an $or.
 bool tighter(const Access& a, const Access& b) {
   const auto rank = [](const Access& access) {
     return std::tuple(!access.one_record, -static_cast<int64_t>(access.points), -static_cast<int64_t>(access.bounded.size()),
@@ -77,7 +77,7 @@ std::vector<Access> bounded_scans(const Indexes& indexes, const Predicates& pred
   return scans;
 }
 
-// Every branch of the $or by an index of its own; the other predicates hold in each.
+// Each branch of the $or uses an index of its own; the other predicates hold in each.
 std::optional<Access> any_of_branches(const Indexes& indexes, const Node& disjunction, const Predicates& predicates) {
   Access access;
   access.kind = Access::Kind::any_of;
@@ -115,7 +115,7 @@ void mark(Access& access, const storage::Collection& collection, const Query& qu
   mark_distinct(access, query);
 }
 
-// Where one way leaps from value to value, the others aren't tried.
+// If one way skips from value to value, the others aren't tried.
 void keep_distinct(std::vector<Access>& ways) {
   const auto leaping = std::find_if(ways.begin(), ways.end(), [](const Access& access) { return access.distinct.has_value(); });
   if (leaping == ways.end()) return;
@@ -139,7 +139,7 @@ std::vector<Access> ways(const std::shared_ptr<storage::Collection>& collection,
     nothing.kind = Access::Kind::nothing;
     return {nothing};
   }
-  // A tailable cursor follows the records as they come, whatever index is hinted.
+  // A tailable cursor follows the records in their order, whatever index is hinted.
   if (query.tailable) return {collection_scan(predicates, natural_direction(query).value_or(Direction::forward))};
   if (auto forced = hinted(*collection, query, predicates)) {
     mark(*forced, *collection, query, sort, projection);

@@ -30,7 +30,7 @@ AccumulatedField counting_field(std::string name) {
 
 namespace {
 
-// A document's value with its sort key beside it.
+// Joins a document's value with its sort key.
 class OrderedInput final : public Expression {
  public:
   OrderedInput(ExpressionPtr output, SortPattern order) : output_(std::move(output)), order_(std::move(order)) {}
@@ -41,7 +41,7 @@ class OrderedInput final : public Expression {
   const SortPattern order_;
 };
 
-// {$topN: {n, sortBy, output}}
+// Parses {$topN: {n, sortBy, output}}.
 void parse_ordered(AccumulatedField& field, AccumulatorForm form, const Element& accumulator, PipelineContext& context) {
   if (!accumulator.is_object())
     refuse(5788001, "specification must be an object; found " + field.accumulator + " :" + type_of(accumulator));

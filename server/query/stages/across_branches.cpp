@@ -1,5 +1,5 @@
-// $acrossBranches: every version of a document that some branch shows, once, with the branches that show it (Decibel's fourth
-// query).
+// $acrossBranches returns every version of a document that some branch shows, once, with the branches that show it (Decibel's
+// fourth query).
 #include <algorithm>
 #include <set>
 
@@ -17,11 +17,11 @@ using bson::Element;
 namespace {
 
 struct Plan {
-  std::vector<std::string> refs;  // none: all branches
+  std::vector<std::string> refs;  // empty: all branches
   std::string as = "branches";
 };
 
-// One pass over the records of all states.
+// Makes one pass over the records of all states.
 class AcrossBranches final : public Stage {
  public:
   AcrossBranches(PipelineContext& context, const Plan& plan)
@@ -62,7 +62,7 @@ class AcrossBranches final : public Stage {
   void end() override { op_ = nullptr; }
 
  private:
-  // Neighbours mostly are on the same branches.
+  // Neighbours are mostly on the same branches.
   void name(const std::vector<uint64_t>& shown_in) {
     shown_in_ = shown_in;
     bson::ArrayBuilder out;
@@ -78,7 +78,7 @@ class AcrossBranches final : public Stage {
   Versioned collection_;
   std::vector<std::string> names_;
   std::unique_ptr<versions::ManyScan> scan_;
-  std::vector<uint64_t> shown_in_;  // what `shown_` says
+  std::vector<uint64_t> shown_in_;  // the branches that `shown_` names
   bson::Value shown_;
   bson::Document document_;
 };

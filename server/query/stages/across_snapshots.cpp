@@ -1,5 +1,5 @@
-// $acrossSnapshots: a pipeline over the collection as each snapshot of a range shows it (Retro's map, Skippy §4.5). A $group
-// behind it reduces.
+// $acrossSnapshots runs a pipeline over the collection as each snapshot of a range shows it (Retro's map, Skippy §4.5). A $group
+// after it reduces.
 #include <algorithm>
 
 #include "replication/optime.h"
@@ -24,12 +24,12 @@ using versions::past::DeclaredSnapshot;
 namespace {
 
 struct Plan {
-  std::optional<std::string> from, to;  // nullopt: the first, the last
+  std::optional<std::string> from, to;  // nullopt: the first and the last snapshot
   bson::Document stages;
   std::string as = "snapshot";
 };
 
-constexpr size_t jointly = 32;  // snapshots whose tables are made in one pass over the log
+constexpr size_t jointly = 32;  // the tables of this many snapshots are made in one pass over the log of the past
 
 versions::past::Past& past_of(const PipelineContext& context) {
   return *context.op->services().past;
@@ -41,10 +41,10 @@ DeclaredSnapshot named(versions::past::Past& past, const std::string& ref) {
   return *snapshot;
 }
 
-// A database, or a branch of one: which of them is read, whatever snapshot the name says.
+// The database, or the branch of one, that is read, whatever snapshot the name says.
 struct Home {
   std::string db;
-  bool gone = false;  // a branch that is not there now: snapshots may have it
+  bool gone = false;  // a branch that doesn't exist now; snapshots may have it
 };
 Home home_of(const PipelineContext& context) {
   const versions::DatabaseName name = versions::split_name(context.db);
@@ -122,7 +122,7 @@ class AcrossSnapshots final : public Stage {
 
  private:
   std::string name_in(const DeclaredSnapshot& snapshot) const { return db_ + "@s" + std::to_string(snapshot.number); }
-  // A branch need not be in all of them; a snapshot that was dropped meanwhile must not be left out unnoticed.
+  // A branch need not be in all snapshots; but a snapshot that was dropped meanwhile must not be left out unnoticed.
   bool is_there(const DeclaredSnapshot& snapshot) const {
     if (!past_.snapshots().find(snapshot.number))
       refuse(base::ErrorCode::query_plan_killed, "snapshot dropped: '" + snapshot.text() + "'");
@@ -167,8 +167,8 @@ class AcrossSnapshots final : public Stage {
   versions::past::Past& past_;
   const std::string db_;
   std::vector<DeclaredSnapshot> snapshots_;
-  size_t at_ = 0;          // the one that is read; those before were
-  size_t warm_below_ = 0;  // up to where tables were made
+  size_t at_ = 0;          // the snapshot that is read; those before are done
+  size_t warm_below_ = 0;  // the tables of snapshots below it are made
   std::unique_ptr<PipelineContext> inner_context_;
   std::unique_ptr<Pipeline> pipeline_;
   StagePtr inner_;

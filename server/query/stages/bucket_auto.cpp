@@ -1,5 +1,4 @@
-// $bucketAuto: documents in the order of a value, cut into about equally large
-// buckets. Equal values are never parted.
+// $bucketAuto sorts documents by a value and cuts them into about equally large buckets. Equal values are never separated.
 //
 //   documents -> sorted by value -> n/buckets at a time, and whatever equals the last of them
 //
@@ -119,7 +118,7 @@ class BucketAuto final : public Stage {
     entries_.clear();
   }
 
-  // The border becomes the next preferred number, and the bucket takes what lies below it.
+  // The border becomes the next preferred number, and the bucket takes the values below it.
   size_t round(const std::vector<Bucket>& made, Bucket& bucket, size_t at, size_t end) const {
     bucket.min = made.empty() ? Value(plan_.granularity->below(bucket.min.view().to_double())) : made.back().max;
     const double last = entries_[end - 1].value.view().to_double();

@@ -1,4 +1,4 @@
-// $changeStream: watching what changes isn't offered; what is answered depends on where one asks.
+// $changeStream isn't offered; the error depends on where the client asks.
 #include "server/core/operation.h"
 #include "server/core/services.h"
 #include "server/query/stages/pipeline.h"

@@ -1,4 +1,4 @@
-// $facet, $unionWith, $documents: several pipelines, or none, behind one.
+// $facet, $unionWith and $documents put several pipelines, or none, behind one.
 #include "server/core/operation.h"
 #include "server/query/stages/pipeline.h"
 #include "server/query/stages/registry.h"
@@ -12,7 +12,7 @@ using bson::Value;
 
 namespace {
 
-// A pipeline with the context it lives in.
+// A pipeline together with its context.
 struct Nested {
   std::unique_ptr<PipelineContext> context;
   std::unique_ptr<Pipeline> pipeline;
@@ -43,7 +43,7 @@ class Facet final : public Stage {
       bson::ArrayBuilder results = out.array(name);
       while (stage->next()) {
         results.append(stage->document());
-        // Stages behind this one may make the document smaller; a client is handed none above 16 MB.
+        // Stages after this one may make the document smaller; no client gets one above 16 MB.
         if (results.size() > stage_memory_max)
           refuse(4031700, "document constructed by $facet is larger than " + std::to_string(stage_memory_max) + " bytes");
       }
@@ -61,7 +61,7 @@ class Facet final : public Stage {
 };
 
 struct UnionPlan {
-  std::string db, collection;  // empty: where the pipeline runs; of stages that make their own documents
+  std::string db, collection;  // empty: the pipeline's own; also for stages that make their own documents
   bson::Document stages;
 };
 

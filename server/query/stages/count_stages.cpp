@@ -1,4 +1,5 @@
-// $count, $sortByCount, $bucket: shorthands, written as the stages they stand for.
+// $count, $sortByCount and $bucket are shorthands, written as the stages that they
+// stand for.
 #include "bson/compare.h"
 #include "server/query/stages/expanded.h"
 #include "server/query/stages/pipeline.h"

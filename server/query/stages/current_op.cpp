@@ -1,4 +1,4 @@
-// $currentOp: what the server is busy with, as documents.
+// $currentOp returns the running operations as documents.
 #include "server/core/operation.h"
 #include "server/query/operation_view.h"
 #include "server/query/stages/registry.h"
@@ -34,8 +34,8 @@ StageSpecPtr parse_current_op(const bson::Element& specification, PipelineContex
   }
   OperationViewOptions options{.whole_commands = true};
   for (const bson::Element& field : specification.as_document()) {
-    // Without access control every operation is one's own; there are no other shards; and idle sessions are those with an open
-    // transaction.
+    // Without access control every operation is the client's own; there are no other shards; and idle sessions are those with an
+    // open transaction.
     const bool known = field.name == "allUsers" || field.name == "idleConnections" || field.name == "idleSessions" ||
                        field.name == "localOps" || field.name == "truncateOps" || field.name == "idleCursors" ||
                        field.name == "backtrace";

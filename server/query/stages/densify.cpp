@@ -1,8 +1,8 @@
-// $densify: documents for the values of a field that are missing between those that are there.
+// $densify makes documents for values of a field that are missing between existing ones.
 //
 //   {n: 1} {n: 4}  step 1  ->  {n: 1} {n: 2} {n: 3} {n: 4}
 //
-// The values that are made lie on a grid that begins at the lower bound; documents beside it stay where they are.
+// The made values lie on a grid that begins at the lower bound; documents beside the grid stay.
 #include <deque>
 #include <memory>
 #include <optional>
@@ -36,11 +36,11 @@ enum class Bounds { between, full, partition };
 
 struct Plan {
   std::string field;
-  std::shared_ptr<Expression> partition_by;  // nullptr: all are one
+  std::shared_ptr<Expression> partition_by;  // nullptr: there is one partition
   Bounds bounds = Bounds::full;
-  Value from, to;  // between: with the first, without the last
+  Value from, to;  // of `between`: the first is included, the last isn't
   Value step;
-  std::optional<DateUnit> unit;  // of the step
+  std::optional<DateUnit> unit;  // the step's
 
   Value after(const ValueView& value) const {
     if (!unit) return bson::number::add(value, step);
@@ -49,7 +49,7 @@ struct Plan {
   }
 };
 
-// Its source is sorted: by the field, and where partitions have bounds of their own, by those before.
+// Its source is sorted by the field and, if partitions have bounds of their own, by the partition's fields first.
 class Densify final : public Stage {
  public:
   Densify(StagePtr from, const Plan& plan, PipelineContext& context) : Stage(std::move(from)), plan_(plan), context_(context) {
@@ -73,11 +73,11 @@ class Densify final : public Stage {
 
  private:
   struct Partition {
-    bson::Document fields;  // of documents that are made
-    Value next;             // on the grid
+    bson::Document fields;  // fields that made documents have
+    Value next;             // the next value on the grid
   };
 
-  // The next document, behind those that are missing before it. false: there is none.
+  // Reads the next document; the missing ones before it come first. Returns false if there is none.
   bool read_one() {
     if (!source().next()) return false;
     read_ = bson::Document(source().document());
@@ -117,7 +117,7 @@ class Densify final : public Stage {
     return partitions_[at->second];
   }
 
-  // Can the field be set beside those of the partition?
+  // Checks that the field can be set beside those of the partition.
   void check_room(DocumentView fields) const {
     std::string_view path = plan_.field;
     for (;;) {
@@ -145,7 +145,7 @@ class Densify final : public Stage {
 
   bool make_one() {
     if (!is_missing(*filled_)) {
-      // What waits may stand on the grid itself.
+      // The waiting document may lie on the grid itself.
       if (waits_ && bson::compare(filled_->next, bson::value_at(read_, plan_.field)) == 0)
         filled_->next = plan_.after(filled_->next);
       return false;
@@ -161,11 +161,11 @@ class Densify final : public Stage {
 
   void end_source() {
     ended_ = true;
-    // Between bounds there is something to make even of nothing.
+    // Between bounds, values are made even if there is no document.
     if (plan_.bounds == Bounds::between && !plan_.partition_by && partitions_.empty()) partitions_.push_back({{}, plan_.from});
   }
 
-  // Of the partitions the next that ends before the bounds do.
+  // Finds the next partition that ends before the bounds do.
   bool fill_next_end() {
     if (plan_.bounds == Bounds::partition) return false;
     while (ends_at_ < partitions_.size()) {
@@ -187,7 +187,7 @@ class Densify final : public Stage {
   size_t bytes_ = 0;
   Value first_, last_;  // of all values
   bson::Document read_;
-  bool waits_ = false;  // for what is made before it
+  bool waits_ = false;  // the document waits until those before it are made
   bool ended_ = false;
   size_t ends_at_ = 0;  // the next partition whose end is filled
   Partition* filled_ = nullptr;
@@ -269,7 +269,7 @@ StageSpecPtr parse_densify(const Element& specification, PipelineContext& contex
   if (!partitions.empty()) plan.partition_by = parse_expression(Value(own_fields(partitions).view()), context.scope);
 
   bson::Builder sort;
-  // With full bounds all partitions are gone through together.
+  // With full bounds all partitions are read together.
   if (plan.bounds != Bounds::full) {
     for (const std::string& path : partitions) sort.append(path, 1);
   }

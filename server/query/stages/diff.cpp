@@ -1,4 +1,5 @@
-// $diff: what two states of the database show differently of the collection.
+// $diff returns the documents of the collection that two states of the database
+// show differently.
 #include "server/query/branches/differences.h"
 #include "server/query/stages/pipeline.h"
 #include "server/query/stages/registry.h"
@@ -24,7 +25,7 @@ class Diff final : public Stage {
   Differences differences_;
 };
 
-// The conditions of a filter that are over _id and nothing else.
+// Takes the conditions of a filter that are over _id and nothing else.
 void take_ids(DocumentView filter, bson::ArrayBuilder& out) {
   for (const Element& condition : filter) {
     if (condition.name == "_id" || condition.name.starts_with("_id.")) {

@@ -1,4 +1,5 @@
-// $fill: values for fields that have none, from their neighbours or given. A shorthand for $setWindowFields and $addFields.
+// $fill sets fields that have no value, from their neighbours or to a given value. It is a shorthand for $setWindowFields and
+// $addFields.
 #include "server/query/sort_pattern.h"
 #include "server/query/stages/expanded.h"
 #include "server/query/stages/place_field.h"
@@ -50,7 +51,7 @@ StageSpecPtr parse_fill(const Element& specification, PipelineContext& context) 
   if (by.exists()) partition = Value(by);
   if (fields) partition = Value(own_fields(paths_in(arguments, "partitionByFields")).view());
   const auto sort = arguments.object("sortBy");
-  // Neither is needed for values that are given, but both are to be right.
+  // Given values need neither, but both must be valid.
   if (partition.exists()) parse_expression(partition, context.scope);
   if (sort) SortPattern::parse(*sort);
 

@@ -1,4 +1,4 @@
-// $match, $limit, $skip, $sample
+// This file has $match, $limit, $skip and $sample.
 #include <algorithm>
 
 #include "base/random.h"
@@ -56,7 +56,7 @@ class Skip final : public Stage {
   int64_t left_;
 };
 
-// A reservoir: every document has the same chance, whatever their number.
+// A reservoir gives every document the same chance, whatever their number is.
 class Sample final : public Stage {
  public:
   Sample(StagePtr from, size_t size) : Stage(std::move(from)), size_(size) {}
@@ -133,7 +133,7 @@ StageSpecPtr parse_match(const Element& specification, PipelineContext& context)
 
 namespace {
 
-// A whole number that isn't negative. Throws `code` as MongoDB words it.
+// Returns a whole number that isn't negative. Throws `code` in MongoDB's words.
 int64_t count_of(const Element& specification, int code) {
   const auto invalid = [&](const std::string& why, const std::string& sign) {
     const std::string name(specification.name);

@@ -1,9 +1,9 @@
-// $graphLookup: what can be reached from each document, step by step.
+// $graphLookup finds the documents that can be reached from each document, step by step.
 //
 //   startWith -> documents whose connectToField is it -> their connectFromField -> documents … up to maxDepth
 //
-// One query a step, for all values not asked for before; an index on
-// connectToField answers it. Each document comes once, however many ways lead to it.
+// A step is one query, for all values that were not looked up before; an index on connectToField answers it. Each document comes
+// once, however many ways lead to it.
 #include <cmath>
 #include <unordered_set>
 
@@ -74,7 +74,7 @@ class GraphLookup final : public Stage {
     return reached.done_value();
   }
 
-  // The documents that the values lead to; the values that lead on from them.
+  // Finds the documents to which the values lead; returns the values that lead on from them.
   std::vector<Value> step(const std::vector<Value>& frontier, int64_t depth, bson::ArrayBuilder& reached) {
     auto inner = nested_context(context_, plan_.from);
     const bson::Document stages = query(frontier);
@@ -137,7 +137,7 @@ class GraphLookup final : public Stage {
   const Plan& plan_;
   PipelineContext& context_;
   Frame frame_;
-  Values asked_;  // values that were, or are about to be, looked for
+  Values asked_;  // values that were, or are about to be, looked up
   Values found_;  // _ids
   size_t bytes_ = 0;
   bson::Document out_;
@@ -197,7 +197,7 @@ StageSpecPtr parse_graph_lookup(const Element& specification, PipelineContext& c
   if (plan.from.empty() || plan.as.empty() || !plan.start_with || plan.connect_from.empty() || plan.connect_to.empty()) {
     refuse(40105, "$graphLookup requires 'from', 'as', 'startWith', 'connectFromField', and 'connectToField' to be specified.");
   }
-  // A faulty restriction is refused at once.
+  // An invalid restriction is refused at once.
   bson::ArrayBuilder stages;
   {
     bson::Builder stage = stages.object();

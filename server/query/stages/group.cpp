@@ -1,7 +1,8 @@
-// $group: documents with the same key become one, their values accumulated.
+// $group makes one document of those with the same key, and accumulates their
+// values.
 //
-// Groups are kept in a hash table. Past its memory, documents of groups that
-// are not in it are put aside into temporary files by the hash of their key and
+// Groups are kept in a hash table. When its memory is full, documents of groups
+// that are not in it are written to temporary files by the hash of their key, and
 // grouped file by file afterwards.
 #include <unordered_map>
 

@@ -1,4 +1,4 @@
-// $history: all versions that there are of one document, newest first, each with the commit that it came with.
+// $history returns all versions of one document, newest first, each with the commit that it came with.
 #include <algorithm>
 
 #include "server/core/operation.h"
@@ -28,7 +28,7 @@ class History final : public Stage {
     for (versions::Version& version : versions_) {
       if (is_from_before(version)) version.commit = first_;
     }
-    // Commits' numbers go up with time; what has none is newer than all.
+    // Commits' numbers increase with time; a version without one is newer than all.
     const auto age = [](const versions::Version& version) { return version.commit == 0 ? UINT64_MAX : version.commit; };
     std::stable_sort(versions_.begin(), versions_.end(), [&](const auto& a, const auto& b) { return age(a) > age(b); });
   }
@@ -65,7 +65,7 @@ class History final : public Stage {
     document_ = out.done();
   }
 
-  // What isn't committed is shown by the branch that wrote it and by no other, mostly in the segment that it writes into now.
+  // An uncommitted version is shown only by the branch that wrote it, mostly in that branch's current segment.
   std::string writer_of(storage::RecordId record) {
     if (heads_.empty()) heads_ = states_.branches().graph().branches(states_.transaction());
     std::stable_partition(heads_.begin(), heads_.end(),
@@ -81,7 +81,8 @@ class History final : public Stage {
   OperationContext* op_;  // nullptr between batches
   States states_;
   Versioned collection_;
-  const versions::CommitNumber first_, told_as_first_;  // what documents from before came with, and what the log names
+  // the commit of documents that existed before, and the one that the log names
+  const versions::CommitNumber first_, told_as_first_;
   std::vector<versions::Version> versions_;
   std::vector<versions::Branch> heads_;
   size_t at_ = 0;

@@ -1,7 +1,7 @@
-// $lookup: documents of another collection that belong to each document.
+// $lookup finds documents of another collection that belong to each document.
 //
-// With localField/foreignField a query by equality, which an index on the
-// foreign field answers; with a pipeline, that pipeline with `let` bound.
+// With localField/foreignField it is a query by equality, which an index on the
+// foreign field answers; with a pipeline, it runs that pipeline with `let` bound.
 #include <set>
 
 #include "bson/compare.h"
@@ -53,7 +53,7 @@ class Lookup final : public Stage {
     for (const auto& [name, expression] : plan_.let) {
       Value scratch;
       const ValueView value = expression->view(frame_, scratch);
-      variables.append(name, value.exists() ? value : ValueView(bson::Type::undefined, {}));  // stays missing: Scope::define
+      variables.append(name, value.exists() ? value : ValueView(bson::Type::undefined, {}));  // it stays missing: Scope::define
     }
     inner->define(variables.done());
 
@@ -70,7 +70,7 @@ class Lookup final : public Stage {
     return found.done_value();
   }
 
-  // The stages to run: the equality as a $match before the pipeline's own.
+  // Returns the stages to run: the equality as a $match before the pipeline's own.
   bson::Document with_equality(const bson::Document& document) const {
     bson::ArrayBuilder stages;
     if (!plan_.foreign.empty()) {
@@ -167,7 +167,7 @@ StageSpecPtr parse_lookup(const Element& specification, PipelineContext& context
                           plan.pipeline.view().first().as_document().first().name == "$documents";
   if (!has_from && !own_source) refuse(base::ErrorCode::failed_to_parse, "must specify 'pipeline' when 'from' is empty");
 
-  // A faulty inner pipeline is refused at once, not at the first document.
+  // An invalid inner pipeline is refused at once, not at the first document.
   auto inner = nested_context(context, plan.from, plan.from_db);
   bson::Builder placeholders;
   for (const auto& [name, expression] : plan.let) placeholders.append_null(name);

@@ -32,7 +32,7 @@ class Output final : public Stage {
     frame_.slots.resize(static_cast<size_t>(context.scope.slots()));
   }
 
-  // Writes everything; there is nothing to hand out.
+  // Writes everything; it returns no documents.
   bool next() override {
     source().end();
     const auto sink = context_.make_sink(*context_.op, plan_);
@@ -220,7 +220,7 @@ Variables parse_let(const Element& let, OutputPlan& plan, PipelineContext& conte
   return variables;
 }
 
-// Who keeps or refuses what is there can only want the rest to be inserted.
+// If existing documents are kept or refused, the others can only be inserted.
 void check_modes(const OutputPlan& plan) {
   const bool keeps = plan.when_matched == WhenMatched::keep_existing || plan.when_matched == WhenMatched::fail;
   if (!keeps || plan.when_not_matched == WhenNotMatched::insert) return;

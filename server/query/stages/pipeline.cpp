@@ -15,7 +15,7 @@ namespace {
 
 constexpr int depth_max = 20;
 
-// The planner's executor as the first stage.
+// The planner's executor is the first stage.
 class CursorStage final : public Stage {
  public:
   CursorStage(PipelineContext& context, const std::string& collection, const Query& query)
@@ -40,7 +40,7 @@ class CursorStage final : public Stage {
   }
 
  private:
-  // What it looked at in this operation, beside what others of the pipeline did.
+  // Reports what it examined in this operation; other parts of the pipeline report theirs.
   void report() {
     const ExecutionStats stats = reader_->executor().stats();
     OperationContext::Counts& counts = op_->counts;
@@ -58,7 +58,7 @@ class CursorStage final : public Stage {
   bool ended_ = false;
 };
 
-// A filter and the next one as one.
+// Combines a filter with the next one.
 bson::Document both(bson::DocumentView a, bson::DocumentView b) {
   if (a.empty()) return bson::Document(b);
   bson::Builder out;
@@ -96,7 +96,7 @@ Pipeline::Pipeline(bson::DocumentView stages, PipelineContext& context) : contex
     if (specs_[i]->is_source() && i != 0) {
       refuse(40602, std::string(specs_[i]->name()) + " is only valid as the first stage in a pipeline");
     }
-    // Documents that come with the request are the same at any time; other sources read what is now.
+    // Documents that come with the request are the same at any time; other sources read the present.
     if (specs_[i]->is_source() && context.op->moment && context.op->moment->is_declared() && specs_[i]->name() != "$documents") {
       refuse(base::ErrorCode::invalid_options,
              "Aggregation stage " + std::string(specs_[i]->name()) + " cannot run with the atClusterTime of a declared snapshot");
@@ -107,7 +107,7 @@ Pipeline::Pipeline(bson::DocumentView stages, PipelineContext& context) : contex
     if (auto* narrowing = dynamic_cast<Narrowing*>(specs_[i].get()); narrowing && i + 1 < specs_.size()) {
       if (const auto* match = dynamic_cast<const Filtering*>(specs_[i + 1].get())) narrowing->narrow(match->filter());
     }
-    // A top-k sort, also where $skip stands in between.
+    // This is a top-k sort, even if a $skip stands in between.
     if (auto* sorting = dynamic_cast<Sorting*>(specs_[i].get())) {
       int64_t skipped = 0;
       for (size_t j = i + 1; j < specs_.size(); ++j) {
@@ -131,7 +131,7 @@ Query head_query(const std::vector<StageSpecPtr>& specs, const PipelineContext& 
   query.hint = context.hint;
   query.let = context.let;
   query.allow_disk_use = context.allow_disk_use;
-  // In the order find does them: filter, sort, skip, limit; each only while it still can be moved there.
+  // The stages must come in find's order: filter, sort, skip, limit; each is moved only while that is still possible.
   size_t i = 0;
   for (const Filtering* match; i < specs.size() && (match = dynamic_cast<const Filtering*>(specs[i].get())); ++i) {
     query.filter = both(query.filter, match->filter());

@@ -1,4 +1,4 @@
-// $planCacheStats: plans that are kept for queries to come. There are none: each query tries its plans anew.
+// $planCacheStats shows the plans that are kept for later queries. There are none: each query tries its plans anew.
 #include "server/query/stages/registry.h"
 #include "server/query/stages/support.h"
 

@@ -6,7 +6,7 @@ namespace server::query {
 
 namespace {
 
-// Rounded geometric steps; the exceptions are the standard's.
+// Geometric steps are rounded; the exceptions are the standard's.
 std::vector<int> electronic(int steps) {
   std::vector<int> decade;
   for (int i = 0; i < steps; ++i)
@@ -21,7 +21,7 @@ std::vector<int> tens(std::initializer_list<int> values) {
   return decade;
 }
 
-// Every n-th of R80.
+// Takes every n-th number of R80.
 std::vector<int> renard(size_t steps) {
   static constexpr int r80[] = {100, 103, 106, 109, 112, 115, 118, 122, 125, 128, 132, 136, 140, 145, 150, 155,
                                 160, 165, 170, 175, 180, 185, 190, 195, 200, 206, 212, 218, 224, 230, 236, 243,
@@ -57,7 +57,7 @@ std::optional<PreferredNumbers> PreferredNumbers::named(std::string_view name) {
 
 double PreferredNumbers::number(int exponent, size_t i) const {
   const auto value = static_cast<double>(decade_[i]);
-  // Dividing by an exact power of ten rounds once; multiplying by its inverse would twice.
+  // Division by an exact power of ten rounds once; multiplication by its inverse would round twice.
   return exponent >= 0 ? value * std::pow(10.0, exponent) : value / std::pow(10.0, -exponent);
 }
 

@@ -1,4 +1,5 @@
-// $project, $addFields ($set), $unset, $replaceRoot ($replaceWith), $redact
+// This file has $project, $addFields ($set), $unset, $replaceRoot ($replaceWith)
+// and $redact.
 #include "server/query/stages/registry.h"
 #include "server/query/stages/support.h"
 #include "server/query/stages/transform.h"

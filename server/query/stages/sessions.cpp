@@ -1,4 +1,4 @@
-// $listLocalSessions: the sessions this server has seen of late.
+// $listLocalSessions returns the sessions that this server has seen of late.
 #include "server/core/operation.h"
 #include "server/core/services.h"
 #include "server/core/session_registry.h"

@@ -1,4 +1,4 @@
-// $setWindowFields: fields computed over a document's neighbours.
+// $setWindowFields computes fields over a document's neighbours.
 //
 //   documents -> parted by partitionBy, each part sorted by sortBy -> for each document a window of the part
 //
@@ -39,7 +39,7 @@ struct Window {
   bool dates = false;
   std::optional<DateUnit> calendar;  // the distances are in months or longer units, which differ in length
 
-  // Where the window of a document at `place` begins or ends.
+  // Returns where the window of a document at `place` begins or ends.
   double limit(double place, double distance) const {
     if (!calendar || distance == 0 || std::isinf(distance)) return place + distance;
     const LocalTime from(std::chrono::milliseconds(static_cast<int64_t>(place)));
@@ -67,9 +67,9 @@ struct Output {
   Kind kind = Kind::accumulator;
   Window window;
   AccumulatedField field;             // accumulator
-  std::shared_ptr<Expression> input;  // of all others
+  std::shared_ptr<Expression> input;  // of all other functions
   std::shared_ptr<Expression> other;  // covariance: y
-  double unit_ms = 0;                 // derivative, integral: of a sortBy field that is a date; else 0
+  double unit_ms = 0;                 // of derivative and integral over a sortBy field that is a date; else 0
   double alpha = 0;                   // moving_average
   int64_t by = 0;                     // shift
   Value otherwise = Value::null();
@@ -202,7 +202,7 @@ class SetWindowFields final : public Stage {
 
   static Value or_null(Value value) { return value.exists() ? std::move(value) : Value::null(); }
 
-  // Points of a window: x is the sortBy field or the first of two values. Documents without numbers don't count.
+  // Collects the points of a window: x is the sortBy field or the first of two values. Documents without numbers don't count.
   void measure(const Output& output, std::vector<Value>& values) {
     const bool covariance_of = output.other != nullptr;
     std::vector<std::optional<Point>> all(count());
@@ -276,7 +276,7 @@ class SetWindowFields final : public Stage {
     std::vector<Value> inputs;
     for (size_t i = 0; i < count(); ++i) inputs.push_back(evaluate(*output.field.input, i));
     const std::vector<double> places = output.window.by_range ? places_of(output.window.dates) : std::vector<double>();
-    // A window that only grows is added to; another one is summed up anew.
+    // A window that only grows is added to; any other is summed up anew.
     const bool grows = output.window.lower == -unbounded;
     std::unique_ptr<Accumulator> accumulator;
     size_t begin = 0, end = 0, added = 0;
@@ -292,8 +292,8 @@ class SetWindowFields final : public Stage {
     }
   }
 
-  // [begin, end) of the window of document i. Both only move on from one document to the next, unless months count: a month
-  // before 31 March 1:00 is 28 February 1:00, but a month before 30 March 2:00 is an hour later.
+  // Returns [begin, end) of document i's window. Both only move forward from one document to the next, unless the distances are
+  // in months: a month before 31 March 1:00 is 28 February 1:00, but a month before 30 March 2:00 is an hour later.
   void move_window(const Window& window, const std::vector<double>& places, size_t i, size_t& begin, size_t& end) const {
     if (window.calendar) {
       const auto index = [&](auto found) { return static_cast<size_t>(found - places.begin()); };
@@ -358,7 +358,7 @@ DateUnit unit_of(const Element& unit) {
   return date_unit(unit.as_string());
 }
 
-// Of what rates are counted by.
+// Returns the length of the unit in which rates are counted.
 double milliseconds_of(const Element& unit) {
   const DateUnit given = unit_of(unit);
   if (months_per(given) > 0) refuse(5490704, "unit must be 'week' or smaller");

@@ -1,5 +1,6 @@
-// $sort: everything is read, sorted, and handed out; past its memory in sorted
-// runs on disk. With a $limit right behind it only that many are kept.
+// $sort reads everything, sorts it and returns it; when its memory is full it
+// writes sorted runs to disk. With a $limit right after it, it keeps only that
+// many.
 #include <algorithm>
 
 #include "server/core/operation.h"
@@ -60,7 +61,7 @@ class Sort final : public Stage {
     if (runs_ && !entries_.empty()) runs_->add(entries_), entries_.clear();
   }
 
-  // All that may be kept is there: only better ones come in.
+  // As many entries as may be kept are there: only smaller ones come in.
   bool full() const { return limit_ > 0 && !runs_ && entries_.size() >= static_cast<size_t>(limit_); }
 
   void spill() {

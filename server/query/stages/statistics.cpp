@@ -1,4 +1,4 @@
-// $collStats and $indexStats: what is known of a collection, as documents.
+// $collStats and $indexStats return statistics of a collection as documents.
 #include <unistd.h>
 
 #include "server/core/collection_usage.h"
@@ -33,7 +33,7 @@ std::shared_ptr<storage::Collection> open(const PipelineContext& context) {
                                                    context.collection + "] not found.");
 }
 
-// The collStats command's own answer, less what belongs to the command alone.
+// Returns the collStats command's answer, without the fields that belong to the command alone.
 bson::Document storage_stats(PipelineContext& context, const bson::ValueView& scale) {
   bson::Builder body;
   body.append("collStats", context.collection).append("scale", scale);
@@ -51,7 +51,7 @@ bson::Document storage_stats(PipelineContext& context, const bson::ValueView& sc
   return out.done();
 }
 
-// Nothing, where nobody has used it.
+// Returns zeros if nobody has used it.
 CollectionUsage::Figures use_of(const PipelineContext& context, const storage::Collection* collection) {
   if (!collection) return {};
   return context.op->services().usage.of(context.db, context.collection, collection->id()).value_or(CollectionUsage::Figures());

@@ -14,9 +14,9 @@ using bson::Value;
 using bson::ValueView;
 
 struct Transform::Node {
-  bool leaf = false;                                                    // included or excluded, as the tree's kind says
-  ExpressionPtr expression;                                             // computed
-  std::vector<std::pair<std::string, std::unique_ptr<Node>>> children;  // as written
+  bool leaf = false;                                                    // it is included or excluded, as the tree's kind says
+  ExpressionPtr expression;                                             // set if the field is computed
+  std::vector<std::pair<std::string, std::unique_ptr<Node>>> children;  // in the order of the specification
 
   Node* child(std::string_view name) const {
     for (const auto& [known, node] : children) {
@@ -28,7 +28,7 @@ struct Transform::Node {
     return expression || std::any_of(children.begin(), children.end(), [](const auto& c) { return c.second->computes(); });
   }
 
-  // The node at a dotted path, made where it isn't there.
+  // Returns the node at a dotted path, and makes it if it doesn't exist.
   Node& at(std::string_view path, std::string_view stage) {
     Node* node = this;
     const std::string_view whole = path;
@@ -162,7 +162,7 @@ struct Transform::Node {
   }
 };
 
-// Reads specifications: flat or nested, dotted or not, into one tree.
+// Reads specifications, flat or nested, dotted or not, into one tree.
 struct Transform::Reader {
   std::string_view stage;
   Scope& scope;

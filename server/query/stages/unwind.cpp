@@ -1,4 +1,4 @@
-// $unwind: one document for each element of an array.
+// $unwind returns one document for each element of an array.
 #include "server/core/operation.h"
 #include "server/query/stages/registry.h"
 #include "server/query/stages/support.h"
@@ -41,7 +41,7 @@ bson::Document with_value(DocumentView document, std::string_view path, const Va
   return out.done();
 }
 
-// Through objects only: an array on the way ends it.
+// Goes through objects only: an array on the way ends it.
 ValueView value_at(DocumentView document, std::string_view path) {
   for (;;) {
     const size_t dot = path.find('.');
@@ -61,7 +61,7 @@ class Unwind final : public Stage {
   bool next() override {
     for (;;) {
       if (elements_ != DocumentView::Iterator()) {
-        // Several behind each other make many documents of one that was read.
+        // Several $unwind stages in a row make many documents of one.
         if ((index_ & 63) == 0) context_.op->check_interrupt();
         emit(*elements_, index_++);
         ++elements_;
@@ -75,7 +75,7 @@ class Unwind final : public Stage {
         index_ = 0;
       } else if (value.is_array() || value.is_nullish()) {
         if (!options_.keep_empty) continue;
-        // An empty array goes; null stays as it is.
+        // An empty array makes no document; null stays as it is.
         emit(value.is_array() ? ValueView() : value, -1);
         return true;
       } else {
