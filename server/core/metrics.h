@@ -72,7 +72,7 @@ class Metrics {
 
   Counter unknown_commands;
 
-  // How often operations took collections' schema locks, shared.
+  // These count how often operations took collections' schema locks, shared.
   struct Locks {
     struct Mode {
       Counter acquired, waited, waited_us;

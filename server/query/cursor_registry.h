@@ -37,7 +37,7 @@ class CursorSource {
   virtual bson::DocumentView document() = 0;  // valid until next() or end()
   // Returns true if it is known to have no more documents, so that the cursor need not be kept.
   virtual bool exhausted() const { return false; }
-  // How much was examined so far, for logs and currentOp.
+  // Counts what was examined so far, for logs and currentOp.
   struct Examined {
     int64_t keys = 0;
     int64_t documents = 0;
@@ -120,7 +120,7 @@ class CursorRegistry {
     int64_t timed_out = 0;  // in total
     int64_t opened = 0;     // in total
     int64_t read_on = 0;    // in total, by getMore
-    // How long destroyed cursors lived: less than 1, 5, 15, 30 s, 1, 10 min, or longer.
+    // Counts destroyed cursors by how long they lived: less than 1, 5, 15, 30 s, 1, 10 min, or longer.
     std::array<int64_t, 7> lives{};
   };
   Counts counts() const;

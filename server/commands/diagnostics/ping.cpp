@@ -1,4 +1,4 @@
-// ping answers, so that a client sees that the server does.
+// ping answers nothing but ok, so that a client sees that the server is there.
 #include "server/core/command.h"
 
 namespace server {
