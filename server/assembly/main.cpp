@@ -60,7 +60,7 @@ int run(const server::Options& options, server::ProcessSignals& signals) {
   } catch (const std::system_error& error) {
     return fail(net_error, 20568, "Error setting up listener", error.what());
   }
-  server::tell_parent_started();
+  server::notify_parent_started();
   const int exit_code = signals.wait_for_end();
   assembly.hand_over();
   base::log(Severity::info, LogComponent::network, 20562, "Shutdown: going to close listening sockets");

@@ -222,7 +222,7 @@ void fork_into_background() {
   if (nothing > STDERR_FILENO) ::close(nothing);
 }
 
-void tell_parent_started() {
+void notify_parent_started() {
   if (started_pipe < 0) return;
   [[maybe_unused]] auto ignored = ::write(started_pipe, "1", 1);
   ::close(started_pipe);

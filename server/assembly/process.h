@@ -65,7 +65,7 @@ class PidFile {
 // --fork: returns in the child. The parent waits until the child serves (exit code 0) or ends (its exit code).
 void fork_into_background();
 // Lets the waiting parent go; does nothing without --fork.
-void tell_parent_started();
+void notify_parent_started();
 
 // --shutdown: ends the server that holds the data directory and waits for it. Returns this process's exit code.
 int shut_down_other(const std::string& dbpath);

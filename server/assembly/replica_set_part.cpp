@@ -44,7 +44,7 @@ constexpr int64_t source_call_ms = 60'000;  // the source may take a checkpoint 
 
 // A copy of another member's data has just taken this directory's place: this member's term and vote are restored, and data that
 // belongs to the other member alone is removed.
-void settle_copy(const Options& options, storage::Store& store) {
+void take_over_copy(const Options& options, storage::Store& store) {
   const auto origin = peers::copy_origin(options.dbpath);
   if (!origin) return;
   replication::consensus::TableLogDisk disk(store);
@@ -134,14 +134,14 @@ void ReplicaSetPart::State::check_alone(const replication::SetConfig& next, repl
   const auto refuse_where = [&](auto applies, const char* why) {
     for (const auto& other : now.config->members) {
       const peers::MemberView view = members.view(other.host);
-      if (&other == now.self || view.health != peers::MemberView::Health::up || !applies(other, view.said)) continue;
+      if (&other == now.self || view.health != peers::MemberView::Health::up || !applies(other, view.reply)) continue;
       throw base::OperationError(base::ErrorCode::new_config_incompatible, "The member " + other.host + why);
     }
   };
-  refuse_where([](const auto&, const auto& said) { return said.state == replication::MemberState::primary; },
+  refuse_where([](const auto&, const auto& reply) { return reply.state == replication::MemberState::primary; },
                " is primary; reconfigure there");
   refuse_where(
-      [&](const auto& other, const auto& said) { return !other.arbiter && next.member(other.host) && said.log_end > own; },
+      [&](const auto& other, const auto& reply) { return !other.arbiter && next.member(other.host) && reply.log_end > own; },
       " has more of the log than this one; force the reconfiguration there");
 }
 
@@ -153,7 +153,7 @@ void ReplicaSetPart::State::copy(std::function<std::optional<std::string>()> fro
     if (auto leader = from()) return leader;
     const replication::Standing standing = member.standing();
     for (const auto& other : standing.config->members) {
-      if (members.view(other.host).said.state == replication::MemberState::primary) return other.host;
+      if (members.view(other.host).reply.state == replication::MemberState::primary) return other.host;
     }
     return std::nullopt;
   };
@@ -189,7 +189,7 @@ void ReplicaSetPart::State::copy(std::function<std::optional<std::string>()> fro
 
 ReplicaSetPart::ReplicaSetPart(const Options& options, Services& services, storage::Store& store, replication::Oplog& oplog,
                                replication::LocalCommitter& committer) {
-  settle_copy(options, store);
+  take_over_copy(options, store);
   state_ = std::make_unique<State>(options, services, store, oplog, committer);
   State& state = *state_;
   committer.set_term_source([&member = state.member] { return member.write_term(); });

@@ -39,7 +39,7 @@ class Client {
 
   // The compressors that both sides know, in the client's order ("snappy", "zstd", "zlib").
   std::vector<std::string> compressors;
-  bool said_hello = false;
+  bool sent_hello_ok = false;
 
  private:
   const ClientId id_;

@@ -26,7 +26,7 @@ int32_t refused(const std::string& mode) {
 
 }  // namespace
 
-TEST_CASE("a fail point strikes as often as it was told") {
+TEST_CASE("a fail point strikes as often as it was configured to") {
   FailPoints points;
   const auto strikes = [&] { return points.strikes("failCommand"); };
   CHECK_FALSE(points.any());

@@ -54,7 +54,7 @@ struct ReadConcern {
   std::optional<bson::Timestamp> at_cluster_time;
 
   // If true, a read shows majority-committed data alone.
-  bool agreed() const { return level == "majority" || level == "linearizable"; }
+  bool majority_committed() const { return level == "majority" || level == "linearizable"; }
 };
 
 class OperationContext {

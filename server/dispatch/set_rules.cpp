@@ -121,14 +121,14 @@ void learn_cluster_time(OperationContext& op) {
     throw OperationError(ErrorCode::type_mismatch, "\"clusterTime\" had the wrong type. Expected timestamp, found " +
                                                        std::string(bson::type_name(time.type())));
   }
-  const bson::Timestamp told = time.as_timestamp();
+  const bson::Timestamp wanted = time.as_timestamp();
   const int64_t now = op.services().clock.wall_ms() / 1000;
-  if (told.seconds > now + drift_seconds_max) {
-    throw OperationError(ErrorCode::cluster_time_fails_rate_limiter, "New cluster time, " + std::to_string(told.seconds) +
+  if (wanted.seconds > now + drift_seconds_max) {
+    throw OperationError(ErrorCode::cluster_time_fails_rate_limiter, "New cluster time, " + std::to_string(wanted.seconds) +
                                                                          ", is too far from this node's wall clock time, " +
                                                                          std::to_string(now) + ".");
   }
-  const Stamp given_time = replication::stamp_of(told);
+  const Stamp given_time = replication::stamp_of(wanted);
   op.services().replica_set->learn_time(given_time);
   // A secondary's time follows the entries that it applies; a primary's next entry must come after the given time.
   storage::Store& store = *op.services().store;
@@ -136,7 +136,7 @@ void learn_cluster_time(OperationContext& op) {
 }
 
 void begin_read(OperationContext& op) {
-  if (!initiated(op.services()) || !op.read_concern.agreed()) return;
+  if (!initiated(op.services()) || !op.read_concern.majority_committed()) return;
   const replication::Standing now = op.services().replica_set->standing();
   if (now.state == MemberState::primary) op.led_term = now.term;
 }
@@ -218,7 +218,7 @@ std::optional<Dispatcher::Reply::Acknowledgement> acknowledgement(const Operatio
     if (!op.write_concern.w_given) apply_default(op, asked.concern);
     if (asked.concern.mode.empty() && asked.concern.tags.empty() && asked.concern.members == 0 && !asked.concern.journal)
       return std::nullopt;
-  } else if (op.read_concern.agreed()) {
+  } else if (op.read_concern.majority_committed()) {
     // A read shows what is here; its reply leaves once that is majority-committed.
     asked.read = true;
     // If another primary takes over, this one's data may be rolled back, and is stale.

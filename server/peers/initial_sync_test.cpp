@@ -156,12 +156,12 @@ TEST_CASE("a member copies another that goes on writing") {
                      return source.call(command);
                    }));
   sync.run();
-  const bson::Document told = status(sync);
-  CHECK(told["failedInitialSyncAttempts"].to_int64() == 0);
-  CHECK(told["approxTotalDataSize"].to_int64() > 100'000);
-  CHECK(told["approxTotalBytesCopied"].to_int64() == told["approxTotalDataSize"].to_int64());
-  CHECK(told["filesCopied"].to_int64() == told["filesTotal"].to_int64());
-  CHECK(told["remainingInitialSyncEstimatedMillis"].to_int64() == 0);
+  const bson::Document shown = status(sync);
+  CHECK(shown["failedInitialSyncAttempts"].to_int64() == 0);
+  CHECK(shown["approxTotalDataSize"].to_int64() > 100'000);
+  CHECK(shown["approxTotalBytesCopied"].to_int64() == shown["approxTotalDataSize"].to_int64());
+  CHECK(shown["filesCopied"].to_int64() == shown["filesTotal"].to_int64());
+  CHECK(shown["remainingInitialSyncEstimatedMillis"].to_int64() == 0);
   CHECK(written == 600);
   require_copied(target.path(), 300);
 }
@@ -221,15 +221,15 @@ TEST_CASE("where the backup is gone it begins anew, and what was copied before i
                    }));
   sync.run();
   CHECK(begun == 2);
-  const bson::Document told = status(sync);
-  CHECK(told["failedInitialSyncAttempts"].to_int64() == 1);
-  const std::string text = bson::to_json(told);
+  const bson::Document shown = status(sync);
+  CHECK(shown["failedInitialSyncAttempts"].to_int64() == 1);
+  const std::string text = bson::to_json(shown);
   CHECK(text.find("CursorNotFound") != text.npos);
   CHECK_FALSE(fs::exists(target.path() + "/_sync/records-999.wt"));
   require_copied(target.path(), 300);
 }
 
-TEST_CASE("after the last attempt the reason of each is told, and nothing is left that looks complete") {
+TEST_CASE("after the last attempt the reason of each is reported, and nothing is left that looks complete") {
   storage::TemporaryDirectory target;
   int calls = 0, source = 0;
   InitialSyncNeeds asked = needs([&](const std::string& from, bson::DocumentView) -> bson::Document {

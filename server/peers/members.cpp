@@ -79,9 +79,9 @@ class Members::Watch {
     if (reply->new_config && reply->config.newer_than(request.config)) learn(*reply->new_config);
     // The member gets the newer configuration at once, and again at the next heartbeat if that didn't help.
     const bool behind = request.config.newer_than(reply->config);
-    const bool tell_now = behind && !request.new_config;
+    const bool send_now = behind && !request.new_config;
     needs_config_ = behind ? std::optional(reply->config) : std::nullopt;
-    return std::chrono::milliseconds(tell_now ? 0 : config.heartbeat_interval_ms);
+    return std::chrono::milliseconds(send_now ? 0 : config.heartbeat_interval_ms);
   }
 
   // Returns nullopt if the member is down.
@@ -240,9 +240,9 @@ void Members::note(const std::string& host, HeartbeatReply reply, int64_t took_m
   view.health = MemberView::Health::up;
   view.last_heartbeat_ms = clock_.wall_ms();
   view.message.clear();
-  const bool changed = !was_up || view.said.state != reply.state;
-  view.said = std::move(reply);
-  const auto state = view.said.state;
+  const bool changed = !was_up || view.reply.state != reply.state;
+  view.reply = std::move(reply);
+  const auto state = view.reply.state;
   lock.unlock();
   if (changed) {
     base::log(Severity::info, LogComponent::repl, 21215, "Member is in new state",
@@ -256,7 +256,7 @@ void Members::note_down(const std::string& host, const std::string& why) {
   MemberView& view = views_[host];
   const bool changed = view.health != MemberView::Health::down;
   view.health = MemberView::Health::down;
-  view.said = {};
+  view.reply = {};
   view.up_since_us = 0;
   view.last_heartbeat_ms = clock_.wall_ms();
   view.message = why;

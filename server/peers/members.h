@@ -21,7 +21,7 @@ namespace server::peers {
 struct MemberView {
   enum class Health { unknown, down, up };
   Health health = Health::unknown;  // unknown: no heartbeat has ended yet
-  HeartbeatReply said;              // its last reply, while it is up
+  HeartbeatReply reply;             // its last reply, while it is up
   int64_t up_since_us = 0;          // monotonic; while it is up
   int64_t last_heartbeat_ms = 0;    // wall clock: when the last heartbeat to it ended, well or badly. 0: never
   int64_t last_heard_ms = 0;        // wall clock: when it last sent a heartbeat. 0: never

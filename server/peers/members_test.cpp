@@ -293,14 +293,14 @@ TEST_CASE("members see how the others are, one that goes away, and that it is ba
            is(b, a.host(), MemberView::Health::up);
   }));
   const MemberView seen = a.members.view(b.host());
-  CHECK(seen.said.state == MemberState::secondary);
-  CHECK(seen.said.applied.optime == OpTime{1000, 7});
-  CHECK(seen.said.durable.optime == OpTime{900, 7});
-  CHECK(seen.said.applied.wall_ms == 1'600'000'000'000);
-  CHECK(seen.said.sync_source == a.host());
+  CHECK(seen.reply.state == MemberState::secondary);
+  CHECK(seen.reply.applied.optime == OpTime{1000, 7});
+  CHECK(seen.reply.durable.optime == OpTime{900, 7});
+  CHECK(seen.reply.applied.wall_ms == 1'600'000'000'000);
+  CHECK(seen.reply.sync_source == a.host());
   CHECK(seen.last_heartbeat_ms > 0);
-  CHECK(a.members.view(c_host).said.state == MemberState::recovering);
-  CHECK(b.members.view(a.host()).said.election_time == bson::Timestamp{1'700'000'000, 1});
+  CHECK(a.members.view(c_host).reply.state == MemberState::recovering);
+  CHECK(b.members.view(a.host()).reply.election_time == bson::Timestamp{1'700'000'000, 1});
   CHECK(wait_until([&] { return a.members.view(b.host()).last_heard_ms > 0; }));
 
   const int c_port = c->listener.port();
@@ -312,7 +312,7 @@ TEST_CASE("members see how the others are, one that goes away, and that it is ba
   c = std::make_unique<Machine>(c_port);
   c->set.say(config, MemberState::secondary, a.host());
   CHECK(wait_until(
-      [&] { return is(a, c_host, MemberView::Health::up) && a.members.view(c_host).said.state == MemberState::secondary; }));
+      [&] { return is(a, c_host, MemberView::Health::up) && a.members.view(c_host).reply.state == MemberState::secondary; }));
 }
 
 TEST_CASE("a member that hangs delays the news of no other, and is down when its time is over") {
@@ -326,7 +326,7 @@ TEST_CASE("a member that hangs delays the news of no other, and is down when its
   REQUIRE(wait_until([&] { return is(a, b.host(), MemberView::Health::up); }));
   CHECK(is(a, deaf.host, MemberView::Health::unknown));
   b.set.say(config, MemberState::recovering, a.host());
-  REQUIRE(wait_until([&] { return a.members.view(b.host()).said.state == MemberState::recovering; }));
+  REQUIRE(wait_until([&] { return a.members.view(b.host()).reply.state == MemberState::recovering; }));
   CHECK(std::chrono::steady_clock::now() - start < std::chrono::milliseconds(900));
   CHECK(wait_until([&] { return is(a, deaf.host, MemberView::Health::down); }));
   CHECK_THAT(a.members.view(deaf.host).message, Catch::StartsWith("time ran out"));
@@ -345,7 +345,7 @@ TEST_CASE("a member ends at once though another hangs") {
   CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(3));
 }
 
-TEST_CASE("who has no configuration or an older one is told by heartbeats, from either side") {
+TEST_CASE("a member with no configuration or an older one gets the newer by heartbeats, from either side") {
   Machine a, b, c;
   const SetConfig old = config_of({a.host(), b.host(), c.host()}, 3), fresh = config_of({a.host(), b.host(), c.host()}, 4);
   a.set.say(old, MemberState::secondary);

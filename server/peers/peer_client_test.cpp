@@ -145,7 +145,7 @@ TEST_CASE("what is no address is refused at once") {
   }
 }
 
-TEST_CASE("a member that isn't there is unreachable, and why is said") {
+TEST_CASE("a member that doesn't answer is unreachable, and the error says why") {
   int port = 0;
   {
     port = Stranger([](int, const Bytes&) {}).port;

@@ -63,7 +63,7 @@ TEST_CASE("limits, single batches and found _ids leave no cursor behind") {
   CHECK(count(server.run("{find: 'c', skip: 245}"), "firstBatch") == 5);
 }
 
-TEST_CASE("killCursors tells which it knew") {
+TEST_CASE("killCursors reports which it knew") {
   TestServer server;
   fill(server, 250);
   const std::string id = std::to_string(cursor_id(server.run("{find: 'c'}")));

@@ -242,7 +242,7 @@ void reply_first_batch(OperationContext& op, CursorRegistry& registry, std::uniq
     cursor->moment = op.moment;
     cursor->api = api_of(op);
     cursor->progress = op.progress();
-    cursor->agreed_only = op.read_concern.agreed();
+    cursor->majority_committed = op.read_concern.majority_committed();
     id = registry.add(std::move(cursor), op.services().clock.wall_ms());
     op.counts.cursor_id = id;
   }

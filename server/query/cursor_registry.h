@@ -61,7 +61,7 @@ struct Cursor {
   // The time left of the maxTimeMS that find gave; getMores share it.
   std::optional<std::chrono::microseconds> time_left;
   std::optional<ReadMoment> moment;  // reads show this moment
-  bool agreed_only = false;          // readConcern majority, or stronger, holds for every batch
+  bool majority_committed = false;   // readConcern majority, or stronger, holds for every batch
   std::string plan_summary;
   Progress progress;                // after the last batch
   CursorSource::Examined reported;  // what earlier operations have reported

@@ -263,7 +263,7 @@ TEST_CASE("a filter nested too deep is refused, not overflowed") {
   CHECK_THROWS_AS(Matcher::parse(bson::json(filter)), base::OperationError);
 }
 
-TEST_CASE("a match tells through which element of the array") {
+TEST_CASE("a match reports through which element of the array") {
   const auto position = [](const char* filter, const char* document) {
     std::optional<std::string> position;
     REQUIRE(Matcher::parse(bson::json(filter))->matches(bson::json(document), position));

@@ -154,7 +154,7 @@ TEST_CASE("garbage closes its own connection and no other") {
   CHECK(answers(server.listener.port()));
 }
 
-TEST_CASE("bad BSON in a good frame is told, and the connection lives on") {
+TEST_CASE("bad BSON in a good frame gets an error, and the connection stays") {
   TestServer server;
   RawClient client(server.listener.port());
   Bytes bytes = encode_msg(1, 0, ping);
@@ -291,7 +291,7 @@ TEST_CASE("a ping is answered within 10 ms while every thread is blocked") {
   CHECK(operations.size() >= 64);
 }
 
-TEST_CASE("who speaks another protocol is told at once, before the rest is waited for") {
+TEST_CASE("a client of another protocol is refused at once, before the rest is waited for") {
   TestServer server;
   const int port = server.listener.port();
   const auto all_of = [](RawClient& client) {

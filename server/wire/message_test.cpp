@@ -110,7 +110,7 @@ TEST_CASE("what is well framed but wrong is answered with MongoDB's codes") {
   CHECK(refused(no_body).failure.code == base::ErrorCode(40587));
 }
 
-TEST_CASE("a document in a sequence beyond 16 MB is told so, and the stream goes on") {
+TEST_CASE("a document in a sequence beyond 16 MB is refused, and the stream goes on") {
   bson::Builder big;
   big.append("x", std::string(bson::document_bytes_max_internal, 'x'));
   const bson::Document document = big.done();

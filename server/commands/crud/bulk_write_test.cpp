@@ -68,7 +68,7 @@ TEST_CASE("an ordered bulkWrite ends at its first error, another one goes on") {
   CHECK(unordered.documents("{find: 'c'}") == "[{_id: 2}]");
 }
 
-TEST_CASE("bulkWrite tells of errors alone where that is wanted, and counts all") {
+TEST_CASE("bulkWrite with errorsOnly returns errors alone, and counts everything") {
   TestServer server;
   expect(
       server,

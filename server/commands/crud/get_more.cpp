@@ -98,7 +98,7 @@ class GetMore : public Command {
     {
       auto batch = out.array("nextBatch");
       op.moment = cursor->moment;
-      if (cursor->agreed_only) op.read_concern.level = "majority";
+      if (cursor->majority_committed) op.read_concern.level = "majority";
       begin_read(op);
       cursor->source->begin(op);
       // Other than in find, 0 means no limit here.

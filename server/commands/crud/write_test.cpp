@@ -157,7 +157,7 @@ TEST_CASE("variables of let are seen by queries") {
   server.expect(R"({delete: "c", deletes: [{q: {$expr: {$eq: ["$a", "$$x"]}}, limit: 0}], let: {x: 2}})", R"({n: 1})");
 }
 
-TEST_CASE("a duplicate tells its key, whichever command met it") {
+TEST_CASE("a duplicate reports its key, whichever command met it") {
   TestServer server;
   server.run(json(R"({createIndexes: "c", indexes: [{key: {k: 1}, name: "k_1", unique: true}]})"));
   server.run(json(R"({insert: "c", documents: [{_id: 1, k: 1}, {_id: 2, k: 2}]})"));
@@ -368,7 +368,7 @@ TEST_CASE("indexes are created, listed, changed and dropped") {
   server.expect(R"({deleteIndexes: "c", index: "*"})", R"({nIndexesWas: 2, msg: "non-_id indexes dropped for collection"})");
 }
 
-TEST_CASE("statistics tell what is stored") {
+TEST_CASE("statistics show what is stored") {
   TestServer server;
   server.run(json(R"({insert: "c", documents: [{_id: 1}, {_id: 2}]})"));
   const auto size = std::to_string(2 * json("{_id: 1}").size());

@@ -85,7 +85,7 @@ TEST_CASE("driverOIDTest gives an ObjectId back") {
   }
 }
 
-TEST_CASE("buildInfo tells all that a mongod's does, of this build") {
+TEST_CASE("buildInfo has all fields of a mongod's, about this build") {
   TestServer server;
   const auto reply = server.run("admin", json("{buildInfo: 1}"));
   std::string names;

@@ -137,7 +137,7 @@ TEST_CASE("whatever was done, playing its log on another server comes to the sam
   }
 }
 
-TEST_CASE("an entry that fails is told, and the others are applied") {
+TEST_CASE("an entry that fails is reported, and the others are applied") {
   TestServer server;
   server.expect(R"({create: "c"})", "{ok: 1}");
   server.expect(R"({createIndexes: "c", indexes: [{key: {u: 1}, name: "u_1", unique: true}]})", "{ok: 1}");

@@ -204,10 +204,10 @@ void Handshake::run(OperationContext& op, const Request& request, bson::Builder&
                                     " which is greater than the server topology version counter: " + std::to_string(counter));
   }
   learn_client(client, request.body.find("client"));
-  if (request.body.find("helloOk").truthy()) client.said_hello = true;
+  if (request.body.find("helloOk").truthy()) client.sent_hello_ok = true;
   if (!asked.given) agree_on_compressors(op, request.body.find("compression"));
 
-  if (client.said_hello) reply.append("helloOk", true);
+  if (client.sent_hello_ok) reply.append("helloOk", true);
   replication::Coordinator* set = op.services().replica_set;
   if (!set) reply.append(primary_field_, true);
   append_topology_version(reply, topology, counter);

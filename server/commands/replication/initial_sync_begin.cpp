@@ -9,8 +9,8 @@ namespace {
 
 using peers::BackupHost;
 
-constexpr auto agree_round = std::chrono::milliseconds(5);
-constexpr int agree_rounds = 2000;
+constexpr auto wait_round = std::chrono::milliseconds(5);
+constexpr int wait_rounds = 2000;
 
 class InitialSyncBegin : public InitialSyncSource {
  public:
@@ -27,9 +27,9 @@ class InitialSyncBegin : public InitialSyncSource {
     const replication::Coordinator& set = set_of(op);
     replication::Progress progress = set.progress();
     const replication::OpTime wanted = progress.applied.optime;
-    for (auto left = agree_rounds; progress.committed.optime < wanted; progress = set.progress()) {
+    for (auto left = wait_rounds; progress.committed.optime < wanted; progress = set.progress()) {
       if (left-- == 0) throw base::OperationError(base::ErrorCode::exceeded_time_limit, "the set agrees on nothing at present");
-      op.sleep(agree_round);
+      op.sleep(wait_round);
     }
     const int64_t term = set.standing().term;
     const BackupHost::Lent lent = host.begin(std::string(Arguments(request).required_string("for")));

@@ -27,9 +27,9 @@ class InitialSyncRead : public InitialSyncSource {
     }
     const base::Bytes part = backup->read(std::string(arguments.required_string("file")), offset, bytes);
     // The journal's files are allocated long before they are needed, so most of a new one is zeros.
-    const size_t told = part.find_last_not_of('\0') + 1;
-    const base::BytesView data(part.data(), told);
-    const uint64_t zeros = part.size() - told;
+    const size_t data_bytes = part.find_last_not_of('\0') + 1;
+    const base::BytesView data(part.data(), data_bytes);
+    const uint64_t zeros = part.size() - data_bytes;
     reply.append("data", bson::Binary{0, data}).append("zeros", static_cast<int64_t>(zeros));
     reply.append("checksum", static_cast<int64_t>(base::hash64(data, zeros)));
   }

@@ -102,20 +102,20 @@ class ReplSetGetStatus : public ReplicaSetCommand {
     out.append("_id", member.id).append("name", member.host).append("health", up ? 1.0 : 0.0);
     append_state(out, state, view.health == Health::down ? "(not reachable/healthy)" : replication::state_name(state), up_s);
     if (!member.arbiter) {
-      replication::append_optime(out, "optime", view.said.applied.optime);
-      replication::append_optime(out, "optimeDurable", view.said.durable.optime);
-      append_date(out, "optimeDate", view.said.applied.optime);
-      append_date(out, "optimeDurableDate", view.said.durable.optime);
-      append_walls(out, view.said.applied.wall_ms, view.said.durable.wall_ms);
+      replication::append_optime(out, "optime", view.reply.applied.optime);
+      replication::append_optime(out, "optimeDurable", view.reply.durable.optime);
+      append_date(out, "optimeDate", view.reply.applied.optime);
+      append_date(out, "optimeDurableDate", view.reply.durable.optime);
+      append_walls(out, view.reply.applied.wall_ms, view.reply.durable.wall_ms);
     }
     out.append("lastHeartbeat", bson::Date{view.last_heartbeat_ms}).append("lastHeartbeatRecv", bson::Date{view.last_heard_ms});
     out.append("pingMs", view.ping_ms).append("lastHeartbeatMessage", view.message);
-    append_source(out, *now.config, view.said.sync_source);
+    append_source(out, *now.config, view.reply.sync_source);
     if (state == replication::MemberState::primary) {
       append_election(out, now.primary == &member && now.elected_ms > 0 ? peers::election_time(now)
-                                                                        : view.said.election_time.value_or(bson::Timestamp{}));
+                                                                        : view.reply.election_time.value_or(bson::Timestamp{}));
     }
-    append_config(out, view.said.config);
+    append_config(out, view.reply.config);
   }
 
   // Consensus knows the leader before a heartbeat does.
@@ -125,7 +125,7 @@ class ReplSetGetStatus : public ReplicaSetCommand {
     if (view.health == peers::MemberView::Health::down) return MemberState::down;
     if (view.health == peers::MemberView::Health::unknown) return MemberState::unknown;
     if (now.primary == &member) return MemberState::primary;
-    return view.said.state == MemberState::primary && now.primary ? MemberState::secondary : view.said.state;
+    return view.reply.state == MemberState::primary && now.primary ? MemberState::secondary : view.reply.state;
   }
 
   static void append_state(bson::Builder& out, replication::MemberState state, std::string_view text, int64_t up_s) {

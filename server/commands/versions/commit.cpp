@@ -31,9 +31,9 @@ class Commit : public Command {
     const versions::Ref ref = ref_of(request);
     if (!collections.empty()) branched(op, request);  // a database's first commit has all its collections
     const auto begun = branched_from(op, request, ref, info);
-    std::optional<bson::Document> said;
-    while (!(said = commit(op, *begun.database, ref, info, collections, begun.is_new))) op.check_interrupt();
-    reply.append_all(*said);
+    std::optional<bson::Document> shown;
+    while (!(shown = commit(op, *begun.database, ref, info, collections, begun.is_new))) op.check_interrupt();
+    reply.append_all(*shown);
   }
 
  private:

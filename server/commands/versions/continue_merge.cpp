@@ -30,7 +30,7 @@ class ContinueMerge : public Command {
     const versions::Ref ref = ref_of(request);
     BranchedDatabase::Merge merge;
     std::string what;
-    bson::Document said;
+    bson::Document shown;
     const auto indexes = database->keep_indexes();
     const auto prepare_or_merge = [&] {
       return write::in_transaction(op, [&](storage::Transaction& transaction) {
@@ -43,7 +43,7 @@ class ContinueMerge : public Command {
         const auto head = merge.commit ? merge.commit : database->branches().graph().commit(transaction, branch.head);
         bson::Builder out;
         out.append("branch", branch.name).append("commit", hex(head->id)).append("changed", merge.commit || merge.advanced);
-        said = out.done();
+        shown = out.done();
         return true;
       });
     };
@@ -52,7 +52,7 @@ class ContinueMerge : public Command {
     } catch (const NotKept&) {
       fail_with_conflicts("the " + what, merge.conflicts);
     }
-    reply.append_all(said);
+    reply.append_all(shown);
     append_count(reply, "touchedByBoth", static_cast<int64_t>(merge.touched_by_both));
   }
 };

@@ -26,12 +26,12 @@ class CreateTag : public Command {
     const auto given = arguments.string("from");
     const versions::Ref from = given ? ref_of(*given) : ref_of(request);
     const auto database = branched(op, request);
-    const bson::Document said = write::in_transaction(op, [&](storage::Transaction& transaction) {
+    const bson::Document shown = write::in_transaction(op, [&](storage::Transaction& transaction) {
       bson::Builder out;
       out.append("tag", name).append("commit", hex(database->create_tag(transaction, name, from)->id));
       return out.done();
     });
-    reply.append_all(said);
+    reply.append_all(shown);
   }
 };
 

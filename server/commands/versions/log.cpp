@@ -67,16 +67,16 @@ class LogSource : public query::CursorSource {
   bool next() override {
     if (left_-- == 0) return false;
     versions::Commit commit;
-    for (bool told = false; !told;) {
+    for (bool found = false; !found;) {
       op_->check_interrupt();
       if (!log_.next()) return false;
       commit = log_.commit();
-      if (commit.number == first_ && first_told_) continue;
+      if (commit.number == first_ && first_shown_) continue;
       if (commit.number == proof_) {
-        first_told_ = true;
+        first_shown_ = true;
         commit.parents.clear();
       }
-      told = !touching_ || touching_->changed_by(states_, commit);
+      found = !touching_ || touching_->changed_by(states_, commit);
     }
     document_ = describe(states_.transaction(), states_.branches().graph(), commit);
     return true;
@@ -91,7 +91,7 @@ class LogSource : public query::CursorSource {
   // shows them as one.
   const versions::CommitNumber first_;
   const std::optional<versions::CommitNumber> proof_;
-  bool first_told_ = false;
+  bool first_shown_ = false;
   std::optional<Touching> touching_;
   int64_t left_;  // negative: no limit
   bson::Document document_;

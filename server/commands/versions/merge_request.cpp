@@ -190,9 +190,9 @@ versions::CommitInfo MergeRequest::info(OperationContext& op, storage::Transacti
   else
     message = (kind() == Bring::revert ? "revert of " : "") + std::string(of_commit.string("message").value_or(""));
   if (kind() == Bring::cherry_pick) author = of_commit.string("author");
-  for (const Arguments& said : {kept, now}) {
-    if (const auto given = said.string("message")) message = *given;
-    if (const auto given = said.string("author")) author = *given;
+  for (const Arguments& arguments : {kept, now}) {
+    if (const auto given = arguments.string("message")) message = *given;
+    if (const auto given = arguments.string("author")) author = *given;
   }
   bson::Builder out;
   out.append("message", *message);

@@ -30,9 +30,9 @@ class ResetBranch : public Command {
     const bool force = arguments.loose_boolean("force").value_or(false);
     const auto database = branched(op, request);
     storage::Store& store = write::store_of(op);
-    bson::Document said;
+    bson::Document shown;
     store.catalog().alone(database->name(), [&](const auto&) {
-      said = write::in_transaction(op, [&](storage::Transaction& transaction) {
+      shown = write::in_transaction(op, [&](storage::Transaction& transaction) {
         check_nothing_lost(transaction, *database, name, force);
         const auto commit = database->reset(transaction, name, to, write::keep_for_log(op));
         bson::Builder out;
@@ -40,7 +40,7 @@ class ResetBranch : public Command {
         return out.done();
       });
     });
-    reply.append_all(said);
+    reply.append_all(shown);
   }
 };
 

@@ -88,7 +88,7 @@ IndexScan::IndexScan(std::string name, CollectionPtr collection, IndexPtr index,
 
 void IndexScan::open(storage::Transaction& transaction) {
   cursor_ = collection_->scan(transaction, *index_, options_.direction);
-  told_ = dynamic_cast<const storage::EntryTypes*>(cursor_.get());
+  types_ = dynamic_cast<const storage::EntryTypes*>(cursor_.get());
 }
 
 bool IndexScan::next_range() {
@@ -135,7 +135,7 @@ void IndexScan::plan_leap(bson::BytesView types) {
 // Returns whether entries have the wanted values as the documents do. If an array was inserted since the plan was made, it has an
 // entry for each element.
 bool IndexScan::has_values() const {
-  if (!told_) return false;
+  if (!types_) return false;
   if (!index_->multikey()) [[likely]]
     return true;
   for (size_t i = 0; i < options_.values.size(); ++i) {
@@ -146,7 +146,7 @@ bool IndexScan::has_values() const {
 
 // Reads the document's fields from the entry. Returns false if the document had to be fetched, and is gone.
 bool IndexScan::read_document(storage::Transaction& transaction) {
-  const auto types = has_values() ? told_->types() : std::nullopt;
+  const auto types = has_values() ? types_->types() : std::nullopt;
   if (types) {
     if (options_.distinct) plan_leap(*types);
     if (auto values = read_values(index_->spec(), cursor_->key(), *types, options_.values)) {

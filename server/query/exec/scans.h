@@ -106,8 +106,8 @@ class IndexScan : public Stage {
   const Options options_;
   const IndexScanText text_;
   std::unique_ptr<storage::IndexCursor> cursor_;
-  const storage::EntryTypes* told_ = nullptr;  // the cursor, if its entries have their values' types
-  size_t range_ = 0;                           // the next range, in the order of the scan
+  const storage::EntryTypes* types_ = nullptr;  // the cursor, if its entries have their values' types
+  size_t range_ = 0;                            // the next range, in the order of the scan
   bool in_range_ = false;
   std::optional<bson::Bytes> leap_;  // the scan skips entries that begin with this
   bson::Document document_;

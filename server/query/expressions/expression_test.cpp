@@ -278,7 +278,7 @@ TEST_CASE("Date arithmetic with a null is null, whatever else is wrong") {
   same("{$dateTrunc: {date: '$t', unit: 'year', startOfWeek: 1}}", "ISODate('2026-01-01')");
 }
 
-TEST_CASE("What date arithmetic can't be told by is refused") {
+TEST_CASE("Wrong arguments of date arithmetic are refused") {
   const auto add = [](const std::string& rest) { return refused("{$dateAdd: {startDate: '$t', " + rest + "}}"); };
   CHECK(refused("{$dateAdd: 'x'}") == 5166400);
   CHECK(refused("{$dateAdd: {startDate: '$t', units: 'day', amount: 1}}") == 5166401);

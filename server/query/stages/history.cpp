@@ -21,7 +21,7 @@ class History final : public Stage {
         states_(*context.op, branched_database(*context.op, context.db)),
         collection_(*context.op, states_, context.collection),
         first_(states_.branches().graph().first(states_.transaction())),
-        told_as_first_(states_.branches().graph().proof_of_first(states_.transaction()).value_or(first_)) {
+        shown_as_first_(states_.branches().graph().proof_of_first(states_.transaction()).value_or(first_)) {
     (void)states_.place(ref_of_name(context.db));
     if (!collection_) return;
     versions_ = collection_.store().history(states_.transaction(), key_of_id(id));
@@ -54,7 +54,7 @@ class History final : public Stage {
     if (version.commit == 0) {
       out.append("branch", writer_of(version.record));
     } else if (version.commit == first_) {
-      versions::Commit commit = *graph.commit(states_.transaction(), told_as_first_);
+      versions::Commit commit = *graph.commit(states_.transaction(), shown_as_first_);
       commit.parents.clear();
       out.append_all(describe(states_.transaction(), graph, commit).view());
     } else {
@@ -82,7 +82,7 @@ class History final : public Stage {
   States states_;
   Versioned collection_;
   // the commit of documents that existed before, and the one that the log names
-  const versions::CommitNumber first_, told_as_first_;
+  const versions::CommitNumber first_, shown_as_first_;
   std::vector<versions::Version> versions_;
   std::vector<versions::Branch> heads_;
   size_t at_ = 0;
