@@ -92,7 +92,7 @@ TEST_CASE("a YAML file says the same, and the command line wins over it") {
   CHECK(bson::to_json(options.parsed.find("net").as_document().find("port")) == "4321");
 }
 
-TEST_CASE("what isn't understood is refused as mongod refuses it") {
+TEST_CASE("an option that isn't understood is refused as mongod refuses it") {
   CHECK(refusal({"--nonsense"}).starts_with("Error parsing command line: unrecognised option '--nonsense'"));
   CHECK(refusal({"word"}).find("too many positional options") != std::string::npos);
   CHECK(refusal({"--port", "70000"}) == "net.port must be between 0 and 65535, inclusive");

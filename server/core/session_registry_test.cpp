@@ -27,7 +27,7 @@ TEST_CASE("a session ends thirty minutes after its last use") {
   CHECK(sessions.expire(40 * minute_ms) == std::vector{key('a')});
 }
 
-TEST_CASE("what was used and what ended is news once") {
+TEST_CASE("used and ended sessions are reported once") {
   SessionRegistry sessions;
   sessions.use(key('a'), 1);
   sessions.use(key('b'), 2);

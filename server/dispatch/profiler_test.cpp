@@ -30,7 +30,7 @@ TEST_CASE("a level from the start holds where no other was set") {
   CHECK(profiler.watches("any"));
 }
 
-TEST_CASE("what the profiler writes down has no part in the log or in a snapshot") {
+TEST_CASE("the profiler's entries are neither in the log nor in a snapshot") {
   TestServer server;
   server.expect(R"({profile: 2})", R"({was: 0, ok: 1})");
   server.expect(R"({insert: "c", documents: [{_id: 1}, {_id: 2}]})", R"({n: 2})");

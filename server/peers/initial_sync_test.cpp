@@ -186,7 +186,7 @@ TEST_CASE("it goes over the wire, and over connections that are closed between")
   listener.stop();
 }
 
-TEST_CASE("where the connection breaks the copy goes on with the same backup at the same place") {
+TEST_CASE("if the connection breaks, the copy continues with the same backup at the same place") {
   Source source;
   storage::TemporaryDirectory target;
   base::Random random(3);
@@ -205,7 +205,7 @@ TEST_CASE("where the connection breaks the copy goes on with the same backup at 
   require_copied(target.path(), 300);
 }
 
-TEST_CASE("where the backup is gone it begins anew, and what was copied before is not used") {
+TEST_CASE("if the backup is gone, the copy begins anew, and uses nothing of the old one") {
   Source source;
   storage::TemporaryDirectory target;
   int reads = 0, begun = 0;

@@ -501,7 +501,7 @@ TEST_CASE("another configuration needs a majority of the voters, and somebody to
                                                           theirs.set_id.to_hex()));
 }
 
-TEST_CASE("who hangs doesn't hold up a majority that is there") {
+TEST_CASE("a member that hangs doesn't delay a majority that answers") {
   Machine a, b;
   const Deaf deaf;
   SetConfig config = config_of({a.host(), b.host(), deaf.host}, 5);

@@ -139,7 +139,7 @@ TEST_CASE("a server's refusal comes with its code and message") {
   CHECK(peer.run_raw("admin", bson::json("{noSuchThing: 1}")).find("code").to_int64() == 59);
 }
 
-TEST_CASE("what is no address is refused at once") {
+TEST_CASE("a text that is no address is refused at once") {
   for (const char* text : {"", "host", "host:0", "host:x"}) {
     CHECK(code_of([&] { PeerClient peer(text); }) == ErrorCode::failed_to_parse);
   }
@@ -224,7 +224,7 @@ TEST_CASE("a reply is believed only as a whole") {
   }
 }
 
-TEST_CASE("what is no reply to this command is a protocol error") {
+TEST_CASE("bytes that are no reply to this command are a protocol error") {
   const auto refused = [](std::function<Bytes(const Bytes&)> make) {
     Stranger stranger([&](int socket, const Bytes& request) { write_to(socket, make(request)); });
     return code_of([&] { PeerClient(local(stranger.port), {.reply_bytes_max = 1000}).run("admin", ping); });

@@ -176,7 +176,7 @@ class World {
   std::string summary_;
 };
 
-TEST_CASE("whatever the indexes, a query finds what a walk over all documents finds") {
+TEST_CASE("with any indexes, a query finds the documents that a scan of all documents finds") {
   const uint64_t seed = base::entropy64();
   INFO("seed " << seed);
   for (int world = 0; world < 4; ++world) {

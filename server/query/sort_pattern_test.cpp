@@ -30,7 +30,7 @@ TEST_CASE("missing sorts like null, and an empty array before both") {
   CHECK(order("{'a.b': 1}", "{a: 5}", "{}") == 0);
 }
 
-TEST_CASE("of an array the least element counts going up, the greatest going down") {
+TEST_CASE("an array's least element counts ascending, its greatest descending") {
   CHECK(order("{a: 1}", "{a: [3, 1]}", "{a: 2}") < 0);
   CHECK(order("{a: -1}", "{a: [3, 1]}", "{a: 2}") < 0);
   CHECK(order("{'a.b': 1}", "{a: [{b: 5}, {b: 0}]}", "{a: {b: 1}}") < 0);

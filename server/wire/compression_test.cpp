@@ -8,7 +8,7 @@
 
 namespace server::wire {
 
-TEST_CASE("what is packed unpacks to the same message") {
+TEST_CASE("a packed message unpacks to the same message") {
   for (Compressor compressor : {Compressor::none, Compressor::snappy, Compressor::zlib, Compressor::zstd}) {
     CHECK(rc::check(std::string(compressor_name(compressor)), [&](const std::string& text) {
       bson::Builder body;

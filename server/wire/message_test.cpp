@@ -94,7 +94,7 @@ TEST_CASE("unknown required flags end the connection, unknown optional ones don'
   CHECK(decoded(bytes).request.command == "ping");
 }
 
-TEST_CASE("what is well framed but wrong is answered with MongoDB's codes") {
+TEST_CASE("a well framed but wrong message is answered with MongoDB's codes") {
   CHECK(refused(encode_msg(1, 0, bson::json("{ping: 1}"))).failure.code == base::ErrorCode(40571));
   CHECK(refused(encode_msg(1, 0, bson::json("{ping: 1, $db: 5}"))).answerable);
   const bson::Document one = bson::json("{a: 1}");

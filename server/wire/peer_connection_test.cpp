@@ -188,7 +188,7 @@ TEST_CASE("clients that fill the server don't keep members out") {
   CHECK(member.connections().current.get() == 2);
 }
 
-TEST_CASE("where no set is, a member's connection is closed") {
+TEST_CASE("a server without a set closes a member's connection") {
   TestServer server;
   RawClient caller(server.listener.port());
   caller.send(hello(1, 2));

@@ -78,7 +78,7 @@ TEST_CASE("cloneCollectionAsCapped leaves the source as it is") {
   CHECK(count_of(server, "d") == 10);
 }
 
-TEST_CASE("what can't become capped is refused, and stays as it was") {
+TEST_CASE("a collection that can't become capped is refused, and stays as it was") {
   TestServer server;
   server.expect("{convertToCapped: 'c', size: 4096}", "{ok: 0.0, code: 26, errmsg: 'database test not found'}");
   server.expect("{cloneCollectionAsCapped: 'c', toCollection: 'd', size: 4096}",

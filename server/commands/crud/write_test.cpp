@@ -50,7 +50,7 @@ TEST_CASE("a duplicate stops an ordered insert and is passed over by an unordere
   CHECK(server.documents(R"({find: "d", sort: {_id: 1}})") == "[{_id: 1}, {_id: 2}, {_id: 3}]");
 }
 
-TEST_CASE("what can't be inserted is refused, document by document or as a whole") {
+TEST_CASE("documents that can't be inserted are refused, one by one or as a whole") {
   TestServer server;
   server.expect(R"({insert: "c", documents: [{_id: [1]}]})",
                 R"({n: 0, writeErrors: [{index: 0, code: 53, errmsg: "The '_id' value cannot be of type array"}]})");
@@ -170,7 +170,7 @@ TEST_CASE("a duplicate reports its key, whichever command met it") {
   server.expect(R"({validate: "c", full: true})", R"({valid: true, nrecords: 2, keysPerIndex: {_id_: 2, k_1: 2}})");
 }
 
-TEST_CASE("what users write is in the log") {
+TEST_CASE("the log has every write of a user") {
   TestServer server;
   server.run(json(R"({insert: "c", documents: [{_id: 1, a: 1}]})"));
   server.run(json(R"({update: "c", updates: [{q: {_id: 1}, u: {b: 2}}]})"));
@@ -419,7 +419,7 @@ TEST_CASE("documents go when their time has come") {
   server.expect(R"({count: "c"})", R"({n: 3})");
 }
 
-TEST_CASE("what was acknowledged is there after a crash") {
+TEST_CASE("acknowledged writes are there after a crash") {
   storage::TemporaryDirectory copy;
   {
     TestServer server;

@@ -10,7 +10,7 @@ namespace {
 
 using bson::json;
 
-TEST_CASE("what belongs to sharded clusters is refused as a mongod outside of one does") {
+TEST_CASE("commands of sharded clusters are refused as a mongod outside of one does") {
   TestServer server;
   server.expect("admin", "{shardingState: 1}", "{enabled: false, ok: 1.0}");
   server.expect("{shardingState: 1}", "{ok: 0.0, code: 13}");
@@ -24,7 +24,7 @@ TEST_CASE("what belongs to sharded clusters is refused as a mongod outside of on
   }
 }
 
-TEST_CASE("what isn't there isn't made up") {
+TEST_CASE("a feature that the server lacks isn't made up") {
   TestServer server;
   server.expect("admin", "{getDiagnosticData: 1}", "{ok: 0.0, code: 115, codeName: 'CommandNotSupported'}");
   server.expect("admin", "{rotateCertificates: 1}", "{ok: 0.0, code: 115}");

@@ -113,7 +113,7 @@ std::string random_command(std::mt19937_64& random, int step) {
   }
 }
 
-TEST_CASE("whatever was done, playing its log on another server comes to the same") {
+TEST_CASE("the replay of any history on another server ends in the same state") {
   for (int round = 0; round < 8; ++round) {
     const uint64_t seed = std::random_device()();
     INFO("seed " << seed);
@@ -156,7 +156,7 @@ TEST_CASE("an entry that fails is reported, and the others are applied") {
   apply(server, R"({op: "d", ns: "test.missing", o: {_id: 1}})", "{applied: 1, results: [true]}");
 }
 
-TEST_CASE("what applyOps doesn't take is refused") {
+TEST_CASE("an entry that applyOps doesn't take is refused") {
   TestServer server;
   server.expect(R"({create: "c"})", "{ok: 1}");
   server.expect(R"({insert: "c", documents: [{_id: 1, a: 1}]})", "{ok: 1}");

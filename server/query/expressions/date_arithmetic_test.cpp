@@ -158,7 +158,7 @@ TEST_CASE("days and longer units keep the time on the clock") {
   }
 }
 
-TEST_CASE("what no date allows is refused: amounts, and sums") {
+TEST_CASE("amounts and sums that no date allows are refused") {
   const TimeZone utc;
   const bson::Date any = at("2016-01-01"), small = moved(utc, at("2000-03-31"), DateUnit::year, -291'002'000);
   struct {

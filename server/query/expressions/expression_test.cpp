@@ -238,7 +238,7 @@ TEST_CASE("Dates in zones") {
   CHECK(refused("{$hour: {date: '$t', timezone: 'Nowhere/Land'}}") == 40485);
 }
 
-TEST_CASE("What is no expression is refused") {
+TEST_CASE("A value that is no expression is refused") {
   CHECK(refused("{$frob: 1}") == 168);
   CHECK(refused("{$add: [1], x: 1}") == 15983);
   CHECK(refused("'$'") == 16872);

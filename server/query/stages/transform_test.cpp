@@ -61,7 +61,7 @@ TEST_CASE("Added fields keep their place or come last") {
   CHECK(added("{'l.z': 0, l2: 1, b: 1}") == text("{_id: 1, a: 2, b: 1, l: [{x: 1, y: 2, z: 0}, {z: 0}, [{x: 6, z: 0}]], l2: 1}"));
 }
 
-TEST_CASE("What contradicts itself is refused") {
+TEST_CASE("A contradictory specification is refused") {
   CHECK(refused("{a: 1, b: 0}") == 31254);
   CHECK(refused("{a: 0, b: 1}") == 31253);
   CHECK(refused("{a: 1, 'a.b': 1}") == 31249);

@@ -362,7 +362,7 @@ TEST_CASE("fields are renamed") {
   });
 }
 
-TEST_CASE("what can't be done is refused in MongoDB's words") {
+TEST_CASE("an impossible update is refused in MongoDB's words") {
   check_refused({
       {"{_id: 1}", "{$foo: {a: 1}}", 9,
        "Unknown modifier: $foo. Expected a valid update modifier or pipeline-style update specified as an array"},
