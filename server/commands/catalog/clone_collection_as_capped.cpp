@@ -1,6 +1,6 @@
 // cloneCollectionAsCapped makes a capped collection with the newest documents of another one.
 #include "base/error.h"
-#include "server/commands/shared/capped_size_argument.h"
+#include "server/commands/catalog/capped_size_argument.h"
 #include "server/core/command.h"
 #include "server/core/names.h"
 #include "server/write/capped_copy.h"

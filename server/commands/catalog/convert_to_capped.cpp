@@ -1,6 +1,6 @@
 // convertToCapped turns a collection into a capped one, in place.
 #include "base/error.h"
-#include "server/commands/shared/capped_size_argument.h"
+#include "server/commands/catalog/capped_size_argument.h"
 #include "server/core/command.h"
 #include "server/write/capped_copy.h"
 

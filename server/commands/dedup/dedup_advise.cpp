@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "base/random.h"
 #include "dedup/advisor.h"
-#include "server/commands/shared/lineage_key.h"
+#include "server/commands/dedup/lineage_key.h"
 #include "server/core/arguments.h"
 #include "server/core/command.h"
 #include "server/core/operation.h"

@@ -1,4 +1,4 @@
-#include "server/commands/shared/lineage_key.h"
+#include "server/commands/dedup/lineage_key.h"
 
 #include <algorithm>
 
