@@ -181,7 +181,7 @@ void ReplicaSetPart::State::copy(std::function<std::optional<std::string>()> fro
   {
     std::lock_guard lock(sync_mutex);
     if (ending) throw base::OperationError(base::ErrorCode::shutdown_in_progress, "the server is shutting down");
-    sync = std::make_unique<peers::InitialSync>(how, std::move(needs), services.clock);
+    sync = std::make_unique<peers::InitialSync>(services.clock, how, std::move(needs));
     running = sync.get();
   }
   running->run();

@@ -1,5 +1,6 @@
 #include "server/core/operation.h"
 
+#include "base/clock_time.h"
 #include "server/core/command.h"
 #include "server/core/fail_points.h"
 #include "server/core/services.h"
@@ -12,15 +13,15 @@ using base::OperationError;
 namespace {
 
 // Returns whether the time is up, or whether a fail point says so.
-bool passed(OperationContext::Time deadline, FailPoints& points) {
-  if (points.strikes("maxTimeNeverTimeOut")) return false;
-  return points.strikes("maxTimeAlwaysTimeOut") || std::chrono::steady_clock::now() >= deadline;
+bool passed(OperationContext::Time deadline, const Services& services) {
+  if (services.fail_points.strikes("maxTimeNeverTimeOut")) return false;
+  return services.fail_points.strikes("maxTimeAlwaysTimeOut") || base::now(services.clock) >= deadline;
 }
 
 }  // namespace
 
 OperationContext::OperationContext(Services& services, Client& client, const Request& request, const Command* command)
-    : services_(services), client_(client), request_(request), command_(command), started_(std::chrono::steady_clock::now()) {
+    : services_(services), client_(client), request_(request), command_(command), started_(base::now(services.clock)) {
   services_.operations.add(*this);
 }
 
@@ -36,12 +37,12 @@ void OperationContext::hold_primary() {
 }
 
 int64_t OperationContext::elapsed_us() const {
-  return std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - started_).count();
+  return std::chrono::duration_cast<std::chrono::microseconds>(base::now(services_.clock) - started_).count();
 }
 
 std::optional<std::chrono::milliseconds> OperationContext::remaining() const {
   if (!deadline_) return std::nullopt;
-  const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(*deadline_ - std::chrono::steady_clock::now());
+  const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(*deadline_ - base::now(services_.clock));
   return std::max(left, std::chrono::milliseconds(0));
 }
 
@@ -66,25 +67,25 @@ void OperationContext::check_killed() const {
 
 void OperationContext::check_interrupt() const {
   check_killed();
-  if (deadline_ && passed(*deadline_, services_.fail_points)) [[unlikely]] {
+  if (deadline_ && passed(*deadline_, services_)) [[unlikely]] {
     throw OperationError(ErrorCode::max_time_ms_expired, "operation exceeded time limit");
   }
 }
 
 void OperationContext::sleep(std::chrono::milliseconds duration) {
-  const auto until = std::chrono::steady_clock::now() + duration;
+  const auto until = base::now(services_.clock) + duration;
   wait_until(deadline_ ? std::min(until, *deadline_) : until);
   check_interrupt();
 }
 
 void OperationContext::block(std::chrono::milliseconds duration) {
-  wait_until(std::chrono::steady_clock::now() + duration);
+  wait_until(base::now(services_.clock) + duration);
   check_killed();
 }
 
 void OperationContext::wait_until(Time end) {
   std::unique_lock lock(mutex_);
-  woken_.wait_until(lock, end, [this] { return killed(); });
+  woken_.wait_for(lock, end - base::now(services_.clock), [this] { return killed(); });
 }
 
 void OperationContext::set_plan_summary(std::string text) {

@@ -1,7 +1,6 @@
 #include "server/core/schema_hold.h"
 
-#include <chrono>
-
+#include "base/clock.h"
 #include "server/core/metrics.h"
 #include "server/core/operation.h"
 #include "server/core/services.h"
@@ -17,10 +16,11 @@ void add(std::atomic<int32_t>& value, int32_t amount) {
 void wait(OperationContext& op, std::shared_lock<std::shared_mutex>& lock, bool reads, Metrics::Locks::Mode& counted) {
   std::atomic<int32_t>& waiting = reads ? op.locks.waiting_to_read : op.locks.waiting_to_write;
   add(waiting, 1);
-  const auto begun = std::chrono::steady_clock::now();
+  const base::Clock& clock = op.services().clock;
+  const int64_t begun_us = clock.monotonic_us();
   lock.lock();
   counted.waited.add();
-  counted.waited_us.add(std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - begun).count());
+  counted.waited_us.add(clock.monotonic_us() - begun_us);
   add(waiting, -1);
 }
 

@@ -96,7 +96,7 @@ Bytes encode(const CopyOrigin& origin) {
 
 }  // namespace
 
-InitialSync::InitialSync(InitialSyncOptions options, InitialSyncNeeds needs, base::Clock& clock)
+InitialSync::InitialSync(base::Clock& clock, InitialSyncOptions options, InitialSyncNeeds needs)
     : options_(std::move(options)),
       needs_(std::move(needs)),
       clock_(clock),

@@ -56,7 +56,7 @@ struct InitialSyncNeeds {
 
 class InitialSync {
  public:
-  InitialSync(InitialSyncOptions options, InitialSyncNeeds needs, base::Clock& clock = base::system_clock());
+  InitialSync(base::Clock& clock, InitialSyncOptions options, InitialSyncNeeds needs);
 
   // Blocks until the marker is written; then the process must restart. Throws OperationError: OperationFailed after the last
   // attempt, with the reason of each; InterruptedAtShutdown.

@@ -11,6 +11,7 @@
 
 #include "base/hash.h"
 #include "base/random.h"
+#include "base/testing.h"
 #include "bson/json.h"
 #include "server/assembly/assembly.h"
 #include "server/peers/backup_host.h"
@@ -62,8 +63,7 @@ struct Source {
     const std::string host = "localhost:" + std::to_string(port);
     REQUIRE(server.run("admin", json("{replSetInitiate: {_id: 'rs', members: [{_id: 0, host: '" + host + "'}]}}"))["ok"]
                 .to_double() == 1);
-    while (!server.run("admin", json("{hello: 1}"))["isWritablePrimary"].as_bool())
-      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    REQUIRE(base::testing::wait_until([&] { return server.run("admin", json("{hello: 1}"))["isWritablePrimary"].as_bool(); }));
     insert(0, documents);
   }
   void insert(int from, int count) {
@@ -151,7 +151,7 @@ TEST_CASE("a member copies another that goes on writing") {
   Source source;
   storage::TemporaryDirectory target;
   int written = 300;
-  InitialSync sync(quick(target.path()), needs([&](const std::string&, bson::DocumentView command) {
+  InitialSync sync(base::system_clock(), quick(target.path()), needs([&](const std::string&, bson::DocumentView command) {
                      if (written < 600) source.insert(written, 10), written += 10;
                      return source.call(command);
                    }));
@@ -176,7 +176,7 @@ TEST_CASE("it goes over the wire, and over connections that are closed between")
   base::Random random(5);
   InitialSyncOptions options = quick(target.path());
   options.read_bytes = InitialSyncOptions().read_bytes;
-  InitialSync sync(options, needs([&](const std::string&, bson::DocumentView command) {
+  InitialSync sync(base::system_clock(), options, needs([&](const std::string&, bson::DocumentView command) {
                      if (random.below(3) == 0) client.close();
                      return client.run("admin", command);
                    }));
@@ -191,7 +191,7 @@ TEST_CASE("if the connection breaks, the copy continues with the same backup at 
   storage::TemporaryDirectory target;
   base::Random random(3);
   int begun = 0;
-  InitialSync sync(quick(target.path()), needs([&](const std::string&, bson::DocumentView command) {
+  InitialSync sync(base::system_clock(), quick(target.path()), needs([&](const std::string&, bson::DocumentView command) {
                      const uint64_t luck = random.below(4);
                      if (luck == 0) throw OperationError(base::ErrorCode::host_unreachable, "connection refused");
                      bson::Document reply = source.call(command);
@@ -209,7 +209,7 @@ TEST_CASE("if the backup is gone, the copy begins anew, and uses nothing of the 
   Source source;
   storage::TemporaryDirectory target;
   int reads = 0, begun = 0;
-  InitialSync sync(quick(target.path()), needs([&](const std::string&, bson::DocumentView command) {
+  InitialSync sync(base::system_clock(), quick(target.path()), needs([&](const std::string&, bson::DocumentView command) {
                      if (command_name(command) == "_initialSyncBegin") ++begun;
                      if (command_name(command) == "_initialSyncRead" && ++reads == 5) {
                        bson::Builder end;
@@ -240,7 +240,7 @@ TEST_CASE("after the last attempt the reason of each is reported, and nothing is
     if (++source % 2) return std::nullopt;  // none for now isn't a failure
     return "h" + std::to_string(source) + ":1";
   };
-  InitialSync sync(quick(target.path()), asked);
+  InitialSync sync(base::system_clock(), quick(target.path()), asked);
   const std::string why = why_failed(sync);
   CHECK(calls == 10);
   CHECK(why.find("h2:1: NotPrimaryOrSecondary: no data at h2:1") != why.npos);
@@ -254,7 +254,7 @@ TEST_CASE("a busy source is asked again, and costs no attempt") {
   storage::TemporaryDirectory target;
   const bson::Document other = source.call(json("{_initialSyncBegin: 1, for: 'other:1'}"));
   int busy = 0;
-  InitialSync sync(quick(target.path()), needs([&](const std::string&, bson::DocumentView command) {
+  InitialSync sync(base::system_clock(), quick(target.path()), needs([&](const std::string&, bson::DocumentView command) {
                      try {
                        return source.call(command);
                      } catch (const OperationError& error) {
@@ -278,8 +278,9 @@ TEST_CASE("answers that would do harm are refused") {
     storage::TemporaryDirectory target;
     InitialSyncOptions options = quick(target.path());
     options.attempts_max = 1;
-    InitialSync sync(
-        options, needs([&](const std::string&, bson::DocumentView command) { return change(command, source.call(command)); }));
+    InitialSync sync(base::system_clock(), options, needs([&](const std::string&, bson::DocumentView command) {
+                       return change(command, source.call(command));
+                     }));
     const std::string why = why_failed(sync);
     CHECK_FALSE(fs::exists(target.path() + "/_sync/complete"));
     CHECK_FALSE(fs::exists(target.path() + "/../escaped.wt"));
@@ -354,7 +355,7 @@ TEST_CASE("a source that isn't far enough is left, and may lend its backup to th
     CHECK(begun["term"].to_int64() >= 1);
     return ++looked == 1 ? "it is behind" : "";
   };
-  InitialSync sync(quick(target.path()), asked);
+  InitialSync sync(base::system_clock(), quick(target.path()), asked);
   sync.run();
   CHECK(looked == 2);
   CHECK(bson::to_json(status(sync)).find("it is behind") != std::string::npos);
@@ -363,14 +364,16 @@ TEST_CASE("a source that isn't far enough is left, and may lend its backup to th
 
 TEST_CASE("a sync that is interrupted ends soon") {
   storage::TemporaryDirectory target;
-  InitialSyncNeeds asked = needs([](const std::string&, bson::DocumentView) -> bson::Document {
+  std::atomic<bool> tried = false;
+  InitialSyncNeeds asked = needs([&](const std::string&, bson::DocumentView) -> bson::Document {
+    tried = true;
     throw OperationError(base::ErrorCode::host_unreachable, "away");
   });
   InitialSyncOptions options = quick(target.path());
-  options.unreachable_ms = options.reread_ms = 60'000;
-  InitialSync sync(options, asked);
+  options.unreachable_ms = options.reread_ms = 600'000;
+  InitialSync sync(base::system_clock(), options, asked);
   std::thread later([&] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(30));
+    base::testing::wait_until([&] { return tried.load(); });
     sync.interrupt();
   });
   CHECK(why_failed(sync) == "initial sync was interrupted");

@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include "base/random.h"
+#include "base/testing.h"
 #include "bson/json.h"
 #include "server/peers/quorum_check.h"
 #include "server/wire/test_server.h"
@@ -124,11 +125,7 @@ SetConfig config_of(const std::vector<std::string>& hosts, int64_t version = 1) 
   return config;
 }
 
-template <class Holds>
-bool wait_until(Holds holds) {
-  for (int i = 0; i < 1000 && !holds(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  return holds();
-}
+using base::testing::wait_until;
 
 bool is(const Machine& machine, const std::string& other, MemberView::Health health) {
   return machine.members.view(other).health == health;
@@ -315,19 +312,26 @@ TEST_CASE("members see how the others are, one that goes away, and that it is ba
       [&] { return is(a, c_host, MemberView::Health::up) && a.members.view(c_host).reply.state == MemberState::secondary; }));
 }
 
-TEST_CASE("a member that hangs delays the news of no other, and is down when its time is over") {
+TEST_CASE("a member that hangs delays the news of no other") {
   Machine a, b;
   const Deaf deaf;
-  const SetConfig config = config_of({a.host(), deaf.host, b.host()});
+  SetConfig config = config_of({a.host(), deaf.host, b.host()});
+  config.heartbeat_timeout_s = 600;
   a.set.say(config, MemberState::primary, a.host());
   b.set.say(config, MemberState::secondary, a.host());
-  const auto start = std::chrono::steady_clock::now();
   a.members.start();
   REQUIRE(wait_until([&] { return is(a, b.host(), MemberView::Health::up); }));
   CHECK(is(a, deaf.host, MemberView::Health::unknown));
   b.set.say(config, MemberState::recovering, a.host());
   REQUIRE(wait_until([&] { return a.members.view(b.host()).reply.state == MemberState::recovering; }));
-  CHECK(std::chrono::steady_clock::now() - start < std::chrono::milliseconds(900));
+  CHECK(is(a, deaf.host, MemberView::Health::unknown));
+}
+
+TEST_CASE("a member that hangs is down when its time is over") {
+  Machine a;
+  const Deaf deaf;
+  a.set.say(config_of({a.host(), deaf.host}), MemberState::primary, a.host());
+  a.members.start();
   CHECK(wait_until([&] { return is(a, deaf.host, MemberView::Health::down); }));
   CHECK_THAT(a.members.view(deaf.host).message, Catch::StartsWith("time ran out"));
 }
@@ -339,10 +343,10 @@ TEST_CASE("a member ends at once though another hangs") {
   config.heartbeat_timeout_s = 600;
   a->set.say(config, MemberState::secondary);
   a->members.start();
-  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));  // it waits for the other one by now
   const auto start = std::chrono::steady_clock::now();
   a.reset();
-  CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(3));
+  CHECK(std::chrono::steady_clock::now() - start < base::testing::deadline);
 }
 
 TEST_CASE("a member with no configuration or an older one gets the newer by heartbeats, from either side") {
@@ -508,7 +512,7 @@ TEST_CASE("a member that hangs doesn't delay a majority that answers") {
   config.heartbeat_timeout_s = 600;
   const auto start = std::chrono::steady_clock::now();
   check_quorum(config, false, [&](const std::string& host) { return host == a.host(); });
-  CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(5));
+  CHECK(std::chrono::steady_clock::now() - start < base::testing::deadline);
 }
 
 }  // namespace server::peers

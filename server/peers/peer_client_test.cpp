@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "base/random.h"
+#include "base/testing.h"
 #include "bson/json.h"
 #include "server/core/operation.h"
 #include "server/wire/crc32c.h"
@@ -175,10 +176,8 @@ TEST_CASE("a member that went away and came back is reached again") {
 TEST_CASE("a member that hangs costs the time it was given") {
   TestServer server(test_options(), std::make_unique<Answer>());
   PeerClient peer(local(server), {.call_ms = 150});
-  const auto start = std::chrono::steady_clock::now();
-  CHECK(code_of([&] { peer.run("admin", bson::json("{answer: 1, after: 20000}")); }) == ErrorCode::network_timeout);
-  CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(5));
-  CHECK(peer.run("admin", bson::json("{answer: 1, after: 400}"), 10'000).has("ok"));
+  CHECK(code_of([&] { peer.run("admin", bson::json("{answer: 1, after: 600000}")); }) == ErrorCode::network_timeout);
+  CHECK(peer.run("admin", bson::json("{answer: 1, after: 400}"), 120'000).has("ok"));
 }
 
 TEST_CASE("bytes that trickle don't stretch the time of a call") {
@@ -195,10 +194,10 @@ TEST_CASE("a call is ended from another thread, and none follows") {
   TestServer server(test_options(), std::make_unique<Answer>());
   PeerClient peer(local(server));
   std::thread other([&] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    base::testing::wait_until([&] { return server.assembly.services().operations.size() > 0; });
     peer.interrupt();
   });
-  CHECK(code_of([&] { peer.run("admin", bson::json("{answer: 1, after: 20000}")); }) == ErrorCode::shutdown_in_progress);
+  CHECK(code_of([&] { peer.run("admin", bson::json("{answer: 1, after: 600000}")); }) == ErrorCode::shutdown_in_progress);
   other.join();
   CHECK(code_of([&] { peer.run("admin", ping); }) == ErrorCode::shutdown_in_progress);
 }

@@ -16,22 +16,20 @@ namespace {
 constexpr int works_between_pauses = 128;
 constexpr int64_t pause_us = 10'000;
 
-int64_t now_us() {
-  return base::system_clock().monotonic_us();
-}
-
 }  // namespace
 
-Executor::Executor(OperationContext& op, std::unique_ptr<Plan> plan) : op_(&op), plan_(std::move(plan)), resumed_us_(now_us()) {}
+Executor::Executor(OperationContext& op, std::unique_ptr<Plan> plan)
+    : op_(&op), plan_(std::move(plan)), resumed_us_(plan_->clock->monotonic_us()) {}
 Executor::~Executor() = default;
 
 Executor::Step Executor::step() {
   for (;;) {
     ++since_pause_;
-    if (since_pause_ >= works_between_pauses || (since_pause_ % 8 == 0 && now_us() - resumed_us_ >= pause_us)) {
+    if (since_pause_ >= works_between_pauses ||
+        (since_pause_ % 8 == 0 && plan_->clock->monotonic_us() - resumed_us_ >= pause_us)) {
       op_->check_interrupt();
       since_pause_ = 0;
-      resumed_us_ = now_us();
+      resumed_us_ = plan_->clock->monotonic_us();
       return Step::pause;
     }
     switch (plan_->root->work(*plan_->transaction)) {
@@ -70,7 +68,7 @@ void Executor::save() {
 void Executor::restore(storage::Transaction& transaction) {
   plan_->transaction = &transaction;
   plan_->root->restore(transaction);
-  resumed_us_ = now_us();
+  resumed_us_ = plan_->clock->monotonic_us();
 }
 
 void Executor::attach(OperationContext& op) {
@@ -140,7 +138,8 @@ void apply_index_filter(Executor::Plan& plan, const OperationContext& op) {
 std::unique_ptr<Executor> make_executor(OperationContext& op, storage::Transaction& transaction,
                                         std::shared_ptr<storage::Collection> collection, const Query& query) {
   auto plan = std::make_unique<Executor::Plan>();
-  plan->started_us = now_us();
+  plan->clock = &op.services().clock;
+  plan->started_us = plan->clock->monotonic_us();
   plan->query = query;
   plan->collection = std::move(collection);
   plan->transaction = &transaction;

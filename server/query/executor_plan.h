@@ -1,6 +1,7 @@
 // An executor's plan is private to executor.cpp and explain.cpp.
 #pragma once
 
+#include "base/clock.h"
 #include "server/query/exec/build.h"
 #include "server/query/exec/trial.h"
 #include "server/query/executor.h"
@@ -21,6 +22,7 @@ struct Executor::Plan {
   std::vector<exec::Trial> trials;  // those of `rejected`, if they are to be kept
   exec::StagePtr root;
   storage::Transaction* transaction = nullptr;
+  base::Clock* clock = nullptr;
   int64_t started_us = 0;
 
   exec::Parts parts() const { return {query, collection, sort, projection.get(), temporary_path}; }

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/random.h"
+#include "base/testing.h"
 #include "server/query/key_values.h"
 #include "server/query/matcher.h"
 #include "server/query/reader.h"
@@ -177,8 +178,7 @@ class World {
 };
 
 TEST_CASE("with any indexes, a query finds the documents that a scan of all documents finds") {
-  const uint64_t seed = base::entropy64();
-  INFO("seed " << seed);
+  const uint64_t seed = base::testing::seed();
   for (int world = 0; world < 4; ++world) {
     Random random(seed + static_cast<uint64_t>(world));
     World indexed(random, world > 0);

@@ -73,7 +73,7 @@ void Executor::explain_planner(bson::Builder& out, const Top* top) const {
 }
 
 void Executor::explain_execution(bson::Builder& out, Verbosity verbosity, const Top* top) const {
-  const int64_t ms = (base::system_clock().monotonic_us() - plan_->started_us) / 1000;
+  const int64_t ms = (plan_->clock->monotonic_us() - plan_->started_us) / 1000;
   auto execution = out.object("executionStats");
   execution.append("executionSuccess", true);
   append_totals(execution, *plan_->root, top ? 0 : plan_->root->stats().advanced, ms);

@@ -19,6 +19,7 @@
 #include <set>
 #include <thread>
 
+#include "base/clock_time.h"
 #include "base/log.h"
 #include "server/core/metrics.h"
 #include "server/core/operation.h"
@@ -301,10 +302,10 @@ void Listener::State::close_all() {
   });
   accepting_ended.get_future().wait();
   // Replies that are being sent are completed if the client takes them.
-  const auto patience = std::chrono::steady_clock::now() + answers_out_max;
+  const auto patience = base::now(services.clock) + answers_out_max;
   while (open > 0 || undecided > 0) {
     services.operations.kill_all(base::ErrorCode::interrupted_at_shutdown);
-    const auto close = std::chrono::steady_clock::now() < patience ? &Session::end : &Session::close;
+    const auto close = base::now(services.clock) < patience ? &Session::end : &Session::close;
     {
       std::lock_guard lock(mutex);
       for (const auto& session : sessions) ((*session).*close)();

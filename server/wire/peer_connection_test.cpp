@@ -2,6 +2,7 @@
 #include <catch2/catch.hpp>
 
 #include "base/random.h"
+#include "base/testing.h"
 #include "bson/json.h"
 #include "replication/consensus/frame.h"
 #include "replication/consensus/tcp_transport.h"
@@ -55,11 +56,7 @@ struct Member {
   Listener listener;
 };
 
-template <class Holds>
-bool wait_until(Holds holds) {
-  for (int i = 0; i < 1000 && !holds(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  return holds();
-}
+using base::testing::wait_until;
 
 Bytes hello(MemberId from, MemberId to) {
   return encode_frame(FrameKind::hello, encode_hello({"set", from, to, 0}));

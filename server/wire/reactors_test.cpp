@@ -7,10 +7,10 @@
 #include <thread>
 #include <vector>
 
+#include "base/testing.h"
+
 namespace server::wire {
 namespace {
-
-constexpr auto generous = std::chrono::seconds(60);
 
 void ignore(void*) {}
 
@@ -42,13 +42,11 @@ class Blocked {
 bool runs(Reactors& reactors, size_t reactor) {
   auto quick = std::make_shared<std::promise<void>>();
   asio::post(reactors.context(reactor), [quick] { quick->set_value(); });
-  return quick->get_future().wait_for(generous) == std::future_status::ready;
+  return quick->get_future().wait_for(base::testing::deadline) == std::future_status::ready;
 }
 
 void wait_for(const std::function<bool()>& condition) {
-  const auto end = std::chrono::steady_clock::now() + generous;
-  while (!condition() && std::chrono::steady_clock::now() < end) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  REQUIRE(condition());
+  REQUIRE(base::testing::wait_until(condition));
 }
 
 }  // namespace
@@ -137,7 +135,7 @@ TEST_CASE("a command that lasts is watched", "[reactors]") {
           if (one.first.exchange(false)) one.watched.set_value();
         },
         &subject);
-    outcome.set_value(seen.wait_for(generous));
+    outcome.set_value(seen.wait_for(base::testing::deadline));
   });
   CHECK(outcome.get_future().get() == std::future_status::ready);
   CHECK(runs(reactors, 0));

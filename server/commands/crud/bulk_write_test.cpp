@@ -4,6 +4,7 @@
 #include <map>
 
 #include "base/random.h"
+#include "base/testing.h"
 #include "bson/json.h"
 #include "server/commands/test_server.h"
 #include "server/core/metrics.h"
@@ -274,7 +275,7 @@ TEST_CASE("bulkWrite counts its operations as what they are") {
 
 // For any random operations, it has the effect of single commands run one after the other.
 TEST_CASE("bulkWrite and single commands come to the same") {
-  base::Random random(std::random_device{}());
+  base::Random random(base::testing::seed());
   for (int round = 0; round < 30; ++round) {
     TestServer server;
     const bool ordered = random.below(2) == 0;

@@ -1,7 +1,7 @@
 // getMore returns the next batch of a cursor.
 #include <algorithm>
 
-#include "base/clock.h"
+#include "base/clock_time.h"
 #include "base/error.h"
 #include "replication/optime.h"
 #include "server/core/arguments.h"
@@ -89,7 +89,7 @@ class GetMore : public Command {
     }
     fail_if_asked(op);
     // A getMore that waits for documents has the time that its client gave for waiting, and needs no other limit.
-    if (!awaits && cursor->time_left) op.set_deadline(std::chrono::steady_clock::now() + *cursor->time_left);
+    if (!awaits && cursor->time_left) op.set_deadline(base::now(op.services().clock) + *cursor->time_left);
     op.set_plan_summary(cursor->plan_summary);
     if (op.explain_wanted) op.originating = cursor->command;
 
@@ -140,10 +140,11 @@ class GetMore : public Command {
   // Looks again, ever less often, until there is a document or the time is up.
   static bool await(OperationContext& op, query::Cursor& cursor, int64_t documents_max, milliseconds patience,
                     bson::ArrayBuilder& batch) {
-    const auto until = std::chrono::steady_clock::now() + patience;
+    const base::Clock& clock = op.services().clock;
+    const auto until = base::now(clock) + patience;
     milliseconds step{1};
     while (batch.count() == 0) {
-      const auto left = std::chrono::ceil<milliseconds>(until - std::chrono::steady_clock::now());
+      const auto left = std::chrono::ceil<milliseconds>(until - base::now(clock));
       if (left <= milliseconds(0)) return false;
       cursor.source->end();
       op.sleep(std::min(step, left));

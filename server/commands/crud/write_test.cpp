@@ -397,7 +397,7 @@ TEST_CASE("documents go when their time has come") {
   server.run(json(R"({createIndexes: "c", indexes: [{key: {at: 1}, name: "at_1", expireAfterSeconds: 10}]})"));
   bson::Builder insert;
   insert.append("insert", "c");
-  const int64_t now = base::system_clock().wall_ms();
+  const int64_t now = server.services().clock.wall_ms();
   {
     auto documents = insert.array("documents");
     documents.object().append("_id", "old").append("at", bson::Date{now - 11'000});

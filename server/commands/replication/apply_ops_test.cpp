@@ -3,6 +3,7 @@
 
 #include <random>
 
+#include "base/testing.h"
 #include "bson/json.h"
 #include "server/commands/test_server.h"
 
@@ -114,10 +115,8 @@ std::string random_command(std::mt19937_64& random, int step) {
 }
 
 TEST_CASE("the replay of any history on another server ends in the same state") {
-  for (int round = 0; round < 8; ++round) {
-    const uint64_t seed = std::random_device()();
-    INFO("seed " << seed);
-    std::mt19937_64 random(seed);
+  for (uint64_t round = 0; round < 8; ++round) {
+    std::mt19937_64 random(base::testing::seed() + round);
     TestServer source, target;
     for (int step = 0; step < 120; ++step) source.run(bson::json(random_command(random, step)));
     const auto log = source.run("local", bson::json("{find: 'oplog.rs', sort: {$natural: 1}, batchSize: 100000}"));

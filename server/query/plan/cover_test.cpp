@@ -6,6 +6,7 @@
 #include <catch2/catch.hpp>
 
 #include "base/random.h"
+#include "base/testing.h"
 #include "server/query/test_support.h"
 
 namespace server::query {
@@ -171,8 +172,7 @@ bool covered(const bson::Document& explained) {
 }
 
 TEST_CASE("covered queries answer as the documents do") {
-  const uint64_t seed = base::entropy64();
-  INFO("seed " << seed);
+  const uint64_t seed = base::testing::seed();
   int answered = 0;
   for (uint64_t world = 0; world < 10; ++world) {
     Random random(seed + world);

@@ -5,6 +5,7 @@
 #include <catch2/catch.hpp>
 
 #include "base/random.h"
+#include "base/testing.h"
 #include "bson/compare.h"
 #include "server/query/test_support.h"
 
@@ -186,8 +187,7 @@ std::vector<std::string> distinct_values(const bson::Document& reply) {
 }
 
 TEST_CASE("arrays in arrays: with and without indexes a filter finds the same") {
-  const uint64_t seed = base::entropy64();
-  INFO("seed " << seed);
+  const uint64_t seed = base::testing::seed();
   for (uint64_t world = 0; world < 12; ++world) {
     Random random(seed + world);
     World worlds(random);
