@@ -14,10 +14,12 @@ TEST_CASE("every version of every text file of a repository is a document") {
   const std::string script = folder.write("make.sh", R"sh(
 set -e
 cd "$(dirname "$0")"
-export HOME=$PWD GIT_CONFIG_NOSYSTEM=1 GIT_AUTHOR_NAME=Ada GIT_AUTHOR_EMAIL=ada@example.com GIT_COMMITTER_NAME=Ada GIT_COMMITTER_EMAIL=ada@example.com
+export HOME=$PWD GIT_CONFIG_NOSYSTEM=1 GIT_AUTHOR_NAME=Ada GIT_AUTHOR_EMAIL=ada@example.com
+export GIT_COMMITTER_NAME=Ada GIT_COMMITTER_EMAIL=ada@example.com
 commit() { GIT_AUTHOR_DATE="2020-01-0$1T00:00:00Z" GIT_COMMITTER_DATE="2020-01-0$1T00:00:00Z" git commit -q -a -m "$2"; }
 git init -q repo && cd repo
-printf 'one\ntwo\nthree\nfour\nfive\n' > poem.txt; printf 'a\0b' > picture; mkdir 'dir with space'; echo x > 'dir with space/é.txt'
+printf 'one\ntwo\nthree\nfour\nfive\n' > poem.txt; printf 'a\0b' > picture
+mkdir 'dir with space'; echo x > 'dir with space/é.txt'
 git add . && commit 1 begin
 git checkout -q -b side; sed -i s/five/FIVE/ poem.txt; commit 2 'on the side'
 git checkout -q -; sed -i s/one/ONE/ poem.txt; commit 3 'on the line'

@@ -21,10 +21,10 @@ TEST_CASE("a revision of a MediaWiki export is a document") {
         R"({"_id": 100, "page": {"id": 7, "title": "Compost", "ns": 0}, "timestamp": {"$date": "2020-05-01T10:00:00Z"}, )"
         R"("user": {"name": "Ada", "id": 3}, "comment": "begun", "model": "wikitext", "format": "text/x-wiki", "sha1": "abc", )"
         R"("text": "Leaves & kitchen scraps.\n"})");
-  CHECK(
-      json(items[1]) ==
-      R"({"_id": 103, "page": {"id": 7, "title": "Compost", "ns": 0}, "parent": 100, "timestamp": {"$date": "2020-05-03T10:00:00Z"}, )"
-      R"("user": {"ip": "192.0.2.9"}, "minor": true, "text": "Leaves, straw & kitchen scraps.\nTurn it — often.\n"})");
+  CHECK(json(items[1]) ==
+        R"({"_id": 103, "page": {"id": 7, "title": "Compost", "ns": 0}, "parent": 100, )"
+        R"("timestamp": {"$date": "2020-05-03T10:00:00Z"}, )"
+        R"("user": {"ip": "192.0.2.9"}, "minor": true, "text": "Leaves, straw & kitchen scraps.\nTurn it — often.\n"})");
   CHECK(items[0].group == items[1].group);
   CHECK(items[1].group != items[2].group);
   CHECK(items[2].document.find("_id").type() == bson::Type::int64);
@@ -34,11 +34,12 @@ TEST_CASE("a revision of a MediaWiki export is a document") {
 TEST_CASE("a maildir message is a document with its headers apart") {
   const auto items = load_cleanly(fixtures + "/maildir");
   REQUIRE(items.size() == 2);
-  CHECK(
-      json(items[0]) ==
-      R"({"_id": "ada/inbox/1.", "mailbox": "ada", "folder": "inbox", "date": {"$date": "2020-02-03T08:00:00Z"}, "messageId": "<1@example.com>", )"
-      R"("from": "ada@example.com", "to": ["\"Lovelace, Ben\" <ben@example.com>", "caro@example.com"], "subject": "Seeds", )"
-      R"json("headers": {"Date": "Mon, 3 Feb 2020 09:00:00 +0100 (CET)", "X-Folder": "inbox", "Received": "from a\nfrom b"}, "body": "Do you have any left?\n"})json");
+  CHECK(json(items[0]) ==
+        R"({"_id": "ada/inbox/1.", "mailbox": "ada", "folder": "inbox", "date": {"$date": "2020-02-03T08:00:00Z"}, )"
+        R"("messageId": "<1@example.com>", )"
+        R"("from": "ada@example.com", "to": ["\"Lovelace, Ben\" <ben@example.com>", "caro@example.com"], "subject": "Seeds", )"
+        R"json("headers": {"Date": "Mon, 3 Feb 2020 09:00:00 +0100 (CET)", "X-Folder": "inbox", )json"
+        R"json("Received": "from a\nfrom b"}, "body": "Do you have any left?\n"})json");
   CHECK(items[1].document.find("body").as_string() ==
         "A handful, caf\xc3\xa9 au lait coloured.\n> Do you have any left?\n");  // Latin-1 became UTF-8
   CHECK(items[0].group == items[1].group);                                       // "Re: Seeds" answers "Seeds"
@@ -61,10 +62,9 @@ TEST_CASE("a Stack Exchange dump gives history and posts by site") {
   const auto items = all(source);
   REQUIRE(items.size() == 3);
   CHECK(source.unknown() == 1);  // Votes.xml
-  CHECK(
-      json(items[0]) ==
-      R"({"_id": "site.example/1", "site": "site.example", "type": 2, "post": 5, "revision": "r-1", "created": {"$date": "2020-03-01T12:00:00.250Z"}, )"
-      R"("user": 9, "licence": "CC BY-SA 4.0", "text": "How deep do\r\ntulips go?"})");
+  CHECK(json(items[0]) == R"({"_id": "site.example/1", "site": "site.example", "type": 2, "post": 5, "revision": "r-1", )"
+                          R"("created": {"$date": "2020-03-01T12:00:00.250Z"}, )"
+                          R"("user": 9, "licence": "CC BY-SA 4.0", "text": "How deep do\r\ntulips go?"})");
   CHECK(items[0].collection == "post_history");
   CHECK(items[2].collection == "posts");
   CHECK(bson::to_json(items[2].document.find("tags")) == R"(["bulbs", "clay-soil"])");
@@ -76,10 +76,9 @@ TEST_CASE("a Stack Exchange dump gives history and posts by site") {
 TEST_CASE("a forum post is a document with its thread") {
   const auto items = load_cleanly(fixtures + "/forum.jsonl");
   REQUIRE(items.size() == 2);
-  CHECK(
-      json(items[1]) ==
-      R"({"_id": 11, "forum": "Beds", "thread": {"id": 5, "title": "Slugs"}, "user": "ben", "timestamp": {"$date": "2020-06-01T09:00:00Z"}, )"
-      R"("edited": "once", "views": 12, "body": "[quote=\"ada\"]They ate it all.[/quote]\nBeer traps."})");
+  CHECK(json(items[1]) == R"({"_id": 11, "forum": "Beds", "thread": {"id": 5, "title": "Slugs"}, "user": "ben", )"
+                          R"("timestamp": {"$date": "2020-06-01T09:00:00Z"}, )"
+                          R"("edited": "once", "views": 12, "body": "[quote=\"ada\"]They ate it all.[/quote]\nBeer traps."})");
   CHECK(items[1].views == 12);
   CHECK(items[0].group == items[1].group);
 }
@@ -95,9 +94,8 @@ TEST_CASE("versioned records follow the line of first parents") {
                                           "+commits \"c3\"", "+beds \"b\"", "-tools \"t\""});
   CHECK(json(items[4]) == R"({"_id": "a", "crop": "peas", "rows": 4})");
   CHECK(json(items[2]) == R"({"_id": "t", "record": ["spade", "fork"]})");
-  CHECK(
-      json(items[3]) ==
-      R"({"_id": "c2", "parents": ["c1"], "author": "Ada", "timestamp": {"$date": "2020-01-02T23:00:00Z"}, "message": "more rows", "changes": 1})");
+  CHECK(json(items[3]) == R"({"_id": "c2", "parents": ["c1"], "author": "Ada", "timestamp": {"$date": "2020-01-02T23:00:00Z"}, )"
+                          R"("message": "more rows", "changes": 1})");
 }
 
 TEST_CASE("archives, compression and folders of several kinds make no difference") {

@@ -26,7 +26,8 @@ replay::Outcome sample() {
   report.samples = {{0.1, 200, 4000, 1 << 20, 10, 5}, {0.5, 2000, 40'000, 2 << 20, 100, 0}};
   report.server_status = bson::json(R"({dedup: {storedBytes: 4000, index: {bytes: 24000, records: 2000}, queue: {records: 0},
       oplog: {rawBytes: 44000, forwardBytes: 4400, forwardBatches: 3, forwardZstdBytes: 2200},
-      sourceCache: {hits: 75, misses: 25}, hops: {reads: 9, mean: 1.5, max: 16, quantiles: [{q: 0.5, hops: 1}, {q: 0.99, hops: 9}, {q: 1.0, hops: 16}]}}})");
+      sourceCache: {hits: 75, misses: 25}, hops: {reads: 9, mean: 1.5, max: 16, quantiles: [{q: 0.5, hops: 1},
+      {q: 0.99, hops: 9}, {q: 1.0, hops: 16}]}}})");
   report.storage_bytes = 2000;
   report.files.emplace();
   report.files->data_bytes = 2500;

@@ -23,10 +23,10 @@ TEST_CASE("applyOps inserts, updates and deletes by _id") {
         R"({op: "u", ns: "test.c", o2: {_id: 1}, o: {"$v": 2, diff: {d: {gone: false}, u: {a: 7}, i: {n: 1}, sb: {u: {c: 2}}}}})",
         "{applied: 1, results: [true], ok: 1}");
   CHECK(server.documents(R"({find: "c", filter: {_id: 1}})") == "[{_id: 1, a: 7, b: {c: 2}, n: 1}]");
-  apply(
-      server,
-      R"({op: "u", ns: "test.c", o2: {_id: 1}, o: {_id: 1, whole: true}}, {op: "u", ns: "test.c", o2: {_id: 2}, o: {"$set": {x: 5}}})",
-      "{applied: 2, results: [true, true]}");
+  apply(server,
+        R"({op: "u", ns: "test.c", o2: {_id: 1}, o: {_id: 1, whole: true}}, {op: "u", ns: "test.c", o2: {_id: 2}, )"
+        R"(o: {"$set": {x: 5}}})",
+        "{applied: 2, results: [true, true]}");
   CHECK(server.documents(R"({find: "c", sort: {_id: 1}})") == "[{_id: 1, whole: true}, {_id: 2, x: 5}]");
   apply(server, R"({op: "d", ns: "test.c", o: {_id: 1}}, {op: "n", ns: "", o: {msg: "x"}}, {op: "d", ns: "test.c", o: {_id: 1}})",
         "{applied: 2, results: [true, true]}");
@@ -49,11 +49,11 @@ TEST_CASE("applyOps plays a stretch of a log over what already has a part of it"
 TEST_CASE("a document that the log deletes later may be missing when it is updated") {
   TestServer server;
   server.expect(R"({create: "c"})", "{ok: 1}");
-  apply(
-      server,
-      R"({op: "u", ns: "test.c", o2: {_id: 1}, o: {"$v": 2, diff: {u: {a: 2}}}}, {op: "u", ns: "test.c", o2: {_id: 1}, o: {_id: 1, a: 3}},
+  apply(server,
+        R"({op: "u", ns: "test.c", o2: {_id: 1}, o: {"$v": 2, diff: {u: {a: 2}}}}, {op: "u", ns: "test.c", )"
+        R"(o2: {_id: 1}, o: {_id: 1, a: 3}},
                    {op: "u", ns: "test.c", o2: {_id: 1}, o: {"$set": {a: 4}}}, {op: "d", ns: "test.c", o: {_id: 1}})",
-      "{applied: 4, results: [true, true, true, true], ok: 1}");
+        "{applied: 4, results: [true, true, true, true], ok: 1}");
   CHECK(server.documents(R"({find: "c"})") == "[]");
 }
 
@@ -66,21 +66,22 @@ TEST_CASE("applyOps runs a log's commands, and passes over what the data is past
   server.expect(R"({create: "d"})", "{ok: 1}");
   server.expect(R"({createIndexes: "d", indexes: [{key: {a: 1}, name: "a_1"}]})", "{ok: 1}");
   apply(server, R"({op: "c", ns: "test.$cmd", o: {collMod: "d", index: {name: "a_1", hidden: true}}},
-                   {op: "c", ns: "test.$cmd", o: {dropIndexes: "d", index: "a_1"}}, {op: "c", ns: "test.$cmd", o: {dropIndexes: "d", index: "a_1"}},
+                   {op: "c", ns: "test.$cmd", o: {dropIndexes: "d", index: "a_1"}},
+                   {op: "c", ns: "test.$cmd", o: {dropIndexes: "d", index: "a_1"}},
                    {op: "c", ns: "test.$cmd", o: {renameCollection: "test.d", to: "test.e", stayTemp: false}},
                    {op: "c", ns: "test.$cmd", o: {drop: "d"}}, {op: "c", ns: "test.$cmd", o: {drop: "c"}})",
         "{applied: 6, results: [true, true, true, true, true, true]}");
   server.expect(R"({listIndexes: "e"})", R"({cursor: {firstBatch: [{name: "_id_"}]}})");
   server.expect(R"({listCollections: 1, nameOnly: true})", R"({cursor: {firstBatch: [{name: "e"}]}})");
   server.expect(R"({create: "f"})", "{ok: 1}");
-  apply(
-      server,
-      R"({op: "c", ns: "test.$cmd", o: {renameCollection: "test.e", to: "test.f", dropTarget: UUID("00112233-4455-4677-8899-aabbccddeeff")}})",
-      "{applied: 1, results: [true]}");
-  apply(
-      server,
-      R"({op: "c", ns: "admin.$cmd", o: {applyOps: [{op: "i", ns: "test.f", o: {_id: 1}}, {op: "i", ns: "test.f", o: {_id: 2}}]}})",
-      "{applied: 2, results: [true, true]}");
+  apply(server,
+        R"({op: "c", ns: "test.$cmd", o: {renameCollection: "test.e", to: "test.f", )"
+        R"(dropTarget: UUID("00112233-4455-4677-8899-aabbccddeeff")}})",
+        "{applied: 1, results: [true]}");
+  apply(server,
+        R"({op: "c", ns: "admin.$cmd", o: {applyOps: [{op: "i", ns: "test.f", o: {_id: 1}}, {op: "i", ns: "test.f", )"
+        R"(o: {_id: 2}}]}})",
+        "{applied: 2, results: [true, true]}");
   apply(server, R"({op: "c", ns: "test.$cmd", o: {dropDatabase: 1}})", "{applied: 1, results: [true]}");
   server.expect(R"({listCollections: 1, nameOnly: true})", R"({cursor: {firstBatch: []}})");
 }
@@ -140,17 +141,19 @@ TEST_CASE("an entry that fails is reported, and the others are applied") {
   TestServer server;
   server.expect(R"({create: "c"})", "{ok: 1}");
   server.expect(R"({createIndexes: "c", indexes: [{key: {u: 1}, name: "u_1", unique: true}]})", "{ok: 1}");
-  apply(
-      server,
-      R"({op: "i", ns: "test.c", o: {_id: 1, u: 1}}, {op: "i", ns: "test.c", o: {_id: 2, u: 1}}, {op: "u", ns: "test.c", o2: {_id: 9}, o: {"$v": 2, diff: {}}},
-                   {op: "u", ns: "test.c", o2: {_id: 9}, o: {"$set": {u: 9}}}, {op: "u", ns: "test.c", o2: {_id: 8}, b: true, o: {"$set": {u: 8}}})",
-      R"({ok: 0, code: 8, codeName: "UnknownError", errmsg: "applyOps had one or more errors applying ops", applied: 5, results: [true, false, true, true, true]})");
+  apply(server,
+        R"({op: "i", ns: "test.c", o: {_id: 1, u: 1}}, {op: "i", ns: "test.c", o: {_id: 2, u: 1}}, {op: "u", )"
+        R"(ns: "test.c", o2: {_id: 9}, o: {"$v": 2, diff: {}}},
+                   {op: "u", ns: "test.c", o2: {_id: 9}, o: {"$set": {u: 9}}},
+                   {op: "u", ns: "test.c", o2: {_id: 8}, b: true, o: {"$set": {u: 8}}})",
+        R"({ok: 0, code: 8, codeName: "UnknownError", errmsg: "applyOps had one or more errors applying ops", )"
+        R"(applied: 5, results: [true, false, true, true, true]})");
   CHECK(server.documents(R"({find: "c", sort: {_id: 1}})") == "[{_id: 1, u: 1}, {_id: 8, u: 8}]");
   // An entry that can't be tried stops it.
-  apply(
-      server,
-      R"({op: "i", ns: "test.c", o: {_id: 4, u: 4}}, {op: "i", ns: "test.missing", o: {_id: 1}}, {op: "i", ns: "test.c", o: {_id: 5, u: 5}})",
-      R"({ok: 0, code: 26, codeName: "NamespaceNotFound", applied: 2, results: [true, false]})");
+  apply(server,
+        R"({op: "i", ns: "test.c", o: {_id: 4, u: 4}}, {op: "i", ns: "test.missing", o: {_id: 1}}, {op: "i", )"
+        R"(ns: "test.c", o: {_id: 5, u: 5}})",
+        R"({ok: 0, code: 26, codeName: "NamespaceNotFound", applied: 2, results: [true, false]})");
   CHECK(server.documents(R"({find: "c", filter: {_id: {$in: [4, 5]}}})") == "[{_id: 4, u: 4}]");
   apply(server, R"({op: "d", ns: "test.missing", o: {_id: 1}})", "{applied: 1, results: [true]}");
 }
