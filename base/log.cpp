@@ -11,10 +11,10 @@
 #include <ctime>
 #include <deque>
 #include <filesystem>
-#include <mutex>
 #include <utility>
 
 #include "base/clock.h"
+#include "base/mutex.h"
 
 namespace base {
 namespace {
@@ -24,13 +24,13 @@ constexpr size_t recent_lines_max = 1024;
 thread_local std::string context = "-";
 
 struct State {
-  std::mutex mutex;
-  std::shared_ptr<spdlog::sinks::sink> sink = plain(std::make_shared<spdlog::sinks::stdout_sink_mt>());
-  LogFile file;
-  std::deque<std::string> recent;
-  int64_t total = 0;
-  std::deque<std::string> warnings;
-  int64_t warnings_total = 0;
+  base::Mutex mutex;
+  std::shared_ptr<spdlog::sinks::sink> sink GUARDED_BY(mutex) = plain(std::make_shared<spdlog::sinks::stdout_sink_mt>());
+  LogFile file GUARDED_BY(mutex);
+  std::deque<std::string> recent GUARDED_BY(mutex);
+  int64_t total GUARDED_BY(mutex) = 0;
+  std::deque<std::string> warnings GUARDED_BY(mutex);
+  int64_t warnings_total GUARDED_BY(mutex) = 0;
   std::array<std::atomic<int>, log_components> verbosity;
   std::atomic<bool> quiet{false};
 
@@ -89,7 +89,7 @@ void write(Severity severity, LogComponent component, int32_t id, std::string_vi
            bool startup_warning) {
   const std::string line = render(severity, component, id, message, attributes, startup_warning);
   State& s = state();
-  std::lock_guard lock(s.mutex);
+  base::MutexLock lock(s.mutex);
   keep(s.recent, line);
   ++s.total;
   if (startup_warning) {
@@ -185,7 +185,7 @@ bool log_quiet() {
 
 std::string open_log(const LogFile& file) {
   State& s = state();
-  std::lock_guard lock(s.mutex);
+  base::MutexLock lock(s.mutex);
   s.file = file;
   if (file.path.empty()) return {};
   try {
@@ -202,7 +202,7 @@ std::string open_log(const LogFile& file) {
 
 bool rotate_log() {
   State& s = state();
-  std::lock_guard lock(s.mutex);
+  base::MutexLock lock(s.mutex);
   if (s.file.path.empty()) return false;
   try {
     if (!s.file.reopen_on_rotate) std::filesystem::rename(s.file.path, aside_name(s.file.path));
@@ -215,13 +215,13 @@ bool rotate_log() {
 
 RecentLines recent_log_lines() {
   State& s = state();
-  std::lock_guard lock(s.mutex);
+  base::MutexLock lock(s.mutex);
   return {{s.recent.begin(), s.recent.end()}, s.total};
 }
 
 RecentLines startup_warnings() {
   State& s = state();
-  std::lock_guard lock(s.mutex);
+  base::MutexLock lock(s.mutex);
   return {{s.warnings.begin(), s.warnings.end()}, s.warnings_total};
 }
 

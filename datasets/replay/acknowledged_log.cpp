@@ -55,7 +55,7 @@ AcknowledgedLog::~AcknowledgedLog() {
 }
 
 void AcknowledgedLog::append(std::string_view lines) {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   while (!lines.empty()) {
     const ssize_t done = ::write(fd_, lines.data(), lines.size());
     if (done < 0 && errno == EINTR) continue;

@@ -7,10 +7,10 @@
 // its end wasn't acknowledged.
 #pragma once
 
-#include <mutex>
 #include <optional>
 #include <string>
 
+#include "base/mutex.h"
 #include "bson/document.h"
 #include "bson/value.h"
 
@@ -35,7 +35,7 @@ class AcknowledgedLog {
   void append(std::string_view lines);
 
  private:
-  std::mutex mutex_;
+  base::Mutex mutex_;
   int fd_;
 };
 

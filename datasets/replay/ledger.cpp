@@ -16,7 +16,7 @@ uint64_t document_hash(bson::DocumentView document) {
 }
 
 void Ledger::add(uint64_t id, uint64_t document) {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   entries_.push_back({id, document, entries_.size()});
 }
 

@@ -7,9 +7,9 @@
 
 #include <cstdint>
 #include <deque>
-#include <mutex>
 #include <string_view>
 
+#include "base/mutex.h"
 #include "bson/document.h"
 
 namespace datasets::replay {
@@ -42,7 +42,7 @@ class Ledger {
     uint64_t document;
     uint64_t sequence;
   };
-  std::mutex mutex_;
+  base::Mutex mutex_;
   std::deque<Entry> entries_;  // grows without a second copy of itself
   uint64_t seen_ = 0;
   uint64_t round_ = 0;  // entries seen in this check have this sequence

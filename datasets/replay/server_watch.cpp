@@ -29,7 +29,7 @@ ServerWatch::~ServerWatch() {
 
 std::vector<Sample> ServerWatch::stop() {
   {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     stop_ = true;
   }
   stopping_.notify_all();
@@ -62,7 +62,7 @@ void ServerWatch::work(const std::string& uri) {
     // The last sample is taken after the end was announced: the shortest load has two.
     for (bool last = false; !last;) {
       {
-        const std::lock_guard lock(mutex_);
+        const base::MutexLock lock(mutex_);
         last = stop_;
       }
       const double now = samples_.empty() ? 0 : seconds();
@@ -72,8 +72,10 @@ void ServerWatch::work(const std::string& uri) {
         samples_.resize(samples_max / 2);
         thinned *= 2;
       }
-      std::unique_lock lock(mutex_);
-      if (!last) stopping_.wait_for(lock, std::chrono::duration<double>(thinned * step_after(now)), [&] { return stop_; });
+      base::MutexLock lock(mutex_);
+      if (!last)
+        stopping_.wait_for(lock, std::chrono::duration<double>(thinned * step_after(now)),
+                           [&]() REQUIRES(mutex_) { return stop_; });
     }
   } catch (const ClientError&) {
     // The load will meet the same error and report it.

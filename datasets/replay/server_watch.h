@@ -2,12 +2,11 @@
 // a curve each.
 #pragma once
 
-#include <condition_variable>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "base/mutex.h"
 #include "datasets/replay/measured.h"
 
 namespace datasets::replay {
@@ -39,9 +38,9 @@ class ServerWatch {
   Sample sample(Client& client, double seconds) const;
 
   const Measured& measured_;
-  std::mutex mutex_;
-  std::condition_variable stopping_;
-  bool stop_ = false;            // under mutex_
+  base::Mutex mutex_;
+  base::Condition stopping_;
+  bool stop_ GUARDED_BY(mutex_) = false;
   std::vector<Sample> samples_;  // the thread's, until it has ended
   std::thread thread_;
 };

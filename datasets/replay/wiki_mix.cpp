@@ -18,12 +18,13 @@ void WikiMix::run(uint64_t operations, const std::function<bool()>& write_next) 
         work(write_next);
       } catch (...) {
         left_ = 0;
-        const std::lock_guard lock(mutex_);
+        const base::MutexLock lock(mutex_);
         if (!failure_) failure_ = std::current_exception();
       }
     });
   }
   for (std::thread& thread : threads) thread.join();
+  const base::MutexLock lock(mutex_);
   if (failure_) std::rethrow_exception(failure_);
 }
 
@@ -33,7 +34,7 @@ void WikiMix::work(const std::function<bool()>& write_next) {
     std::string collection;
     bson::Document filter;
     {
-      const std::lock_guard lock(mutex_);
+      const base::MutexLock lock(mutex_);
       if (more_ && popularity_.next_is_write()) {
         more_ = write_next();
         if (more_) continue;

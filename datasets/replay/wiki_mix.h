@@ -3,8 +3,8 @@
 
 #include <atomic>
 #include <functional>
-#include <mutex>
 
+#include "base/mutex.h"
 #include "datasets/replay/measured.h"
 #include "datasets/replay/trace.h"
 #include "datasets/replay/writer.h"
@@ -26,10 +26,10 @@ class WikiMix {
   const WriterOptions& options_;
   Popularity& popularity_;
   Measured& measured_;
-  std::mutex mutex_;
+  base::Mutex mutex_;
   std::atomic<int64_t> left_{0};
-  bool more_ = true;  // to write
-  std::exception_ptr failure_;
+  bool more_ GUARDED_BY(mutex_) = true;  // to write
+  std::exception_ptr failure_ GUARDED_BY(mutex_);
 };
 
 }  // namespace datasets::replay

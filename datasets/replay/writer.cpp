@@ -38,7 +38,7 @@ Writer::Writer(const WriterOptions& options, Ledger& ledger, Measured& measured,
 
 Writer::~Writer() {
   {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     closing_ = true;
     queue_.clear();
   }
@@ -58,24 +58,24 @@ void Writer::put(Item item) {
 
 void Writer::dispatch() {
   if (batch_.empty()) return;
-  std::unique_lock lock(mutex_);
-  auto wait_for = [&](auto condition) {
-    changed_.wait(lock, [&] { return failure_ || condition(); });
+  base::MutexLock lock(mutex_);
+  auto wait_for = [&](auto condition) REQUIRES(mutex_) {
+    changed_.wait(lock, [&]() REQUIRES(mutex_) { return failure_ || condition(); });
     if (failure_) std::rethrow_exception(failure_);
   };
-  if (batch_rewrites_) wait_for([&] { return in_flight_ == 0; });
-  wait_for([&] { return queue_.size() < threads_.size(); });
+  if (batch_rewrites_) wait_for([&]() REQUIRES(mutex_) { return in_flight_ == 0; });
+  wait_for([&]() REQUIRES(mutex_) { return queue_.size() < threads_.size(); });
   queue_.push_back(std::exchange(batch_, {}));
   batch_bytes_ = 0;
   ++in_flight_;
   changed_.notify_all();
-  if (batch_rewrites_) wait_for([&] { return in_flight_ == 0; });
+  if (batch_rewrites_) wait_for([&]() REQUIRES(mutex_) { return in_flight_ == 0; });
 }
 
 void Writer::barrier() {
   dispatch();
-  std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return failure_ || in_flight_ == 0; });
+  base::MutexLock lock(mutex_);
+  changed_.wait(lock, [&]() REQUIRES(mutex_) { return failure_ || in_flight_ == 0; });
   if (failure_) std::rethrow_exception(failure_);
 }
 
@@ -85,8 +85,8 @@ void Writer::work() {
     for (;;) {
       Batch batch;
       {
-        std::unique_lock lock(mutex_);
-        changed_.wait(lock, [&] { return closing_ || !queue_.empty(); });
+        base::MutexLock lock(mutex_);
+        changed_.wait(lock, [&]() REQUIRES(mutex_) { return closing_ || !queue_.empty(); });
         if (closing_) return;
         batch = std::move(queue_.front());
         queue_.pop_front();
@@ -94,14 +94,14 @@ void Writer::work() {
       changed_.notify_all();
       send(client, batch);
       {
-        const std::lock_guard lock(mutex_);
+        const base::MutexLock lock(mutex_);
         --in_flight_;
       }
       changed_.notify_all();
     }
   } catch (...) {
     {
-      const std::lock_guard lock(mutex_);
+      const base::MutexLock lock(mutex_);
       if (!failure_) failure_ = std::current_exception();
     }
     changed_.notify_all();

@@ -7,14 +7,13 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <deque>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "base/mutex.h"
 #include "datasets/loader.h"
 #include "datasets/replay/ledger.h"
 #include "datasets/replay/measured.h"
@@ -73,12 +72,12 @@ class Writer {
   size_t batch_bytes_ = 0;
   bool batch_rewrites_ = false;
 
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::deque<Batch> queue_;
-  size_t in_flight_ = 0;
-  bool closing_ = false;
-  std::exception_ptr failure_;
+  base::Mutex mutex_;
+  base::Condition changed_;
+  std::deque<Batch> queue_ GUARDED_BY(mutex_);
+  size_t in_flight_ GUARDED_BY(mutex_) = 0;
+  bool closing_ GUARDED_BY(mutex_) = false;
+  std::exception_ptr failure_ GUARDED_BY(mutex_);
   std::atomic<uint64_t> operations_{0};
   std::vector<std::thread> threads_;
 };
