@@ -8,6 +8,14 @@ if(PALIMPSEST_FUZZ)
   add_compile_options(-fsanitize=fuzzer-no-link)
 endif()
 
+# Programs of unit and property tests: `--target unit_tests` builds them, `ctest -L unit` runs them.
+add_custom_target(unit_tests)
+function(palimpsest_unit_test name program)
+  add_test(NAME ${name} COMMAND ${program} ${ARGN})
+  set_tests_properties(${name} PROPERTIES LABELS unit COST 30)
+  add_dependencies(unit_tests ${program})
+endfunction()
+
 # palimpsest_folder(NAME [LINK target...] [TEST_LINK target...] [EXCLUDE regex...])
 #
 #   *.cpp                     -> library  palimpsest_NAME
@@ -40,7 +48,7 @@ function(palimpsest_folder name)
     if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
       target_compile_options(${name}_tests PRIVATE -Wno-restrict)
     endif()
-    add_test(NAME ${name} COMMAND ${name}_tests)
+    palimpsest_unit_test(${name} ${name}_tests)
   endif()
   if(benches AND NOT PALIMPSEST_SANITIZE)
     find_package(benchmark REQUIRED)

@@ -14,8 +14,6 @@ from tests.support.palimpsest import raw_command, receive_raw, send_raw
 from tests.support.replica_set import SCALE, Load
 from tests.support.waiting import wait_until
 
-long_run = pytest.mark.skipif(SCALE <= 1, reason="only with PALIMPSEST_SETS_SCALE above 1")
-
 
 def test_members_are_killed_under_load(three):
     with Load(three) as load:
@@ -181,7 +179,7 @@ def test_a_member_joins_while_writes_go_on(three):
     three.leave(fourth)
 
 
-@long_run
+@pytest.mark.long_run
 def test_expired_documents_go_on_all_members(three):
     client = three.client()
     client.t.timed.create_index("at", expireAfterSeconds=0)
@@ -190,7 +188,7 @@ def test_expired_documents_go_on_all_members(three):
     three.check_same()
 
 
-@long_run
+@pytest.mark.long_run
 def test_a_member_that_is_away_for_longer_than_the_log_copies_anew(three):
     away = three.secondaries()[0]
     away.kill()
@@ -208,7 +206,7 @@ def test_a_member_that_is_away_for_longer_than_the_log_copies_anew(three):
     three.check_same()
 
 
-@long_run
+@pytest.mark.long_run
 def test_many_fail_overs_leave_no_threads_and_connections_behind(three):
     three.wait_settled()
     client = three.client()

@@ -1,6 +1,7 @@
 """A real server for Python tests: started, stopped, killed and looked at."""
 import os
 import pathlib
+import random
 import shutil
 import signal
 import socket
@@ -17,10 +18,28 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 BIN = pathlib.Path(os.environ.get("PALIMPSEST_BIN", ROOT / "build" / "release" / "bin"))
 
 
+_claims = []
+
+
 def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    """A port for as long as this process lives, also while its server is down: tests run beside each other.
+
+    It lies below those that the system gives to outgoing connections. The claim on it is the name of an abstract socket, which
+    goes with the process.
+    """
+    for _ in range(1000):
+        port = random.SystemRandom().randrange(10_000, 32_000)
+        claim = socket.socket(socket.AF_UNIX)
+        try:
+            claim.bind(f"\0palimpsest-test-port-{port}")
+            with socket.socket() as probe:
+                probe.bind(("127.0.0.1", port))
+        except OSError:
+            claim.close()
+            continue
+        _claims.append(claim)
+        return port
+    raise RuntimeError("no port is free")
 
 
 def raw_command(host, port, command, sequence=None):
