@@ -16,6 +16,16 @@ function(palimpsest_unit_test name program)
   add_dependencies(unit_tests ${program})
 endfunction()
 
+# What includes Asio links this: files of one program that see other settings break each other.
+add_library(palimpsest_asio INTERFACE)
+# Asio finds aligned_alloc only where a standard header came before it, and then frees in one file what another has
+# allocated differently.
+target_compile_definitions(palimpsest_asio INTERFACE ASIO_STANDALONE ASIO_DISABLE_STD_ALIGNED_ALLOC)
+# ThreadSanitizer knows no fences; Asio's locks order everything that matters.
+if(PALIMPSEST_SANITIZE MATCHES thread)
+  target_compile_definitions(palimpsest_asio INTERFACE ASIO_DISABLE_FENCED_BLOCK)
+endif()
+
 # palimpsest_folder(NAME [LINK target...] [TEST_LINK target...] [EXCLUDE regex...])
 #
 #   *.cpp                     -> library  palimpsest_NAME

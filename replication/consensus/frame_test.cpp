@@ -16,22 +16,6 @@ base::Result<Bytes> decode(BytesView bytes, FrameDecompressor&& decompressor = {
   return decode_payload(head, header.value(), Bytes(bytes.substr(frame_header_bytes)), decompressor);
 }
 
-class Counting final : public MessageReceiver {
- public:
-  void received(MemberId, BytesView message) override {
-    std::lock_guard lock(mutex);
-    messages.emplace_back(message);
-  }
-  void unreachable(MemberId) override { ++lost; }
-  size_t count() {
-    std::lock_guard lock(mutex);
-    return messages.size();
-  }
-  std::mutex mutex;
-  std::vector<Bytes> messages;
-  std::atomic<int> lost{0};
-};
-
 }  // namespace
 
 TEST_CASE("a frame comes out as it went in, and no changed byte goes unnoticed") {
@@ -103,87 +87,6 @@ TEST_CASE("what does not get smaller is sent as it is, until something does agai
   for (int i = 0; i < 100; ++i) CHECK(compressed(Bytes(16'000, 'b')));
   // A frame in between is no reason to stop.
   for (int i = 0; i < 20; ++i) CHECK(compressed(i % 2 == 0 ? noise() : Bytes(16'000, 'c')));
-}
-
-TEST_CASE("garbage on the members' port is turned away, and members go on") {
-  Counting at_a, at_b;
-  TcpTransport a({.set_name = "set", .self = 1}), b({.set_name = "set", .self = 2});
-  a.set_receiver(&at_a);
-  b.set_receiver(&at_b);
-  a.set_peer(2, "127.0.0.1", b.port());
-  base::Random random(7);
-  for (int i = 0; i < 60; ++i) {
-    Socket stranger = connect_to("127.0.0.1", b.port(), 1000);
-    REQUIRE(stranger.open());
-    Bytes bytes;
-    const uint64_t kind = random.below(5);
-    if (kind == 0) bytes = encode_frame(FrameKind::hello, encode_hello({"another set", 1, 2, 0}));
-    if (kind == 1) bytes = encode_frame(FrameKind::hello, encode_hello({"set", 1, 9, 0}));
-    if (kind == 2) bytes = encode_frame(FrameKind::messages, "no greeting");
-    if (kind == 3)
-      bytes = encode_frame(FrameKind::hello, encode_hello({"set", 1, 2, 0})) + "PRF1 and then nonsense, long enough for a header";
-    for (uint64_t n = kind == 4 ? random.below(300) : 0; n > 0; --n) bytes.push_back(static_cast<char>(random.below(256)));
-    stranger.write_all(bytes);
-  }
-  CHECK(at_b.count() == 0);
-  CHECK(wait_until([&] {
-    a.send({{2, false, "hello"}, {2, true, Bytes(100'000, 'y')}});
-    return at_b.count() >= 2;
-  }));
-}
-
-TEST_CASE("messages for a peer that isn't there are lost and told, and flow once it is") {
-  Counting at_a, at_b;
-  TcpTransport a({.set_name = "set", .self = 1});
-  a.set_receiver(&at_a);
-  auto b = std::make_unique<TcpTransport>(TcpOptions{.set_name = "set", .self = 2});
-  const uint16_t port = b->port();
-  b.reset();
-  a.set_peer(2, "127.0.0.1", port);
-  a.send({{2, false, "lost"}});
-  CHECK(wait_until([&] { return at_a.lost > 0; }));
-  b = std::make_unique<TcpTransport>(TcpOptions{.set_name = "set", .self = 2, .host = "127.0.0.1", .port = port});
-  b->set_receiver(&at_b);
-  CHECK(wait_until([&] {
-    a.send({{2, false, "again"}});
-    return at_b.count() > 0;
-  }));
-  CHECK(a.lost() >= 1);
-}
-
-TEST_CASE("what goes to a connection that the other side has closed is told, not lost unseen") {
-  Counting at_a, at_b;
-  TcpTransport a({.set_name = "set", .self = 1});
-  a.set_receiver(&at_a);
-  auto b = std::make_unique<TcpTransport>(TcpOptions{.set_name = "set", .self = 2});
-  const uint16_t port = b->port();
-  b->set_receiver(&at_b);
-  a.set_peer(2, "127.0.0.1", port);
-  a.send({{2, true, "first"}});
-  REQUIRE(wait_until([&] { return at_b.count() == 1; }));
-  b.reset();
-  b = std::make_unique<TcpTransport>(TcpOptions{.set_name = "set", .self = 2, .host = "127.0.0.1", .port = port});
-  b->set_receiver(&at_b);
-  a.send({{2, true, "told"}});
-  CHECK(wait_until([&] { return at_a.lost > 0; }));
-  a.send({{2, true, "arrives"}});
-  CHECK(wait_until([&] { return at_b.count() == 2; }));
-  CHECK(wait_until([&] { return !a.under_way(2); }));
-}
-
-TEST_CASE("what a full queue doesn't take is told, and what waits is under way") {
-  Counting at_a;
-  TcpTransport a({.set_name = "set", .self = 1, .queue_bytes_max = 1 << 20});
-  a.set_receiver(&at_a);
-  const Socket nobody_reads = listen_on("127.0.0.1", 0);
-  a.set_peer(2, "127.0.0.1", port_of(nobody_reads));
-  CHECK_FALSE(a.under_way(2));
-  for (int i = 0; i < 64 && at_a.lost == 0; ++i) a.send({{2, true, Bytes(1 << 20, 'x')}});
-  CHECK(at_a.lost > 0);
-  CHECK(a.under_way(2));
-  // The same address again is no reason to begin anew.
-  a.set_peer(2, "127.0.0.1", port_of(nobody_reads));
-  CHECK(a.under_way(2));
 }
 
 TEST_CASE("a member's bytes that are no message are refused by the core") {

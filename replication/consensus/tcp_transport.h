@@ -1,28 +1,26 @@
-// The transport over TCP: to each peer two connections of this member's own,
-// one for what must not wait (heartbeats, votes, answers) and one for entries;
-// from each peer the same.
+// The transport over TCP: this member opens two connections to each peer, one
+// for what must not wait (heartbeats, votes, answers) and one for entries, and
+// each peer opens two to it.
 //
 // On a server, members call on the port of the clients: it hands their connections over (adopt), and nothing listens here.
 //
-// What waits for a peer goes into one frame. A connection that fails is made
+// What waits for a peer goes into one frame. A connection that fails is opened
 // again after a pause that grows; meanwhile messages to that peer are lost, which
 // consensus is made for.
+//
+//   control lanes, hellos     one thread: no frame of entries is ever ahead of a heartbeat
+//   bulk lanes                a few threads: they compress, send, decompress and deliver entries
+//   names                     a few threads that look up hosts, each of which may take seconds
 #pragma once
 
-#include <condition_variable>
-#include <list>
-#include <map>
 #include <memory>
-#include <mutex>
-#include <thread>
 
-#include "replication/consensus/socket.h"
 #include "replication/consensus/transport.h"
 
 namespace replication::consensus {
 
 struct TcpOptions {
-  std::string set_name;  // who isn't of this set is turned away
+  std::string set_name;  // members of other sets are turned away
   MemberId self = 0;
   bool listen = true;  // false: connections come through adopt alone
   std::string host = "127.0.0.1";
@@ -44,7 +42,7 @@ class TcpTransport final : public Transport {
   void set_receiver(MessageReceiver* receiver);
   void set_peer(MemberId id, const std::string& host, uint16_t port);  // or its new address
   void remove_peer(MemberId id);
-  uint16_t port() const { return port_; }  // 0: doesn't listen
+  uint16_t port() const;  // 0: doesn't listen
 
   // Serves a connection that somebody else accepted: an open socket, from here on this object's, of which `already_read` was
   // taken off. Returns at once. Closed where there are too many, and once this is going.
@@ -55,29 +53,8 @@ class TcpTransport final : public Transport {
   int64_t lost() const;  // messages, since the start
 
  private:
-  class Lane;
-  struct Peer;
-  struct Connection;
-
-  void accept_loop();
-  void welcome(Socket socket, Bytes already_read);
-  void serve(Connection& connection);
-  void deliver(MemberId from, BytesView message);
-  void tell_unreachable(MemberId to);
-
-  const TcpOptions options_;
-  Socket listener_;
-  uint16_t port_ = 0;
-  mutable std::mutex mutex_;  // of peers_ and connections_
-  std::map<MemberId, std::shared_ptr<Peer>> peers_;
-  std::list<std::unique_ptr<Connection>> connections_;
-  bool stopping_ = false;
-  std::mutex receiver_mutex_;
-  std::condition_variable receiver_idle_;
-  MessageReceiver* receiver_ = nullptr;
-  int receiving_ = 0;
-  std::atomic<int64_t> lost_{0};
-  std::thread acceptor_;
+  class Network;
+  const std::unique_ptr<Network> network_;
 };
 
 }  // namespace replication::consensus

@@ -1,5 +1,7 @@
 // Members' consensus connects to the clients' port.
 #include <catch2/catch.hpp>
+#include <mutex>
+#include <thread>
 
 #include "base/random.h"
 #include "base/testing.h"

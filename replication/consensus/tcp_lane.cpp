@@ -1,0 +1,171 @@
+#include "replication/consensus/tcp_lane.h"
+
+#include <algorithm>
+#include <asio/post.hpp>
+#include <asio/strand.hpp>
+
+#include "replication/consensus/socket_state.h"
+
+namespace replication::consensus {
+
+using asio::ip::tcp;
+using std::chrono::milliseconds;
+
+namespace {
+
+constexpr milliseconds connect_wait(1000);  // for each address of the host
+constexpr milliseconds write_stall(5000);
+constexpr milliseconds pause_first(20), pause_max(500);
+constexpr size_t frame_bytes_wanted = 1 << 20;
+
+}  // namespace
+
+TcpLane::TcpLane(asio::io_context& context, asio::thread_pool& names, LaneOptions options, std::function<void(size_t)> lost)
+    : options_(std::move(options)),
+      lost_(std::move(lost)),
+      executor_(asio::make_strand(context)),
+      names_(names),
+      socket_(executor_),
+      deadline_(executor_),
+      pause_(pause_first) {}
+
+bool TcpLane::push(Bytes message) {
+  {
+    std::lock_guard lock(mutex_);
+    if (closed_ || (!queue_.empty() && queue_bytes_ + message.size() > options_.queue_bytes_max)) return false;
+    queue_bytes_ += message.size();
+    queue_.push_back(std::move(message));
+    if (std::exchange(busy_, true)) return true;
+  }
+  asio::post(executor_, [self = shared_from_this()] { self->send_next(); });
+  return true;
+}
+
+bool TcpLane::under_way() const {
+  std::lock_guard lock(mutex_);
+  return !queue_.empty() || sending_ > 0 || (descriptor_ >= 0 && unacknowledged_bytes(descriptor_) > 0);
+}
+
+void TcpLane::close() {
+  {
+    std::lock_guard lock(mutex_);
+    closed_ = true;
+    queue_.clear();
+    queue_bytes_ = 0;
+  }
+  asio::post(executor_, [self = shared_from_this()] {
+    self->deadline_.end();
+    self->drop_connection();
+  });
+}
+
+bool TcpLane::is_closed() const {
+  std::lock_guard lock(mutex_);
+  return closed_;
+}
+
+void TcpLane::send_next() {
+  {
+    std::lock_guard lock(mutex_);
+    sending_ = 0;
+    busy_ = !closed_ && !queue_.empty();
+    payload_ = busy_ ? take() : Bytes();
+  }
+  frame_ = Bytes();
+  if (payload_.empty()) return;
+  if (!socket_.is_open()) return look_up();
+  // What went to a connection that the other side has closed may be lost, and a write would only tell the next time.
+  if (closed_by_peer(socket_.native_handle())) return fail();
+  frame_ = encode_frame(FrameKind::messages, payload_, compressor_.get());
+  write(0);
+}
+
+Bytes TcpLane::take() {
+  Bytes payload;
+  while (!queue_.empty() && (payload.empty() || payload.size() + queue_.front().size() < frame_bytes_wanted)) {
+    append_message(payload, queue_.front());
+    queue_bytes_ -= queue_.front().size();
+    queue_.pop_front();
+    ++sending_;
+  }
+  return payload;
+}
+
+void TcpLane::look_up() {
+  asio::error_code not_numeric;
+  const auto address = asio::ip::make_address(options_.host, not_numeric);
+  if (!not_numeric) return connect({tcp::endpoint(address, options_.port)});
+  asio::post(names_, [self = shared_from_this()] {
+    asio::error_code error;
+    Endpoints endpoints;
+    for (const auto& found : tcp::resolver(self->names_).resolve(self->options_.host, std::to_string(self->options_.port), error))
+      endpoints.push_back(found.endpoint());
+    asio::post(self->executor_, [self, endpoints = std::move(endpoints)]() mutable { self->connect(std::move(endpoints)); });
+  });
+}
+
+void TcpLane::connect(Endpoints left) {
+  if (left.empty() || is_closed()) return fail();
+  const tcp::endpoint next = left.front();
+  left.erase(left.begin());
+  deadline_.begin(connect_wait, [self = shared_from_this()] { self->drop_connection(); });
+  socket_.async_connect(next, [self = shared_from_this(), left = std::move(left)](const asio::error_code& error) mutable {
+    self->deadline_.end();
+    if (!error && self->socket_.is_open()) return self->greet();
+    self->drop_connection();
+    self->connect(std::move(left));
+  });
+}
+
+// The hello and the first messages go together.
+void TcpLane::greet() {
+  asio::error_code ignored;
+  socket_.set_option(tcp::no_delay(true), ignored);
+  socket_.set_option(asio::socket_base::keep_alive(true), ignored);
+  set_patience(socket_.native_handle(), write_stall);
+  {
+    std::lock_guard lock(mutex_);
+    descriptor_ = socket_.native_handle();
+  }
+  compressor_ = options_.compress ? std::make_unique<FrameCompressor>() : nullptr;
+  frame_ = encode_frame(FrameKind::hello, encode_hello(options_.hello));
+  frame_ += encode_frame(FrameKind::messages, payload_, compressor_.get());
+  write(0);
+}
+
+void TcpLane::write(size_t from) {
+  deadline_.begin(write_stall, [self = shared_from_this()] { self->drop_connection(); });
+  socket_.async_write_some(asio::buffer(frame_) + from,
+                           [self = shared_from_this(), from](const asio::error_code& error, size_t bytes) {
+                             self->deadline_.end();
+                             if (error) return self->fail();
+                             if (from + bytes < self->frame_.size()) return self->write(from + bytes);
+                             self->pause_ = pause_first;
+                             self->send_next();
+                           });
+}
+
+void TcpLane::fail() {
+  drop_connection();
+  size_t lost = 0;
+  {
+    std::lock_guard lock(mutex_);
+    if (closed_) return;
+    lost = std::exchange(sending_, 0) + queue_.size();
+    queue_.clear();
+    queue_bytes_ = 0;
+  }
+  payload_ = frame_ = Bytes();
+  lost_(lost);
+  deadline_.begin(pause_, [self = shared_from_this()] { self->send_next(); });
+  pause_ = std::min(pause_ * 2, pause_max);
+}
+
+void TcpLane::drop_connection() {
+  std::lock_guard lock(mutex_);  // nobody looks at a descriptor that is gone
+  descriptor_ = -1;
+  asio::error_code ignored;
+  socket_.close(ignored);
+}
+
+}  // namespace replication::consensus

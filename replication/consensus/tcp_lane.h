@@ -1,0 +1,78 @@
+// One connection to another member, with the messages that wait for it. Internal to the transport.
+//
+//   push --> queue --> one frame of all that waits --> connection, opened when there is none --> the other member
+//
+// A connection that fails takes with it what waits, and the next one is tried after a pause that grows.
+#pragma once
+
+#include <asio/io_context.hpp>
+#include <asio/ip/tcp.hpp>
+#include <asio/thread_pool.hpp>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "replication/consensus/deadline.h"
+#include "replication/consensus/frame.h"
+
+namespace replication::consensus {
+
+struct LaneOptions {
+  Hello hello;  // names the lane and both members
+  std::string host;
+  uint16_t port = 0;
+  bool compress = false;
+  uint64_t queue_bytes_max = 0;
+};
+
+// Thread-safe. Work that waits keeps the lane alive until it is closed or the contexts stop.
+class TcpLane : public std::enable_shared_from_this<TcpLane> {
+ public:
+  // The lane's work runs on `context`; names are looked up on `names`, since a lookup blocks. `lost` is called on `context` with
+  // the number of messages that a failed connection took with it.
+  TcpLane(asio::io_context& context, asio::thread_pool& names, LaneOptions options, std::function<void(size_t messages)> lost);
+
+  // False: the queue is full, and the message is lost.
+  bool push(Bytes message);
+  // Messages wait, are being sent, or have not arrived yet.
+  bool under_way() const;
+  // Drops what waits, and the connection. Returns at once; `lost` isn't told.
+  void close();
+
+ private:
+  using Endpoints = std::vector<asio::ip::tcp::endpoint>;
+
+  bool is_closed() const;
+  void send_next();
+  Bytes take();  // with mutex_
+  void look_up();
+  void connect(Endpoints left);
+  void greet();
+  void write(size_t from);
+  void fail();
+  void drop_connection();
+
+  const LaneOptions options_;
+  const std::function<void(size_t)> lost_;
+  const asio::any_io_executor executor_;  // one thing at a time
+  asio::thread_pool& names_;
+
+  // These belong to the executor.
+  asio::ip::tcp::socket socket_;
+  Deadline deadline_;
+  std::unique_ptr<FrameCompressor> compressor_;  // of this connection
+  Bytes payload_, frame_;
+  std::chrono::milliseconds pause_;
+
+  mutable std::mutex mutex_;  // guards what follows
+  int descriptor_ = -1;       // of the connected socket, which isn't closed without the mutex
+  std::deque<Bytes> queue_;
+  uint64_t queue_bytes_ = 0;
+  size_t sending_ = 0;  // messages that were taken off the queue
+  bool busy_ = false;   // send_next will be called
+  bool closed_ = false;
+};
+
+}  // namespace replication::consensus
