@@ -56,7 +56,7 @@ void library_line(uint32_t level, RaftBytes message) {
 
 EntryPtr entry_of(const RaftEntry& raw) {
   return std::make_shared<const LogEntry>(
-      LogEntry{raw.index, raw.term, static_cast<EntryKind>(raw.type), Bytes(view(raw.data)), Bytes(view(raw.context))});
+      LogEntry{raw.index, raw.term, static_cast<EntryKind>(raw.kind), Bytes(view(raw.data)), Bytes(view(raw.context))});
 }
 
 Membership members_of(const RaftConfState& raw, Index index) {
@@ -66,7 +66,7 @@ Membership members_of(const RaftConfState& raw, Index index) {
 
 RaftStorage storage_of(LogStore& log) {
   RaftStorage out{};
-  out.self = &log;
+  out.owner = &log;
   out.hard_state = [](void* self, RaftHardState* to) {
     const HardState& hard = store(self).meta().hard;
     *to = {hard.term, hard.vote, hard.commit};

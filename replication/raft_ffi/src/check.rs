@@ -3,7 +3,7 @@ use raft::eraftpb::{Message, MessageType};
 use raft::RawNode;
 
 use crate::storage::Store;
-use crate::types::{BAD_MESSAGE, BEHIND, LOST_LOG, OK};
+use crate::types::{RAFT_BAD_MESSAGE, RAFT_BEHIND, RAFT_LOST_LOG, RAFT_OK};
 
 fn may_come_from_a_peer(kind: MessageType) -> bool {
     use MessageType::*;
@@ -53,23 +53,23 @@ fn fits(node: &RawNode<Store>, message: &Message) -> (i32, u64, u64) {
             // A conflict below the commit index: two leaders would have committed different entries.
             let conflict = message.entries.iter().find(|entry| entry.index <= log.committed && !log.match_term(entry.index, entry.term));
             match conflict {
-                Some(entry) => (LOST_LOG, entry.index, entry.term),
-                None => (OK, 0, 0),
+                Some(entry) => (RAFT_LOST_LOG, entry.index, entry.term),
+                None => (RAFT_OK, 0, 0),
             }
         }
-        MessageType::MsgHeartbeat if current && message.commit > log.last_index() => (LOST_LOG, message.commit, message.term),
+        MessageType::MsgHeartbeat if current && message.commit > log.last_index() => (RAFT_LOST_LOG, message.commit, message.term),
         MessageType::MsgSnapshot => match message.snapshot.as_ref().and_then(|snapshot| snapshot.metadata.as_ref()) {
-            None => (BAD_MESSAGE, 0, 0),
-            Some(metadata) if metadata.index < log.committed || log.match_term(metadata.index, metadata.term) => (OK, 0, 0),
-            Some(metadata) => (BEHIND, metadata.index, metadata.term),
+            None => (RAFT_BAD_MESSAGE, 0, 0),
+            Some(metadata) if metadata.index < log.committed || log.match_term(metadata.index, metadata.term) => (RAFT_OK, 0, 0),
+            Some(metadata) => (RAFT_BEHIND, metadata.index, metadata.term),
         },
-        _ => (OK, 0, 0),
+        _ => (RAFT_OK, 0, 0),
     }
 }
 
 pub fn check(node: &RawNode<Store>, from: u64, message: &Message) -> (i32, u64, u64) {
     if message.from != from || message.to != node.raft.id || !sound(message) {
-        return (BAD_MESSAGE, 0, 0);
+        return (RAFT_BAD_MESSAGE, 0, 0);
     }
     fits(node, message)
 }

@@ -1,4 +1,4 @@
-//! raft_ffi.h, implemented. Only translation: what the calls mean stands there.
+//! The calls of raft_ffi.h, which cbindgen makes of their declarations here and of types.rs.
 #![allow(clippy::missing_safety_doc)]
 
 mod check;
@@ -14,11 +14,20 @@ use std::ffi::c_void;
 
 use flow::{Flow, Limits};
 use storage::{with_conf, with_entry, Store};
-use types::{BAD_MESSAGE, BEHIND, DROPPED, OK, UNKNOWN_PEER};
+use types::{RAFT_BAD_MESSAGE, RAFT_BEHIND, RAFT_DROPPED, RAFT_OK, RAFT_UNKNOWN_PEER};
 
 /// The library draws its election timeouts from the thread's own generator, up to a value that never comes. Each is
 /// replaced by one from the seed, so that a simulation can be run again.
 const TIMEOUT_NEVER: usize = 1 << 40;
+
+// The header has the library's own numbers of messages.
+const _: () = {
+    assert!(types::RAFT_MSG_APPEND == MessageType::MsgAppend as u32);
+    assert!(types::RAFT_MSG_SNAPSHOT == MessageType::MsgSnapshot as u32);
+    assert!(types::RAFT_MSG_HEARTBEAT_RESPONSE == MessageType::MsgHeartbeatResponse as u32);
+    assert!(types::RAFT_MSG_PRE_VOTE == MessageType::MsgRequestPreVote as u32);
+    assert!(types::RAFT_MSG_PRE_VOTE_RESPONSE == MessageType::MsgRequestPreVoteResponse as u32);
+};
 
 pub struct Node {
     raw: RawNode<Store>,
@@ -103,21 +112,23 @@ impl Node {
 
     fn propose(&mut self, index: *mut u64, term: *mut u64, call: impl FnOnce(&mut RawNode<Store>) -> raft::Result<()>) -> i32 {
         if self.raw.raft.state != StateRole::Leader || self.drive(call).is_err() {
-            return DROPPED;
+            return RAFT_DROPPED;
         }
         unsafe {
             *index = self.raw.raft.raft_log.last_index();
             *term = self.raw.raft.term;
         }
-        OK
+        RAFT_OK
     }
 }
 
+/// Process-wide.
 #[no_mangle]
 pub extern "C" fn raft_set_log(log: logging::LogFunction) {
     logging::set(log);
 }
 
+/// NULL: the configuration isn't sound (a line in the log says why).
 #[no_mangle]
 pub unsafe extern "C" fn raft_new(config: *const types::Config, storage: *const types::Storage) -> *mut Node {
     let given = &*config;
@@ -171,24 +182,27 @@ pub unsafe extern "C" fn raft_tick(node: *mut Node) {
     (*node).settle_timeout();
 }
 
+/// Checks the message before the library sees it: anything a peer may send comes back as one of the RAFT_* results.
+/// `under_way` is asked where it matters: are entries sent to that peer known not to have arrived yet, and would the loss of one be
+/// reported?
 #[no_mangle]
 pub unsafe extern "C" fn raft_step(
     node: *mut Node,
     from: u64,
     bytes: types::Bytes,
-    this: *mut c_void,
-    under_way: extern "C" fn(*mut c_void) -> bool,
+    owner: *mut c_void,
+    under_way: extern "C" fn(owner: *mut c_void) -> bool,
     index: *mut u64,
     term: *mut u64,
 ) -> i32 {
     let node = &mut *node;
     let message = match Message::decode(bytes.slice()) {
         Ok(message) => message,
-        Err(_) => return BAD_MESSAGE,
+        Err(_) => return RAFT_BAD_MESSAGE,
     };
     let (result, at_index, at_term) = check::check(&node.raw, from, &message);
     (*index, *term) = (at_index, at_term);
-    if result == BEHIND && message.term >= node.raw.raft.term {
+    if result == RAFT_BEHIND && message.term >= node.raw.raft.term {
         // It is still a sign of life of the leader.
         let mut beat = Message::default();
         beat.set_msg_type(MessageType::MsgHeartbeat);
@@ -196,14 +210,14 @@ pub unsafe extern "C" fn raft_step(
         let _ = node.raw.step(beat);
         node.settle_timeout();
     }
-    if result != OK {
+    if result != RAFT_OK {
         return result;
     }
     if message.msg_type() == MessageType::MsgTimeoutNow && !node.electable {
-        return OK;
+        return RAFT_OK;
     }
     let stepped = match message.msg_type() {
-        MessageType::MsgHeartbeatResponse => node.step_heartbeat_response(message, || under_way(this)),
+        MessageType::MsgHeartbeatResponse => node.step_heartbeat_response(message, || under_way(owner)),
         MessageType::MsgAppendResponse if !message.reject && message.term == node.raw.raft.term => {
             node.flow.acknowledged(message.from, message.index);
             if let Some(progress) = node.raw.raft.mut_prs().get_mut(message.from) {
@@ -215,9 +229,9 @@ pub unsafe extern "C" fn raft_step(
     };
     node.settle_timeout();
     match stepped {
-        Ok(()) => OK,
-        Err(raft::Error::StepPeerNotFound) => UNKNOWN_PEER,
-        Err(_) => BAD_MESSAGE,
+        Ok(()) => RAFT_OK,
+        Err(raft::Error::StepPeerNotFound) => RAFT_UNKNOWN_PEER,
+        Err(_) => RAFT_BAD_MESSAGE,
     }
 }
 
@@ -232,6 +246,7 @@ pub unsafe extern "C" fn raft_propose(
     (*node).propose(index, term, |raw| raw.propose(context.slice().to_vec(), data.slice().to_vec()))
 }
 
+/// `types`: 0 add voter, 1 remove, 2 add learner. More than one change goes through a joint configuration, which is left by itself.
 #[no_mangle]
 pub unsafe extern "C" fn raft_propose_members(
     node: *mut Node,
@@ -256,25 +271,27 @@ pub unsafe extern "C" fn raft_propose_members(
     // With a change pending the library would put an empty entry in this one's place.
     let raft = &(*node).raw.raft;
     if raft.has_pending_conf() || !raft.prs().conf().to_conf_state().voters_outgoing.is_empty() {
-        return DROPPED;
+        return RAFT_DROPPED;
     }
     (*node).propose(index, term, |raw| raw.propose_conf_change(context.slice().to_vec(), change))
 }
 
+/// Is called for every committed entry of kind 1 and 2, in order. `told` gets the configuration. RAFT_BAD_MESSAGE: the entry doesn't
+/// decode or doesn't fit the configuration.
 #[no_mangle]
 pub unsafe extern "C" fn raft_apply_members(
     node: *mut Node,
     kind: u32,
     data: types::Bytes,
-    this: *mut c_void,
-    told: extern "C" fn(*mut c_void, *const types::ConfState),
+    owner: *mut c_void,
+    told: extern "C" fn(owner: *mut c_void, state: *const types::ConfState),
 ) -> i32 {
     let decoded = if kind == 1 {
         ConfChange::decode(data.slice()).map(|change| raft_proto_v2(&change))
     } else {
         ConfChangeV2::decode(data.slice())
     };
-    let Ok(change) = decoded else { return BAD_MESSAGE };
+    let Ok(change) = decoded else { return RAFT_BAD_MESSAGE };
     let applied = (*node).drive(|raw| raw.apply_conf_change(&change));
     (*node).settle_timeout();
     match applied {
@@ -287,10 +304,10 @@ pub unsafe extern "C" fn raft_apply_members(
                 raft.become_follower(term, 0);
                 (*node).settle_timeout();
             }
-            with_conf(&state, |raw| told(this, raw));
-            OK
+            with_conf(&state, |raw| told(owner, raw));
+            RAFT_OK
         }
-        Err(_) => BAD_MESSAGE,
+        Err(_) => RAFT_BAD_MESSAGE,
     }
 }
 
@@ -344,6 +361,7 @@ pub unsafe extern "C" fn raft_set_electable(node: *mut Node, electable: bool, ra
     node.settle_timeout();
 }
 
+/// A leader ceases to be one, in its term, without a successor.
 #[no_mangle]
 pub unsafe extern "C" fn raft_resign(node: *mut Node) {
     let raft = &mut (*node).raw.raft;
@@ -359,6 +377,7 @@ pub unsafe extern "C" fn raft_has_ready(node: *mut Node) -> bool {
     (*node).raw.has_ready()
 }
 
+/// Returns the ready's number, for raft_persisted. Nothing else is called on the node from within the sink.
 #[no_mangle]
 pub unsafe extern "C" fn raft_ready(node: *mut Node, sink: *const types::Sink) -> u64 {
     let (raw, sink) = (&mut (*node).raw, &*sink);
@@ -368,28 +387,29 @@ pub unsafe extern "C" fn raft_ready(node: *mut Node, sink: *const types::Sink) -
         for message in messages {
             let last = message.entries.last().map_or(0, |entry| entry.index);
             let bytes = message.encode_to_vec();
-            (sink.message)(sink.this, message.to, message.msg_type as u32, last, after_persist, types::Bytes::of(&bytes));
+            (sink.message)(sink.owner, message.to, message.msg_type as u32, last, after_persist, types::Bytes::of(&bytes));
         }
     };
     emit(ready.take_messages(), false);
     if let Some(state) = ready.hs() {
         let raw_state = types::HardState { term: state.term, vote: state.vote, commit: state.commit };
-        (sink.hard_state)(sink.this, &raw_state, ready.must_sync());
+        (sink.hard_state)(sink.owner, &raw_state, ready.must_sync());
     }
     for entry in ready.entries() {
-        with_entry(entry, |raw| (sink.append)(sink.this, raw));
+        with_entry(entry, |raw| (sink.append)(sink.owner, raw));
     }
     emit(ready.take_persisted_messages(), true);
     for state in ready.take_read_states() {
-        (sink.read_state)(sink.this, state.index, types::Bytes::of(&state.request_ctx));
+        (sink.read_state)(sink.owner, state.index, types::Bytes::of(&state.request_ctx));
     }
     for entry in ready.take_committed_entries() {
-        with_entry(&entry, |raw| (sink.committed)(sink.this, raw));
+        with_entry(&entry, |raw| (sink.committed)(sink.owner, raw));
     }
     raw.advance_append_async(ready);
     number
 }
 
+/// This ready and all before it are on disk.
 #[no_mangle]
 pub unsafe extern "C" fn raft_persisted(node: *mut Node, number: u64) {
     (*node).drive(|raw| raw.on_persist_ready(number));
@@ -408,21 +428,22 @@ pub unsafe extern "C" fn raft_status(node: *mut Node, out: *mut types::Status) {
         last_index: raft.raft_log.last_index(),
         uncommitted_bytes: raft.uncommitted_size() as u64,
         role: match raft.state {
-            StateRole::Follower => 0,
-            StateRole::Candidate => 1,
-            StateRole::Leader => 2,
-            StateRole::PreCandidate => 3,
+            StateRole::Follower => types::RAFT_FOLLOWER,
+            StateRole::Candidate => types::RAFT_CANDIDATE,
+            StateRole::Leader => types::RAFT_LEADER,
+            StateRole::PreCandidate => types::RAFT_PRE_CANDIDATE,
         },
         committed_in_term: raft.commit_to_current_term(),
         conf_pending: raft.has_pending_conf() || !raft.prs().conf().to_conf_state().voters_outgoing.is_empty(),
     };
 }
 
+/// Tells a leader how far each member is; another node calls nothing.
 #[no_mangle]
 pub unsafe extern "C" fn raft_progress(
     node: *mut Node,
-    this: *mut c_void,
-    each: extern "C" fn(*mut c_void, *const types::Progress),
+    owner: *mut c_void,
+    each: extern "C" fn(owner: *mut c_void, progress: *const types::Progress),
 ) {
     let raft = &(*node).raw.raft;
     if raft.state != StateRole::Leader {
@@ -440,29 +461,31 @@ pub unsafe extern "C" fn raft_progress(
             window_bytes: line.map_or(0, |line| line.window),
             resent_entries: line.map_or(0, |line| line.resent),
         };
-        each(this, &raw);
+        each(owner, &raw);
     }
 }
 
+/// Tells what a RAFT_MSG_SNAPSHOT describes. Nothing is called for another message or a damaged one.
 #[no_mangle]
 pub unsafe extern "C" fn raft_read_snapshot(
     bytes: types::Bytes,
-    this: *mut c_void,
-    out: extern "C" fn(*mut c_void, u64, u64, u64, *const types::ConfState),
+    owner: *mut c_void,
+    out: extern "C" fn(owner: *mut c_void, index: u64, term: u64, conf_index: u64, conf: *const types::ConfState),
 ) {
     let Ok(message) = Message::decode(bytes.slice()) else { return };
     let Some(snapshot) = message.snapshot else { return };
     let (Some(metadata), Ok(conf_index)) = (snapshot.metadata, <[u8; 8]>::try_from(&snapshot.data[..])) else { return };
     let Some(conf) = metadata.conf_state else { return };
-    with_conf(&conf, |raw| out(this, metadata.index, metadata.term, u64::from_le_bytes(conf_index), raw));
+    with_conf(&conf, |raw| out(owner, metadata.index, metadata.term, u64::from_le_bytes(conf_index), raw));
 }
 
+/// Takes away a message's entries beyond `index_max`, and the data of the others: an arbiter gets the result.
 #[no_mangle]
 pub unsafe extern "C" fn raft_strip_append(
     bytes: types::Bytes,
     index_max: u64,
-    this: *mut c_void,
-    out: extern "C" fn(*mut c_void, types::Bytes),
+    owner: *mut c_void,
+    out: extern "C" fn(owner: *mut c_void, stripped: types::Bytes),
 ) {
     let Ok(mut message) = Message::decode(bytes.slice()) else { return };
     message.entries.retain(|entry| entry.index <= index_max);
@@ -472,5 +495,5 @@ pub unsafe extern "C" fn raft_strip_append(
             entry.context.clear();
         }
     }
-    out(this, types::Bytes::of(&message.encode_to_vec()));
+    out(owner, types::Bytes::of(&message.encode_to_vec()));
 }

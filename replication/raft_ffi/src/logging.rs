@@ -5,7 +5,8 @@ use std::sync::OnceLock;
 
 use crate::types::Bytes;
 
-pub type LogFunction = extern "C" fn(u32, Bytes);
+/// Levels: 0 fatal, 1 error, 2 warning, 3 information.
+pub type LogFunction = extern "C" fn(level: u32, message: Bytes);
 static LOG: OnceLock<LogFunction> = OnceLock::new();
 
 fn write(level: u32, text: &str) {

@@ -73,7 +73,7 @@ fn no_ids() -> types::Ids {
 impl raft::Storage for Store {
     fn initial_state(&self) -> Result<RaftState> {
         let mut hard = types::HardState::default();
-        (self.0.hard_state)(self.0.this, &mut hard);
+        (self.0.hard_state)(self.0.owner, &mut hard);
         let mut conf = types::ConfState {
             voters: no_ids(),
             learners: no_ids(),
@@ -81,7 +81,7 @@ impl raft::Storage for Store {
             learners_next: no_ids(),
             auto_leave: false,
         };
-        (self.0.conf_state)(self.0.this, &mut conf);
+        (self.0.conf_state)(self.0.owner, &mut conf);
         let mut state = HardState::default();
         state.term = hard.term;
         state.vote = hard.vote;
@@ -93,7 +93,7 @@ impl raft::Storage for Store {
         let mut out: Vec<Entry> = Vec::new();
         let max = max.into().unwrap_or(u64::MAX);
         let sink = &mut out as *mut Vec<Entry> as *mut c_void;
-        match (self.0.entries)(self.0.this, low, high, max, sink, push) {
+        match (self.0.entries)(self.0.owner, low, high, max, sink, push) {
             0 => Ok(out),
             other => Err(failure(other)),
         }
@@ -101,18 +101,18 @@ impl raft::Storage for Store {
 
     fn term(&self, index: u64) -> Result<u64> {
         let mut term = 0;
-        match (self.0.term)(self.0.this, index, &mut term) {
+        match (self.0.term)(self.0.owner, index, &mut term) {
             0 => Ok(term),
             other => Err(failure(other)),
         }
     }
 
     fn first_index(&self) -> Result<u64> {
-        Ok((self.0.first_index)(self.0.this))
+        Ok((self.0.first_index)(self.0.owner))
     }
 
     fn last_index(&self) -> Result<u64> {
-        Ok((self.0.last_index)(self.0.this))
+        Ok((self.0.last_index)(self.0.owner))
     }
 
     // Only where the log begins: whoever gets it copies the data elsewhere and comes back with a log from there on.
@@ -123,7 +123,7 @@ impl raft::Storage for Store {
         metadata.index = index;
         metadata.term = self.term(index)?;
         metadata.set_conf_state(self.initial_state()?.conf_state);
-        snapshot.data = (self.0.conf_index)(self.0.this).to_le_bytes().to_vec().into();
+        snapshot.data = (self.0.conf_index)(self.0.owner).to_le_bytes().to_vec().into();
         Ok(snapshot)
     }
 }
