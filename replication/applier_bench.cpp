@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "base/clock.h"
 #include "base/random.h"
 #include "replication/applier.h"
 #include "replication/log_reader.h"
@@ -21,7 +22,7 @@ struct Member {
   explicit Member(const std::string& path)
       : store(options(path)),
         oplog(store, 1 << 30),
-        committer(store, oplog),
+        committer(store, oplog, base::system_clock()),
         sessions(store, oplog),
         applier(store, oplog, committer, sessions) {}
   static storage::StoreOptions options(const std::string& path) {

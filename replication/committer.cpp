@@ -1,6 +1,5 @@
 #include "replication/committer.h"
 
-#include "base/clock.h"
 #include "bson/builder.h"
 #include "bson/diff.h"
 #include "replication/performer.h"
@@ -35,7 +34,8 @@ bool has_history(std::string_view ns) {
   return !storage::is_own(ns);
 }
 
-LocalCommitter::LocalCommitter(storage::Store& store, Oplog& oplog) : store_(store), oplog_(oplog) {
+LocalCommitter::LocalCommitter(storage::Store& store, Oplog& oplog, base::Clock& clock)
+    : store_(store), oplog_(oplog), clock_(clock) {
   store_.catalog().set_schema_sink(this);
 }
 
@@ -50,7 +50,7 @@ void LocalCommitter::when_durable(std::function<void()> done) {
 Entry LocalCommitter::entry_of(char op, std::string_view ns, BytesView uuid, const SessionWrite* session) const {
   Entry entry;
   entry.op = op;
-  entry.wall_ms = base::system_clock().wall_ms();
+  entry.wall_ms = clock_.wall_ms();
   entry.uuid = uuid;
   entry.ns = ns;
   if (term_) entry.term = term_();

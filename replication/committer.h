@@ -7,6 +7,7 @@
 
 #include <functional>
 
+#include "base/clock.h"
 #include "replication/log_record.h"
 #include "replication/oplog.h"
 #include "storage/collections/branch_changes.h"
@@ -51,7 +52,7 @@ bool has_history(std::string_view ns);
 // Listens to the catalog for as long as it lives: changes of the schema need no call of their own.
 class LocalCommitter final : public Committer, public storage::BranchLog, private storage::SchemaSink {
  public:
-  LocalCommitter(storage::Store& store, Oplog& oplog);
+  LocalCommitter(storage::Store& store, Oplog& oplog, base::Clock& clock);
   ~LocalCommitter() override;
 
   // Which term an entry is written in; throws where this member may not write. Before the first write; else it is 1.
@@ -86,6 +87,7 @@ class LocalCommitter final : public Committer, public storage::BranchLog, privat
 
   storage::Store& store_;
   Oplog& oplog_;
+  base::Clock& clock_;
   std::function<int64_t()> term_;
   storage::BranchReplayer* branch_replayer_ = nullptr;
 };

@@ -71,12 +71,12 @@ void LogPump::stop_leading() {
   moved_.wait(lock, [this] { return !pumping_; });
 }
 
-bool LogPump::drain(std::chrono::steady_clock::time_point until) {
+bool LogPump::drain(std::chrono::microseconds within) {
   const Stamp below = store_.engine().all_committed();
   std::unique_lock lock(mutex_);
   work_ = true;
   woken_.notify_one();
-  moved_.wait_until(lock, until, [&] { return term_ == 0 || proposed_stamp_ + 1 >= below; });
+  moved_.wait_for(lock, within, [&] { return term_ == 0 || proposed_stamp_ + 1 >= below; });
   return term_ != 0 && proposed_stamp_ + 1 >= below;
 }
 

@@ -6,6 +6,7 @@
 // goes before something earlier. Contents go as deltas where that is worth it.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <functional>
 #include <mutex>
@@ -35,8 +36,8 @@ class LogPump {
   void lead(consensus::Term term, storage::Stamp after);
   // Returns when nothing is being proposed any more.
   void stop_leading();
-  // Waits until everything that was committed before the call has its place. False: not by then, or no longer leading.
-  bool drain(std::chrono::steady_clock::time_point until);
+  // Waits until everything that was committed before the call has its place. False: not within the time, or no longer leading.
+  bool drain(std::chrono::microseconds within);
 
   consensus::Index proposed_index() const;  // the newest place ever given in this process's life; 0: none
   storage::Stamp proposed_stamp() const;    // everything up to here has its place

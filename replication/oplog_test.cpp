@@ -5,6 +5,7 @@
 #include <map>
 #include <thread>
 
+#include "base/clock.h"
 #include "base/random.h"
 #include "bson/diff.h"
 #include "bson/json.h"
@@ -24,7 +25,7 @@ constexpr uint64_t plenty = 100 << 20;
 
 struct Node {
   explicit Node(const std::string& path, uint64_t oplog_bytes = plenty)
-      : store(options(path)), oplog(store, oplog_bytes), committer(store, oplog) {}
+      : store(options(path)), oplog(store, oplog_bytes), committer(store, oplog, base::system_clock()) {}
   static storage::StoreOptions options(const std::string& path) {
     storage::StoreOptions options = storage::test_options(path);
     options.dedup.enabled = false;

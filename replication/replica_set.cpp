@@ -30,10 +30,6 @@ constexpr int64_t read_stands_wait_ms = 1000;
 constexpr consensus::Term terms_skipped = 10'000;  // by who goes on alone, as versions are
 constexpr consensus::Position log_begins{1, 0};    // behind nothing at all: whoever joins needs a copy first
 
-int64_t now_us() {
-  return base::system_clock().monotonic_us();
-}
-
 [[noreturn]] void not_primary(const char* message = "not primary") {
   throw OperationError(ErrorCode::not_writable_primary, message);
 }
@@ -69,8 +65,14 @@ std::string_view state_name(MemberState state) {
   return "UNKNOWN";
 }
 
-ReplicaSet::ReplicaSet(storage::Store& store, Oplog& oplog, Applier& applier, ReplicaSetOptions options)
-    : store_(store), oplog_(oplog), applier_(applier), options_(std::move(options)), disk_(store), since_us_(now_us()) {
+ReplicaSet::ReplicaSet(storage::Store& store, Oplog& oplog, Applier& applier, base::Clock& clock, ReplicaSetOptions options)
+    : store_(store),
+      oplog_(oplog),
+      applier_(applier),
+      clock_(clock),
+      options_(std::move(options)),
+      disk_(store),
+      machine_(clock.monotonic_us()) {
   const auto document = read_local(store_, set_config_ns);
   if (!document) return;
   SetConfig config = parse_set_config(*document);
@@ -108,7 +110,8 @@ void ReplicaSet::start() {
     std::lock_guard lock(mutex_);
     if (!config_) adopt_from_log();
     if (config_ && disk_.load()) {
-      become(own_state());
+      machine_.begin(now_us());
+      show_state();
       if (self_ < config_->members.size()) begin_node();
     }
   }
@@ -130,19 +133,13 @@ void ReplicaSet::adopt_from_log() {
   }
 }
 
-void ReplicaSet::become(MemberState state) {
+void ReplicaSet::show_state() {
+  const MemberState state = machine_.state();
   if (state_ == state) return;
   base::log(Severity::info, LogComponent::repl, 21358, "Replica set state transition",
             Attributes().add("newState", state_name(state)).add("oldState", state_name(state_)));
   state_.store(state, std::memory_order_release);
-  since_us_ = now_us();
   options_.changed();
-}
-
-MemberState ReplicaSet::own_state() const {
-  if (self_ >= config_->members.size()) return MemberState::removed;
-  if (config_->members[self_].arbiter) return MemberState::arbiter;
-  return maintenance_ > 0 ? MemberState::recovering : MemberState::secondary;
 }
 
 // In memory; where it is written is the caller's, and done before: it may end this process.
@@ -151,10 +148,13 @@ void ReplicaSet::adopt(SetConfig config) {
   config_ = std::make_shared<const SetConfig>(std::move(config));
   base::log(Severity::info, LogComponent::repl, 21392, "New replica set config in use",
             Attributes().json("config", bson::to_json(config_->document())));
+  const bool in = self_ < config_->members.size();
+  const MemberPart part =
+      in ? MemberPart{true, config_->members[self_].arbiter, config_->members[self_].electable()} : MemberPart{};
+  machine_.configure(part, node_ != nullptr, now_us());
   if (node_) {
     connect_peers();
-    const bool in = self_ < config_->members.size();
-    if (in ? state_ == MemberState::removed : state_ != MemberState::primary) become(own_state());
+    show_state();
     tell_electable();
     // Consensus knows this member under an _id that is gone. An arbiter's log has no contents: whoever is one no more copies.
     const bool another = in && consensus_id(config_->members[self_]) != node_id_;
@@ -167,7 +167,7 @@ void ReplicaSet::adopt(SetConfig config) {
 // Who was removed never stands.
 void ReplicaSet::tell_electable() {
   const MemberConfig* self = self_ < config_->members.size() ? &config_->members[self_] : nullptr;
-  node_->set_electable(self && electable_ && maintenance_ == 0 && self->electable(), self ? election_rank(*config_, *self) : 0);
+  node_->set_electable(machine_.electable(), self ? election_rank(*config_, *self) : 0);
 }
 
 Standing ReplicaSet::standing() const {
@@ -179,12 +179,12 @@ Standing ReplicaSet::standing() const {
   standing.term = term_;
   standing.config = config_;
   if (self_ < config_->members.size()) standing.self = &config_->members[self_];
-  standing.since_us = since_us_;
+  standing.since_us = machine_.since_us();
   standing.config_written = config_written_;
   if (standing.state == MemberState::primary)
     standing.primary = standing.self;
-  else if (led_.leader != 0 && led_.role == Role::follower)
-    standing.primary = member_of(*config_, led_.leader);
+  else if (machine_.standing().leader != 0 && machine_.standing().role == Role::follower)
+    standing.primary = member_of(*config_, machine_.standing().leader);
   standing.election_id = election_id(term_);
   standing.elected_ms = elected_ms_;
   return standing;
@@ -264,7 +264,7 @@ void ReplicaSet::check_self(const SetConfig& config) const {
 
 storage::Stamp ReplicaSet::append_message(storage::Transaction& transaction, bson::DocumentView message) {
   Entry entry;
-  entry.wall_ms = base::system_clock().wall_ms();
+  entry.wall_ms = clock_.wall_ms();
   entry.term = term_;
   entry.o = message;
   const storage::Stamp stamp = transaction.next_stamp();
@@ -320,7 +320,8 @@ void ReplicaSet::initiate(const SetConfig& given) {
   alone.index = log_begins.index;
   alone.voters = {consensus_id(config_->members[self_])};
   start_log(disk_, log_begins, alone);
-  become(MemberState::secondary);
+  machine_.begin(now_us());
+  show_state();
   begin_node();
   node_->campaign();
   const bool elected = woken_.wait_for(lock, initiate_wait, [this] { return stopping_ || state_ == MemberState::primary; });
@@ -369,8 +370,8 @@ void ReplicaSet::go_on_alone(const std::shared_ptr<const SetConfig>& now, const 
     std::scoped_lock lock(mutex_, apply_mutex_);
     if (config_ != now)
       throw OperationError(ErrorCode::new_config_incompatible, "the configuration was changed at the same time");
-    const bool whole = node_ && !consensus::is_arbiter(node_id_) && !copy_wanted_ && !apply_held_;
-    if (!whole || elected_ || forced_ || starting_over_ || stopping_) {
+    const bool whole = node_ && !consensus::is_arbiter(node_id_) && !machine_.copy_wanted() && !apply_held_;
+    if (!whole || machine_.about_to_lead() || forced_ || starting_over_ || stopping_) {
       throw OperationError(
           ErrorCode::illegal_operation,
           "this member can't go on alone: it is about to lead, copies data, starts anew, or has no log of the set");
@@ -417,15 +418,17 @@ void ReplicaSet::learn_config(const SetConfig& config, const std::string& from) 
   if (!copies) write_local(store_, set_config_ns, config.document());  // a copy brings its own
   adopt(config);
   if (copies) {
-    become(MemberState::startup2);
-    copy_wanted_ = true;
+    machine_.await_data(now_us());
+    machine_.want_copy();
+    show_state();
     woken_.notify_all();
   } else if (joins && self) {
     // With an entry that nobody has, so that the leader sends where its log begins, and who votes there. An empty log would
     // seem to have what comes before the first entry.
     const bool begins = !disk_.load();
     if (begins) start_log(disk_, {log_begins.index, log_begins.term + 1}, {});
-    become(begins ? MemberState::startup2 : MemberState::arbiter);
+    begins ? machine_.await_data(now_us()) : machine_.begin(now_us());
+    show_state();
     begin_node();
   }
 }
@@ -437,7 +440,7 @@ void ReplicaSet::freeze(int64_t ms) {
     if (state() == MemberState::primary) {
       throw OperationError(ErrorCode::not_secondary, "cannot freeze node when primary or running for election. state: Primary");
     }
-    electable_us_ = ms == 0 ? 0 : std::max(electable_us_, now_us() + ms * 1000);
+    machine_.freeze(ms * 1000, now_us());
   }
   woken_.notify_all();
 }
@@ -450,13 +453,13 @@ void ReplicaSet::maintain(bool on) {
   if (now != MemberState::secondary && now != MemberState::recovering) {
     throw OperationError(ErrorCode::operation_failed, "can't modify maintenance mode in state " + std::string(state_name(now)));
   }
-  if (!on && maintenance_ == 0) throw OperationError(ErrorCode::operation_failed, "already out of maintenance mode");
-  maintenance_ += on ? 1 : -1;
+  const int others = machine_.maintenance() - (on ? 0 : 1);
+  if (!machine_.maintain(on, now_us())) throw OperationError(ErrorCode::operation_failed, "already out of maintenance mode");
   base::log(Severity::info, LogComponent::repl, on ? 21334 : 21335,
             on ? "Going into maintenance mode" : "Leaving maintenance mode",
-            Attributes().add("otherMaintenanceModeTasksInProgress", maintenance_ - (on ? 1 : 0)));
+            Attributes().add("otherMaintenanceModeTasksInProgress", others));
   tell_electable();
-  become(own_state());
+  show_state();
 }
 
 std::optional<WriteConcernFailure> ReplicaSet::unsatisfiable(const WriteConcern& concern) const {

@@ -24,12 +24,14 @@
 #include <set>
 #include <thread>
 
+#include "base/clock.h"
 #include "replication/applier.h"
 #include "replication/consensus/raft_node.h"
 #include "replication/consensus/table_log_disk.h"
 #include "replication/consensus/tcp_transport.h"
 #include "replication/coordinator.h"
 #include "replication/log_pump.h"
+#include "replication/member_machine.h"
 #include "replication/oplog.h"
 #include "replication/write_acks.h"
 
@@ -65,7 +67,7 @@ class ReplicaSet final : public Coordinator, private consensus::NodeOwner {
  public:
   // Reads the configuration that is there. Throws InvalidReplicaSetConfig for one of another name. The engine is in its
   // replicated mode.
-  ReplicaSet(storage::Store& store, Oplog& oplog, Applier& applier, ReplicaSetOptions options);
+  ReplicaSet(storage::Store& store, Oplog& oplog, Applier& applier, base::Clock& clock, ReplicaSetOptions options);
   ~ReplicaSet() override;
   void start();
 
@@ -112,13 +114,13 @@ class ReplicaSet final : public Coordinator, private consensus::NodeOwner {
   };
 
   // replica_set.cpp
-  void become(MemberState state);  // with mutex_
-  void adopt(SetConfig config);    // with mutex_
-  void tell_electable();           // with mutex_
-  void adopt_from_log();           // with mutex_
+  void show_state();             // with mutex_: what machine_ has come to
+  void adopt(SetConfig config);  // with mutex_
+  void tell_electable();         // with mutex_
+  void adopt_from_log();         // with mutex_
   size_t find_self(const SetConfig& config) const;
   void check_self(const SetConfig& config) const;
-  MemberState own_state() const;  // with mutex_: of who doesn't lead
+  int64_t now_us() const { return clock_.monotonic_us(); }
   storage::Stamp write_config(const SetConfig& config, std::string_view why);
   storage::Stamp append_message(storage::Transaction& transaction, bson::DocumentView message);
   void go_on_alone(const std::shared_ptr<const SetConfig>& now, const SetConfig& next);
@@ -139,6 +141,8 @@ class ReplicaSet final : public Coordinator, private consensus::NodeOwner {
 
   // replica_set_duties.cpp: what has its time
   void duty_loop();
+  void run_duties();
+  void lead();
   bool apply_ahead();
   void take_over();       // elected: to PRIMARY once everything is applied
   void end_leadership();  // no longer: what hasn't reached the log is lost
@@ -166,11 +170,12 @@ class ReplicaSet final : public Coordinator, private consensus::NodeOwner {
   void advance_time(int64_t now_us);
   void ask_reads_again();
   void answer_all_reads(bool leads);
-  void set_electable(bool electable);
+  void renew_electable();
 
   storage::Store& store_;
   Oplog& oplog_;
   Applier& applier_;
+  base::Clock& clock_;
   const ReplicaSetOptions options_;
   consensus::TableLogDisk disk_;
   WriteAcks acks_;
@@ -179,29 +184,18 @@ class ReplicaSet final : public Coordinator, private consensus::NodeOwner {
   std::condition_variable woken_;  // for the duties
   bool stopping_ = false;
   std::shared_ptr<const SetConfig> config_;
-  size_t self_ = 0;          // in config_->members; beyond: removed
-  consensus::Standing led_;  // who leads, as far as is known
-  int64_t led_since_us_ = 0;
+  size_t self_ = 0;        // in config_->members; beyond: removed
+  MemberMachine machine_;  // what this member is, and what is due
   int64_t elected_ms_ = 0;
-  int64_t since_us_ = 0;
-  int64_t electable_us_ = 0;                     // not before, by the monotonic clock
-  bool electable_ = true;                        // as far as stepping down and freezing go; tell_electable adds the rest
-  int maintenance_ = 0;                          // how often it was begun and not ended
-  int stepping_down_ = 0;                        // WritesStopped that live
-  storage::Stamp config_written_ = 0;            // by this member, as primary
-  bool elected_ = false;                         // led_ says so, and take_over is still to come
-  bool demoted_ = false;                         // end_leadership is still to come
-  bool took_over_ = false;                       // since it was elected: for the duties
-  bool replaced_ = false;                        // roll_back is still to come
-  std::set<consensus::MemberId> peers_;          // as the transport knows them
-  consensus::MemberId node_id_ = 0;              // under which node_ runs; 0: none runs
-  bool copy_wanted_ = false;                     // of another's data
-  std::optional<consensus::Behind> log_begins_;  // where this arbiter's log is to begin anew
-  bool forced_ = false;                          // node_ was stopped for go_on_alone
-  storage::Stamp advance_seen_ = 0;              // of the oplog, by advance_time
+  int stepping_down_ = 0;                // WritesStopped that live
+  storage::Stamp config_written_ = 0;    // by this member, as primary
+  std::set<consensus::MemberId> peers_;  // as the transport knows them
+  consensus::MemberId node_id_ = 0;      // under which node_ runs; 0: none runs
+  bool forced_ = false;                  // node_ was stopped for go_on_alone
+  storage::Stamp advance_seen_ = 0;      // of the oplog, by advance_time
   int64_t advance_seen_us_ = 0;
-  std::deque<Place> places_;  // of this leader's records, for those who count members
-  std::atomic<MemberState> state_{MemberState::startup};
+  std::deque<Place> places_;                              // of this leader's records, for those who count members
+  std::atomic<MemberState> state_{MemberState::startup};  // as show_state last saw it
   std::atomic<int64_t> term_{0};
   std::shared_mutex primary_mutex_;       // shared: a write runs; alone: the end of being primary
   std::atomic<bool> writes_held_{false};  // whoever waits for it alone goes first

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <chrono>
 
-#include "base/clock.h"
 #include "base/log.h"
 #include "replication/member_ids.h"
 #include "replication/replica_set.h"
@@ -29,22 +28,13 @@ namespace {
 constexpr auto round = std::chrono::milliseconds(100);
 constexpr auto counting_round = std::chrono::milliseconds(2);
 constexpr int64_t second_us = 1'000'000;
-constexpr int64_t align_every_us = second_us / 5;
-constexpr int64_t hand_over_every_us = second_us;
 constexpr int64_t noop_every_us = 10 * second_us;  // as mongod's periodicNoopIntervalSecs
-constexpr int64_t shorten_every_us = 5 * second_us;
-constexpr int64_t agree_wait_us = second_us / 2;  // for a new primary's first entry, before it goes on without
-constexpr int64_t settled_us = 2 * second_us;     // as primary, before somebody better is looked for
-constexpr int64_t copy_again_us = 10 * second_us;
-constexpr Index joins_within = 1000;  // entries a new voter may lag
+constexpr Index joins_within = 1000;               // entries a new voter may lag
 constexpr size_t places_max = 100'000;
 constexpr int64_t log_bytes_kept = 256 << 20;  // for members that lag
 constexpr auto take_over_wait = std::chrono::seconds(2);
+constexpr int64_t resign_wait_us = second_us;         // for somebody to have the whole log
 constexpr int64_t answers_within_us = second_us / 2;  // of those who are asked whether they would lead
-
-int64_t now_us() {
-  return base::system_clock().monotonic_us();
-}
 
 bool contains(const std::vector<MemberId>& ids, MemberId id) {
   return std::find(ids.begin(), ids.end(), id) != ids.end();
@@ -59,38 +49,20 @@ const PeerProgress* progress_of(const std::vector<PeerProgress>& all, MemberId i
 
 void ReplicaSet::duty_loop() {
   base::LogContext context("ReplCoord");
-  int64_t aligned = 0, advanced = 0, handed_over = now_us(), shortened = now_us(), copied = -copy_again_us;
   std::unique_lock lock(mutex_);
   while (!stopping_) {
     woken_.wait_for(lock, acks_.counts_members() ? counting_round : round);
     if (stopping_) return;
-    const int64_t now = now_us();
-    const bool replaced = std::exchange(replaced_, false), demoted = std::exchange(demoted_, false);
-    const bool copy = copy_wanted_ && self_ < config_->members.size() && now - copied >= copy_again_us;
-    const std::optional<consensus::Behind> log_begins = log_begins_;
-    const bool electable = now >= electable_us_;
+    const MemberMachine::Due due = machine_.due(now_us());
     const bool runs = node_ != nullptr && !forced_;
     lock.unlock();
     try {
-      if (replaced) roll_back("another primary's writes replaced some of this member's");
-      if (demoted) end_leadership();
-      if (runs && !starting_over_) {
-        take_over();
-        if (state() == MemberState::primary) {
-          if (acks_.counts_members()) count_members();
-          if (now - aligned >= align_every_us) aligned = now, align_members();
-          forget_places();
-          if (now - advanced >= second_us) advanced = now, advance_time(now);
-          if (now - handed_over >= hand_over_every_us) handed_over = now, hand_over_to_better();
-        }
-        ask_reads_again();
-        renew_agreed();
-        if (now - shortened >= shorten_every_us) shortened = now, shorten_log();
-        set_electable(electable);
-      }
-      acks_.expire(now);
-      if (log_begins && !starting_over_) begin_log_anew(*log_begins);
-      if (copy && !starting_over_) copied = now, copy_anew();
+      if (due.roll_back) roll_back("another primary's writes replaced some of this member's");
+      if (due.end_leadership) end_leadership();
+      if (runs && !starting_over_) run_duties();
+      acks_.expire(now_us());
+      if (due.log_begins && !starting_over_) begin_log_anew(*due.log_begins);
+      if (due.copy && !starting_over_) copy_anew();
     } catch (const std::exception& error) {
       base::log(Severity::warning, LogComponent::repl, 7100033, "A duty of this member failed; trying again",
                 Attributes().add("error", error.what()));
@@ -99,12 +71,38 @@ void ReplicaSet::duty_loop() {
   }
 }
 
-void ReplicaSet::set_electable(bool electable) {
+void ReplicaSet::run_duties() {
+  take_over();
+  if (state() == MemberState::primary) lead();
+  ask_reads_again();
+  renew_agreed();
+  bool shorten = false;
+  {
+    std::lock_guard lock(mutex_);
+    shorten = machine_.shorten_due(now_us());
+  }
+  if (shorten) shorten_log();
+  renew_electable();
+}
+
+void ReplicaSet::lead() {
+  MemberMachine::PrimaryDue due;
+  {
+    std::lock_guard lock(mutex_);
+    due = machine_.primary_due(now_us());
+  }
+  if (acks_.counts_members()) count_members();
+  if (due.align) align_members();
+  forget_places();
+  if (due.advance_time) advance_time(now_us());
+  if (due.hand_over) hand_over_to_better();
+}
+
+void ReplicaSet::renew_electable() {
   std::lock_guard lock(mutex_);
-  if (electable == electable_) return;
-  electable_ = electable;
+  if (!machine_.renew_electable(now_us())) return;
   tell_electable();
-  if (electable && is_alone(node_->members(), node_id_)) node_->campaign();
+  if (machine_.electable() && is_alone(node_->members(), node_id_)) node_->campaign();
 }
 
 // Everything up to the first entry of its term is applied, agreed on or ahead of that: what it writes from here on comes after
@@ -115,22 +113,21 @@ void ReplicaSet::take_over() {
   bool ahead = false;
   {
     std::lock_guard lock(mutex_);
-    if (!elected_ || demoted_) return;
-    term = led_.term;
-    std::lock_guard applying(apply_mutex_);
-    if (apply_held_) return;
+    term = machine_.standing().term;
     const bool arbiters =
         std::any_of(config_->members.begin(), config_->members.end(), [](const MemberConfig& member) { return member.arbiter; });
-    ahead = caught_up_ != term;
-    if (ahead && (!arbiters || now_us() - led_since_us_ < agree_wait_us)) return;
+    std::lock_guard applying(apply_mutex_);
+    if (apply_held_) return;
+    const MemberMachine::TakeOver how = machine_.take_over(caught_up_ == term, arbiters, now_us());
+    if (how == MemberMachine::TakeOver::no) return;
+    ahead = how == MemberMachine::TakeOver::ahead;
   }
   if (ahead && !apply_ahead()) return;
   {
     std::lock_guard lock(mutex_);
-    if (!elected_ || demoted_ || led_.term != term) return;
+    if (!machine_.write_in(term)) return;
     std::lock_guard applying(apply_mutex_);
     led_terms_.insert(term);
-    took_over_ = true;
     config = *config_;
   }
   const Stamp newest = oplog_.newest().optime.ts;
@@ -140,12 +137,10 @@ void ReplicaSet::take_over() {
   const Stamp written = write_config(config, "new primary");
   {
     std::lock_guard lock(mutex_);
-    if (!elected_ || led_.term != term) return;  // over already; end_leadership finds what was written
-    elected_ = false;
+    if (!machine_.lead(term, now_us())) return;  // over already; end_leadership finds what was written
     config_written_ = written;
+    elected_ms_ = clock_.wall_ms();
     adopt(std::move(config));
-    elected_ms_ = base::system_clock().wall_ms();
-    become(MemberState::primary);
     base::log(Severity::info, LogComponent::repl, 21331, "Transition to primary complete; database writes are now permitted",
               Attributes().add("term", static_cast<int64_t>(term)));
   }
@@ -175,13 +170,17 @@ void ReplicaSet::end_leadership() {
   pump_->stop_leading();
   answer_all_reads(false);
   // What was committed here and has no place in the log is nobody else's; what has one may still be agreed on.
-  if (std::exchange(took_over_, false) && pump_->left_over())
-    return roll_back("some of this member's last writes had not reached the log");
+  bool wrote = false;
+  {
+    std::lock_guard lock(mutex_);
+    wrote = machine_.stop_writing();
+  }
+  if (wrote && pump_->left_over()) return roll_back("some of this member's last writes had not reached the log");
   {
     const Stamp newest = oplog_.newest().optime.ts;
     std::scoped_lock lock(mutex_, apply_mutex_);
     unagreed_upto_ = newest;
-    if (!starting_over_ && !replaced_ && !demoted_) apply_held_ = false;
+    if (!starting_over_ && !machine_.unsure()) apply_held_ = false;
   }
   to_apply_woken_.notify_one();
 }
@@ -193,7 +192,7 @@ void ReplicaSet::roll_back(const std::string& why) {
     kept = committed_.optime.ts;
   }
   try {
-    const int64_t documents = write_rollback_files(store_, oplog_, kept, options_.rollback_directory);
+    const int64_t documents = write_rollback_files(store_, oplog_, kept, options_.rollback_directory, clock_.wall_ms());
     base::log(Severity::warning, LogComponent::repl, 21612, "Rolled back writes were kept",
               Attributes().add("documents", documents).add("directory", options_.rollback_directory));
   } catch (const std::exception& error) {
@@ -257,7 +256,7 @@ void ReplicaSet::hand_over_to_better() {
   double own = 0;
   {
     std::lock_guard lock(mutex_);
-    if (now_us() - since_us_ < settled_us || self_ >= config_->members.size()) return;
+    if (self_ >= config_->members.size()) return;
     own = config_->members[self_].priority;
   }
   std::set<MemberId> refused;
@@ -298,9 +297,8 @@ std::optional<MemberId> ReplicaSet::best_caught_up(double above, const std::set<
 bool ReplicaSet::hand_over(int64_t deadline_us, double above, std::set<MemberId>& refused) {
   const WritesStopped none_writes(*this);
   if (state() != MemberState::primary) return true;
-  const auto deadline =
-      std::chrono::steady_clock::now() + std::chrono::microseconds(std::max<int64_t>(0, deadline_us - now_us()));
-  if (!pump_->drain(deadline)) return state() != MemberState::primary;
+  if (!pump_->drain(std::chrono::microseconds(std::max<int64_t>(0, deadline_us - now_us()))))
+    return state() != MemberState::primary;
   std::optional<MemberId> target;
   while (!(target = best_caught_up(above, refused, 0))) {
     if (state() != MemberState::primary) return true;
@@ -331,7 +329,7 @@ void ReplicaSet::step_down(const StepDown& how) {
   if (!done && state() == MemberState::primary) return resign(how);
   {
     std::lock_guard lock(mutex_);
-    electable_us_ = now_us() + how.period_ms * 1000;
+    machine_.step_down_until(now_us() + how.period_ms * 1000);
   }
   woken_.notify_all();
 }
@@ -343,19 +341,17 @@ void ReplicaSet::resign(const StepDown& how) {
     if (how.force || !caught_up(within).empty()) return;
     throw OperationError(
         ErrorCode::exceeded_time_limit,
-        "No electable secondaries caught up as of " + base::iso_date(base::system_clock().wall_ms()) +
+        "No electable secondaries caught up as of " + base::iso_date(clock_.wall_ms()) +
             ". Please use the replSetStepDown command with the argument {force: true} to force node to step down.");
   };
   refuse_without(joins_within);
   const WritesStopped none_writes(*this);
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(1);
-  pump_->drain(deadline);
-  while (!how.force && caught_up(0).empty() && std::chrono::steady_clock::now() < deadline)
-    std::this_thread::sleep_for(counting_round);
+  const int64_t deadline_us = now_us() + resign_wait_us;
+  pump_->drain(std::chrono::microseconds(resign_wait_us));
+  while (!how.force && caught_up(0).empty() && now_us() < deadline_us) std::this_thread::sleep_for(counting_round);
   refuse_without(0);
   std::unique_lock lock(mutex_);
-  electable_us_ = now_us() + how.period_ms * 1000;
-  electable_ = false;
+  machine_.resign_until(now_us() + how.period_ms * 1000);
   tell_electable();
   node_->resign();
   woken_.wait_for(lock, take_over_wait, [this] { return state_ != MemberState::primary || stopping_; });
@@ -464,7 +460,8 @@ void ReplicaSet::begin_log_anew(const consensus::Behind& behind) {
 void ReplicaSet::copy_anew() {
   {
     std::lock_guard lock(mutex_);
-    become(MemberState::startup2);
+    machine_.await_data(now_us());
+    show_state();
   }
   options_.copy([this] { return copy_source(); }, [this] { return stop_voting(); });
   start_over("another member's data was copied");
@@ -472,7 +469,8 @@ void ReplicaSet::copy_anew() {
 
 std::optional<std::string> ReplicaSet::copy_source() {
   std::lock_guard lock(mutex_);
-  const MemberConfig* leader = led_.leader != 0 ? member_of(*config_, led_.leader) : nullptr;
+  const MemberId leading = machine_.standing().leader;
+  const MemberConfig* leader = leading != 0 ? member_of(*config_, leading) : nullptr;
   return leader ? std::optional(leader->host) : std::nullopt;
 }
 

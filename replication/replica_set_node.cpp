@@ -3,7 +3,6 @@
 #include <cstdlib>
 #include <utility>
 
-#include "base/clock.h"
 #include "base/host_port.h"
 #include "base/log.h"
 #include "base/random.h"
@@ -87,7 +86,7 @@ void ReplicaSet::begin_node() {
   store_.engine().set_agreed(newest.optime.ts);
   base::log(Severity::info, LogComponent::repl, 7100030, "Joining the set",
             Attributes().add("member", self.host).add("appliedIndex", static_cast<int64_t>(options.core.applied)));
-  node_ = std::make_unique<consensus::RaftNode>(options, disk_, *transport_, static_cast<consensus::NodeOwner&>(*this));
+  node_ = std::make_unique<consensus::RaftNode>(options, clock_, disk_, *transport_, static_cast<consensus::NodeOwner&>(*this));
   term_ = static_cast<int64_t>(node_->status().standing.term);
   pump_ = std::make_unique<LogPump>(
       store_, oplog_, applier_.forward(),
@@ -141,24 +140,18 @@ void ReplicaSet::decided(const consensus::Output& out) {
   }
   if (out.standing) {
     std::lock_guard lock(mutex_);
-    const bool led = led_.role == Role::leader;
-    led_ = *out.standing;
-    led_since_us_ = base::system_clock().monotonic_us();
-    const bool leads = led_.role == Role::leader;
-    if (led) {
-      // What is agreed on from here on waits until this member knows what of its own writes is in the log.
+    const MemberMachine::Stood stood = machine_.stand(*out.standing, now_us());
+    stepped_down = stood.stepped_down;
+    if (stood.led) {
+      // What is committed from here on waits until this member knows what of its own writes is in the log.
       std::lock_guard applying(apply_mutex_);
       apply_held_ = true;
-      demoted_ = true;
     }
-    term_ = static_cast<int64_t>(led_.term);
-    elected_ = leads;
-    if (state_ == MemberState::primary) {
-      stepped_down = true;
-      become(own_state());
-    } else {
+    term_ = static_cast<int64_t>(out.standing->term);
+    if (stepped_down)
+      show_state();
+    else
       options_.changed();
-    }
     woken_.notify_all();
   }
   if (stepped_down) {
@@ -173,10 +166,7 @@ void ReplicaSet::decided(const consensus::Output& out) {
   }
   if (out.behind) {
     std::lock_guard lock(mutex_);
-    if (consensus::is_arbiter(node_id_))
-      log_begins_ = out.behind;
-    else
-      copy_wanted_ = true;
+    machine_.fall_behind(*out.behind, consensus::is_arbiter(node_id_));
     woken_.notify_all();
   }
 }
@@ -184,7 +174,7 @@ void ReplicaSet::decided(const consensus::Output& out) {
 void ReplicaSet::note_replaced() {
   std::scoped_lock lock(mutex_, apply_mutex_);
   apply_held_ = true;
-  replaced_ = true;
+  machine_.replaced();
   woken_.notify_all();
 }
 
@@ -288,7 +278,7 @@ ReplicaSet::Records ReplicaSet::due(Records from, Records end) {
   if (delay_ms == 0) return end;
   std::unique_lock lock(apply_mutex_);
   for (;;) {
-    const int64_t past = base::system_clock().wall_ms() - delay_ms;
+    const int64_t past = clock_.wall_ms() - delay_ms;
     const auto to =
         std::find_if(from, end, [past](const LogRecord& record) { return record.entries.front().entry.wall_ms > past; });
     if (to != from || apply_stopping_) return to;

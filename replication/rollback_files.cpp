@@ -65,7 +65,8 @@ std::shared_ptr<storage::Collection> open(storage::Catalog& catalog, const std::
 
 }  // namespace
 
-int64_t write_rollback_files(storage::Store& store, Oplog& oplog, storage::Stamp kept, const std::string& directory) {
+int64_t write_rollback_files(storage::Store& store, Oplog& oplog, storage::Stamp kept, const std::string& directory,
+                             int64_t wall_ms) {
   // Which documents: by the collection's name, since the entries' newest tell where it is now.
   std::map<std::string, std::set<Bytes>> changed;
   {
@@ -103,7 +104,7 @@ int64_t write_rollback_files(storage::Store& store, Oplog& oplog, storage::Stamp
         directory + "/" + uuid_text(collection->uuid_bytes()) + std::string(db.substr(std::min(db.find('@'), db.size())));
     std::error_code error;
     std::filesystem::create_directories(folder, error);
-    write_whole(folder + "/removed." + base::iso_date(base::system_clock().wall_ms()) + ".bson", file);
+    write_whole(folder + "/removed." + base::iso_date(wall_ms) + ".bson", file);
   }
   return documents;
 }

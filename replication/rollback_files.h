@@ -13,8 +13,10 @@ class Store;
 
 namespace replication {
 
-// Every document that an entry stamped above `kept` inserted or changed, as it is now. Returns how many. Throws OutOfDiskSpace,
+// Every document that an entry stamped above `kept` inserted or changed, as it is now. `wall_ms` names
+// the files. Returns how many. Throws OutOfDiskSpace,
 // InternalError for a directory that can't be written.
-int64_t write_rollback_files(storage::Store& store, Oplog& oplog, storage::Stamp kept, const std::string& directory);
+int64_t write_rollback_files(storage::Store& store, Oplog& oplog, storage::Stamp kept, const std::string& directory,
+                             int64_t wall_ms);
 
 }  // namespace replication

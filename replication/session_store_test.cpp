@@ -5,6 +5,7 @@
 #include <set>
 #include <thread>
 
+#include "base/clock.h"
 #include "base/random.h"
 #include "bson/json.h"
 #include "replication/committer.h"
@@ -20,7 +21,10 @@ namespace {
 
 struct Member {
   explicit Member(const std::string& path, uint64_t oplog_bytes = 100 << 20)
-      : store(storage::test_options(path)), oplog(store, oplog_bytes), committer(store, oplog), sessions(store, oplog) {}
+      : store(storage::test_options(path)),
+        oplog(store, oplog_bytes),
+        committer(store, oplog, base::system_clock()),
+        sessions(store, oplog) {}
 
   std::unique_ptr<SessionHistory> check_out(const Bytes& session, int64_t number) {
     return sessions.check_out(session, number, [] {});

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/clock.h"
 #include "base/random.h"
 #include "bson/json.h"
 #include "replication/applier.h"
@@ -18,7 +19,7 @@ struct Member {
   explicit Member(const std::string& path, uint64_t oplog_bytes = 100 << 20)
       : store(options(path)),
         oplog(store, oplog_bytes),
-        committer(store, oplog),
+        committer(store, oplog, base::system_clock()),
         sessions(store, oplog),
         applier(store, oplog, committer, sessions),
         reader(store, oplog) {}

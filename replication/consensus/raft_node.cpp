@@ -10,8 +10,8 @@ namespace replication::consensus {
 namespace {
 
 constexpr int exit_abrupt = 14;
-constexpr auto word_stands = std::chrono::seconds(2);  // what a member said of itself; a line there and back takes less
-constexpr auto asked_again = std::chrono::milliseconds(100);
+constexpr int64_t word_stands_us = 2'000'000;  // what a member said of itself; a line there and back takes less
+constexpr int64_t ask_again_us = 100'000;
 
 [[noreturn]] void stop_process(int32_t id, std::string_view message, std::string_view why) {
   base::log(base::Severity::fatal, base::LogComponent::repl, id, message, base::Attributes().add("error", why));
@@ -20,8 +20,14 @@ constexpr auto asked_again = std::chrono::milliseconds(100);
 
 }  // namespace
 
-RaftNode::RaftNode(const NodeOptions& options, LogDisk& disk, Transport& transport, NodeOwner& owner)
-    : options_(options), disk_(disk), transport_(transport), owner_(owner), store_(disk), core_(options.core, store_) {
+RaftNode::RaftNode(const NodeOptions& options, base::Clock& clock, LogDisk& disk, Transport& transport, NodeOwner& owner)
+    : options_(options),
+      clock_(clock),
+      disk_(disk),
+      transport_(transport),
+      owner_(owner),
+      store_(disk),
+      core_(options.core, store_) {
   route_library_log();
 }
 
@@ -101,14 +107,14 @@ void RaftNode::ask(MemberId member) {
 }
 
 bool RaftNode::stands(MemberId member) {
-  const auto now = std::chrono::steady_clock::now();
+  const int64_t now_us = clock_.monotonic_us();
   bool asks = false, stands = false;
   {
     std::lock_guard lock(mutex_);
     Heard& heard = heard_[member];
-    stands = heard.told.stands && now - heard.at < word_stands;
-    asks = now - heard.asked >= asked_again;
-    if (asks) heard.asked = now;
+    stands = heard.told.stands && heard.at_us && now_us - *heard.at_us < word_stands_us;
+    asks = !heard.asked_us || now_us - *heard.asked_us >= ask_again_us;
+    if (asks) heard.asked_us = now_us;
   }
   if (asks) ask(member);
   return stands;
@@ -125,7 +131,7 @@ void RaftNode::received_inquiry(MemberId from, BytesView message) {
   if (!inquiry->question) {
     Heard& heard = heard_[from];
     heard.told = inquiry->told;
-    heard.at = std::chrono::steady_clock::now();
+    heard.at_us = clock_.monotonic_us();
     return;
   }
   const Told told{core_.status().applied, core_.electable()};
@@ -169,15 +175,15 @@ Lookup RaftNode::entries(Index low, Index high, uint64_t bytes_max, std::vector<
 
 void RaftNode::loop() {
   base::LogContext context("replica-loop");
-  using Clock = std::chrono::steady_clock;
-  const auto step = std::chrono::milliseconds(options_.tick_ms);
-  auto next_tick = Clock::now() + step;
+  const int64_t step_us = int64_t{options_.tick_ms} * 1000;
+  int64_t next_tick_us = clock_.monotonic_us() + step_us;
   std::unique_lock lock(mutex_);
   while (!stopping_) {
-    if (const auto now = Clock::now(); now >= next_tick) {
+    const int64_t now_us = clock_.monotonic_us();
+    if (now_us >= next_tick_us) {
       core_.tick();
       // Ticks that were missed are not made up for: a process that stood still has not heard nothing, it hasn't listened.
-      next_tick = std::max(next_tick + step, now);
+      next_tick_us = std::max(next_tick_us + step_us, now_us);
     }
     if (core_.has_output()) {
       Output out = core_.take_output();
@@ -186,7 +192,7 @@ void RaftNode::loop() {
       lock.lock();
       continue;
     }
-    woken_.wait_until(lock, next_tick);
+    woken_.wait_for(lock, std::chrono::microseconds(std::max<int64_t>(0, next_tick_us - now_us)));
   }
 }
 

@@ -16,6 +16,7 @@
 #include <mutex>
 #include <thread>
 
+#include "base/clock.h"
 #include "replication/consensus/inquiry.h"
 #include "replication/consensus/transport.h"
 
@@ -35,11 +36,11 @@ class NodeOwner {
   virtual void decided(const Output& out) = 0;
 };
 
-// Thread-safe. The disk, the transport and the owner outlive it.
+// Thread-safe. The clock, the disk, the transport and the owner outlive it.
 class RaftNode final : public MessageReceiver {
  public:
   // Loads the log; throws what LogStore and RaftCore throw. Nothing happens before `start`.
-  RaftNode(const NodeOptions& options, LogDisk& disk, Transport& transport, NodeOwner& owner);
+  RaftNode(const NodeOptions& options, base::Clock& clock, LogDisk& disk, Transport& transport, NodeOwner& owner);
   ~RaftNode() override;
 
   void start();
@@ -74,7 +75,7 @@ class RaftNode final : public MessageReceiver {
  private:
   struct Heard {  // of a member, by inquiries
     Told told;
-    std::chrono::steady_clock::time_point at, asked;
+    std::optional<int64_t> at_us, asked_us;
   };
 
   template <class Call>
@@ -85,6 +86,7 @@ class RaftNode final : public MessageReceiver {
   void handle(Output out);
 
   const NodeOptions options_;
+  base::Clock& clock_;
   LogDisk& disk_;
   Transport& transport_;
   NodeOwner& owner_;

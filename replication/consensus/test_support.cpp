@@ -46,7 +46,7 @@ TestMember::TestMember(MemberId own, LogDisk& disk, bool compress, uint32_t tick
   options.core.election_ticks = ticks;
   options.core.applied = disk.load() ? disk.load()->meta.compacted.index : 0;
   applied = options.core.applied;
-  node = std::make_unique<RaftNode>(options, disk, transport, *this);
+  node = std::make_unique<RaftNode>(options, base::system_clock(), disk, transport, *this);
 }
 
 TestMember::~TestMember() {

@@ -73,7 +73,7 @@ struct ReplicaSetPart::State {
         backups(store, services.clock),
         default_concerns(store, services.clock),
         members(member, services.clock),
-        member(store, oplog, applier, member_options()) {}
+        member(store, oplog, applier, services.clock, member_options()) {}
 
   replication::ReplicaSetOptions member_options();
   void check_alone(const replication::SetConfig& next, replication::LogEnd own);

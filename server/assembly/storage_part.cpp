@@ -99,7 +99,7 @@ struct StoragePart::State {
       : services(given_services),
         store(engine_options(options)),
         oplog(store, oplog_bytes(options)),
-        committer(store, oplog),
+        committer(store, oplog, services.clock),
         past(store),
         databases(store, past, &committer) {
     committer.set_branch_replayer(&databases);

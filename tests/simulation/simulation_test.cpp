@@ -89,21 +89,24 @@ TEST_CASE("whatever fails, members agree and nothing acknowledged is lost") {
     total.unknown += tally.unknown;
     total.reads += tally.reads;
     total.elections += tally.elections;
+    total.primaries += tally.primaries;
     total.crashes += tally.crashes;
     total.copies += tally.copies;
     total.membership_changes += tally.membership_changes;
   }
   std::printf(
-      "%llu seeds: %lld events, %lld writes acknowledged, %lld unclear, %lld reads, %lld elections, %lld crashes, %lld copies, "
+      "%llu seeds: %lld events, %lld writes acknowledged, %lld unclear, %lld reads, %lld elections, %lld primaries, %lld "
+      "crashes, %lld copies, "
       "%lld membership changes\n",
       static_cast<unsigned long long>(seeds), static_cast<long long>(total.events), static_cast<long long>(total.acknowledged),
       static_cast<long long>(total.unknown), static_cast<long long>(total.reads), static_cast<long long>(total.elections),
-      static_cast<long long>(total.crashes), static_cast<long long>(total.copies),
+      static_cast<long long>(total.primaries), static_cast<long long>(total.crashes), static_cast<long long>(total.copies),
       static_cast<long long>(total.membership_changes));
   if (seeds >= 100) {
     // A quiet simulation would prove nothing.
     CHECK(total.acknowledged > static_cast<int64_t>(seeds) * 20);
     CHECK(total.elections > static_cast<int64_t>(seeds) * 2);
+    CHECK(total.primaries > static_cast<int64_t>(seeds) * 2);
     CHECK(total.copies > 0);
     CHECK(total.membership_changes > 0);
   }
@@ -125,4 +128,7 @@ TEST_CASE("a disk that lies about its sync is found") {
 }
 TEST_CASE("a leader that answers reads on its own is found") {
   CHECK(found_within(Mutation::stale_reads, 60));
+}
+TEST_CASE("a leader that becomes primary before it has caught up is found") {
+  CHECK(found_within(Mutation::early_primary, 30));
 }

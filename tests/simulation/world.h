@@ -6,7 +6,8 @@
 //
 //   one leader a term · committed entries never differ · logs that agree at one
 //   place agree before it · a leader has all that was committed · what is
-//   committed is on the disks of a majority of data
+//   committed is on the disks of a majority of data · one primary a term, which
+//   has applied all that was committed before its term
 //
 // At the end everything is healed, and then the set must make progress, agree,
 // hold all that was acknowledged, and the clients' history must be linearizable.
@@ -29,10 +30,11 @@ namespace simulation {
 // A mutation is a rule that is broken on purpose, to see that the checks find it.
 enum class Mutation {
   none,
-  early_word,    // a follower's messages go out before its write is durable
-  lost_sync,     // the disk says done before it is
-  forgets_vote,  // the vote doesn't survive
-  stale_reads,   // a leader answers reads without asking the others
+  early_word,     // a follower's messages go out before its write is durable
+  lost_sync,      // the disk says done before it is
+  forgets_vote,   // the vote doesn't survive
+  stale_reads,    // a leader answers reads without asking the others
+  early_primary,  // a leader becomes primary before it has applied what came before its term
 };
 
 struct Plan {
@@ -49,7 +51,8 @@ struct Violation : std::runtime_error {
 };
 
 struct Tally {
-  int64_t events = 0, acknowledged = 0, unknown = 0, reads = 0, elections = 0, crashes = 0, copies = 0, membership_changes = 0;
+  int64_t events = 0, acknowledged = 0, unknown = 0, reads = 0, elections = 0, primaries = 0, crashes = 0, copies = 0,
+          membership_changes = 0;
 };
 
 class World {
@@ -72,6 +75,7 @@ class World {
   // Members (world_members.cpp)
   void start(Member& member);
   void crash(Member& member);
+  uint32_t rank_of(MemberId id) const;
   void tick(MemberId id, uint64_t life);
   void handle_output(Member& member);
   void send(Member& from, std::vector<Outgoing>& messages);
@@ -80,6 +84,14 @@ class World {
   void run_disk(Member& member);
   void committed(Member& member, const EntryPtr& entry);
   void copy_from_another(Member& member, const Behind& behind);
+
+  // Members' roles (world_roles.cpp)
+  void begin_role(Member& member);
+  void stood(Member& member, const replication::consensus::Standing& standing);
+  void run_duties(Member& member);
+  void take_over(Member& member);
+  void start_over(Member& member);
+  void check_primary(Member& member, bool ahead);
 
   // Faults (world_faults.cpp)
   void disturb();
@@ -123,7 +135,7 @@ class World {
   int64_t delay_max_us_ = 5000;
   bool healing_ = false;
 
-  std::map<Term, MemberId> leaders_;
+  std::map<Term, MemberId> leaders_, primaries_;
   std::map<Index, EntryPtr> committed_;  // by anybody, ever
   std::map<int64_t, Operation> operations_;
   int64_t next_operation_ = 1;

@@ -81,6 +81,7 @@ void World::check_end() {
       leader = member.get();
   }
   if (!leader) fail("nobody leads 20 seconds after everything healed");
+  if (!leader->primary()) fail("the leader isn't primary 20 seconds after everything healed");
   const auto late = std::count_if(operations_.begin(), operations_.end(), [&](const auto& each) {
     return each.second.returned && *each.second.returned > (plan_.faults_until_ms + 10'000) * 1000;
   });

@@ -8,8 +8,8 @@ void World::client(int number) {
   const auto pause = static_cast<int64_t>(random_.below(80'000));
   const std::vector<MemberId> running = up();
   Member* server = running.empty() ? nullptr : find(running[random_.below(running.size())]);
-  // More than one member may believe that it leads.
-  if (!server || !server->leads()) return at(10'000 + pause, [this, number] { client(number); });
+  // More than one member may believe that it is primary.
+  if (!server || !server->primary()) return at(10'000 + pause, [this, number] { client(number); });
 
   const int64_t id = next_operation_++;
   Operation& operation = operations_[id];
@@ -23,6 +23,7 @@ void World::client(int number) {
     begin_read(*server, id);
   } else if (const auto at = server->core->propose(operation.command.encode())) {
     operation.at = *at;
+    server->proposed = at->index;
     handle_output(*server);
   } else {
     operation.over = operation.refused = true;

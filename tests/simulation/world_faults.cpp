@@ -77,6 +77,8 @@ void World::disturb() {
     case 8:
       if (some && some->leads()) {
         if (random_.below(3) == 0) {
+          some->role->resign_until(now_us_ + static_cast<int64_t>(random_.below(3'000'000)));
+          some->core->set_electable(false, rank_of(some->id));
           some->core->resign();
         } else {
           some->core->transfer(running[random_.below(running.size())]);

@@ -5,6 +5,10 @@
 
 namespace simulation {
 
+uint32_t World::rank_of(MemberId id) const {
+  return plan_.seed % 4 == 1 ? static_cast<uint32_t>(id % 4) : 0;
+}
+
 void World::start(Member& member) {
   ++member.life;
   member.machine = member.checkpoint;
@@ -22,11 +26,12 @@ void World::start(Member& member) {
   options.committed_bytes_max = 500;
   options.seed = plan_.seed * 1000 + member.id % 100 * 100 + member.life;
   options.applied = member.machine.applied;
-  options.rank = plan_.seed % 4 == 1 ? static_cast<uint32_t>(member.id % 4) : 0;
+  options.rank = rank_of(member.id);
   options.electable = plan_.seed % 5 != 2 || member.id != 2;
   member.core = std::make_unique<RaftCore>(options, *member.store);
   member.disk.forgets_votes = plan_.mutation == Mutation::forgets_vote;
   say(std::to_string(member.id) + " starts, log to " + std::to_string(member.store->last()));
+  begin_role(member);
   const uint64_t life = member.life;
   at(static_cast<int64_t>(random_.below(tick_us)), [this, id = member.id, life] { tick(id, life); });
   handle_output(member);
@@ -60,6 +65,8 @@ void World::tick(MemberId id, uint64_t life) {
   member.core->tick();
   handle_output(member);
   if (member.life != life) return;
+  run_duties(member);
+  if (member.life != life) return;
   // Clocks don't run at the same speed.
   at(tick_us - 2000 + static_cast<int64_t>(random_.below(4000)), [this, id, life] { tick(id, life); });
 }
@@ -72,10 +79,15 @@ void World::handle_output(Member& member) {
       say(std::to_string(member.id) + " role " + std::to_string(static_cast<int>(out.standing->role)) + " term " +
           std::to_string(out.standing->term));
       if (out.standing->role == Role::leader) check_leader(member);
+      stood(member, *out.standing);
     }
     if (out.unclear && out.unclear->from <= member.core->status().commit && !out.replaced_from)
       fail("a committed entry was called unclear");
     if (out.replaced_from && *out.replaced_from <= member.machine.applied) fail("an applied entry was replaced");
+    if (out.replaced_from && *out.replaced_from <= member.proposed) {
+      member.role->replaced();
+      member.unsure = true;
+    }
     send(member, out.send);
     if (out.write) {
       if (plan_.mutation == Mutation::early_word) send(member, out.write->after);
@@ -151,6 +163,7 @@ void World::run_disk(Member& member) {
 
 void World::committed(Member& member, const EntryPtr& entry) {
   check_committed(member, entry);
+  if (entry->kind == EntryKind::data && entry->data.empty() && entry->context.empty()) member.caught_up = entry->term;
   if (is_arbiter(member.id)) {
     member.machine.applied = entry->index;
     return;

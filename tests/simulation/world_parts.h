@@ -2,7 +2,9 @@
 #pragma once
 
 #include <deque>
+#include <optional>
 
+#include "replication/member_machine.h"
 #include "tests/simulation/world.h"
 
 namespace simulation {
@@ -25,8 +27,16 @@ struct World::Member {
   std::vector<ReadState> reads;
   std::vector<LogBatch> unsynced;  // Mutation::lost_sync
 
+  // What a member is in its set: the real state machine, driven as ReplicaSet drives it (world_roles.cpp).
+  std::optional<replication::MemberMachine> role;
+  Term caught_up = 0;   // everything before this term's first entry is applied
+  Index proposed = 0;   // the newest place that this life of the member gave to a client's write
+  bool unsure = false;  // until it is known what of its own writes stays
+  bool starts_over = false;
+
   bool up() const { return core != nullptr; }
   bool leads() const { return up() && core->status().standing.role == Role::leader; }
+  bool primary() const { return up() && role->state() == replication::MemberState::primary; }
 };
 
 struct World::Operation {

@@ -1,0 +1,84 @@
+// Members' roles: the state machine of replication/member_machine.h, driven as ReplicaSet drives it. A member's writes go through
+// the log before they are applied here, so that a rollback has nothing to take away but the member's memory: it starts anew.
+#include <algorithm>
+
+#include "tests/simulation/world_parts.h"
+
+namespace simulation {
+
+using replication::MemberMachine;
+using replication::MemberState;
+
+void World::begin_role(Member& member) {
+  member.role.emplace(now_us_);
+  member.caught_up = 0;
+  member.proposed = 0;
+  member.unsure = member.starts_over = false;
+  member.role->configure({true, is_arbiter(member.id), member.core->electable()}, true, now_us_);
+  member.role->begin(now_us_);
+}
+
+void World::stood(Member& member, const replication::consensus::Standing& standing) {
+  const bool was_primary = member.primary();
+  const MemberMachine::Stood stood = member.role->stand(standing, now_us_);
+  if (stood.led) member.unsure = true;
+  if (stood.stepped_down != was_primary) fail("a member doesn't know whether it stepped down");
+  if (member.primary()) fail("a member is primary when it has only just been elected");
+}
+
+void World::run_duties(Member& member) {
+  const MemberMachine::Due due = member.role->due(now_us_);
+  if (due.roll_back) return start_over(member);
+  if (due.end_leadership) {
+    member.role->stop_writing();
+    if (!member.role->unsure()) member.unsure = false;
+  }
+  take_over(member);
+  if (member.primary()) {
+    member.role->primary_due(now_us_);
+    if (!member.leads()) fail("a member is primary, and consensus has another leader");
+  }
+  if (member.role->renew_electable(now_us_)) {
+    member.core->set_electable(member.role->electable(), rank_of(member.id));
+    handle_output(member);
+  }
+}
+
+void World::take_over(Member& member) {
+  const Term term = member.role->standing().term;
+  const bool arbiters = std::any_of(members_.begin(), members_.end(), [](const auto& each) { return is_arbiter(each.first); });
+  const bool caught_up = member.caught_up == term || plan_.mutation == Mutation::early_primary;
+  if (member.unsure) return;
+  const MemberMachine::TakeOver how = member.role->take_over(caught_up, arbiters, now_us_);
+  if (how == MemberMachine::TakeOver::no) return;
+  if (!member.role->write_in(term) || !member.role->lead(term, now_us_)) fail("a member's take-over is over before it began");
+  check_primary(member, how == MemberMachine::TakeOver::ahead);
+}
+
+// The member's process starts anew, at once.
+void World::start_over(Member& member) {
+  say(std::to_string(member.id) + " starts over");
+  crash(member);
+  start(member);
+}
+
+// `ahead`: what the member's log has is applied before it is committed, which check_leader looks at.
+void World::check_primary(Member& member, bool ahead) {
+  const Term term = member.role->standing().term;
+  say(std::to_string(member.id) + " is primary in term " + std::to_string(term));
+  ++tally_.primaries;
+  if (!member.primary() || !member.leads()) fail("a member took over, and isn't primary");
+  const auto [known, fresh] = primaries_.try_emplace(term, member.id);
+  if (!fresh && known->second != member.id) fail("two primaries in term " + std::to_string(term));
+  if (ahead) return;
+  for (auto entry = committed_.rbegin(); entry != committed_.rend(); ++entry) {
+    if (entry->second->term >= term) continue;
+    if (entry->first > member.machine.applied) {
+      fail("the primary of term " + std::to_string(term) + " has not applied entry " + std::to_string(entry->first) +
+           ", which was committed before");
+    }
+    break;
+  }
+}
+
+}  // namespace simulation
