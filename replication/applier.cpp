@@ -33,7 +33,7 @@ bson::ValueView id_of(const Entry& entry) {
   return (entry.o2 ? *entry.o2 : entry.o).find("_id");
 }
 
-// What fails says which entry it was. Here a duplicate key means that members differ.
+// The error says which entry failed. Here a duplicate key means that members differ.
 [[noreturn]] void fail(const LogRecord::Item& item, const OperationError& error) {
   const Entry& entry = item.entry;
   std::string text = "cannot apply the log's entry '" + std::string(1, entry.op) + "' of " + std::string(entry.ns) +
@@ -107,7 +107,7 @@ class Applier::Batch {
     }
   }
 
-  // Of each session only the newest statement is kept.
+  // Only the newest statement of each session is kept.
   void save_sessions() {
     for (const auto& [id, last] : sessions_) {
       applier_.sessions_.written_elsewhere(transaction_, targets_.find(session_records_ns), *last->entry.session,

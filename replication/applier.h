@@ -34,8 +34,8 @@ class Applier {
  public:
   Applier(storage::Store& store, Oplog& oplog, LocalCommitter& committer, SessionStore& sessions);
 
-  // In their order, which is the log's. What it throws means that this member isn't as the others are, or can't go on: it must
-  // stop. The message names entry, namespace and _id; records before the failing one may have been applied.
+  // Applies them in their order, which is the log's. An exception means that this member isn't as the others are, or can't go on:
+  // it must stop. The message names entry, namespace and _id; records before the failing one may have been applied.
   void apply(const std::vector<LogRecord>& records);
 
   ForwardLog& forward() { return forward_; }

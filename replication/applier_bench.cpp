@@ -1,4 +1,4 @@
-// What applying the log costs, beside what writing it did: CPU of the applying thread and of the writing one.
+// This measures what applying the log costs, beside what writing it did: CPU of the applying thread and of the writing one.
 //
 //   replication_benchmarks --benchmark_filter=apply
 #include <benchmark/benchmark.h>

@@ -1,5 +1,5 @@
-// Where a write becomes part of history: the data's change and the log's entry
-// in one transaction.
+// A committer makes a write part of history: it changes the data and writes the
+// log's entry in one transaction.
 //
 // On a single node the local form writes both and is done with the commit. On a
 // replica set the same calls propose the entry to the other members.
@@ -46,7 +46,7 @@ class Committer {
   virtual void when_durable(std::function<void()> done) = 0;
 };
 
-// Whether writes to the namespace, or database, are part of history: what belongs to this node alone (`local`) has none.
+// Are writes to the namespace, or database, part of history? What belongs to this node alone (`local`) has none.
 bool has_history(std::string_view ns);
 
 // Listens to the catalog for as long as it lives: changes of the schema need no call of their own.

@@ -1,6 +1,6 @@
-// What a member is in its replica set, and what the set lets it do.
+// A coordinator says what a member is in its replica set, and what the set lets it do.
 //
-// The server asks here before it writes, when it answers hello, and when a
+// The server asks it before it writes, when it answers hello, and when a
 // client wants to know that others have its write (replica_set.h).
 #pragma once
 
@@ -57,8 +57,8 @@ struct Progress {
   Place committed;  // survives with the majority
 };
 
-// The newest entry of a member's log, agreed on or not. Of two logs the one that ends later has all that was ever agreed on in
-// the other.
+// The newest entry of a member's log, majority-committed or not. Of two logs the one that ends later has all that was ever
+// majority-committed in the other.
 struct LogEnd {
   int64_t term = -1;  // -1: no log
   int64_t index = 0;
@@ -109,7 +109,7 @@ class Coordinator {
   virtual SetConfig default_config() const = 0;
   virtual void reconfigure(SetConfig config, bool force) = 0;
   virtual void step_down(const StepDown& how) = 0;
-  // Not electable for so long; 0: electable again.
+  // The member isn't electable for so long; 0: it is electable again.
   virtual void freeze(int64_t ms) = 0;
   // RECOVERING until as many calls have ended it as have begun it: not to be read from, and not electable; it follows the log
   // meanwhile.
@@ -125,10 +125,10 @@ class Coordinator {
   // confirmed, after this call, that it still is one. Else why it can't be said.
   virtual void when_read_stands(OpTime read_at, std::function<void(std::optional<WriteConcernFailure>)> done) = 0;
 
-  // Another member has this configuration: for one that has none yet, or is no longer told by the log.
+  // Another member has this configuration. A member uses it that has none yet, or that the log no longer reaches.
   virtual void learn_config(const SetConfig& config, const std::string& from) = 0;
 
-  // The newest time anybody has told of: gossip of clients and members. Goes up.
+  // The newest time that clients and members have spoken of (gossip). It goes up.
   void learn_time(storage::Stamp time) {
     storage::Stamp known = known_time_.load(std::memory_order_relaxed);
     while (time > known && !known_time_.compare_exchange_weak(known, time)) {
@@ -136,7 +136,7 @@ class Coordinator {
   }
   storage::Stamp known_time() const { return known_time_.load(std::memory_order_relaxed); }
 
-  // An entry that changes nothing and says `message`; its stamp, which is after `at_least`.
+  // Writes an entry that changes nothing and says `message`. Returns its timestamp, which is after `at_least`.
   virtual storage::Stamp write_noop(storage::Stamp at_least, bson::DocumentView message) = 0;
 
  private:

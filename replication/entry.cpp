@@ -225,7 +225,7 @@ uint64_t oplog_document_bytes(const Entry& entry) {
   if (entry.o2) {
     bytes += 4 + entry.o2->size();
   } else if (names_its_document(entry)) {
-    // Of a document elsewhere the _id isn't at hand: the usual ObjectId is assumed.
+    // The _id of a document elsewhere isn't at hand: the usual ObjectId is assumed.
     bytes += 4 + (entry.form == Entry::Form::named ? 22 : id_of(entry.o).size());
   }
   return bytes;

@@ -79,7 +79,7 @@ base::Result<Entry> decode_logged(BytesView value);  // of a record of the set's
 // The entry with its content taken in.
 Entry made_whole(const Entry& named, bson::DocumentView content);
 
-// As MongoDB shows it; `entry` is whole.
+// The entry as MongoDB shows it; `entry` is whole.
 bson::Document oplog_document(storage::Stamp stamp, const Entry& entry);
 // How many bytes that takes, without building it; of a named entry too.
 uint64_t oplog_document_bytes(const Entry& entry);

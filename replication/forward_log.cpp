@@ -22,7 +22,7 @@ constexpr size_t bases_tried = 3;
   throw base::OperationError(base::ErrorCode::data_corruption_detected, what);
 }
 
-// Of a merge it says what they are now; what made the contents are other entries.
+// Does the entry make the contents that it has? A merge's entry only says what they are now; other entries made them.
 bool made_by_its_entry(const LogRecord& record, const Entry& entry) {
   return entry.op == 'c' || !record.changes_schema();
 }
@@ -123,7 +123,7 @@ std::optional<Entry> ForwardLog::delta_of(Stamp stamp, const Entry& entry, bson:
   return made;
 }
 
-// What its document is after the entry.
+// Notes what the entry's document is after it.
 void ForwardLog::pass(Stamp stamp, const Entry& entry, const dedup::Features* features) {
   if (entry.op == 'c') {
     // Those of a collection that was dropped are nobody's base any more, and go as others come.

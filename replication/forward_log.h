@@ -20,20 +20,20 @@
 
 namespace replication {
 
-// Since the start.
+// All count since the start.
 struct ForwardFigures {
-  // As primary.
+  // A primary counts these.
   base::Counter records, record_bytes, forward_bytes;  // bodies before and after
   base::Counter sent_bytes;                            // as proposed: the large ones compressed
   base::Counter contents, content_bytes;               // in inserts and replacements
   base::Counter deltas, delta_content_bytes, delta_bytes;
   base::Counter same_document, similar;    // where the bases were found
   base::Counter small, unlike, not_worth;  // why a content went whole
-  // As member.
+  // Other members count these.
   base::Counter decoded, decoded_bytes, from_recent, from_records, from_oplog;
 };
 
-// Thread-safe: as primary one thread encodes, as another member one applies.
+// Thread-safe: on a primary one thread encodes, on another member one applies.
 class ForwardLog {
  public:
   static constexpr size_t recent_bytes_max = 32 << 20;
@@ -42,13 +42,13 @@ class ForwardLog {
 
   std::atomic<bool> enabled = true;  // as primary
 
-  // From here on this member proposes: what it has applied serves as base.
+  // From here on this member proposes, with what it has applied as bases.
   void lead();
-  // In the order of the log, and each exactly once. The result stands in for the record.
+  // Is called in the order of the log, exactly once for each record. The result stands in for the record.
   LogRecord encode(const LogRecord& record);
 
-  // Of an entry that is a delta, before it is applied: BSON. Reads within `transaction`, which has everything applied that lies
-  // before. Throws DataCorruptionDetected where the base isn't here, is another, or makes something else of the delta.
+  // The BSON of an entry that is a delta, before it is applied. Reads within `transaction`, which has everything applied that
+  // lies before. Throws DataCorruptionDetected where the base isn't here, is another, or makes something else of the delta.
   Bytes content(storage::Transaction& transaction, storage::Collection& target, const LogRecord::Item& item);
   // The record, its entries whole, was applied here, or this one entry of it.
   void applied(const LogRecord& record);

@@ -1,5 +1,5 @@
-// From the oplog into the set's log: on the primary, every transaction that is
-// committed here is proposed, in the order of the stamps.
+// The pump proposes, on the primary, every transaction that is committed here to
+// the set's log, in the order of the timestamps.
 //
 // It reads behind the writers, up to the oldest stamp whose transaction is still
 // open, so that nothing is proposed that might be taken back, and nothing later
@@ -26,13 +26,13 @@ namespace replication {
 class LogPump {
  public:
   using Propose = std::function<std::optional<consensus::Position>(base::BytesView data, base::BytesView context)>;
-  // Told, in order, of each record that has its place.
+  // Is called, in order, with each record that has its place.
   using Placed = std::function<void(consensus::Position place, const LogRecord& record)>;
 
   LogPump(storage::Store& store, Oplog& oplog, ForwardLog& forward, Propose propose, Placed placed);
   ~LogPump();
 
-  // From here on what is stamped above `after` is proposed, in this term.
+  // From here on the pump proposes what has a timestamp above `after`, in this term.
   void lead(consensus::Term term, storage::Stamp after);
   // Returns when nothing is being proposed any more.
   void stop_leading();
@@ -41,7 +41,7 @@ class LogPump {
 
   consensus::Index proposed_index() const;  // the newest place ever given in this process's life; 0: none
   storage::Stamp proposed_stamp() const;    // everything up to here has its place
-  // Not leading: is there anything above proposed_stamp?
+  // Is there anything above proposed_stamp? It is asked once the pump leads no more.
   bool left_over();
   void wake();
 

@@ -20,7 +20,7 @@ class LogReader {
   LogReader(storage::Store& store, Oplog& oplog) : store_(store), oplog_(oplog) {}
 
   // The transactions whose stamps are in [from, below), oldest first; stops once it has `bytes_max`. Both ends lie between
-  // transactions; `below` is no more than Engine::all_committed. What was dropped since can be read until the set has agreed on
+  // transactions; `below` is no more than Engine::all_committed. What was dropped since can be read until the set has committed
   // the drop. Throws DataCorruptionDetected for a damaged row or a content that is missing.
   std::vector<LogRecord> read(storage::Stamp from, storage::Stamp below, size_t bytes_max);
 

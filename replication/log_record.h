@@ -1,5 +1,5 @@
-// What members agree on at one place of the set's log: a transaction, as its
-// oplog entries with their contents, each under its stamp.
+// A log record is what members agree on at one place of the set's log: a transaction,
+// as its oplog entries with their contents, each under its timestamp.
 //
 //   record   | form, 1 | body |
 //            form 1, plain        body as it is

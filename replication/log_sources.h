@@ -39,7 +39,7 @@ class LogSources {
 
   // The rest wants the lock.
 
-  // Of a document: its collection and _id, by value.
+  // The key of a document is its collection and _id, by value.
   static Bytes key_of(BytesView uuid, const bson::ValueView& id);
   const Content* find(const Bytes& key);
   const Content* find(storage::Stamp stamp);

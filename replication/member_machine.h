@@ -20,7 +20,7 @@
 
 namespace replication {
 
-// What the configuration says of this member.
+// The configuration says this of the member.
 struct MemberPart {
   bool in_set = false;
   bool arbiter = false;
@@ -77,9 +77,9 @@ class MemberMachine {
   bool stop_writing() { return std::exchange(wrote_, false); }
 
   // ---- what commands ask ----
-  // Not electable for `us` from now; 0: electable again.
+  // The member isn't electable for `us` from now; 0: it is electable again.
   void freeze(int64_t us, int64_t now_us);
-  // Not electable until then, and from now.
+  // The member isn't electable until then: from the next renew_electable on, or at once.
   void step_down_until(int64_t until_us) { electable_from_us_ = until_us; }
   void resign_until(int64_t until_us);
   // Begins or ends maintenance once. False: there is none to end.

@@ -1,6 +1,6 @@
-// The log of everything that changed, in the order it happened.
+// The oplog is the log of everything that changed, in the order it happened.
 //
-// A table by stamp. Rows are written in the transaction of the change they tell
+// It is a table by timestamp. Rows are written in the transaction of the change they tell
 // of; a reader sees them up to where no transaction is still open, so it never
 // finds a place filled in behind it. The oldest go in large steps when the
 // table outgrows its size.
@@ -8,7 +8,7 @@
 //   oplog    0                -> {uuid, countedTo, steps: [{end, entries, logical, stored}, …]}
 //            stamp (8, BE)    -> an entry (entry.h)
 //
-// To everyone else it is the collection local.oplog.rs: capped, read-only.
+// Everyone else sees it as the collection local.oplog.rs: capped, read-only.
 #pragma once
 
 #include <memory>
@@ -30,7 +30,7 @@ struct OplogStats {
 
 inline constexpr char oplog_ns[] = "local.oplog.rs";
 
-// As mongod chooses: 5 % of what is free, from 990 MB to 50 GB.
+// Is what mongod chooses: 5 % of what is free, from 990 MB to 50 GB.
 uint64_t default_oplog_bytes(const std::string& path);
 
 // Thread-safe. The engine's stamps go on above the newest entry once it is open.

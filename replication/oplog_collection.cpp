@@ -97,7 +97,7 @@ class OplogScan final : public storage::CollectionScan {
     if (last_ == 0) return;
     fresh_ = true;
     if (!forward_) return;
-    // Whoever was overtaken by the cutting off must not believe to have seen everything.
+    // A reader that the cutting off has overtaken must not believe that it has seen everything.
     if (!rows_->seek(entry_key(last_)) || stamp() != last_) {
       throw OperationError(
           ErrorCode::capped_position_lost,

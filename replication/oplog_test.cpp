@@ -44,7 +44,7 @@ std::vector<bson::Document> read_log(Store& store, Direction direction = Directi
   return entries;
 }
 
-// What a secondary would make of the log.
+// The contents that a secondary would make of the log.
 using Contents = std::map<std::string, std::map<std::string, bson::Document>>;  // ns -> _id -> document
 
 std::string id_text(bson::DocumentView document) {

@@ -1,5 +1,5 @@
-// A change made, and its entry written: data, indexes and the log's row in one
-// transaction.
+// A performer makes a change and writes its entry: data, indexes and the log's row
+// in one transaction.
 //
 // What the entry says is decided elsewhere: by the committer where the change is
 // new, by the log of the set where another member made it first (applier.h).

@@ -34,7 +34,7 @@ constexpr consensus::Position log_begins{1, 0};    // behind nothing at all: who
   throw OperationError(ErrorCode::not_writable_primary, message);
 }
 
-// As MongoDB makes them, so that drivers see the later one as the greater: 7fffffff, then the term.
+// MongoDB makes them so that drivers see the later one as the greater: 7fffffff, then the term.
 bson::ObjectId election_id(int64_t term) {
   bson::ObjectId id;
   id.bytes = {0x7f, 0xff, 0xff, 0xff};
@@ -142,7 +142,7 @@ void ReplicaSet::show_state() {
   options_.changed();
 }
 
-// In memory; where it is written is the caller's, and done before: it may end this process.
+// Uses the configuration in memory. The caller has written it before, since this may end the process.
 void ReplicaSet::adopt(SetConfig config) {
   self_ = find_self(config);
   config_ = std::make_shared<const SetConfig>(std::move(config));
@@ -164,7 +164,7 @@ void ReplicaSet::adopt(SetConfig config) {
   options_.changed();
 }
 
-// Who was removed never stands.
+// A member that was removed never stands for election.
 void ReplicaSet::tell_electable() {
   const MemberConfig* self = self_ < config_->members.size() ? &config_->members[self_] : nullptr;
   node_->set_electable(machine_.electable(), self ? election_rank(*config_, *self) : 0);
@@ -194,7 +194,7 @@ Progress ReplicaSet::progress() const {
   const Oplog::Position newest = oplog_.newest();
   const Progress::Place applied{newest.optime, newest.wall_ms};
   std::lock_guard lock(apply_mutex_);
-  // What is agreed on is on this member's disk as well; of a primary's newest entries nothing is claimed until then.
+  // Majority-committed entries are on this member's disk as well; nothing is claimed of a primary's newest entries until then.
   return {applied, committed_, committed_};
 }
 
@@ -233,7 +233,7 @@ SetConfig ReplicaSet::default_config() const {
   return config;
 }
 
-// Beyond the members: it isn't among them.
+// The index lies beyond the members where this one isn't among them.
 size_t ReplicaSet::find_self(const SetConfig& config) const {
   size_t self = 0;
   while (self < config.members.size() && !options_.is_self(config.members[self].host)) ++self;
@@ -361,9 +361,9 @@ void ReplicaSet::reconfigure(SetConfig next, bool force) {
   woken_.notify_all();
 }
 
-// With a majority gone for good nothing can be agreed on any more, and consensus has no way out. This member makes itself the
+// When a majority is gone for good, nothing can be committed any more, and consensus has no way out. This member makes itself the
 // only voter, by a membership that no entry brings, in a term beyond those the others may have come to. Its log stays, and is
-// agreed on once it leads; the others of the configuration copy its data (others_may_join).
+// committed once it leads; the others of the configuration copy its data (others_may_join).
 void ReplicaSet::go_on_alone(const std::shared_ptr<const SetConfig>& now, const SetConfig& next) {
   options_.check_alone(next, log_end());
   {
@@ -408,9 +408,9 @@ void ReplicaSet::learn_config(const SetConfig& config, const std::string& from) 
   const MemberConfig* self = at < config.members.size() ? &config.members[at] : nullptr;
   if (!self && !config_) return;
   // A member that has the log learns its configurations from there, up to the one that it isn't sent any more.
-  const bool told_by_log =
+  const bool reached_by_log =
       self && node_id_ == consensus_id(*self) && state_ != MemberState::removed && state_ != MemberState::arbiter;
-  if (told_by_log) return;
+  if (reached_by_log) return;
   const bool joins = !node_;
   const bool copies = self && !self->arbiter && (joins || consensus::is_arbiter(node_id_));
   base::log(Severity::info, LogComponent::repl, 7100036, "Another member told of the configuration",
@@ -423,8 +423,8 @@ void ReplicaSet::learn_config(const SetConfig& config, const std::string& from) 
     show_state();
     woken_.notify_all();
   } else if (joins && self) {
-    // With an entry that nobody has, so that the leader sends where its log begins, and who votes there. An empty log would
-    // seem to have what comes before the first entry.
+    // The log gets an entry that nobody has, so that the leader sends where its own begins, and who votes there. An empty log
+    // would seem to have what comes before the first entry.
     const bool begins = !disk_.load();
     if (begins) start_log(disk_, {log_begins.index, log_begins.term + 1}, {});
     begins ? machine_.await_data(now_us()) : machine_.begin(now_us());
@@ -478,7 +478,7 @@ void ReplicaSet::when_acknowledged(OpTime optime, const WriteConcern& concern,
   const bool by_count = concern.mode.empty() && concern.tags.empty();
   if (by_count && concern.members <= 1 && !concern.journal) return done(std::nullopt);
   acks_.wait(optime, concern, now_us(), std::move(done));
-  // Whoever asks after the end of leadership would wait for ever.
+  // A client that asks after the end of leadership would wait for ever.
   if (state() == MemberState::primary) {
     if (!concern.majority()) woken_.notify_all();
     return;
@@ -494,12 +494,12 @@ storage::Stamp ReplicaSet::write_noop(storage::Stamp at_least, bson::DocumentVie
 
 void ReplicaSet::when_read_stands(OpTime read_at, std::function<void(std::optional<WriteConcernFailure>)> done) {
   if (state() != MemberState::primary) {
-    bool settled = false;
+    bool all_committed = false;
     {
       std::lock_guard lock(apply_mutex_);
-      settled = !apply_held_ && committed_.optime.ts >= unagreed_upto_;
+      all_committed = !apply_held_ && committed_.optime.ts >= uncommitted_upto_;
     }
-    if (settled) return done(std::nullopt);  // has nothing but what was agreed on
+    if (all_committed) return done(std::nullopt);  // it has nothing but what is majority-committed
     WriteConcern majority;
     majority.mode = "majority";
     majority.timeout_ms = read_stands_wait_ms;

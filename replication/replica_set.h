@@ -5,12 +5,12 @@
 //        v
 //   consensus (raft_node.h) ----> the other members' applier: the same change there
 //        |
-//        v  agreed on: waiters are told, the stable point of the engine moves on
+//        v  majority-committed: waiters are answered, the stable point of the engine moves on
 //
-//   STARTUP --initiate, or another member tells--> STARTUP2 --copied--> SECONDARY <--elected, steps down--> PRIMARY
+//   STARTUP --initiate, or another member has a configuration--> STARTUP2 --copied--> SECONDARY <--elected, steps down--> PRIMARY
 //
 // Data that the set has decided against is never mended in place: the process starts anew, from a checkpoint that has
-// only what was agreed on, and goes through the log from there. The same way leads out of a copy of another's data.
+// only what is majority-committed, and replays the log from there. The same way leads out of a copy of another's data.
 //
 //   local.system.replset     the configuration, written in the transaction of the log's entry that brings it
 #pragma once
@@ -41,12 +41,12 @@ class Store;
 
 namespace replication {
 
-// What the server does for its member.
+// The server does these things for its member.
 struct ReplicaSetOptions {
   std::string set_name;
   std::string default_host;                              // "localhost:27017"
   std::function<bool(const std::string& host)> is_self;  // does this name lead here?
-  // State or configuration, for those who watch. Called before anyone can see the change through standing(); it mustn't ask back.
+  // The state or the configuration is about to change: called before standing() shows it, and it mustn't ask back.
   std::function<void()> changed = [] {};
   std::function<void()> interrupt_writers = [] {};  // they hold up a step-down
   std::function<void()> became_primary = [] {};     // after clients may write
@@ -166,7 +166,7 @@ class ReplicaSet final : public Coordinator, private consensus::NodeOwner {
   std::optional<consensus::MemberId> best_caught_up(double above, const std::set<consensus::MemberId>& but,
                                                     consensus::Index within) const;
   void forget_places();
-  void renew_agreed();
+  void renew_committed();
   void advance_time(int64_t now_us);
   void ask_reads_again();
   void answer_all_reads(bool leads);
@@ -208,9 +208,10 @@ class ReplicaSet final : public Coordinator, private consensus::NodeOwner {
   std::condition_variable to_apply_woken_;
   bool apply_stopping_ = false;
   bool apply_held_ = false;  // until it is known what of this member's own writes stays
-  // What this member made before it was agreed on, as primary or about to be one, ends here. While committed_ lies before it,
-  // readers see what may be rolled back. Known from the end of leadership on; while it leads every read asks.
-  storage::Stamp unagreed_upto_ = 0;
+  // The writes that this member made before they were majority-committed, as primary or about to be one, end here. While
+  // committed_ lies before it, readers see what may be rolled back. Known from the end of leadership on; while it leads every
+  // read asks.
+  storage::Stamp uncommitted_upto_ = 0;
   std::deque<consensus::EntryPtr> to_apply_;
   std::vector<consensus::ReadState> to_answer_;
   std::vector<consensus::ReadState> early_reads_;  // of what isn't applied yet
@@ -228,7 +229,7 @@ class ReplicaSet final : public Coordinator, private consensus::NodeOwner {
   std::thread apply_thread_, duty_thread_;
 };
 
-// The newest index whose entries, and all before, are stamped up to `upto` at most. Entries without a stamp go with those before
+// The newest index up to which all entries have timestamps of `upto` at most. Entries without a timestamp go with those before
 // them.
 consensus::Index newest_index_with(storage::Stamp upto, consensus::Index compacted, consensus::Index last,
                                    const std::function<consensus::EntryPtr(consensus::Index)>& entry);

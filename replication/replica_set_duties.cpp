@@ -1,5 +1,5 @@
-// What a member does when its time has come: taking over and giving up the lead, bringing consensus to where the
-// configuration is, keeping the log short.
+// A member has duties that are due at certain times: it takes over and gives up the lead, aligns consensus with the
+// configuration, and keeps the log short.
 #include <algorithm>
 #include <chrono>
 
@@ -75,7 +75,7 @@ void ReplicaSet::run_duties() {
   take_over();
   if (state() == MemberState::primary) lead();
   ask_reads_again();
-  renew_agreed();
+  renew_committed();
   bool shorten = false;
   {
     std::lock_guard lock(mutex_);
@@ -105,8 +105,8 @@ void ReplicaSet::renew_electable() {
   if (machine_.electable() && is_alone(node_->members(), node_id_)) node_->campaign();
 }
 
-// Everything up to the first entry of its term is applied, agreed on or ahead of that: what it writes from here on comes after
-// all that was agreed on before.
+// Everything up to the first entry of its term is applied, majority-committed or ahead of that: what it writes from here on comes
+// after all that was committed before.
 void ReplicaSet::take_over() {
   consensus::Term term = 0;
   SetConfig config;
@@ -169,7 +169,8 @@ void ReplicaSet::end_leadership() {
   WritesStopped{*this};
   pump_->stop_leading();
   answer_all_reads(false);
-  // What was committed here and has no place in the log is nobody else's; what has one may still be agreed on.
+  // A write that was committed here and has no place in the log is nobody else's; one that has a place may still be
+  // majority-committed.
   bool wrote = false;
   {
     std::lock_guard lock(mutex_);
@@ -179,7 +180,7 @@ void ReplicaSet::end_leadership() {
   {
     const Stamp newest = oplog_.newest().optime.ts;
     std::scoped_lock lock(mutex_, apply_mutex_);
-    unagreed_upto_ = newest;
+    uncommitted_upto_ = newest;
     if (!starting_over_ && !machine_.unsure()) apply_held_ = false;
   }
   to_apply_woken_.notify_one();
@@ -251,7 +252,7 @@ bool ReplicaSet::others_may_join(const consensus::Membership& members) {
   return false;
 }
 
-// Of two that both have the log, the one with the higher priority leads.
+// When two members have the whole log, the one with the higher priority leads.
 void ReplicaSet::hand_over_to_better() {
   double own = 0;
   {
@@ -334,8 +335,8 @@ void ReplicaSet::step_down(const StepDown& how) {
   woken_.notify_all();
 }
 
-// Without somebody who takes over. Those who have the log may be frozen: then there is no primary until one of them isn't any
-// more.
+// The primary gives up without a successor. Members that have the log may be frozen: then there is no primary until one of them
+// isn't any more.
 void ReplicaSet::resign(const StepDown& how) {
   const auto refuse_without = [&](Index within) {
     if (how.force || !caught_up(within).empty()) return;
@@ -367,7 +368,7 @@ void ReplicaSet::count_members() {
     const MemberConfig& member = config->members[i];
     const PeerProgress* reached = member.arbiter ? nullptr : progress_of(progress, consensus_id(member));
     if (!reached) continue;
-    // What it has on its disk, and shows: whoever waited for it may read it there.
+    // A member counts with what it has on its disk and shows, so that a client that waited for it may read it there.
     Index shown = reached->matched;
     if (i != self_) {
       shown = std::min(shown, node_->applied_by(reached->id));
@@ -382,7 +383,7 @@ void ReplicaSet::count_members() {
   acks_.reached(*config, members);
 }
 
-// Whoever waits for a time that nothing was written at, on any member, waits for the log to pass it.
+// A reader that waits for a time at which nothing was written, on any member, waits for the log to pass it.
 void ReplicaSet::advance_time(int64_t now) {
   const Stamp newest = oplog_.newest().optime.ts;
   const bool quiet = newest == advance_seen_;
@@ -394,16 +395,16 @@ void ReplicaSet::advance_time(int64_t now) {
   write_noop(known_time(), message.done());
 }
 
-void ReplicaSet::renew_agreed() {
-  Stamp agreed = 0;
+void ReplicaSet::renew_committed() {
+  Stamp committed = 0;
   {
     std::lock_guard lock(apply_mutex_);
-    agreed = committed_.optime.ts;
+    committed = committed_.optime.ts;
   }
-  store_.engine().set_agreed(agreed);
+  store_.engine().set_agreed(committed);
 }
 
-// Of the places everybody in reach is past the newest is enough.
+// The places that everybody in reach is past are forgotten, but the newest of them.
 void ReplicaSet::forget_places() {
   Index past = node_->status().applied;
   for (const PeerProgress& one : node_->progress()) {
@@ -431,7 +432,7 @@ void ReplicaSet::answer_all_reads(bool leads) {
   for (auto& [context, done] : asked) done(leads);
 }
 
-// What a checkpoint has is not replayed again; members that lag are waited for within bounds.
+// Entries that a checkpoint has aren't replayed again; members that lag are waited for within bounds.
 void ReplicaSet::shorten_log() {
   const Stamp held = store_.engine().checkpointed_stamp();
   const consensus::LogMeta meta = node_->log_meta();

@@ -1,4 +1,4 @@
-// What consensus decides, and what becomes of it here.
+// This file carries out what consensus decides.
 #include <algorithm>
 #include <cstdlib>
 #include <utility>
@@ -63,7 +63,7 @@ void ReplicaSet::begin_node() {
   transport_ = std::make_unique<consensus::TcpTransport>(network);
   connect_peers();
 
-  const Oplog::Position newest = oplog_.newest();  // of a directory that was just opened: all of it was agreed on
+  const Oplog::Position newest = oplog_.newest();  // of a directory that was just opened: all of it is majority-committed
   consensus::NodeOptions options;
   options.core.id = network.self;
   options.core.committed_bytes_max = committed_bytes_max;
@@ -99,7 +99,7 @@ void ReplicaSet::begin_node() {
   apply_thread_ = std::thread([this] { apply_loop(); });
   transport_->set_receiver(node_.get());
   node_->start();
-  // Whoever is alone need not wait whether another speaks up.
+  // A member that is alone need not wait for another to speak up.
   if (is_alone(node_->members(), node_id_)) node_->campaign();
 }
 
@@ -143,7 +143,7 @@ void ReplicaSet::decided(const consensus::Output& out) {
     const MemberMachine::Stood stood = machine_.stand(*out.standing, now_us());
     stepped_down = stood.stepped_down;
     if (stood.led) {
-      // What is committed from here on waits until this member knows what of its own writes is in the log.
+      // Entries that are committed from here on wait until this member knows what of its own writes is in the log.
       std::lock_guard applying(apply_mutex_);
       apply_held_ = true;
     }
@@ -209,7 +209,7 @@ void ReplicaSet::apply_loop() {
 void ReplicaSet::apply(const std::vector<EntryPtr>& entries) {
   const std::lock_guard turn(applying_mutex_);
   std::vector<LogRecord> records;
-  Stamp agreed = 0;
+  Stamp committed = 0;
   consensus::Term begun = 0;
   EntryPtr newest;
   std::set<consensus::Term> own_terms;
@@ -221,14 +221,14 @@ void ReplicaSet::apply(const std::vector<EntryPtr>& entries) {
   }
   const Index proposed = pump_->proposed_index();
   for (const EntryPtr& entry : entries) {
-    // Somebody else's stands where this member had put its own, which never got as far as its log.
+    // Somebody else's entry stands where this member had put its own, which never got as far as its log.
     if (entry->index > ahead && entry->index <= proposed && !own_terms.contains(entry->term)) return note_replaced();
     if (entry->kind != EntryKind::data) continue;
     if (entry->data.empty()) {
       if (entry->context.empty()) begun = entry->term;
       continue;
     }
-    agreed = stamp_of_context(entry->context);
+    committed = stamp_of_context(entry->context);
     newest = entry;
     if (entry->index <= ahead || own_terms.contains(entry->term)) continue;  // this member's own: it is here already
     records.push_back(decode_record(entry->data).or_throw());
@@ -251,15 +251,15 @@ void ReplicaSet::apply(const std::vector<EntryPtr>& entries) {
     if (begun != 0) caught_up_ = begun;
     if (last) committed_ = *last;
   }
-  if (agreed != 0) {
-    store_.engine().set_agreed(agreed);
-    acks_.committed(agreed);
+  if (committed != 0) {
+    store_.engine().set_agreed(committed);
+    acks_.committed(committed);
   }
   node_->applied(entries.back()->index);
   if (begun != 0) woken_.notify_all();
 }
 
-// The set may have agreed before the pump has noted the place.
+// The set may have committed an entry before the pump has noted its place.
 std::optional<Progress::Place> ReplicaSet::place_noted(Index index) const {
   std::lock_guard lock(mutex_);
   const auto at = std::lower_bound(places_.begin(), places_.end(), index,
@@ -268,7 +268,8 @@ std::optional<Progress::Place> ReplicaSet::place_noted(Index index) const {
   return at->last;
 }
 
-// A delayed member makes a change so long after it was made first: up to where its time has come, after waiting for the first.
+// A delayed member applies a change so long after it was made first. Returns the end of the records whose time has come, after
+// waiting for the first.
 ReplicaSet::Records ReplicaSet::due(Records from, Records end) {
   int64_t delay_ms = 0;
   {
@@ -287,7 +288,8 @@ ReplicaSet::Records ReplicaSet::due(Records from, Records end) {
   }
 }
 
-// Written before the entry is made here, so that a member that has the entry has the configuration; in use after it.
+// The configuration is written before its entry is applied here, so that a member that has the entry has the configuration; it is
+// in use after it.
 void ReplicaSet::adopt_logged_configs(const std::vector<LogRecord>& records, bool in_use) {
   for (const LogRecord& record : records) {
     for (const LogRecord::Item& logged : record.entries) {
@@ -304,9 +306,9 @@ void ReplicaSet::adopt_logged_configs(const std::vector<LogRecord>& records, boo
   }
 }
 
-// A new primary's first entry is agreed on when members with data have it; with an arbiter in their place that may be never, as
-// long as one is away. What this member's log has is made here then, as a primary's own writes are: agreed on later, or rolled
-// back.
+// A new primary's first entry is majority-committed when members with data have it; with an arbiter in their place that may be
+// never, as long as one is away. What this member's log has is applied here then, as a primary's own writes are: committed later,
+// or rolled back.
 bool ReplicaSet::apply_ahead() {
   const std::lock_guard turn(applying_mutex_);
   Index at = 0;
@@ -327,7 +329,7 @@ bool ReplicaSet::apply_ahead() {
   if (!records.empty()) {
     {
       std::lock_guard lock(apply_mutex_);
-      unagreed_upto_ = records.back().last();
+      uncommitted_upto_ = records.back().last();
     }
     adopt_logged_configs(records, false);
     applier_.apply(records);

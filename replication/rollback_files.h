@@ -1,4 +1,4 @@
-// What a rollback takes away is kept for whoever wants it back, as mongod keeps it:
+// A rollback's documents are kept for those who want them back, as mongod keeps them:
 //
 //   <directory>/<uuid of the collection>/removed.<time>.bson     the documents as they were, one after the other
 #pragma once
@@ -13,7 +13,7 @@ class Store;
 
 namespace replication {
 
-// Every document that an entry stamped above `kept` inserted or changed, as it is now. `wall_ms` names
+// Writes every document that an entry with a timestamp above `kept` inserted or changed, as it is now. `wall_ms` names
 // the files. Returns how many. Throws OutOfDiskSpace,
 // InternalError for a directory that can't be written.
 int64_t write_rollback_files(storage::Store& store, Oplog& oplog, storage::Stamp kept, const std::string& directory,

@@ -41,8 +41,8 @@ std::shared_ptr<storage::Collection> open_or_create(storage::Store& store, std::
   }
 }
 
-// As the log's entry of the write is the record's history, it has none of its own. Its generation is that entry's stamp: so it is
-// the same on all members.
+// The record has no history of its own: the log's entry of the write is its history. Its generation is that entry's timestamp, so
+// it is the same on all members.
 void put(Transaction& transaction, storage::Collection& collection, bson::DocumentView document, Stamp stamp) {
   transaction.set_next_stamp(stamp);
   const auto record = collection.find_id(transaction, document.find("_id"));

@@ -1,5 +1,5 @@
-// Which statements of which session have been run: what makes a retried write
-// run once.
+// The session store knows which statements of which session have been run, so
+// that a retried write runs once.
 //
 // A session's newest write is found in config.transactions, written in the
 // transaction of that write; the ones before it through the log, whose entries
@@ -10,7 +10,7 @@
 //   oplog      {lsid, txnNumber, stmtId: 0} <- prev - {stmtId: 1} <- prev - {stmtId: 2}
 //
 // A session that is in use is kept in memory, and read back from there otherwise.
-// What a findAndModify answered with is kept in config.image_collection.
+// The answer of a findAndModify is kept in config.image_collection.
 #pragma once
 
 #include <condition_variable>
@@ -55,7 +55,7 @@ class SessionHistory {
   void keep_image(storage::Transaction& transaction, SessionWrite::Image image, bson::DocumentView document);
   void save(storage::Transaction& transaction);
 
-  // What keep_image kept for the statement that was written at `stamp`.
+  // The document that keep_image kept for the statement with the timestamp `stamp`.
   std::optional<bson::Document> image(storage::Stamp stamp) const;
 
  private:
@@ -68,7 +68,7 @@ class SessionHistory {
   std::shared_ptr<storage::Collection> records_;
   std::shared_ptr<storage::Collection> images_;
   std::shared_lock<std::shared_mutex> schemas_[2];  // they stay while they are written to
-  // Of the transaction at hand.
+  // These belong to the transaction at hand.
   OpTime last_;
   std::vector<std::pair<int32_t, storage::Stamp>> written_;
 };
@@ -82,7 +82,7 @@ class SessionStore {
   // throw. Throws TransactionTooOld when a later number has been seen.
   std::unique_ptr<SessionHistory> check_out(BytesView session, int64_t txn_number, const std::function<void()>& interrupted);
 
-  // What a statement that another member has run leaves here, in the transaction of its change: `images` and `records` are the
+  // These record a statement that another member has run, in the transaction of its change: `images` and `records` are the
   // collections below. `last`: where the session's newest statement of the transaction stands in the log.
   void keep_image(storage::Transaction& transaction, storage::Collection& images, const SessionWrite& write, storage::Stamp stamp,
                   bson::DocumentView document);

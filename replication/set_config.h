@@ -1,8 +1,8 @@
 // The configuration of a replica set: who its members are and how they behave.
 //
-// What replSetInitiate and replSetReconfig are given, what replSetGetConfig
-// answers and what stands in local.system.replset: one document, checked here
-// as mongod checks it.
+// One document is given to replSetInitiate and replSetReconfig, answered by
+// replSetGetConfig and kept in local.system.replset. It is checked here as mongod
+// checks it.
 #pragma once
 
 #include <string>
@@ -30,7 +30,7 @@ struct MemberConfig {
 struct ConfigPlace {
   int64_t version = -2;  // -2: not initiated
   int64_t term = -1;     // -1: none
-  // As MongoDB orders configurations: by term, where both have one, then by version.
+  // MongoDB orders configurations by term, where both have one, then by version.
   bool newer_than(const ConfigPlace& other) const;
 };
 
@@ -52,7 +52,7 @@ struct SetConfig {
   bson::ObjectId set_id;         // zeros: none yet
 
   ConfigPlace place() const { return {version, term}; }
-  // With every default filled in.
+  // The document has every default filled in.
   bson::Document document() const;
   // nullptr: no such member.
   const MemberConfig* member(std::string_view host) const;

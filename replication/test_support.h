@@ -42,13 +42,13 @@ struct Member {
   LogReader reader;
 };
 
-// As they come over the wire.
+// The records as they come over the wire.
 inline std::vector<LogRecord> sent(const std::vector<LogRecord>& records) {
   std::vector<LogRecord> received;
   for (const LogRecord& record : records) received.push_back(decode_record(encode(record)).or_throw());
   return received;
 }
-// With deltas; each record once, and in order.
+// The same with deltas; each record goes once, and in order.
 inline std::vector<LogRecord> sent(Member& from, const std::vector<LogRecord>& records) {
   std::vector<LogRecord> received;
   for (const LogRecord& record : records)

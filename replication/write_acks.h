@@ -1,4 +1,4 @@
-// Who waits for the set to have a write, and when it has.
+// WriteAcks knows who waits for the set to have a write, and answers them when it has.
 //
 // Most ask for the majority and are served in the order of the log, from one
 // queue. The few who ask for a number of members, or for tags, are looked at
@@ -32,7 +32,7 @@ class WriteAcks {
   void wait(OpTime optime, const WriteConcern& concern, int64_t now_us, Done done);
   // The majority has everything up to here. Goes up.
   void committed(storage::Stamp upto);
-  // Does anybody wait for something `members` would tell?
+  // Does anybody wait for what `reached` would bring?
   bool counts_members() const;
   void reached(const SetConfig& config, const std::vector<MemberReached>& members);
   // The majority has what it has, and this member can't say any more what becomes of the rest.

@@ -1,8 +1,8 @@
-// What goes over a connection between members (docs/formats/raft-wire.md):
+// A frame is what goes over a connection between members (docs/formats/raft-wire.md):
 //
 //   | magic, 4 | payload bytes, 4 | kind, 1 | compressed, 1 | 0, 2 | raw bytes, 4 | checksum, 8 | payload … |
 //
-// What is compressed is the next part of the connection's one zstd stream: a short entry is much like those before it, and
+// A compressed payload is the next part of the connection's one zstd stream: a short entry is much like those before it, and
 // alone would hardly get smaller. The checksum covers the header before it and the payload. A message of MongoDB's begins with
 // its length, and none is as long as the magic would be: four bytes tell a member's connection from a client's.
 #pragma once
@@ -29,7 +29,7 @@ struct FrameHeader {
   uint32_t raw_bytes;
 };
 
-// Who is calling, whom, and on which lane (0: control, 1: bulk).
+// A hello says which member is calling, which one it means, and on which lane (0: control, 1: bulk).
 struct Hello {
   Bytes set_name;
   MemberId from = 0;
@@ -37,8 +37,8 @@ struct Hello {
   uint32_t lane = 0;
 };
 
-// Of one connection, one way: everything that went over it so far, as far as it is remembered. Not thread-safe. After a
-// failure it is of no use any more.
+// Each serves one connection, one way, and remembers the last of what went over it. Not thread-safe. After a failure it is of no
+// use any more.
 class FrameCompressor {
  public:
   FrameCompressor();
@@ -68,7 +68,7 @@ class FrameDecompressor {
   std::unique_ptr<Stream> stream_;
 };
 
-// With a compressor every frame it was given to must arrive, in order.
+// Every frame that the compressor was given to must arrive, in order.
 Bytes encode_frame(FrameKind kind, BytesView payload, FrameCompressor* compressor = nullptr);
 // `bytes`: frame_header_bytes of them. ProtocolError for what is no header.
 base::Result<FrameHeader> decode_header(BytesView bytes);

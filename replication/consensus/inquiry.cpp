@@ -5,7 +5,7 @@
 namespace replication::consensus {
 namespace {
 
-constexpr char mark = 0, question = 0, answer_stands = 1, answer_stands_not = 2;
+constexpr char mark = 0, question = 0, answer_electable = 1, answer_not_electable = 2;
 
 }  // namespace
 
@@ -17,9 +17,9 @@ Bytes inquiry_question() {
   return {mark, question};
 }
 
-Bytes inquiry_answer(const Told& told) {
-  Bytes out{mark, told.stands ? answer_stands : answer_stands_not};
-  base::append_varint(out, told.applied);
+Bytes inquiry_answer(const InquiryAnswer& answer) {
+  Bytes out{mark, answer.electable ? answer_electable : answer_not_electable};
+  base::append_varint(out, answer.applied);
   return out;
 }
 
@@ -27,10 +27,10 @@ std::optional<Inquiry> decode_inquiry(BytesView message) {
   if (!is_inquiry(message) || message.size() < 2) return std::nullopt;
   BytesView rest = message.substr(2);
   if (message[1] == question) return rest.empty() ? std::optional(Inquiry{true, {}}) : std::nullopt;
-  if (message[1] != answer_stands && message[1] != answer_stands_not) return std::nullopt;
+  if (message[1] != answer_electable && message[1] != answer_not_electable) return std::nullopt;
   const auto index = base::take_varint(rest);
   if (!index || !rest.empty()) return std::nullopt;
-  return Inquiry{false, {*index, message[1] == answer_stands}};
+  return Inquiry{false, {*index, message[1] == answer_electable}};
 }
 
 }  // namespace replication::consensus

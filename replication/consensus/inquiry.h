@@ -1,5 +1,5 @@
-// What members ask each other beside the library's messages, told at once: how far one has applied the log, for who must
-// know that a write shows there, and whether it stands for election, for who looks for somebody to hand over to.
+// Members ask each other two things beside the library's messages: how far one has applied the log, so that a write is known to
+// show there, and whether it is electable, so that a primary finds a member to hand over to. The answer comes at once.
 //
 //   question | 00 | 00 |            answer | 00 | 01: stands, 02: doesn't | applied index, varint |
 //
@@ -12,19 +12,19 @@
 
 namespace replication::consensus {
 
-struct Told {
+struct InquiryAnswer {
   Index applied = 0;
-  bool stands = false;
+  bool electable = false;
 };
 
 bool is_inquiry(BytesView message);
 
 Bytes inquiry_question();
-Bytes inquiry_answer(const Told& told);
+Bytes inquiry_answer(const InquiryAnswer& answer);
 
 struct Inquiry {
   bool question = false;
-  Told told;  // of an answer
+  InquiryAnswer answer;  // where it is no question
 };
 // nullopt: damaged.
 std::optional<Inquiry> decode_inquiry(BytesView message);

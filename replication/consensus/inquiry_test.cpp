@@ -4,15 +4,15 @@
 
 using namespace replication::consensus;
 
-TEST_CASE("how far a member has applied, and whether it stands, is asked and told") {
+TEST_CASE("how far a member has applied, and whether it is electable, comes out as it went in") {
   CHECK(decode_inquiry(inquiry_question())->question);
   for (const Index index : {Index{0}, Index{1}, Index{300}, ~Index{0}}) {
-    for (const bool stands : {false, true}) {
-      const auto answer = decode_inquiry(inquiry_answer({index, stands}));
+    for (const bool electable : {false, true}) {
+      const auto answer = decode_inquiry(inquiry_answer({index, electable}));
       REQUIRE(answer);
       CHECK_FALSE(answer->question);
-      CHECK(answer->told.applied == index);
-      CHECK(answer->told.stands == stands);
+      CHECK(answer->answer.applied == index);
+      CHECK(answer->answer.electable == electable);
     }
   }
 }

@@ -1,11 +1,11 @@
-// Where a member's log survives: the smallest thing consensus asks of a disk.
+// A log disk is where a member's log survives: the smallest thing consensus asks of a disk.
 #pragma once
 
 #include "replication/consensus/types.h"
 
 namespace replication::consensus {
 
-// What is kept beside the entries; written whole with every batch.
+// The disk keeps this beside the entries, and writes it whole with every batch.
 struct LogMeta {
   HardState hard;
   Membership members;
@@ -41,9 +41,9 @@ class LogDisk {
 
   // nullopt: nothing was ever written here.
   virtual std::optional<LogImage> load() = 0;
-  // All of it or nothing, and durable when it returns. Rows up to each batch's meta.compacted go.
+  // Writes all of it or nothing; it is durable when the call returns. Rows up to each batch's meta.compacted go.
   virtual void write(const std::vector<LogBatch>& batches) = 0;
-  // From `low` up to but without `high`: at least one, then while they stay under `bytes_max`.
+  // Returns the entries of [low, high): at least one, then as many as stay under `bytes_max`.
   virtual std::vector<EntryPtr> read(Index low, Index high, uint64_t bytes_max) = 0;
 };
 

@@ -28,7 +28,7 @@ class LogStore {
   Index first() const { return meta_.compacted.index + 1; }
   Index last() const { return last_; }
   Lookup term(Index index, Term& out) const;
-  // As LogDisk::read, out of memory where possible. Cached entries are shared, not copied.
+  // Does what LogDisk::read does, out of memory where possible. Cached entries are shared, not copied.
   Lookup entries(Index low, Index high, uint64_t bytes_max, std::vector<EntryPtr>& out);
   EntryPtr cached(Index index) const;  // nullptr: not in memory
 
@@ -59,8 +59,8 @@ class LogStore {
   std::deque<Pending> pending_;
 };
 
-// What a log begins with. A member that starts a set, or that has copied another's data as of `at`: an existing log's
-// term and vote are kept, its entries go. Returns once that is durable.
+// Begins the log of a member that starts a set, or that has copied another's data as of `at`. An existing log's term
+// and vote are kept, its entries go. Returns once that is durable.
 void start_log(LogDisk& disk, Position at, const Membership& members);
 
 // The log that came with a copy of another member's data, before anything is made of it: entries, membership and commit

@@ -1,4 +1,4 @@
-// What an arbiter is sent, and when.
+// This file decides what an arbiter is sent, and when.
 //
 // An arbiter acknowledges entries it has no data of. Two rules keep that safe:
 //
@@ -8,7 +8,7 @@
 //
 // So its word never adds to a majority what the data of a majority doesn't
 // stand for, and its log is never ahead of every surviving member's: with the
-// leader gone, whoever has what the arbiter has can be elected.
+// leader gone, a member that has what the arbiter has can be elected.
 #include <algorithm>
 #include <functional>
 

@@ -20,7 +20,7 @@ bool goes_before_the_write(uint32_t type) {
 
 }  // namespace
 
-// What one raft_ready hands out.
+// Ready collects what one raft_ready hands out.
 struct RaftCore::Ready {
   RaftCore& core;
   Output& out;
@@ -258,13 +258,13 @@ Output RaftCore::take_output() {
 
 void RaftCore::apply_members(const LogEntry& entry, Output& out) {
   if (entry.index <= store_.meta().members.index) return;  // before the restart
-  struct Told {
+  struct Applied {
     Index index;
     Membership members;
-  } told{entry.index, {}};
-  const int result = raft_apply_members(node_, static_cast<uint32_t>(entry.kind), raw(entry.data), &told,
+  } applied{entry.index, {}};
+  const int result = raft_apply_members(node_, static_cast<uint32_t>(entry.kind), raw(entry.data), &applied,
                                         [](void* self, const RaftConfState* conf) {
-                                          Told& to = *static_cast<Told*>(self);
+                                          Applied& to = *static_cast<Applied*>(self);
                                           to.members = members_of(*conf, to.index);
                                         });
   if (result != RAFT_OK) {
@@ -273,8 +273,8 @@ void RaftCore::apply_members(const LogEntry& entry, Output& out) {
               base::Attributes().add("index", entry.index));
     return;
   }
-  store_.set_members(told.members);
-  out.members = std::move(told.members);
+  store_.set_members(applied.members);
+  out.members = std::move(applied.members);
 }
 
 void RaftCore::note_standing(Output& out) {
@@ -284,7 +284,7 @@ void RaftCore::note_standing(Output& out) {
   const bool leads_on = now.standing.role == Role::leader && now.standing.term == standing_.term;
   if (led && !leads_on) {
     const Index from = now.commit + 1;
-    // As far as its own entries go: they may have been replaced already.
+    // Only its own entries count: they may have been replaced already.
     Index to = out.replaced_from ? *out.replaced_from - 1 : store_.last();
     if (out.replaced_from) to = std::max(to, from - 1);
     if (to >= from) out.unclear = Unclear{from, to, standing_.term};

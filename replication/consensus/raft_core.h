@@ -31,7 +31,7 @@ struct CoreOptions {
   uint32_t heartbeat_ticks = 2;
   uint64_t message_bytes_max = 64 << 10;
   uint64_t inflight_messages_max = 256;
-  // Of entries under way to one member: at first, and the ends between which that follows what its line carries.
+  // Bytes of entries under way to one member: the ends between which they follow what its line carries, and where they begin.
   uint64_t flight_bytes_min = 64 << 10;
   uint64_t flight_bytes_first = 256 << 10;
   uint64_t flight_bytes_max = 32 << 20;
@@ -192,7 +192,7 @@ class RaftCore {
   std::map<MemberId, uint32_t> snapshot_ticks_;
 };
 
-// What the library has to say goes to the log (component REPL); its last words too, before the process ends.
+// The library's lines go to the log (component REPL), and so do its last ones, before the process ends.
 void route_library_log();
 
 }  // namespace replication::consensus

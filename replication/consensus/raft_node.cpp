@@ -99,7 +99,7 @@ void RaftNode::unreachable(MemberId to) {
 Index RaftNode::applied_by(MemberId member) const {
   std::lock_guard lock(mutex_);
   const auto found = heard_.find(member);
-  return found == heard_.end() ? 0 : found->second.told.applied;
+  return found == heard_.end() ? 0 : found->second.answer.applied;
 }
 
 void RaftNode::ask(MemberId member) {
@@ -112,7 +112,7 @@ bool RaftNode::stands(MemberId member) {
   {
     std::lock_guard lock(mutex_);
     Heard& heard = heard_[member];
-    stands = heard.told.stands && heard.at_us && now_us - *heard.at_us < word_stands_us;
+    stands = heard.answer.electable && heard.at_us && now_us - *heard.at_us < word_stands_us;
     asks = !heard.asked_us || now_us - *heard.asked_us >= ask_again_us;
     if (asks) heard.asked_us = now_us;
   }
@@ -130,13 +130,13 @@ void RaftNode::received_inquiry(MemberId from, BytesView message) {
   std::unique_lock lock(mutex_);
   if (!inquiry->question) {
     Heard& heard = heard_[from];
-    heard.told = inquiry->told;
+    heard.answer = inquiry->answer;
     heard.at_us = clock_.monotonic_us();
     return;
   }
-  const Told told{core_.status().applied, core_.electable()};
+  const InquiryAnswer answer{core_.status().applied, core_.electable()};
   lock.unlock();
-  transport_.send({{from, false, inquiry_answer(told)}});
+  transport_.send({{from, false, inquiry_answer(answer)}});
 }
 
 void RaftNode::received(MemberId from, BytesView message) {

@@ -7,7 +7,7 @@
 //
 // The disk has a thread of its own, so that heartbeats go out while a sync takes
 // its time: a stalled disk delays writes and unseats nobody. A log that can't be
-// written ends the process: what was promised can't be kept.
+// written ends the process, since what was promised can't be kept.
 #pragma once
 
 #include <chrono>
@@ -27,7 +27,7 @@ struct NodeOptions {
   int tick_ms = 50;  // with core's defaults: heartbeats each 100 ms, elections after 0.8 to 1.6 s of silence
 };
 
-// What becomes of the decisions. Called on the node's loop thread, in order; returns soon, may call the node.
+// The owner carries out the decisions. It is called on the node's loop thread, in order; it returns soon, and may call the node.
 class NodeOwner {
  public:
   virtual ~NodeOwner() = default;
@@ -46,7 +46,8 @@ class RaftNode final : public MessageReceiver {
   void start();
   void stop();  // waits for what is under way; the owner is not called any more
 
-  // As in RaftCore. The entry's place is known at once: the caller holds its own lock over this and the local commit.
+  // These do what RaftCore's do. The entry's place is known at once: the caller holds its own lock over this and the local
+  // commit.
   std::optional<Position> propose(BytesView data, BytesView context = {});
   std::optional<Position> propose_members(const std::vector<MemberChange>& changes, BytesView context = {});
   bool read_index(BytesView context);
@@ -74,7 +75,7 @@ class RaftNode final : public MessageReceiver {
 
  private:
   struct Heard {  // of a member, by inquiries
-    Told told;
+    InquiryAnswer answer;
     std::optional<int64_t> at_us, asked_us;
   };
 

@@ -1,5 +1,5 @@
-// What the system knows of a TCP connection, and Asio has no word for. A call doesn't block, and may run beside another thread's
-// reads and writes, as long as nobody closes the descriptor meanwhile.
+// The system knows some things of a TCP connection that Asio has no word for. A call doesn't block, and may run beside another
+// thread's reads and writes, as long as nobody closes the descriptor meanwhile.
 #pragma once
 
 #include <chrono>

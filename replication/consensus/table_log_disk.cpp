@@ -61,7 +61,7 @@ std::optional<LogImage> TableLogDisk::load() {
   return image;
 }
 
-// Of the entry before `first`, where there is one.
+// The term of the entry before `first`, where there is one.
 std::optional<Term> TableLogDisk::term_before(Transaction& transaction, Index first) const {
   storage::TableCursor cursor = table_.cursor(transaction);
   if (!cursor.seek_back(run_key(first)) || cursor.key()[0] != '\1') return std::nullopt;

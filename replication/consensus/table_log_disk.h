@@ -15,7 +15,7 @@ namespace replication::consensus {
 
 inline constexpr char log_table[] = "raft_log";
 
-// As LogDisk says of threads. Out of disk space is OperationError: OutOfDiskSpace, and nothing was written.
+// Threads may call what LogDisk allows. A full disk is OperationError: OutOfDiskSpace, and nothing was written.
 class TableLogDisk final : public LogDisk {
  public:
   explicit TableLogDisk(storage::Engine& engine, const std::string& table = log_table);

@@ -21,7 +21,7 @@ EntryPtr entry(Index index, Term term, Bytes data) {
   return std::make_shared<const LogEntry>(LogEntry{index, term, EntryKind::data, std::move(data), "c"});
 }
 
-// What a follower might write: some entries more, a suffix replaced by a later term's, a beginning gone.
+// A batch as a follower might write it: some entries more, a suffix replaced by a later term's, a beginning gone.
 LogBatch random_batch(Random& random, LogMeta& meta, std::vector<EntryPtr>& model) {
   meta.hard.commit += random.below(2);
   LogBatch batch;

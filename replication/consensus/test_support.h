@@ -1,4 +1,4 @@
-// For tests and benchmarks: a log in memory, and members over real sockets.
+// Tests and benchmarks get a log in memory, and members over real sockets.
 #pragma once
 
 #include <atomic>

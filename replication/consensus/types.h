@@ -50,7 +50,7 @@ struct HardState {
   bool operator==(const HardState&) const = default;
 };
 
-// Who is in, as of the entry at `index`.
+// The members of consensus, as of the entry at `index`.
 struct Membership {
   Index index = 0;
   std::vector<MemberId> voters;
