@@ -29,9 +29,6 @@ class MemoryLogDisk final : public LogDisk {
   std::map<Index, EntryPtr> rows_;
 };
 
-// Tests wait so long for a condition: a busy machine is slow, and a sound one comes to it sooner.
-inline constexpr int patience_ms = 120'000;
-
 // A member that applies at once and counts.
 class TestMember final : public NodeOwner {
  public:
