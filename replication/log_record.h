@@ -7,7 +7,7 @@
 //   body     | first stamp | entries | { bytes, entry (entry.h) } … |          numbers are varints
 //
 // An entry's stamp is the first one and what the entry says it lies behind it.
-// A content is whole, or a delta of another one (forward_encoder.h).
+// A content is whole, or a delta of another one (forward_log.h).
 #pragma once
 
 #include <memory>

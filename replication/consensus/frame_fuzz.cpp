@@ -57,9 +57,9 @@ void check_compressed(BytesView payload) {
 bool check_inquiry(BytesView message) {
   const auto inquiry = decode_inquiry(message);
   if (!inquiry) return false;
-  const auto again = decode_inquiry(inquiry->question ? inquiry_question() : inquiry_answer(inquiry->told));
-  base::check(again && again->question == inquiry->question && again->told.applied == inquiry->told.applied &&
-              again->told.stands == inquiry->told.stands);
+  const auto again = decode_inquiry(inquiry->question ? inquiry_question() : inquiry_answer(inquiry->answer));
+  base::check(again && again->question == inquiry->question && again->answer.applied == inquiry->answer.applied &&
+              again->answer.electable == inquiry->answer.electable);
   return true;
 }
 
@@ -83,7 +83,7 @@ std::vector<Bytes> seeds() {
   FrameCompressor compressor;
   return {encode_frame(FrameKind::hello, encode_hello({.set_name = "rs", .from = 1, .to = 300, .lane = 1})),
           encode_frame(FrameKind::messages, messages), encode_frame(FrameKind::messages, messages, &compressor),
-          inquiry_question(), inquiry_answer({.applied = 700, .stands = true})};
+          inquiry_question(), inquiry_answer({.applied = 700, .electable = true})};
 }
 
 const base::FuzzTarget target("frame", run, seeds);

@@ -4,8 +4,9 @@
 #include "server/query/query.h"
 
 namespace server {
+class OperationContext;
 struct Request;
-}
+}  // namespace server
 
 namespace server::query {
 
