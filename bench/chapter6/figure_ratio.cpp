@@ -6,8 +6,8 @@
 
 #include "bench/chapter6/figures.h"
 #include "bench/chapter6/replay.h"
-#include "bench/data/stored.h"
 #include "bench/data/blocks.h"
+#include "bench/data/stored.h"
 #include "bench/peers/deltas.h"
 #include "bench/peers/programs.h"
 #include "dedup/exact_dedup.h"

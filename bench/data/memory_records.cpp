@@ -2,8 +2,8 @@
 
 #include "base/error.h"
 #include "base/hash.h"
-#include "bench/measure/cpu_clock.h"
 #include "bench/data/blocks.h"
+#include "bench/measure/cpu_clock.h"
 
 namespace bench {
 

@@ -4,8 +4,8 @@
 #include <map>
 #include <set>
 
-#include "bench/measure/scratch.h"
 #include "bench/data/stored.h"
+#include "bench/measure/scratch.h"
 #include "bench/peers/deltas.h"
 #include "bson/document.h"
 

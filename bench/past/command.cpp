@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "bench/measure/scratch.h"
 #include "bench/measure/interrupt.h"
+#include "bench/measure/scratch.h"
 #include "bench/options.h"
 #include "bench/past/figures.h"
 #include "bench/sets/command.h"

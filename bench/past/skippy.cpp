@@ -5,8 +5,8 @@
 #include <map>
 #include <stdexcept>
 
-#include "bench/measure/scratch.h"
 #include "bench/measure/cpu_clock.h"
+#include "bench/measure/scratch.h"
 #include "bench/past/figures.h"
 #include "bench/past/overwrites.h"
 #include "storage/engine/engine.h"

@@ -7,8 +7,8 @@
 #include <map>
 #include <memory>
 
-#include "bench/measure/scratch.h"
 #include "bench/data/stored.h"
+#include "bench/measure/scratch.h"
 #include "bench/options.h"
 #include "bench/peers/programs.h"
 #include "bench/sizes/deltas.h"
