@@ -64,12 +64,42 @@ class CollectionScan {
   virtual ReadInfo read_info() const { return {}; }
 };
 
+// Documents are what a collection shows, and the writes to it. Thread-safe.
+class Documents {
+ public:
+  virtual ~Documents() = default;
+
+  // The document has its _id, which the write path adds first. Throws DuplicateKey (11000, MongoDB's message with index and
+  // key), 171 for parallel arrays … After any error but WriteConflict the call has undone what it began, and the transaction
+  // can go on. An insert that is replayed (Transaction::set_next_stamp) removes no documents to make room, since the log says
+  // which went.
+  virtual Stored insert(Transaction& transaction, bson::DocumentView document) = 0;
+  virtual Updated update(Transaction& transaction, RecordId id, bson::DocumentView before, bson::DocumentView after) = 0;
+  virtual Superseded remove(Transaction& transaction, RecordId id, bson::DocumentView before) = 0;
+
+  // Returns the record that now holds the document that was found as `id` before; nullopt: the document is gone. The result
+  // differs from `id` only when `moves()`.
+  virtual std::optional<RecordId> current(Transaction&, RecordId id) { return id; }
+  // Returns true when several views share the records, so that a document may get another record when it changes. A reader that
+  // went on in a later transaction would miss documents or meet them twice, so readers keep one transaction to their end.
+  virtual bool moves() const { return false; }
+  // Finds a record by _id, through the _id index: the express path.
+  virtual std::optional<RecordId> find_id(Transaction& transaction, const bson::ValueView& id) = 0;
+  // Returns the content that the write with this timestamp gave a document, while a record has it, whether or not a view shows
+  // it.
+  virtual std::optional<Bytes> find_version(Transaction& transaction, const bson::ValueView& id, Stamp generation) = 0;
+
+  virtual std::unique_ptr<CollectionScan> scan(Transaction& transaction, Direction direction) = 0;
+  virtual std::unique_ptr<IndexCursor> scan(Transaction& transaction, const Index& index, Direction direction) = 0;
+
+  virtual int64_t record_count() const = 0;  // needs no scan; count({}) returns it
+  virtual int64_t logical_bytes() const = 0;
+};
+
 // Collections are thread-safe. Holders have a shared_ptr: a dropped collection stays usable until its last holder lets go, and
 // `dropped()` says that it was dropped.
-class Collection {
+class Collection : public Documents {
  public:
-  virtual ~Collection() = default;
-
   virtual CollectionId id() const = 0;
   virtual std::string ns() const = 0;          // "shop.orders"; changes with a rename
   virtual std::string uuid_bytes() const = 0;  // 16 bytes
@@ -89,40 +119,17 @@ class Collection {
   virtual std::vector<std::shared_ptr<const Index>> indexes() const = 0;
   virtual std::shared_ptr<const Index> index(std::string_view name) const = 0;
 
-  // The document has its _id, which the write path adds first. Throws DuplicateKey (11000, MongoDB's message with index and
-  // key), 171 for parallel arrays … After any error but WriteConflict the call has undone what it began, and the transaction
-  // can go on. An insert that is replayed (Transaction::set_next_stamp) removes no documents to make room, since the log says
-  // which went.
-  virtual Stored insert(Transaction& transaction, bson::DocumentView document) = 0;
-  virtual Updated update(Transaction& transaction, RecordId id, bson::DocumentView before, bson::DocumentView after) = 0;
-  virtual Superseded remove(Transaction& transaction, RecordId id, bson::DocumentView before) = 0;
-
   virtual std::optional<bson::Document> find(Transaction& transaction, RecordId id, ReadInfo* info = nullptr) = 0;
-  // Returns the record that now holds the document that was found as `id` before; nullopt: the document is gone. The result
-  // differs from `id` only when `moves()`.
-  virtual std::optional<RecordId> current(Transaction&, RecordId id) { return id; }
-  // Returns true when several views share the records, so that a document may get another record when it changes. A reader that
-  // went on in a later transaction would miss documents or meet them twice, so readers keep one transaction to their end.
-  virtual bool moves() const { return false; }
-  // Finds a record by _id, through the _id index: the express path.
-  virtual std::optional<RecordId> find_id(Transaction& transaction, const bson::ValueView& id) = 0;
-  // Returns the content that the write with this timestamp gave a document, while a record has it, whether or not a view shows
-  // it.
-  virtual std::optional<Bytes> find_version(Transaction& transaction, const bson::ValueView& id, Stamp generation) {
+  std::optional<Bytes> find_version(Transaction& transaction, const bson::ValueView& id, Stamp generation) override {
     const auto record = find_id(transaction, id);
     return record ? records().find(transaction, *record, generation) : std::nullopt;
   }
-
-  virtual std::unique_ptr<CollectionScan> scan(Transaction& transaction, Direction direction) = 0;
-  virtual std::unique_ptr<IndexCursor> scan(Transaction& transaction, const Index& index, Direction direction) = 0;
 
   // Returns the records themselves, for the dedup service and validate.
   virtual RecordStore& records() = 0;
   // Returns the collection that this one is a view of; nullptr: it is no view.
   virtual std::shared_ptr<Collection> home() const { return nullptr; }
 
-  virtual int64_t record_count() const = 0;  // needs no scan; count({}) returns it
-  virtual int64_t logical_bytes() const = 0;
   // Both calls count everything that is stored, whichever view shows it.
   virtual int64_t stored_records() const { return record_count(); }
   virtual int64_t stored_bytes() const { return logical_bytes(); }

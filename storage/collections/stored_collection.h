@@ -7,9 +7,9 @@
 #include <mutex>
 
 #include "storage/collections/catalog_rows.h"
+#include "storage/collections/stored_documents.h"
 #include "storage/collections/write_observer.h"
 #include "storage/engine/counts.h"
-#include "storage/engine/insert_turn.h"
 #include "storage/indexes/stored_index.h"
 
 namespace storage {
@@ -29,31 +29,43 @@ class StoredCollection final : public Collection, public std::enable_shared_from
   std::vector<std::shared_ptr<const Index>> indexes() const override;
   std::shared_ptr<const Index> index(std::string_view name) const override;
 
-  Stored insert(Transaction& transaction, bson::DocumentView document) override;
-  Updated update(Transaction& transaction, RecordId id, bson::DocumentView before, bson::DocumentView after) override;
-  Superseded remove(Transaction& transaction, RecordId id, bson::DocumentView before) override;
+  Stored insert(Transaction& transaction, bson::DocumentView document) override { return shown().insert(transaction, document); }
+  Updated update(Transaction& transaction, RecordId id, bson::DocumentView before, bson::DocumentView after) override {
+    return shown().update(transaction, id, before, after);
+  }
+  Superseded remove(Transaction& transaction, RecordId id, bson::DocumentView before) override {
+    return shown().remove(transaction, id, before);
+  }
 
   std::optional<bson::Document> find(Transaction& transaction, RecordId id, ReadInfo* info) override;
-  std::optional<RecordId> current(Transaction& transaction, RecordId id) override;
-  bool moves() const override { return view_.load(std::memory_order_acquire) != nullptr; }
-  std::optional<RecordId> find_id(Transaction& transaction, const bson::ValueView& id) override;
-  std::optional<Bytes> find_version(Transaction& transaction, const bson::ValueView& id, Stamp generation) override;
+  std::optional<RecordId> current(Transaction& transaction, RecordId id) override { return shown().current(transaction, id); }
+  bool moves() const override { return shown().moves(); }
+  std::optional<RecordId> find_id(Transaction& transaction, const bson::ValueView& id) override {
+    return shown().find_id(transaction, id);
+  }
+  std::optional<Bytes> find_version(Transaction& transaction, const bson::ValueView& id, Stamp generation) override {
+    return shown().find_version(transaction, id, generation);
+  }
 
-  std::unique_ptr<CollectionScan> scan(Transaction& transaction, Direction direction) override;
-  std::unique_ptr<IndexCursor> scan(Transaction& transaction, const Index& index, Direction direction) override;
+  std::unique_ptr<CollectionScan> scan(Transaction& transaction, Direction direction) override {
+    return shown().scan(transaction, direction);
+  }
+  std::unique_ptr<IndexCursor> scan(Transaction& transaction, const Index& index, Direction direction) override {
+    return shown().scan(transaction, index, direction);
+  }
 
   RecordStore& records() override { return records_; }
-  int64_t record_count() const override;
-  int64_t logical_bytes() const override;
+  int64_t record_count() const override { return shown().record_count(); }
+  int64_t logical_bytes() const override { return shown().logical_bytes(); }
   int64_t stored_records() const override { return std::max<int64_t>(0, counts_->records.load(std::memory_order_relaxed)); }
   int64_t stored_bytes() const override { return std::max<int64_t>(0, counts_->bytes.load(std::memory_order_relaxed)); }
 
   // From this call on others show the records too: `view` decides what this collection shows, and does its writes. It uses the
   // records, the indexes and the calls below, and may not outlive the collection. The caller calls this once, while it holds
   // the schema lock exclusively or before anyone else sees the collection.
-  void share(std::shared_ptr<Collection> view);
+  void share(std::shared_ptr<Documents> view);
   // Does the same as `remove` for a document that no snapshot is to show from now on. The collection must have no view.
-  void purge(Transaction& transaction, RecordId id, bson::DocumentView before);
+  void purge(Transaction& transaction, RecordId id, bson::DocumentView before) { own_.purge(transaction, id, before); }
   // These are the steps of a write that this collection and a view of it have in common, in their order: the check for room,
   // the timestamp, and the report. Between the last two the writer changes its own records and entries.
   // Throws OutOfDiskSpace when a document grows by `more_bytes` and the disk's reserve is touched.
@@ -70,7 +82,10 @@ class StoredCollection final : public Collection, public std::enable_shared_from
   // now.
   void written(Transaction& transaction, RecordId record, const Superseded& superseded, const Change& change,
                bson::DocumentView document);
+  // Writes to the collection go to the log of the set: the collection doesn't belong to this member alone.
+  bool logged() const { return logged_.load(std::memory_order_relaxed); }
   Engine& engine() const { return engine_; }
+  Contents& contents() const { return services_.contents; }
 
   // The catalog makes these calls; it holds the schema lock exclusively or is alone with the collection.
   CollectionEntry entry() const;  // as the catalog is to store it
@@ -88,16 +103,8 @@ class StoredCollection final : public Collection, public std::enable_shared_from
   void note_multikey(StoredIndex& index, uint32_t fields);
 
  private:
-  void add_entries(Transaction& transaction, RecordId record, bson::DocumentView document);
-  void remove_entries(Transaction& transaction, RecordId record, bson::DocumentView document);
-  void change_entries(Transaction& transaction, RecordId record, bson::DocumentView before, bson::DocumentView after);
-  std::vector<bson::Document> trim(Transaction& transaction, RecordId newest);
-  Superseded take_away(Transaction& transaction, RecordId id, bson::DocumentView before, Stamp shown);
-  void take_turn(Transaction& transaction);
+  Documents& shown() const { return *shown_.load(std::memory_order_acquire); }
   void report(Transaction& transaction, RecordId record, const Superseded& superseded, Stamp after, bson::DocumentView document);
-  // Returns the newest declared snapshot that doesn't show a write with this timestamp; 0: there is none.
-  Stamp shown_before(Stamp write) const;
-  void save(Transaction& transaction, RecordId record, const Superseded& before, Stamp write) const;
 
   CollectionServices& services_;
   Engine& engine_;
@@ -113,12 +120,10 @@ class StoredCollection final : public Collection, public std::enable_shared_from
   std::atomic<bool> dropped_{false};
   const std::shared_ptr<Counts> counts_;
   RecordStore records_;
-  std::atomic<bool> logged_;              // not is_own()
-  std::atomic<RecordId> oldest_hint_{0};  // capped: the last trim found nothing older
-  std::atomic<uint32_t> trims_{0};
-  InsertTurn turn_;  // used by capped collections
-  std::shared_ptr<Collection> view_owned_;
-  std::atomic<Collection*> view_{nullptr};
+  std::atomic<bool> logged_;  // not is_own()
+  StoredDocuments own_{*this};
+  std::shared_ptr<Documents> view_;       // set by `share`
+  std::atomic<Documents*> shown_{&own_};  // the view, once there is one
 };
 
 std::unique_ptr<CollectionScan> make_collection_scan(std::shared_ptr<StoredCollection> collection, Transaction& transaction,
