@@ -306,7 +306,7 @@ class History {
   void bring() {
     const std::string into = any(), other = any();
     set_.commit(into);
-    const auto kind = random_.below(2) ? Branches::Bring::cherry_pick : Branches::Bring::revert;
+    const auto kind = random_.below(2) ? Branches::MergeKind::cherry_pick : Branches::MergeKind::revert;
     set_.change([&](Transaction& transaction) {
       const BranchedDatabase::MergeRequest request{
           .kind = kind, .from = shop_.branch(transaction, {.name = other}).head, .resolve = versions::fields(Prefer::theirs)};
@@ -333,7 +333,7 @@ class History {
       }
       base::Random mine(end);
       for (int i = 0; i < 25; ++i) {
-        const auto sides = shop_.merge_sides(transaction, branch, Branches::Bring::merge, open->from, "things",
+        const auto sides = shop_.merge_sides(transaction, branch, Branches::MergeKind::merge, open->from, "things",
                                              versions::key_of(document("d" + std::to_string(i), "").bytes()));
         if (!sides || sides->theirs == sides->base) continue;
         versions::Decision decision{.take = static_cast<versions::Decision::Take>(mine.below(3)),

@@ -201,8 +201,8 @@ std::optional<Branches::TreePart> Branches::next_part(Transaction& transaction, 
 }
 
 // The plan of a merge says what changes; it is about the collections that its two sides don't show alike.
-std::optional<Branches::TreePart> Branches::next_part(Transaction& transaction, Bring kind, CommitNumber into, CommitNumber from,
-                                                      const CommitInfo& info) {
+std::optional<Branches::TreePart> Branches::next_part(Transaction& transaction, MergeKind kind, CommitNumber into,
+                                                      CommitNumber from, const CommitInfo& info) {
   const Change change = this->change(transaction, kind, into, from);
   if (change.has_two_parents && change.base == from) return std::nullopt;
   const auto ours = graph_.commit(transaction, into);
@@ -397,17 +397,17 @@ CommitNumber Branches::first_parent(Transaction& transaction, CommitNumber commi
   return of->parents.front();
 }
 
-Branches::Change Branches::change(Transaction& transaction, Bring kind, CommitNumber into, CommitNumber from) const {
+Branches::Change Branches::change(Transaction& transaction, MergeKind kind, CommitNumber into, CommitNumber from) const {
   switch (kind) {
-    case Bring::cherry_pick: return {first_parent(transaction, from), from, false};
-    case Bring::revert: return {from, first_parent(transaction, from), false};
-    case Bring::merge: break;
+    case MergeKind::cherry_pick: return {first_parent(transaction, from), from, false};
+    case MergeKind::revert: return {from, first_parent(transaction, from), false};
+    case MergeKind::merge: break;
   }
   return {graph_.common_ancestor(transaction, into, from), from, true};
 }
 
-Merged Branches::bring(Transaction& transaction, Bring kind, const std::string& into, CommitNumber from, const MergeTerms& terms,
-                       const CommitInfo& info) {
+Merged Branches::apply(Transaction& transaction, MergeKind kind, const std::string& into, CommitNumber from,
+                       const MergeTerms& terms, const CommitInfo& info) {
   Branch branch = head(transaction, into);
   const Change change = this->change(transaction, kind, branch.head, from);
   if (change.has_two_parents && change.base == from) return {};

@@ -105,7 +105,7 @@ class Branches {
   std::shared_ptr<const Commit> commit(Transaction& transaction, const std::string& branch, const CommitInfo& info,
                                        const std::set<size_t>& only = {}, std::optional<Held>* held = nullptr);
 
-  enum class Bring : uint8_t { merge, cherry_pick, revert };
+  enum class MergeKind : uint8_t { merge, cherry_pick, revert };
 
   // A part of a tree that the branch's next commit begins with, because the last commit's id doesn't name that tree. It is the
   // tree of a first commit's documents, or an existing tree made into one of another kind. It has at most `documents_max`
@@ -120,8 +120,8 @@ class Branches {
   std::optional<TreePart> next_part(Transaction& transaction, const std::string& branch, const CommitInfo& info);
   // False: it was the last part of this tree.
   bool make_part(Transaction& transaction, const TreePart& part);
-  // The same for the commit that `bring` would make on `into`: the parts of its tree, and of the trees whose difference it takes.
-  std::optional<TreePart> next_part(Transaction& transaction, Bring kind, CommitNumber into, CommitNumber from,
+  // The same for the commit that `apply` would make on `into`: the parts of its tree, and of the trees whose difference it takes.
+  std::optional<TreePart> next_part(Transaction& transaction, MergeKind kind, CommitNumber into, CommitNumber from,
                                     const CommitInfo& info);
 
   // The root of the tree of all documents that the commit showed when it was made. If the commit's id doesn't name one, it is the
@@ -135,24 +135,24 @@ class Branches {
     bool has_two_parents = false;
   };
   // Throws IllegalOperation for a pick or revert of the first commit.
-  Change change(Transaction& transaction, Bring kind, CommitNumber into, CommitNumber from) const;
+  Change change(Transaction& transaction, MergeKind kind, CommitNumber into, CommitNumber from) const;
   // Applies a change to a branch: it is merge, cherry_pick or revert, by `kind`.
-  Merged bring(Transaction& transaction, Bring kind, const std::string& into, CommitNumber from, const MergeTerms& terms,
+  Merged apply(Transaction& transaction, MergeKind kind, const std::string& into, CommitNumber from, const MergeTerms& terms,
                const CommitInfo& info);
   // Merges into the branch, which gets a commit with two parents. Throws IllegalOperation if anything is pending there.
   Merged merge(Transaction& transaction, const std::string& into, CommitNumber from, const MergeTerms& terms,
                const CommitInfo& info) {
-    return bring(transaction, Bring::merge, into, from, terms, info);
+    return apply(transaction, MergeKind::merge, into, from, terms, info);
   }
   // Applies what one commit changed against its first parent, or takes it back, as a commit with one parent. There is no commit
   // if the branch has it so already. Both throw IllegalOperation for the first commit, which changed nothing.
   Merged cherry_pick(Transaction& transaction, const std::string& into, CommitNumber commit, const MergeTerms& terms,
                      const CommitInfo& info) {
-    return bring(transaction, Bring::cherry_pick, into, commit, terms, info);
+    return apply(transaction, MergeKind::cherry_pick, into, commit, terms, info);
   }
   Merged revert(Transaction& transaction, const std::string& on, CommitNumber commit, const MergeTerms& terms,
                 const CommitInfo& info) {
-    return bring(transaction, Bring::revert, on, commit, terms, info);
+    return apply(transaction, MergeKind::revert, on, commit, terms, info);
   }
   // Replays a merge, pick or revert that was made elsewhere. What is pending stays pending.
   std::shared_ptr<const Commit> replay_merge(Transaction& transaction, const std::string& into, const MergedElsewhere& merged,

@@ -344,8 +344,8 @@ TEST_CASE(
 }
 
 TEST_CASE("the trees that a merge, a pick or a revert begins with are made before it, in parts") {
-  using Bring = Branches::Bring;
-  for (const Bring kind : {Bring::merge, Bring::cherry_pick, Bring::revert}) {
+  using MergeKind = Branches::MergeKind;
+  for (const MergeKind kind : {MergeKind::merge, MergeKind::cherry_pick, MergeKind::revert}) {
     for (const TreeKind& tree : all_trees) {
       storage::TemporaryDirectory directory;
       Repository repository(directory.path(), Layout::hybrid, 12);
@@ -363,8 +363,8 @@ TEST_CASE("the trees that a merge, a pick or a revert begins with are made befor
         // A purge removes the trees that were made before it in the same way.
         branches.graph().remove_made_roots(transaction, repository.collection->id());
       });
-      const std::string into = kind == Bring::revert ? "dev" : "main";
-      if (kind == Bring::revert) documents[3] = document(3, 0, 0);
+      const std::string into = kind == MergeKind::revert ? "dev" : "main";
+      if (kind == MergeKind::revert) documents[3] = document(3, 0, 0);
       size_t parts = 0;
       for (bool more = true; more;) {
         more = storage::in_transaction(repository.disk, [&](Transaction& transaction) {
@@ -377,16 +377,16 @@ TEST_CASE("the trees that a merge, a pick or a revert begins with are made befor
         });
       }
       // The first commit's tree, and for a branch that has had another kind of tree, that tree too.
-      CHECK(parts == (kind == Bring::revert && tree != TreeKind() ? 6 : 3));
+      CHECK(parts == (kind == MergeKind::revert && tree != TreeKind() ? 6 : 3));
       storage::in_transaction(repository.disk, [&](Transaction& transaction) {
         const auto made = branches.graph().made_root(transaction, repository.collection->id(), first);
         REQUIRE(made);
         CHECK(made->reached.empty());
-        const Merged merged = branches.bring(transaction, kind, into, dev, fields(Prefer::theirs), info);
+        const Merged merged = branches.apply(transaction, kind, into, dev, fields(Prefer::theirs), info);
         REQUIRE(merged.commit);
         CHECK(merged.commit->collections[0].digest == root_of(documents, tree));
         CHECK(branches.graph().made_root(transaction, repository.collection->id(), first)->root == made->root);
-        CHECK_FALSE(branches.next_part(transaction, Bring::merge, branches.head(transaction, into).head, dev, info));
+        CHECK_FALSE(branches.next_part(transaction, MergeKind::merge, branches.head(transaction, into).head, dev, info));
       });
     }
   }

@@ -347,7 +347,7 @@ TEST_CASE("changes of names are replayed, and what does not fit is refused") {
     const Branch main = shop.branch(transaction, {.name = "main"}), next = shop.branch(transaction, {.name = "next"});
     shop.begin_merge(transaction, main, {next.head, json("{asked: 1}")});
     const auto sides =
-        shop.merge_sides(transaction, main, Branches::Bring::merge, next.head, "things", key_of(json("{_id: 1}").bytes()));
+        shop.merge_sides(transaction, main, Branches::MergeKind::merge, next.head, "things", key_of(json("{_id: 1}").bytes()));
     REQUIRE(sides);
     shop.decide(transaction, main, *sides, {.take = Decision::Take::theirs, .document = {}, .sides = hash_of(sides->view())});
   });

@@ -540,7 +540,7 @@ BranchedDatabase::Merge BranchedDatabase::merge(Transaction& transaction, const 
       throw OperationError(ErrorCode::illegal_operation, "branch '" + with->name + "' went on since the merge began");
   }
   const MergeTerms terms = terms_of(transaction, before, request);
-  const Merged merged = branches_.bring(transaction, request.kind, into, request.from, terms, info);
+  const Merged merged = branches_.apply(transaction, request.kind, into, request.from, terms, info);
   Merge merge{.commit = merged.commit, .conflicts = {}, .touched_by_both = merged.touched_by_both};
   for (const Merged::Conflict& one : merged.conflicts) {
     const SharedCollection& shared = *in_order_[one.collection];
@@ -624,7 +624,7 @@ Sides BranchedDatabase::MergeSides::view() const {
 }
 
 std::optional<BranchedDatabase::MergeSides> BranchedDatabase::merge_sides(Transaction& transaction, const Branch& branch,
-                                                                          Branches::Bring kind, CommitNumber from,
+                                                                          Branches::MergeKind kind, CommitNumber from,
                                                                           std::string_view collection, BytesView key) {
   const auto lock = in_use();
   for (size_t i = 0; i < in_order_.size(); ++i) {

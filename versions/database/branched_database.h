@@ -147,7 +147,7 @@ class BranchedDatabase : public std::enable_shared_from_this<BranchedDatabase> {
     bool advanced = false;  // whether the branch of `with` went on
   };
   struct MergeRequest {
-    Branches::Bring kind = Branches::Bring::merge;
+    Branches::MergeKind kind = Branches::MergeKind::merge;
     CommitNumber from = 0;
     // A branch whose last commit is `from`, and which goes on from the merge's commit too.
     std::optional<std::string> with = {};
@@ -179,8 +179,8 @@ class BranchedDatabase : public std::enable_shared_from_this<BranchedDatabase> {
     Sides view() const;
   };
   // nullopt: there is no such collection.
-  std::optional<MergeSides> merge_sides(Transaction& transaction, const Branch& branch, Branches::Bring kind, CommitNumber from,
-                                        std::string_view collection, BytesView key);
+  std::optional<MergeSides> merge_sides(Transaction& transaction, const Branch& branch, Branches::MergeKind kind,
+                                        CommitNumber from, std::string_view collection, BytesView key);
   void decide(Transaction& transaction, const Branch& branch, const MergeSides& sides, const Decision& decision);
   std::map<std::string, Decisions> decisions(Transaction& transaction, const Branch& branch) const;  // by collection
 

@@ -313,7 +313,7 @@ struct Shop : test::Shop {
     return number;
   }
   // If there are conflicts, nothing is merged.
-  size_t bring(Branches::Bring kind, const std::string& into, CommitNumber from) {
+  size_t apply(Branches::MergeKind kind, const std::string& into, CommitNumber from) {
     Transaction transaction(store, Transaction::Mode::write);
     const auto merge = database->merge(transaction, into, {.kind = kind, .from = from, .resolve = resolver(MergeRules{})}, {});
     if (merge.conflicts.empty()) transaction.commit();
@@ -322,7 +322,7 @@ struct Shop : test::Shop {
   size_t merge(const std::string& into, const std::string& from) {
     CommitNumber head = 0;
     change([&](Transaction& transaction) { head = database->place(transaction, {.name = from}).commit; });
-    return bring(Branches::Bring::merge, into, head);
+    return apply(Branches::MergeKind::merge, into, head);
   }
   bool there(const std::string& ns) { return store.catalog().find(ns) != nullptr; }
   int64_t count(const std::string& ns) { return store.catalog().open(ns)->record_count(); }
@@ -398,7 +398,7 @@ TEST_CASE("dropping is removing all documents, where others change some") {
     CHECK(shop.count("shop.sold") == 1);
   }
   SECTION("it can be taken back") {
-    CHECK(shop.bring(Branches::Bring::revert, "dev", dropped) == 0);
+    CHECK(shop.apply(Branches::MergeKind::revert, "dev", dropped) == 0);
     CHECK(shop.there("shop@dev.sold"));
     CHECK(shop.count("shop@dev.sold") == 3);
   }
@@ -406,10 +406,10 @@ TEST_CASE("dropping is removing all documents, where others change some") {
     shop.store.catalog().create("shop@dev.empty", {});
     const CommitNumber made = shop.commit("dev");
     CHECK_FALSE(shop.there("shop.empty"));
-    CHECK(shop.bring(Branches::Bring::cherry_pick, "main", made) == 0);
+    CHECK(shop.apply(Branches::MergeKind::cherry_pick, "main", made) == 0);
     CHECK(shop.there("shop.empty"));
     CHECK(shop.there("shop.sold"));
-    CHECK(shop.bring(Branches::Bring::revert, "main", made) == 0);
+    CHECK(shop.apply(Branches::MergeKind::revert, "main", made) == 0);
     CHECK_FALSE(shop.there("shop.empty"));
   }
 }

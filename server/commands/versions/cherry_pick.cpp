@@ -9,7 +9,7 @@ class CherryPick : public MergeCommand {
   CherryPick() : MergeCommand(Kind::cherry_pick) {}
 
   std::string_view help() const override {
-    return "bring what one commit has changed to the branch\n{ cherryPick: <branch, tag or commit>, … as merge, without into "
+    return "apply the changes of one commit to the branch\n{ cherryPick: <branch, tag or commit>, … as merge, without into "
            "}";
   }
 };

@@ -14,7 +14,7 @@ class Merge : public MergeCommand {
     return names;
   }
   std::string_view help() const override {
-    return "bring what another line has changed to the branch that the database's name says\n"
+    return "merge the changes of another branch or commit into the branch that the database's name says\n"
            "{ merge: <branch, tag or commit>, mode: fieldTouched | fieldDivergent | documentTouched | documentDivergent,\n"
            "  resolve: fail | ours | theirs | manual | [ <stages over $$base, $$ours, $$theirs> ],\n"
            "  paths: { <path>: sum | max | min | union | append | ours | theirs | {byKey: <field>} },\n"

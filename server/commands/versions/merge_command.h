@@ -8,7 +8,7 @@ namespace server {
 
 class MergeCommand : public Command {
  public:
-  using Kind = versions::Branches::Bring;
+  using Kind = versions::Branches::MergeKind;
 
   explicit MergeCommand(Kind kind) : kind_(kind) {}
 

@@ -87,9 +87,9 @@ versions::Resolver by_pipeline(OperationContext& op, bson::Document stages) {
 
 }  // namespace
 
-std::string_view name_of(versions::Branches::Bring kind) {
-  using Bring = versions::Branches::Bring;
-  return kind == Bring::merge ? "merge" : kind == Bring::cherry_pick ? "cherryPick" : "revert";
+std::string_view name_of(versions::Branches::MergeKind kind) {
+  using MergeKind = versions::Branches::MergeKind;
+  return kind == MergeKind::merge ? "merge" : kind == MergeKind::cherry_pick ? "cherryPick" : "revert";
 }
 
 MergeRequest::Terms MergeRequest::terms(OperationContext& op, const Arguments& arguments, Terms terms) {
@@ -126,7 +126,7 @@ MergeRequest::Terms MergeRequest::terms(OperationContext& op, const Arguments& a
   return terms;
 }
 
-MergeRequest::MergeRequest(OperationContext& op, Bring kind, std::string from, const Arguments& arguments)
+MergeRequest::MergeRequest(OperationContext& op, MergeKind kind, std::string from, const Arguments& arguments)
     : from_(std::move(from)) {
   request_.kind = kind;
   request_.interrupted = [&op] { op.check_interrupt(); };
@@ -169,14 +169,17 @@ bson::Document MergeRequest::write() const {
 MergeRequest MergeRequest::read(OperationContext& op, bson::DocumentView kept) {
   const Arguments arguments("merge", kept);
   const std::string_view name = arguments.required_string("kind");
-  const Bring kind = name == name_of(Bring::merge)         ? Bring::merge
-                     : name == name_of(Bring::cherry_pick) ? Bring::cherry_pick
-                                                           : Bring::revert;
+  const MergeKind kind = name == name_of(MergeKind::merge)         ? MergeKind::merge
+                         : name == name_of(MergeKind::cherry_pick) ? MergeKind::cherry_pick
+                                                                   : MergeKind::revert;
   return MergeRequest(op, kind, std::string(arguments.required_string("from")), arguments);
 }
 
 std::string MergeRequest::description() const {
-  return std::string(kind() == Bring::merge ? "merge" : kind() == Bring::cherry_pick ? "cherry-pick" : "revert") + " of " + from_;
+  return std::string(kind() == MergeKind::merge         ? "merge"
+                     : kind() == MergeKind::cherry_pick ? "cherry-pick"
+                                                        : "revert") +
+         " of " + from_;
 }
 
 versions::CommitInfo MergeRequest::info(OperationContext& op, storage::Transaction& transaction, BranchedDatabase& database,
@@ -185,11 +188,11 @@ versions::CommitInfo MergeRequest::info(OperationContext& op, storage::Transacti
   const auto commit = database.branches().graph().commit(transaction, request_.from);
   const Arguments of_commit("commit", bson::DocumentView(commit->metadata));
   std::optional<std::string> message, author;
-  if (kind() == Bring::merge)
+  if (kind() == MergeKind::merge)
     message = description();
   else
-    message = (kind() == Bring::revert ? "revert of " : "") + std::string(of_commit.string("message").value_or(""));
-  if (kind() == Bring::cherry_pick) author = of_commit.string("author");
+    message = (kind() == MergeKind::revert ? "revert of " : "") + std::string(of_commit.string("message").value_or(""));
+  if (kind() == MergeKind::cherry_pick) author = of_commit.string("author");
   for (const Arguments& arguments : {kept, now}) {
     if (const auto given = arguments.string("message")) message = *given;
     if (const auto given = arguments.string("author")) author = *given;

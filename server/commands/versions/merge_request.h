@@ -10,16 +10,16 @@ class OperationContext;
 
 class MergeRequest {
  public:
-  using Bring = versions::Branches::Bring;
+  using MergeKind = versions::Branches::MergeKind;
 
   // Reads the command's arguments: `from`, `into`, `branch`, `mode`, `resolve`, `paths`, `collections`. `op` outlives it. Throws
   // the errors of wrong arguments.
-  MergeRequest(OperationContext& op, Bring kind, std::string from, const Arguments& arguments);
+  MergeRequest(OperationContext& op, MergeKind kind, std::string from, const Arguments& arguments);
   // Reads a request that write() made.
   static MergeRequest read(OperationContext& op, bson::DocumentView kept);
   bson::Document write() const;
 
-  Bring kind() const { return request_.kind; }
+  MergeKind kind() const { return request_.kind; }
   // Returns "merge of dev", for messages.
   std::string description() const;
 
@@ -56,7 +56,7 @@ class MergeRequest {
   versions::BranchedDatabase::MergeRequest request_;
 };
 
-std::string_view name_of(versions::Branches::Bring kind);
+std::string_view name_of(versions::Branches::MergeKind kind);
 // Appends conflictCount, and the first thousand conflicts.
 void append_conflicts(const std::vector<versions::BranchedDatabase::Conflict>& conflicts, bson::Builder& out);
 void append_conflict(const versions::BranchedDatabase::Conflict& conflict, bson::Builder& out);

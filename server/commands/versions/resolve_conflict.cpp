@@ -44,7 +44,7 @@ class ResolveConflict : public Command {
           database->merge_sides(transaction, branch, how.kind(), how.commit(), collection, versions::key_of(id_document.bytes()));
       if (!sides || sides->theirs == sides->base) {
         throw OperationError(ErrorCode::no_such_key,
-                             "the merge brings no change of that document of " + collection + " to the branch");
+                             "the merge doesn't change that document of " + collection + " on the branch");
       }
       decision.sides = versions::hash_of(sides->view());
       database->decide(transaction, branch, *sides, decision);
