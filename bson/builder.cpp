@@ -53,8 +53,16 @@ size_t Builder::size() const {
   return out_->size() - start_;
 }
 
+void check_buffer_bytes(size_t bytes) {
+  if (bytes <= buffer_bytes_max) [[likely]]
+    return;
+  throw base::OperationError(13548,
+                             "BufBuilder attempted to grow() to " + std::to_string(bytes) + " bytes, past the 64MB limit.");
+}
+
 char* Builder::grow(Type type, std::string_view name, size_t bytes) {
   const size_t at = out_->size();
+  check_buffer_bytes(at + 1 + name.size() + 1 + bytes);
   out_->resize(at + 1 + name.size() + 1 + bytes);
   char* to = out_->data() + at;
   *to++ = static_cast<char>(type);
@@ -148,6 +156,7 @@ Builder& Builder::append_null(std::string_view name) {
 }
 
 Builder& Builder::append_all(DocumentView fields) {
+  check_buffer_bytes(out_->size() + fields.size());
   out_->append(fields.bytes().substr(4, fields.size() - 5));
   return *this;
 }

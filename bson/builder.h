@@ -16,6 +16,12 @@ namespace bson {
 
 class ArrayBuilder;
 
+// Documents, and texts that are put together, end at this size. One that a client may see is limited further where it is made.
+inline constexpr size_t buffer_bytes_max = 64 << 20;
+// Throws 13548 for a size beyond it.
+void check_buffer_bytes(size_t bytes);
+
+// The calls that append throw 13548 when the whole would be longer than `buffer_bytes_max`.
 class Builder {
  public:
   Builder();

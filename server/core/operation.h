@@ -19,6 +19,7 @@
 #include "base/error.h"
 #include "bson/document.h"
 #include "replication/coordinator.h"
+#include "server/core/allowance.h"
 #include "server/core/client.h"
 #include "server/core/progress.h"
 #include "server/core/read_moment.h"
@@ -89,6 +90,8 @@ class OperationContext {
 
   // Throws Interrupted, InterruptedAtShutdown or MaxTimeMSExpired.
   void check_interrupt() const;
+  // What is computed for this operation alone accounts for its work here.
+  Allowance& allowance() const { return allowance_; }
 
   // Sleeps, but wakes up and throws when the operation is killed or out of time.
   void sleep(std::chrono::milliseconds duration);
@@ -170,6 +173,8 @@ class OperationContext {
   void check_killed() const;
   void wait_until(Time end);  // or until it is killed
 
+  OperationContext* const self_ = this;
+  mutable Allowance allowance_{self_};  // its own thread uses it
   Services& services_;
   Client& client_;
   const Request& request_;

@@ -18,8 +18,7 @@ constexpr int64_t pause_us = 10'000;
 
 }  // namespace
 
-Executor::Executor(OperationContext& op, std::unique_ptr<Plan> plan)
-    : op_(&op), plan_(std::move(plan)), resumed_us_(plan_->clock->monotonic_us()) {}
+Executor::Executor(std::unique_ptr<Plan> plan) : plan_(std::move(plan)), resumed_us_(plan_->clock->monotonic_us()) {}
 Executor::~Executor() = default;
 
 Executor::Step Executor::step() {
@@ -27,7 +26,7 @@ Executor::Step Executor::step() {
     ++since_pause_;
     if (since_pause_ >= works_between_pauses ||
         (since_pause_ % 8 == 0 && plan_->clock->monotonic_us() - resumed_us_ >= pause_us)) {
-      op_->check_interrupt();
+      plan_->op->check_interrupt();
       since_pause_ = 0;
       resumed_us_ = plan_->clock->monotonic_us();
       return Step::pause;
@@ -72,10 +71,10 @@ void Executor::restore(storage::Transaction& transaction) {
 }
 
 void Executor::attach(OperationContext& op) {
-  op_ = &op;
+  plan_->op = &op;
 }
 void Executor::detach() {
-  op_ = nullptr;
+  plan_->op = nullptr;
 }
 
 bool Executor::tailable() const {
@@ -137,14 +136,15 @@ void apply_index_filter(Executor::Plan& plan, const OperationContext& op) {
 
 std::unique_ptr<Executor> make_executor(OperationContext& op, storage::Transaction& transaction,
                                         std::shared_ptr<storage::Collection> collection, const Query& query) {
-  auto plan = std::make_unique<Executor::Plan>();
+  auto plan = std::make_unique<Executor::Plan>(op);
   plan->clock = &op.services().clock;
   plan->started_us = plan->clock->monotonic_us();
   plan->query = query;
   plan->collection = std::move(collection);
   plan->transaction = &transaction;
   plan->temporary_path = transaction.engine().options().path + "/_tmp";
-  const ParseContext context = parse_context(op, plan->query.let);
+  ParseContext context = parse_context(op, plan->query.let);
+  context.allowance = &plan->allowance;
   plan->matcher = Matcher::parse(plan->query.filter, context);
   if (!plan::sorts_naturally(plan->query)) plan->sort = SortPattern::parse(plan->query.sort);
   if (!plan->query.projection.empty()) plan->projection = Projection::parse(plan->query.projection, plan->matcher.get(), context);
@@ -152,7 +152,7 @@ std::unique_ptr<Executor> make_executor(OperationContext& op, storage::Transacti
   apply_index_filter(*plan, op);
   choose(*plan, plan::ways(plan->collection, plan->query, *plan->matcher, plan->sort, plan->projection.get()), op);
   plan->root = exec::build(plan->parts(), plan->chosen);
-  return std::make_unique<Executor>(op, std::move(plan));
+  return std::make_unique<Executor>(std::move(plan));
 }
 
 }  // namespace server::query

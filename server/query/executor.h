@@ -36,7 +36,7 @@ class Executor {
 
   // make_executor makes it.
   struct Plan;
-  Executor(OperationContext& op, std::unique_ptr<Plan> plan);
+  explicit Executor(std::unique_ptr<Plan> plan);
   ~Executor();
 
   // Goes to the next document; `pause`: nothing happened, and it is a good moment to renew the transaction. Checks for
@@ -87,7 +87,6 @@ class Executor {
   void explain_planner(bson::Builder& out, const Top* top) const;
   void explain_execution(bson::Builder& out, Verbosity verbosity, const Top* top) const;
 
-  OperationContext* op_;
   std::unique_ptr<Plan> plan_;
   int64_t resumed_us_ = 0;  // when the last pause ended
   int since_pause_ = 0;

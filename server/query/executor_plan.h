@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/clock.h"
+#include "server/core/allowance.h"
 #include "server/query/exec/build.h"
 #include "server/query/exec/trial.h"
 #include "server/query/executor.h"
@@ -11,6 +12,10 @@
 namespace server::query {
 
 struct Executor::Plan {
+  explicit Plan(OperationContext& current) : op(&current) {}
+
+  OperationContext* op;     // the one that runs the plan; nullptr between two of a cursor's
+  Allowance allowance{op};  // of the expressions in the filter and the projection
   Query query;
   std::string ns;
   std::shared_ptr<storage::Collection> collection;

@@ -12,8 +12,9 @@
 #include "bson/value.h"
 
 namespace server {
+class Allowance;
 class OperationContext;
-}
+}  // namespace server
 
 namespace server::query {
 
@@ -39,10 +40,11 @@ class ExpressionCompiler {
 struct ParseContext {
   const ExpressionCompiler* expressions = nullptr;
   bson::DocumentView let;                // the user's variables, already constant; borrowed
-  const OperationContext* op = nullptr;  // $$NOW and interrupts belong to it
+  const OperationContext* op = nullptr;  // $$NOW belongs to it
+  Allowance* allowance = nullptr;        // expressions account to it; it must outlive what is parsed
 };
 
-// Makes the context of an operation: expressions plugged in, `let` borrowed.
+// Makes the context of an operation: expressions plugged in, `let` borrowed. What is parsed is used by this operation alone.
 ParseContext parse_context(const OperationContext& op, bson::DocumentView let = {});
 
 // Returns the compiler that this server was built with; nullptr: none.

@@ -137,7 +137,7 @@ class Aggregate final : public Command, public Explainable {
       bson::Builder values;
       for (const Element& variable : *let) {
         const query::ExpressionPtr expression = query::parse_expression(variable, context->scope);
-        query::Frame frame{{}, std::vector<Value>(static_cast<size_t>(context->scope.slots()))};
+        query::Frame frame(context->scope);
         const Value value = expression->evaluate(frame);
         values.append(variable.name, value.exists() ? value : Value::null());
       }

@@ -26,7 +26,8 @@ class CurrentOp : public Command {
       if (field->name == "$truncateOps") options.whole_commands = !field->truthy();
       if (!option && !is_generic_argument(field->name)) filter.append_element(*field);
     }
-    const auto matcher = query::Matcher::parse(filter.done(), query::ParseContext{.expressions = nullptr, .let = {}, .op = &op});
+    const auto matcher = query::Matcher::parse(
+        filter.done(), query::ParseContext{.expressions = nullptr, .let = {}, .op = &op, .allowance = &op.allowance()});
     auto list = reply.array("inprog");
     for (const auto& document : view_operations(op.services(), options)) {
       if (matcher->matches(document)) list.append(document);

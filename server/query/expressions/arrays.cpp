@@ -104,7 +104,7 @@ Value reverse_array(std::string_view, Arguments a) {
   return array_of(elements.rbegin(), elements.rend());
 }
 
-Value range(std::string_view, Arguments a) {
+Value range(Frame& frame, std::string_view, Arguments a) {
   static constexpr const char* what[] = {"starting", "ending", "step"};
   static constexpr int not_number[] = {34443, 34445, 34447};
   static constexpr int not_whole[] = {34444, 34446, 34448};
@@ -126,7 +126,10 @@ Value range(std::string_view, Arguments a) {
     fail(static_cast<int>(base::ErrorCode::exceeded_memory_limit), "$range would use too much memory and cannot spill to disk");
   }
   bson::ArrayBuilder out;
-  for (int64_t at = from; step > 0 ? at < to : at > to; at += step) out.append(static_cast<int32_t>(at));
+  for (int64_t at = from; step > 0 ? at < to : at > to; at += step) {
+    frame.work();
+    out.append(static_cast<int32_t>(at));
+  }
   return out.done_value();
 }
 
@@ -187,6 +190,7 @@ ExpressionPtr parse_zip(std::string_view, const ValueView& value, Scope& scope) 
     for (const auto& column : columns) rows = longest ? std::max(rows, column.size()) : std::min(rows, column.size());
     bson::ArrayBuilder out;
     for (size_t row = 0; row < rows && !columns.empty(); ++row) {
+      frame.work(columns.size());
       bson::ArrayBuilder tuple = out.array();
       for (size_t i = 0; i < columns.size(); ++i) {
         if (row < columns[i].size()) {
@@ -234,15 +238,21 @@ ExpressionPtr parse_sort_array(std::string_view, const ValueView& value, Scope& 
     }
     auto elements = elements_of(array);
     if (!pattern) {
-      std::stable_sort(elements.begin(), elements.end(),
-                       [&](const ValueView& x, const ValueView& y) { return direction * bson::compare(x, y) < 0; });
+      std::stable_sort(elements.begin(), elements.end(), [&](const ValueView& x, const ValueView& y) {
+        frame.work();
+        return direction * bson::compare(x, y) < 0;
+      });
       return array_of(elements.begin(), elements.end());
     }
     std::vector<std::pair<bson::Bytes, ValueView>> keyed;
     for (const ValueView& element : elements) {
+      frame.work();
       keyed.emplace_back(pattern->key(element.is_object() ? element.as_document() : bson::DocumentView()), element);
     }
-    std::stable_sort(keyed.begin(), keyed.end(), [](const auto& x, const auto& y) { return x.first < y.first; });
+    std::stable_sort(keyed.begin(), keyed.end(), [&](const auto& x, const auto& y) {
+      frame.work();
+      return x.first < y.first;
+    });
     bson::ArrayBuilder out;
     for (const auto& [key, element] : keyed) out.append(element);
     return out.done_value();
@@ -258,7 +268,10 @@ ExpressionPtr parse_accumulation(std::string_view name, const ValueView& value, 
     for (const ExpressionPtr& argument : arguments) {
       const Value given = argument->evaluate(frame);
       if (single && given.type() == Type::array) {
-        for (const bson::Element& element : given.view().as_document()) accumulator->add(element);
+        for (const bson::Element& element : given.view().as_document()) {
+          frame.work();
+          accumulator->add(element);
+        }
       } else {
         accumulator->add(given);
       }
@@ -279,7 +292,10 @@ ExpressionPtr parse_n(std::string_view name, const ValueView& value, Scope& scop
     if (!count) fail(5787902, "Value for 'n' must be of integral type, but found " + named(n->evaluate(frame)));
     if (*count <= 0) fail(5787908, "'n' must be greater than 0, found " + std::to_string(*count));
     auto accumulator = make_accumulator(op, {.n = *count, .percentiles = {}});
-    for (const bson::Element& element : array.view().as_document()) accumulator->add(element);
+    for (const bson::Element& element : array.view().as_document()) {
+      frame.work();
+      accumulator->add(element);
+    }
     return accumulator->result();
   });
 }
@@ -294,7 +310,7 @@ constexpr OperatorEntry entries[] = {
     {"$concatArrays", function_of<concat_arrays, 0, -1>},
     {"$slice", function_of<slice, 2, 3>},
     {"$reverseArray", function_of<reverse_array, 1>},
-    {"$range", function_of<range, 2, 3>},
+    {"$range", working_function_of<range, 2, 3>},
     {"$indexOfArray", function_of<index_of_array, 2, 4>},
     {"$zip", parse_zip},
     {"$sortArray", parse_sort_array},

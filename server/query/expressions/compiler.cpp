@@ -9,9 +9,7 @@ namespace {
 
 class Ready final : public CompiledExpression {
  public:
-  Ready(ExpressionPtr expression, int slots) : expression_(std::move(expression)) {
-    frame_.slots.resize(static_cast<size_t>(slots));
-  }
+  Ready(ExpressionPtr expression, const Scope& scope) : expression_(std::move(expression)), frame_(scope) {}
   bson::Value evaluate(bson::DocumentView root) const override {
     frame_.root = root;
     return expression_->evaluate(frame_);
@@ -25,10 +23,10 @@ class Ready final : public CompiledExpression {
 class Compiler final : public ExpressionCompiler {
  public:
   std::unique_ptr<CompiledExpression> compile(const bson::ValueView& specification, const ParseContext& context) const override {
-    Scope scope(context.op ? command_time_ms(*context.op) : 0);
+    Scope scope(context.op ? command_time_ms(*context.op) : 0, context.allowance);
     for (const bson::Element& variable : context.let) scope.define(std::string(variable.name), bson::Value(variable));
     ExpressionPtr expression = parse_expression(specification, scope);
-    return std::make_unique<Ready>(std::move(expression), scope.slots());
+    return std::make_unique<Ready>(std::move(expression), scope);
   }
 };
 

@@ -88,6 +88,7 @@ class ObjectExpression final : public Expression {
  public:
   explicit ObjectExpression(std::vector<std::pair<std::string, ExpressionPtr>> fields) : fields_(std::move(fields)) {}
   Value evaluate(Frame& frame) const override {
+    frame.work(1 + fields_.size());
     bson::Builder out;
     for (const auto& [name, expression] : fields_) {
       Value scratch;
@@ -104,6 +105,7 @@ class ArrayExpression final : public Expression {
  public:
   explicit ArrayExpression(std::vector<ExpressionPtr> elements) : elements_(std::move(elements)) {}
   Value evaluate(Frame& frame) const override {
+    frame.work(1 + elements_.size());
     bson::ArrayBuilder out;
     for (const ExpressionPtr& element : elements_) {
       Value scratch;
@@ -184,13 +186,16 @@ ExpressionPtr parse_object(bson::DocumentView object, Scope& scope) {
   }
   auto parsed = std::make_unique<ObjectExpression>(std::move(fields));
   if (!constant) return parsed;
-  Frame none;
+  Frame none(scope);
   return make_constant(parsed->evaluate(none));
 }
 
 }  // namespace
 
-Scope::Scope(int64_t now_ms) : now_ms_(now_ms) {}
+Frame::Frame(const Scope& scope, bson::DocumentView document)
+    : root(document), slots(static_cast<size_t>(scope.slots())), allowance_(scope.allowance()) {}
+
+Scope::Scope(int64_t now_ms, Allowance* allowance) : now_ms_(now_ms), allowance_(allowance) {}
 
 // A document holds a missing value as undefined.
 void Scope::define(std::string name, Value value) {
@@ -237,7 +242,7 @@ ExpressionPtr parse_expression(const ValueView& value, Scope& scope) {
     }
     auto parsed = std::make_unique<ArrayExpression>(std::move(elements));
     if (!constant) return parsed;
-    Frame none;
+    Frame none(scope);
     return make_constant(parsed->evaluate(none));
   }
   return make_constant(Value(value));

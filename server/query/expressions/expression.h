@@ -19,13 +19,28 @@
 
 #include "bson/document.h"
 #include "bson/value.h"
+#include "server/core/allowance.h"
 
 namespace server::query {
 
+class Scope;
+
 // A frame is one evaluation's state: the document and the values of the variables.
 struct Frame {
+  // The expressions were parsed in `scope`.
+  explicit Frame(const Scope& scope, bson::DocumentView root = {});
+
   bson::DocumentView root;
   std::vector<bson::Value> slots;  // of let, $map …; the parser gave out the indexes
+
+  // Accounts for work, of an operator or of an element that it looks at (server/core/allowance.h). Throws when the operation is
+  // to stop.
+  void work(size_t units = 1) {
+    if (allowance_) allowance_->work(units);
+  }
+
+ private:
+  Allowance* allowance_;
 };
 
 // Immutable after parsing; evaluate() may run in many threads with a frame each.
@@ -51,8 +66,9 @@ using ExpressionPtr = std::unique_ptr<Expression>;
 // given out once and never used again.
 class Scope {
  public:
-  // $$NOW gives `now_ms`, the same all through a command.
-  explicit Scope(int64_t now_ms);
+  // $$NOW gives `now_ms`, the same all through a command. Evaluation accounts for its work to `allowance`, which must live as
+  // long as the frames; nullptr: nobody can stop it.
+  explicit Scope(int64_t now_ms, Allowance* allowance = nullptr);
 
   // Defines a variable of the command (`let`), whose value is known from the start.
   void define(std::string name, bson::Value value);
@@ -64,6 +80,7 @@ class Scope {
   std::optional<int> find(std::string_view name) const;
   const bson::Value* defined(std::string_view name) const;
   int64_t now_ms() const { return now_ms_; }
+  Allowance* allowance() const { return allowance_; }
   int slots() const { return slots_; }
 
  private:
@@ -75,6 +92,7 @@ class Scope {
   std::vector<Variable> variables_;
   int slots_ = 0;
   int64_t now_ms_;
+  Allowance* allowance_;
 };
 
 // Throws OperationError with MongoDB's codes for a value that isn't an expression.
@@ -82,23 +100,6 @@ ExpressionPtr parse_expression(const bson::ValueView& value, Scope& scope);
 
 // Parses an operator's arguments: an array's elements, or the one value.
 std::vector<ExpressionPtr> parse_arguments(const bson::ValueView& value, Scope& scope);
-
-// A Compiled is an expression together with the size of its frame.
-class Compiled {
- public:
-  Compiled() = default;
-  Compiled(ExpressionPtr expression, const Scope& scope) : expression_(std::move(expression)), slots_(scope.slots()) {}
-  bson::Value operator()(bson::DocumentView document) const {
-    Frame frame{document, std::vector<bson::Value>(slots_)};
-    return expression_->evaluate(frame);
-  }
-  const Expression& expression() const { return *expression_; }
-  explicit operator bool() const { return expression_ != nullptr; }
-
- private:
-  ExpressionPtr expression_;
-  int slots_ = 0;
-};
 
 // Evaluates "$a.b" without its dollar: the value of "a.b" in a document, mapped over arrays on the way.
 bson::Value evaluate_path(bson::DocumentView document, std::string_view path);

@@ -22,9 +22,9 @@ bool run(base::BytesView input) {
   Scope scope(now_ms);
   ExpressionPtr expression;
   if (base::refuses([&] { expression = parse_expression(first.value()["e"], scope); })) return false;
-  const Compiled compiled(std::move(expression), scope);
   base::refuses([&] {
-    const bson::Value value = compiled(second.value());
+    Frame frame(scope, second.value());
+    const bson::Value value = expression->evaluate(frame);
     bson::Builder out;
     out.append("e", value);
     base::check(bson::validate(out.done().bytes(), {.bytes_max = size_t{1} << 30, .depth_max = 4 * bson::nesting_max}).ok());

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "bson/compare.h"
 #include "bson/json.h"
+#include "server/query/test_support.h"
 
 using namespace server::query;
 
@@ -18,8 +19,9 @@ std::string evaluate(const std::string& text) {
   Scope scope(1000);
   scope.define("given", bson::Value(int32_t{42}));
   const bson::Value specification = bson::value_from_json(text).or_throw();
-  const Compiled expression(parse_expression(specification, scope), scope);
-  const bson::Value value = expression(sample);
+  const ExpressionPtr expression = parse_expression(specification, scope);
+  Frame frame(scope, sample);
+  const bson::Value value = expression->evaluate(frame);
   return value.exists() ? bson::to_json(value) : "missing";
 }
 
@@ -310,4 +312,65 @@ TEST_CASE("Wrong arguments of date arithmetic are refused") {
   CHECK(trunc("unit: 'hour', binSize: -3") == 5439018);
   CHECK(trunc("unit: 'hour', binSize: NumberLong('9223372036854775807')") == 5439002);
   CHECK(trunc("unit: 'year', binSize: NumberLong('9223372036854775807')") == 5439006);
+}
+
+TEST_CASE("texts and arrays end where a buffer does") {
+  const auto doubled = [](const std::string& name, const std::string& initial) {
+    return "{$reduce: {input: {$range: [0, 40]}, initialValue: " + initial + ", in: {" + name + ": ['$$value', '$$value']}}}";
+  };
+  CHECK(refused(doubled("$concat", "'0123456789'")) == 13548);
+  CHECK(refused(doubled("$concatArrays", "[1, 2, 3]")) == 13548);
+  CHECK(refused("{$reduce: {input: {$range: [0, 40]}, initialValue: 'aa', in: "
+                "{$replaceAll: {input: '$$value', find: 'a', replacement: 'aaaa'}}}}") == 13548);
+}
+
+TEST_CASE("a search for all matches of a pattern counts code points on from the last match") {
+  same("{$map: {input: {$regexFindAll: {input: 'aüb€c', regex: ''}}, in: '$$this.idx'}}", "[0, 1, 2, 3, 4]");
+  same("{$map: {input: {$regexFindAll: {input: 'üüaüa', regex: 'a'}}, in: '$$this.idx'}}", "[2, 4]");
+  const std::string text(100'000, 'x');
+  same("{$size: {$regexFindAll: {input: '" + text + "', regex: ''}}}", "100000");
+  CHECK(refused("{$regexMatch: {input: '" + text + "y', regex: '^(x+x+)+z'}}") == 51156);
+}
+
+namespace {
+
+// Evaluates `text` for an operation that is killed before it begins, and returns the error's code; 0: it came to its end.
+int stopped(const std::string& text) {
+  TestServer server;
+  TestServer::Operation operation(server);
+  ::server::OperationContext* current = nullptr;
+  ::server::Allowance allowance(current);
+  Scope scope(1000, &allowance);
+  const bson::Value specification = bson::value_from_json(text).or_throw();
+  const ExpressionPtr expression = parse_expression(specification, scope);
+  operation.op.kill();
+  current = &operation.op;
+  try {
+    Frame frame(scope, sample);
+    expression->evaluate(frame);
+  } catch (const base::OperationError& error) {
+    return static_cast<int>(error.code());
+  }
+  return 0;
+}
+
+}  // namespace
+
+TEST_CASE("an evaluation looks at its operation while it works") {
+  constexpr int interrupted = 11601;
+  const std::string many = "{$range: [0, {$multiply: ['$n', 20000]}]}";
+  for (const std::string& one : {
+           many,
+           "{$map: {input: " + many + ", in: 1}}",
+           "{$filter: {input: " + many + ", cond: true}}",
+           "{$reduce: {input: " + many + ", initialValue: 0, in: '$$this'}}",
+           "{$setUnion: [" + many + "]}",
+           "{$sortArray: {input: " + many + ", sortBy: -1}}",
+           "{$sum: " + many + "}",
+           "{$zip: {inputs: [" + many + ", " + many + "]}}",
+       }) {
+    INFO(one);
+    CHECK(stopped(one) == interrupted);
+  }
+  CHECK(stopped("{$add: ['$n', 1]}") == 0);
 }

@@ -174,7 +174,7 @@ ExpressionPtr parse_set_field(std::string_view op, const ValueView& value, Scope
       });
 }
 
-Value rand(std::string_view, Arguments) {
+Value rand(Frame&, std::string_view, Arguments) {
   thread_local base::Random random(base::entropy64());
   return Value(random.unit());
 }

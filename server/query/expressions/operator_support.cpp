@@ -7,7 +7,7 @@ namespace {
 
 class Function final : public Expression {
  public:
-  Function(std::string_view name, std::vector<ExpressionPtr> arguments, OperatorFunction function)
+  Function(std::string_view name, std::vector<ExpressionPtr> arguments, WorkingFunction function)
       : name_(name), arguments_(std::move(arguments)), function_(function) {}
 
   Value evaluate(Frame& frame) const override {
@@ -16,18 +16,27 @@ class Function final : public Expression {
       Value scratch[few];
       ValueView views[few];
       for (size_t i = 0; i < arguments_.size(); ++i) views[i] = arguments_[i]->view(frame, scratch[i]);
-      return function_(name_, {views, arguments_.size()});
+      return call(frame, {views, arguments_.size()});
     }
     std::vector<Value> scratch(arguments_.size());
     std::vector<ValueView> views(arguments_.size());
     for (size_t i = 0; i < arguments_.size(); ++i) views[i] = arguments_[i]->view(frame, scratch[i]);
-    return function_(name_, views);
+    return call(frame, views);
   }
 
  private:
+  // The work of most functions grows with the bytes of their arguments.
+  Value call(Frame& frame, Arguments arguments) const {
+    constexpr size_t bytes_per_unit = 64;
+    size_t bytes = 0;
+    for (const ValueView& argument : arguments) bytes += argument.bytes().size();
+    frame.work(1 + bytes / bytes_per_unit);
+    return function_(frame, name_, arguments);
+  }
+
   std::string name_;
   std::vector<ExpressionPtr> arguments_;
-  OperatorFunction function_;
+  WorkingFunction function_;
 };
 
 }  // namespace
@@ -48,7 +57,7 @@ void check_arity(std::string_view name, size_t given, int least, int most) {
   }
 }
 
-ExpressionPtr make_function(std::string_view name, std::vector<ExpressionPtr> arguments, OperatorFunction function) {
+ExpressionPtr make_function(std::string_view name, std::vector<ExpressionPtr> arguments, WorkingFunction function) {
   return std::make_unique<Function>(name, std::move(arguments), function);
 }
 

@@ -17,15 +17,24 @@ using bson::ValueView;
 using Arguments = std::span<const ValueView>;
 
 using OperatorFunction = Value (*)(std::string_view name, Arguments arguments);
+// The function of an operator whose work may grow faster than its arguments, or may be much: it accounts for it to the frame.
+using WorkingFunction = Value (*)(Frame& frame, std::string_view name, Arguments arguments);
 
 // Throws 16020, 28667 in MongoDB's words. `most` < 0: there is no limit.
 void check_arity(std::string_view name, size_t given, int least, int most);
 
-ExpressionPtr make_function(std::string_view name, std::vector<ExpressionPtr> arguments, OperatorFunction function);
+ExpressionPtr make_function(std::string_view name, std::vector<ExpressionPtr> arguments, WorkingFunction function);
 
 // The parser of an operator that applies `function` to its arguments.
 template <OperatorFunction function, int least, int most = least>
 ExpressionPtr function_of(std::string_view name, const ValueView& value, Scope& scope) {
+  auto arguments = parse_arguments(value, scope);
+  check_arity(name, arguments.size(), least, most);
+  return make_function(name, std::move(arguments),
+                       [](Frame&, std::string_view called, Arguments given) { return function(called, given); });
+}
+template <WorkingFunction function, int least, int most = least>
+ExpressionPtr working_function_of(std::string_view name, const ValueView& value, Scope& scope) {
   auto arguments = parse_arguments(value, scope);
   check_arity(name, arguments.size(), least, most);
   return make_function(name, std::move(arguments), function);
@@ -46,7 +55,10 @@ template <class Evaluate>
 class Evaluated final : public Expression {
  public:
   explicit Evaluated(Evaluate evaluate) : evaluate_(std::move(evaluate)) {}
-  Value evaluate(Frame& frame) const override { return evaluate_(frame); }
+  Value evaluate(Frame& frame) const override {
+    frame.work();
+    return evaluate_(frame);
+  }
 
  private:
   Evaluate evaluate_;

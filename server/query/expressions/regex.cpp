@@ -56,10 +56,11 @@ Code compile(const std::string& op, const ValueView& regex, const Value& options
 
 enum class Want { whether, first, all };
 
-// Appends {match, idx, captures} of the current match.
-void append_match(bson::Builder& out, std::string_view text, const PCRE2_SIZE* ends, int groups, uint32_t captures) {
+// Appends {match, idx, captures} of the current match, which begins at the code point `point`.
+void append_match(bson::Builder& out, std::string_view text, size_t point, const PCRE2_SIZE* ends, int groups,
+                  uint32_t captures) {
   out.append("match", text.substr(ends[0], ends[1] - ends[0]));
-  out.append("idx", static_cast<int32_t>(code_points(text.substr(0, ends[0]))));
+  out.append("idx", static_cast<int32_t>(point));
   bson::ArrayBuilder list = out.array("captures");
   for (uint32_t i = 1; i <= captures; ++i) {
     if (static_cast<int>(i) < groups && ends[2 * i] != PCRE2_UNSET) {
@@ -70,26 +71,46 @@ void append_match(bson::Builder& out, std::string_view text, const PCRE2_SIZE* e
   }
 }
 
-Value search(const std::string& op, std::string_view text, const pcre2_code* code, Want want) {
+// The patterns are the clients': one that tries too many ways is an error instead of taking minutes.
+constexpr uint32_t match_limit = 1'000'000;
+constexpr uint32_t depth_limit = 100'000;
+
+struct ContextFree {
+  void operator()(pcre2_match_context* context) const { pcre2_match_context_free(context); }
+};
+
+Value search(Frame& frame, const std::string& op, std::string_view text, const pcre2_code* code, Want want) {
   const std::unique_ptr<pcre2_match_data, MatchFree> data(pcre2_match_data_create_from_pattern(code, nullptr));
   uint32_t captures = 0;
   pcre2_pattern_info(code, PCRE2_INFO_CAPTURECOUNT, &captures);
+  const std::unique_ptr<pcre2_match_context, ContextFree> context(pcre2_match_context_create(nullptr));
+  pcre2_set_match_limit(context.get(), match_limit);
+  pcre2_set_depth_limit(context.get(), depth_limit);
   bson::ArrayBuilder found;
+  uint32_t known_as_utf8 = 0;              // the first search looks at the whole text
+  size_t counted = 0, counted_points = 0;  // so many bytes have so many code points
   for (size_t at = 0; at <= text.size();) {
-    const int groups = pcre2_match(code, reinterpret_cast<PCRE2_SPTR>(text.data()), text.size(), at, 0, data.get(), nullptr);
+    frame.work(10);
+    const int groups =
+        pcre2_match(code, reinterpret_cast<PCRE2_SPTR>(text.data()), text.size(), at, known_as_utf8, data.get(), context.get());
+    known_as_utf8 = PCRE2_NO_UTF_CHECK;
     if (groups == PCRE2_ERROR_NOMATCH) break;
     if (groups < 0)
       fail(51156, "Error occurred while executing the regular expression in " + op + ". Result code: " + std::to_string(groups));
     if (want == Want::whether) return Value(true);
     const PCRE2_SIZE* ends = pcre2_get_ovector_pointer(data.get());
+    // A lookbehind with \K may put a match's beginning before the last one's.
+    if (ends[0] < counted) counted = counted_points = 0;
+    counted_points += code_points(text.substr(counted, ends[0] - counted));
+    counted = ends[0];
     if (want == Want::first) {
       bson::Builder out;
-      append_match(out, text, ends, groups, captures);
+      append_match(out, text, counted_points, ends, groups, captures);
       return Value(out.done());
     }
     {
       bson::Builder out = found.object();
-      append_match(out, text, ends, groups, captures);
+      append_match(out, text, counted_points, ends, groups, captures);
     }
     // An empty match advances by one whole character; there is none at the end of a text that isn't empty.
     at = ends[1];
@@ -129,9 +150,9 @@ ExpressionPtr parse_regex(std::string_view name, const ValueView& value, Scope& 
     if (!text.view().is_nullish() && text.type() != Type::string) fail(51104, op + " needs 'input' to be of type string");
     if (null)
       return want == Want::whether ? Value(false) : want == Want::first ? Value::null() : bson::ArrayBuilder().done_value();
-    if (fixed) return search(op, text.view().as_string(), fixed.get(), want);
+    if (fixed) return search(frame, op, text.view().as_string(), fixed.get(), want);
     const Code code = compile(op, pattern, options ? options->evaluate(frame) : Value());
-    return search(op, text.view().as_string(), code.get(), want);
+    return search(frame, op, text.view().as_string(), code.get(), want);
   });
 }
 

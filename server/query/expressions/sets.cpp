@@ -10,9 +10,14 @@ namespace {
 
 using Set = std::set<ValueView, bson::ValueLess>;
 
-Set set_of(const ValueView& array) {
+constexpr size_t work_per_element = 4;  // it is looked for in a tree
+
+Set set_of(Frame& frame, const ValueView& array) {
   Set out;
-  for (const bson::Element& element : array.as_document()) out.insert(element);
+  for (const bson::Element& element : array.as_document()) {
+    frame.work(work_per_element);
+    out.insert(element);
+  }
   return out;
 }
 
@@ -22,25 +27,25 @@ Value array_of(const Set& set) {
   return out.done_value();
 }
 
-Value set_union(std::string_view, Arguments a) {
+Value set_union(Frame& frame, std::string_view, Arguments a) {
   Set all;
   for (const ValueView& argument : a) {
     if (argument.is_nullish()) return Value::null();
     if (!argument.is_array())
       fail(17043, "All operands of $setUnion must be arrays. One argument is of type: " + named(argument));
-    all.merge(set_of(argument));
+    all.merge(set_of(frame, argument));
   }
   return array_of(all);
 }
 
-Value set_intersection(std::string_view, Arguments a) {
+Value set_intersection(Frame& frame, std::string_view, Arguments a) {
   Set common;
   for (size_t i = 0; i < a.size(); ++i) {
     if (a[i].is_nullish()) return Value::null();
     if (!a[i].is_array()) {
       fail(17047, "All operands of $setIntersection must be arrays. One argument is of type: " + named(a[i]));
     }
-    const Set here = set_of(a[i]);
+    const Set here = set_of(frame, a[i]);
     if (i == 0) {
       common = here;
     } else {
@@ -50,7 +55,7 @@ Value set_intersection(std::string_view, Arguments a) {
   return array_of(common);
 }
 
-Value set_difference(std::string_view, Arguments a) {
+Value set_difference(Frame& frame, std::string_view, Arguments a) {
   if (any_nullish(a)) return Value::null();
   if (!a[0].is_array()) {
     fail(17048, "both operands of $setDifference must be arrays. First argument is of type: " + named(a[0]));
@@ -58,9 +63,10 @@ Value set_difference(std::string_view, Arguments a) {
   if (!a[1].is_array()) {
     fail(17049, "both operands of $setDifference must be arrays. Second argument is of type: " + named(a[1]));
   }
-  Set gone = set_of(a[1]);
+  Set gone = set_of(frame, a[1]);
   bson::ArrayBuilder out;
   for (const bson::Element& element : a[0].as_document()) {
+    frame.work(work_per_element);
     if (gone.insert(element).second) out.append(static_cast<const ValueView&>(element));
   }
   return out.done_value();
@@ -70,31 +76,34 @@ bool same(const Set& a, const Set& b) {
   return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(), bson::equal);
 }
 
-Value set_equals(std::string_view, Arguments a) {
+Value set_equals(Frame& frame, std::string_view, Arguments a) {
   for (const ValueView& argument : a) {
     if (!argument.is_array())
       fail(17044, "All operands of $setEquals must be arrays. One argument is of type: " + named(argument));
   }
   for (size_t i = 1; i < a.size(); ++i) {
-    if (!same(set_of(a[0]), set_of(a[i]))) return Value(false);
+    if (!same(set_of(frame, a[0]), set_of(frame, a[i]))) return Value(false);
   }
   return Value(true);
 }
 
-Value set_is_subset(std::string_view, Arguments a) {
+Value set_is_subset(Frame& frame, std::string_view, Arguments a) {
   if (!a[0].is_array()) fail(17046, "both operands of $setIsSubset must be arrays. First argument is of type: " + named(a[0]));
   if (!a[1].is_array()) fail(17042, "both operands of $setIsSubset must be arrays. Second argument is of type: " + named(a[1]));
-  const Set whole = set_of(a[1]);
+  const Set whole = set_of(frame, a[1]);
   for (const bson::Element& element : a[0].as_document()) {
+    frame.work(work_per_element);
     if (!whole.count(element)) return Value(false);
   }
   return Value(true);
 }
 
 constexpr OperatorEntry entries[] = {
-    {"$setUnion", function_of<set_union, 0, -1>},       {"$setIntersection", function_of<set_intersection, 0, -1>},
-    {"$setDifference", function_of<set_difference, 2>}, {"$setEquals", function_of<set_equals, 2, -1>},
-    {"$setIsSubset", function_of<set_is_subset, 2>},
+    {"$setUnion", working_function_of<set_union, 0, -1>},
+    {"$setIntersection", working_function_of<set_intersection, 0, -1>},
+    {"$setDifference", working_function_of<set_difference, 2>},
+    {"$setEquals", working_function_of<set_equals, 2, -1>},
+    {"$setIsSubset", working_function_of<set_is_subset, 2>},
 };
 
 }  // namespace

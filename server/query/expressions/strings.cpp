@@ -13,6 +13,7 @@ Value concat(std::string_view, Arguments a) {
   for (const ValueView& argument : a) {
     if (argument.is_nullish()) return Value::null();
     if (!argument.is_string()) fail(16702, "$concat only supports strings, not " + named(argument));
+    bson::check_buffer_bytes(out.size() + argument.as_string().size());
     out += argument.as_string();
   }
   return Value(out);
@@ -205,8 +206,8 @@ ExpressionPtr parse_replace(std::string_view name, const ValueView& value, Scope
   if (value.type() != Type::object) fail(51751, op + " requires an object as an argument, found: " + named(value));
   parse_parameters(name, value, scope, parameters, 51751, 51750, 51749);
   return evaluated([op, all = name == "$replaceAll", input = std::move(parameters[0].expression),
-                    find = std::move(parameters[1].expression), replacement = std::move(parameters[2].expression)](Frame& frame) {
-    const Value values[] = {input->evaluate(frame), find->evaluate(frame), replacement->evaluate(frame)};
+                    find = std::move(parameters[1].expression), with = std::move(parameters[2].expression)](Frame& frame) {
+    const Value values[] = {input->evaluate(frame), find->evaluate(frame), with->evaluate(frame)};
     static constexpr const char* names[] = {"input", "find", "replacement"};
     static constexpr int codes[] = {51746, 51745, 51744};
     bool null = false;
@@ -221,8 +222,11 @@ ExpressionPtr parse_replace(std::string_view name, const ValueView& value, Scope
     const std::string_view text = values[0].view().as_string(), sought = values[1].view().as_string();
     std::string out;
     size_t at = 0;
+    const std::string_view replacement = values[2].view().as_string();
     for (size_t found; (found = text.find(sought, at)) != std::string_view::npos;) {
-      out.append(text.substr(at, found - at)).append(values[2].view().as_string());
+      frame.work();
+      bson::check_buffer_bytes(out.size() + (found - at) + replacement.size());
+      out.append(text.substr(at, found - at)).append(replacement);
       at = found + sought.size();
       if (!all) break;
       if (sought.empty()) {
@@ -230,7 +234,9 @@ ExpressionPtr parse_replace(std::string_view name, const ValueView& value, Scope
         out.push_back(text[at++]);
       }
     }
-    return Value(out.append(text.substr(std::min(at, text.size()))));
+    const std::string_view rest = text.substr(std::min(at, text.size()));
+    bson::check_buffer_bytes(out.size() + rest.size());
+    return Value(out.append(rest));
   });
 }
 

@@ -86,6 +86,7 @@ ExpressionPtr parse_map(std::string_view, const ValueView& value, Scope& scope) 
     if (array.type() != Type::array) fail(16883, "input to $map must be an array not " + named(array));
     bson::ArrayBuilder out;
     for (const bson::Element& element : array.view().as_document()) {
+      frame.work();
       frame.slots[slot] = Value(element);
       Value scratch;
       const ValueView mapped = body->view(frame, scratch);
@@ -139,6 +140,7 @@ ExpressionPtr parse_filter(std::string_view, const ValueView& value, Scope& scop
     bson::ArrayBuilder out;
     for (const bson::Element& element : array.view().as_document()) {
       if (left == 0) break;
+      frame.work();
       frame.slots[slot] = Value(element);
       Value scratch;
       if (!cond->view(frame, scratch).truthy()) continue;
@@ -178,6 +180,7 @@ ExpressionPtr parse_reduce(std::string_view, const ValueView& value, Scope& scop
         if (array.type() != Type::array) fail(40080, "$reduce requires that 'input' be an array, found: " + named(array));
         Value so_far = initial->evaluate(frame);
         for (const bson::Element& element : array.view().as_document()) {
+          frame.work();
           frame.slots[this_slot] = Value(element);
           frame.slots[value_slot] = std::move(so_far);
           so_far = body->evaluate(frame);

@@ -17,7 +17,7 @@ using namespace server::query;
 constexpr bson::ValidateOptions made{.bytes_max = size_t{1} << 30, .depth_max = 2 * bson::nesting_max};
 
 ParseContext with_expressions() {
-  return {.expressions = expression_compiler(), .let = {}, .op = nullptr};
+  return {.expressions = expression_compiler(), .let = {}, .op = nullptr, .allowance = nullptr};
 }
 
 bool check_filter(bson::DocumentView filter, bson::DocumentView document) {

@@ -35,9 +35,8 @@ struct Plan {
 
 class BucketAuto final : public Stage {
  public:
-  BucketAuto(StagePtr from, const Plan& plan, PipelineContext& context) : Stage(std::move(from)), plan_(plan), context_(context) {
-    frame_.slots.resize(static_cast<size_t>(context.scope.slots()));
-  }
+  BucketAuto(StagePtr from, const Plan& plan, PipelineContext& context)
+      : Stage(std::move(from)), plan_(plan), context_(context), frame_(context.scope) {}
 
   bool next() override {
     if (!std::exchange(read_, true)) {

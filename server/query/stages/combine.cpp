@@ -179,7 +179,7 @@ StageSpecPtr parse_union_with(const Element& specification, PipelineContext& con
 
 StageSpecPtr parse_documents(const Element& specification, PipelineContext& context) {
   const ExpressionPtr expression = parse_expression(specification, context.scope);
-  Frame frame{{}, std::vector<Value>(static_cast<size_t>(context.scope.slots()))};
+  Frame frame(context.scope);
   const Value list = expression->evaluate(frame);
   if (list.type() != bson::Type::array) refuse(5858203, "an array is expected");
   std::vector<bson::Document> documents;

@@ -52,9 +52,8 @@ struct Plan {
 // Its source is sorted by the field and, if partitions have bounds of their own, by the partition's fields first.
 class Densify final : public Stage {
  public:
-  Densify(StagePtr from, const Plan& plan, PipelineContext& context) : Stage(std::move(from)), plan_(plan), context_(context) {
-    frame_.slots.resize(static_cast<size_t>(context.scope.slots()));
-  }
+  Densify(StagePtr from, const Plan& plan, PipelineContext& context)
+      : Stage(std::move(from)), plan_(plan), context_(context), frame_(context.scope) {}
 
   bool next() override {
     for (;;) {

@@ -41,9 +41,7 @@ using Values = std::unordered_set<Value, bson::ValueHash, ValueEqual>;
 class GraphLookup final : public Stage {
  public:
   GraphLookup(StagePtr from, const Plan& plan, PipelineContext& context)
-      : Stage(std::move(from)), plan_(plan), context_(context) {
-    frame_.slots.resize(static_cast<size_t>(context.scope.slots()));
-  }
+      : Stage(std::move(from)), plan_(plan), context_(context), frame_(context.scope) {}
 
   bool next() override {
     if (!source().next()) return false;

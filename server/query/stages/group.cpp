@@ -38,9 +38,8 @@ struct KeyEqual {
 
 class Group final : public Stage {
  public:
-  Group(StagePtr from, const Plan& plan, PipelineContext& context) : Stage(std::move(from)), plan_(plan), context_(context) {
-    frame_.slots.resize(static_cast<size_t>(context.scope.slots()));
-  }
+  Group(StagePtr from, const Plan& plan, PipelineContext& context)
+      : Stage(std::move(from)), plan_(plan), context_(context), frame_(context.scope) {}
 
   bool next() override {
     if (!read_) {

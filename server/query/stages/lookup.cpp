@@ -32,9 +32,8 @@ struct Plan {
 
 class Lookup final : public Stage {
  public:
-  Lookup(StagePtr from, const Plan& plan, PipelineContext& context) : Stage(std::move(from)), plan_(plan), context_(context) {
-    frame_.slots.resize(static_cast<size_t>(context.scope.slots()));
-  }
+  Lookup(StagePtr from, const Plan& plan, PipelineContext& context)
+      : Stage(std::move(from)), plan_(plan), context_(context), frame_(context.scope) {}
 
   bool next() override {
     if (!source().next()) return false;

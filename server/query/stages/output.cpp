@@ -28,9 +28,7 @@ using Variables = std::vector<std::pair<std::string, std::shared_ptr<Expression>
 class Output final : public Stage {
  public:
   Output(StagePtr from, const OutputPlan& plan, const Variables& variables, PipelineContext& context)
-      : Stage(std::move(from)), plan_(plan), variables_(variables), context_(context) {
-    frame_.slots.resize(static_cast<size_t>(context.scope.slots()));
-  }
+      : Stage(std::move(from)), plan_(plan), variables_(variables), context_(context), frame_(context.scope) {}
 
   // Writes everything; it returns no documents.
   bool next() override {

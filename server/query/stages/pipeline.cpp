@@ -227,6 +227,7 @@ ParseContext match_context(const PipelineContext& context) {
   out.expressions = expression_compiler();
   out.let = context.let;
   out.op = context.op;
+  out.allowance = context.scope.allowance();
   return out;
 }
 

@@ -15,9 +15,8 @@ namespace {
 
 class TransformStage final : public MapStage {
  public:
-  TransformStage(StagePtr source, const Transform& transform, int slots) : MapStage(std::move(source)), transform_(transform) {
-    frame_.slots.resize(static_cast<size_t>(slots));
-  }
+  TransformStage(StagePtr source, const Transform& transform, const Scope& scope)
+      : MapStage(std::move(source)), transform_(transform), frame_(scope) {}
 
  private:
   bool take(DocumentView document) override {
@@ -31,15 +30,14 @@ class TransformStage final : public MapStage {
 
 StageSpecPtr transform_spec(const Element& specification, Transform transform) {
   return make_spec(specification, [transform = std::move(transform)](StagePtr source, PipelineContext& context) -> StagePtr {
-    return std::make_unique<TransformStage>(std::move(source), transform, context.scope.slots());
+    return std::make_unique<TransformStage>(std::move(source), transform, context.scope);
   });
 }
 
 class ReplaceRoot final : public MapStage {
  public:
-  ReplaceRoot(StagePtr source, const Expression& root, int slots) : MapStage(std::move(source)), root_(root) {
-    frame_.slots.resize(static_cast<size_t>(slots));
-  }
+  ReplaceRoot(StagePtr source, const Expression& root, const Scope& scope)
+      : MapStage(std::move(source)), root_(root), frame_(scope) {}
 
  private:
   bool take(DocumentView document) override {
@@ -60,10 +58,8 @@ class ReplaceRoot final : public MapStage {
 
 class Redact final : public MapStage {
  public:
-  Redact(StagePtr source, const Expression& rule, int current, int slots)
-      : MapStage(std::move(source)), rule_(rule), current_(current) {
-    frame_.slots.resize(static_cast<size_t>(slots));
-  }
+  Redact(StagePtr source, const Expression& rule, int current, const Scope& scope)
+      : MapStage(std::move(source)), rule_(rule), current_(current), frame_(scope) {}
 
  private:
   bool take(DocumentView document) override {
@@ -161,7 +157,7 @@ StageSpecPtr parse_replace_root(const Element& specification, PipelineContext& c
   return make_spec(specification,
                    [expression = std::shared_ptr<Expression>(parse_expression(root, context.scope))](
                        StagePtr source, PipelineContext& running) -> StagePtr {
-                     return std::make_unique<ReplaceRoot>(std::move(source), *expression, running.scope.slots());
+                     return std::make_unique<ReplaceRoot>(std::move(source), *expression, running.scope);
                    });
 }
 
@@ -170,7 +166,7 @@ StageSpecPtr parse_redact(const Element& specification, PipelineContext& context
   std::shared_ptr<Expression> rule = parse_expression(specification, context.scope);
   context.scope.leave();
   return make_spec(specification, [rule, current](StagePtr source, PipelineContext& running) -> StagePtr {
-    return std::make_unique<Redact>(std::move(source), *rule, current, running.scope.slots());
+    return std::make_unique<Redact>(std::move(source), *rule, current, running.scope);
   });
 }
 

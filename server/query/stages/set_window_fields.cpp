@@ -85,9 +85,7 @@ struct Plan {
 class SetWindowFields final : public Stage {
  public:
   SetWindowFields(StagePtr from, const Plan& plan, PipelineContext& context)
-      : Stage(std::move(from)), plan_(plan), context_(context) {
-    frame_.slots.resize(static_cast<size_t>(context.scope.slots()));
-  }
+      : Stage(std::move(from)), plan_(plan), context_(context), frame_(context.scope) {}
 
   bool next() override {
     if (!std::exchange(read_, true)) read_all();

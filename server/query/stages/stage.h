@@ -51,6 +51,7 @@ using StagePtr = std::unique_ptr<Stage>;
 // The context is shared by stages while they are parsed and run.
 struct PipelineContext {
   OperationContext* op = nullptr;  // the current operation; it changes from batch to batch
+  Allowance allowance{op};
   std::string db;
   std::string collection;  // empty: the pipeline runs over no collection
   Scope scope;
@@ -60,7 +61,7 @@ struct PipelineContext {
   int depth = 0;                  // the depth of sub-pipelines
   SinkMaker make_sink = nullptr;  // set for pipelines that may write
 
-  explicit PipelineContext(int64_t now_ms) : scope(now_ms) {}
+  explicit PipelineContext(int64_t now_ms) : scope(now_ms, &allowance) {}
   // Puts variables with their values into the scope, and keeps them for filters.
   void define(bson::DocumentView variables);
 };

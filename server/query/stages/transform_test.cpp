@@ -15,14 +15,14 @@ const bson::Document sample = json("{_id: 1, a: 2, b: {c: 3, d: {e: 4}}, l: [{x:
 std::string projected(const std::string& specification) {
   Scope scope(0);
   const Transform transform = Transform::project("$project", json(specification), scope);
-  Frame frame{sample, std::vector<bson::Value>(static_cast<size_t>(scope.slots()))};
+  Frame frame(scope, sample);
   return bson::to_json(transform.apply(sample, frame).view());
 }
 
 std::string added(const std::string& specification) {
   Scope scope(0);
   const Transform transform = Transform::add_fields("$addFields", json(specification), scope);
-  Frame frame{sample, std::vector<bson::Value>(static_cast<size_t>(scope.slots()))};
+  Frame frame(scope, sample);
   return bson::to_json(transform.apply(sample, frame).view());
 }
 
