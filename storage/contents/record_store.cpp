@@ -1,6 +1,5 @@
 #include "storage/contents/record_store.h"
 
-#include "base/clock.h"
 #include "base/hash.h"
 #include "base/prefetch.h"
 #include "storage/contents/contents.h"
@@ -69,9 +68,9 @@ Bytes RecordStore::State::content_of(Transaction& transaction, RecordId record, 
   if (row.form == RecordRow::Form::raw) return chains.content_of(transaction, record, row, info);
   ReadInfo read;
   std::vector<ContentReader::Dead> dead;
-  const int64_t start = base::system_clock().monotonic_us();
+  const int64_t start = engine.clock().monotonic_us();
   Bytes content = chains.content_of(transaction, record, row, &read, &dead, reader);
-  note_read(read, static_cast<uint64_t>(base::system_clock().monotonic_us() - start), std::move(dead));
+  note_read(read, static_cast<uint64_t>(engine.clock().monotonic_us() - start), std::move(dead));
   if (alone && read.lent && reads.wanted()) demoted_reads.note(record);
   if (info) {
     info->hops += read.hops;

@@ -2,14 +2,16 @@
 
 #include <chrono>
 
-#include "base/clock.h"
+#include "base/clock_time.h"
 #include "base/error.h"
 #include "base/log.h"
 
 namespace storage {
 
-Checkpointer::Checkpointer(wt::Connection& connection, DiskSpace& space, int seconds, Around around)
-    : connection_(connection), space_(space), around_(std::move(around)), thread_([this, seconds] { run(seconds); }) {}
+Checkpointer::Checkpointer(base::Clock& clock, wt::Connection& connection, DiskSpace& space, int seconds, Around around)
+    : clock_(clock), connection_(connection), space_(space), around_(std::move(around)), thread_([this, seconds] {
+        run(seconds);
+      }) {}
 
 void Checkpointer::stop() {
   {
@@ -26,19 +28,18 @@ void Checkpointer::checkpoint() {
 
 void Checkpointer::take() {
   const std::lock_guard taking(taking_);
-  const int64_t start = base::system_clock().monotonic_us();
+  const int64_t start = clock_.monotonic_us();
   const wt::Session session = connection_.open_session();
   const uint64_t written = space_.written_bytes();
   wt::check(session->checkpoint(session.get(), nullptr), "taking a checkpoint");
   space_.checkpointed(written);
-  last_ms_.set((base::system_clock().monotonic_us() - start) / 1000);
+  last_ms_.set((clock_.monotonic_us() - start) / 1000);
   count_.add();
 }
 
 void Checkpointer::run(int seconds) {
-  using Clock = std::chrono::steady_clock;
   base::LogContext context("Checkpointer");
-  auto due = Clock::now() + std::chrono::seconds(seconds);
+  auto due = base::now(clock_) + std::chrono::seconds(seconds);
   uint64_t written_before = 0;
   std::unique_lock lock(mutex_);
   for (;;) {
@@ -46,7 +47,7 @@ void Checkpointer::run(int seconds) {
     if (stopping_) return;
     space_.look();
     const uint64_t written = space_.written_bytes();
-    if (Clock::now() < due && written - written_before < written_bytes_max) continue;
+    if (base::now(clock_) < due && written - written_before < written_bytes_max) continue;
     lock.unlock();
     try {
       checkpoint();
@@ -56,7 +57,7 @@ void Checkpointer::run(int seconds) {
     }
     lock.lock();
     written_before = written;
-    due = Clock::now() + std::chrono::seconds(seconds);
+    due = base::now(clock_) + std::chrono::seconds(seconds);
   }
 }
 

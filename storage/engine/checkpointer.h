@@ -8,6 +8,7 @@
 #include <shared_mutex>
 #include <thread>
 
+#include "base/clock.h"
 #include "base/counters.h"
 #include "storage/engine/disk_space.h"
 #include "storage/engine/wt.h"
@@ -20,7 +21,7 @@ class Checkpointer {
   // `around` is called for each checkpoint. It calls `take`, which takes the checkpoint, and does before and after it what
   // belongs there.
   using Around = std::function<void(const std::function<void()>& take)>;
-  Checkpointer(wt::Connection& connection, DiskSpace& space, int seconds, Around around);
+  Checkpointer(base::Clock& clock, wt::Connection& connection, DiskSpace& space, int seconds, Around around);
   ~Checkpointer() { stop(); }
 
   // Takes a checkpoint now; throws the error that prevents it.
@@ -40,6 +41,7 @@ class Checkpointer {
 
   static constexpr uint64_t written_bytes_max = 1ull << 30;
 
+  base::Clock& clock_;
   wt::Connection& connection_;
   DiskSpace& space_;
   const Around around_;

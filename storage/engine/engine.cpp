@@ -4,7 +4,6 @@
 #include <filesystem>
 #include <future>
 
-#include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
 #include "storage/engine/directory.h"
@@ -47,13 +46,14 @@ Engine::Internals::Internals(Engine& the_engine, const EngineOptions& given, con
       options(given),
       space(prepared(given)),
       connection(given.path, connection_configuration(given, space.journal_file_bytes(), extension)),
-      stamps(base::system_clock()),
+      stamps(*given.clock),
       sessions(connection),
       stable(given.replicated ? std::make_unique<StableCommits>(connection) : nullptr),
       tables(connection, sessions, !given.replicated),
       log_state(given.replicated ? tables.open(log_state_table, {.allocation_bytes = 512, .always_journaled = true}) : Table()),
       journal(connection, given.journal_commit_ms),
-      checkpointer(connection, space, given.checkpoint_seconds, [this](const auto& take) { around_checkpoint(take); }),
+      checkpointer(*given.clock, connection, space, given.checkpoint_seconds,
+                   [this](const auto& take) { around_checkpoint(take); }),
       counts(tables.open(counts_table, {.allocation_bytes = 512})) {}
 
 Engine::Internals::~Internals() = default;
@@ -107,6 +107,10 @@ Engine::~Engine() {
 
 const EngineOptions& Engine::options() const {
   return internals_->options;
+}
+
+base::Clock& Engine::clock() const {
+  return *internals_->options.clock;
 }
 
 Table Engine::open_table(const std::string& name, const TableOptions& options) {

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/clock.h"
 #include "bson/builder.h"
 #include "storage/engine/table.h"
 
@@ -24,6 +25,7 @@ struct EngineOptions {
   // The engine belongs to a member of a replica set, so the set's log decides what survives. Commits don't go through the journal
   // (except those to tables that are always journaled), and a checkpoint holds only what `set_agreed` has reported.
   bool replicated = false;
+  base::Clock* clock = &base::system_clock();  // it must live longer than the engine; timestamps are taken from it too
 };
 
 // A layer above adds these to the engine.
@@ -43,6 +45,7 @@ class Engine {
   Engine& operator=(const Engine&) = delete;
 
   const EngineOptions& options() const;
+  base::Clock& clock() const;  // everything in storage/ that measures time asks this clock
 
   // Opens the table, and makes it if it isn't there. The catalog uses this, and so do layers that keep tables of their own (the
   // oplog). It must not be called inside a transaction.

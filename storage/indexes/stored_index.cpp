@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "base/clock.h"
 #include "bson/json.h"
 #include "storage/engine/engine.h"
 #include "storage/engine/touch.h"
@@ -166,7 +165,7 @@ std::string index_table_name(CollectionId collection, uint32_t number) {
 }
 
 StoredIndex::StoredIndex(Engine& engine, uint32_t number, IndexSpec spec, Table table, bool ready)
-    : engine_(engine), number_(number), since_ms_(base::system_clock().wall_ms()), ready_(ready) {
+    : engine_(engine), number_(number), since_ms_(engine.clock().wall_ms()), ready_(ready) {
   spec_ = std::move(spec);
   table_ = std::move(table);
 }
