@@ -1,8 +1,8 @@
 // This class decides whether new contents are encoded now, or stay in the queue until the clients' burst of writes is over.
 //
-// During a burst a client pays for a copy into the queue. When the queue has no room the client pays nothing: the worker reads
-// those contents back later, most of them from memory. After some seconds of a burst the encoder starts although clients go on
-// writing, and it works until it has caught up.
+// During a burst a client pays for a copy into the queue. When the queue has no room the client pays nothing: the background
+// reads those contents back later, most of them from memory. After some seconds of a burst the encoder starts although clients go
+// on writing, and it works until it has caught up.
 #pragma once
 
 #include <cstddef>
@@ -18,8 +18,8 @@ class WriteBurst {
   static constexpr size_t caught_up = 64;  // The encoder has caught up when at most this many works wait.
 
   struct Waiting {
-    size_t count;
-    bool behind;  // Clients wrote more than the queue can name, so collections have to be read through.
+    size_t count = 0;
+    bool behind = false;  // Clients wrote more than the queue can name, so collections have to be read through.
   };
 
   // This function returns whether waiting contents should stay in the queue. `now_us` is the time of a monotonic clock, and

@@ -1,0 +1,182 @@
+// These tests run the scheduler over tasks that only count, with a clock that stands still.
+#include "storage/background/scheduler.h"
+
+#include <catch2/catch.hpp>
+#include <stdexcept>
+
+#include "base/testing.h"
+
+using namespace storage;
+using namespace std::chrono_literals;
+using base::testing::wait_until;
+
+namespace {
+
+// This task has as many works as the test gives it, and does one in each step.
+struct Counted final : Task {
+  bool step(const Round& round) override {
+    ++steps;
+    draining = draining || round.draining;
+    tidying = tidying || round.tidying;
+    idle = round.idle;
+    quiet = round.quiet;
+    if (fails.exchange(false)) throw std::runtime_error("the task was told to fail");
+    if (left == 0) return false;
+    --left;
+    return true;
+  }
+  void finish() override { finished = true; }
+  WriteBurst::Waiting waiting() const override { return {.count = left}; }
+  bool awaited() const override { return is_awaited; }
+
+  std::atomic<size_t> left{0}, steps{0};
+  std::atomic<bool> draining{false}, tidying{false}, idle{false}, quiet{false};
+  std::atomic<bool> fails{false}, finished{false}, is_awaited{false};
+};
+
+// Nothing that is not done after this time will be done without a cause.
+void let_pass() {
+  std::this_thread::sleep_for(60ms);
+}
+
+struct Scheduled {
+  void start() { scheduler.start({&first, &second}); }
+  // A client leaves works for the first task.
+  void write(size_t works) {
+    scheduler.client_wrote();
+    first.left += works;
+    scheduler.wake();
+  }
+
+  base::testing::StoppedClock clock;
+  Counted first, second;
+  Scheduler scheduler{clock, "dedup"};
+};
+
+}  // namespace
+
+TEST_CASE("a task gets a step only when the more urgent ones have nothing to do") {
+  Scheduled all;
+  all.first.left = 5;
+  all.second.left = 3;
+  all.clock.advance(1h);  // No burst is on.
+  all.start();
+  all.scheduler.drain(false);
+  CHECK(all.first.left == 0);
+  CHECK(all.second.left == 0);
+  {
+    const auto held = all.scheduler.hold();
+    CHECK(all.first.steps == all.second.steps + 5);
+    CHECK_FALSE(all.first.finished);
+  }
+  CHECK(all.scheduler.stop());
+  CHECK(all.first.finished);
+  CHECK(all.second.finished);
+  CHECK_FALSE(all.scheduler.stop());
+}
+
+TEST_CASE("the longer there was nothing to do, the longer is a nap") {
+  CHECK(Scheduler::nap_after(0s) == 10ms);
+  CHECK(Scheduler::nap_after(2s) == 50ms);
+  CHECK(Scheduler::nap_after(10s) == 250ms);
+  CHECK(Scheduler::nap_after(1h) == 500ms);
+}
+
+TEST_CASE("a task learns how long no client has written, and who waits") {
+  Scheduled all;
+  all.scheduler.client_wrote();
+  all.start();
+  REQUIRE(wait_until([&] { return all.first.steps > 0; }));
+  CHECK_FALSE(all.first.idle);
+  CHECK_FALSE(all.first.draining);
+  all.clock.advance(21ms);
+  REQUIRE(wait_until([&] { return all.first.idle.load(); }));
+  CHECK_FALSE(all.first.quiet);
+  all.clock.advance(2s);
+  REQUIRE(wait_until([&] { return all.first.quiet.load(); }));
+  all.scheduler.drain(false);
+  CHECK(all.first.draining);
+  CHECK_FALSE(all.first.tidying);
+  all.scheduler.drain(true);
+  CHECK(all.first.tidying);
+}
+
+TEST_CASE("a burst of writes is let pass, unless it lasts too long or somebody waits") {
+  Scheduled all;
+  all.start();
+  all.scheduler.drain(false);
+  all.write(300);
+  // One batch is done before the burst is noticed.
+  REQUIRE(wait_until([&] { return all.first.left == 299; }));
+  let_pass();
+  REQUIRE(all.first.left == 299);
+
+  SECTION("it is over") {
+    all.clock.advance(21ms);
+    CHECK(wait_until([&] { return all.first.left == 0; }));
+  }
+  SECTION("it lasts too long") {
+    for (auto lasted = 0ms; lasted < 3000ms; lasted += 15ms) {
+      all.clock.advance(15ms);
+      all.scheduler.client_wrote();
+    }
+    let_pass();
+    CHECK(all.first.left >= 298);
+    all.clock.advance(15ms);
+    all.scheduler.client_wrote();
+    // The thread works until it has caught up, although clients go on writing.
+    CHECK(wait_until([&] { return all.first.left <= WriteBurst::caught_up; }));
+    let_pass();
+    CHECK(all.first.left > 0);
+  }
+  SECTION("somebody drains") {
+    all.scheduler.drain(false);
+    CHECK(all.first.left == 0);
+  }
+  SECTION("somebody waits for a task") {
+    all.second.is_awaited = true;
+    all.scheduler.call();
+    CHECK(wait_until([&] { return all.first.left == 0; }));
+  }
+}
+
+TEST_CASE("however long there was nothing to do, what is written is taken up at once") {
+  Scheduled all;
+  all.start();
+  // A nap lasts half a second by now. On a slow machine the thread isn't quick in every try.
+  CHECK(wait_until([&] {
+    all.clock.advance(1h);
+    const size_t before = all.first.steps;
+    REQUIRE(wait_until([&] { return all.first.steps > before; }));
+    std::this_thread::sleep_for(20ms);  // The next nap has begun.
+    const auto begun = std::chrono::steady_clock::now();
+    all.write(1);
+    REQUIRE(wait_until([&] { return all.first.left == 0; }));
+    return std::chrono::steady_clock::now() - begun < 200ms;
+  }));
+}
+
+TEST_CASE("nothing is done while the lock is held") {
+  Scheduled all;
+  all.start();
+  all.scheduler.drain(false);
+  {
+    const auto held = all.scheduler.hold();
+    const size_t before = all.first.steps;
+    all.write(1);
+    let_pass();
+    CHECK(all.first.steps == before);
+  }
+  CHECK(wait_until([&] { return all.first.left == 0; }));
+}
+
+TEST_CASE("a task that fails is tried again") {
+  Scheduled all;
+  all.start();
+  all.first.fails = true;
+  all.first.left = 1;
+  all.scheduler.drain(false);
+  all.scheduler.drain(false);
+  CHECK_FALSE(all.first.fails);
+  CHECK(all.first.left == 0);
+}
