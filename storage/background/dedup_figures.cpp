@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "storage/background/dedup_worker.h"
+#include "storage/background/dedup_background.h"
 #include "storage/contents/contents.h"
 #include "storage/contents/record_store_state.h"
 #include "storage/engine/engine.h"
@@ -169,10 +169,10 @@ void append_write_back(bson::Builder& out, const DedupFigures& figures) {
 
 }  // namespace
 
-void append_server_figures(Contents& contents, const Catalog& catalog, const DedupWorker& worker, bson::Builder& out) {
+void append_server_figures(Contents& contents, const Catalog& catalog, const DedupBackground& background, bson::Builder& out) {
   Engine& engine = contents.engine;
-  const DedupFigures figures = worker.figures();
-  const auto queue = worker.queue_figures();
+  const DedupFigures figures = background.figures();
+  const auto queue = background.queue_figures();
   StoreSum stored;
   const auto names = catalog.databases();
   for (const auto& database : names) {
@@ -183,7 +183,7 @@ void append_server_figures(Contents& contents, const Catalog& catalog, const Ded
     }
   }
   add_file(stored, engine, "feature_metadata");
-  out.append("enabled", worker.enabled());
+  out.append("enabled", background.options.enabled());
   out.append("profile", contents.profile);
   append(out, stored);
   append(out, sum(figures));
@@ -231,7 +231,7 @@ void append_server_figures(Contents& contents, const Catalog& catalog, const Ded
   append(section, log);
 }
 
-void append_database_figures(Engine& engine, const Catalog& catalog, const DedupWorker& worker, const std::string& db,
+void append_database_figures(Engine& engine, const Catalog& catalog, const DedupBackground& background, const std::string& db,
                              bson::Builder& out) {
   StoreSum stored;
   for (const auto& collection : catalog.collections(db)) {
@@ -240,7 +240,7 @@ void append_database_figures(Engine& engine, const Catalog& catalog, const Dedup
     add(stored, engine, *collection);
   }
   append(out, stored);
-  const DedupFigures figures = worker.figures();
+  const DedupFigures figures = background.figures();
   const auto found = figures.databases.find(db);
   if (found == figures.databases.end()) return;
   append(out, found->second.encoder);

@@ -10,14 +10,14 @@
 namespace storage {
 
 class Catalog;
-class DedupWorker;
+struct DedupBackground;
 class Engine;
 struct Contents;
 
 // The functions append the fields of serverStatus().dedup, dbStats().dedup and collStats().dedup. They are thread-safe. Each
 // figure is right by itself, but the figures aren't read at one moment.
-void append_server_figures(Contents& contents, const Catalog& catalog, const DedupWorker& worker, bson::Builder& out);
-void append_database_figures(Engine& engine, const Catalog& catalog, const DedupWorker& worker, const std::string& db,
+void append_server_figures(Contents& contents, const Catalog& catalog, const DedupBackground& background, bson::Builder& out);
+void append_database_figures(Engine& engine, const Catalog& catalog, const DedupBackground& background, const std::string& db,
                              bson::Builder& out);
 void append_collection_figures(Engine& engine, const Collection& collection, bson::Builder& out);
 

@@ -1,9 +1,9 @@
 // The queue holds contents that wait to be encoded. It keeps whole contents while they fit the budget. Beyond that it keeps only
-// their names, and then nothing: the worker later reads the collection from the place where encoding stopped. The queue only puts
-// work off and never loses data.
+// their names, and then nothing: the background later reads the collection from the place where encoding stopped. The queue only
+// puts work off and never loses data.
 //
-// Clients never wait here. The worker isn't in a hurry, and client threads may preempt it at any moment. So the two share only
-// counters and a list to which clients push and which the worker takes as a whole.
+// Clients never wait here. The encode task isn't in a hurry, and client threads may preempt it at any moment. So the two share
+// only counters and a list to which clients push and which the task takes as a whole.
 #pragma once
 
 #include <atomic>

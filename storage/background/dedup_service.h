@@ -1,9 +1,9 @@
 // The service runs dedup on a live engine: its encoders, one for each database, work in the background on what was committed
 // (dbDedup).
 //
-// After the commit of a write its content is queued. A worker computes its sketch, finds a source, makes the deltas, and puts the
-// backward deltas into the write-back cache. The cache is flushed when the server is idle or the cache is full. A queue beyond
-// its budget keeps only record ids: the service only puts work off and never loses data.
+// After the commit of a write its content is queued. The background computes its sketch, finds a source, makes the deltas, and
+// puts the backward deltas into the write-back cache. The cache is flushed when the server is idle or the cache is full. A queue
+// beyond its budget keeps only record ids: the service only puts work off and never loses data.
 #pragma once
 
 #include <functional>

@@ -19,9 +19,9 @@
 namespace storage {
 
 struct CollectionState {
-  RecordId encoded = 0;            // The worker has looked at every record up to this one.
-  Stamp missed_from = UINT64_MAX;  // It may have missed updates since this timestamp.
-  Stamp seen = 0;                  // The worker has looked at all updates up to this timestamp, except the missed ones.
+  RecordId encoded = 0;            // Every record up to this one was looked at.
+  Stamp missed_from = UINT64_MAX;  // Updates may have been missed since this timestamp.
+  Stamp seen = 0;                  // All updates up to this timestamp were looked at, except the missed ones.
   StoreCounts counts;
 };
 

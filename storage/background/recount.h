@@ -13,7 +13,7 @@ namespace storage {
 
 class Engine;
 
-// The dedup worker's thread calls this function; apart from writers, only that thread changes these counts. The function returns
+// The scheduler's thread calls this function; apart from writers, only that thread changes these counts. The function returns
 // false when somebody writes right now; then the caller tries again later. It calls `interrupted` now and then, which may throw.
 bool recount(Engine& engine, Collection& collection, const std::function<void()>& interrupted);
 

@@ -1,6 +1,6 @@
 // The packer gives back the space that encoding has freed, and moves rows that will stay to a table where they take less space.
 //
-// New rows come into pages that are written fast (`records`). Once the worker has looked for contents similar to them, they move
+// New rows come into pages that are written fast (`records`). Once contents similar to them were looked for, they move
 // in key order to large pages that are compressed thoroughly (`packed`), with the collection's dictionary.
 //
 // When the contents of a leaf page became deltas, the page is nearly empty. WiredTiger never merges leaf pages, so three stubs

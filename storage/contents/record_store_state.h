@@ -26,9 +26,9 @@ struct RecordStore::State {
   base::Histogram decode_micros;
   std::atomic<uint32_t> hops_max{0};
 
-  // Clients and the dedup worker share these fields.
-  std::atomic<bool> tracked{false};  // the worker knows the collection
-  // From this record on the worker reads the records itself, and clients needn't queue them; `not_behind`: clients queue
+  // Clients and the background share these fields.
+  std::atomic<bool> tracked{false};  // the background knows the collection
+  // From this record on the background reads the records itself, and clients needn't queue them; `not_behind`: clients queue
   // everything.
   static constexpr RecordId not_behind = INT64_MAX;
   std::atomic<RecordId> behind_from{not_behind};
@@ -39,7 +39,7 @@ struct RecordStore::State {
     }
   }
 
-  // Updates with this generation or a later one were not queued, and the worker won't meet them as it reads on; a pass over all
+  // Updates with this generation or a later one were not queued, and the background won't meet them as it reads on; a pass over all
   // records looks for them.
   static constexpr Stamp none_missed = UINT64_MAX;
   std::atomic<Stamp> missed_from{none_missed};
