@@ -1,6 +1,5 @@
 // These tests run the service on a live engine, with writes of clients, restarts and drops.
 #include "storage/background/dedup_service.h"
-#include "base/testing.h"
 #include "storage/upkeep/validate.h"
 
 #include <atomic>
@@ -92,26 +91,6 @@ TEST_CASE("revisions become deltas in the background, and go on doing so after a
   require_clean(store, *collection);
   // The first new revision of each page met the last old one.
   CHECK(deltas(store, *collection) >= before + 9);
-}
-
-TEST_CASE("however long there was nothing to do, what is written is taken up at once") {
-  const auto looked_at = [](Store& store) {
-    bson::Builder status;
-    store.dedup().append_server_status(status);
-    return status.done()["contents"].to_int64();
-  };
-  // The worker sleeps from the start, for longer than one try may take. On a slow machine it isn't quick in every try.
-  CHECK(base::testing::wait_until([&] {
-    TemporaryDirectory directory;
-    base::Random random(9);
-    Store store(test_options(directory.path()));
-    const auto collection = store.catalog().open_or_create("wiki.pages");
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));
-    const auto begun = std::chrono::steady_clock::now();
-    insert(store, *collection, 1, words(random, 3000));
-    while (looked_at(store) == 0) std::this_thread::sleep_for(std::chrono::milliseconds(2));
-    return std::chrono::steady_clock::now() - begun < std::chrono::milliseconds(200);
-  }));
 }
 
 TEST_CASE("what came in while dedup was off, or faster than its queue, is encoded later") {
