@@ -1,9 +1,11 @@
-// spin_lock takes a lock that other threads hold for microseconds only.
+// A SpinLock takes a mutex that other threads hold for microseconds only.
 //
-//   std::unique_lock lock = base::spin_lock(mutex);
+//   const base::SpinLock lock(mutex_);
 #pragma once
 
 #include <mutex>
+
+#include "base/mutex.h"
 
 namespace base {
 
@@ -17,10 +19,10 @@ inline void relax() {
 }
 
 // Tries for some microseconds: sleeping and being woken would take longer than the lock is held.
-template <class Mutex>
-std::unique_lock<Mutex> try_spin_lock(Mutex& mutex) {
+template <class AnyMutex>
+std::unique_lock<AnyMutex> try_spin_lock(AnyMutex& mutex) {
   constexpr int tries = 200;
-  std::unique_lock<Mutex> lock(mutex, std::try_to_lock);
+  std::unique_lock<AnyMutex> lock(mutex, std::try_to_lock);
   for (int i = 0; i < tries && !lock; ++i) {
     relax();
     (void)lock.try_lock();
@@ -28,7 +30,20 @@ std::unique_lock<Mutex> try_spin_lock(Mutex& mutex) {
   return lock;
 }
 
-// Tries as above, and then sleeps until the lock is free.
+// Holds the mutex while it lives. Tries as above, and then sleeps until the mutex is free.
+class SCOPED_CAPABILITY SpinLock {
+ public:
+  explicit SpinLock(Mutex& mutex) ACQUIRE(mutex) : held_(try_spin_lock(mutex)) {
+    if (!held_) held_.lock();
+  }
+  ~SpinLock() RELEASE() {}
+  SpinLock(const SpinLock&) = delete;
+  SpinLock& operator=(const SpinLock&) = delete;
+
+ private:
+  std::unique_lock<Mutex> held_;
+};
+
 inline std::unique_lock<std::mutex> spin_lock(std::mutex& mutex) {
   auto lock = try_spin_lock(mutex);
   if (!lock) lock.lock();
