@@ -23,7 +23,7 @@ std::map<CollectionId, CollectionEntry> StoredCatalog::entries_as_of(Transaction
 }
 
 std::shared_ptr<StoredCollection> StoredCatalog::stored(CollectionId id) const {
-  std::shared_lock lock(mutex_);
+  const base::ReaderLock lock(mutex_);
   const auto there = by_id_.find(id);
   if (there != by_id_.end()) return std::dynamic_pointer_cast<StoredCollection>(there->second);
   const auto past = past_.find(id);
@@ -58,7 +58,7 @@ bool StoredCatalog::past_shows(const std::string& table, CollectionId owner) con
 }
 
 void StoredCatalog::forget_past() {
-  std::lock_guard ddl(ddl_mutex_);
+  const base::MutexLock ddl(ddl_mutex_);
   const PastCatalog& past = past_catalog_;
   std::map<std::string, CollectionId> tables;  // only the past may have kept them
   in_transaction(engine_, [&](Transaction& transaction) {
@@ -80,7 +80,7 @@ void StoredCatalog::forget_past() {
   for (const auto& [table, owner] : tables) {
     if (past_shows(table, owner)) continue;
     engine_.drop_table(table);
-    std::unique_lock lock(mutex_);
+    const base::WriterLock lock(mutex_);
     if (!table.starts_with("index-")) past_.erase(owner);
   }
 }

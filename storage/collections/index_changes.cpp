@@ -112,9 +112,9 @@ std::shared_ptr<StoredIndex> StoredCatalog::describe_index(CollectionId collecti
 void StoredCatalog::set_predicate_compiler(PredicateCompiler compiler) {
   std::vector<Shared> all;
   {
-    std::lock_guard ddl(ddl_mutex_);
+    const base::MutexLock ddl(ddl_mutex_);
     compiler_ = std::move(compiler);
-    std::shared_lock lock(mutex_);
+    const base::ReaderLock lock(mutex_);
     for (const auto& [id, collection] : by_id_) {
       if (auto stored = std::dynamic_pointer_cast<StoredCollection>(collection)) all.push_back(std::move(stored));
     }
@@ -148,7 +148,7 @@ CreateIndexesResult StoredCatalog::create_indexes(const std::shared_ptr<Collecti
     entry.indexes.push_back({entry.next_index++, spec.document, false});
   }
   {
-    std::lock_guard ddl(ddl_mutex_);
+    const base::MutexLock ddl(ddl_mutex_);
     in_transaction(engine_, [&](Transaction& transaction) { write_entry(transaction, table_, entry); });
   }
   try {
@@ -177,7 +177,7 @@ void StoredCatalog::finish_indexes(const Shared& collection, const CollectionEnt
   CollectionEntry entry = begun;
   for (IndexEntry& index : entry.indexes) index.ready = true;
   {
-    std::lock_guard ddl(ddl_mutex_);
+    const base::MutexLock ddl(ddl_mutex_);
     in_transaction(engine_, [&](Transaction& transaction) {
       transaction.set_replayed(replayed);
       transaction.expect_stamps(built.size());
@@ -199,7 +199,7 @@ void StoredCatalog::abandon_indexes(const Shared& collection, const CollectionEn
   CollectionEntry entry = begun;
   std::erase_if(entry.indexes, [](const IndexEntry& index) { return !index.ready; });
   {
-    std::lock_guard ddl(ddl_mutex_);
+    const base::MutexLock ddl(ddl_mutex_);
     in_transaction(engine_, [&](Transaction& transaction) {
       write_entry(transaction, table_, entry);
       for (const auto& index : indexes) remove_multikey(transaction, table_, entry.id, index->number());
@@ -230,7 +230,7 @@ void StoredCatalog::drop_index(const std::shared_ptr<Collection>& given, std::st
   command.append("dropIndexes", collection_of(entry.ns)).append("index", name);
   const bson::Document document = command.done();
   {
-    std::lock_guard ddl(ddl_mutex_);
+    const base::MutexLock ddl(ddl_mutex_);
     in_transaction(engine_, [&](Transaction& transaction) {
       transaction.set_replayed(replayed);
       log(transaction, *collection, document);
@@ -273,7 +273,7 @@ void StoredCatalog::alter_index(const std::shared_ptr<Collection>& given, const 
   }
   const bson::Document document = command.done();
   {
-    std::lock_guard ddl(ddl_mutex_);
+    const base::MutexLock ddl(ddl_mutex_);
     in_transaction(engine_, [&](Transaction& transaction) {
       transaction.set_replayed(replayed);
       log(transaction, *collection, document);

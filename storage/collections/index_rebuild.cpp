@@ -48,7 +48,7 @@ void StoredCatalog::rebuild_indexes(const std::shared_ptr<Collection>& given, co
 
   const CollectionEntry begun = with_successors(collection->entry());
   {
-    std::lock_guard ddl(ddl_mutex_);
+    const base::MutexLock ddl(ddl_mutex_);
     in_transaction(engine_, [&](Transaction& transaction) { write_entry(transaction, table_, begun); });
   }
   auto built = std::make_shared<StoredIndexes>();
@@ -69,7 +69,7 @@ void StoredCatalog::take_over(const Shared& collection, const CollectionEntry& b
   const CollectionEntry entry = successors_alone(begun);
   const auto before = collection->stored_indexes();
   {
-    std::lock_guard ddl(ddl_mutex_);
+    const base::MutexLock ddl(ddl_mutex_);
     in_transaction(engine_, [&](Transaction& transaction) {
       // A snapshot may have been declared since. Snapshots after this timestamp show the new indexes.
       if (services_.contents.snapshots.newest_before(transaction.next_stamp()) != 0) refuse_snapshots();

@@ -70,7 +70,7 @@ bool same_but_for_case(std::string_view a, std::string_view b) {
 
 std::shared_ptr<Collection> StoredCatalog::open(std::string_view ns) const {
   {
-    std::shared_lock lock(mutex_);
+    const base::ReaderLock lock(mutex_);
     const auto found = by_name_.find(ns);
     if (found != by_name_.end()) return found->second;
   }
@@ -85,13 +85,13 @@ std::shared_ptr<Collection> StoredCatalog::find(std::string_view ns) const {
 }
 
 std::shared_ptr<Collection> StoredCatalog::open(CollectionId id) const {
-  std::shared_lock lock(mutex_);
+  const base::ReaderLock lock(mutex_);
   const auto found = by_id_.find(id);
   return found == by_id_.end() ? nullptr : found->second;
 }
 
 std::shared_ptr<Collection> StoredCatalog::dropped(CollectionId id) const {
-  std::shared_lock lock(mutex_);
+  const base::ReaderLock lock(mutex_);
   for (const Shared& collection : dropped_) {
     if (collection->id() == id && tables_there(*collection)) return collection;
   }
@@ -147,7 +147,7 @@ bool StoredCatalog::lock_all(const std::vector<Shared>& collections, Held& held)
 void StoredCatalog::check_new_name(std::string_view ns) const {
   check_namespace(ns);
   const std::string_view db = database_of(ns);
-  std::shared_lock lock(mutex_);
+  const base::ReaderLock lock(mutex_);
   for (const auto& [there, collection] : by_name_) {
     const std::string_view other = database_of(there);
     if (!same_but_for_case(other, db) || collection_of(there) == "system.profile") continue;
@@ -207,7 +207,7 @@ std::shared_ptr<Collection> StoredCatalog::create_on_branch(ViewSource& views, s
 StoredCatalog::Shared StoredCatalog::create_stored(std::string_view ns, const CollectionOptions& options, BytesView uuid,
                                                    const ReplayedChange* replayed) {
   ViewSource* const views = views_;
-  std::lock_guard ddl(ddl_mutex_);
+  const base::MutexLock ddl(ddl_mutex_);
   check_new_name(ns);
   if (open(ns)) throw exists(ns);
   engine_.internals().space.require_room();
@@ -236,7 +236,7 @@ StoredCatalog::Shared StoredCatalog::create_stored(std::string_view ns, const Co
   }
   next_collection_ = entry.id + 1;
   if (views) views->created(*collection);
-  std::unique_lock lock(mutex_);
+  const base::WriterLock lock(mutex_);
   by_name_.emplace(entry.ns, collection);
   by_id_.emplace(entry.id, collection);
   return collection;
@@ -293,7 +293,7 @@ void StoredCatalog::gone(const Shared& collection) {
     shown = past_catalog_.newest(transaction, collection->id()).has_value();
   }
   {
-    std::unique_lock lock(mutex_);
+    const base::WriterLock lock(mutex_);
     const auto found = by_name_.find(collection->ns());
     if (found != by_name_.end() && found->second == collection) by_name_.erase(found);
     by_id_.erase(collection->id());
@@ -329,7 +329,7 @@ bool StoredCatalog::drop(std::string_view ns, bool from_branch, const ReplayedCh
       return false;
     }
     std::unique_lock schema(collection->schema_mutex());
-    std::lock_guard ddl(ddl_mutex_);
+    const base::MutexLock ddl(ddl_mutex_);
     if (stored(home) != collection) continue;  // dropped or renamed while this waited
     const bool capped = collection->options().capped;
     if (capped && views && !views->has(database_of(ns), *collection)) return false;
@@ -359,7 +359,7 @@ bool StoredCatalog::drop_database(std::string_view db, const ReplayedChange* rep
     if (all.empty()) return false;
     Held schemas;
     if (!lock_all(all, schemas)) continue;
-    std::lock_guard ddl(ddl_mutex_);
+    const base::MutexLock ddl(ddl_mutex_);
     if (stored_of(db) != all) continue;
     in_transaction(engine_, [&](Transaction& transaction) {
       transaction.set_replayed(replayed);
@@ -409,7 +409,7 @@ void StoredCatalog::rename(std::string_view from, std::string_view to, bool drop
       if (stored(from) != source || stored(to) != target) continue;
       first(source.get(), target.get());
     }
-    std::lock_guard ddl(ddl_mutex_);
+    const base::MutexLock ddl(ddl_mutex_);
     if (stored(from) != source || stored(to) != target) continue;
     check_views();  // it may have got branches since
     check_new_name(to);
@@ -426,7 +426,7 @@ void StoredCatalog::rename(std::string_view from, std::string_view to, bool drop
       write_over(transaction, *source, entry);
     });
     if (target) gone(target);
-    std::unique_lock lock(mutex_);
+    const base::WriterLock lock(mutex_);
     by_name_.erase(by_name_.find(from));
     source->set_entry(entry);
     by_name_[entry.ns] = source;
@@ -439,7 +439,7 @@ void StoredCatalog::alter_option(const std::shared_ptr<Collection>& given, std::
   const Shared collection = stored(given);
   std::unique_lock schema(collection->schema_mutex());
   if (collection->dropped()) throw OperationError(ErrorCode::namespace_not_found, "ns does not exist");
-  std::lock_guard ddl(ddl_mutex_);
+  const base::MutexLock ddl(ddl_mutex_);
   CollectionEntry entry = collection->entry();
   bson::Builder options;
   for (const auto& field : entry.options.document) {
@@ -461,7 +461,7 @@ void StoredCatalog::alter_option(const std::shared_ptr<Collection>& given, std::
 }
 
 std::vector<std::string> StoredCatalog::databases() const {
-  std::shared_lock lock(mutex_);
+  const base::ReaderLock lock(mutex_);
   std::vector<std::string> names;
   for (const auto& [ns, collection] : by_name_) names.emplace_back(database_of(ns));
   std::sort(names.begin(), names.end());
@@ -473,7 +473,7 @@ std::vector<std::shared_ptr<Collection>> StoredCatalog::collections(std::string_
   if (ViewSource* const views = views_; views && has_ref(db)) return views->collections(db);
   const std::string prefix = std::string(db) + ".";
   std::vector<std::shared_ptr<Collection>> found;
-  std::shared_lock lock(mutex_);
+  const base::ReaderLock lock(mutex_);
   for (auto at = by_name_.lower_bound(prefix); at != by_name_.end() && at->first.starts_with(prefix); ++at)
     found.push_back(at->second);
   return found;
@@ -490,20 +490,20 @@ void StoredCatalog::alone(std::string_view db, const std::function<void(const st
     const std::vector<Shared> all = stored_of(db);
     Held schemas;
     if (!lock_all(all, schemas)) continue;
-    std::lock_guard ddl(ddl_mutex_);
+    const base::MutexLock ddl(ddl_mutex_);
     if (stored_of(db) != all) continue;
     return work(all);
   }
 }
 
 void StoredCatalog::attach(std::shared_ptr<Collection> collection) {
-  std::unique_lock lock(mutex_);
+  const base::WriterLock lock(mutex_);
   by_id_[collection->id()] = collection;
   by_name_[collection->ns()] = std::move(collection);
 }
 
 void StoredCatalog::detach(std::string_view ns) {
-  std::unique_lock lock(mutex_);
+  const base::WriterLock lock(mutex_);
   const auto found = by_name_.find(ns);
   if (found == by_name_.end() || dynamic_cast<StoredCollection*>(found->second.get())) return;
   by_id_.erase(found->second->id());

@@ -9,6 +9,7 @@
 #include <shared_mutex>
 #include <unordered_map>
 
+#include "base/mutex.h"
 #include "storage/collections/catalog.h"
 #include "storage/collections/past_catalog.h"
 #include "storage/collections/stored_collection.h"
@@ -63,10 +64,10 @@ class StoredCatalog final : public Catalog {
   using Shared = std::shared_ptr<StoredCollection>;
 
   // catalog_load.cpp implements these.
-  void load();
-  void load_past();
+  void load() REQUIRES(ddl_mutex_, mutex_);
+  void load_past() REQUIRES(mutex_);
   Shared make(CollectionEntry entry, std::shared_ptr<Counts> counts);
-  void remove_orphans();
+  void remove_orphans() REQUIRES(mutex_);
 
   // stored_catalog.cpp implements these.
   Shared stored(std::string_view ns) const;  // nullptr: there is none, or it is attached
@@ -74,7 +75,7 @@ class StoredCatalog final : public Catalog {
   static Shared stored(const std::shared_ptr<Collection>& collection);
   std::vector<Shared> stored_of(std::string_view db) const;
   static bool lock_all(const std::vector<Shared>& collections, Held& held);
-  void check_new_name(std::string_view ns) const;
+  void check_new_name(std::string_view ns) const REQUIRES(ddl_mutex_);
   bool drop(std::string_view ns, bool from_branch, const ReplayedChange* replayed);
   Shared create_stored(std::string_view ns, const CollectionOptions& options, BytesView uuid, const ReplayedChange* replayed);
   std::shared_ptr<Collection> create_capped(ViewSource& views, std::string_view ns, const CollectionOptions& options);
@@ -105,17 +106,17 @@ class StoredCatalog final : public Catalog {
   Engine& engine_;
   PastCatalog& past_catalog_;
   Table table_;
-  std::mutex ddl_mutex_;  // allows one change of the schema at a time
-  CollectionId next_collection_ = 1;
-  SchemaSink* sink_ = nullptr;
-  std::atomic<ViewSource*> views_{nullptr};
+  base::Mutex ddl_mutex_;  // allows one change of the schema at a time
+  CollectionId next_collection_ GUARDED_BY(ddl_mutex_) = 1;
+  SchemaSink* sink_ = nullptr;  // it and compiler_ are set while nobody changes the schema
   PredicateCompiler compiler_;
+  std::atomic<ViewSource*> views_{nullptr};
 
-  mutable std::shared_mutex mutex_;  // protects the maps
-  std::map<std::string, std::shared_ptr<Collection>, std::less<>> by_name_;
-  std::unordered_map<CollectionId, std::shared_ptr<Collection>> by_id_;
-  std::vector<Shared> dropped_;                    // their tables may still exist
-  std::unordered_map<CollectionId, Shared> past_;  // dropped, but declared snapshots show them
+  mutable base::SharedMutex mutex_;
+  std::map<std::string, std::shared_ptr<Collection>, std::less<>> by_name_ GUARDED_BY(mutex_);
+  std::unordered_map<CollectionId, std::shared_ptr<Collection>> by_id_ GUARDED_BY(mutex_);
+  std::vector<Shared> dropped_ GUARDED_BY(mutex_);                    // their tables may still exist
+  std::unordered_map<CollectionId, Shared> past_ GUARDED_BY(mutex_);  // dropped, but declared snapshots show them
 };
 
 // Puts every record's keys into the indexes. Throws DuplicateKey and what index_keys throws; the caller then removes what was

@@ -20,12 +20,12 @@ Stamp last_below(const std::vector<Stamp>& sorted, Stamp stamp) {
 }  // namespace
 
 Stamp DeclaredSnapshots::look(Stamp write) const {
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   return last_below(left_, write);
 }
 
 Stamp DeclaredSnapshots::position_before(Stamp write) const {
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   return last_below(ever_, write);
 }
 
@@ -36,7 +36,7 @@ Stamp DeclaredSnapshots::declare(const std::function<Stamp()>& take) {
     ~Declaring() { --count; }
   };
   const Declaring declaring(declaring_);
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   const Stamp snapshot = take();
   insert(left_, snapshot);
   insert(ever_, snapshot);
@@ -44,38 +44,37 @@ Stamp DeclaredSnapshots::declare(const std::function<Stamp()>& take) {
   if (ever_.size() > left_.size() + ever_max) {
     // Writers from before the newest half have finished long ago.
     const auto half = ever_.begin() + static_cast<std::ptrdiff_t>(ever_.size() / 2);
-    ever_.erase(
-        std::remove_if(ever_.begin(), half, [&](Stamp one) { return !std::binary_search(left_.begin(), left_.end(), one); }),
-        half);
+    const auto is_gone = [this](Stamp one) REQUIRES(mutex_) { return !std::binary_search(left_.begin(), left_.end(), one); };
+    ever_.erase(std::remove_if(ever_.begin(), half, is_gone), half);
   }
   return snapshot;
 }
 
 void DeclaredSnapshots::add(Stamp snapshot) {
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   insert(left_, snapshot);
   insert(ever_, snapshot);
   newest_ = left_.back();
 }
 
 void DeclaredSnapshots::add_dropped(Stamp snapshot) {
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   insert(ever_, snapshot);
 }
 
 void DeclaredSnapshots::remove(Stamp snapshot) {
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   std::erase(left_, snapshot);
   newest_ = left_.empty() ? 0 : left_.back();
 }
 
 std::vector<Stamp> DeclaredSnapshots::all() const {
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   return left_;
 }
 
 void DeclaredSnapshots::clear() {
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   left_.clear();
   ever_.clear();
   newest_ = 0;

@@ -6,9 +6,9 @@
 
 #include <atomic>
 #include <functional>
-#include <mutex>
 #include <vector>
 
+#include "base/mutex.h"
 #include "storage/engine/record_id.h"
 
 namespace storage {
@@ -40,9 +40,9 @@ class DeclaredSnapshots {
 
   std::atomic<Stamp> newest_{0};
   std::atomic<int> declaring_{0};
-  mutable std::mutex mutex_;
-  std::vector<Stamp> left_;  // sorted
-  std::vector<Stamp> ever_;  // sorted; old dropped ones are forgotten
+  mutable base::Mutex mutex_;
+  std::vector<Stamp> left_ GUARDED_BY(mutex_);  // sorted
+  std::vector<Stamp> ever_ GUARDED_BY(mutex_);  // sorted; old dropped ones are forgotten
 };
 
 }  // namespace storage

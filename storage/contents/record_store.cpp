@@ -44,7 +44,7 @@ void RecordStore::State::note_read(const ReadInfo& info, uint64_t micros, std::v
   }
   if (dead.empty()) return;
   constexpr size_t waiting_max = 256;
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   for (auto& one : dead) {
     if (dead_.size() >= waiting_max) break;
     dead_.push_back(one);
@@ -52,12 +52,12 @@ void RecordStore::State::note_read(const ReadInfo& info, uint64_t micros, std::v
 }
 
 bool RecordStore::State::has_dead() {
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   return !dead_.empty();
 }
 
 std::vector<ContentReader::Dead> RecordStore::State::take_dead() {
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   return std::exchange(dead_, {});
 }
 

@@ -2,8 +2,8 @@
 #pragma once
 
 #include <atomic>
-#include <mutex>
 
+#include "base/mutex.h"
 #include "storage/contents/chain_store.h"
 #include "storage/contents/read_marks.h"
 #include "storage/contents/record_store.h"
@@ -63,8 +63,8 @@ struct RecordStore::State {
                    ContentReader* reader = nullptr);
 
  private:
-  std::mutex mutex_;
-  std::vector<ContentReader::Dead> dead_;  // bounded: a later read finds a forgotten one again
+  base::Mutex mutex_;
+  std::vector<ContentReader::Dead> dead_ GUARDED_BY(mutex_);  // bounded: a later read finds a forgotten one again
 };
 
 }  // namespace storage

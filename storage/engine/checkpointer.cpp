@@ -1,6 +1,7 @@
 #include "storage/engine/checkpointer.h"
 
 #include <chrono>
+#include <mutex>
 
 #include "base/clock_time.h"
 #include "base/error.h"
@@ -15,7 +16,7 @@ Checkpointer::Checkpointer(base::Clock& clock, wt::Connection& connection, DiskS
 
 void Checkpointer::stop() {
   {
-    std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     stopping_ = true;
   }
   woken_.notify_one();
@@ -41,9 +42,9 @@ void Checkpointer::run(int seconds) {
   base::LogContext context("Checkpointer");
   auto due = base::now(clock_) + std::chrono::seconds(seconds);
   uint64_t written_before = 0;
-  std::unique_lock lock(mutex_);
+  base::MutexLock lock(mutex_);
   for (;;) {
-    woken_.wait_for(lock, std::chrono::milliseconds(200), [this] { return stopping_; });
+    woken_.wait_for(lock, std::chrono::milliseconds(200), [this]() REQUIRES(mutex_) { return stopping_; });
     if (stopping_) return;
     space_.look();
     const uint64_t written = space_.written_bytes();

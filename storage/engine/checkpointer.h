@@ -2,14 +2,13 @@
 // has to replay stays short.
 #pragma once
 
-#include <condition_variable>
 #include <functional>
-#include <mutex>
 #include <shared_mutex>
 #include <thread>
 
 #include "base/clock.h"
 #include "base/counters.h"
+#include "base/mutex.h"
 #include "storage/engine/disk_space.h"
 #include "storage/engine/wt.h"
 
@@ -45,10 +44,10 @@ class Checkpointer {
   wt::Connection& connection_;
   DiskSpace& space_;
   const Around around_;
-  std::shared_mutex taking_;
-  std::mutex mutex_;
-  std::condition_variable woken_;
-  bool stopping_ = false;
+  std::shared_mutex taking_;  // a standard one: between_checkpoints() gives its lock away
+  base::Mutex mutex_;
+  base::Condition woken_;
+  bool stopping_ GUARDED_BY(mutex_) = false;
   base::Counter count_;
   base::Counter last_ms_;
   std::thread thread_;

@@ -62,7 +62,7 @@ Engine::Internals::~Internals() = default;
 // true as well.
 void Engine::Internals::around_checkpoint(const std::function<void()>& take) {
   if (!stable) return take();
-  const std::lock_guard lock(checkpoint_mutex);
+  const base::MutexLock lock(checkpoint_mutex);
   const StableCommits::Point point = stable->advance();
   take();
   tables.checkpointed(point.commit);

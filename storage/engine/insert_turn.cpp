@@ -7,16 +7,16 @@ namespace storage {
 constexpr auto wait_max = std::chrono::milliseconds(100);
 
 bool InsertTurn::take(const Transaction& transaction) {
-  std::unique_lock lock(mutex_);
+  base::MutexLock lock(mutex_);
   if (holder_ == &transaction) return false;
-  if (!given_back_.wait_for(lock, wait_max, [this] { return holder_ == nullptr; })) throw WriteConflict();
+  if (!given_back_.wait_for(lock, wait_max, [this]() REQUIRES(mutex_) { return holder_ == nullptr; })) throw WriteConflict();
   holder_ = &transaction;
   return true;
 }
 
 void InsertTurn::give_back() {
   {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     holder_ = nullptr;
   }
   given_back_.notify_one();

@@ -3,9 +3,7 @@
 // changing.
 #pragma once
 
-#include <condition_variable>
-#include <mutex>
-
+#include "base/mutex.h"
 #include "storage/engine/transaction.h"
 
 namespace storage {
@@ -20,9 +18,9 @@ class InsertTurn {
   void give_back();
 
  private:
-  std::mutex mutex_;
-  std::condition_variable given_back_;
-  const Transaction* holder_ = nullptr;
+  base::Mutex mutex_;
+  base::Condition given_back_;
+  const Transaction* holder_ GUARDED_BY(mutex_) = nullptr;
 };
 
 }  // namespace storage

@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 
+#include "base/mutex.h"
 #include "storage/engine/checkpointer.h"
 #include "storage/engine/disk_space.h"
 #include "storage/engine/engine.h"
@@ -42,7 +43,7 @@ struct Engine::Internals {
   std::function<void()> settled;          // it is set once, before the first timestamp is taken
   Tables tables;
   Table log_state;
-  std::mutex checkpoint_mutex;  // one checkpoint is taken at a time
+  base::Mutex checkpoint_mutex;  // one checkpoint is taken at a time
   std::atomic<Stamp> checkpointed_stamp{0};
   Stamp recovered_stamp = 0;
   Journal journal;

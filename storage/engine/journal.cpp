@@ -16,7 +16,7 @@ Journal::~Journal() {
 
 void Journal::stop() {
   {
-    std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     stopping_ = true;
   }
   woken_.notify_one();
@@ -25,7 +25,7 @@ void Journal::stop() {
 
 void Journal::when_durable(std::function<void()> done) {
   {
-    std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     waiting_.push_back(std::move(done));
     if (waiting_.size() > 1) return;  // the first caller has woken the thread
   }
@@ -37,8 +37,9 @@ void Journal::run(int commit_ms) {
   std::vector<std::function<void()>> served;
   for (bool last = false; !last;) {
     {
-      std::unique_lock lock(mutex_);
-      woken_.wait_for(lock, std::chrono::milliseconds(commit_ms), [&] { return stopping_ || !waiting_.empty(); });
+      base::MutexLock lock(mutex_);
+      woken_.wait_for(lock, std::chrono::milliseconds(commit_ms),
+                      [this]() REQUIRES(mutex_) { return stopping_ || !waiting_.empty(); });
       last = stopping_;
       served.swap(waiting_);
     }

@@ -4,12 +4,11 @@
 // a second that way, and 67 k this way).
 #pragma once
 
-#include <condition_variable>
 #include <functional>
-#include <mutex>
 #include <thread>
 #include <vector>
 
+#include "base/mutex.h"
 #include "storage/engine/wt.h"
 
 namespace storage {
@@ -30,10 +29,10 @@ class Journal {
   void run(int commit_ms);
 
   wt::Session session_;
-  std::mutex mutex_;
-  std::condition_variable woken_;
-  std::vector<std::function<void()>> waiting_;
-  bool stopping_ = false;
+  base::Mutex mutex_;
+  base::Condition woken_;
+  std::vector<std::function<void()>> waiting_ GUARDED_BY(mutex_);
+  bool stopping_ GUARDED_BY(mutex_) = false;
   std::atomic<int64_t> syncs_{0};
   std::thread thread_;
 };

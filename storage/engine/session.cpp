@@ -72,7 +72,7 @@ void Transaction::Session::take_back_all() {
 }
 
 Transaction::Session* SessionPool::take() {
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   if (idle_.empty()) {
     const auto slot = static_cast<uint32_t>(all_.size());
     all_.push_back(std::make_unique<Transaction::Session>(*this, slot, connection_.open_session()));
@@ -93,13 +93,13 @@ void SessionPool::give_back(Transaction::Session* session) {
   session->written_bytes = 0;
   session->reset_cursors();
   if (session->tables.size() > tables_max) session->tables.clear();
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   let_go(*session);
   idle_.push_back(session);
 }
 
 void SessionPool::forget_table(const std::string& table) {
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   // When no session is busy, none has to learn of the drops later, and the list starts again.
   if (idle_.size() == all_.size()) {
     for (auto& session : all_) {

@@ -6,13 +6,13 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
+#include "base/mutex.h"
 #include "storage/engine/counts.h"
 #include "storage/engine/transaction.h"
 #include "storage/engine/wt.h"
@@ -92,13 +92,13 @@ class SessionPool {
  private:
   // A session with cursors on more tables than this closes them all: each cursor keeps a table's file open.
   static constexpr size_t tables_max = 400;
-  void let_go(Transaction::Session& session);
+  void let_go(Transaction::Session& session) REQUIRES(mutex_);
 
   wt::Connection& connection_;
-  std::mutex mutex_;
-  std::vector<std::unique_ptr<Transaction::Session>> all_;
-  std::vector<Transaction::Session*> idle_;
-  std::vector<std::string> dropped_;
+  base::Mutex mutex_;
+  std::vector<std::unique_ptr<Transaction::Session>> all_ GUARDED_BY(mutex_);
+  std::vector<Transaction::Session*> idle_ GUARDED_BY(mutex_);
+  std::vector<std::string> dropped_ GUARDED_BY(mutex_);
 };
 
 }  // namespace storage

@@ -40,13 +40,13 @@ void StableCommits::tell_engine() {
 }
 
 uint64_t StableCommits::begin(Stamp newest) {
-  const auto lock = base::spin_lock(mutex_);
+  const base::SpinLock lock(mutex_);
   unstable_.push_back({++last_, newest, false});
   return last_;
 }
 
 void StableCommits::over(uint64_t commit, bool made) {
-  const auto lock = base::spin_lock(mutex_);
+  const base::SpinLock lock(mutex_);
   const auto at = std::lower_bound(unstable_.begin(), unstable_.end(), commit,
                                    [](const Unstable& one, uint64_t number) { return one.commit < number; });
   base::check(at != unstable_.end() && at->commit == commit, "a commit that was begun is over once");
@@ -61,12 +61,12 @@ void StableCommits::over(uint64_t commit, bool made) {
 }
 
 void StableCommits::agree(Stamp upto) {
-  const auto lock = base::spin_lock(mutex_);
+  const base::SpinLock lock(mutex_);
   agreed_ = std::max(agreed_, upto);
 }
 
 StableCommits::Point StableCommits::advance() {
-  const auto lock = base::spin_lock(mutex_);
+  const base::SpinLock lock(mutex_);
   uint64_t stable = stable_;
   while (!unstable_.empty() && unstable_.front().made && unstable_.front().newest <= agreed_) {
     stable = unstable_.front().commit;
@@ -88,20 +88,20 @@ StableCommits::Point StableCommits::point() const {
 }
 
 StableCommits::Point StableCommits::keep() {
-  const auto lock = base::spin_lock(mutex_);
+  const base::SpinLock lock(mutex_);
   const Point kept = point();
   kept_.insert(kept.commit);
   return kept;
 }
 
 void StableCommits::let_go(uint64_t commit) {
-  const auto lock = base::spin_lock(mutex_);
+  const base::SpinLock lock(mutex_);
   kept_.erase(kept_.find(commit));
   tell_engine();
 }
 
 uint64_t StableCommits::last() const {
-  const auto lock = base::spin_lock(mutex_);
+  const base::SpinLock lock(mutex_);
   return last_;
 }
 

@@ -11,9 +11,9 @@
 #pragma once
 
 #include <deque>
-#include <mutex>
 #include <set>
 
+#include "base/mutex.h"
 #include "storage/engine/record_id.h"
 #include "storage/engine/wt.h"
 
@@ -52,16 +52,16 @@ class StableCommits {
     Stamp newest;
     bool made;
   };
-  Point point() const;
-  void tell_engine();
+  Point point() const REQUIRES(mutex_);
+  void tell_engine() REQUIRES(mutex_);
 
   wt::Connection& connection_;
-  mutable std::mutex mutex_;
-  uint64_t last_ = 0;
-  uint64_t stable_ = 0;
-  Stamp agreed_ = 0;
-  std::multiset<uint64_t> kept_;
-  std::deque<Unstable> unstable_;  // they are sorted by number
+  mutable base::Mutex mutex_;
+  uint64_t last_ GUARDED_BY(mutex_) = 0;
+  uint64_t stable_ GUARDED_BY(mutex_) = 0;
+  Stamp agreed_ GUARDED_BY(mutex_) = 0;
+  std::multiset<uint64_t> kept_ GUARDED_BY(mutex_);
+  std::deque<Unstable> unstable_ GUARDED_BY(mutex_);  // they are sorted by number
 };
 
 }  // namespace storage

@@ -20,7 +20,7 @@ void StampSource::open(StampRange& range, Stamp stamp) {
 
 Stamp StampSource::next(StampRange& range, uint64_t expected) {
   if (range.next < range.end) return range.next++;
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   if (range.place == 0) {
     range.first = range.next = after(last_);
     last_ = range.next + std::max<uint64_t>(1, expected) - 1;
@@ -35,7 +35,7 @@ Stamp StampSource::next(StampRange& range, uint64_t expected) {
 
 void StampSource::adopt(Stamp stamp, StampRange& range) {
   if (range.first == 0) range.first = stamp;
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   if (stamp <= last_) return;
   last_ = stamp;
   range.next = range.end = stamp + 1;
@@ -47,13 +47,13 @@ void StampSource::adopt(Stamp stamp, StampRange& range) {
 }
 
 Stamp StampSource::apart() {
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   apart_ = after(apart_);
   return apart_;
 }
 
 void StampSource::release(uint64_t place) {
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   open_[place - front_place_].done = true;
   while (!open_.empty() && open_.front().done) {
     open_.pop_front();
@@ -67,17 +67,17 @@ void StampSource::publish() {
 }
 
 uint64_t StampSource::transactions() const {
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   return front_place_ + open_.size() - 1;
 }
 
 Stamp StampSource::last() const {
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   return last_;
 }
 
 void StampSource::raise(Stamp at_least) {
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   last_ = std::max(last_, at_least);
   publish();
 }

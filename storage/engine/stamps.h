@@ -10,8 +10,8 @@
 
 #include <atomic>
 #include <deque>
-#include <mutex>
 
+#include "base/mutex.h"
 #include "storage/engine/record_id.h"
 
 namespace base {
@@ -52,20 +52,20 @@ class StampSource {
 
  private:
   Stamp after(Stamp last) const;
-  void open(StampRange& range, Stamp stamp);
-  void publish();
+  void open(StampRange& range, Stamp stamp) REQUIRES(mutex_);
+  void publish() REQUIRES(mutex_);
 
   struct Open {
     Stamp stamp;
     bool done;
   };
   base::Clock& clock_;
-  mutable std::mutex mutex_;
+  mutable base::Mutex mutex_;
   std::atomic<Stamp> all_committed_{1};
-  Stamp last_ = 0;
-  Stamp apart_ = 0;
-  uint64_t front_place_ = 1;  // this is the place of open_.front()
-  std::deque<Open> open_;     // sorted by timestamp; those that are done leave from the front
+  Stamp last_ GUARDED_BY(mutex_) = 0;
+  Stamp apart_ GUARDED_BY(mutex_) = 0;
+  uint64_t front_place_ GUARDED_BY(mutex_) = 1;  // this is the place of open_.front()
+  std::deque<Open> open_ GUARDED_BY(mutex_);     // sorted by timestamp; those that are done leave from the front
 };
 
 }  // namespace storage

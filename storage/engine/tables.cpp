@@ -74,20 +74,24 @@ void Tables::load() {
 
 void Tables::stop() {
   {
-    std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     stopping_ = true;
   }
   woken_.notify_one();
   if (!thread_.joinable()) return;
   thread_.join();
   // By now the last readers may have left. A table that still stays is found as an orphan at the next start.
+  std::deque<std::string> work;
+  {
+    const base::MutexLock lock(mutex_);
+    work.swap(dropping_);
+  }
   const wt::Session session = connection_.open_session();
-  for (const std::string& name : dropping_) try_drop(session.get(), name);
-  dropping_.clear();
+  for (const std::string& name : work) try_drop(session.get(), name);
 }
 
 Table Tables::open(const std::string& name, const TableOptions& options) {
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   if (!names_.contains(name)) {
     const std::string uri = std::string(prefix) + name;
     wt::check(session_->create(session_.get(), uri.c_str(), configuration(options, journaled_).c_str()),
@@ -98,23 +102,23 @@ Table Tables::open(const std::string& name, const TableOptions& options) {
 }
 
 std::vector<std::string> Tables::names() const {
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   return {names_.begin(), names_.end()};
 }
 
 bool Tables::exists(const std::string& name) const {
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   return names_.contains(name);
 }
 
 void Tables::drop(const std::string& name, uint64_t gone_in) {
   {
-    std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     if (names_.erase(name) == 0) return;
   }
   sessions_.forget_table(name);
   {
-    std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     if (gone_in != 0)
       leaving_.push_back({gone_in, name});
     else
@@ -125,7 +129,7 @@ void Tables::drop(const std::string& name, uint64_t gone_in) {
 
 void Tables::checkpointed(uint64_t commit) {
   {
-    std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     while (!leaving_.empty() && leaving_.front().gone_in <= commit) {
       dropping_.push_back(std::move(leaving_.front().name));
       leaving_.pop_front();
@@ -136,7 +140,7 @@ void Tables::checkpointed(uint64_t commit) {
 
 void Tables::drop_now(const std::string& name) {
   {
-    std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     names_.erase(name);
   }
   sessions_.forget_table(name);
@@ -161,7 +165,7 @@ bool Tables::try_drop(WT_SESSION* session, const std::string& name) {
 void Tables::run() {
   base::LogContext context("TableDrops");
   const wt::Session session = connection_.open_session();
-  std::unique_lock lock(mutex_);
+  base::MutexLock lock(mutex_);
   while (!stopping_) {
     if (dropping_.empty()) {
       woken_.wait(lock);
@@ -176,7 +180,7 @@ void Tables::run() {
     }
     lock.lock();
     for (std::string& name : busy) dropping_.push_back(std::move(name));
-    if (!busy.empty()) woken_.wait_for(lock, std::chrono::milliseconds(100), [&] { return stopping_; });
+    if (!busy.empty()) woken_.wait_for(lock, std::chrono::milliseconds(100), [this]() REQUIRES(mutex_) { return stopping_; });
   }
 }
 

@@ -4,15 +4,14 @@
 // releases the files.
 #pragma once
 
-#include <condition_variable>
 #include <deque>
 #include <functional>
-#include <mutex>
 #include <set>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "base/mutex.h"
 #include "storage/engine/session.h"
 #include "storage/engine/table.h"
 
@@ -35,7 +34,7 @@ class Tables {
   // Reports that a checkpoint holds all commits up to this one.
   void checkpointed(uint64_t commit);
   void drop_now(const std::string& name);  // it is called while nobody else uses the engine
-  // Sets a function that the dropping thread calls whenever a dropped table's files are gone.
+  // Sets a function that the dropping thread calls whenever a dropped table's files are gone. It is set before the first drop.
   void when_gone(std::function<void(const std::string& name)> told) { gone_ = std::move(told); }
   void stop();
 
@@ -51,7 +50,7 @@ class Tables {
     uint64_t gone_in;
     std::string name;
   };
-  void load();
+  void load() REQUIRES(mutex_);
   void run();
   bool try_drop(WT_SESSION* session, const std::string& name);
   int64_t statistic(const std::string& name, int key, const char* depth) const;
@@ -59,14 +58,14 @@ class Tables {
   wt::Connection& connection_;
   SessionPool& sessions_;
   const bool journaled_;
-  wt::Session session_;  // it makes tables, under mutex_
-  mutable std::mutex mutex_;
-  std::condition_variable woken_;
-  std::set<std::string> names_;
-  std::deque<std::string> dropping_;
-  std::deque<Leaving> leaving_;  // these wait for their checkpoint
   std::function<void(const std::string&)> gone_;
-  bool stopping_ = false;
+  mutable base::Mutex mutex_;
+  base::Condition woken_;
+  wt::Session session_ GUARDED_BY(mutex_);  // it makes tables
+  std::set<std::string> names_ GUARDED_BY(mutex_);
+  std::deque<std::string> dropping_ GUARDED_BY(mutex_);
+  std::deque<Leaving> leaving_ GUARDED_BY(mutex_);  // these wait for their checkpoint
+  bool stopping_ GUARDED_BY(mutex_) = false;
   std::thread thread_;
 };
 

@@ -56,7 +56,7 @@ class Contexts {
 
   Context* take() {
     {
-      std::lock_guard lock(mutex_);
+      const base::MutexLock lock(mutex_);
       if (!idle_.empty()) {
         Context* context = idle_.back();
         idle_.pop_back();
@@ -67,14 +67,14 @@ class Contexts {
   }
   void give(Context* context) {
     {
-      std::lock_guard lock(mutex_);
+      const base::MutexLock lock(mutex_);
       if (context && idle_.size() < idle_max) return idle_.push_back(context);
     }
     destroy(context);
   }
 
-  std::mutex mutex_;
-  std::vector<Context*> idle_;
+  base::Mutex mutex_;
+  std::vector<Context*> idle_ GUARDED_BY(mutex_);
 };
 
 using Compressing = Contexts<ZSTD_CCtx, ZSTD_createCCtx, ZSTD_freeCCtx>;
@@ -344,7 +344,7 @@ void PageCompressors::register_with(WT_CONNECTION* connection, Collection& colle
 }
 
 int PageCompressors::register_all(WT_CONNECTION* connection) {
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   connection_ = connection;
   wt::check(connection->add_compressor(connection, entries_compressor, &entries_->interface, nullptr),
             "registering the indexes' compressor");
@@ -353,7 +353,7 @@ int PageCompressors::register_all(WT_CONNECTION* connection) {
 }
 
 void PageCompressors::add(CollectionId id) {
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   const auto found = collections_.find(id);
   if (found == collections_.end()) {
     write_file(directory_, file_name(id), write_dictionaries({}));
@@ -369,7 +369,7 @@ std::string PageCompressors::entries_name() {
 }
 
 void PageCompressors::set_settled(CollectionId id, int level, bool columns) {
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   const auto found = collections_.find(id);
   base::check(found != collections_.end(), "a level for a collection without compressors");
   found->second->settled_level = level;
@@ -377,7 +377,7 @@ void PageCompressors::set_settled(CollectionId id, int level, bool columns) {
 }
 
 PageCompressors::Thorough::Thorough(PageCompressors& compressors, CollectionId id) {
-  std::lock_guard lock(compressors.mutex_);
+  const base::MutexLock lock(compressors.mutex_);
   const auto found = compressors.collections_.find(id);
   base::check(found != compressors.collections_.end() && !packing, "one collection is packed at a time, that has compressors");
   packing = found->second.get();  // it stays as long as the compressors do
@@ -388,7 +388,7 @@ PageCompressors::Thorough::~Thorough() {
 }
 
 size_t PageCompressors::dictionaries(CollectionId id) const {
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   const auto found = collections_.find(id);
   return found == collections_.end() ? 0 : found->second->digested.load()->dictionaries.size();
 }
@@ -396,7 +396,7 @@ size_t PageCompressors::dictionaries(CollectionId id) const {
 bool PageCompressors::learn(CollectionId id, const std::vector<Bytes>& samples, size_t bytes_max) {
   Collection* collection = nullptr;
   {
-    std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     const auto found = collections_.find(id);
     if (found == collections_.end()) return false;
     collection = found->second.get();
@@ -406,14 +406,14 @@ bool PageCompressors::learn(CollectionId id, const std::vector<Bytes>& samples, 
   Bytes made = train_dictionary(samples, bytes_max, static_cast<uint32_t>(dictionaries.size() + 1));
   if (made.empty()) return false;
   dictionaries.push_back(std::move(made));
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   write_file(directory_, file_name(id), write_dictionaries(dictionaries));
   collection->digested = digest(std::move(dictionaries));
   return true;
 }
 
 std::string PageCompressors::check_file(CollectionId id) {
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   const auto found = collections_.find(id);
   if (found == collections_.end()) return {};
   const auto& known = found->second->digested.load()->dictionaries;
@@ -427,7 +427,7 @@ std::string PageCompressors::check_file(CollectionId id) {
 void PageCompressors::table_gone(const std::string& table) {
   const auto id = collection_of(table + table_suffix);
   if (!id) return;
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   const auto found = collections_.find(*id);
   if (found == collections_.end()) return;
   for (const char* prefix : table_prefixes) {

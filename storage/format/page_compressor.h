@@ -16,9 +16,9 @@
 
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 
+#include "base/mutex.h"
 #include "storage/engine/record_id.h"
 #include "storage/format/page_dictionary.h"
 
@@ -79,16 +79,16 @@ class PageCompressors {
  private:
   struct Collection;
   struct Entries;
-  Collection& make(CollectionId collection);
+  Collection& make(CollectionId collection) REQUIRES(mutex_);
   void register_with(__wt_connection* connection, Collection& collection);
   std::string path(CollectionId collection) const;
 
   const std::string directory_;
   const int settled_level_;
-  mutable std::mutex mutex_;
-  std::map<CollectionId, std::unique_ptr<Collection>> collections_;
+  mutable base::Mutex mutex_;
+  std::map<CollectionId, std::unique_ptr<Collection>> collections_ GUARDED_BY(mutex_);
+  __wt_connection* connection_ GUARDED_BY(mutex_) = nullptr;
   const std::unique_ptr<Entries> entries_;
-  __wt_connection* connection_ = nullptr;
 };
 
 }  // namespace storage
