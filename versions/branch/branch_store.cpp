@@ -135,18 +135,18 @@ void BranchStore::save(Transaction& transaction, BranchId branch, const Gone& go
 }
 
 std::shared_ptr<void> BranchStore::stop_writers(BranchId branch, Stopped what) {
-  const std::lock_guard lock(stop_mutex_);
+  const base::MutexLock lock(stop_mutex_);
   stopped_.emplace_back(branch, what);
   stops_.store(stopped_.size(), std::memory_order_release);
   return std::shared_ptr<void>(nullptr, [this, branch, what](void*) {
-    const std::lock_guard again(stop_mutex_);
+    const base::MutexLock again(stop_mutex_);
     stopped_.erase(std::find(stopped_.begin(), stopped_.end(), std::pair(branch, what)));
     stops_.store(stopped_.size(), std::memory_order_release);
   });
 }
 
 void BranchStore::look_for_stop(BranchId branch, Stopped what) {
-  const std::lock_guard lock(stop_mutex_);
+  const base::MutexLock lock(stop_mutex_);
   for (const auto& [of, stopped] : stopped_) {
     if (of == branch && stopped >= what) throw storage::WriteConflict();
   }
@@ -230,7 +230,7 @@ RecordId BranchStore::last_of(Transaction& transaction, Segment segment) {
 }
 
 RecordId BranchStore::allocate(Transaction& transaction, Segment segment) {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   const auto [last, is_first] = last_offset_.try_emplace(segment, 0);
   if (is_first) {
     try {

@@ -20,6 +20,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/mutex.h"
 #include "storage/contents/record_store.h"
 #include "versions/branch/commit_history.h"
 #include "versions/branch/document_hash.h"
@@ -347,10 +348,10 @@ class BranchStore {
   }
   void look_for_stop(BranchId branch, Stopped what);
 
-  std::mutex mutex_;
-  std::unordered_map<Segment, uint32_t> last_offset_;
-  std::mutex stop_mutex_;
-  std::vector<std::pair<BranchId, Stopped>> stopped_;
+  base::Mutex mutex_;
+  std::unordered_map<Segment, uint32_t> last_offset_ GUARDED_BY(mutex_);
+  base::Mutex stop_mutex_;
+  std::vector<std::pair<BranchId, Stopped>> stopped_ GUARDED_BY(stop_mutex_);
   std::atomic<size_t> stops_{0};  // the size of stopped_
 };
 

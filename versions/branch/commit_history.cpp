@@ -99,7 +99,7 @@ void CommitHistory::append(Transaction& transaction, State state, State parent, 
 }
 
 std::optional<LivePart> CommitHistory::cached(State state, Segment segment) {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   if (const LivePart* part = parts_.get({state, segment})) return *part;
   if (segment == all_segments) return std::nullopt;
   if (const auto* whole = wholes_.get(state)) {
@@ -121,7 +121,7 @@ LivePart CommitHistory::keep(State state, Segment segment, const LivePart& base,
     part = {std::make_shared<const Bitmap>(part.whole()), no_part().changed};
     cost = 160 + part.base->getSizeInBytes();
   }
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   parts_.put({state, segment}, part, cost);
   return part;
 }
@@ -151,7 +151,7 @@ bool CommitHistory::has_any(Transaction& transaction, State state, Segment segme
 
 std::shared_ptr<const RecordSet> CommitHistory::whole(Transaction& transaction, State state) {
   {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     if (const auto* whole = wholes_.get(state)) return *whole;
   }
   auto set = std::make_shared<RecordSet>();
@@ -162,7 +162,7 @@ std::shared_ptr<const RecordSet> CommitHistory::whole(Transaction& transaction, 
     depth -= steps(layer);
   }
   set->set_part(all_segments, {});
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   wholes_.put(state, set, set->bytes());
   return set;
 }

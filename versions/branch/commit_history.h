@@ -11,9 +11,9 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 
 #include "base/lru.h"
+#include "base/mutex.h"
 #include "storage/engine/table.h"
 #include "versions/branch/record_set.h"
 
@@ -83,9 +83,9 @@ class CommitHistory {
   };
 
   Table table_;
-  std::mutex mutex_;
-  base::Lru<PartKey, LivePart, PartHash> parts_;
-  base::Lru<State, std::shared_ptr<const RecordSet>> wholes_;
+  base::Mutex mutex_;
+  base::Lru<PartKey, LivePart, PartHash> parts_ GUARDED_BY(mutex_);
+  base::Lru<State, std::shared_ptr<const RecordSet>> wholes_ GUARDED_BY(mutex_);
 };
 
 }  // namespace versions

@@ -220,7 +220,7 @@ void VersionFirst::put_row(Transaction& transaction, State state, const Row& row
 
 std::shared_ptr<const Lineage> VersionFirst::lineage(Transaction& transaction, State state) {
   {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     if (const auto* lineage = lineages_.get(state)) return *lineage;
   }
   auto lineage = std::make_shared<Lineage>();
@@ -235,7 +235,7 @@ std::shared_ptr<const Lineage> VersionFirst::lineage(Transaction& transaction, S
     for (Segment segment = lineage->stretches.back().segment; segment-- > 0;)
       lineage->stretches.push_back({segment, UINT32_MAX, nothing()});
   }
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   lineages_.put(state, lineage, 64 + lineage->stretches.size() * sizeof(Stretch));
   return lineage;
 }

@@ -14,6 +14,7 @@
 // express every merge of three sides; a chain of them can.
 #pragma once
 
+#include "base/mutex.h"
 #include "versions/branch/branch_store.h"
 
 namespace versions {
@@ -84,8 +85,8 @@ class VersionFirst : public BranchStore {
   void keys_between(Transaction& transaction, Segment segment, uint32_t first, uint32_t last,
                     const std::function<void(BytesView)>& each);
 
-  std::mutex mutex_;
-  base::Lru<State, std::shared_ptr<const Lineage>> lineages_;
+  base::Mutex mutex_;
+  base::Lru<State, std::shared_ptr<const Lineage>> lineages_ GUARDED_BY(mutex_);
 };
 
 }  // namespace versions

@@ -208,11 +208,11 @@ void VersionGraph::remove_made_roots(Transaction& transaction, storage::Collecti
 
 std::shared_ptr<const Commit> VersionGraph::commit(Transaction& transaction, CommitNumber number) const {
   {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     if (const auto* commit = cache_.get(number)) return *commit;
   }
   auto commit = std::make_shared<const Commit>(stored(transaction, number));
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   cache_.put(number, commit, 200 + commit->metadata.size() + 80 * commit->collections.size());
   return commit;
 }

@@ -9,12 +9,12 @@
 
 #include <atomic>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <unordered_set>
 #include <vector>
 
+#include "base/mutex.h"
 #include "storage/engine/engine.h"
 #include "versions/branch/branch_store.h"
 #include "versions/branch/retention.h"
@@ -150,8 +150,8 @@ class VersionGraph {
   Table commits_, ids_, branches_;
   Changing changing_;
   std::atomic<CommitNumber> next_commit_{0};
-  mutable std::mutex mutex_;
-  mutable base::Lru<CommitNumber, std::shared_ptr<const Commit>> cache_;
+  mutable base::Mutex mutex_;
+  mutable base::Lru<CommitNumber, std::shared_ptr<const Commit>> cache_ GUARDED_BY(mutex_);
 };
 
 // Walks over a commit and all its ancestors, newest first, without those that were dropped. The order goes by their times along

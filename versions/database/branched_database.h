@@ -8,6 +8,7 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <mutex>
 #include <shared_mutex>
 
 #include "storage/collections/branch_changes.h"
@@ -286,6 +287,7 @@ class BranchedDatabase : public std::enable_shared_from_this<BranchedDatabase> {
   Branches branches_;
   BranchesPast branches_past_;
   OpenMerges open_merges_;
+  // Both are standard ones, since functions return their locks.
   std::shared_mutex indexes_;
   mutable std::shared_mutex mutex_;  // protects the list of collections, here and in branches_
   bool closed_ = false;

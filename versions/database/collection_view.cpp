@@ -148,13 +148,13 @@ int64_t SharedCollection::records(Transaction& transaction, const View& view) {
   if (view.state != 0) {
     std::optional<int64_t> known;
     {
-      const std::lock_guard lock(mutex_);
+      const base::MutexLock lock(mutex_);
       if (const auto* counted = counted_.get(view.state)) known = *counted;
     }
     if (!known) {
       known = static_cast<int64_t>(store.diff(transaction, View{}, View{.state = view.state}).only_b.count()) -
               holes_in(transaction, view.state);
-      const std::lock_guard lock(mutex_);
+      const base::MutexLock lock(mutex_);
       counted_.put(view.state, *known, 32);
     }
     count = *known;

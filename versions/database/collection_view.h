@@ -9,10 +9,11 @@
 #pragma once
 
 #include <atomic>
-#include <mutex>
 #include <optional>
+#include <shared_mutex>
 
 #include "base/lru.h"
+#include "base/mutex.h"
 #include "storage/collections/stored_collection.h"
 #include "versions/branch/version_graph.h"
 
@@ -37,8 +38,8 @@ struct SharedCollection {
  private:
   int64_t holes_in(Transaction& transaction, State state);
 
-  std::mutex mutex_;
-  base::Lru<State, int64_t> counted_{64 << 10};  // state -> its number of records
+  base::Mutex mutex_;
+  base::Lru<State, int64_t> counted_ GUARDED_BY(mutex_){64 << 10};  // state -> its number of records
 };
 
 // The state that a view shows.

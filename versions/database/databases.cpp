@@ -178,7 +178,7 @@ void Databases::remove_orphans() {
 }
 
 std::shared_ptr<BranchedDatabase> Databases::find(std::string_view name) const {
-  const std::shared_lock lock(mutex_);
+  const base::ReaderLock lock(mutex_);
   const auto found = databases_.find(name);
   return found == databases_.end() ? nullptr : found->second;
 }
@@ -252,7 +252,7 @@ PastViews::BranchThen Databases::branch_of(std::string_view db, const Then& then
 
 std::vector<std::shared_ptr<BranchedDatabase>> Databases::all() const {
   std::vector<std::shared_ptr<BranchedDatabase>> all;
-  const std::shared_lock lock(mutex_);
+  const base::ReaderLock lock(mutex_);
   for (const auto& [name, database] : databases_) all.push_back(database);
   return all;
 }
@@ -301,7 +301,7 @@ Databases::Begun Databases::find_or_begin(const std::string& name, const CommitI
       begun.logged = transaction.newest_stamp();
     });
     for (const auto& collection : collections) database->share(*collection);
-    const std::unique_lock lock(mutex_);
+    const base::WriterLock lock(mutex_);
     databases_[name] = database;
     begun.database = std::move(database);
     begun.is_new = true;
@@ -468,7 +468,7 @@ void Databases::dropped(std::string_view db) {
     }
   }
   {
-    const std::unique_lock lock(mutex_);
+    const base::WriterLock lock(mutex_);
     databases_.erase(databases_.find(db));
     if (kept) kept_.emplace(database->number(), std::move(*kept));
   }
@@ -479,7 +479,7 @@ void Databases::dropped(std::string_view db) {
 }
 
 std::shared_ptr<BranchedDatabase> Databases::find_kept(uint32_t number) const {
-  const std::shared_lock lock(mutex_);
+  const base::ReaderLock lock(mutex_);
   const auto found = kept_.find(number);
   return found == kept_.end() ? nullptr : found->second.database;
 }
@@ -491,10 +491,10 @@ void Databases::sweep_snapshots(const std::function<void()>& interrupted) {
 
 // A collection goes when no snapshot shows it any more, and the branches go with the last collection.
 void Databases::forget_kept() {
-  const std::lock_guard one_at_a_time(forgetting_);
+  const base::MutexLock one_at_a_time(forgetting_);
   std::map<uint32_t, Kept> all;
   {
-    const std::shared_lock lock(mutex_);
+    const base::ReaderLock lock(mutex_);
     all = kept_;
   }
   for (auto& [number, kept] : all) {
@@ -511,7 +511,7 @@ void Databases::forget_kept() {
       shown = !kept.collections.empty() || BranchesPast::shown_by_any_snapshot(past_.past(), transaction, number);
     }
     {
-      const std::unique_lock lock(mutex_);
+      const base::WriterLock lock(mutex_);
       if (shown)
         kept_.at(number).collections = kept.collections;
       else

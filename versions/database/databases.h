@@ -8,6 +8,10 @@
 // database. A name that is no branch, tag or commit may be that of a declared snapshot, in any database.
 #pragma once
 
+#include <mutex>
+#include <shared_mutex>
+
+#include "base/mutex.h"
 #include "storage/collections/catalog.h"
 #include "versions/database/branched_database.h"
 #include "versions/database/past_views.h"
@@ -89,9 +93,9 @@ class Databases final : public storage::ViewSource, public storage::BranchReplay
   // A capped collection has no versions: it goes on under the database's own name, and its oldest documents go when new ones
   // come.
   static bool has_versions(const storage::Collection& collection) { return !collection.options().capped; }
-  void load();
-  void load_kept();
-  void remove_orphans();
+  void load() REQUIRES(mutex_);
+  void load_kept() REQUIRES(mutex_);
+  void remove_orphans() REQUIRES(mutex_);
   std::shared_ptr<BranchedDatabase> find_kept(uint32_t number) const;
   bool shown_by_any_snapshot(Transaction& transaction,
                              storage::CollectionId collection) const;  // whether snapshots show it, by what was saved
@@ -124,10 +128,10 @@ class Databases final : public storage::ViewSource, public storage::BranchReplay
   static constexpr size_t node_cache_bytes = 32 << 20;
   const std::shared_ptr<merkle::NodeCache> nodes_ = std::make_shared<merkle::NodeCache>(node_cache_bytes);
   storage::Table table_;  // made when it is needed
-  mutable std::shared_mutex mutex_;
-  std::map<std::string, std::shared_ptr<BranchedDatabase>, std::less<>> databases_;
-  std::map<uint32_t, Kept> kept_;  // by number
-  std::mutex forgetting_;
+  mutable base::SharedMutex mutex_;
+  std::map<std::string, std::shared_ptr<BranchedDatabase>, std::less<>> databases_ GUARDED_BY(mutex_);
+  std::map<uint32_t, Kept> kept_ GUARDED_BY(mutex_);  // by number
+  base::Mutex forgetting_;                            // one thread at a time runs forget_kept
 };
 
 }  // namespace versions

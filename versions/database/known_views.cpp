@@ -6,7 +6,7 @@
 namespace versions {
 
 std::shared_ptr<CollectionView> KnownViews::find(std::string_view ns) const {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   const auto found = views_.find(ns);
   if (found == views_.end() || found->second.view->dropped()) return nullptr;
   found->second.asked = ++questions_;
@@ -15,7 +15,7 @@ std::shared_ptr<CollectionView> KnownViews::find(std::string_view ns) const {
 
 std::shared_ptr<CollectionView> KnownViews::add(const std::string& ns, const std::string& branch,
                                                 std::shared_ptr<CollectionView> view, const std::function<bool()>& is_now) {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   if (const auto found = views_.find(ns); found != views_.end() && !found->second.view->dropped()) return found->second.view;
   if (!is_now()) return view;
   if (views_.size() >= max_) make_room();
@@ -33,7 +33,7 @@ void KnownViews::make_room() {
 }
 
 void KnownViews::drop(const std::string& branch) {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   std::erase_if(views_, [&](const auto& one) {
     if (one.second.branch != branch) return false;
     one.second.view->set_dropped();
@@ -42,12 +42,12 @@ void KnownViews::drop(const std::string& branch) {
 }
 
 void KnownViews::drop(storage::CollectionId collection) {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   std::erase_if(views_, [&](const auto& one) { return one.second.view->id() == collection; });
 }
 
 void KnownViews::clear() {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   views_.clear();
 }
 

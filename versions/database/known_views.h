@@ -7,10 +7,10 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 
+#include "base/mutex.h"
 #include "versions/database/collection_view.h"
 
 namespace versions {
@@ -40,13 +40,13 @@ class KnownViews {
     mutable uint64_t asked = 0;  // the count of questions when somebody last asked for it
   };
 
-  void make_room();
+  void make_room() REQUIRES(mutex_);
 
-  mutable std::mutex mutex_;
-  mutable uint64_t questions_ = 0;
   const size_t at_first_max_;
-  size_t max_;
-  std::map<std::string, Known, std::less<>> views_;
+  mutable base::Mutex mutex_;
+  mutable uint64_t questions_ GUARDED_BY(mutex_) = 0;
+  size_t max_ GUARDED_BY(mutex_);
+  std::map<std::string, Known, std::less<>> views_ GUARDED_BY(mutex_);
 };
 
 }  // namespace versions

@@ -8,7 +8,7 @@ namespace versions {
 
 std::shared_ptr<const PastViews::Entries> PastViews::entries(const past::DeclaredSnapshot& snapshot) {
   {
-    std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     if (const auto* known = entries_.get(snapshot.number)) return *known;
   }
   auto entries = std::make_shared<Entries>();
@@ -20,7 +20,7 @@ std::shared_ptr<const PastViews::Entries> PastViews::entries(const past::Declare
       entries->emplace(ns, std::move(entry));
     }
   }
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   entries_.put(snapshot.number, entries, 1 + entries->size());
   return entries;
 }
@@ -29,7 +29,7 @@ std::shared_ptr<storage::Collection> PastViews::open(const past::DeclaredSnapsho
                                                      const std::string& home, const FindBranch& find_branch) {
   const std::string name = std::to_string(snapshot.number) + " " + std::string(ns);
   {
-    std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     if (const auto* known = views_.get(name); known && !(*known)->dropped()) return *known;
   }
   const BranchThen branch = find_branch ? find_branch() : BranchThen();
@@ -42,7 +42,7 @@ std::shared_ptr<storage::Collection> PastViews::open(const past::DeclaredSnapsho
   const auto shown = versioned ? branch.shown(entry->second.id) : nullptr;
   if (versioned ? !shown : !branch.own) return nullptr;
   auto view = std::make_shared<past::PastCollection>(past_, std::move(base), entry->second, std::string(ns), snapshot, shown);
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   views_.put(name, view, 1);
   return view;
 }

@@ -3,9 +3,9 @@
 
 #include <functional>
 #include <map>
-#include <mutex>
 
 #include "base/lru.h"
+#include "base/mutex.h"
 #include "versions/past/past_collection.h"
 
 namespace versions {
@@ -40,9 +40,10 @@ class PastViews {
   std::shared_ptr<const Entries> entries(const past::DeclaredSnapshot& snapshot);
 
   past::Past& past_;
-  std::mutex mutex_;
-  base::Lru<uint64_t, std::shared_ptr<const Entries>> entries_{4096};  // of snapshots, by collection; what they say never changes
-  base::Lru<std::string, std::shared_ptr<past::PastCollection>> views_{256};
+  base::Mutex mutex_;
+  // The entries of snapshots, by collection. What they say never changes.
+  base::Lru<uint64_t, std::shared_ptr<const Entries>> entries_ GUARDED_BY(mutex_){4096};
+  base::Lru<std::string, std::shared_ptr<past::PastCollection>> views_ GUARDED_BY(mutex_){256};
 };
 
 }  // namespace versions

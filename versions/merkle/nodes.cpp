@@ -112,25 +112,25 @@ NodePtr NodeCache::find(const Hash& hash, Gone& gone) {
 
 NodePtr NodeCache::get(const Hash& hash) {
   Gone gone;
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   return find(hash, gone);
 }
 
 NodePtr NodeCache::get_child(const Node& parent, size_t entry) {
   Gone gone;
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   if (!find(parent.child(entry), gone)) return nullptr;
   return *young_.nodes.find_child(parent, entry);
 }
 
 void NodeCache::put(const NodePtr& node) {
   Gone gone;
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   add(node, gone);
 }
 
 size_t NodeCache::bytes() const {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   return young_.bytes + old_.bytes;
 }
 

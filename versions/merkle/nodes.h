@@ -5,9 +5,9 @@
 //   delta
 #pragma once
 
-#include <mutex>
 #include <optional>
 
+#include "base/mutex.h"
 #include "storage/engine/table.h"
 #include "versions/merkle/node.h"
 
@@ -131,12 +131,12 @@ class NodeCache {
     size_t bytes = 0;
   };
   using Gone = std::optional<Generation>;
-  NodePtr find(const Hash& hash, Gone& gone);
-  void add(const NodePtr& node, Gone& gone);
+  NodePtr find(const Hash& hash, Gone& gone) REQUIRES(mutex_);
+  void add(const NodePtr& node, Gone& gone) REQUIRES(mutex_);
 
   const size_t bytes_max_;
-  mutable std::mutex mutex_;
-  Generation young_, old_;
+  mutable base::Mutex mutex_;
+  Generation young_ GUARDED_BY(mutex_), old_ GUARDED_BY(mutex_);
 };
 
 // Stores a node that is like an older one as a delta of it; after so many deltas in a row a node is stored whole. A commit

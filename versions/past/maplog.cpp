@@ -68,18 +68,18 @@ std::optional<Maplog::Open> Maplog::open_at(const storage::TableCursor& cursor) 
 // --- nodes
 
 SkippyNodePtr SkippyCache::get(const base::Bytes& name) {
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   const SkippyNodePtr* found = nodes_.get(name);
   return found ? *found : nullptr;
 }
 
 void SkippyCache::put(const base::Bytes& name, const SkippyNodePtr& node) {
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   nodes_.put(name, node, node->memory_bytes());
 }
 
 size_t SkippyCache::bytes() const {
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   return nodes_.cost();
 }
 

@@ -13,9 +13,9 @@
 #pragma once
 
 #include <functional>
-#include <mutex>
 
 #include "base/lru.h"
+#include "base/mutex.h"
 #include "storage/engine/table.h"
 #include "versions/past/page_table.h"
 #include "versions/past/skippy.h"
@@ -31,8 +31,8 @@ class SkippyCache {
   size_t bytes() const;
 
  private:
-  mutable std::mutex mutex_;
-  base::Lru<base::Bytes, SkippyNodePtr> nodes_;
+  mutable base::Mutex mutex_;
+  base::Lru<base::Bytes, SkippyNodePtr> nodes_ GUARDED_BY(mutex_);
 };
 
 // The contents that all snapshots of a range need, from one pass (Skippy §4.5). Const calls are thread-safe.

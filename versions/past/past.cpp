@@ -46,7 +46,7 @@ Past::~Past() {
 
 void Past::make() {
   if (made_.load(std::memory_order_acquire)) return;
-  const std::lock_guard lock(making_);
+  const base::MutexLock lock(making_);
   if (made_.load(std::memory_order_relaxed)) return;
   store_.past_catalog().make();
   snapshots_.make();
@@ -148,7 +148,7 @@ std::shared_ptr<const ShownRows> Past::rows(Transaction& transaction, Collection
   const std::string name = table_key(collection, snapshot);
   Known known;
   {
-    std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     if (const Known* found = tables_.get(name)) known = *found;
   }
   const Maplog log = this->log(collection);
@@ -183,7 +183,7 @@ bool Past::looks_alone(CollectionId collection, Stamp snapshot) {
   constexpr unsigned alone_max = 16;  // so many look-ups take half as long as making a table
   constexpr size_t note_bytes = 128;
   const std::string name = table_key(collection, snapshot);
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   const Known* const found = tables_.get(name);
   const unsigned before = found ? found->looked_up : 0;
   if ((found && found->table) || before >= alone_max) return false;
@@ -201,12 +201,12 @@ void Past::warm(Transaction& transaction, CollectionId collection, const std::ve
 }
 
 void Past::keep_table(const std::string& name, const Known& known) {
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   tables_.put(name, known, known.table->memory_bytes());
 }
 
 size_t Past::tables_bytes() const {
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   return tables_.cost();
 }
 

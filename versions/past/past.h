@@ -12,9 +12,9 @@
 
 #include <atomic>
 #include <set>
-#include <shared_mutex>
 #include <tuple>
 
+#include "base/mutex.h"
 #include "storage/contents/pre_states.h"
 #include "versions/past/maplog.h"
 #include "versions/past/saved_entries.h"
@@ -127,18 +127,18 @@ class Past final : public storage::PreStates {
   storage::Store& store_;
   Snapshots snapshots_;
   std::atomic<bool> made_{false};
-  std::mutex making_;
-  std::mutex tidying_;  // one thread seals or sweeps at a time
+  base::Mutex making_;   // one thread makes the tables
+  base::Mutex tidying_;  // one thread seals or sweeps at a time
   std::atomic<Stamp> sealed_below_{0};
   storage::Table rows_, chains_, purged_rows_;
   SavedEntries entries_;
   SavedStates states_;
-  mutable std::shared_mutex purged_mutex_;
-  std::set<std::tuple<CollectionId, RecordId, Stamp>> purged_;
+  mutable base::SharedMutex purged_mutex_;
+  std::set<std::tuple<CollectionId, RecordId, Stamp>> purged_ GUARDED_BY(purged_mutex_);
   std::atomic<uint64_t> purges_{0};
   mutable SkippyCache nodes_{16 << 20};
-  mutable std::mutex mutex_;
-  base::Lru<std::string, Known> tables_{64 << 20};
+  mutable base::Mutex mutex_;
+  base::Lru<std::string, Known> tables_ GUARDED_BY(mutex_){64 << 20};
   std::atomic<uint64_t> saved_{0};
 };
 

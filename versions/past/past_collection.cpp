@@ -45,7 +45,7 @@ void PastCollection::refuse_write() const {
 }
 
 std::shared_ptr<const ShownRows> PastCollection::known_rows(Transaction& transaction) const {
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   return rows_ && transaction.visible_below() <= rows_->known_below ? rows_ : nullptr;
 }
 
@@ -60,12 +60,12 @@ std::optional<Stamp> PastCollection::row(Transaction& transaction, RecordId id) 
 std::shared_ptr<const ShownRows> PastCollection::rows(Transaction& transaction) const {
   if (auto rows = known_rows(transaction)) return rows;
   auto rows = past_.rows(transaction, id(), snapshot_.stamp);
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   return rows_ = std::move(rows);
 }
 
 std::optional<Stamp> PastCollection::known_saved(RecordId id) const {
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   return rows_ ? rows_->find(id) : std::nullopt;
 }
 
@@ -88,7 +88,7 @@ std::optional<PastCollection::Shown> PastCollection::read(Transaction& transacti
 std::optional<bson::Document> PastCollection::find(Transaction& transaction, RecordId id, storage::ReadInfo* info) {
   std::optional<Shown> shown;
   {
-    std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     if (found_ && found_->record == id && found_->purges == past_.purges()) shown.swap(found_);
   }
   if (!shown) shown = read(transaction, id);
@@ -159,7 +159,7 @@ bool PastCollection::shows_current(Transaction& transaction, RecordId record, By
 bool PastCollection::shows_as(Transaction& transaction, RecordId record, BytesView key) {
   auto shown = read(transaction, record);
   if (!shown || !has_id(shown->content, key)) return false;
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   found_ = std::move(shown);
   return true;
 }
@@ -189,7 +189,7 @@ int64_t PastCollection::logical_bytes() const {
 }
 
 PastCollection::Counted PastCollection::counted(bool with_bytes) const {
-  std::lock_guard counting(counting_);
+  const base::MutexLock counting(counting_);
   Counted counted{.purges = past_.purges()};
   if (counted_ && counted_->purges == counted.purges && (counted_->bytes || !with_bytes)) return *counted_;
   if (with_bytes) counted.bytes = 0;

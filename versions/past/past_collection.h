@@ -7,8 +7,9 @@
 // are not.
 #pragma once
 
-#include <mutex>
+#include <shared_mutex>
 
+#include "base/mutex.h"
 #include "storage/collections/stored_collection.h"
 #include "versions/past/past.h"
 
@@ -100,18 +101,18 @@ class PastCollection final : public storage::Collection, public std::enable_shar
   storage::StoredIndexes indexes_;
   const std::shared_ptr<ShownRecords> of_branch_;
   const bool was_shared_;
-  mutable std::mutex mutex_;
-  mutable std::shared_ptr<const ShownRows> rows_;  // valid for transactions up to its moment
-  std::optional<Shown>
-      found_;  // what `find_id` read last, for whoever reads it next: a snapshot shows the same of a record at all times
+  mutable base::Mutex mutex_;
+  mutable std::shared_ptr<const ShownRows> rows_ GUARDED_BY(mutex_);  // valid for transactions up to its moment
+  // What `find_id` read last, for whoever reads it next: a snapshot shows the same of a record at all times.
+  std::optional<Shown> found_ GUARDED_BY(mutex_);
   struct Counted {
     int64_t records = 0;
     std::optional<int64_t> bytes = {};
     uint64_t purges = 0;  // the count of purges before the count was made
   };
   Counted counted(bool with_bytes) const;
-  mutable std::mutex counting_;
-  mutable std::optional<Counted> counted_;
+  mutable base::Mutex counting_;
+  mutable std::optional<Counted> counted_ GUARDED_BY(counting_);
 };
 
 }  // namespace versions::past

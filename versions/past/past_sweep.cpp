@@ -45,7 +45,7 @@ bool Past::untidy() const {
 
 void Past::seal() {
   if (!made_.load(std::memory_order_acquire)) return;
-  const std::lock_guard one_at_a_time(tidying_);
+  const base::MutexLock one_at_a_time(tidying_);
   // All writers with timestamps before this snapshot are done, and none adds anything below it.
   const Stamp below = store_.declared_snapshots().position_before(store_.engine().all_committed());
   if (below == sealed_below_) return;
@@ -166,7 +166,7 @@ void Past::forget_gone(size_t swept) {
 
 void Past::sweep(const std::function<void()>& interrupted) {
   if (!made_.load(std::memory_order_acquire)) return;
-  const std::lock_guard one_at_a_time(tidying_);
+  const base::MutexLock one_at_a_time(tidying_);
   const std::vector<DeclaredSnapshot> dropped = snapshots_.dropped();
   if (dropped.empty()) return;
   // It waits for writers that may still keep something for the dropped snapshots.

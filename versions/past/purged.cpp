@@ -12,6 +12,7 @@ namespace versions::past {
 void Past::load_purged() {
   Transaction transaction(store_, Transaction::Mode::read);
   storage::TableCursor cursor = purged_rows_.cursor(transaction);
+  const base::WriterLock lock(purged_mutex_);
   while (cursor.next()) {
     const BytesView key = cursor.key();
     if (key.size() != content_key(0, {}).size()) {
@@ -26,7 +27,7 @@ void Past::load_purged() {
 
 bool Past::purged(CollectionId collection, const Mapping& content) const {
   if (purges_.load() == 0) return false;
-  const std::shared_lock lock(purged_mutex_);
+  const base::ReaderLock lock(purged_mutex_);
   return purged_.contains({collection, content.row, content.content});
 }
 
@@ -88,10 +89,10 @@ uint64_t Past::purge(Transaction& transaction, storage::StoredCollection& collec
     purged_rows_.put(transaction, content_key(collection.id(), one), {});
     const std::tuple name(collection.id(), one.row, one.content);
     // This happens before the commit: a reader that sees that a content is gone must know why.
-    const std::unique_lock lock(purged_mutex_);
+    const base::WriterLock lock(purged_mutex_);
     if (!purged_.insert(name).second) continue;
     transaction.after_rollback([this, name] {
-      const std::unique_lock again(purged_mutex_);
+      const base::WriterLock again(purged_mutex_);
       purged_.erase(name);
     });
   }

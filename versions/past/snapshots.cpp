@@ -100,7 +100,7 @@ void Snapshots::make() {
 }
 
 void Snapshots::reload() {
-  std::lock_guard declaring(declaring_);
+  const base::MutexLock declaring(declaring_);
   std::vector<DeclaredSnapshot> all, dropped;
   uint64_t next = 1;
   Stamp newest = 0;
@@ -127,7 +127,7 @@ void Snapshots::reload() {
   }
   std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.stamp < b.stamp; });
   storage::DeclaredSnapshots& declared = store_.declared_snapshots();
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   declared.clear();
   for (const DeclaredSnapshot& one : all) declared.add(one.stamp);
   for (const DeclaredSnapshot& one : dropped) declared.add_dropped(one.stamp);
@@ -155,7 +155,7 @@ void Snapshots::put(Transaction& transaction, const DeclaredSnapshot& snapshot) 
 }
 
 void Snapshots::remember(const DeclaredSnapshot& snapshot) {
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   const auto later = std::upper_bound(all_.begin(), all_.end(), snapshot.stamp,
                                       [](Stamp stamp, const DeclaredSnapshot& one) { return stamp < one.stamp; });
   const auto place = later - all_.begin();
@@ -179,7 +179,7 @@ auto place_of(List& all, uint64_t number) {
 }  // namespace
 
 void Snapshots::forget(uint64_t number) {
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   const auto one = place_of(all_, number);
   if (one == all_.end()) return;
   store_.declared_snapshots().remove(one->stamp);
@@ -203,13 +203,13 @@ DeclaredSnapshot Snapshots::declare(const std::string& name, const AppendToLog& 
                                     const std::function<void()>& interrupted) {
   DeclaredSnapshot snapshot;
   {
-    std::lock_guard declaring(declaring_);
+    const base::MutexLock declaring(declaring_);
     make();
     storage::DeclaredSnapshots& declared = store_.declared_snapshots();
     snapshot = storage::in_transaction(store_, [&](Transaction& transaction) {
       DeclaredSnapshot one;
       {
-        std::lock_guard lock(mutex_);
+        const base::MutexLock lock(mutex_);
         if (named_.contains(name)) throw OperationError(ErrorCode::namespace_exists, "snapshot '" + name + "' already exists");
         one = {next_number_, 0, base::system_clock().wall_ms(), name};
       }
@@ -238,7 +238,7 @@ void Snapshots::replay_declare(Transaction& transaction, const DeclaredSnapshot&
 }
 
 std::optional<DeclaredSnapshot> Snapshots::drop(uint64_t number, const AppendToLog& append_to_log) {
-  std::lock_guard declaring(declaring_);
+  const base::MutexLock declaring(declaring_);
   const auto snapshot = find(number);
   if (!snapshot) return std::nullopt;
   storage::in_transaction(store_, [&](Transaction& transaction) {
@@ -258,31 +258,31 @@ void Snapshots::replay_drop(Transaction& transaction, uint64_t number) {
 }
 
 std::vector<DeclaredSnapshot> Snapshots::dropped() const {
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   return dropped_;
 }
 
 void Snapshots::swept(Transaction& transaction, uint64_t number) {
   table_.remove(transaction, row_key(number));
   transaction.after_commit([this, number] {
-    std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     std::erase_if(dropped_, [&](const DeclaredSnapshot& one) { return one.number == number; });
   });
 }
 
 std::vector<DeclaredSnapshot> Snapshots::all() const {
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   return all_;
 }
 
 std::optional<DeclaredSnapshot> Snapshots::find(uint64_t number) const {
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   const auto one = place_of(all_, number);
   return one == all_.end() ? std::nullopt : std::optional(*one);
 }
 
 std::optional<DeclaredSnapshot> Snapshots::at(Stamp stamp) const {
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   const auto one = std::lower_bound(all_.begin(), all_.end(), stamp,
                                     [](const DeclaredSnapshot& other, Stamp wanted) { return other.stamp < wanted; });
   return one == all_.end() || one->stamp != stamp ? std::nullopt : std::optional(*one);
@@ -291,7 +291,7 @@ std::optional<DeclaredSnapshot> Snapshots::at(Stamp stamp) const {
 std::optional<DeclaredSnapshot> Snapshots::find(std::string_view ref) const {
   if (const auto number = number_of(ref)) return find(*number);
   const auto time = time_of(ref);
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   if (!time) {
     const auto named = named_.find(ref);
     return named == named_.end() ? std::nullopt : std::optional(*place_of(all_, named->second));

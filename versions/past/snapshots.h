@@ -9,11 +9,11 @@
 
 #include <functional>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/mutex.h"
 #include "storage/contents/declared_snapshots.h"
 #include "storage/engine/table.h"
 #include "versions/past/mapping.h"
@@ -71,17 +71,18 @@ class Snapshots {
   void put(storage::Transaction& transaction, const DeclaredSnapshot& snapshot) const;
   void remember(const DeclaredSnapshot& snapshot);
   void forget(uint64_t number);
-  void settle_times(size_t before);
+  void settle_times(size_t before) REQUIRES(mutex_);
 
   storage::Store& store_;
-  storage::Table table_;  // made with the first snapshot
-  std::mutex declaring_;
-  mutable std::mutex mutex_;
-  std::vector<DeclaredSnapshot> all_;  // by timestamp, and so by number
-  std::vector<int64_t> earliest_;      // for each, the least time_ms from it on: goes up, even if the clock went back
-  std::map<std::string, uint64_t, std::less<>> named_;  // name -> number
-  std::vector<DeclaredSnapshot> dropped_;
-  uint64_t next_number_ = 1;
+  storage::Table table_;   // made with the first snapshot
+  base::Mutex declaring_;  // one thread declares or drops at a time
+  mutable base::Mutex mutex_;
+  std::vector<DeclaredSnapshot> all_ GUARDED_BY(mutex_);  // by timestamp, and so by number
+  // For each, the least time_ms from it on: goes up, even if the clock went back.
+  std::vector<int64_t> earliest_ GUARDED_BY(mutex_);
+  std::map<std::string, uint64_t, std::less<>> named_ GUARDED_BY(mutex_);  // name -> number
+  std::vector<DeclaredSnapshot> dropped_ GUARDED_BY(mutex_);
+  uint64_t next_number_ GUARDED_BY(mutex_) = 1;
 };
 
 // Whether it names a snapshot by number or time.
