@@ -54,12 +54,12 @@ bson::Document named(const bson::ValueView& id) {
 }  // namespace
 
 void ForwardLog::lead() {
-  const auto lock = sources_.lock();
+  const base::MutexLock lock(mutex_);
   sources_.sketch_all();
 }
 
 LogRecord ForwardLog::encode(const LogRecord& record) {
-  const auto lock = sources_.lock();
+  const base::MutexLock lock(mutex_);
   figures_.records.add();
   figures_.record_bytes.add(static_cast<int64_t>(record.body->size()));
   if (!enabled) {
@@ -146,12 +146,12 @@ void ForwardLog::applied(const LogRecord& record) {
 }
 
 void ForwardLog::applied(Stamp stamp, const Entry& entry) {
-  const auto lock = sources_.lock();
+  const base::MutexLock lock(mutex_);
   pass(stamp, entry, nullptr);
 }
 
 void ForwardLog::skipped() {
-  const auto lock = sources_.lock();
+  const base::MutexLock lock(mutex_);
   sources_.clear();
 }
 
@@ -182,7 +182,7 @@ void ForwardLog::append_status(bson::Builder& out) const {
 Bytes ForwardLog::content(storage::Transaction& transaction, storage::Collection& target, const LogRecord::Item& item) {
   const Entry::Delta& delta = item.entry.delta;
   const Stamp base_stamp = item.stamp - delta.base_behind;
-  const auto lock = sources_.lock();
+  const base::MutexLock lock(mutex_);
   std::optional<Bytes> read;
   BytesView base;
   if (const LogSources::Content* recent = sources_.find(base_stamp)) {

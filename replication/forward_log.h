@@ -15,6 +15,7 @@
 #pragma once
 
 #include "base/counters.h"
+#include "base/mutex.h"
 #include "replication/log_sources.h"
 #include "replication/oplog.h"
 
@@ -62,12 +63,13 @@ class ForwardLog {
 
  private:
   std::optional<Entry> delta_of(storage::Stamp stamp, const Entry& entry, bson::Document& base_id, Bytes& instructions,
-                                dedup::Features& features);
-  void pass(storage::Stamp stamp, const Entry& entry, const dedup::Features* features);
+                                dedup::Features& features) REQUIRES(mutex_);
+  void pass(storage::Stamp stamp, const Entry& entry, const dedup::Features* features) REQUIRES(mutex_);
   std::optional<Bytes> base_in_oplog(storage::Transaction& transaction, storage::Collection& target, storage::Stamp base);
 
   Oplog& oplog_;
-  LogSources sources_;
+  base::Mutex mutex_;
+  LogSources sources_ GUARDED_BY(mutex_);
   ForwardFigures figures_;
 };
 

@@ -12,7 +12,6 @@
 
 #include <atomic>
 #include <list>
-#include <mutex>
 #include <unordered_map>
 #include <vector>
 
@@ -21,7 +20,7 @@
 
 namespace replication {
 
-// Thread-safe; what `find` gives is valid as long as the lock is held and nothing is put.
+// Not thread-safe. What `find` gives is valid until something is put.
 class LogSources {
  public:
   explicit LogSources(size_t bytes_max);
@@ -34,10 +33,6 @@ class LogSources {
     bool sketched = false;
     bson::DocumentView document() const { return bson::DocumentView(bytes); }
   };
-
-  [[nodiscard]] std::unique_lock<std::mutex> lock() { return std::unique_lock(mutex_); }
-
-  // The rest wants the lock.
 
   // The key of a document is its collection and _id, by value.
   static Bytes key_of(BytesView uuid, const bson::ValueView& id);
@@ -67,7 +62,6 @@ class LogSources {
 
   const size_t bytes_max_;
   const dedup::Sketcher sketcher_;
-  std::mutex mutex_;
   size_t bytes_ = 0;
   std::list<Content> contents_;  // the most recently used first
   std::unordered_map<Bytes, Place> by_key_;
