@@ -39,7 +39,7 @@ LogPump::LogPump(storage::Store& store, Oplog& oplog, ForwardLog& forward, Propo
 
 LogPump::~LogPump() {
   {
-    std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     stopping_ = true;
   }
   woken_.notify_all();
@@ -49,14 +49,14 @@ LogPump::~LogPump() {
 // Called with every commit: the lock is taken by the one who finds nothing to do yet.
 void LogPump::wake() {
   if (work_.exchange(true, std::memory_order_acq_rel)) return;
-  { std::lock_guard lock(mutex_); }
+  { const base::MutexLock lock(mutex_); }
   woken_.notify_one();
 }
 
 void LogPump::lead(consensus::Term term, Stamp after) {
   forward_.lead();
   {
-    std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     term_ = term;
     proposed_stamp_ = after;
     work_ = true;
@@ -65,18 +65,18 @@ void LogPump::lead(consensus::Term term, Stamp after) {
 }
 
 void LogPump::stop_leading() {
-  std::unique_lock lock(mutex_);
+  base::MutexLock lock(mutex_);
   term_ = 0;
   moved_.notify_all();
-  moved_.wait(lock, [this] { return !pumping_; });
+  moved_.wait(lock, [this]() REQUIRES(mutex_) { return !pumping_; });
 }
 
 bool LogPump::drain(std::chrono::microseconds within) {
   const Stamp below = store_.engine().all_committed();
-  std::unique_lock lock(mutex_);
+  base::MutexLock lock(mutex_);
   work_ = true;
   woken_.notify_one();
-  moved_.wait_for(lock, within, [&] { return term_ == 0 || proposed_stamp_ + 1 >= below; });
+  moved_.wait_for(lock, within, [&]() REQUIRES(mutex_) { return term_ == 0 || proposed_stamp_ + 1 >= below; });
   return term_ != 0 && proposed_stamp_ + 1 >= below;
 }
 
@@ -86,57 +86,62 @@ bool LogPump::left_over() {
 }
 
 consensus::Index LogPump::proposed_index() const {
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   return proposed_index_;
 }
 
 Stamp LogPump::proposed_stamp() const {
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   return proposed_stamp_;
 }
 
 void LogPump::run() {
   base::LogContext context("LogPump");
-  std::unique_lock lock(mutex_);
+  base::MutexLock lock(mutex_);
   while (!stopping_) {
-    woken_.wait_for(lock, idle_wait, [this] { return stopping_ || (term_ != 0 && work_); });
+    woken_.wait_for(lock, idle_wait, [this]() REQUIRES(mutex_) { return stopping_ || (term_ != 0 && work_); });
     if (stopping_) return;
     if (term_ == 0) continue;
     work_ = false;
-    while (!stopping_ && term_ != 0 && pump_some(lock)) {
+    while (!stopping_ && term_ != 0 && pump_some()) {
     }
   }
 }
 
-// False: nothing more for now.
-bool LogPump::pump_some(std::unique_lock<std::mutex>& lock) {
+std::optional<consensus::Position> LogPump::propose(const LogRecord& record, consensus::Term term) {
+  const base::Bytes data = encode(forward_.encode(record)), context = stamp_context(record.last());
+  forward_.figures().sent_bytes.add(static_cast<int64_t>(data.size()));
+  for (;;) {
+    if (const auto place = propose_(data, context)) {
+      base::check(place->term == term, "a record went to the log in another term than it was written in");
+      placed_(*place, record);
+      return place;
+    }
+    // Too much is under way, or leadership is being handed over or gone: then somebody will say so.
+    std::this_thread::sleep_for(refused_pause);
+    const base::MutexLock lock(mutex_);
+    if (term_ != term || stopping_) return std::nullopt;
+  }
+}
+
+bool LogPump::pump_some() {
   const Stamp from = proposed_stamp_ + 1;
-  lock.unlock();
-  const Stamp below = store_.engine().all_committed();
+  Stamp below = 0;
   std::vector<LogRecord> records;
-  if (from < below) records = reader_.read(from, below, read_bytes);
-  lock.lock();
+  {
+    const base::MutexUnlock unlocked(mutex_);
+    below = store_.engine().all_committed();
+    if (from < below) records = reader_.read(from, below, read_bytes);
+  }
   for (const LogRecord& record : records) {
     if (term_ == 0 || stopping_) return false;
     pumping_ = true;
     const consensus::Term term = term_;
-    lock.unlock();
-    const base::Bytes data = encode(forward_.encode(record)), context = stamp_context(record.last());
-    forward_.figures().sent_bytes.add(static_cast<int64_t>(data.size()));
     std::optional<consensus::Position> place;
-    for (;;) {
-      place = propose_(data, context);
-      if (place) break;
-      // Too much is under way, or leadership is being handed over or gone: then somebody will say so.
-      std::this_thread::sleep_for(refused_pause);
-      std::lock_guard again(mutex_);
-      if (term_ != term || stopping_) break;
+    {
+      const base::MutexUnlock unlocked(mutex_);
+      place = propose(record, term);
     }
-    if (place) {
-      base::check(place->term == term, "a record went to the log in another term than it was written in");
-      placed_(*place, record);
-    }
-    lock.lock();
     pumping_ = false;
     if (place) {
       proposed_index_ = place->index;

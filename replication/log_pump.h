@@ -7,11 +7,10 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <functional>
-#include <mutex>
 #include <thread>
 
+#include "base/mutex.h"
 #include "replication/consensus/types.h"
 #include "replication/forward_log.h"
 #include "replication/log_reader.h"
@@ -47,22 +46,24 @@ class LogPump {
 
  private:
   void run();
-  bool pump_some(std::unique_lock<std::mutex>& lock);
+  bool pump_some() REQUIRES(mutex_);  // false: nothing more for now; releases the mutex meanwhile
+  // nullopt: this member leads no more, or stops.
+  std::optional<consensus::Position> propose(const LogRecord& record, consensus::Term term) EXCLUDES(mutex_);
 
   storage::Store& store_;
   LogReader reader_;
   ForwardLog& forward_;
   const Propose propose_;
   const Placed placed_;
-  mutable std::mutex mutex_;
-  std::condition_variable woken_;
-  std::condition_variable moved_;
-  bool stopping_ = false;
-  bool pumping_ = false;  // outside the lock, with a record in hand
+  mutable base::Mutex mutex_;
+  base::Condition woken_;
+  base::Condition moved_;
+  bool stopping_ GUARDED_BY(mutex_) = false;
+  bool pumping_ GUARDED_BY(mutex_) = false;  // outside the lock, with a record in hand
   std::atomic<bool> work_{false};
-  consensus::Term term_ = 0;  // 0: not leading
-  consensus::Index proposed_index_ = 0;
-  storage::Stamp proposed_stamp_ = 0;
+  consensus::Term term_ GUARDED_BY(mutex_) = 0;  // 0: not leading
+  consensus::Index proposed_index_ GUARDED_BY(mutex_) = 0;
+  storage::Stamp proposed_stamp_ GUARDED_BY(mutex_) = 0;
   std::thread thread_;
 };
 
