@@ -140,7 +140,7 @@ bool Oplog::State::cut_oldest() {
 
 // An entry took its content in.
 void Oplog::State::grew(Stamp stamp, int64_t bytes) {
-  std::lock_guard lock(mutex);
+  const base::MutexLock lock(mutex);
   if (stamp >= counted_to) return;  // will be counted as it is now
   for (Step& step : steps) {
     if (stamp > step.end) continue;
@@ -152,7 +152,7 @@ void Oplog::State::grew(Stamp stamp, int64_t bytes) {
 OplogStats Oplog::State::stats() {
   OplogStats stats;
   {
-    std::lock_guard lock(mutex);
+    const base::MutexLock lock(mutex);
     count_new();
     for (const Step& step : steps) {
       stats.entries += step.entries;
@@ -169,7 +169,7 @@ OplogStats Oplog::State::stats() {
 }
 
 void Oplog::State::tend() {
-  std::lock_guard lock(mutex);
+  const base::MutexLock lock(mutex);
   const size_t before = steps.size();
   count_new();
   bool changed = steps.size() != before;
@@ -179,7 +179,7 @@ void Oplog::State::tend() {
 
 void Oplog::State::run() {
   base::LogContext context("OplogCapper");
-  std::unique_lock lock(mutex);
+  base::MutexLock lock(mutex);
   while (!stopping) {
     woken.wait_for(lock, std::chrono::seconds(1));
     if (stopping) return;
@@ -196,12 +196,12 @@ void Oplog::State::run() {
 
 void Oplog::State::stop() {
   {
-    std::lock_guard lock(mutex);
+    const base::MutexLock lock(mutex);
     stopping = true;
   }
   woken.notify_one();
   if (thread.joinable()) thread.join();
-  std::lock_guard lock(mutex);
+  const base::MutexLock lock(mutex);
   try {
     count_new();
     save();
@@ -229,7 +229,7 @@ void Oplog::append(Transaction& transaction, Stamp stamp, const Entry& entry) {
   value.reserve(64 + entry.ns.size() + (entry.form == Entry::Form::whole ? entry.o.size() : 0));
   encode(entry, value);
   state_->table.put(transaction, entry_key(stamp), value);
-  const std::lock_guard lock(state_->newest_mutex);
+  const base::MutexLock lock(state_->newest_mutex);
   if (stamp > state_->newest.optime.ts) state_->newest = {{stamp, entry.term}, entry.wall_ms};
 }
 
@@ -258,7 +258,7 @@ bool Oplog::passed(Stamp stamp) {
 
 Oplog::Position Oplog::newest() const {
   const Stamp readable = state_->store.engine().all_committed() - 1;
-  const std::lock_guard lock(state_->newest_mutex);
+  const base::MutexLock lock(state_->newest_mutex);
   Position position = state_->newest;
   if (position.optime.ts > readable) position.optime.ts = readable;
   return position;

@@ -1,11 +1,10 @@
 // The parts of an open oplog, shared with the collection that shows it. For this folder alone.
 #pragma once
 
-#include <condition_variable>
 #include <deque>
-#include <mutex>
 #include <thread>
 
+#include "base/mutex.h"
 #include "replication/oplog.h"
 
 namespace storage {
@@ -25,10 +24,10 @@ struct Oplog::State {
     int64_t stored_bytes = 0;
   };
 
-  void load();
-  void save();        // with mutex
-  void count_new();   // with mutex
-  bool cut_oldest();  // with mutex; false: nothing to cut, or not now
+  void load() REQUIRES(newest_mutex, mutex);
+  void save() REQUIRES(mutex);
+  void count_new() REQUIRES(mutex);
+  bool cut_oldest() REQUIRES(mutex);  // false: nothing to cut, or not now
   void grew(storage::Stamp stamp, int64_t bytes);
   OplogStats stats();
   void tend();
@@ -39,17 +38,17 @@ struct Oplog::State {
   const storage::Table table;
   const int64_t bytes_max;
   const int64_t step_bytes;
-  Bytes uuid;
+  Bytes uuid;                                  // set by `load`
+  std::shared_ptr<storage::Collection> shown;  // as long as the Oplog lives
 
-  mutable std::mutex newest_mutex;
-  Oplog::Position newest;  // appended, maybe not committed yet
+  mutable base::Mutex newest_mutex;
+  Oplog::Position newest GUARDED_BY(newest_mutex);  // appended, maybe not committed yet
 
-  std::mutex mutex;
-  std::condition_variable woken;
-  bool stopping = false;
-  storage::Stamp counted_to = 1;  // everything below is in the steps
-  std::deque<Step> steps;         // oldest first; the last one still grows
-  std::shared_ptr<storage::Collection> shown;
+  base::Mutex mutex;
+  base::Condition woken;
+  bool stopping GUARDED_BY(mutex) = false;
+  storage::Stamp counted_to GUARDED_BY(mutex) = 1;  // everything below is in the steps
+  std::deque<Step> steps GUARDED_BY(mutex);         // oldest first; the last one still grows
   std::thread thread;
 };
 

@@ -161,7 +161,7 @@ std::unique_ptr<SessionHistory> SessionStore::check_out(BytesView session, int64
                                                         const std::function<void()>& interrupted) {
   std::shared_ptr<SessionHistory::State> state;
   {
-    std::unique_lock lock(mutex_);
+    base::MutexLock lock(mutex_);
     for (;;) {
       auto& place = states_[Bytes(session)];
       if (!place) place = std::make_shared<SessionHistory::State>(session);
@@ -238,7 +238,7 @@ void SessionStore::written_elsewhere(Transaction& transaction, storage::Collecti
                                      OpTime last) {
   put_record(transaction, records, write, last);
   transaction.after_commit([this, session = Bytes(write.session)] {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     const auto found = states_.find(session);
     if (found != states_.end()) found->second->passed = true;
   });
@@ -246,7 +246,7 @@ void SessionStore::written_elsewhere(Transaction& transaction, storage::Collecti
 
 void SessionStore::give_back(SessionHistory::State& state) {
   {
-    std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     state.lent = false;
   }
   given_back_.notify_all();
@@ -269,7 +269,7 @@ int64_t SessionStore::expire(Committer& committer, int64_t wall_ms, const std::f
   int64_t expired = 0;
   for (const Bytes& session : old) {
     {
-      std::lock_guard lock(mutex_);
+      const base::MutexLock lock(mutex_);
       const auto found = states_.find(session);
       if (found != states_.end() && found->second->lent) continue;
       if (found != states_.end()) states_.erase(found);
@@ -290,7 +290,7 @@ int64_t SessionStore::expire(Committer& committer, int64_t wall_ms, const std::f
     ++expired;
   }
   // What is only in memory is read back when it is asked for again.
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   for (auto at = states_.begin(); at != states_.end();) {
     const bool idle = !at->second->lent && !alive(at->first);
     at = idle ? states_.erase(at) : std::next(at);

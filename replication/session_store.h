@@ -13,14 +13,13 @@
 // The answer of a findAndModify is kept in config.image_collection.
 #pragma once
 
-#include <condition_variable>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <shared_mutex>
 #include <unordered_map>
 
+#include "base/mutex.h"
 #include "replication/oplog.h"
 
 namespace storage {
@@ -99,9 +98,9 @@ class SessionStore {
 
   storage::Store& store_;
   Oplog& oplog_;
-  std::mutex mutex_;
-  std::condition_variable given_back_;
-  std::unordered_map<Bytes, std::shared_ptr<SessionHistory::State>> states_;
+  base::Mutex mutex_;
+  base::Condition given_back_;
+  std::unordered_map<Bytes, std::shared_ptr<SessionHistory::State>> states_ GUARDED_BY(mutex_);
 };
 
 }  // namespace replication

@@ -64,7 +64,7 @@ void WriteAcks::call(Ready& ready) {
 
 void WriteAcks::wait(OpTime optime, const WriteConcern& concern, int64_t now_us, Done done) {
   {
-    std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     if (!concern.majority() || optime.ts > committed_) {
       const int64_t deadline = concern.timeout_ms > 0 ? now_us + concern.timeout_ms * 1000 : std::numeric_limits<int64_t>::max();
       (concern.majority() ? majority_ : counting_).emplace(optime.ts, Waiter{concern, deadline, std::move(done)});
@@ -77,7 +77,7 @@ void WriteAcks::wait(OpTime optime, const WriteConcern& concern, int64_t now_us,
 void WriteAcks::committed(Stamp upto) {
   Ready ready;
   {
-    std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     committed_ = std::max(committed_, upto);
     const auto end = majority_.upper_bound(committed_);
     for (auto at = majority_.begin(); at != end; ++at) ready.emplace_back(std::move(at->second.done), std::nullopt);
@@ -87,14 +87,14 @@ void WriteAcks::committed(Stamp upto) {
 }
 
 bool WriteAcks::counts_members() const {
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   return !counting_.empty();
 }
 
 void WriteAcks::reached(const SetConfig& config, const std::vector<MemberReached>& members) {
   Ready ready;
   {
-    std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     for (auto at = counting_.begin(); at != counting_.end();) {
       if (satisfied(config, at->second.concern, at->first, members)) {
         ready.emplace_back(std::move(at->second.done), std::nullopt);
@@ -110,7 +110,7 @@ void WriteAcks::reached(const SetConfig& config, const std::vector<MemberReached
 void WriteAcks::give_up(const WriteConcernFailure& why) {
   Ready ready;
   {
-    std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     for (Waiters* waiters : {&majority_, &counting_}) {
       for (auto& [stamp, waiter] : *waiters) ready.emplace_back(std::move(waiter.done), why);
       waiters->clear();
@@ -122,7 +122,7 @@ void WriteAcks::give_up(const WriteConcernFailure& why) {
 void WriteAcks::expire(int64_t now_us) {
   Ready ready;
   {
-    std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     for (Waiters* waiters : {&majority_, &counting_}) {
       for (auto at = waiters->begin(); at != waiters->end();) {
         if (at->second.deadline_us > now_us) {

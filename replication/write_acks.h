@@ -6,9 +6,9 @@
 #pragma once
 
 #include <map>
-#include <mutex>
 #include <vector>
 
+#include "base/mutex.h"
 #include "replication/coordinator.h"
 
 namespace replication {
@@ -49,10 +49,10 @@ class WriteAcks {
   using Ready = std::vector<std::pair<Done, std::optional<WriteConcernFailure>>>;
   static void call(Ready& ready);
 
-  mutable std::mutex mutex_;
-  storage::Stamp committed_ = 0;
-  Waiters majority_;
-  Waiters counting_;
+  mutable base::Mutex mutex_;
+  storage::Stamp committed_ GUARDED_BY(mutex_) = 0;
+  Waiters majority_ GUARDED_BY(mutex_);
+  Waiters counting_ GUARDED_BY(mutex_);
 };
 
 }  // namespace replication

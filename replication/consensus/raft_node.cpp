@@ -42,13 +42,13 @@ void RaftNode::start() {
 
 void RaftNode::stop() {
   {
-    std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     stopping_ = true;
   }
   woken_.notify_one();
   if (loop_.joinable()) loop_.join();
   {
-    std::lock_guard lock(disk_mutex_);
+    const base::MutexLock lock(disk_mutex_);
     disk_stopping_ = true;
   }
   disk_woken_.notify_one();
@@ -57,8 +57,8 @@ void RaftNode::stop() {
 
 template <class Call>
 auto RaftNode::with_core(Call call) {
-  std::unique_lock lock(mutex_);
-  auto result = call();
+  base::MutexLock lock(mutex_);
+  auto result = call(core_);
   const bool wake = core_.has_output();
   lock.unlock();
   if (wake) woken_.notify_one();
@@ -66,38 +66,38 @@ auto RaftNode::with_core(Call call) {
 }
 
 std::optional<Position> RaftNode::propose(BytesView data, BytesView context) {
-  return with_core([&] { return core_.propose(data, context); });
+  return with_core([&](RaftCore& core) { return core.propose(data, context); });
 }
 std::optional<Position> RaftNode::propose_members(const std::vector<MemberChange>& changes, BytesView context) {
-  return with_core([&] { return core_.propose_members(changes, context); });
+  return with_core([&](RaftCore& core) { return core.propose_members(changes, context); });
 }
 bool RaftNode::read_index(BytesView context) {
-  return with_core([&] { return core_.read_index(context); });
+  return with_core([&](RaftCore& core) { return core.read_index(context); });
 }
 bool RaftNode::transfer(MemberId to) {
-  return with_core([&] { return core_.transfer(to); });
+  return with_core([&](RaftCore& core) { return core.transfer(to); });
 }
 void RaftNode::campaign() {
-  with_core([&] { return core_.campaign(), true; });
+  with_core([&](RaftCore& core) { return core.campaign(), true; });
 }
 void RaftNode::resign() {
-  with_core([&] { return core_.resign(), true; });
+  with_core([&](RaftCore& core) { return core.resign(), true; });
 }
 void RaftNode::set_electable(bool electable, uint32_t rank) {
-  with_core([&] { return core_.set_electable(electable, rank), true; });
+  with_core([&](RaftCore& core) { return core.set_electable(electable, rank), true; });
 }
 void RaftNode::applied(Index index) {
-  with_core([&] { return core_.applied(index), true; });
+  with_core([&](RaftCore& core) { return core.applied(index), true; });
 }
 void RaftNode::compact(Index index) {
-  with_core([&] { return core_.compact(index), true; });
+  with_core([&](RaftCore& core) { return core.compact(index), true; });
 }
 void RaftNode::unreachable(MemberId to) {
-  with_core([&] { return core_.report_unreachable(to), true; });
+  with_core([&](RaftCore& core) { return core.report_unreachable(to), true; });
 }
 
 Index RaftNode::applied_by(MemberId member) const {
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   const auto found = heard_.find(member);
   return found == heard_.end() ? 0 : found->second.answer.applied;
 }
@@ -110,7 +110,7 @@ bool RaftNode::stands(MemberId member) {
   const int64_t now_us = clock_.monotonic_us();
   bool asks = false, stands = false;
   {
-    std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     Heard& heard = heard_[member];
     stands = heard.answer.electable && heard.at_us && now_us - *heard.at_us < word_stands_us;
     asks = !heard.asked_us || now_us - *heard.asked_us >= ask_again_us;
@@ -127,7 +127,7 @@ void RaftNode::received_inquiry(MemberId from, BytesView message) {
               base::Attributes().add("from", from));
     return;
   }
-  std::unique_lock lock(mutex_);
+  base::MutexLock lock(mutex_);
   if (!inquiry->question) {
     Heard& heard = heard_[from];
     heard.answer = inquiry->answer;
@@ -141,7 +141,8 @@ void RaftNode::received_inquiry(MemberId from, BytesView message) {
 
 void RaftNode::received(MemberId from, BytesView message) {
   if (is_inquiry(message)) return received_inquiry(from, message);
-  const StepResult result = with_core([&] { return core_.step(from, message, [&] { return transport_.under_way(from); }); });
+  const StepResult result =
+      with_core([&](RaftCore& core) { return core.step(from, message, [&] { return transport_.under_way(from); }); });
   if (result == StepResult::lost_log) {
     stop_process(7100021, "This member's log has lost entries that it once acknowledged; it must be emptied and copied anew",
                  "the leader knows of entries that are not here");
@@ -153,23 +154,23 @@ void RaftNode::received(MemberId from, BytesView message) {
 }
 
 CoreStatus RaftNode::status() const {
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   return core_.status();
 }
 std::vector<PeerProgress> RaftNode::progress() const {
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   return core_.progress();
 }
 Membership RaftNode::members() const {
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   return store_.meta().members;
 }
 LogMeta RaftNode::log_meta() const {
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   return store_.meta();
 }
 Lookup RaftNode::entries(Index low, Index high, uint64_t bytes_max, std::vector<EntryPtr>& out) {
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   return store_.entries(low, high, bytes_max, out);
 }
 
@@ -177,7 +178,7 @@ void RaftNode::loop() {
   base::LogContext context("replica-loop");
   const int64_t step_us = int64_t{options_.tick_ms} * 1000;
   int64_t next_tick_us = clock_.monotonic_us() + step_us;
-  std::unique_lock lock(mutex_);
+  base::MutexLock lock(mutex_);
   while (!stopping_) {
     const int64_t now_us = clock_.monotonic_us();
     if (now_us >= next_tick_us) {
@@ -200,7 +201,7 @@ void RaftNode::handle(Output out) {
   if (!out.send.empty()) transport_.send(std::move(out.send));
   if (out.write) {
     {
-      std::lock_guard lock(disk_mutex_);
+      const base::MutexLock lock(disk_mutex_);
       writes_.push_back(std::move(*out.write));
     }
     disk_woken_.notify_one();
@@ -215,8 +216,8 @@ void RaftNode::disk_loop() {
   std::vector<Write> taken;
   while (true) {
     {
-      std::unique_lock lock(disk_mutex_);
-      disk_woken_.wait(lock, [this] { return disk_stopping_ || !writes_.empty(); });
+      base::MutexLock lock(disk_mutex_);
+      disk_woken_.wait(lock, [this]() REQUIRES(disk_mutex_) { return disk_stopping_ || !writes_.empty(); });
       if (writes_.empty()) return;
       taken.swap(writes_);
     }
@@ -233,7 +234,7 @@ void RaftNode::disk_loop() {
     }
     // Now it may be said, and not before.
     if (!after.empty()) transport_.send(std::move(after));
-    with_core([&] { return core_.written(taken.back().number), true; });
+    with_core([&](RaftCore& core) { return core.written(taken.back().number), true; });
     taken.clear();
   }
 }

@@ -11,12 +11,11 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <map>
-#include <mutex>
 #include <thread>
 
 #include "base/clock.h"
+#include "base/mutex.h"
 #include "replication/consensus/inquiry.h"
 #include "replication/consensus/transport.h"
 
@@ -79,6 +78,7 @@ class RaftNode final : public MessageReceiver {
     std::optional<int64_t> at_us, asked_us;
   };
 
+  // Calls it with the core, while the mutex is held, and wakes the loop if that gave it something to do.
   template <class Call>
   auto with_core(Call call);
   void received_inquiry(MemberId from, BytesView message);
@@ -91,17 +91,17 @@ class RaftNode final : public MessageReceiver {
   LogDisk& disk_;
   Transport& transport_;
   NodeOwner& owner_;
-  mutable std::mutex mutex_;  // of the store, the core and what follows
-  std::condition_variable woken_;
-  LogStore store_;
-  RaftCore core_;
-  std::map<MemberId, Heard> heard_;
-  bool stopping_ = false;
+  mutable base::Mutex mutex_;
+  base::Condition woken_;
+  LogStore store_ GUARDED_BY(mutex_);
+  RaftCore core_ GUARDED_BY(mutex_);
+  std::map<MemberId, Heard> heard_ GUARDED_BY(mutex_);
+  bool stopping_ GUARDED_BY(mutex_) = false;
 
-  std::mutex disk_mutex_;
-  std::condition_variable disk_woken_;
-  std::vector<Write> writes_;
-  bool disk_stopping_ = false;
+  base::Mutex disk_mutex_;
+  base::Condition disk_woken_;
+  std::vector<Write> writes_ GUARDED_BY(disk_mutex_);
+  bool disk_stopping_ GUARDED_BY(disk_mutex_) = false;
 
   std::thread loop_;
   std::thread disk_thread_;

@@ -31,7 +31,7 @@ TcpLane::TcpLane(asio::io_context& context, asio::thread_pool& names, LaneOption
 
 bool TcpLane::push(Bytes message) {
   {
-    std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     if (closed_ || (!queue_.empty() && queue_bytes_ + message.size() > options_.queue_bytes_max)) return false;
     queue_bytes_ += message.size();
     queue_.push_back(std::move(message));
@@ -42,13 +42,13 @@ bool TcpLane::push(Bytes message) {
 }
 
 bool TcpLane::under_way() const {
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   return !queue_.empty() || sending_ > 0 || (descriptor_ >= 0 && unacknowledged_bytes(descriptor_) > 0);
 }
 
 void TcpLane::close() {
   {
-    std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     closed_ = true;
     queue_.clear();
     queue_bytes_ = 0;
@@ -60,13 +60,13 @@ void TcpLane::close() {
 }
 
 bool TcpLane::is_closed() const {
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   return closed_;
 }
 
 void TcpLane::send_next() {
   {
-    std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     sending_ = 0;
     busy_ = !closed_ && !queue_.empty();
     payload_ = busy_ ? take() : Bytes();
@@ -124,7 +124,7 @@ void TcpLane::greet() {
   socket_.set_option(asio::socket_base::keep_alive(true), ignored);
   set_patience(socket_.native_handle(), write_stall);
   {
-    std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     descriptor_ = socket_.native_handle();
   }
   compressor_ = options_.compress ? std::make_unique<FrameCompressor>() : nullptr;
@@ -149,7 +149,7 @@ void TcpLane::fail() {
   drop_connection();
   size_t lost = 0;
   {
-    std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     if (closed_) return;
     lost = std::exchange(sending_, 0) + queue_.size();
     queue_.clear();
@@ -162,7 +162,7 @@ void TcpLane::fail() {
 }
 
 void TcpLane::drop_connection() {
-  std::lock_guard lock(mutex_);  // nobody looks at a descriptor that is gone
+  const base::MutexLock lock(mutex_);  // nobody looks at a descriptor that is gone
   descriptor_ = -1;
   asio::error_code ignored;
   socket_.close(ignored);

@@ -11,9 +11,9 @@
 #include <deque>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <vector>
 
+#include "base/mutex.h"
 #include "replication/consensus/deadline.h"
 #include "replication/consensus/frame.h"
 
@@ -46,7 +46,7 @@ class TcpLane : public std::enable_shared_from_this<TcpLane> {
 
   bool is_closed() const;
   void send_next();
-  Bytes take();  // with mutex_
+  Bytes take() REQUIRES(mutex_);
   void look_up();
   void connect(Endpoints left);
   void greet();
@@ -66,13 +66,13 @@ class TcpLane : public std::enable_shared_from_this<TcpLane> {
   Bytes payload_, frame_;
   std::chrono::milliseconds pause_;
 
-  mutable std::mutex mutex_;  // guards what follows
-  int descriptor_ = -1;       // of the connected socket, which isn't closed without the mutex
-  std::deque<Bytes> queue_;
-  uint64_t queue_bytes_ = 0;
-  size_t sending_ = 0;  // messages that were taken off the queue
-  bool busy_ = false;   // send_next will be called
-  bool closed_ = false;
+  mutable base::Mutex mutex_;
+  int descriptor_ GUARDED_BY(mutex_) = -1;  // of the connected socket, which isn't closed without the mutex
+  std::deque<Bytes> queue_ GUARDED_BY(mutex_);
+  uint64_t queue_bytes_ GUARDED_BY(mutex_) = 0;
+  size_t sending_ GUARDED_BY(mutex_) = 0;  // messages that were taken off the queue
+  bool busy_ GUARDED_BY(mutex_) = false;   // send_next will be called
+  bool closed_ GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace replication::consensus

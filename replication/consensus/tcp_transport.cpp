@@ -6,14 +6,13 @@
 #include <asio/executor_work_guard.hpp>
 #include <asio/strand.hpp>
 #include <atomic>
-#include <condition_variable>
 #include <map>
-#include <mutex>
 #include <set>
 #include <thread>
 
 #include "base/error.h"
 #include "base/log.h"
+#include "base/mutex.h"
 #include "replication/consensus/socket_state.h"
 #include "replication/consensus/tcp_connection.h"
 #include "replication/consensus/tcp_lane.h"
@@ -93,7 +92,7 @@ class TcpTransport::Network final : public TcpConnection::Owner {
   ~Network() override {
     set_receiver(nullptr);
     {
-      std::lock_guard lock(mutex_);
+      const base::MutexLock lock(mutex_);
       stopping_ = true;
     }
     control_.stop();
@@ -103,15 +102,15 @@ class TcpTransport::Network final : public TcpConnection::Owner {
   }
 
   void set_receiver(MessageReceiver* receiver) {
-    std::unique_lock lock(receiver_mutex_);
+    base::MutexLock lock(receiver_mutex_);
     receiver_ = receiver;
-    receiver_idle_.wait(lock, [this] { return receiving_ == 0; });
+    receiver_idle_.wait(lock, [this]() REQUIRES(receiver_mutex_) { return receiving_ == 0; });
   }
 
   void set_peer(MemberId id, const std::string& host, uint16_t port) {
     Peer before;
     {
-      std::lock_guard lock(mutex_);
+      const base::MutexLock lock(mutex_);
       Peer& peer = peers_[id];
       if (peer.control && peer.host == host && peer.port == port) return;
       before = std::exchange(peer, {host, port, lane_to(id, host, port, control_lane), lane_to(id, host, port, bulk_lane)});
@@ -122,7 +121,7 @@ class TcpTransport::Network final : public TcpConnection::Owner {
   void remove_peer(MemberId id) {
     Peer before;
     {
-      std::lock_guard lock(mutex_);
+      const base::MutexLock lock(mutex_);
       const auto found = peers_.find(id);
       if (found == peers_.end()) return;
       before = std::move(found->second);
@@ -170,7 +169,7 @@ class TcpTransport::Network final : public TcpConnection::Owner {
   }
 
   std::shared_ptr<TcpLane> find_lane(MemberId to, bool bulk) const {
-    std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     const auto found = peers_.find(to);
     if (found == peers_.end()) return nullptr;
     return bulk ? found->second.bulk : found->second.control;
@@ -214,7 +213,7 @@ class TcpTransport::Network final : public TcpConnection::Owner {
   // A connection that nobody serves is closed when it goes.
   void serve(const ConnectionPtr& connection) {
     {
-      std::lock_guard lock(mutex_);
+      const base::MutexLock lock(mutex_);
       if (stopping_ || static_cast<int>(connections_.size()) >= options_.connections_max) return;
       connections_.insert(connection);
     }
@@ -240,7 +239,7 @@ class TcpTransport::Network final : public TcpConnection::Owner {
   }
 
   void ended(const ConnectionPtr& connection) override {
-    std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     connections_.erase(connection);
   }
 
@@ -250,7 +249,7 @@ class TcpTransport::Network final : public TcpConnection::Owner {
 
   template <class Call>
   void with_receiver(Call call) {
-    std::unique_lock lock(receiver_mutex_);
+    base::MutexLock lock(receiver_mutex_);
     MessageReceiver* const receiver = receiver_;
     if (!receiver) return;
     ++receiving_;
@@ -270,15 +269,15 @@ class TcpTransport::Network final : public TcpConnection::Owner {
   std::optional<tcp::acceptor> acceptor_;
   asio::steady_timer accept_pause_{control_.context()};
 
-  mutable std::mutex mutex_;  // guards what follows
-  bool stopping_ = false;
-  std::map<MemberId, Peer> peers_;
-  std::set<ConnectionPtr> connections_;  // inbound
+  mutable base::Mutex mutex_;
+  bool stopping_ GUARDED_BY(mutex_) = false;
+  std::map<MemberId, Peer> peers_ GUARDED_BY(mutex_);
+  std::set<ConnectionPtr> connections_ GUARDED_BY(mutex_);  // inbound
 
-  std::mutex receiver_mutex_;  // guards what follows
-  std::condition_variable receiver_idle_;
-  MessageReceiver* receiver_ = nullptr;
-  int receiving_ = 0;
+  base::Mutex receiver_mutex_;
+  base::Condition receiver_idle_;
+  MessageReceiver* receiver_ GUARDED_BY(receiver_mutex_) = nullptr;
+  int receiving_ GUARDED_BY(receiver_mutex_) = 0;
 };
 
 TcpTransport::TcpTransport(const TcpOptions& options) : network_(std::make_unique<Network>(options)) {}
