@@ -12,7 +12,7 @@ void HopBaseCache::change(Shard& shard, const Change& change) {
 void HopBaseCache::set_bytes_max(size_t bytes_max) {
   content_bytes_max_ = bytes_max / shards_.size();
   for (Shard& shard : shards_) {
-    std::lock_guard lock(shard.mutex);
+    const base::MutexLock lock(shard.mutex);
     change(shard, [&](auto& contents) { contents.set_cost_max(bytes_max / shards_.size()); });
   }
 }
@@ -20,7 +20,7 @@ void HopBaseCache::set_bytes_max(size_t bytes_max) {
 std::shared_ptr<const HopBaseCache::Decoded> HopBaseCache::find(const ContentId& id) {
   if (bytes() == 0) return nullptr;
   Shard& shard = shard_of(id);
-  std::lock_guard lock(shard.mutex);
+  const base::MutexLock lock(shard.mutex);
   const auto* found = shard.contents.get(id);
   if (!found) return nullptr;
   hits_.fetch_add(1, std::memory_order_relaxed);
@@ -31,13 +31,13 @@ void HopBaseCache::put(const ContentId& id, Decoded decoded) {
   const size_t cost = decoded.content.size();
   auto shared = std::make_shared<const Decoded>(std::move(decoded));
   Shard& shard = shard_of(id);
-  std::lock_guard lock(shard.mutex);
+  const base::MutexLock lock(shard.mutex);
   change(shard, [&](auto& contents) { contents.put(id, std::move(shared), cost); });
 }
 
 void HopBaseCache::forget(const ContentId& id) {
   Shard& shard = shard_of(id);
-  std::lock_guard lock(shard.mutex);
+  const base::MutexLock lock(shard.mutex);
   change(shard, [&](auto& contents) { contents.erase(id); });
 }
 

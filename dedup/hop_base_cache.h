@@ -13,9 +13,9 @@
 #include <array>
 #include <atomic>
 #include <memory>
-#include <mutex>
 
 #include "base/lru.h"
+#include "base/mutex.h"
 #include "dedup/content.h"
 
 namespace dedup {
@@ -43,13 +43,12 @@ class HopBaseCache {
 
  private:
   struct Shard {
-    std::mutex mutex;
-    base::Lru<ContentId, std::shared_ptr<const Decoded>> contents{0};
+    base::Mutex mutex;
+    base::Lru<ContentId, std::shared_ptr<const Decoded>> contents GUARDED_BY(mutex){0};
   };
   Shard& shard_of(const ContentId& id) { return shards_[std::hash<ContentId>()(id) * 0x9e3779b97f4a7c15ull >> 61]; }
-  // The caller holds the shard's mutex.
   template <class Change>
-  void change(Shard& shard, const Change& change);
+  void change(Shard& shard, const Change& change) REQUIRES(shard.mutex);
 
   std::array<Shard, 8> shards_;
   std::atomic<size_t> bytes_{0}, content_bytes_max_{0};
