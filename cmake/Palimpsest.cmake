@@ -21,6 +21,8 @@ add_library(palimpsest_asio INTERFACE)
 # Asio finds aligned_alloc only where a standard header came before it, and then frees in one file what another has
 # allocated differently.
 target_compile_definitions(palimpsest_asio INTERFACE ASIO_STANDALONE ASIO_DISABLE_STD_ALIGNED_ALLOC)
+# Asio finds GCC's coroutines by itself, but not clang's, and clang's tools read these files, too.
+target_compile_definitions(palimpsest_asio INTERFACE ASIO_HAS_CO_AWAIT)
 # ThreadSanitizer knows no fences; Asio's locks order everything that matters.
 if(PALIMPSEST_SANITIZE MATCHES thread)
   target_compile_definitions(palimpsest_asio INTERFACE ASIO_DISABLE_FENCED_BLOCK)
