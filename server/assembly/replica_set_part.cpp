@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <map>
-#include <mutex>
 #include <thread>
 
 #include "base/log.h"
+#include "base/mutex.h"
 #include "replication/applier.h"
 #include "replication/local_document.h"
 #include "replication/replica_set.h"
@@ -87,10 +87,10 @@ struct ReplicaSetPart::State {
   peers::BackupHost backups;
   DefaultConcerns default_concerns;
 
-  std::mutex sync_mutex;
-  std::unique_ptr<peers::InitialSync> sync;   // while data is copied
-  std::unique_ptr<peers::PeerClient> source;  // the connection to the source of `sync`
-  bool ending = false;
+  base::Mutex sync_mutex;
+  std::unique_ptr<peers::InitialSync> sync GUARDED_BY(sync_mutex);   // while data is copied
+  std::unique_ptr<peers::PeerClient> source GUARDED_BY(sync_mutex);  // the connection to the source of `sync`
+  bool ending GUARDED_BY(sync_mutex) = false;
 
   peers::Members members;  // `member` nudges it as long as it lives
   replication::ReplicaSet member;
@@ -162,12 +162,14 @@ void ReplicaSetPart::State::copy(std::function<std::optional<std::string>()> fro
     return peers::OwnVote{own.term, own.vote};
   };
   needs.call = [this](const std::string& host, bson::DocumentView command) {
+    peers::PeerClient* connection = nullptr;  // this thread alone replaces it
     {
-      std::lock_guard lock(sync_mutex);
+      const base::MutexLock lock(sync_mutex);
       if (ending) throw base::OperationError(base::ErrorCode::shutdown_in_progress, "the server is shutting down");
       if (!source || source->address() != host) source = std::make_unique<peers::PeerClient>(host);
+      connection = source.get();
     }
-    return source->run("admin", command, source_call_ms);
+    return connection->run("admin", command, source_call_ms);
   };
   // A primary that other members have replaced may lack entries that this member has acknowledged since.
   needs.refuse = [this](bson::DocumentView begun) -> std::string {
@@ -179,7 +181,7 @@ void ReplicaSetPart::State::copy(std::function<std::optional<std::string>()> fro
   how.self = own_host(options);
   peers::InitialSync* running = nullptr;
   {
-    std::lock_guard lock(sync_mutex);
+    const base::MutexLock lock(sync_mutex);
     if (ending) throw base::OperationError(base::ErrorCode::shutdown_in_progress, "the server is shutting down");
     sync = std::make_unique<peers::InitialSync>(services.clock, how, std::move(needs));
     running = sync.get();
@@ -211,7 +213,7 @@ ReplicaSetPart::ReplicaSetPart(const Options& options, Services& services, stora
       "forwardLog", [&forward = state.applier.forward()](OperationContext&, bson::Builder& out) { forward.append_status(out); });
   services.parameters.add_boolean("dedupForwardLog", state.applier.forward().enabled);
   services.append_initial_sync = [&state](bson::Builder& out) {
-    std::lock_guard lock(state.sync_mutex);
+    const base::MutexLock lock(state.sync_mutex);
     if (!state.sync) return;
     auto status = out.object("initialSyncStatus");
     state.sync->append_status(status);
@@ -225,7 +227,7 @@ void ReplicaSetPart::start() {
 
 void ReplicaSetPart::stop() {
   state_->members.stop();
-  std::lock_guard lock(state_->sync_mutex);
+  const base::MutexLock lock(state_->sync_mutex);
   state_->ending = true;
   if (state_->sync) state_->sync->interrupt();
   if (state_->source) state_->source->interrupt();

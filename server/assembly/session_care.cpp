@@ -75,7 +75,7 @@ void SessionCare::run_pass() {
   const auto news = services_.sessions.take_news();
   if (set && set->writable()) write_down(news);
   {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     ++done_.passes;
     done_.begun_ms = begun_ms;
     done_.took_ms = services_.clock.wall_ms() - begun_ms;
@@ -91,7 +91,7 @@ void SessionCare::reap(replication::Coordinator& set) {
   const auto primary = set.hold_primary();
   const int64_t reaped = services_.session_store->expire(*services_.committer, records_before,
                                                          [this](bson::BytesView key) { return services_.sessions.knows(key); });
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   ++done_.reaps;
   done_.reap_begun_ms = begun_ms;
   done_.reap_took_ms = services_.clock.wall_ms() - begun_ms;
@@ -101,7 +101,7 @@ void SessionCare::reap(replication::Coordinator& set) {
 void SessionCare::append_status(bson::Builder& out) const {
   const auto narrow = [](int64_t value) { return static_cast<int32_t>(std::min<int64_t>(value, INT32_MAX)); };
   const size_t active = services_.sessions.active().size();
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   out.append("activeSessionsCount", narrow(static_cast<int64_t>(active)))
       .append("sessionsCollectionJobCount", narrow(done_.passes));
   out.append("lastSessionsCollectionJobDurationMillis", narrow(done_.took_ms))

@@ -3,8 +3,7 @@
 // their records of retryable writes.
 #pragma once
 
-#include <mutex>
-
+#include "base/mutex.h"
 #include "server/core/passes.h"
 #include "server/core/session_registry.h"
 
@@ -39,8 +38,8 @@ class SessionCare {
     int64_t refreshed = 0, ended = 0;
     int64_t reaps = 0, reap_begun_ms = 0, reap_took_ms = 0, reaped = 0;
   };
-  mutable std::mutex mutex_;
-  Done done_;
+  mutable base::Mutex mutex_;
+  Done done_ GUARDED_BY(mutex_);
   Passes passes_;
 };
 

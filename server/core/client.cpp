@@ -3,12 +3,12 @@
 namespace server {
 
 std::optional<ClientMetadata> Client::metadata() const {
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   return metadata_;
 }
 
 bool Client::set_metadata(ClientMetadata metadata) {
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   if (metadata_) return false;
   metadata_ = std::move(metadata);
   return true;

@@ -2,11 +2,11 @@
 #pragma once
 
 #include <cstdint>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/mutex.h"
 #include "bson/document.h"
 
 namespace server {
@@ -46,8 +46,8 @@ class Client {
   const std::string remote_;
   const std::string local_;
   const bool unix_socket_;
-  mutable std::mutex mutex_;
-  std::optional<ClientMetadata> metadata_;
+  mutable base::Mutex mutex_;
+  std::optional<ClientMetadata> metadata_ GUARDED_BY(mutex_);
 };
 
 }  // namespace server

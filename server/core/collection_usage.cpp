@@ -34,7 +34,7 @@ bool CollectionUsage::Equal::operator()(const Name& a, std::string_view b) const
 bool CollectionUsage::record(std::string_view db, std::string_view name, uint32_t collection, const Use& use) {
   const Name key{db, name};
   Shard& shard = shard_of(key);
-  const auto lock = base::spin_lock(shard.mutex);
+  const base::SpinLock lock(shard.mutex);
   auto found = shard.entries.find(key);
   if (found == shard.entries.end()) {
     found = shard.entries.emplace(std::string(db) + "." + std::string(name), std::make_unique<Entry>()).first;
@@ -57,7 +57,7 @@ std::optional<CollectionUsage::Figures> CollectionUsage::of(std::string_view db,
                                                             uint32_t collection) const {
   const Name key{db, name};
   const Shard& shard = shard_of(key);
-  const auto lock = base::spin_lock(shard.mutex);
+  const base::SpinLock lock(shard.mutex);
   const auto found = shard.entries.find(key);
   if (found == shard.entries.end() || found->second->collection != collection) return std::nullopt;
   return found->second->figures;
@@ -72,7 +72,7 @@ std::vector<std::pair<std::string, CollectionUsage::Figures>> CollectionUsage::a
   };
   std::vector<Found> found;
   for (const Shard& shard : shards_) {
-    const std::lock_guard lock(shard.mutex);
+    const base::MutexLock lock(shard.mutex);
     for (const auto& [ns, entry] : shard.entries) found.push_back({ns, entry->collection, entry->figures});
   }
   std::sort(found.begin(), found.end(), [](const Found& a, const Found& b) { return a.ns < b.ns; });
@@ -87,11 +87,11 @@ void CollectionUsage::forget(const Lookup& now) {
   for (Shard& shard : shards_) {
     std::vector<std::pair<std::string, uint32_t>> names;
     {
-      const std::lock_guard lock(shard.mutex);
+      const base::MutexLock lock(shard.mutex);
       for (const auto& [ns, entry] : shard.entries) names.emplace_back(ns, entry->collection);
     }
     std::erase_if(names, [&](const auto& name) { return now(name.first) == name.second; });
-    const std::lock_guard lock(shard.mutex);
+    const base::MutexLock lock(shard.mutex);
     for (const auto& [ns, collection] : names) {
       const auto found = shard.entries.find(std::string_view(ns));
       if (found != shard.entries.end() && found->second->collection == collection) shard.entries.erase(found);

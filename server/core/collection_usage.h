@@ -10,13 +10,13 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
+#include "base/mutex.h"
 #include "server/core/latency_histogram.h"
 
 namespace storage {
@@ -98,9 +98,9 @@ class CollectionUsage {
     Figures figures;
   };
   struct Shard {
-    mutable std::mutex mutex;
-    std::unordered_map<std::string, std::unique_ptr<Entry>, Hash, Equal> entries;
-    size_t names_max = names_few;  // with more names, forget() is due
+    mutable base::Mutex mutex;
+    std::unordered_map<std::string, std::unique_ptr<Entry>, Hash, Equal> entries GUARDED_BY(mutex);
+    size_t names_max GUARDED_BY(mutex) = names_few;  // with more names, forget() is due
   };
   Shard& shard_of(const Name& name) { return shards_[Hash{}(name) % shards]; }
   const Shard& shard_of(const Name& name) const { return shards_[Hash{}(name) % shards]; }

@@ -70,7 +70,7 @@ DefaultConcerns::DefaultConcerns(storage::Store& store, base::Clock& clock)
 }
 
 std::shared_ptr<const ConcernDefaults> DefaultConcerns::current() const {
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   return current_;
 }
 
@@ -83,7 +83,7 @@ void DefaultConcerns::refresh() {
               "The default concerns in config.settings can't be used", base::Attributes().add("error", error.what()));
     return;
   }
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   if (current_->read_ms != 0 && found.stored.bytes() == current_->stored.bytes()) return;
   found.read_ms = clock_.wall_ms();
   current_ = std::make_shared<const ConcernDefaults>(std::move(found));

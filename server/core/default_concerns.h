@@ -9,8 +9,8 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 
+#include "base/mutex.h"
 #include "server/core/operation.h"
 
 namespace base {
@@ -44,8 +44,8 @@ class DefaultConcerns {
  private:
   storage::Store& store_;
   base::Clock& clock_;
-  mutable std::mutex mutex_;
-  std::shared_ptr<const ConcernDefaults> current_;
+  mutable base::Mutex mutex_;
+  std::shared_ptr<const ConcernDefaults> current_ GUARDED_BY(mutex_);
 };
 
 // These throw setDefaultRWConcern's errors for a concern that can't be a default.

@@ -81,7 +81,7 @@ int64_t FailPoints::configure(const std::string& name, const bson::ValueView& mo
   }
   Point point = parse(mode);
   point.data = bson::Document(data);
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   point.entered = points_[name].entered;
   const int64_t entered = point.entered;
   points_[name] = std::move(point);
@@ -93,7 +93,7 @@ int64_t FailPoints::configure(const std::string& name, const bson::ValueView& mo
 
 std::optional<bson::Document> FailPoints::strike(std::string_view name, const Concerns& concerns) {
   if (!any()) return std::nullopt;
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   const auto found = points_.find(name);
   if (found == points_.end()) return std::nullopt;
   Point& point = found->second;
@@ -112,7 +112,7 @@ std::optional<bson::Document> FailPoints::strike(std::string_view name, const Co
 }
 
 bool FailPoints::armed(std::string_view name, const Concerns& concerns) const {
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   const auto found = points_.find(name);
   if (found == points_.end()) return false;
   const Point& point = found->second;
@@ -123,7 +123,7 @@ bool FailPoints::armed(std::string_view name, const Concerns& concerns) const {
 }
 
 int64_t FailPoints::entered(std::string_view name) const {
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   const auto found = points_.find(name);
   return found == points_.end() ? 0 : found->second.entered;
 }

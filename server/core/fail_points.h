@@ -12,11 +12,11 @@
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
 
+#include "base/mutex.h"
 #include "bson/document.h"
 
 namespace server {
@@ -53,8 +53,8 @@ class FailPoints {
   static Point parse(const bson::ValueView& mode);
 
   std::atomic<int> active_{0};
-  mutable std::mutex mutex_;
-  std::map<std::string, Point, std::less<>> points_;
+  mutable base::Mutex mutex_;
+  std::map<std::string, Point, std::less<>> points_ GUARDED_BY(mutex_);
 };
 
 }  // namespace server

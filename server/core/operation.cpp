@@ -47,7 +47,7 @@ std::optional<std::chrono::milliseconds> OperationContext::remaining() const {
 }
 
 void OperationContext::kill(ErrorCode code) {
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   int32_t none = 0;
   kill_code_.compare_exchange_strong(none, static_cast<int32_t>(code));
   woken_.notify_all();
@@ -84,32 +84,32 @@ void OperationContext::block(std::chrono::milliseconds duration) {
 }
 
 void OperationContext::wait_until(Time end) {
-  std::unique_lock lock(mutex_);
+  base::MutexLock lock(mutex_);
   woken_.wait_for(lock, end - base::now(services_.clock), [this] { return killed(); });
 }
 
 void OperationContext::set_plan_summary(std::string text) {
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   plan_summary_ = std::move(text);
 }
 
 std::string OperationContext::plan_summary() const {
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   return plan_summary_;
 }
 
 void OperationContext::set_progress(Progress progress) {
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   progress_ = std::move(progress);
 }
 
 Progress OperationContext::progress() const {
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   return progress_;
 }
 
 void OperationRegistry::add(OperationContext& op) {
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   running_.push_front(&op);
   op.place_ = running_.begin();
   if (last_id_ == INT32_MAX) last_id_ = 0;
@@ -117,12 +117,12 @@ void OperationRegistry::add(OperationContext& op) {
 }
 
 void OperationRegistry::remove(OperationContext& op) {
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   running_.erase(op.place_);
 }
 
 bool OperationRegistry::kill(int32_t id, ErrorCode code) {
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   for (OperationContext* op : running_) {
     if (op->id() == id) return op->kill(code), true;
   }
@@ -130,26 +130,26 @@ bool OperationRegistry::kill(int32_t id, ErrorCode code) {
 }
 
 void OperationRegistry::kill_all(ErrorCode code) {
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   for (OperationContext* op : running_) op->kill(code);
 }
 
 void OperationRegistry::kill_client(ClientId client, ErrorCode code) {
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   for (OperationContext* op : running_) {
     if (op->client().id() == client) op->kill(code);
   }
 }
 
 void OperationRegistry::kill_writers(ErrorCode code) {
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   for (OperationContext* op : running_) {
     if (op->holds_primary_.load(std::memory_order_relaxed)) op->kill(code);
   }
 }
 
 void OperationRegistry::kill_session(const bson::ValueView& session_id, int32_t but) {
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   for (OperationContext* op : running_) {
     // Read from the request: op->lsid belongs to the thread that runs it.
     const auto lsid = op->request().body.find("lsid");
@@ -159,27 +159,27 @@ void OperationRegistry::kill_session(const bson::ValueView& session_id, int32_t 
 }
 
 size_t OperationRegistry::size() const {
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   return running_.size();
 }
 
 void OperationRegistry::visit(const std::function<void(const OperationContext&)>& visitor) const {
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   for (const OperationContext* op : running_) visitor(*op);
 }
 
 void OperationRegistry::add_client(const Client& client) {
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   clients_[client.id()] = &client;
 }
 
 void OperationRegistry::remove_client(const Client& client) {
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   clients_.erase(client.id());
 }
 
 void OperationRegistry::visit_clients(const std::function<void(const Client&)>& visitor) const {
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   for (const auto& [id, client] : clients_) visitor(*client);
 }
 

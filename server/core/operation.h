@@ -7,16 +7,16 @@
 
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <list>
 #include <map>
-#include <mutex>
 #include <optional>
+#include <shared_mutex>
 #include <string>
 
 #include "base/error.h"
+#include "base/mutex.h"
 #include "bson/document.h"
 #include "replication/coordinator.h"
 #include "server/core/allowance.h"
@@ -183,10 +183,10 @@ class OperationContext {
   const Time started_;
   std::optional<Time> deadline_;
   std::atomic<int32_t> kill_code_{0};
-  mutable std::mutex mutex_;
-  std::condition_variable woken_;
-  std::string plan_summary_;
-  Progress progress_;
+  mutable base::Mutex mutex_;
+  base::Condition woken_;
+  std::string plan_summary_ GUARDED_BY(mutex_);
+  Progress progress_ GUARDED_BY(mutex_);
   std::shared_lock<std::shared_mutex> primary_;
   std::atomic<bool> holds_primary_{false};
   friend class OperationRegistry;
@@ -220,10 +220,10 @@ class OperationRegistry {
   void add(OperationContext& op);  // numbers it
   void remove(OperationContext& op);
 
-  mutable std::mutex mutex_;
-  std::list<OperationContext*> running_;
-  std::map<ClientId, const Client*> clients_;
-  int32_t last_id_ = 0;
+  mutable base::Mutex mutex_;
+  std::list<OperationContext*> running_ GUARDED_BY(mutex_);
+  std::map<ClientId, const Client*> clients_ GUARDED_BY(mutex_);
+  int32_t last_id_ GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace server

@@ -72,7 +72,7 @@ bson::Value ServerParameters::set(std::string_view name, const bson::ValueView& 
   if (!parameter->at_runtime || !parameter->set) {
     throw OperationError(ErrorCode::illegal_operation, "not allowed to change [" + std::string(name) + "] at runtime");
   }
-  std::lock_guard lock(setting_);
+  const base::MutexLock lock(setting_);
   bson::Value before = parameter->get();
   parameter->set(value);
   return before;

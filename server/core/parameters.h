@@ -13,9 +13,9 @@
 #include <functional>
 #include <limits>
 #include <map>
-#include <mutex>
 #include <string>
 
+#include "base/mutex.h"
 #include "bson/value.h"
 
 namespace server {
@@ -52,7 +52,7 @@ class ServerParameters {
 
  private:
   std::map<std::string, Parameter, std::less<>> parameters_;
-  std::mutex setting_;
+  base::Mutex setting_;  // one parameter is set at a time, so that set() returns the value that it replaced
 };
 
 }  // namespace server

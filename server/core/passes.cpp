@@ -11,7 +11,7 @@ Passes::Passes(std::string name, std::function<std::chrono::milliseconds()> paus
 
 Passes::~Passes() {
   {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     stopping_ = true;
     for (OperationContext* operation : operations_) operation->kill(base::ErrorCode::interrupted_at_shutdown);
   }
@@ -24,18 +24,18 @@ void Passes::start() {
 }
 
 bool Passes::stopping() const {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   return stopping_;
 }
 
 void Passes::run() {
   const base::LogContext context(name_);
-  std::unique_lock lock(mutex_);
+  base::MutexLock lock(mutex_);
   using Clock = std::chrono::steady_clock;
   constexpr std::chrono::milliseconds look_again(1000);
   for (Clock::time_point begun = Clock::now();;) {
     const auto left = pause_() - std::chrono::floor<std::chrono::milliseconds>(Clock::now() - begun);
-    if (woken_.wait_for(lock, std::min(left, look_again), [this] { return stopping_; })) return;
+    if (woken_.wait_for(lock, std::min(left, look_again), [this]() REQUIRES(mutex_) { return stopping_; })) return;
     if (left > look_again) continue;
     lock.unlock();
     pass_();
@@ -50,13 +50,13 @@ Passes::Operation::Operation(Passes& passes, Services& services, std::string db,
       request_{std::string(command_.view().first().name), std::move(db), command_, {}},
       client_(ClientId{0}, "", "", false),
       context_(services, client_, request_, nullptr) {
-  const std::lock_guard lock(passes_.mutex_);
+  const base::MutexLock lock(passes_.mutex_);
   passes_.operations_.push_back(&context_);
   if (passes_.stopping_) context_.kill(base::ErrorCode::interrupted_at_shutdown);
 }
 
 Passes::Operation::~Operation() {
-  const std::lock_guard lock(passes_.mutex_);
+  const base::MutexLock lock(passes_.mutex_);
   std::erase(passes_.operations_, &context_);
 }
 

@@ -5,13 +5,12 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <functional>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "base/mutex.h"
 #include "server/core/client.h"
 #include "server/core/command.h"
 #include "server/core/operation.h"
@@ -40,10 +39,10 @@ class Passes {
   const std::string name_;
   const std::function<std::chrono::milliseconds()> pause_;
   const std::function<void()> pass_;
-  mutable std::mutex mutex_;
-  std::condition_variable woken_;
-  bool stopping_ = false;
-  std::vector<OperationContext*> operations_;  // the ones that run
+  mutable base::Mutex mutex_;
+  base::Condition woken_;
+  bool stopping_ GUARDED_BY(mutex_) = false;
+  std::vector<OperationContext*> operations_ GUARDED_BY(mutex_);  // the ones that run
   std::thread thread_;
 };
 

@@ -31,7 +31,7 @@ bson::Document session_document(bson::BytesView key) {
 }
 
 void SessionRegistry::use(const bson::Bytes& key, int64_t now_ms) {
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   const auto found = sessions_.find(key);
   if (found != sessions_.end()) {
     found->second = {now_ms, true};
@@ -45,31 +45,31 @@ void SessionRegistry::use(const bson::Bytes& key, int64_t now_ms) {
 }
 
 void SessionRegistry::end(const bson::Bytes& key) {
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   sessions_.erase(key);
   ended_.push_back(key);
 }
 
 void SessionRegistry::end_all() {
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   for (const auto& [key, entry] : sessions_) ended_.push_back(key);
   sessions_.clear();
 }
 
 bool SessionRegistry::knows(bson::BytesView key) const {
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   return sessions_.find(key) != sessions_.end();
 }
 
 std::vector<SessionRegistry::Session> SessionRegistry::active() const {
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   std::vector<Session> active;
   for (const auto& [key, entry] : sessions_) active.push_back({key, entry.used_ms});
   return active;
 }
 
 SessionRegistry::News SessionRegistry::take_news() {
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   News news;
   for (auto& [key, entry] : sessions_) {
     if (entry.news) news.used.push_back({key, entry.used_ms});
@@ -80,7 +80,7 @@ SessionRegistry::News SessionRegistry::take_news() {
 }
 
 std::vector<bson::Bytes> SessionRegistry::expire(int64_t now_ms) {
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   std::vector<bson::Bytes> expired;
   for (auto at = sessions_.begin(); at != sessions_.end();) {
     if (now_ms - at->second.used_ms < timeout_minutes * 60'000) {

@@ -10,10 +10,10 @@
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <mutex>
 #include <string>
 #include <vector>
 
+#include "base/mutex.h"
 #include "bson/document.h"
 
 namespace server {
@@ -55,9 +55,9 @@ class SessionRegistry {
     int64_t used_ms = 0;
     bool news = true;
   };
-  mutable std::mutex mutex_;
-  std::map<bson::Bytes, Entry, std::less<>> sessions_;
-  std::vector<bson::Bytes> ended_;
+  mutable base::Mutex mutex_;
+  std::map<bson::Bytes, Entry, std::less<>> sessions_ GUARDED_BY(mutex_);
+  std::vector<bson::Bytes> ended_ GUARDED_BY(mutex_);
 };
 
 }  // namespace server

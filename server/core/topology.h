@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <mutex>
 
+#include "base/mutex.h"
 #include "bson/types.h"
 
 namespace server {
@@ -29,10 +29,10 @@ class Topology {
 
  private:
   const bson::ObjectId process_id_ = bson::ObjectId::generate();
-  mutable std::mutex mutex_;
-  int64_t counter_ = 0;
-  uint64_t last_subscription_ = 0;
-  std::map<uint64_t, std::function<void()>> waiting_;
+  mutable base::Mutex mutex_;
+  int64_t counter_ GUARDED_BY(mutex_) = 0;
+  uint64_t last_subscription_ GUARDED_BY(mutex_) = 0;
+  std::map<uint64_t, std::function<void()>> waiting_ GUARDED_BY(mutex_);
 };
 
 }  // namespace server

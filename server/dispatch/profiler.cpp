@@ -1,7 +1,7 @@
 #include "server/dispatch/profiler.h"
 
 #include <algorithm>
-#include <mutex>
+#include <shared_mutex>
 
 #include "base/log.h"
 #include "base/random.h"
@@ -105,20 +105,20 @@ Profiler::Profiler(const Options& options)
       any_(options.profile_level > 0) {}
 
 Profiler::Settings Profiler::settings(std::string_view db) const {
-  const std::shared_lock lock(mutex_);
+  const base::ReaderLock lock(mutex_);
   const auto found = settings_.find(home_of(db));
   return found == settings_.end() ? defaults_ : found->second;
 }
 
 void Profiler::set(std::string_view db, Settings settings) {
-  const std::lock_guard lock(mutex_);
+  const base::WriterLock lock(mutex_);
   settings_.insert_or_assign(std::string(home_of(db)), std::move(settings));
   any_ = defaults_.level > 0 || std::any_of(settings_.begin(), settings_.end(),
                                             [](const auto& one) { return one.second.level > 0 || one.second.filter; });
 }
 
 void Profiler::forget(std::string_view db) {
-  const std::lock_guard lock(mutex_);
+  const base::WriterLock lock(mutex_);
   const auto found = settings_.find(home_of(db));
   if (found != settings_.end()) settings_.erase(found);
 }

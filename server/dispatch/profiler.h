@@ -10,11 +10,11 @@
 #include <atomic>
 #include <map>
 #include <memory>
-#include <shared_mutex>
 #include <string>
 #include <string_view>
 
 #include "base/error.h"
+#include "base/mutex.h"
 #include "bson/document.h"
 #include "server/core/operation.h"
 
@@ -69,8 +69,8 @@ class Profiler {
 
   const Settings defaults_;
   std::atomic<bool> any_;  // a database is profiled or has a filter
-  mutable std::shared_mutex mutex_;
-  std::map<std::string, Settings, std::less<>> settings_;
+  mutable base::SharedMutex mutex_;
+  std::map<std::string, Settings, std::less<>> settings_ GUARDED_BY(mutex_);
 };
 
 }  // namespace server

@@ -22,7 +22,7 @@ namespace {
 BackupHost::Lent BackupHost::begin(const std::string& asker) {
   Lent replaced;
   {
-    std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     if (opening_ || (lent_.backup && asker_ != asker)) is_busy();
     replaced = std::exchange(lent_, {});
     opening_ = true;
@@ -32,12 +32,12 @@ BackupHost::Lent BackupHost::begin(const std::string& asker) {
   try {
     made.backup = std::make_shared<const storage::Backup>(store_.engine());
   } catch (const OperationError& error) {
-    std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     opening_ = false;
     if (static_cast<int32_t>(error.code()) == storage::Backup::already_open) is_busy();  // the old backup still has a reader
     throw;
   } catch (...) {
-    std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     opening_ = false;
     throw;
   }
@@ -47,7 +47,7 @@ BackupHost::Lent BackupHost::begin(const std::string& asker) {
                 .add("member", asker)
                 .add("files", static_cast<int64_t>(made.backup->files().size()))
                 .add("bytes", made.backup->total_bytes()));
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   opening_ = false;
   lent_ = made;
   asker_ = asker;
@@ -56,7 +56,7 @@ BackupHost::Lent BackupHost::begin(const std::string& asker) {
 }
 
 std::shared_ptr<const storage::Backup> BackupHost::use(int64_t id) {
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   if (!lent_.backup || lent_.id != id) throw OperationError(gone, "backup " + std::to_string(id) + " not found");
   used_us_ = clock_.monotonic_us();
   return lent_.backup;
@@ -64,7 +64,7 @@ std::shared_ptr<const storage::Backup> BackupHost::use(int64_t id) {
 
 void BackupHost::end(int64_t id) {
   Lent ended;  // outlives the lock, because closing takes a while
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   if (lent_.id == id) ended = std::exchange(lent_, {});
 }
 
@@ -72,7 +72,7 @@ void BackupHost::expire() {
   Lent ended;
   std::string asker;
   {
-    std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     if (!lent_.backup || clock_.monotonic_us() - used_us_ < idle_ms_max * 1000) return;
     ended = std::exchange(lent_, {});
     asker = asker_;

@@ -6,10 +6,10 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <string>
 
 #include "base/clock.h"
+#include "base/mutex.h"
 #include "storage/upkeep/backup.h"
 
 namespace storage {
@@ -45,11 +45,11 @@ class BackupHost {
  private:
   storage::Store& store_;
   const base::Clock& clock_;
-  std::mutex mutex_;
-  bool opening_ = false;
-  Lent lent_;
-  std::string asker_;
-  int64_t used_us_ = 0;
+  base::Mutex mutex_;
+  bool opening_ GUARDED_BY(mutex_) = false;
+  Lent lent_ GUARDED_BY(mutex_);
+  std::string asker_ GUARDED_BY(mutex_);
+  int64_t used_us_ GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace server::peers

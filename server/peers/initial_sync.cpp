@@ -105,21 +105,21 @@ InitialSync::InitialSync(base::Clock& clock, InitialSyncOptions options, Initial
 
 void InitialSync::interrupt() {
   {
-    std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     interrupted_ = true;
   }
   woken_.notify_all();
 }
 
 void InitialSync::check_interrupt() const {
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   if (interrupted_) throw OperationError(ErrorCode::interrupted_at_shutdown, "initial sync was interrupted");
 }
 
 void InitialSync::pause(int64_t ms) {
   {
-    std::unique_lock lock(mutex_);
-    woken_.wait_for(lock, std::chrono::milliseconds(ms), [this] { return interrupted_; });
+    base::MutexLock lock(mutex_);
+    woken_.wait_for(lock, std::chrono::milliseconds(ms), [this]() REQUIRES(mutex_) { return interrupted_; });
   }
   check_interrupt();
 }
@@ -129,14 +129,14 @@ void InitialSync::run() {
     const std::string source = await_source();
     const int64_t begun_us = clock_.monotonic_us();
     {
-      std::lock_guard lock(mutex_);
+      const base::MutexLock lock(mutex_);
       now_ = {.status = "", .source = source};
     }
     base::log(Severity::info, LogComponent::repl, 21164, "Initial sync attempt begins", Attributes().add("syncSource", source));
     std::string reason;
     try {
       attempt(source);
-      std::lock_guard lock(mutex_);
+      const base::MutexLock lock(mutex_);
       ended_us_ = clock_.monotonic_us();
       base::log(Severity::info, LogComponent::repl, 21163,
                 "Initial sync is complete; the data takes its place when the process is started anew",
@@ -155,7 +155,7 @@ void InitialSync::run() {
     }
     std::string all;
     {
-      std::lock_guard lock(mutex_);
+      const base::MutexLock lock(mutex_);
       now_.status = reason;
       now_.duration_ms = (clock_.monotonic_us() - begun_us) / 1000;
       failed_.push_back(std::move(now_));
@@ -190,7 +190,7 @@ bson::Document InitialSync::call(const std::string& source, bson::DocumentView c
     try {
       bson::Document reply = needs_.call(source, command);
       if (away_since_us) {
-        std::lock_guard lock(mutex_);
+        const base::MutexLock lock(mutex_);
         now_.unreachable_ms += (clock_.monotonic_us() - *away_since_us) / 1000;
       }
       return reply;
@@ -201,7 +201,7 @@ bson::Document InitialSync::call(const std::string& source, bson::DocumentView c
       if (clock_.monotonic_us() - *away_since_us >= options_.unreachable_ms * 1000) throw;
     }
     {
-      std::lock_guard lock(mutex_);
+      const base::MutexLock lock(mutex_);
       ++now_.operations_retried;
     }
     pause(options_.reread_ms);
@@ -234,7 +234,7 @@ void InitialSync::attempt(const std::string& source) {
     storage::begin_copy(options_.dbpath);
     require_room(total);
     {
-      std::lock_guard lock(mutex_);
+      const base::MutexLock lock(mutex_);
       files_total_ = files.size(), files_copied_ = 0;
       bytes_total_ = total, bytes_copied_ = 0;
       copying_us_ = clock_.monotonic_us();
@@ -297,11 +297,11 @@ void InitialSync::copy(const std::string& source, int64_t backup, const File& fi
     out.append(part.data);
     out.skip(part.zeros);
     at += part.bytes();
-    std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     bytes_copied_ += part.bytes();
   }
   out.end(file.bytes);
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   ++files_copied_;
 }
 
@@ -321,7 +321,7 @@ InitialSync::Part InitialSync::read(const std::string& source, int64_t backup, c
       strange(std::to_string(part.bytes()) + " bytes of '" + file.name + "' where " + std::to_string(wanted) + " were asked for");
     }
     if (base::hash64(part.data, part.zeros) == static_cast<uint64_t>(checksum.to_int64())) return part;
-    std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     ++now_.operations_retried;
   }
   throw OperationError(
@@ -330,7 +330,7 @@ InitialSync::Part InitialSync::read(const std::string& source, int64_t backup, c
 }
 
 void InitialSync::append_status(bson::Builder& out) const {
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   const int64_t now_us = ended_us_ ? ended_us_ : clock_.monotonic_us();
   out.append("failedInitialSyncAttempts", static_cast<int32_t>(failed_.size()))
       .append("maxFailedInitialSyncAttempts", options_.attempts_max);

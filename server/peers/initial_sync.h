@@ -10,15 +10,14 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <functional>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/mutex.h"
 #include "bson/builder.h"
 
 namespace server::peers {
@@ -98,18 +97,18 @@ class InitialSync {
   const InitialSyncOptions options_;
   const InitialSyncNeeds needs_;
   base::Clock& clock_;
+  const int64_t started_wall_ms_;
+  const int64_t started_us_;
 
-  mutable std::mutex mutex_;  // guards the fields below
-  std::condition_variable woken_;
-  bool interrupted_ = false;
-  int64_t started_wall_ms_ = 0;
-  int64_t started_us_ = 0;
-  int64_t ended_us_ = 0;
-  int64_t copying_us_ = 0;  // when the attempt in progress began to read files
-  std::vector<Attempt> failed_;
-  Attempt now_;
-  uint64_t files_total_ = 0, files_copied_ = 0;
-  uint64_t bytes_total_ = 0, bytes_copied_ = 0;
+  mutable base::Mutex mutex_;
+  base::Condition woken_;
+  bool interrupted_ GUARDED_BY(mutex_) = false;
+  int64_t ended_us_ GUARDED_BY(mutex_) = 0;
+  int64_t copying_us_ GUARDED_BY(mutex_) = 0;  // when the attempt in progress began to read files
+  std::vector<Attempt> failed_ GUARDED_BY(mutex_);
+  Attempt now_ GUARDED_BY(mutex_);
+  uint64_t files_total_ GUARDED_BY(mutex_) = 0, files_copied_ GUARDED_BY(mutex_) = 0;
+  uint64_t bytes_total_ GUARDED_BY(mutex_) = 0, bytes_copied_ GUARDED_BY(mutex_) = 0;
 };
 
 // A CopyOrigin is what the copy that took this directory's place brought with it, until storage::forget_copied. Reading it throws

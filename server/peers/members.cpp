@@ -28,7 +28,7 @@ class Members::Watch {
   Watch(Members& owner, const std::string& host) : owner_(owner), host_(host), client_(host), thread_([this] { run(); }) {}
   ~Watch() {
     {
-      std::lock_guard lock(mutex_);
+      const base::MutexLock lock(mutex_);
       stopping_ = true;
     }
     client_.interrupt();
@@ -38,7 +38,7 @@ class Members::Watch {
   // With `anew` it uses another connection.
   void nudge(bool anew) {
     {
-      std::lock_guard lock(mutex_);
+      const base::MutexLock lock(mutex_);
       nudged_ = true;
       anew_ = anew_ || anew;
     }
@@ -48,7 +48,7 @@ class Members::Watch {
  private:
   void run() {
     base::LogContext context("ReplHeartbeat");
-    std::unique_lock lock(mutex_);
+    base::MutexLock lock(mutex_);
     while (!stopping_) {
       nudged_ = false;
       const bool anew = std::exchange(anew_, false);
@@ -57,7 +57,7 @@ class Members::Watch {
       const std::chrono::milliseconds pause = beat();
       owner_.note_connection(host_, client_.connected(), client_.connections_made());
       lock.lock();
-      woken_.wait_for(lock, pause, [this] { return stopping_ || nudged_; });
+      woken_.wait_for(lock, pause, [this]() REQUIRES(mutex_) { return stopping_ || nudged_; });
     }
   }
 
@@ -121,11 +121,11 @@ class Members::Watch {
   const std::string host_;
   PeerClient client_;
   std::optional<ConfigPlace> needs_config_;  // the member's configuration, which is older than ours
-  std::mutex mutex_;
-  std::condition_variable woken_;
-  bool stopping_ = false;
-  bool nudged_ = false;
-  bool anew_ = false;
+  base::Mutex mutex_;
+  base::Condition woken_;
+  bool stopping_ GUARDED_BY(mutex_) = false;
+  bool nudged_ GUARDED_BY(mutex_) = false;
+  bool anew_ GUARDED_BY(mutex_) = false;
   std::thread thread_;
 };
 
@@ -137,7 +137,7 @@ Members::~Members() {
 
 void Members::stop() {
   {
-    std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     stopping_ = true;
   }
   woken_.notify_all();
@@ -151,7 +151,7 @@ void Members::start() {
 
 void Members::nudge() {
   {
-    std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     nudged_ = true;
   }
   woken_.notify_all();
@@ -159,7 +159,7 @@ void Members::nudge() {
 
 void Members::run() {
   base::LogContext context("ReplMembers");
-  std::unique_lock lock(mutex_);
+  base::MutexLock lock(mutex_);
   while (!stopping_) {
     const bool nudged = std::exchange(nudged_, false), reconnects = std::exchange(reconnects_, false);
     lock.unlock();
@@ -168,7 +168,7 @@ void Members::run() {
       for (auto& [host, watch] : watches_) watch->nudge(reconnects);
     }
     lock.lock();
-    woken_.wait_for(lock, look_again, [this] { return stopping_ || nudged_ || reconnects_; });
+    woken_.wait_for(lock, look_again, [this]() REQUIRES(mutex_) { return stopping_ || nudged_ || reconnects_; });
   }
 }
 
@@ -187,7 +187,7 @@ void Members::align() {
     }
     const std::string host = at->first;
     at = watches_.erase(at);
-    std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     views_.erase(host);
     connections_.erase(host);
   }
@@ -199,27 +199,27 @@ void Members::align() {
 
 void Members::reconnect() {
   {
-    std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     reconnects_ = true;
   }
   woken_.notify_all();
 }
 
 std::vector<Members::Connection> Members::connections() const {
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   std::vector<Connection> all;
   for (const auto& [host, connection] : connections_) all.push_back(connection);
   return all;
 }
 
 void Members::note_connection(const std::string& host, bool connected, int64_t created) {
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   if (stopping_) return;
   connections_[host] = {host, connected, created};
 }
 
 MemberView Members::view(const std::string& host) const {
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   const auto found = views_.find(host);
   return found == views_.end() ? MemberView() : found->second;
 }
@@ -227,12 +227,12 @@ MemberView Members::view(const std::string& host) const {
 void Members::heard_from(const std::string& host) {
   const Standing now = set_.standing();
   if (!now.config || !now.config->member(host)) return;
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   views_[host].last_heard_ms = clock_.wall_ms();
 }
 
 void Members::note(const std::string& host, HeartbeatReply reply, int64_t took_ms) {
-  std::unique_lock lock(mutex_);
+  base::MutexLock lock(mutex_);
   MemberView& view = views_[host];
   const bool was_up = view.health == MemberView::Health::up;
   if (!was_up) view.up_since_us = clock_.monotonic_us();
@@ -251,7 +251,7 @@ void Members::note(const std::string& host, HeartbeatReply reply, int64_t took_m
 }
 
 void Members::note_down(const std::string& host, const std::string& why) {
-  std::unique_lock lock(mutex_);
+  base::MutexLock lock(mutex_);
   if (stopping_) return;
   MemberView& view = views_[host];
   const bool changed = view.health != MemberView::Health::down;

@@ -4,15 +4,14 @@
 // elections and writes don't depend on it, because they use consensus.
 #pragma once
 
-#include <condition_variable>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "base/clock.h"
+#include "base/mutex.h"
 #include "server/peers/heartbeat.h"
 
 namespace server::peers {
@@ -71,13 +70,13 @@ class Members {
   base::Clock& clock_;
   std::map<std::string, std::unique_ptr<Watch>> watches_;  // used by the own thread alone
 
-  mutable std::mutex mutex_;  // guards the fields below
-  std::condition_variable woken_;
-  bool stopping_ = false;
-  bool nudged_ = false;
-  bool reconnects_ = false;
-  std::map<std::string, MemberView> views_;
-  std::map<std::string, Connection> connections_;
+  mutable base::Mutex mutex_;
+  base::Condition woken_;
+  bool stopping_ GUARDED_BY(mutex_) = false;
+  bool nudged_ GUARDED_BY(mutex_) = false;
+  bool reconnects_ GUARDED_BY(mutex_) = false;
+  std::map<std::string, MemberView> views_ GUARDED_BY(mutex_);
+  std::map<std::string, Connection> connections_ GUARDED_BY(mutex_);
   std::thread thread_;
 };
 

@@ -1,12 +1,11 @@
 #include "server/peers/quorum_check.h"
 
-#include <condition_variable>
 #include <list>
-#include <mutex>
 #include <optional>
 #include <thread>
 
 #include "base/log.h"
+#include "base/mutex.h"
 #include "server/peers/heartbeat.h"
 #include "server/peers/peer_client.h"
 
@@ -47,8 +46,11 @@ class QuorumCheck {
     const int64_t time_ms = config_.heartbeat_timeout_s * 1000;
     for (const MemberConfig& member : config_.members) {
       if (&member == &self_) continue;
-      ++missing_;
       clients.emplace_back(member.host, PeerOptions{.connect_ms = time_ms, .call_ms = time_ms});
+    }
+    {
+      const base::MutexLock lock(mutex_);
+      missing_ = clients.size();
     }
     auto client = clients.begin();
     for (const MemberConfig& member : config_.members) {
@@ -56,12 +58,13 @@ class QuorumCheck {
       threads.emplace_back([this, &member, &question, &client = *client++] { ask(member, question, client); });
     }
     {
-      std::unique_lock lock(mutex_);
-      woken_.wait(lock, [this] { return missing_ == 0 || decided(); });
+      base::MutexLock lock(mutex_);
+      woken_.wait(lock, [this]() REQUIRES(mutex_) { return missing_ == 0 || decided(); });
       decided_ = true;
     }
     for (PeerClient& each : clients) each.interrupt();
     for (std::thread& thread : threads) thread.join();
+    const base::MutexLock lock(mutex_);
     conclude();
   }
 
@@ -75,7 +78,7 @@ class QuorumCheck {
       failed = error;
     }
     {
-      std::lock_guard lock(mutex_);
+      const base::MutexLock lock(mutex_);
       --missing_;
       if (decided_) return;
       if (failed)
@@ -86,7 +89,7 @@ class QuorumCheck {
     woken_.notify_all();
   }
 
-  void note_failure(const MemberConfig& member, const OperationError& error) {
+  void note_failure(const MemberConfig& member, const OperationError& error) REQUIRES(mutex_) {
     if (error.code() == ErrorCode::inconsistent_set_names)
       return refuse(ErrorCode::new_config_incompatible, "Our set name did not match that of " + member.host);
     base::log(base::Severity::warning, base::LogComponent::repl, 23722, "Failed to complete heartbeat request to target",
@@ -94,7 +97,7 @@ class QuorumCheck {
     failures_.push_back(member.host + " failed with " + error.what());
   }
 
-  void note(const MemberConfig& member, const HeartbeatReply& reply) {
+  void note(const MemberConfig& member, const HeartbeatReply& reply) REQUIRES(mutex_) {
     if (reply.config.version >= config_.version) {
       return refuse(ErrorCode::new_config_incompatible, "Our config version of " + std::to_string(config_.version) +
                                                             " is no larger than the version on " + member.host + ", which is " +
@@ -111,19 +114,19 @@ class QuorumCheck {
     count(member);
   }
 
-  void refuse(ErrorCode code, const std::string& why) {
+  void refuse(ErrorCode code, const std::string& why) REQUIRES(mutex_) {
     if (!veto_) veto_ = OperationError(code, why);
   }
 
-  void count(const MemberConfig& member) {
+  void count(const MemberConfig& member) REQUIRES(mutex_) {
     electable_ = electable_ || member.electable();
     if (member.votes > 0) voted_.push_back(member.host);
   }
 
-  bool enough() const { return electable_ && static_cast<int>(voted_.size()) >= voters_ / 2 + 1; }
-  bool decided() const { return veto_ || (!initiating_ && enough()); }
+  bool enough() const REQUIRES(mutex_) { return electable_ && static_cast<int>(voted_.size()) >= voters_ / 2 + 1; }
+  bool decided() const REQUIRES(mutex_) { return veto_ || (!initiating_ && enough()); }
 
-  void conclude() {
+  void conclude() REQUIRES(mutex_) {
     if (veto_) throw *veto_;
     const auto not_found = [](const std::string& why) { throw OperationError(ErrorCode::node_not_found, why); };
     if (initiating_ && !failures_.empty()) {
@@ -142,14 +145,14 @@ class QuorumCheck {
   const bool initiating_;
   const MemberConfig& self_;
   int voters_ = 0;
-  std::mutex mutex_;  // guards the fields below
-  std::condition_variable woken_;
-  int missing_ = 0;
-  bool decided_ = false;  // later answers don't count
-  bool electable_ = false;
-  std::vector<std::string> voted_;
-  std::vector<std::string> failures_;
-  std::optional<OperationError> veto_;
+  base::Mutex mutex_;
+  base::Condition woken_;
+  size_t missing_ GUARDED_BY(mutex_) = 0;
+  bool decided_ GUARDED_BY(mutex_) = false;  // later answers don't count
+  bool electable_ GUARDED_BY(mutex_) = false;
+  std::vector<std::string> voted_ GUARDED_BY(mutex_);
+  std::vector<std::string> failures_ GUARDED_BY(mutex_);
+  std::optional<OperationError> veto_ GUARDED_BY(mutex_);
 };
 
 }  // namespace

@@ -7,7 +7,7 @@ namespace server::query {
 
 std::shared_ptr<const storage::Snapshot> RecentSnapshots::newest(storage::Store& store, int64_t now_ms) {
   std::shared_ptr<const storage::Snapshot> snapshot = store.engine().keep_snapshot();
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   // Of two snapshots with one timestamp the first stays, because it has been read from.
   snapshot = kept_.try_emplace(snapshot->stamp, Kept{snapshot, now_ms}).first->second.snapshot;
   if (kept_.size() > kept_max) kept_.erase(kept_.begin());
@@ -15,13 +15,13 @@ std::shared_ptr<const storage::Snapshot> RecentSnapshots::newest(storage::Store&
 }
 
 std::shared_ptr<const storage::Snapshot> RecentSnapshots::find(storage::Stamp stamp) const {
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   const auto at = kept_.find(stamp);
   return at == kept_.end() ? nullptr : at->second.snapshot;
 }
 
 void RecentSnapshots::expire(int64_t now_ms) {
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   std::erase_if(kept_, [now_ms](const auto& one) { return now_ms - one.second.since_ms > kept_ms; });
 }
 

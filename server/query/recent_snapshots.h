@@ -4,8 +4,8 @@
 
 #include <map>
 #include <memory>
-#include <mutex>
 
+#include "base/mutex.h"
 #include "storage/engine/record_id.h"
 
 namespace storage {
@@ -32,8 +32,8 @@ class RecentSnapshots {
     std::shared_ptr<const storage::Snapshot> snapshot;
     int64_t since_ms;
   };
-  mutable std::mutex mutex_;
-  std::map<storage::Stamp, Kept> kept_;
+  mutable base::Mutex mutex_;
+  std::map<storage::Stamp, Kept> kept_ GUARDED_BY(mutex_);
 };
 
 }  // namespace server::query

@@ -21,6 +21,7 @@
 
 #include "base/clock_time.h"
 #include "base/log.h"
+#include "base/mutex.h"
 #include "server/core/metrics.h"
 #include "server/core/operation.h"
 #include "server/core/options.h"
@@ -82,8 +83,8 @@ struct Listener::State {
   int port = 0;
   std::string unix_path;
   Reactors reactors;
-  std::mutex mutex;
-  std::set<std::shared_ptr<Session>> sessions;  // guarded by mutex
+  base::Mutex mutex;
+  std::set<std::shared_ptr<Session>> sessions GUARDED_BY(mutex);
   // All acceptors run on the first reactor.
   std::vector<tcp::acceptor> tcp_acceptors;
   std::vector<Local::acceptor> local_acceptors;
@@ -261,14 +262,14 @@ asio::awaitable<void> Listener::State::serve_member(size_t reactor, std::shared_
 }
 
 void Listener::State::enter(const std::shared_ptr<Session>& session) {
-  std::lock_guard lock(mutex);
+  const base::MutexLock lock(mutex);
   sessions.insert(session);
   if (stopping) session->close();
 }
 
 void Listener::State::leave(size_t reactor, const std::shared_ptr<Session>& session) {
   reactors.leave(reactor);
-  std::lock_guard lock(mutex);
+  const base::MutexLock lock(mutex);
   sessions.erase(session);
 }
 
@@ -307,7 +308,7 @@ void Listener::State::close_all() {
     services.operations.kill_all(base::ErrorCode::interrupted_at_shutdown);
     const auto close = base::now(services.clock) < patience ? &Session::end : &Session::close;
     {
-      std::lock_guard lock(mutex);
+      const base::MutexLock lock(mutex);
       for (const auto& session : sessions) ((*session).*close)();
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(2));

@@ -43,7 +43,7 @@ Reactors::Running::Running(Watch watch, void* subject) {
   Seat* seat = seat_;
   if (!seat) return;
   {
-    std::lock_guard lock(seat->mutex);
+    const base::MutexLock lock(seat->mutex);
     seat->watch = watch;
     seat->subject = subject;
   }
@@ -56,7 +56,7 @@ Reactors::Running::~Running() {
   Seat* seat = seat_;
   if (!seat) return;
   seat->turns.fetch_add(1, std::memory_order_release);
-  std::lock_guard lock(seat->mutex);
+  const base::MutexLock lock(seat->mutex);
   seat->watch = nullptr;
 }
 
@@ -71,7 +71,7 @@ Reactors::~Reactors() {
 }
 
 void Reactors::start() {
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   started_ = true;
   for (const auto& reactor : reactors_) lend(*reactor, 1);
   supervisor_ = std::thread([this] { supervise(); });
@@ -79,7 +79,7 @@ void Reactors::start() {
 
 void Reactors::stop() {
   {
-    std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     if (!started_ || stopping_) return;
     stopping_ = true;
     assignment_.notify_all();
@@ -87,8 +87,8 @@ void Reactors::stop() {
   }
   supervisor_.join();
   for (const auto& reactor : reactors_) reactor->context.stop();
-  std::unique_lock lock(mutex_);
-  ended_.wait(lock, [this] { return threads_ == 0; });
+  base::MutexLock lock(mutex_);
+  ended_.wait(lock, [this]() REQUIRES(mutex_) { return threads_ == 0; });
 }
 
 size_t Reactors::join() {
@@ -105,7 +105,7 @@ void Reactors::leave(size_t reactor) {
 }
 
 int Reactors::threads() const {
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   return threads_ - parked_;
 }
 
@@ -126,7 +126,7 @@ void Reactors::serve(Reactor* reactor) {
   pthread_setname_np(pthread_self(), "reactor");
   Seat seat(this);
   seat_ = &seat;
-  std::unique_lock lock(mutex_);
+  base::MutexLock lock(mutex_);
   while (reactor && !stopping_) {
     --reactor->coming;
     reactor->seats.push_back(&seat);
@@ -147,9 +147,9 @@ void Reactors::serve(Reactor* reactor) {
   ended_.notify_all();
 }
 
-Reactors::Reactor* Reactors::next_assignment(std::unique_lock<std::mutex>& lock) {
+Reactors::Reactor* Reactors::next_assignment(base::MutexLock& lock) {
   ++parked_;
-  assignment_.wait_for(lock, parked_time_max, [this] { return stopping_ || !assignments_.empty(); });
+  assignment_.wait_for(lock, parked_time_max, [this]() REQUIRES(mutex_) { return stopping_ || !assignments_.empty(); });
   --parked_;
   if (stopping_ || assignments_.empty()) return nullptr;
   Reactor* reactor = assignments_.back();
@@ -160,24 +160,24 @@ Reactors::Reactor* Reactors::next_assignment(std::unique_lock<std::mutex>& lock)
 // ---- the supervisor ------------------------------------------------------------------
 
 void Reactors::wake_supervisor() {
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   supervisor_sleeps_ = false;
   supervision_.notify_one();
 }
 
 void Reactors::supervise() {
   pthread_setname_np(pthread_self(), "supervisor");
-  std::unique_lock lock(mutex_);
+  base::MutexLock lock(mutex_);
   int idle_looks = 0;
   while (!stopping_) {
-    supervision_.wait_for(lock, look_interval, [this] { return stopping_; });
+    supervision_.wait_for(lock, look_interval, [this]() REQUIRES(mutex_) { return stopping_; });
     bool busy = false;
     for (const auto& reactor : reactors_) busy |= look(*reactor);
     idle_looks = busy ? 0 : idle_looks + 1;
     if (idle_looks < looks_before_sleep) continue;
     supervisor_sleeps_.store(true, std::memory_order_seq_cst);
     for (const auto& reactor : reactors_) busy |= look(*reactor);
-    if (!busy) supervision_.wait(lock, [this] { return stopping_ || !supervisor_sleeps_; });
+    if (!busy) supervision_.wait(lock, [this]() REQUIRES(mutex_) { return stopping_ || !supervisor_sleeps_; });
     supervisor_sleeps_ = false;
     idle_looks = 0;
   }
@@ -202,7 +202,7 @@ bool Reactors::look(Reactor& reactor) {
     if (!is_stuck(*seat, inside, reactor.seats.size() > 1)) continue;
     ++stuck;
     if (seat->looks % looks_between_watches != looks_between_watches - 1) continue;
-    std::lock_guard seated(seat->mutex);
+    const base::MutexLock seated(seat->mutex);
     if (seat->watch && seat->turns.load(std::memory_order_relaxed) == turns) seat->watch(seat->subject);
   }
   const int free = static_cast<int>(reactor.seats.size()) + reactor.coming - stuck;

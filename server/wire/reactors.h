@@ -20,11 +20,11 @@
 #include <asio/executor_work_guard.hpp>
 #include <asio/io_context.hpp>
 #include <atomic>
-#include <condition_variable>
 #include <memory>
-#include <mutex>
 #include <thread>
 #include <vector>
+
+#include "base/mutex.h"
 
 namespace server::wire {
 
@@ -74,42 +74,43 @@ class Reactors {
     std::atomic<uint64_t> turns{0};  // odd: inside a command
     uint64_t seen = 0;               // `turns` at the supervisor's last look
     int looks = 0;                   // how many looks found it inside the same command
-    std::mutex mutex;                // guards the two fields below
-    Running::Watch watch = nullptr;
-    void* subject = nullptr;
+    base::Mutex mutex;
+    Running::Watch watch GUARDED_BY(mutex) = nullptr;
+    void* subject GUARDED_BY(mutex) = nullptr;
   };
   struct Reactor {
     asio::io_context context{2};  // 2: Asio wakes a second thread if there is one
     asio::executor_work_guard<asio::io_context::executor_type> work{context.get_executor()};
-    std::vector<Seat*> seats;  // the threads that run it; mutex_ guards it and the fields below
+    std::atomic<int> connections{0};
+    // The owner's mutex_ guards the fields below; an annotation can't name another object's mutex here.
+    std::vector<Seat*> seats;  // the threads that run it
     int coming = 0;            // threads on their way to it
     int surplus_looks = 0;
     int leaving = 0;  // threads that were asked to leave and haven't yet; there are always more threads than that
-    std::atomic<int> connections{0};
   };
   struct Leave {};  // a handler throws it to make its thread leave the reactor
 
   void serve(Reactor* reactor);
-  Reactor* next_assignment(std::unique_lock<std::mutex>& lock);
-  void lend(Reactor& reactor, int count);  // call it with mutex_ held
+  Reactor* next_assignment(base::MutexLock& lock) REQUIRES(mutex_);
+  void lend(Reactor& reactor, int count) REQUIRES(mutex_);
   void supervise();
   static bool is_stuck(const Seat& seat, bool inside, bool storm);
-  bool look(Reactor& reactor);  // call it with mutex_ held; true: a command runs there, or a lent thread is to leave
+  bool look(Reactor& reactor) REQUIRES(mutex_);  // true: a command runs there, or a lent thread is to leave
   void wake_supervisor();
 
   static thread_local Seat* seat_;
 
   const Size size_;
   std::vector<std::unique_ptr<Reactor>> reactors_;
-  mutable std::mutex mutex_;
-  std::condition_variable assignment_;
-  std::condition_variable supervision_;
-  std::condition_variable ended_;
-  std::vector<Reactor*> assignments_;  // the reactors that parked threads are to serve
-  int parked_ = 0;
-  int threads_ = 0;  // parked threads count too
-  bool stopping_ = false;
-  bool started_ = false;
+  mutable base::Mutex mutex_;
+  base::Condition assignment_;
+  base::Condition supervision_;
+  base::Condition ended_;
+  std::vector<Reactor*> assignments_ GUARDED_BY(mutex_);  // the reactors that parked threads are to serve
+  int parked_ GUARDED_BY(mutex_) = 0;
+  int threads_ GUARDED_BY(mutex_) = 0;  // parked threads count too
+  bool stopping_ GUARDED_BY(mutex_) = false;
+  bool started_ GUARDED_BY(mutex_) = false;
   std::atomic<bool> supervisor_sleeps_{false};
   std::thread supervisor_;
 };

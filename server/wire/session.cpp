@@ -72,14 +72,14 @@ class Pause {
   explicit Pause(Session::Socket::executor_type executor) : timer_(executor) {}
 
   void end() {
-    std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     ended_ = true;
     timer_.cancel();
   }
 
   awaitable<void> wait(std::chrono::milliseconds most) {
     auto start = [this, most](auto handler) {
-      std::lock_guard lock(mutex_);
+      const base::MutexLock lock(mutex_);
       timer_.expires_after(ended_ ? std::chrono::milliseconds(0) : most);
       timer_.async_wait(std::move(handler));
     };
@@ -89,9 +89,9 @@ class Pause {
   }
 
  private:
-  std::mutex mutex_;
-  bool ended_ = false;
-  asio::steady_timer timer_;
+  base::Mutex mutex_;
+  bool ended_ GUARDED_BY(mutex_) = false;
+  asio::steady_timer timer_ GUARDED_BY(mutex_);
 };
 
 Session::Session(Services& services, Dispatcher& dispatcher, Socket socket, ClientId id, std::string remote, std::string local,
@@ -110,7 +110,7 @@ Session::~Session() {
 
 // The coroutine sees the end of the stream, or can't write any more, and finishes.
 void Session::close() {
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   closed_ = true;
   if (!finished_) ::shutdown(socket_.native_handle(), SHUT_RDWR);
   if (pause_) pause_->end();
@@ -118,13 +118,13 @@ void Session::close() {
 
 void Session::end() {
   if (!answering_) return close();
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   ending_ = true;
   if (pause_) pause_->end();
 }
 
 void Session::finish() {
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   closed_ = true;
   if (std::exchange(finished_, true)) return;
   asio::error_code ignored;
@@ -156,7 +156,7 @@ awaitable<void> Session::serve(bool members_only) {
 
 // The connection is handed over as it is, with the bytes read from it.
 void Session::hand_over() {
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   closed_ = true;
   if (std::exchange(finished_, true)) return;
   asio::error_code error;
@@ -353,7 +353,7 @@ void Session::watch_for_hangup() {
 awaitable<void> Session::await_topology(int64_t ms) {
   const auto pause = std::make_shared<Pause>(socket_.get_executor());
   {
-    std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     if (closed_ || ending_) co_return;
     pause_ = pause;
   }
@@ -362,7 +362,7 @@ awaitable<void> Session::await_topology(int64_t ms) {
   co_await pause->wait(std::chrono::milliseconds(ms));
   services_.topology.forget(subscription);
   metrics_.connections.awaiting_topology.add(-1);
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   pause_.reset();
 }
 

@@ -5,8 +5,8 @@
 #include <asio/awaitable.hpp>
 #include <asio/generic/stream_protocol.hpp>
 #include <atomic>
-#include <mutex>
 
+#include "base/mutex.h"
 #include "server/core/client.h"
 #include "server/dispatch/dispatch.h"
 #include "server/wire/compression.h"
@@ -79,9 +79,9 @@ class Session : public std::enable_shared_from_this<Session> {
   std::atomic<bool> ending_{false};
   std::atomic<bool> answering_{false};
 
-  std::mutex mutex_;              // guards the fields below, and keeps the socket open while another thread shuts it down
-  bool finished_ = false;         // the socket is closed, or belongs to another owner
-  std::shared_ptr<Pause> pause_;  // the session's current wait, so that close() can end it
+  base::Mutex mutex_;                                // it also keeps the socket open while another thread shuts it down
+  bool finished_ GUARDED_BY(mutex_) = false;         // the socket is closed, or belongs to another owner
+  std::shared_ptr<Pause> pause_ GUARDED_BY(mutex_);  // the session's current wait, so that close() can end it
 };
 
 }  // namespace server::wire

@@ -1,7 +1,6 @@
 #include "server/query/plan/index_filters.h"
 
 #include <algorithm>
-#include <mutex>
 
 #include "bson/compare.h"
 #include "server/query/query_shape.h"
@@ -17,7 +16,7 @@ bool IndexFilter::allows(const storage::IndexSpec& index) const {
 std::shared_ptr<const IndexFilter> IndexFilters::find(uint32_t collection, const bson::Document& filter,
                                                       const bson::Document& sort, const bson::Document& projection) const {
   if (!any_.load(std::memory_order_relaxed)) return nullptr;
-  const std::shared_lock lock(mutex_);
+  const base::ReaderLock lock(mutex_);
   const auto shapes = collections_.find(collection);
   if (shapes == collections_.end()) return nullptr;
   const auto found = shapes->second.find(query_shape(filter, sort, projection));
@@ -25,13 +24,13 @@ std::shared_ptr<const IndexFilter> IndexFilters::find(uint32_t collection, const
 }
 
 void IndexFilters::set(uint32_t collection, std::string shape, IndexFilter filter) {
-  const std::lock_guard lock(mutex_);
+  const base::WriterLock lock(mutex_);
   any_ = true;
   collections_[collection].insert_or_assign(std::move(shape), std::make_shared<const IndexFilter>(std::move(filter)));
 }
 
 void IndexFilters::clear(uint32_t collection, std::string_view shape) {
-  const std::lock_guard lock(mutex_);
+  const base::WriterLock lock(mutex_);
   const auto shapes = collections_.find(collection);
   if (shapes == collections_.end()) return;
   if (const auto found = shapes->second.find(shape); found != shapes->second.end()) shapes->second.erase(found);
@@ -40,13 +39,13 @@ void IndexFilters::clear(uint32_t collection, std::string_view shape) {
 }
 
 void IndexFilters::clear(uint32_t collection) {
-  const std::lock_guard lock(mutex_);
+  const base::WriterLock lock(mutex_);
   collections_.erase(collection);
   any_ = !collections_.empty();
 }
 
 std::vector<std::shared_ptr<const IndexFilter>> IndexFilters::list(uint32_t collection) const {
-  const std::shared_lock lock(mutex_);
+  const base::ReaderLock lock(mutex_);
   std::vector<std::shared_ptr<const IndexFilter>> all;
   const auto shapes = collections_.find(collection);
   if (shapes == collections_.end()) return all;

@@ -6,11 +6,11 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <shared_mutex>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/mutex.h"
 #include "bson/document.h"
 #include "storage/indexes/index.h"
 
@@ -39,8 +39,8 @@ class IndexFilters {
  private:
   using Shapes = std::map<std::string, std::shared_ptr<const IndexFilter>, std::less<>>;
   std::atomic<bool> any_{false};
-  mutable std::shared_mutex mutex_;
-  std::map<uint32_t, Shapes> collections_;
+  mutable base::SharedMutex mutex_;
+  std::map<uint32_t, Shapes> collections_ GUARDED_BY(mutex_);
 };
 
 }  // namespace server::query
