@@ -75,6 +75,7 @@ std::shared_ptr<const ConcernDefaults> DefaultConcerns::current() const {
 }
 
 void DefaultConcerns::refresh() {
+  const base::MutexLock alone(refreshing_);
   ConcernDefaults found;
   try {
     found = read(store_);

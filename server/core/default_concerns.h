@@ -44,6 +44,7 @@ class DefaultConcerns {
  private:
   storage::Store& store_;
   base::Clock& clock_;
+  base::Mutex refreshing_;  // one thread reads at a time, or a slow one would put an older document in a newer one's place
   mutable base::Mutex mutex_;
   std::shared_ptr<const ConcernDefaults> current_ GUARDED_BY(mutex_);
 };

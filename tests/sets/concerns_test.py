@@ -1,5 +1,6 @@
 """What a write waits for, what a read shows, and from whom."""
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import bson
 import pymongo
@@ -166,3 +167,16 @@ def test_default_concerns_hold_for_all_members(three):
     assert three.primary().command("getDefaultRWConcern", inMemory=True)["defaultWriteConcern"] == {"w": 3, "wtimeout": 300}
     client.admin.command("setDefaultRWConcern", 1, defaultWriteConcern={"w": "majority"})
     primary.command("replSetFreeze", 0)
+
+
+def test_default_concerns_that_are_set_at_once_are_both_kept(three):
+    client = three.client()
+    writes = [{"w": 2, "wtimeout": 0}, {"w": "majority", "wtimeout": 0}]
+    with ThreadPoolExecutor(2) as pool:
+        for turn in range(20):
+            given = {"defaultReadConcern": {"level": ["local", "majority"][turn % 2]}, "defaultWriteConcern": writes[turn % 2]}
+            for done in [pool.submit(client.admin.command, "setDefaultRWConcern", 1, **{name: given[name]}) for name in given]:
+                done.result()
+            now = client.admin.command("getDefaultRWConcern")
+            assert {name: now[name] for name in given} == given
+    client.admin.command("setDefaultRWConcern", 1, defaultReadConcern={})

@@ -1,5 +1,6 @@
 // setDefaultRWConcern sets the concerns of commands that name none of their own, on all members of the set.
 #include "base/clock.h"
+#include "base/mutex.h"
 #include "replication/coordinator.h"
 #include "replication/oplog.h"
 #include "server/commands/replication/default_rw_concern.h"
@@ -34,6 +35,7 @@ class SetDefaultRWConcern : public Command {
     }
     if (read && !read->empty()) default_read_level(*read);
     if (write && !write->empty()) check_write(op, *write);
+    const base::MutexLock alone(setting_);
     defaults.refresh();
     const auto before = defaults.current();
     if (write && write->empty() && before->write) {
@@ -45,6 +47,9 @@ class SetDefaultRWConcern : public Command {
   }
 
  private:
+  // One operation at a time merges its concerns with the stored ones, or one of two would lose the other's.
+  base::Mutex setting_;
+
   // A default that the members can never satisfy would block every write.
   static void check_write(OperationContext& op, bson::DocumentView given) {
     const WriteConcern concern = default_write_concern(given);
