@@ -70,7 +70,7 @@ CursorRegistry::Slots::iterator CursorRegistry::erase(Slots::iterator slot) {
 }
 
 int64_t CursorRegistry::add(std::unique_ptr<Cursor> cursor, int64_t now_ms) {
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   if (slots_.size() >= cursors_max) {
     throw OperationError(ErrorCode::operation_failed, "too many open cursors: " + std::to_string(slots_.size()));
   }
@@ -88,7 +88,7 @@ int64_t CursorRegistry::add(std::unique_ptr<Cursor> cursor, int64_t now_ms) {
 }
 
 std::unique_ptr<Cursor> CursorRegistry::check_out(int64_t id, std::string_view ns, OperationContext& op) {
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   const auto found = slots_.find(id);
   if (found == slots_.end() || found->second.killed) not_found(id);
   Slot& slot = found->second;
@@ -105,7 +105,7 @@ std::unique_ptr<Cursor> CursorRegistry::check_out(int64_t id, std::string_view n
 }
 
 bool CursorRegistry::check_in(std::unique_ptr<Cursor> cursor, int64_t now_ms) {
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   const auto found = slots_.find(cursor->id);
   if (found == slots_.end()) return false;
   Slot& slot = found->second;
@@ -120,14 +120,14 @@ bool CursorRegistry::check_in(std::unique_ptr<Cursor> cursor, int64_t now_ms) {
 }
 
 void CursorRegistry::finish(int64_t id) {
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   const auto found = slots_.find(id);
   if (found != slots_.end()) erase(found);
 }
 
 CursorRegistry::Killed CursorRegistry::kill(int64_t id, std::string_view ns) {
   std::unique_ptr<Cursor> dead;  // it is destroyed outside the lock
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   const auto found = slots_.find(id);
   if (found == slots_.end() || found->second.killed || found->second.ns != ns) return {};
   Slot& slot = found->second;
@@ -142,7 +142,7 @@ CursorRegistry::Killed CursorRegistry::kill(int64_t id, std::string_view ns) {
 
 void CursorRegistry::kill_session(bson::DocumentView lsid) {
   std::vector<std::unique_ptr<Cursor>> dead;
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   for (auto it = slots_.begin(); it != slots_.end();) {
     Slot& slot = it->second;
     if (slot.lsid.empty() || (!lsid.empty() && !same_session(slot.lsid, lsid))) {
@@ -160,7 +160,7 @@ void CursorRegistry::kill_session(bson::DocumentView lsid) {
 size_t CursorRegistry::expire(int64_t now_ms) {
   snapshots.expire(now_ms);
   std::vector<std::unique_ptr<Cursor>> dead;
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   for (auto it = slots_.begin(); it != slots_.end();) {
     Slot& slot = it->second;
     if (slot.cursor && !slot.no_timeout && now_ms - slot.used_ms >= timeout_ms.load()) {
@@ -175,7 +175,7 @@ size_t CursorRegistry::expire(int64_t now_ms) {
 }
 
 std::vector<CursorRegistry::Waiting> CursorRegistry::waiting() const {
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   std::vector<Waiting> all;
   for (const auto& [id, slot] : slots_) {
     if (!slot.cursor || slot.killed) continue;
@@ -187,7 +187,7 @@ std::vector<CursorRegistry::Waiting> CursorRegistry::waiting() const {
 }
 
 CursorRegistry::Counts CursorRegistry::counts() const {
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   Counts counts = counts_;
   counts.open = static_cast<int64_t>(slots_.size());
   for (const auto& [id, slot] : slots_) {

@@ -8,11 +8,11 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/mutex.h"
 #include "bson/builder.h"
 #include "bson/document.h"
 #include "server/core/progress.h"
@@ -138,10 +138,10 @@ class CursorRegistry {
     bson::Document lsid;
   };
   using Slots = std::map<int64_t, Slot>;
-  Slots::iterator erase(Slots::iterator slot);
-  mutable std::mutex mutex_;
-  Slots slots_;
-  Counts counts_;
+  Slots::iterator erase(Slots::iterator slot) REQUIRES(mutex_);
+  mutable base::Mutex mutex_;
+  Slots slots_ GUARDED_BY(mutex_);
+  Counts counts_ GUARDED_BY(mutex_);
 };
 
 // Reads documents from `cursor`, which an operation has taken up, into an array: at most `documents_max` (negative: as many as
