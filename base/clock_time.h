@@ -1,4 +1,4 @@
-// A Clock's monotonic time as the standard library's type, for deadlines and durations.
+// This is a Clock's monotonic time as the standard library's type, for deadlines and durations.
 #pragma once
 
 #include <chrono>

@@ -31,7 +31,7 @@ class FuzzTarget {
   // Runs on a copy that ends where its memory does, so that AddressSanitizer sees each byte read beyond it.
   bool run(BytesView input) const;
 
-  // All of this program, by name.
+  // Returns all of this program, ordered by name.
   static std::vector<const FuzzTarget*> all();
   static const FuzzTarget* find(std::string_view name);  // nullptr: there is none
 

@@ -1,4 +1,4 @@
-// Any text: refused, or a host and a port whose usual spelling says the same.
+// The input is any text. It is refused, or is a host and a port whose usual spelling says the same.
 #include "base/fuzz_target.h"
 #include "base/host_port.h"
 

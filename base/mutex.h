@@ -1,5 +1,5 @@
-// The standard library's mutexes and condition variables, with annotations (base/thread_safety.h): the compiler checks that
-// a field is touched only by a thread that holds the mutex guarding it.
+// These are the standard library's mutexes and condition variables, with annotations (base/thread_safety.h): the compiler checks
+// that a field is touched only by a thread that holds the mutex guarding it.
 //
 //   void Queue::put(Item item) {
 //     {
@@ -79,7 +79,7 @@ class SCOPED_CAPABILITY TwoMutexLock {
   std::scoped_lock<Mutex, Mutex> held_;
 };
 
-// A condition variable. `lock` holds the mutex at the call and at the return, and not in between. A predicate that reads
+// This is a condition variable. `lock` holds the mutex at the call and at the return, and not in between. A predicate that reads
 // guarded fields is a lambda with REQUIRES; the waits call it with the mutex held.
 class Condition {
  public:
@@ -92,7 +92,7 @@ class Condition {
     condition_.wait(lock.held_, std::move(predicate));
   }
 
-  // Whether the time had not passed, or what the predicate said at the end.
+  // Returns false if the time passed; with a predicate, returns its last value.
   template <class Rep, class Period>
   bool wait_for(MutexLock& lock, const std::chrono::duration<Rep, Period>& time) {
     return condition_.wait_for(lock.held_, time) == std::cv_status::no_timeout;

@@ -1,4 +1,4 @@
-// What tests of several folders share: waiting for a condition, seeds that can be repeated, and a clock that stands still.
+// Tests of several folders share these: waiting for a condition, seeds that can be repeated, and a clock that stands still.
 #pragma once
 
 #include <atomic>
@@ -26,7 +26,7 @@ bool wait_until(Condition holds) {
   return true;
 }
 
-// Whether a test of this process has asked for the seed: only then is it worth printing.
+// True when a test of this process has asked for the seed: only then is it worth printing.
 inline std::atomic<bool> seed_was_used{false};
 
 // The seed of this process's random tests: new in each run, or the environment's PALIMPSEST_TEST_SEED. Test programs print it
@@ -52,7 +52,7 @@ class StoppedClock final : public Clock {
     wall_us_ += by.count();
     monotonic_us_ += by.count();
   }
-  // As when somebody sets the machine's clock, maybe back.
+  // Acts as somebody who sets the machine's clock, maybe back.
   void set_wall_ms(int64_t wall_ms) { wall_us_ = wall_ms * 1000; }
 
  private:

@@ -1,4 +1,4 @@
-// Words for Clang's thread-safety analysis: which mutex guards a field, and which one a function needs.
+// These are words for Clang's thread-safety analysis: they say which mutex guards a field, and which one a function needs.
 //
 //   base::Mutex mutex_;
 //   int64_t queued_ GUARDED_BY(mutex_) = 0;     // an access without the mutex is an error

@@ -1,4 +1,5 @@
-// Any bytes: no varint, or one that is written back as it was, but for zeroes at its end that say nothing.
+// The input is any bytes. They are no varint, or one that is written back as it was, but for zeroes at its end, which say
+// nothing.
 #include "base/fuzz_target.h"
 #include "base/varint.h"
 

@@ -34,7 +34,7 @@ void check_again(const Document& id) {
 
 }  // namespace
 
-TEST_CASE("an _id is told from its key, as one with the same key") {
+TEST_CASE("an _id that is decoded from a key has that key") {
   base::Random random(5);
   for (int i = 0; i < 2000; ++i) {
     const auto bits = static_cast<int64_t>(random() >> random.below(64));

@@ -148,7 +148,7 @@ size_t KeyReader::length() {
 }
 
 // Reads a double at or below the number's absolute value. A tail behind it belongs to a decimal, whose types say that the key
-// can't tell the value.
+// doesn't give the value.
 double KeyReader::truncated(bool negative) {
   const uint64_t bits = big_endian(8, negative);
   if (bits & 1) ok_ = false;

@@ -36,10 +36,10 @@ void check_reads_back(const bson::Document& document) {
     types.add(field);
     ++values;
   }
-  const Bytes told = types.take();
-  if (!bson::has_values(told)) return;
-  const auto back = read(key.bytes(), told, 0, values);
-  base::check(back && back->bytes() == document.bytes(), "a key with its types says its values");
+  const Bytes packed = types.take();
+  if (!bson::has_values(packed)) return;
+  const auto back = read(key.bytes(), packed, 0, values);
+  base::check(back && back->bytes() == document.bytes(), "a key and its types give back its values");
 }
 
 bool run(BytesView input) {
@@ -53,7 +53,7 @@ bool run(BytesView input) {
     check_reads_back(*document);
   }
   const auto id = bson::id_of_key(key);
-  if (id) base::check(bson::KeyString().append(id->view().first()).bytes() == key, "an _id has the key that it was told by");
+  if (id) base::check(bson::KeyString().append(id->view().first()).bytes() == key, "an _id has the key that it was decoded from");
   return document || id;
 }
 
