@@ -11,8 +11,9 @@
 // sample or not each for itself; the content after a piece is encoded too, without
 // being counted, because the piece's last one would be a delta against it.
 //
-// How long all pieces are is known, also of those that are not in the sample: the
-// sample's are weighted by length, so that a long one too many or too few counts little.
+// The lengths of all pieces are known, also of those that are not in the sample. So
+// the sample's pieces are weighted by length, so that a long one too many or too
+// few counts little.
 #pragma once
 
 #include <functional>

@@ -132,7 +132,7 @@ TEST_CASE("a part of the chains tells what histories would save") {
   check_estimates(histories(random, 500, 5000, 1500), {0.3, 0.2});
 }
 
-TEST_CASE("strangers save nothing, and that is said") {
+TEST_CASE("strangers save nothing, and the estimate says so") {
   base::Random random(2);
   check_estimates(strangers(random, 1500, 1500), {0.3, 0.1});
 }

@@ -151,7 +151,7 @@ TEST_CASE("every width of vectors makes the same deltas") {
 }
 
 // The nearest place that looks alike was taken once, and everything after it was out of step.
-TEST_CASE("an entry put into a list of entries that look alike costs what it brings") {
+TEST_CASE("an entry inserted into a list of similar entries costs no more than its own bytes") {
   base::Random random(1);
   const auto entry = [&] {
     return "{\"version\":\"" + std::to_string(random.below(100)) +

@@ -5,7 +5,7 @@
 //   ...
 //   delta n: source    -> content n-1
 //
-// The first delta says which bytes it brings itself and which lie where in
+// The first delta says which bytes it contains itself and which lie where in
 // content 1; those ranges are looked up in the second delta, and so on down, until
 // every byte lies in a delta or in the source. Then the bytes are copied, once:
 // contents in between are never made, and a read of many small edits costs

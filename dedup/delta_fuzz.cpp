@@ -1,5 +1,5 @@
 // The input is a source and a delta. The delta is refused, or gives the same content by each way to apply it, of the length that
-// the delta says. The same bytes are two contents, too, which are encoded and made again.
+// the delta says. The same bytes are two contents, too, which are encoded and decoded.
 //
 //   | bytes of the source, 1 | source … | delta … |
 #include "base/fuzz_target.h"

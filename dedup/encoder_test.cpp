@@ -12,7 +12,7 @@ using namespace dedup::test;
 
 namespace {
 
-// A small server keeps what it is told to keep, and follows the advice.
+// A small server keeps what the encoder advises it to keep.
 struct Server {
   explicit Server(const Options& options = {}) : options_(options) { restart(); }
 

@@ -94,7 +94,7 @@ std::optional<Bytes> EntropyCoder::pack(BytesView delta) const {
   if (delta.size() < delta_bytes_min) return std::nullopt;
   ZSTD_CCtx* context = packing_context();
   must(ZSTD_CCtx_refCDict(context, dictionaries_.empty() ? nullptr : dictionaries_.rbegin()->second->packing.get()));
-  must(ZSTD_CCtx_setParameter(context, ZSTD_c_compressionLevel, level_));  // a dictionary brings its own
+  must(ZSTD_CCtx_setParameter(context, ZSTD_c_compressionLevel, level_));  // a dictionary has its own
   Bytes packed;
   packed.reserve(delta.size());
   base::append_varint(packed, version());

@@ -22,11 +22,11 @@ struct ExactDedupStats {
   uint64_t stored_bytes = 0;  // recipes with the literals in them
 };
 
-// It isn't thread-safe. It keeps its chunks and recipes in memory, so that contents can be made again.
+// It isn't thread-safe. It keeps its chunks and recipes in memory, so that contents can be decoded.
 class ExactDedup {
  public:
   // The index has an entry for every unique chunk: a 20-byte SHA-1 and where the chunk lies. Here chunks are
-  // told apart by 128 bits of xxh3, and the index is counted as the thesis's.
+  // distinguished by 128 bits of xxh3, and the index is counted as the thesis's.
   static constexpr size_t index_entry_bytes = 20 + 8;
 
   // `average_bytes` is a power of two.

@@ -123,7 +123,7 @@ void Finder::update_index(const Similar& similar, uint32_t features, MetadataPoi
   for (uint32_t i = 0; i < homeless_count; ++i) put(homeless[i], pointer);
 }
 
-// As published, the matches of a feature stand in the order of their last use, and once there are too many the first goes.
+// The matches of a feature stand in the order of their last use, as published; when there are too many, the first one goes.
 // Exchanging the pointers has the same effect as taking the entries out and putting them in again.
 void Finder::renew(const FeatureMatches& matches, MetadataPointer pointer, MetadataPointer used) {
   std::array<MetadataPointer, FeatureMatches::max + 1> order;

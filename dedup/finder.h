@@ -9,7 +9,7 @@
 // features, each hand when those before it can't go on: all contents lose some before any loses
 // most.
 //
-// Where the lineage is known its feature finds the next version, and few others are kept from the start.
+// If the lineage is known, its feature finds the next version, and few other features are kept from the start.
 //
 //   oldest   . . . . | : : : | :. :. :. | :: :: :: | ::: ::: ::: | :::::: newest
 //   features    2    |   3   |    4     |    6     |      8      |  all

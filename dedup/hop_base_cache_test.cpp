@@ -55,7 +55,7 @@ struct Counted : FormSource {
 
 }  // namespace
 
-TEST_CASE("a neighbour's read begins at the hop base, and tells of as many hops") {
+TEST_CASE("a neighbour's read begins at the cached hop base, and reports as many hops as without the cache") {
   History history(1);
   HopBaseCache cache(1 << 20);
   Counted counted(history.records);

@@ -41,7 +41,7 @@ TEST_CASE("what has most in common is tried first, and being cached or a head co
   CHECK(first({candidate(1, 7, false, true), candidate(2, 5)}, options) == 1);
 }
 
-TEST_CASE("why a source was chosen is told by what would have been first without the cache") {
+TEST_CASE("a source counts as chosen for the cache if another one would be first without it") {
   CHECK(rc::check([](uint64_t seed) {
     base::Random random(seed);
     Options options;
