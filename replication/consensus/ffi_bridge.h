@@ -1,4 +1,4 @@
-// Between raft_ffi.h's structures and ours. For raft_core's own files.
+// These functions convert between raft_ffi.h's structures and ours. Only raft_core's own files use them.
 #pragma once
 
 #include "replication/consensus/log_store.h"

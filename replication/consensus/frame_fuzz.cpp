@@ -1,5 +1,5 @@
-// A frame between members, with its length and its checksum put right: refused, or a greeting or messages that are written back
-// as they were. And the same bytes as an inquiry.
+// The input is taken as a frame between members, once its length and its checksum are put right. It is refused, or is a greeting
+// or messages that are written back as they were. The same bytes are taken as an inquiry, too.
 #include "base/fuzz_target.h"
 #include "base/hash.h"
 #include "replication/consensus/frame.h"

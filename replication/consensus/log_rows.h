@@ -1,5 +1,5 @@
-// The rows of the log's table as bytes. Every value begins with the checksum of its key and what follows it, so a
-// row that was damaged, or stands in another's place, is known as such.
+// These functions turn the rows of the log's table into bytes and back. Every value begins with the checksum of its key and what
+// follows it, so a row that was damaged, or stands in another's place, is known as such.
 #pragma once
 
 #include "base/result.h"

@@ -1,4 +1,5 @@
-// A row of the consensus log's table, its checksum put right: refused, or written back as one that reads the same.
+// The input is taken as a row of the consensus log's table, once its checksum is put right. It is refused, or written back as one
+// that reads the same.
 //
 //   number: the place of the entry or run | rest: the value without its checksum
 #include "base/fuzz_target.h"

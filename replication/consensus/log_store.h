@@ -32,7 +32,7 @@ class LogStore {
   Lookup entries(Index low, Index high, uint64_t bytes_max, std::vector<EntryPtr>& out);
   EntryPtr cached(Index index) const;  // nullptr: not in memory
 
-  // Replaces everything from the first entry's index on. `write`: the number under which `written` will tell of it.
+  // Replaces everything from the first entry's index on. `write`: the number under which `written` will report it.
   void append(uint64_t write, const std::vector<EntryPtr>& entries);
   void written(uint64_t write);  // this one and those before are durable
   void set_hard_state(const HardState& state) { meta_.hard = state; }

@@ -1,4 +1,4 @@
-// Members on one clock, whose lines carry so many bytes a millisecond: what is sent, and how often.
+// These tests run members on one clock, whose lines carry so many bytes a millisecond. They count what is sent, and how often.
 #include <catch2/catch.hpp>
 
 #include <numeric>

@@ -10,7 +10,7 @@
 namespace replication::consensus {
 namespace {
 
-// A leader that told a member it is behind asks again after this many ticks, in units of the election timeout.
+// A leader that has told a member that it is behind the log tells it again after this time, in election timeouts.
 constexpr uint32_t behind_retry = 2;
 
 bool goes_before_the_write(uint32_t type) {
@@ -232,7 +232,7 @@ Output RaftCore::take_output() {
     if (entry->index > applied_floor_) out.committed.push_back(entry);
   }
   store_.set_members_through(delivered_);
-  // What the state machine had before a restart is handed to nobody, so nobody will answer for it.
+  // Entries that the state machine applied before a restart are handed to nobody, so nobody will report them as applied.
   if (!ready.committed.empty() && delivered_ <= applied_floor_) raft_applied(node_, delivered_);
 
   note_standing(out);

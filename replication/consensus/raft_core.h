@@ -1,16 +1,18 @@
-// One member's part in consensus: events in, decisions out. Pure: no clock, no
-// threads, no I/O, the same decisions from the same events.
+// The core is one member's part in consensus: events go in, decisions come out.
+// It is pure: it has no clock, no threads and no I/O, and makes the same
+// decisions from the same events.
 //
 //   tick · step · propose · applied · written      (what happened)
 //                    |
 //              take_output()                        (what to do about it)
 //                    |
-//   send now · write, then send · hand to the state machine · tell
+//   send now · write, then send · hand to the state machine · report
 //
-// The order the owner has to keep: what is in `send` may go at once; a `write`
-// is made durable, writes in their order, before its `after` is sent and before
-// `written` is called. A leader's entries travel while its own disk is still at
-// work (Ongaro's thesis, 10.2.1); a follower's word is given only after.
+// The owner has to keep this order: messages in `send` may go at once; a
+// `write` is made durable, writes in their order, before its `after` is sent
+// and before `written` is called. A leader's entries travel while its own disk
+// is still at work (Ongaro's thesis, 10.2.1); a follower's word is given only
+// after.
 #pragma once
 
 #include <functional>

@@ -10,7 +10,7 @@ namespace replication::consensus {
 namespace {
 
 constexpr int exit_abrupt = 14;
-constexpr int64_t word_stands_us = 2'000'000;  // what a member said of itself; a line there and back takes less
+constexpr int64_t word_stands_us = 2'000'000;  // how long an answer counts; the way there and back takes less
 constexpr int64_t ask_again_us = 100'000;
 
 [[noreturn]] void stop_process(int32_t id, std::string_view message, std::string_view why) {
@@ -232,7 +232,7 @@ void RaftNode::disk_loop() {
     } catch (const std::exception& error) {
       stop_process(7100020, "The log cannot be written; stopping", error.what());
     }
-    // Now it may be said, and not before.
+    // The writes are durable now, so the messages that depend on them may be sent.
     if (!after.empty()) transport_.send(std::move(after));
     with_core([&](RaftCore& core) { return core.written(taken.back().number), true; });
     taken.clear();

@@ -1,4 +1,4 @@
-// A member of a replica set: the consensus core on real time, disk and network.
+// A node is a member of a replica set: it runs the consensus core on real time, disk and network.
 //
 //   callers, transport --(one lock)--> core --> loop thread --> owner, transport
 //                                        ^          |
@@ -59,14 +59,15 @@ class RaftNode final : public MessageReceiver {
 
   CoreStatus status() const;
   std::vector<PeerProgress> progress() const;
-  // How far that member has applied the log, as far as it has told; what it is asked for may be lost.
+  // Returns how far that member has applied the log, as far as it has reported. `ask` asks it; the question may be lost.
   Index applied_by(MemberId member) const;
   void ask(MemberId member);
-  // Would that member lead? False where it has said no, or nothing for a while: asked again and again it is asked, too.
+  // Returns whether that member would lead: false if it has refused, or hasn't answered for a while. Each call may ask it again.
   bool stands(MemberId member);
   Membership members() const;
   LogMeta log_meta() const;
-  // Committed or not, [low, high), at least one: for whoever reads the log beside consensus. Lookup as in LogStore.
+  // Reads the entries [low, high), at least one, committed or not, for those who read the log beside consensus. Lookup means what
+  // it does in LogStore.
   Lookup entries(Index low, Index high, uint64_t bytes_max, std::vector<EntryPtr>& out);
 
   void received(MemberId from, BytesView message) override;

@@ -99,7 +99,7 @@ TEST_CASE("leadership is handed over on request, and given up on request") {
   CHECK(third != target);
 }
 
-TEST_CASE("whether another one would lead is asked and told, and forgotten where it answers no more") {
+TEST_CASE("a member reports whether it would lead, and its answer expires when it stops answering") {
   ThreeMembers set;
   TestMember* leader = wait_leader(set.all());
   REQUIRE(leader);

@@ -1,5 +1,5 @@
-// Three members on this machine, over the log's table and TCP: entries of 16 KB, N in flight, each counted when the leader
-// sees it committed. Prints entries a second.
+// This measures three members on this machine, over the log's table and TCP: entries of 16 KB, N in flight, each counted when the
+// leader sees it committed. Prints entries a second.
 #include <benchmark/benchmark.h>
 
 #include "base/random.h"

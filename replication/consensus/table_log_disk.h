@@ -1,4 +1,4 @@
-// The log on disk: a journaled table of the engine (docs/formats/raft-log.md).
+// The log on disk is a journaled table of the engine (docs/formats/raft-log.md).
 //
 //   00                -> meta: term, vote, commit, membership, where the log begins
 //   01 first (8, BE)  -> the term of the entries from there on

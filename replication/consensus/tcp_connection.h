@@ -1,7 +1,7 @@
-// One connection from another member: a hello, then messages. Internal to the transport.
+// A TcpConnection is one connection from another member: a hello comes first, then messages. It is internal to the transport.
 //
-// Memory is taken for bytes that arrived, not for what is announced. What is no frame, or no member's of this set, ends the
-// connection.
+// Memory is taken for bytes that arrived, not for what is announced. Bytes that are no frame, or that come from no member of this
+// set, end the connection.
 #pragma once
 
 #include <asio/generic/stream_protocol.hpp>

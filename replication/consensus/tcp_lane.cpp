@@ -74,7 +74,7 @@ void TcpLane::send_next() {
   frame_ = Bytes();
   if (payload_.empty()) return;
   if (!socket_.is_open()) return look_up();
-  // What went to a connection that the other side has closed may be lost, and a write would only tell the next time.
+  // Messages to a connection that the other side has closed may be lost, and only the next write would report that.
   if (closed_by_peer(socket_.native_handle())) return fail();
   frame_ = encode_frame(FrameKind::messages, payload_, compressor_.get());
   write(0);

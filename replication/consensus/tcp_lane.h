@@ -1,4 +1,4 @@
-// One connection to another member, with the messages that wait for it. Internal to the transport.
+// A TcpLane is one connection to another member, with the messages that wait for it. It is internal to the transport.
 //
 //   push --> queue --> one frame of all that waits --> connection, opened when there is none --> the other member
 //
@@ -38,7 +38,7 @@ class TcpLane : public std::enable_shared_from_this<TcpLane> {
   bool push(Bytes message);
   // Messages wait, are being sent, or have not arrived yet.
   bool under_way() const;
-  // Drops what waits, and the connection. Returns at once; `lost` isn't told.
+  // Drops what waits, and the connection. Returns at once, and doesn't call `lost`.
   void close();
 
  private:

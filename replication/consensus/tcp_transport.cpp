@@ -262,7 +262,7 @@ class TcpTransport::Network final : public TcpConnection::Owner {
   const TcpOptions options_;
   std::atomic<int64_t> lost_{0};
 
-  // What runs on a context, and what a lookup holds, goes before the contexts do: so they come first.
+  // The contexts stand first, so they are destroyed after all that runs on them, and after what a lookup holds.
   Threads control_, bulk_;
   asio::thread_pool names_;
   uint16_t port_ = 0;

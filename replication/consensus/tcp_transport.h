@@ -1,12 +1,10 @@
-// The transport over TCP: this member opens two connections to each peer, one
-// for what must not wait (heartbeats, votes, answers) and one for entries, and
-// each peer opens two to it.
+// This is the transport over TCP. The member opens two connections to each peer, one for messages that must not wait (heartbeats,
+// votes, answers) and one for entries, and each peer opens two to it.
 //
 // On a server, members call on the port of the clients: it hands their connections over (adopt), and nothing listens here.
 //
-// What waits for a peer goes into one frame. A connection that fails is opened
-// again after a pause that grows; meanwhile messages to that peer are lost, which
-// consensus is made for.
+// All messages that wait for a peer go into one frame. A connection that fails is opened again after a pause that grows;
+// meanwhile messages to that peer are lost, which consensus is made for.
 //
 //   control lanes, hellos     one thread: no frame of entries is ever ahead of a heartbeat
 //   bulk lanes                a few threads: they compress, send, decompress and deliver entries

@@ -61,7 +61,7 @@ TEST_CASE("garbage on the members' port is turned away, and members go on") {
   }));
 }
 
-TEST_CASE("messages for a peer that isn't there are lost and told, and flow once it is") {
+TEST_CASE("messages for a peer that isn't there are reported as lost, and arrive once it is there") {
   Counting at_a, at_b;
   TcpTransport a({.set_name = "set", .self = 1});
   a.set_receiver(&at_a);
@@ -80,7 +80,7 @@ TEST_CASE("messages for a peer that isn't there are lost and told, and flow once
   CHECK(a.lost() >= 1);
 }
 
-TEST_CASE("what goes to a connection that the other side has closed is told, not lost unseen") {
+TEST_CASE("messages to a connection that the other side has closed are reported as lost") {
   Counting at_a, at_b;
   TcpTransport a({.set_name = "set", .self = 1});
   a.set_receiver(&at_a);
@@ -93,14 +93,14 @@ TEST_CASE("what goes to a connection that the other side has closed is told, not
   b.reset();
   b = std::make_unique<TcpTransport>(TcpOptions{.set_name = "set", .self = 2, .host = "127.0.0.1", .port = port});
   b->set_receiver(&at_b);
-  a.send({{2, true, "told"}});
+  a.send({{2, true, "lost"}});
   CHECK(wait_until([&] { return at_a.lost > 0; }));
   a.send({{2, true, "arrives"}});
   CHECK(wait_until([&] { return at_b.count() == 2; }));
   CHECK(wait_until([&] { return !a.under_way(2); }));
 }
 
-TEST_CASE("what a full queue doesn't take is told, and what waits is under way") {
+TEST_CASE("messages that a full queue refuses are reported as lost, and those that wait are under way") {
   Counting at_a;
   TcpTransport a({.set_name = "set", .self = 1, .queue_bytes_max = 1 << 20});
   a.set_receiver(&at_a);
@@ -116,10 +116,10 @@ TEST_CASE("what a full queue doesn't take is told, and what waits is under way")
   a.set_peer(2, "127.0.0.1", port);
   CHECK(a.under_way(2));
   // A peer that is removed takes with it what waits.
-  const int told = at_a.lost;
+  const int lost = at_a.lost;
   a.remove_peer(2);
   CHECK_FALSE(a.under_way(2));
-  CHECK(at_a.lost == told);
+  CHECK(at_a.lost == lost);
 }
 
 TEST_CASE("a peer is found by its name, and one whose name nobody knows is unreachable") {

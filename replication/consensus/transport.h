@@ -1,5 +1,5 @@
-// How messages of consensus travel between members. A message may be lost, come
-// twice or out of order; it never comes damaged, and never from somebody else.
+// A transport carries messages of consensus between members. A message may be lost, come twice or out of order; it never comes
+// damaged, and never from somebody else.
 #pragma once
 
 #include "replication/consensus/raft_core.h"

@@ -1,4 +1,4 @@
-// The words of consensus: members, terms, places in the log, who votes.
+// These are the words of consensus: members, terms, places in the log, votes.
 #pragma once
 
 #include <cstdint>
