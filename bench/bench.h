@@ -1,5 +1,4 @@
-// The benchmarks of `palimpsest bench NAME`: each is one line in bench.cpp and a
-// folder beside it.
+// These are the benchmarks of `palimpsest bench NAME`. Each is one line in bench.cpp and a folder beside it.
 #pragma once
 
 #include <vector>

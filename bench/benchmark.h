@@ -1,4 +1,4 @@
-// What a benchmark is: a name under `palimpsest bench` and a function that reads its options.
+// A benchmark has a name under `palimpsest bench` and a function that reads its options.
 #pragma once
 
 #include <functional>

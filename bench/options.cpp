@@ -9,7 +9,7 @@
 namespace bench {
 namespace {
 
-// The kernel's load average of one minute.
+// Returns the kernel's load average of one minute.
 double load_average() {
   double load = 0;
   return getloadavg(&load, 1) == 1 ? load : -1;

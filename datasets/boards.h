@@ -1,4 +1,4 @@
-// Forum posts as JSON lines, one post a line, oldest first:
+// These are forum posts as JSON lines, one post a line, oldest first:
 //
 //   {forum, thread_id, thread_title, post_id, user, timestamp, body, …}
 //   -> {_id: post_id, forum, thread: {id, title}, user, timestamp, …, body}

@@ -1,5 +1,5 @@
-// Any bytes as a file of a data set: whatever the loader, it hands out items whose documents are valid and reports what it could
-// not read.
+// The input is taken as a file of a data set. Whatever the loader, it hands out items whose documents are valid and reports what
+// it could not read.
 //
 //   number: the kind of the data set | rest: the file
 #include "base/fuzz_target.h"

@@ -116,7 +116,7 @@ TEST_CASE("archives, compression and folders of several kinds make no difference
                                         "11", "\"c.mbox.bz2/1\"", "\"c.mbox.bz2/2\"", "\"c.mbox.bz2/3\"", "\"c.mbox.bz2/4\""});
 }
 
-TEST_CASE("kinds are told by the first bytes") {
+TEST_CASE("the first bytes say which kind a file is") {
   CHECK(detect("x", "\xef\xbb\xbf<mediawiki version='0.11'>") == Kind::wikipedia);
   CHECK(detect("x", "From ada Mon Feb  3") == Kind::mbox);
   CHECK(detect("x", "Message-ID: <1>\nDate: today\n\nhello") == Kind::maildir);

@@ -1,4 +1,4 @@
-// MediaWiki XML exports, full history: one document a revision.
+// This reads MediaWiki XML exports with full history: one document a revision.
 //
 //   {_id: <revision>, page: {id, title, ns}, parent, timestamp, user: {name, id} or {ip},
 //    minor, comment, model, format, sha1, text}

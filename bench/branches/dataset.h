@@ -26,7 +26,7 @@ struct DatasetOptions {
   uint64_t seed = 1;
 };
 
-// An engine with one branched collection in a folder of its own.
+// A Repository is an engine with one branched collection in a folder of its own.
 class Repository {
  public:
   Repository(const std::string& folder, versions::Layout layout);

@@ -64,13 +64,13 @@ void Network::make_host() {
   const pid_t holder = fork();
   if (holder == 0) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    const char said = unshare(CLONE_NEWNET) == 0 ? 'y' : 'n';
-    if (write(ready[1], &said, 1) != 1) _exit(1);
+    const char outcome = unshare(CLONE_NEWNET) == 0 ? 'y' : 'n';
+    if (write(ready[1], &outcome, 1) != 1) _exit(1);
     for (;;) pause();
   }
   close(ready[1]);
-  char said = 'n';
-  const bool made = holder > 0 && read(ready[0], &said, 1) == 1 && said == 'y';
+  char outcome = 'n';
+  const bool made = holder > 0 && read(ready[0], &outcome, 1) == 1 && outcome == 'y';
   close(ready[0]);
   if (holder > 0) hosts_.push_back(holder);
   if (!made) throw std::runtime_error("cannot make a network namespace");

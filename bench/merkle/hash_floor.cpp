@@ -40,7 +40,7 @@ HashFloor hash_floor(const siri::IndexOptions& options, const std::vector<Record
   Hashed nodes;
   siri::Hash root = index->empty(nodes);
   HashFloor floor;
-  // As many are hashed at a time as a level's nodes are sealed by, so that their sections are still in the processor's cache.
+  // It hashes as many at a time as a level seals nodes at a time, so that their sections are still in the processor's cache.
   constexpr size_t at_once = 400;
   for (size_t i = 0; i < records.size(); i += batch) {
     root = index->update(nodes, root, in_order(records.data() + i, std::min(batch, records.size() - i)));

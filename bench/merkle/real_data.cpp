@@ -12,7 +12,7 @@
 namespace bench::merkle {
 namespace {
 
-// The results of all structures, side by side, for one set of data.
+// Measured holds the results of all structures, side by side, for one set of data.
 struct Measured {
   Table throughput{"", {"", "load, records a CPU second", "reads", "writes"}, {}};
   Table read_us{"read, µs", {"", "median", "90 %", "99 %", "99.9 %"}, {}}, write_us{"write, µs", read_us.columns, {}};

@@ -73,8 +73,8 @@ void run_cold_spots(const Settings& settings, Report& report) {
   }
   figure.tables.push_back(std::move(table));
   figure.notes.emplace_back(
-      "What the server does is the last column of the first row: it needs no end of a cycle, since what no mapping tells of is "
-      "read where it is.");
+      "What the server does is the last column of the first row: it needs no end of a cycle, since a row without a mapping "
+      "is read where it is.");
   report.figures.push_back(std::move(figure));
 }
 

@@ -1,4 +1,4 @@
-// The members of a tar archive in their order, read by libarchive: ustar, GNU and pax.
+// A TarReader gives the members of a tar archive in their order. libarchive reads them: ustar, GNU and pax.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,5 @@
-// Any bytes as a tar archive, the checksums of its headers put right: each member can be read to its end, or the archive ends
-// with a StreamError. And any bytes as a compressed stream.
+// The input is taken as a tar archive, once the checksums of its headers are put right: each member can be read to its end, or
+// the archive ends with a StreamError. It is also taken as a compressed stream.
 #include "base/fuzz_target.h"
 #include "datasets/input/tar.h"
 

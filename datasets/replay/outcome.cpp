@@ -74,8 +74,7 @@ bson::Document Outcome::to_document() const {
   const int64_t index_records = number_at(server_status, {"dedup.index.records"});
   const int64_t raw = number_at(server_status, {"dedup.oplog.rawBytes"});
 
-  // Where documents were replaced or removed, what lies in the database is less
-  // than what was written.
+  // If documents were replaced or removed, the database holds less than was written.
   const uint64_t live_bytes = replaced + removed > 0 && verified ? verified->bytes : logical_bytes;
 
   bson::Builder out;

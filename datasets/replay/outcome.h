@@ -1,12 +1,13 @@
-// What a replay found: the numbers that it counted and measured, and the
-// document that they make, which is report.json.
+// An outcome is what a replay found: the numbers that it counted and measured,
+// and the document that they make, which is report.json.
 //
 //   documents verified logicalBytes dedupBytes fileBytes oplogBytes
 //   indexBytesPerRecord insertsPerSecond        what is promised to be there
 //   ratios oplog latency load verification …    the rest
 //
-// fileBytes: every file of the data directory after a clean checkpoint but the
-// journal's and the oplog's, which oplogBytes and journalBytes give apart.
+// fileBytes counts every file of the data directory after a clean checkpoint,
+// except the oplog's and the journal's, which oplogBytes and journalBytes
+// count.
 #pragma once
 
 #include <optional>

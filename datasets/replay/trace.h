@@ -1,4 +1,4 @@
-// Read traces of dbDedup §6.1: what is read, and how often, while data is written.
+// These are the read traces of dbDedup §6.1. They say what is read, and how often, while data is written.
 //
 //   insert    nothing is read
 //   mail      every message once, right after it was written

@@ -1,4 +1,4 @@
-// The replay report as a page: figures as tables, bars and plots.
+// This writes the replay report as a page: figures as tables, bars and plots.
 #include <fmt/core.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// A report page: one HTML file with its style, its scripts and the data of its plots inside. It fetches nothing.
+// A report page is one HTML file with its style, its scripts and the data of its plots inside. It fetches nothing.
 #pragma once
 
 #include <string>

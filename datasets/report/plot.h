@@ -1,5 +1,5 @@
-// Bars and curves of a report page, as pieces of HTML. Bars are drawn by the page's style; curves are JSON that the page's
-// script (page/plots.js) draws.
+// These are bars and curves of a report page, as pieces of HTML. Bars are drawn by the page's style; curves are JSON that the
+// page's script (page/plots.js) draws.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// The three forms of a replay's report.
+// A replay's report has three forms.
 //
 // The document (replay/outcome.h) is report.json; text and HTML are made from it,
 // so that a saved report (a run with dedup off) can be put beside another.
