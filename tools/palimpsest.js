@@ -8,7 +8,7 @@
 //   shop> db.diff("main", "dev")
 //   shop> db.merge("dev")
 //
-// What a helper returns is what the server said: `db.log()[0].commit` goes on being the commit's id. db.branchHelp() lists them.
+// A helper returns the server's reply: `db.log()[0].commit` is still the commit's id. db.branchHelp() lists them.
 (function () {
   "use strict";
   const database = Object.getPrototypeOf(db), collection = Object.getPrototypeOf(db.getCollection("c"));
@@ -117,13 +117,13 @@
       return readable(all, diffText(all));
     }],
     merge: ["merge(from, {mode, resolve, paths, collections, into, branch, dryRun, message, author})", "brings what another branch, tag or commit has changed", function (from, options) {
-      return broughtText(this.runCommand({merge: from, ...options}), `merged ${from}`, `nothing to merge from ${from}`);
+      return mergeText(this.runCommand({merge: from, ...options}), `merged ${from}`, `nothing to merge from ${from}`);
     }],
     cherryPick: ["cherryPick(commit, {as merge, without into})", "brings what one commit has changed", function (commit, options) {
-      return broughtText(this.runCommand({cherryPick: commit, ...options}), `picked ${commit}`, `nothing to pick from ${commit}`);
+      return mergeText(this.runCommand({cherryPick: commit, ...options}), `picked ${commit}`, `nothing to pick from ${commit}`);
     }],
     revert: ["revert(commit, {as merge, without into})", "takes back what one commit has changed", function (commit, options) {
-      return broughtText(this.runCommand({revert: commit, ...options}), `took back ${commit}`, `nothing to take back of ${commit}`);
+      return mergeText(this.runCommand({revert: commit, ...options}), `took back ${commit}`, `nothing to take back of ${commit}`);
     }],
     listConflicts: ["listConflicts()", "what is to be decided in the merge that waits, and what has been", function () {
       const all = list(this, {listConflicts: 1});
@@ -134,7 +134,7 @@
       return readable(done, `${name} ${show(id)}: ${done.resolved}`);
     }],
     continueMerge: ["continueMerge({message, author})", "merges what waits, all being decided", function (options) {
-      return broughtText(this.runCommand({continueMerge: 1, ...options}), "merged", "nothing to merge");
+      return mergeText(this.runCommand({continueMerge: 1, ...options}), "merged", "nothing to merge");
     }],
     abortMerge: ["abortMerge()", "forgets the merge that waits", function () {
       return readable(this.runCommand({abortMerge: 1}), "the branch is as it was");
@@ -208,8 +208,8 @@
     }],
   };
 
-  // What merge and its like answer.
-  function broughtText(done, changed, nothing) {
+  // Returns the text of a reply to merge, cherryPick or revert.
+  function mergeText(done, changed, nothing) {
     const conflicts = done.conflicts === undefined ? [] : done.conflicts;
     const head = conflicts.length > 0 ? plural(done.conflictCount, "conflict") + (done.merging ? " to decide" : "")
       : done.changed ? `${changed}, at ${short(done.commit)}` : nothing;

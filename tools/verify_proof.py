@@ -5,7 +5,7 @@ usage: verify_proof.py --commit ID PROOF [DOCUMENT]
        verify_proof.py ROOT KEY PROOF
 
 The first is for the `proof` of what getProof answers, as a file: ID is the commit's id, 64 hexadecimal digits, from whoever is trusted. Prints what
-the commit says: `present` or `absent`, the collection's UUID, the _id (as JSON, or the bytes that it is told apart by), the document's SHA-256 and
+the commit says: `present` or `absent`, the collection's UUID, the _id (as JSON, or the bytes that it is identified by), the document's SHA-256 and
 whether the document is in the file; DOCUMENT is where it is written to, as BSON. Look whether that is the _id that was asked for.
 
 ROOT and KEY in hexadecimal, PROOF a file (-: standard input). Prints `present` and the value in hexadecimal, or `absent`, and
@@ -162,7 +162,7 @@ def verify(root, key, proof):
 
 
 class Statement:
-    """What a commit's id is the hash of."""
+    """The bytes whose hash is the commit's id."""
 
     def __init__(self, commit, data):
         check(sha256(data) == commit, "it is of another commit")
