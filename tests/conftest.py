@@ -1,4 +1,4 @@
-"""What tests of several folders run against: one server for a file. And the seed that their random choices come from.
+"""Tests of several folders run against these: one server for a file, and the seed that their random choices come from.
 
 A test that is skipped fails.
 """

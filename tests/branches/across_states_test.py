@@ -1,4 +1,4 @@
-"""What reads several states of a database at once: differences, versions, and pipelines that look into another branch."""
+"""These tests read several states of a database at once: differences, versions, and pipelines that look into another branch."""
 import time
 
 import bson
@@ -181,7 +181,7 @@ def test_the_history_of_a_document(shop):
     assert [one.get("message") for one in history(main.c, 1)] == ["a is 3", "a is 2", "a is 1", "first"]
 
 
-def test_who_wrote_what_is_not_committed_is_said_whatever_became_of_the_branch(shop):
+def test_uncommitted_changes_name_their_branch_whatever_became_of_it(shop):
     shop["main"].c.insert_one({"_id": 1})
     for name in ["one", "two", "three"]:
         shop.create(name)

@@ -1,4 +1,4 @@
-"""Branches as clients see them: names with an `@`, and every command on them."""
+"""These tests use branches as clients do: names with an `@`, and every command on them."""
 import random
 import threading
 

@@ -80,7 +80,7 @@ def test_what_branches_do_passes_it_by(logged):
     assert joined == [{"_id": 1, "l": [{"_id": 1, "a": 1}]}]
 
 
-def test_dropped_renamed_and_made_again(logged):
+def test_dropped_renamed_and_created_anew(logged):
     main, dev = logged["main"], logged["dev"]
     main.log.rename("logs")
     assert ids(main, "logs") == [0, 1, 2] and ids(main) == []

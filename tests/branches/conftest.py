@@ -1,4 +1,4 @@
-"""What tests of branches run against: one server for a file, and a database of its own for each test."""
+"""Tests of branches run against these: one server for a file, and a database of its own for each test."""
 import concurrent.futures
 import contextlib
 import random

@@ -1,4 +1,4 @@
-"""What dump and restore tools send, on a branch and on a tag: listings, whole collections, and collections made again elsewhere."""
+"""These tests send what dump and restore tools send, on a branch and on a tag: listings, whole collections, and collections restored elsewhere."""
 import pymongo
 from bson.raw_bson import RawBSONDocument
 from bson.codec_options import CodecOptions
@@ -7,7 +7,7 @@ from tests.branches.conftest import by_id
 
 
 def dump(database):
-    """As mongodump reads: options and indexes of each collection, and its documents, raw."""
+    """Reads as mongodump does: options and indexes of each collection, and its documents, raw."""
     listed = list(database.list_collections(filter={"name": {"$not": {"$regex": r"^system\.(?!js$)"}}}))
     out = {}
     for one in listed:
@@ -20,7 +20,7 @@ def dump(database):
 
 
 def restore(database, dumped):
-    """As mongorestore writes: the collection, batches of documents in no order, indexes at the end."""
+    """Writes as mongorestore does: the collection, batches of documents in no order, indexes at the end."""
     for name, one in dumped.items():
         if name not in database.list_collection_names():
             database.command("create", name, **one["options"])

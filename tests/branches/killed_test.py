@@ -1,4 +1,4 @@
-"""Branches, commits and merges, killed in the middle: what was acknowledged is there, what got no answer is there whole or not at all."""
+"""A server is killed in the middle of branches, commits and merges: what was acknowledged is there, what got no answer is there whole or not at all."""
 import random
 import threading
 

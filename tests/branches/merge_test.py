@@ -1,4 +1,4 @@
-"""merge, cherryPick and revert: where they go, who decides conflicts, and merges that wait for somebody to."""
+"""These tests merge, cherry-pick and revert: where the result goes, who decides conflicts, and merges that wait for a decision."""
 import threading
 
 import pymongo
@@ -139,7 +139,7 @@ def test_a_merge_waits_until_somebody_has_decided(parted):
     resolve(id=0, take="ours"), resolve(id=1, take="theirs"), resolve(id=2, take="base")
     assert len(fails(OPERATION_FAILED, lambda: main.command("continueMerge", 1)).details["conflicts"]) == 1
     resolve(id=3, document={"n": 3})
-    resolve(id="new", take="ours")    # no conflict, but theirs brings it
+    resolve(id="new", take="ours")    # no conflict, but the merge adds it
     fails(NO_SUCH_KEY, lambda: resolve(id="nothing", take="ours"))
     fails(NO_SUCH_KEY, lambda: main.command("resolveConflict", 1, collection="x", id=1, take="ours"))
     fails(BAD_VALUE, lambda: resolve(id=3, take="mine"))

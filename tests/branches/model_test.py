@@ -1,4 +1,4 @@
-"""Random histories of a database with branches, over the wire, against a plain model of it."""
+"""These tests compare random histories of a database with branches, over the wire, with a plain model of it."""
 import random
 
 import pytest
@@ -9,7 +9,7 @@ STEPS = 100
 
 
 class Model:
-    """What each branch should show: documents by _id. `committed` is what a branch made of it begins with; `commits` are all there ever were."""
+    """The model knows what each branch should show: documents by _id. `committed` is what a branch made of it begins with; `commits` are all there ever were."""
 
     def __init__(self, documents):
         self.heads = {"main": dict(documents)}

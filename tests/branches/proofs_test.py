@@ -1,4 +1,4 @@
-"""What commits prove: getProof through a client, checked by the programs that stand alone; verify."""
+"""These tests check what commits prove: getProof through a client, checked by the programs that stand alone, and verify."""
 import hashlib
 import os
 import pathlib
@@ -26,7 +26,7 @@ def verifiers(tmp_path_factory):
 
 @pytest.fixture
 def ask(verifiers, tmp_path):
-    """What both say of a proof, as {present or absent, collection, _id, document}; nothing where it does not hold. The document as it was read."""
+    """Returns what both programs say of a proof, as {present or absent, collection, _id, document}; nothing if it does not hold. The document is as it was read."""
     def ask(commit, proof):
         file, document = tmp_path / "proof", tmp_path / "document"
         file.write_bytes(proof)
@@ -116,7 +116,7 @@ def test_a_bit_flipped_anywhere_in_a_proof_is_found(shop, ask):
         assert ask(commit[:-1] + ("0" if commit[-1] != "0" else "1"), proof) is None
 
 
-def test_every_kind_of_id_is_told_as_it_is(shop, ask):
+def test_every_kind_of_id_is_printed_as_it_is(shop, ask):
     main = shop["main"]
     ids = [0, -1, 5, 255, 256, -70000, 2**40, -2**62, 1.5, -0.25, "text", "a\0b\1c", 'q"uo\\te', bson.ObjectId(), True, None, uuid.uuid4().bytes]
     main.c.insert_many([{"_id": id} for id in ids])

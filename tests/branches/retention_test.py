@@ -1,4 +1,4 @@
-"""What goes from history: commits by the database's policy, and documents that are purged from all of it."""
+"""These tests remove from history: commits by the database's policy, and documents that are purged from all of it."""
 import pytest
 
 from tests.branches.conftest import by_id, check_collection, fails, log_of

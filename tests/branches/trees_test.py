@@ -1,4 +1,4 @@
-"""Hash trees of commits by a collection's option: posTree, patriciaTrie, bucketTree; and what is there before the first branch."""
+"""These tests choose hash trees of commits by a collection's option: posTree, patriciaTrie, bucketTree; and what is there before the first branch."""
 import hashlib
 
 import bson

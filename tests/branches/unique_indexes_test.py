@@ -1,4 +1,4 @@
-"""Unique indexes that are made when the database has branches already."""
+"""These tests make unique indexes when the database has branches already."""
 import threading
 
 import pymongo
@@ -17,7 +17,7 @@ def commit(database):
 
 @pytest.fixture
 def twice_once(shop):
-    """Of main: a commit that shows two documents with `u: 7`, and one behind it that doesn't. The id of the first."""
+    """Commits a state of main that shows two documents with `u: 7`, then one that doesn't. Returns the id of the first commit."""
     main = shop["main"]
     main.c.insert_many([{"_id": 1, "u": 7}, {"_id": 2, "u": 7}, {"_id": 3, "u": 8}])
     shop.create("dev")
@@ -122,7 +122,7 @@ def test_what_is_pending_counts_and_a_branch_of_what_is_committed_may_have_to_wa
     assert by_id(shop["more"].c) == by_id(main.c) == {1: {"_id": 1, "u": 7}}
 
 
-def test_what_merges_bring_from_before_the_index_is_a_conflict(shop, twice_once):
+def test_what_merges_apply_from_before_the_index_is_a_conflict(shop, twice_once):
     main, dev = shop["main"], shop["dev"]
     main.c.create_index("u", unique=True)
 
@@ -141,7 +141,7 @@ def test_what_merges_bring_from_before_the_index_is_a_conflict(shop, twice_once)
     assert main.command("merge", "dev", dryRun=True, resolve="theirs")["conflictCount"] == 1
     failure = fails(OPERATION_FAILED, lambda: main.command("merge", "dev", resolve="theirs", into="new", branch="both"))
     assert failure.details["conflictCount"] == 1 and shop.names() == ["dev", "main"]
-    # A commit that shows two may be merged where the merge brings none of them.
+    # A commit that shows two may be merged if the merge applies none of them.
     dev.c.delete_one({"_id": "pick"})
     commit(dev)
     dev.command("merge", twice_once)

@@ -1,4 +1,4 @@
-"""versionStats: figures of branches, commits and versions."""
+"""These tests check versionStats: figures of branches, commits and versions."""
 from tests.branches.conftest import fails
 
 TYPE_MISMATCH, NAMESPACE_NOT_FOUND, UNKNOWN_FIELD = 14, 26, 40415

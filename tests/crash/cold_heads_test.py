@@ -1,4 +1,4 @@
-"""Newest versions that become deltas because nobody reads them, and whole again because somebody does: killed in the middle, nothing is lost."""
+"""A server is killed while it demotes heads that nobody reads and promotes those that somebody does: nothing is lost."""
 import random
 import threading
 import time

@@ -1,4 +1,4 @@
-"""What was acknowledged survives kill -9: the real process, killed in the middle of real work."""
+"""Acknowledged writes survive kill -9 of the real process in the middle of real work."""
 import random
 import re
 import shutil

@@ -1,4 +1,4 @@
-"""A server that starts anew in place: the same process, its data, its port, and still one that ends when told to."""
+"""A server starts anew in place: it keeps its process, data and port, and still ends on a signal."""
 import os
 import pathlib
 import signal
@@ -81,7 +81,7 @@ def test_a_server_that_wants_to_start_anew_for_ever_ends_and_says_why():
 
 
 @pytest.mark.parametrize("delay", [0, 0.005, 0.03, 0.1])
-def test_told_to_end_while_it_starts_anew_it_ends(delay):
+def test_a_signal_to_end_while_it_starts_anew_ends_it(delay):
     with Server(*PARAMETERS) as server:
         with server.client() as client:
             client.admin.command("restartInPlace")

@@ -1,4 +1,4 @@
-"""Every kind of write, killed in the middle: what was acknowledged is there, what got no answer is there whole or not at all."""
+"""A server is killed in the middle of every kind of write: what was acknowledged is there, what got no answer is there whole or not at all."""
 import random
 import threading
 import time
@@ -194,7 +194,7 @@ def test_writes_of_every_kind_survive_kill_as_acknowledged(seed):
                     assert report["valid"] and not report["errors"], report
                 check_pages(client.crash.pages, writers)
                 counted = check_capped(client.crash.capped, capped.acknowledged)
-                # Whether the index is left over or not, a build can begin again.
+                # A build can begin again, whether the index is left over or not.
                 for name in set(client.crash.pages.index_information()) - {"_id_"}:
                     client.crash.pages.drop_index(name)
             answered += sum(writer.answered for writer in writers)

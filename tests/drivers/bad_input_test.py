@@ -1,4 +1,4 @@
-"""Bytes nobody should send, and a disk that fills up: a clear error each, the server up, nothing lost."""
+"""These tests send bytes that nobody should send, and fill a disk: each gives a clear error, the server stays up, nothing is lost."""
 import random
 import socket
 import struct

@@ -1,4 +1,4 @@
-"""bulkWrite as a driver sends it: statements beside the body, retries, cursors over results; on a replica set of one member."""
+"""These tests send bulkWrite as a driver does: statements beside the body, retries, cursors over results; on a replica set of one member."""
 import socket
 import struct
 import threading

@@ -1,4 +1,4 @@
-"""What most tests of drivers run against: one server for a file, and a database of its own for each test."""
+"""Most tests of drivers run against these: one server for a file, and a database of its own for each test."""
 import random
 
 import pytest

@@ -1,4 +1,4 @@
-"""What dedup tells about itself, with real documents: chains, advice, explain, counters."""
+"""These tests check what dedup reports about itself, with real documents: chains, advice, explain, counters."""
 import random
 import threading
 
@@ -52,7 +52,7 @@ def test_a_chain_page_by_page_is_the_whole_chain(db):
     assert sum(node["base"]["why"]["choice"] == "match" for node in paged[1:]) > whole["n"] / 3
 
 
-def test_a_source_that_was_taken_for_being_cached_is_said_to_be():
+def test_a_source_that_was_chosen_for_being_cached_is_reported_as_such():
     # Each database samples features with a seed of its own. With few features, the cached source may share none of them with the
     # new content, or all; it is then no candidate, or the best anyway. So the test asks many databases.
     text = words(random.Random(8), 8000)

@@ -1,4 +1,4 @@
-"""The figures of collStats, dbStats and serverStatus, against what was written and read."""
+"""These tests compare the figures of collStats, dbStats and serverStatus with what was written and read."""
 import random
 
 import bson

@@ -1,4 +1,4 @@
-"""Fail points as suites of drivers arm them, and what getMore's maxTimeMS means."""
+"""These tests arm fail points as suites of drivers do, and check what getMore's maxTimeMS means."""
 import concurrent.futures
 import threading
 import time

@@ -1,4 +1,4 @@
-"""A replica set of three through the official drivers of other languages: discovery, read preference, causal sessions,
+"""These tests use a replica set of three through the official drivers of other languages: discovery, read preference, causal sessions,
 bulk writes, write concerns, and writes that go on while the primary is stepped down and killed.
 
 Each program does everything itself and says `ask kill HOST` (start, pause, continue) where it wants a member touched.

@@ -1,4 +1,4 @@
-"""How members of a replica set see each other, and who is let into one."""
+"""These tests check how members of a replica set see each other, and who is let into one."""
 import bson
 import pymongo
 import pytest
@@ -127,7 +127,7 @@ def test_a_heartbeat_is_answered_as_mongodb_does(three):
         assert error.value.code == 108
         client.admin.command("replSetInitiate", config(three[0]))
         wait_states(three[0], ["PRIMARY"])
-        told = client.admin.command({**question, "configVersion": bson.Int64(0)})
-        assert told["state"] == 1 and told["v"] == 1 and told["config"]["members"][0]["host"] == host(three[0])
+        answer = client.admin.command({**question, "configVersion": bson.Int64(0)})
+        assert answer["state"] == 1 and answer["v"] == 1 and answer["config"]["members"][0]["host"] == host(three[0])
         assert "config" not in client.admin.command({**question, "configVersion": bson.Int64(1)})
-        assert {"term", "primaryId", "opTime", "durableOpTime", "wallTime", "durableWallTime", "electionTime", "electable"} <= set(told)
+        assert {"term", "primaryId", "opTime", "durableOpTime", "wallTime", "durableWallTime", "electionTime", "electable"} <= set(answer)

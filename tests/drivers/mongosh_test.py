@@ -1,4 +1,4 @@
-"""The shell, as a person would use it."""
+"""These tests use the shell as a person would."""
 import json
 import pathlib
 import re

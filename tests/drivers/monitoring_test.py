@@ -1,4 +1,4 @@
-"""What monitoring tools read: the types they decode into, counts that are true, and the profiler."""
+"""These tests check what monitoring tools read: the types they decode into, counts that are true, and the profiler."""
 import contextlib
 import threading
 

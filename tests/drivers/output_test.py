@@ -1,4 +1,4 @@
-"""$out and $merge with more documents than a batch, interrupted, and over what they read."""
+"""These tests run $out and $merge with more documents than a batch, interrupted, and over what they read."""
 import threading
 import time
 

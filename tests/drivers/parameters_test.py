@@ -1,4 +1,4 @@
-"""Every knob of dedup: live, at start, from a file, and out of its range."""
+"""These tests set every parameter of dedup: live, at start, from a file, and out of its range."""
 import random
 import subprocess
 

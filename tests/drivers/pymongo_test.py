@@ -1,4 +1,4 @@
-"""The official Python driver against a real server: what an application does first."""
+"""These tests use the official Python driver against a real server: what an application does first."""
 import datetime
 import decimal
 import random

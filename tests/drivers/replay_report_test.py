@@ -1,4 +1,4 @@
-"""`palimpsest replay --report`: what a report says of a load that is over in a moment."""
+"""`palimpsest replay --report` must report a load that is over in a moment."""
 import json
 import subprocess
 

@@ -1,4 +1,4 @@
-"""A replica set of one member, as drivers see it: discovery, sessions, retries, concerns."""
+"""These tests use a replica set of one member as drivers do: discovery, sessions, retries, concerns."""
 import threading
 import time
 import uuid
@@ -212,7 +212,7 @@ def test_a_stepped_down_primary_refuses_writes_and_comes_back(server):
     through_the_set = set_client(server)  # waits for a primary
     through_the_set.t.c.insert_one({"_id": bson.ObjectId()})
     assert client.admin.command("replSetGetStatus")["term"] == term + 1
-    # And by itself when its time is over.
+    # It leads again by itself, too, when its time is over.
     began = time.monotonic()
     client.admin.command("replSetStepDown", 2, force=True)
     through_the_set.t.c.insert_one({"_id": bson.ObjectId()})
@@ -475,7 +475,7 @@ def test_drivers_retry_what_ran_though_the_answer_was_lost(client):
     session, command = lsid(), {"insert": "c", "documents": [{}]}
     with pytest.raises((EOFError, ConnectionError)):
         run(client, command, session, 1)
-    assert client.t.c.count_documents({}) == 4  # done, though nobody was told
+    assert client.t.c.count_documents({}) == 4  # done, though nobody got a reply
     assert run(client, command, session, 1)["retriedStmtIds"] == [0] and client.t.c.count_documents({}) == 4
 
 

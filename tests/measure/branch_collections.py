@@ -1,4 +1,4 @@
-"""What dropping, replacing and renaming a collection of a branch costs: figures on the output. No test.
+"""Measures what dropping, replacing and renaming a collection of a branch costs, and prints figures. It is no test.
 
     python -m tests.measure.branch_collections [--documents 100000]
 

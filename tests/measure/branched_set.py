@@ -1,4 +1,4 @@
-"""What branches cost on a lone server, in a set of one member and in one of three: figures on the output. No test.
+"""Measures what branches cost on a lone server, in a set of one member and in one of three, and prints figures. It is no test.
 
     python -m tests.measure.branched_set [--documents 5000] [--rounds 5]
 

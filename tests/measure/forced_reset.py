@@ -1,4 +1,4 @@
-"""What it costs to take back documents that aren't committed, behind a history of many: figures on the output. No test.
+"""Measures what it costs to take back documents that aren't committed, behind a history of many, and prints figures. It is no test.
 
     python -m tests.measure.forced_reset [--documents 40000] [--rounds 6]
 

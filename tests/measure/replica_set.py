@@ -1,4 +1,4 @@
-"""How a replica set takes faults: three members on this machine, clients that write, figures on the output. No test.
+"""Measures how a replica set takes faults, with three members on this machine and clients that write, and prints figures. It is no test.
 
     python -m tests.measure.replica_set failover [--rounds 7]     from kill -9 of the primary to the first acknowledged write
     python -m tests.measure.replica_set faults [--count 100]      random faults; writes acknowledged and lost, errors, unavailability

@@ -39,7 +39,7 @@ def refs_of(client, name):
 
 
 def check_same(members, name):
-    """And what members say of branches; returned is what they say."""
+    """Checks that members have the same data, and say the same of branches. Returns what they say."""
     members.check_same()
     said = [(member.name, refs_of(member.direct, name)) for member in members.members if member.state() in ("PRIMARY", "SECONDARY")]
     for other, shown in said[1:]:
@@ -128,7 +128,7 @@ def not_primary(database, command):
 
 
 def entries_of(client, name, since):
-    """What the log says of the database since then, without its documents."""
+    """Returns what the log says of the database since then, without its documents."""
     found = client.local.oplog.rs.find({"ts": {"$gt": since}, "op": "c", "ns": f"{name}.$cmd"}).sort("$natural", 1)
     return [next(iter(entry["o"])) for entry in found]
 

@@ -1,4 +1,4 @@
-"""What a write waits for, what a read shows, and from whom."""
+"""These tests check what a write waits for, what a read shows, and from which member."""
 import time
 from concurrent.futures import ThreadPoolExecutor
 
@@ -26,12 +26,12 @@ def three():
 def test_write_concerns_are_met(three, concern):
     three.client().t.get_collection("c", write_concern=WriteConcern(**concern)).insert_one({"concern": str(concern)})
     if concern["w"] == 3:
-        for member in three.members:  # they have it; that it is agreed on, so that it shows, they hear a moment later
+        for member in three.members:  # all have it; they learn a moment later that it is majority-committed, and show it then
             three.wait_same_place()
             assert member.direct.t.c.find_one({"concern": str(concern)}), member.name
 
 
-def test_who_waits_for_too_many_is_told_so(three):
+def test_a_write_concern_of_too_many_members_is_an_error(three):
     client = three.client()
     for w, code in [(4, 100), ("nowhere", 79)]:
         with pytest.raises(WriteConcernError) as failure:

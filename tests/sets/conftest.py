@@ -1,4 +1,4 @@
-"""Three members that the tests of a file share, and leave as they found them."""
+"""The tests of a file share three members, and leave them as they found them."""
 import pytest
 
 from tests.support.replica_set import ReplicaSet
@@ -19,7 +19,7 @@ def three(shared):
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item, call):
-    """What failed is shown with what the members were at, and said last."""
+    """A test that failed is shown with the states of the members and the ends of their logs."""
     report = yield
     running = item.funcargs.get("three")
     if report.failed and running is not None:

@@ -1,4 +1,4 @@
-"""Members that are killed, held up, restarted and added while clients write."""
+"""Members are killed, held up, restarted and added while clients write."""
 import datetime
 import random
 import socket

@@ -1,4 +1,4 @@
-"""Who is in the set, in which role, and who leads it."""
+"""These tests check which members are in the set, in which role, and which one leads it."""
 import concurrent.futures
 import random
 import threading
@@ -39,7 +39,7 @@ def test_three_members_are_initiated_and_seen_by_each_other(three):
         assert status["votingMembersCount"] == 3 and status["majorityVoteCount"] == 2
         hello = member.command("hello")
         assert hello["hosts"] == [one.name for one in three.members] and hello["primary"] == three.primary().name
-        # The last write that a majority agrees on is an entry, with its own time.
+        # The last majority-committed write is an entry, with its own time.
         agreed = member.command("replSetGetStatus")["optimes"]
         entry = member.direct.local.oplog.rs.find_one({"ts": agreed["lastCommittedOpTime"]["ts"]})
         assert entry["wall"] == agreed["lastCommittedWallTime"] and entry["t"] == agreed["lastCommittedOpTime"]["t"]
@@ -276,7 +276,7 @@ def test_a_step_down_with_frozen_members_alone_leaves_no_primary_until_one_stand
     three.check_same()
 
 
-def test_a_write_that_a_step_down_interrupts_is_told_with_what_a_driver_doesnt_know_yet(three):
+def test_the_error_of_a_write_that_a_step_down_interrupts_has_a_newer_topology_version(three):
     primary = three.wait_settled()
     primary.direct.t.many.insert_many([{"_id": i, "n": 0} for i in range(100_000)])
     known = primary.command("hello")["topologyVersion"]["counter"]
@@ -302,9 +302,9 @@ def test_a_write_that_a_step_down_interrupts_is_told_with_what_a_driver_doesnt_k
     writer.join()
     looker.join()
     # A driver that knows this version already would continue to take this member for the primary.
-    told = failure[0].details["topologyVersion"]["counter"]
-    assert failure[0].details["code"] == 11602 and told > known
-    assert not [hello for hello in hellos if hello["topologyVersion"]["counter"] >= told and hello["isWritablePrimary"]]
+    reported = failure[0].details["topologyVersion"]["counter"]
+    assert failure[0].details["code"] == 11602 and reported > known
+    assert not [hello for hello in hellos if hello["topologyVersion"]["counter"] >= reported and hello["isWritablePrimary"]]
     assert [hello for hello in hellos if hello["isWritablePrimary"]] and not primary.command("hello")["isWritablePrimary"]
     primary.command("replSetFreeze", 0)
 
@@ -363,7 +363,7 @@ def test_five_members_go_on_without_two():
         five.check_nobody_failed()
 
 
-def test_two_and_an_arbiter_lead_on_without_one_but_agree_on_nothing():
+def test_one_of_two_and_an_arbiter_lead_on_but_commit_nothing_by_majority():
     with ReplicaSet([{}, {}, {"arbiterOnly": True}], settings=SETTINGS) as small:
         client = small.client()
         client.t.c.insert_one({"_id": 0})
@@ -389,7 +389,7 @@ def test_two_and_an_arbiter_lead_on_without_one_but_agree_on_nothing():
         client.t.get_collection("c", write_concern=WriteConcern(w=1)).insert_one({"_id": 5})
         primary.start()
         small.wait_settled()
-        client.t.c.insert_one({"_id": 6})  # agreed on again
+        client.t.c.insert_one({"_id": 6})  # it is majority-committed again
         small.check_same()
         assert client.t.c.count_documents({}) == 6
         small.check_nobody_failed()

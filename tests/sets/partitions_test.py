@@ -1,4 +1,4 @@
-"""Members that don't hear each other, in network namespaces of their own."""
+"""These tests partition members, which are in network namespaces of their own."""
 import time
 
 import bson

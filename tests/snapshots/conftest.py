@@ -1,4 +1,4 @@
-"""What tests of declared snapshots run against: one server for a file, without databases and snapshots at the beginning of each test."""
+"""Tests of declared snapshots run against this: one server for a file, without databases and snapshots at the beginning of each test."""
 import pymongo
 import pytest
 

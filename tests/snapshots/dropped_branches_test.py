@@ -1,4 +1,4 @@
-"""Databases that had branches, once they are dropped: snapshots go on showing what they did, until they are dropped too."""
+"""These tests drop databases that had branches: snapshots go on showing what they did, until they are dropped too."""
 import pymongo
 
 from tests.branches.conftest import by_id, fails
@@ -97,7 +97,7 @@ def test_what_was_dropped_is_shown_until_its_snapshots_are_dropped():
 
 
 def test_an_index_over_arrays_of_a_dropped_collection_after_a_restart():
-    """Which of its fields have arrays is known as long as a snapshot shows it."""
+    """The server knows which of its fields have arrays as long as a snapshot shows it."""
     with Server() as server:
         with pymongo.MongoClient(server.uri) as client:
             shop = Shop(client)

@@ -1,4 +1,4 @@
-"""Documents that were written many times, behind snapshots and not: what was in their rows, what left these, and what history let go of."""
+"""These tests write documents many times, with snapshots and without: contents stay in their rows, leave them, or are dropped from history."""
 from tests.branches.conftest import by_id
 from tests.snapshots.conftest import snapshots
 

@@ -1,4 +1,4 @@
-"""Declared snapshots, as a client uses them: every command that reads shows what there was."""
+"""These tests use declared snapshots as a client does: every command that reads shows what there was."""
 import concurrent.futures
 import datetime
 import random
@@ -300,7 +300,7 @@ def test_progress_across_snapshots(shop):
     shop.declare(), shop.declare()
 
     def progress(**of):
-        """What $currentOp says of an operation, or of a cursor that waits."""
+        """Returns what $currentOp says of an operation, or of a cursor that waits."""
         for one in shop.client.admin.aggregate([{"$currentOp": {"idleCursors": True}}]):
             if "progress" in one and of.items() <= {**one.get("command", {}), **one.get("cursor", {})}.items():
                 return one["msg"], one["progress"]["done"], one["progress"]["total"], one

@@ -1,4 +1,4 @@
-"""Whether one order of a register's operations explains what its clients saw."""
+"""Checks whether one order of a register's operations explains what its clients saw."""
 import collections
 
 INFINITY = float("inf")

@@ -1,4 +1,4 @@
-"""A machine of its own for each member: network namespaces behind one bridge, and links that can be cut one way or both."""
+"""Gives each member a machine of its own: network namespaces behind one bridge, and links that can be cut one way or both."""
 import os
 import subprocess
 

@@ -1,4 +1,4 @@
-"""A real server for Python tests: started, stopped, killed and looked at."""
+"""Starts, stops, kills and inspects a real server for Python tests."""
 import os
 import pathlib
 import random

@@ -1,4 +1,4 @@
-"""Real replica sets for Python tests: members that are started, killed, held up and compared."""
+"""Starts, kills, holds up and compares members of real replica sets for Python tests."""
 import collections
 import itertools
 import os
@@ -275,7 +275,7 @@ class Load:
         self.acknowledged = []       # (collection, _id)
         self.counters = collections.Counter()      # by _id: increments acknowledged
         self.attempted = collections.Counter()     # and tried
-        self.errors = collections.Counter()        # by what was said
+        self.errors = collections.Counter()        # by their text
         self.gap = 0.0               # seconds, the longest between two acknowledged writes of anybody
         self._pause = pause
         self._stop = threading.Event()

@@ -1,4 +1,4 @@
-"""Documents with many versions, and waiting until dedup is done with them."""
+"""Makes documents with many versions, and waits until dedup is done with them."""
 import random
 
 from tests.support.waiting import wait_until

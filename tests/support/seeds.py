@@ -1,4 +1,4 @@
-"""The seed of all random choices that tests make: new in each run, printed where a test fails, repeated with PALIMPSEST_TEST_SEED."""
+"""Holds the seed of all random choices that tests make: it is new in each run, is printed when a test fails, and is set by PALIMPSEST_TEST_SEED."""
 import os
 import random
 

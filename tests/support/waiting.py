@@ -1,11 +1,11 @@
-"""Waiting for a condition. The deadline is generous: only a hang reaches it, however slow the machine is."""
+"""Waits for a condition. The deadline is generous: only a hang reaches it, however slow the machine is."""
 import time
 
 DEADLINE = 120  # seconds
 
 
 def wait_until(holds, otherwise="", seconds=DEADLINE, pause=0.02):
-    """The first true value that `holds()` returns. After the deadline the test fails, and `otherwise` (a text, or a function that makes one) says with what."""
+    """Returns the first true value of `holds()`. After the deadline the test fails with the message `otherwise` (a text, or a function that makes one)."""
     end = time.monotonic() + seconds
     while not (value := holds()):
         if time.monotonic() > end:

@@ -1,4 +1,4 @@
-"""What tests of tools run against: one server for a file, and names of databases that are free."""
+"""Tests of tools run against these: one server for a file, and names of databases that are free."""
 import random
 
 import pytest

@@ -1,4 +1,4 @@
-"""What MongoDB's Database Tools 100.x say to a server, without the programs.
+"""Sends what MongoDB's Database Tools 100.x send to a server, without the programs.
 
 Each function sends the commands that its tool sends, with the fields that it sends, in the order in which it sends them. Of a reply it
 reads what the tool reads, and fails where the tool's types would not take what is there. The files of a dump are those of mongodump:
@@ -32,7 +32,7 @@ def integer(value):
 
 
 def connect(client):
-    """What every tool asks first: whether the server answers, its version, and what kind of node it is."""
+    """Every tool asks this first: whether the server answers, its version, and what kind of node it is."""
     client.admin.command("ping")
     with contextlib.suppress(OperationFailure):  # only Atlas' proxy knows it
         client.admin.command("atlasVersion")

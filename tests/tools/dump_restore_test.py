@@ -1,4 +1,4 @@
-"""mongodump and mongorestore: what comes back is what was there."""
+"""These tests dump and restore as mongodump and mongorestore do: what comes back is what was there."""
 import concurrent.futures
 import datetime
 import random
@@ -46,7 +46,7 @@ ALL_TYPES = {
 
 
 def content(database):
-    """Everything that a dump must bring back, by collection: its documents as sorted bytes, its options, its indexes."""
+    """Everything that a dump must contain, by collection: its documents as sorted bytes, its options, its indexes."""
     found = {}
     for one in database.list_collections():
         name = one["name"]

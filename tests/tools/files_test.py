@@ -1,4 +1,4 @@
-"""mongofiles: GridFS, as drivers do it, on a database and on a branch."""
+"""These tests do what mongofiles does: GridFS on a database and on a branch."""
 import hashlib
 import io
 import random

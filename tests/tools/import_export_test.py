@@ -1,4 +1,4 @@
-"""mongoimport's modes and mongoexport's queries."""
+"""These tests use mongoimport's modes and mongoexport's queries."""
 import bson
 import pytest
 from bson import Decimal128, Int64, ObjectId, Timestamp

@@ -1,4 +1,4 @@
-"""mongostat and mongotop: every field that they make a column of is there, in a type that they take, and counts what happened."""
+"""mongostat and mongotop must work: every field that they make a column of is there, in a type that they take, and counts what happened."""
 import pytest
 
 from tests.support.palimpsest import Server

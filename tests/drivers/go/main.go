@@ -1,5 +1,5 @@
-// A replica set through the official Go driver. Says `ask …` where a member is to be killed, paused or brought back, and
-// goes on when it is told `done`; leaves with 0 when everything is as it should be.  set URI-OF-ONE-MEMBER
+// Uses a replica set through the official Go driver. Prints `ask …` where a member is to be killed, paused or continued, and
+// goes on when it reads `done`; leaves with 0 when everything is as it should be.  set URI-OF-ONE-MEMBER
 package main
 
 import (

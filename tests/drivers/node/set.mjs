@@ -1,5 +1,5 @@
-// A replica set through the official Node driver. Says `ask …` where a member is to be killed, paused or brought back, and
-// goes on when it is told `done`; leaves with 0 when everything is as it should be.  node set.mjs URI-OF-ONE-MEMBER
+// Uses a replica set through the official Node driver. Prints `ask …` where a member is to be killed, paused or continued, and
+// goes on when it reads `done`; leaves with 0 when everything is as it should be.  node set.mjs URI-OF-ONE-MEMBER
 import assert from 'node:assert/strict';
 import {createRequire} from 'node:module';
 import readline from 'node:readline';

@@ -1,4 +1,4 @@
-"""A plugin for pytest that writes a line of JSON for every test that ended, at once, so that a run that is stopped loses nothing.
+"""This plugin for pytest writes a line of JSON for every test that ended, at once, so that a run that is stopped loses nothing.
 
 {"test": …, "outcome": "passed" | "failed" | "skipped", "text": why not, "seconds": …}; the file's name stands in OUTCOMES.
 """
