@@ -1,4 +1,4 @@
-// These functions tell by which names this server is reached.
+// These functions find the names by which this server is reached.
 #pragma once
 
 #include <string>

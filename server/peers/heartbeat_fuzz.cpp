@@ -1,4 +1,4 @@
-// Any document as another member's heartbeat, and as the answer to one: refused as an operation is, or one that is written back
+// The input is taken as another member's heartbeat, and as the answer to one. It is refused as an operation is, or written back
 // as one that reads the same.
 #include "base/fuzz_target.h"
 #include "bson/builder.h"

@@ -111,8 +111,8 @@ class InitialSync {
   uint64_t bytes_total_ GUARDED_BY(mutex_) = 0, bytes_copied_ GUARDED_BY(mutex_) = 0;
 };
 
-// A CopyOrigin is what the copy that took this directory's place brought with it, until storage::forget_copied. Reading it throws
-// DataCorruptionDetected.
+// A CopyOrigin is what the copy that replaced this directory's data contains about its source, until storage::forget_copied.
+// Reading it throws DataCorruptionDetected.
 struct CopyOrigin {
   OwnVote vote;
   std::string source;

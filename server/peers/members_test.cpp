@@ -355,9 +355,9 @@ TEST_CASE("a member with no configuration or an older one gets the newer by hear
   a.set.say(old, MemberState::secondary);
   c.set.say(fresh, MemberState::secondary);
   a.members.start();
-  CHECK(wait_until([&] { return a.set.version() == 4; }));  // c's answer brought it
+  CHECK(wait_until([&] { return a.set.version() == 4; }));  // it came with c's answer
   CHECK(a.set.learned_from() == c.host());
-  CHECK(wait_until([&] { return b.set.version() == 4; }));  // a's heartbeat brought it
+  CHECK(wait_until([&] { return b.set.version() == 4; }));  // it came with a's heartbeat
   CHECK(b.set.learned_from() == a.host());
   CHECK(b.set.standing().self->host == b.host());
 }
@@ -446,7 +446,7 @@ TEST_CASE("a set is initiated with members that are there and free") {
   const auto self = [&](const std::string& host) { return host == a.host(); };
   const SetConfig config = config_of({a.host(), b.host(), c.host()});
   CHECK(thrown([&] { check_quorum(config, true, self); }).second == "");
-  CHECK(b.set.version() == -2);  // asked, not told
+  CHECK(b.set.version() == -2);  // it was asked, and got no configuration
   CHECK(thrown([&] { check_quorum(config, true, [](const std::string&) { return false; }); }).first ==
         ErrorCode::invalid_replica_set_config);
 

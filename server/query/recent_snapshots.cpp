@@ -8,7 +8,7 @@ namespace server::query {
 std::shared_ptr<const storage::Snapshot> RecentSnapshots::newest(storage::Store& store, int64_t now_ms) {
   std::shared_ptr<const storage::Snapshot> snapshot = store.engine().keep_snapshot();
   const base::MutexLock lock(mutex_);
-  // Of two snapshots with one timestamp the first stays, because it has been read from.
+  // If two snapshots have one timestamp, the first stays, because it has been read from.
   snapshot = kept_.try_emplace(snapshot->stamp, Kept{snapshot, now_ms}).first->second.snapshot;
   if (kept_.size() > kept_max) kept_.erase(kept_.begin());
   return snapshot;

@@ -1,4 +1,4 @@
-// CRC-32C (Castagnoli), the checksum of OP_MSG.
+// This is CRC-32C (Castagnoli), the checksum of OP_MSG.
 #pragma once
 
 #include "base/bytes.h"

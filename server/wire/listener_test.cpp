@@ -28,7 +28,7 @@ bool answers(int port) {
   return RawClient(port).run(ping).find("ok").to_double() == 1;
 }
 
-// A command that waits as long as it is told, or until it is interrupted.
+// A command that waits as long as its argument says, or until it is interrupted.
 class Wait : public Command {
  public:
   std::string_view name() const override { return "wait"; }

@@ -1,4 +1,4 @@
-// MongoDB's messages as bytes: pure encoding and decoding, no sockets.
+// These functions encode and decode MongoDB's messages. They are pure, and know no sockets.
 //
 //   header    | length i32 | request id i32 | response to i32 | opcode i32 |
 //   OP_MSG    | header | flags u32 | section … | [crc32c u32] |

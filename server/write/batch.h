@@ -27,15 +27,15 @@ struct BatchStop {
 using BatchWork = std::function<void(storage::Transaction& transaction, size_t index)>;
 
 // Runs `work` for 0 … count - 1 and commits; stops at the first item that fails, or when `full` returns true. An item may run
-// more than once, but it takes effect once. Throws if the operation was told to stop: then nothing is committed.
+// more than once, but it takes effect once. Throws if the operation is interrupted: then nothing is committed.
 std::optional<BatchStop> run_batch(OperationContext& op, size_t count, const BatchWork& work,
                                    const std::function<bool()>& full = nullptr);
 
 // Returns a function that is called between attempts: it counts the conflict, and throws if the operation is to stop.
 std::function<void()> on_conflict(OperationContext& op);
 
-// Works as storage::in_transaction, and stops when the operation is told to. The operation's write concern waits for the entries
-// that it logs.
+// Works as storage::in_transaction, and stops when the operation is interrupted. The operation's write concern waits for the
+// entries that it logs.
 template <class Work>
 auto in_transaction(OperationContext& op, Work&& work) {
   return storage::in_transaction(

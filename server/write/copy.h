@@ -16,14 +16,14 @@ class OperationContext;
 namespace server::write {
 
 // Holds the schema locks of both collections exclusively. It waits while it holds neither, because readers may hold one of the
-// two while they wait for the other. Throws when the operation is told to stop.
+// two while they wait for the other. Throws when the operation is interrupted.
 std::pair<std::unique_lock<std::shared_mutex>, std::unique_lock<std::shared_mutex>> both_alone(OperationContext& op,
                                                                                                storage::Collection& a,
                                                                                                storage::Collection& b);
 
 // Copies in the order of the records, in transactions of its own, so `into` must not be visible to others yet. The caller keeps
 // writers away from both collections. The oldest documents are left out until they add up to `skip_bytes`. Throws the errors of
-// an insert, and when the operation is told to stop; documents copied until then stay.
+// an insert, and when the operation is interrupted; documents copied until then stay.
 void copy_documents(OperationContext& op, storage::Collection& from, const std::shared_ptr<storage::Collection>& into,
                     int64_t skip_bytes = 0);
 

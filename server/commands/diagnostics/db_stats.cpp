@@ -72,7 +72,7 @@ class DbStats : public Command {
   static void append_file_system(const storage::Store& store, int64_t scale, int64_t collections, bson::Builder& reply) {
     std::error_code error;
     const auto space = std::filesystem::space(store.options().path, error);
-    // As mongod, the reply shows no disk of a database that doesn't exist.
+    // The reply shows no disk of a database that doesn't exist, as mongod's does.
     if (error || collections == 0) return;
     append_size(reply, "fsUsedSize", static_cast<int64_t>(space.capacity - space.free), scale);
     append_size(reply, "fsTotalSize", static_cast<int64_t>(space.capacity), scale);

@@ -28,7 +28,9 @@ class InitialSyncBegin : public InitialSyncSource {
     replication::Progress progress = set.progress();
     const replication::OpTime wanted = progress.applied.optime;
     for (auto left = wait_rounds; progress.committed.optime < wanted; progress = set.progress()) {
-      if (left-- == 0) throw base::OperationError(base::ErrorCode::exceeded_time_limit, "the set agrees on nothing at present");
+      if (left-- == 0)
+        throw base::OperationError(base::ErrorCode::exceeded_time_limit,
+                                   "this member's writes have not become majority-committed in time");
       op.sleep(wait_round);
     }
     const int64_t term = set.standing().term;

@@ -1,4 +1,4 @@
-// Any text as a date in any format, and as a time zone: refused as an operation is, or a date.
+// The input is taken as a date in any format, and as a time zone. It is refused as an operation is, or is a date.
 //
 //   part: the format | part: the zone | rest: the text
 #include "base/fuzz_target.h"

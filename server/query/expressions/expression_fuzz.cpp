@@ -1,5 +1,5 @@
-// Any value as an expression, computed over a document: refused as an operation is, or a value that fits into a valid document,
-// and is the same each time.
+// Any value is taken as an expression and computed over a document. It is refused as an operation is, or gives a value that fits
+// into a valid document, and the same value each time.
 //
 // The input is two documents: {e: <expression>}, and the one that it is computed over.
 #include "base/fuzz_target.h"

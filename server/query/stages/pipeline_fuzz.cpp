@@ -1,5 +1,5 @@
-// Any array as a pipeline over two documents, and as an update by a pipeline: refused as an operation is, or documents that are
-// valid. Stages that write are not given where to.
+// Any array is taken as a pipeline over two documents, and as an update by a pipeline. It is refused as an operation is, or gives
+// valid documents. Stages that write have nothing to write to.
 //
 // The input is a document, {p: [<stages>]}, and one that runs through it.
 #include "base/fuzz_target.h"

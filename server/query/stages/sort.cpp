@@ -61,7 +61,7 @@ class Sort final : public Stage {
     if (runs_ && !entries_.empty()) runs_->add(entries_), entries_.clear();
   }
 
-  // As many entries as may be kept are there: only smaller ones come in.
+  // Returns whether as many entries are kept as the limit allows: then only smaller ones are added.
   bool full() const { return limit_ > 0 && !runs_ && entries_.size() >= static_cast<size_t>(limit_); }
 
   void spill() {

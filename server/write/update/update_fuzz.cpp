@@ -1,5 +1,5 @@
-// Any document as an update of another one: refused as an operation is, or a valid document with the same _id; and as what an
-// upsert inserts.
+// Any document is taken as an update of another one, and of what an upsert inserts. It is refused as an operation is, or gives a
+// valid document with the same _id.
 //
 // The input is two documents: {u: <update>, arrayFilters: […], position: <what $ stands for>}, and the one that is updated.
 #include "base/fuzz_target.h"
