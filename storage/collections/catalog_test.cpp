@@ -229,7 +229,7 @@ TEST_CASE("an index that can't be built leaves nothing behind") {
   CHECK(validate_collection(store, collection, true).valid);
 }
 
-TEST_CASE("each change of the schema is told within its transaction") {
+TEST_CASE("each change of the schema is logged within its transaction") {
   TemporaryDirectory directory;
   Store store(test_options(directory.path()));
   Log log;
@@ -269,7 +269,7 @@ TEST_CASE("tables of what was dropped or never finished are gone after the next 
   CHECK(names(store.catalog(), "shop") == std::vector<std::string>{"shop.keep"});
 }
 
-TEST_CASE("counts and stamps are exact after the loss of the process") {
+TEST_CASE("counts and timestamps are exact after the loss of the process") {
   TemporaryDirectory directory, copy;
   Store store(test_options(directory.path()));
   const auto collection = store.catalog().create("shop.orders", {});

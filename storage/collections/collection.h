@@ -139,7 +139,7 @@ class Collection : public Documents {
 struct ValidateReport {
   bool valid = true;
   int64_t records = 0;
-  int64_t records_said = 0;  // the stored count of records
+  int64_t records_counted = 0;  // the stored count of records
   int64_t invalid_documents = 0;
   int64_t corrupt_records = 0;
   std::vector<std::string> errors;

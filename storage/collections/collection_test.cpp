@@ -178,7 +178,7 @@ TEST_CASE("documents of a few bytes are replaced and removed as any other") {
   CHECK(collection->record_count() == 0);
 }
 
-TEST_CASE("a duplicate is told in MongoDB's words, with pattern and value") {
+TEST_CASE("a duplicate is reported in MongoDB's words, with pattern and value") {
   TemporaryDirectory directory;
   Store store(test_options(directory.path()));
   const auto collection = store.catalog().create("shop.people", {});

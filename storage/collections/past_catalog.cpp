@@ -66,14 +66,15 @@ std::optional<CollectionEntry> PastCatalog::newest(Transaction& transaction, Col
   return newest;
 }
 
-bool PastCatalog::tells_of_index(Transaction& transaction, CollectionId collection, uint32_t index) const {
-  bool told = false;
+bool PastCatalog::lists_index(Transaction& transaction, CollectionId collection, uint32_t index) const {
+  bool listed = false;
   each(transaction, collection, [&](Row&& row) {
     if (!row.entry) return;
     const auto& all = row.entry->indexes;
-    told = told || std::any_of(all.begin(), all.end(), [&](const IndexEntry& one) { return one.number == index && one.ready; });
+    listed =
+        listed || std::any_of(all.begin(), all.end(), [&](const IndexEntry& one) { return one.number == index && one.ready; });
   });
-  return told;
+  return listed;
 }
 
 std::vector<CollectionId> PastCatalog::collections(Transaction& transaction) const {

@@ -29,7 +29,8 @@ class PastCatalog {
   std::map<CollectionId, std::optional<CollectionEntry>> as_of(Transaction& transaction, Stamp snapshot) const;
   // Returns the newest kept entry of a collection; nullopt: there is none.
   std::optional<CollectionEntry> newest(Transaction& transaction, CollectionId collection) const;
-  bool tells_of_index(Transaction& transaction, CollectionId collection, uint32_t index) const;
+  // Returns whether a kept entry of the collection lists the index, complete.
+  bool lists_index(Transaction& transaction, CollectionId collection, uint32_t index) const;
   std::vector<CollectionId> collections(Transaction& transaction) const;
   // Visits every kept entry.
   void each_entry(Transaction& transaction, const std::function<void(const CollectionEntry&)>& visit) const;

@@ -262,18 +262,18 @@ void StoredCatalog::save_before(Transaction& transaction, const StoredCollection
   const DeclaredSnapshots& snapshots = services_.contents.snapshots;
   const Stamp stamp = sink_ ? transaction.newest_stamp() : transaction.next_stamp();
   if (snapshots.newest_before(stamp) == 0) return;
-  std::optional<CollectionEntry> told;
+  std::optional<CollectionEntry> saved;
   if (before) {
     // The catalog forgets what it knows of an index's keys together with the index. By now the index has met all arrays that
     // snapshots show, so the past keeps that.
-    told = *before;
+    saved = *before;
     for (const auto& index : *collection.stored_indexes()) {
-      for (IndexEntry& one : told->indexes) {
+      for (IndexEntry& one : saved->indexes) {
         if (one.number == index->number()) one.multikey_fields = index->multikey_fields();
       }
     }
   }
-  past_catalog_.save(transaction, collection.id(), told ? &*told : nullptr, snapshots.position_before(stamp));
+  past_catalog_.save(transaction, collection.id(), saved ? &*saved : nullptr, snapshots.position_before(stamp));
 }
 
 // The caller calls this within the transaction: it removes the collection from the tables that all collections share.
@@ -314,7 +314,7 @@ void StoredCatalog::drop_index_table(const StoredCollection& collection, StoredI
   index.set_dropped();
   {
     Transaction transaction(engine_, Transaction::Mode::read);
-    if (past_catalog_.tells_of_index(transaction, collection.id(), index.number())) return;
+    if (past_catalog_.lists_index(transaction, collection.id(), index.number())) return;
   }
   engine_.drop_table(index.table().name());
 }

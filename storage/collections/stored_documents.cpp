@@ -70,7 +70,7 @@ Stamp StoredDocuments::shown_before(Stamp write) const {
 }
 
 void StoredDocuments::save(Transaction& transaction, RecordId record, const Superseded& before, Stamp write) const {
-  if (!before.tells_past()) [[likely]]
+  if (!before.changes_past()) [[likely]]
     return;
   PreStates* const keeper = collection_.contents().pre_states;
   base::check(keeper != nullptr, "who declares snapshots keeps what they show");

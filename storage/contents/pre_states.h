@@ -11,7 +11,7 @@ class StoredCollection;
 class PreStates {
  public:
   virtual ~PreStates() = default;
-  // A write calls this within its own transaction when it changed what is kept of the record (Superseded::tells_past); `write`
+  // A write calls this within its own transaction when it changed what is kept of the record (Superseded::changes_past); `write`
   // is the write's timestamp.
   virtual void save(Transaction& transaction, const StoredCollection& collection, RecordId record, const Superseded& before,
                     Stamp write) = 0;

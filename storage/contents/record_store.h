@@ -46,7 +46,7 @@ struct Superseded {
   RecordId left_to = 0;                                 // the chain that they are in until `release`
   std::vector<std::pair<Stamp, Bytes>> forgotten = {};  // contents that the row kept and no longer keeps
 
-  bool tells_past() const { return kept || removed || left_from != 0 || !forgotten.empty(); }
+  bool changes_past() const { return kept || removed || left_from != 0 || !forgotten.empty(); }
 };
 
 // Keep says what a write keeps for snapshots; with both fields 0 it keeps nothing.

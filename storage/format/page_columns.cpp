@@ -158,7 +158,7 @@ class Splitter {
     return (first & 3) == 1 && at.size() > 1 && static_cast<uint8_t>(at[1]) >= 1 && static_cast<uint8_t>(at[1]) < (first >> 2);
   }
 
-  // Takes as many rows as can be told apart, and returns the number of bytes that are left.
+  // Takes as many rows as can be distinguished, and returns the number of bytes that are left.
   size_t take_rows(BytesView in) {
     for (size_t key_bytes = keys_known;;) {
       const BytesView before = in;
@@ -183,7 +183,7 @@ class Splitter {
     }
   }
 
-  // Returns whether the row is understood: the numbers that were read from it make its bytes again.
+  // Returns whether the row is understood: its bytes can be rebuilt from the numbers that were read.
   bool understood(Row& row) {
     if (row.prefix) return false;
     BytesView value = row.value;
@@ -463,13 +463,13 @@ class Joiner {
   }
 
   void read_record() {
-    const uint64_t said = get(forms), form = said & ~(record_pre_states | record_behind);
+    const uint64_t flags = get(forms), form = flags & ~(record_pre_states | record_behind);
     const RecordId record = plus(near_.record, get_signed(ids));
     need(record >= record_id_min);
     const Stamp stamp = generation(record);
     Bytes row, pre_states;
-    if (said & record_pre_states) pre_states = list();
-    const RowPast past{pre_states, (said & record_behind) != 0};
+    if (flags & record_pre_states) pre_states = list();
+    const RowPast past{pre_states, (flags & record_behind) != 0};
     if (form == static_cast<uint64_t>(RecordRow::Form::stub)) {
       near_.stub_chain = plus(near_.stub_chain, get_signed(chains));
       need(near_.stub_chain >= record_id_min);

@@ -213,7 +213,7 @@ std::string read_block(BytesView block, const Digested& digested, uint8_t* to, s
 }
 
 // Returns the result for WiredTiger. A problem is logged, with the attributes `whose` that say whose page it is.
-int told(const std::string& problem, base::Attributes whose) {
+int result_of(const std::string& problem, base::Attributes whose) {
   if (problem.empty()) return 0;
   base::log(base::Severity::error, base::LogComponent::storage, log_unreadable, "A page can't be read",
             whose.add("error", problem));
@@ -226,8 +226,8 @@ int PageCompressors::Collection::decompress(WT_COMPRESSOR* self, WT_SESSION*, ui
                                             size_t to_bytes, size_t* made) {
   const Collection& collection = *reinterpret_cast<Compressor*>(self)->of;
   const auto digested = collection.digested.load();
-  return told(read_block({reinterpret_cast<char*>(from), from_bytes}, *digested, to, to_bytes, made),
-              base::Attributes().add("collection", static_cast<int64_t>(collection.id)));
+  return result_of(read_block({reinterpret_cast<char*>(from), from_bytes}, *digested, to, to_bytes, made),
+                   base::Attributes().add("collection", static_cast<int64_t>(collection.id)));
 }
 
 // This compressor is for pages of indexes: entries count up, and so do the records that they name.
@@ -245,8 +245,8 @@ struct PageCompressors::Entries {
   }
   static int decompress(WT_COMPRESSOR*, WT_SESSION*, uint8_t* from, size_t from_bytes, uint8_t* to, size_t to_bytes,
                         size_t* made) {
-    return told(read_block({reinterpret_cast<char*>(from), from_bytes}, {}, to, to_bytes, made),
-                base::Attributes().add("of", "an index"));
+    return result_of(read_block({reinterpret_cast<char*>(from), from_bytes}, {}, to, to_bytes, made),
+                     base::Attributes().add("of", "an index"));
   }
 };
 

@@ -85,7 +85,7 @@ struct Filled {
 
 }  // namespace
 
-TEST_CASE("Dictionaries come back from their file, and a damaged one is told") {
+TEST_CASE("dictionaries are read back from their file, and a damaged file is refused") {
   base::Random random(1);
   std::vector<Bytes> dictionaries;
   for (uint32_t number = 1; number <= 3; ++number) {

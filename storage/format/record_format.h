@@ -21,7 +21,7 @@
 //
 // The low two bits of the first byte are the form, and the others are flags. 04 says that the content is kept, because the past
 // shows it. 08 says that the content's pre-states are with it; they left the record's row together with it. 10 says that the
-// content is dead (it is no record's current content), and 20 that the base lies in another chain. 40 and 80 tell why that base
+// content is dead (it is no record's current content), and 20 that the base lies in another chain. 40 and 80 say why that base
 // was chosen. A row with an unknown form or flag is refused; its meaning is never guessed. docs/formats/record.md and chain.md
 // describe the same with examples.
 #pragma once

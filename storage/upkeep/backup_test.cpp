@@ -152,10 +152,10 @@ TEST_CASE("a copy taken while everything changes is of one moment, sound, and go
   }
   {
     Store copy(test_options(target.path()));
-    const int64_t told = counter(copy, counted[0]);
-    CHECK(told >= before);
-    CHECK(told <= after);
-    for (const std::string& ns : counted) CHECK(counter(copy, ns) == told);
+    const int64_t copied = counter(copy, counted[0]);
+    CHECK(copied >= before);
+    CHECK(copied <= after);
+    for (const std::string& ns : counted) CHECK(counter(copy, ns) == copied);
     validate_all(copy);
     const auto collection = copy.catalog().open("shop.revisions");
     const int64_t deltas_before = deltas(copy, *collection);
@@ -191,7 +191,7 @@ TEST_CASE("one backup at a time; the next can begin when it is gone") {
   CHECK(!next.files().empty());
 }
 
-TEST_CASE("a copy of a set's member has what the set agreed on, and all of its own log") {
+TEST_CASE("a copy of a set's member has what is majority-committed, and all of the member's own log") {
   TemporaryDirectory source, target;
   StoreOptions options = test_options(source.path());
   options.replicated = true;

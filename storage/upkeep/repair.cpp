@@ -392,7 +392,7 @@ class Repair {
   struct Row {
     ChainKey key;
     bool delta = false;
-    bool said_dead = false;
+    bool marked_dead = false;
     bool kept = false;
     ChainKey base = {};
     uint64_t references = 0;  // This is the count that the row has.
@@ -436,7 +436,7 @@ class Repair {
         at[key.value()] = rows.size();
         rows.push_back({.key = key.value(),
                         .delta = row.value().form == ChainRow::Form::delta,
-                        .said_dead = row.value().dead,
+                        .marked_dead = row.value().dead,
                         .kept = row.value().kept,
                         .base = row.value().base,
                         .references = row.value().references});
@@ -459,7 +459,7 @@ class Repair {
     for (auto row = order.rbegin(); row != order.rend(); ++row) {
       Row& one = **row;
       one.gone = one.delta && !stands(one.base, at, rows, raw);
-      one.dead = one.said_dead || !led_to.contains({one.key.content, one.key.chain});
+      one.dead = one.marked_dead || !led_to.contains({one.key.content, one.key.chain});
     }
     std::map<ContentName, RecordId> chain_of_head;
     for (Row* row : order) {
@@ -483,7 +483,7 @@ class Repair {
         changes.add([this, key = row->key](Transaction& transaction) { tables_.chains.remove(transaction, chain_key(key)); });
         continue;
       }
-      if (row->references == row->counted && row->dead == row->said_dead) continue;
+      if (row->references == row->counted && row->dead == row->marked_dead) continue;
       changes.add([this, row](Transaction& transaction) {
         const Bytes bytes(*tables_.chains.get(transaction, chain_key(row->key)));
         ChainRow stored = parse_chain_row(bytes, row->key).or_throw();
@@ -647,9 +647,9 @@ class Repair {
       Transaction transaction(engine_, Transaction::Mode::read);
       there = check_chains(chains_, transaction, false, interrupted_).counts;
     }
-    const StoreCounts said = chains_.counters().get();
-    there += said;
-    there -= said.of_rows();
+    const StoreCounts counted = chains_.counters().get();
+    there += counted;
+    there -= counted.of_rows();
     chains_.counters().set(there);
     collection_.correct_counts(there.records, there.logical_bytes);
   }

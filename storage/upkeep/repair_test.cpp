@@ -210,18 +210,18 @@ TEST_CASE("counts of references, rows nothing leads to and wrong counts are put 
   f.require_sound(report);
 }
 
-TEST_CASE("wrong counts of what is stored are told of by a full validate, and are put right") {
+TEST_CASE("a full validate reports wrong counts of what is stored, and a repair corrects them") {
   Fixture f;
   f.collection->records().state().chains.counters().add({.heads = 2, .dead = -1, .dead_bytes = 77});
   CHECK(f.validate().warnings.empty());  // Only a full validate looks at the counts.
-  const auto told = [&] {
+  const auto warned = [&] {
     const ValidateReport report = validate_collection(f.store, f.collection, true);
     CHECK(report.valid);
-    return std::count(report.warnings.begin(), report.warnings.end(), "the counts of deltas and heads are not what there is");
+    return std::count(report.warnings.begin(), report.warnings.end(), "the stored counts of deltas and heads are wrong");
   };
-  CHECK(told() == 1);
+  CHECK(warned() == 1);
   f.require_sound(f.repair());
-  CHECK(told() == 0);
+  CHECK(warned() == 0);
 }
 
 TEST_CASE("index entries that are missing are made, those that lead nowhere go") {
@@ -247,7 +247,7 @@ TEST_CASE("index entries that are missing are made, those that lead nowhere go")
   f.require_sound(report);
 }
 
-TEST_CASE("index entries that tell other types than their documents have are put right") {
+TEST_CASE("a repair corrects index entries that have other types than their documents") {
   Fixture f;
   const Table index = f.collection->index("n")->table();
   const Bytes entry = f.keys(index).front();
@@ -263,7 +263,7 @@ TEST_CASE("index entries that tell other types than their documents have are put
   f.require_sound(report);
 }
 
-TEST_CASE("a repair stops where it is told to, wherever that is, and the next one goes on") {
+TEST_CASE("a repair stops wherever it is interrupted, and the next one continues") {
   Fixture f;
   const auto chains = f.keys(f.tables().chains);
   for (size_t i = 0; i < chains.size(); i += 16) f.damage(f.tables().chains, chains[i]);
@@ -271,17 +271,17 @@ TEST_CASE("a repair stops where it is told to, wherever that is, and the next on
   in_transaction(f.store, [&](Transaction& t) {
     for (size_t i = 0; i < entries.size(); i += 2) f.collection->index("n")->table().remove(t, entries[i]);
   });
-  struct Told {};
+  struct Interrupted {};
   int stopped = 0;
   for (int patience = 0;; patience += 7) {
     int asked = 0;
     try {
       const RepairReport report = f.repair({}, [&] {
-        if (++asked > patience) throw Told{};
+        if (++asked > patience) throw Interrupted{};
       });
       f.require_sound(report);
       break;
-    } catch (const Told&) {
+    } catch (const Interrupted&) {
       ++stopped;
     }
   }
@@ -289,7 +289,7 @@ TEST_CASE("a repair stops where it is told to, wherever that is, and the next on
   CHECK(stopped * 7 > 2 * f.collection->record_count());
 }
 
-TEST_CASE("damage to what the past keeps in a row is told, and a repair takes it out") {
+TEST_CASE("damage to pre-states in a row is reported, and a repair removes them") {
   Fixture f(8);
   RecordStore& record_store = f.collection->records();
   const auto [record, before] = *f.model.begin();

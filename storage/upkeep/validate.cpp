@@ -37,7 +37,7 @@ class Validation {
   }
 
   void run(bool full) {
-    std::optional<StoreCounts> said;
+    std::optional<StoreCounts> counted;
     std::optional<Transaction> begun;
     {
       // While clients and dedup's background stand still, the counts in memory are those of the snapshot.
@@ -46,17 +46,17 @@ class Validation {
       begun.emplace(engine_, Transaction::Mode::read);
       const ChainStore& chains = collection_.records().state().chains;
       chains.tables().heads.get(*begun, record_key(0));  // The snapshot begins with the first read.
-      if (full && store_.dedup().counted(collection_)) said = chains.counters().get();
+      if (full && store_.dedup().counted(collection_)) counted = chains.counters().get();
     }
     Transaction& transaction = *begun;
     walk_records(transaction);
-    check_stored(transaction, said);
+    check_stored(transaction, counted);
     for (size_t i = 0; i < indexes_.size(); ++i) walk_index(transaction, i);
     // The counter is read outside the snapshot. It equals the snapshot's count only if nobody writes, and validate holds the
     // schema lock.
-    report.records_said = collection_.stored_records();
-    if (report.corrupt_records == 0 && report.records_said != report.records) {
-      report.warnings.push_back("the count of records says " + std::to_string(report.records_said) + ", there are " +
+    report.records_counted = collection_.stored_records();
+    if (report.corrupt_records == 0 && report.records_counted != report.records) {
+      report.warnings.push_back("the stored count of records is " + std::to_string(report.records_counted) + ", but there are " +
                                 std::to_string(report.records));
     }
   }
@@ -117,13 +117,13 @@ class Validation {
   }
 
   // This function checks how contents are kept: the deltas, their bases and the counts of references.
-  void check_stored(Transaction& transaction, const std::optional<StoreCounts>& said) {
+  void check_stored(Transaction& transaction, const std::optional<StoreCounts>& counted) {
     const ChainReport chains = check_chains(collection_.records().state().chains, transaction, true, interrupted_);
     for (const auto& problem : chains.problems) error("record " + std::to_string(problem.record) + ": " + problem.what);
-    if (!said || chains.problem_count > 0) return;
-    StoreCounts difference = *said;
+    if (!counted || chains.problem_count > 0) return;
+    StoreCounts difference = *counted;
     difference -= chains.counts;
-    if (difference.of_rows() != StoreCounts{}) report.warnings.push_back("the counts of deltas and heads are not what there is");
+    if (difference.of_rows() != StoreCounts{}) report.warnings.push_back("the stored counts of deltas and heads are wrong");
   }
 
   void check_record(Transaction& transaction, RecordCursor& cursor) {
@@ -265,7 +265,7 @@ ValidateReport validate_by_scan(Engine& engine, Collection& collection, const st
         report.errors.push_back("record " + std::to_string(scan->record()) + ": " + damage.what());
     }
   }
-  report.records_said = collection.record_count();
+  report.records_counted = collection.record_count();
   return report;
 }
 

@@ -38,7 +38,7 @@ struct Fixture {
   Table records() const { return Table("records-" + std::to_string(collection->id())); }
 };
 
-bool told(const ValidateReport& report, const std::string& text) {
+bool reported(const ValidateReport& report, const std::string& text) {
   for (const std::string& error : report.errors) {
     if (error.find(text) != error.npos) return true;
   }
@@ -57,9 +57,9 @@ TEST_CASE("validate names an index entry that is missing and one that leads nowh
   });
   const ValidateReport report = validate_collection(f.store, f.collection, false);
   CHECK_FALSE(report.valid);
-  CHECK(told(report, "missing entry for record 4 in index n"));
-  CHECK(told(report, "dangling entry in index n for record 999"));
-  CHECK(told(report, "dangling entry in index n for record 5"));
+  CHECK(reported(report, "missing entry for record 4 in index n"));
+  CHECK(reported(report, "dangling entry in index n for record 999"));
+  CHECK(reported(report, "dangling entry in index n for record 5"));
   CHECK(report.errors.size() == 3);
   REQUIRE(report.missing_entries.size() == 1);
   CHECK(report.missing_entries[0].record == 4);
@@ -69,7 +69,7 @@ TEST_CASE("validate names an index entry that is missing and one that leads nowh
   CHECK(report.extra_entries[0].record == 999);
   CHECK(report.extra_entries[1].record == 5);
   CHECK(report.records == 20);
-  CHECK(report.records_said == 20);
+  CHECK(report.records_counted == 20);
   CHECK(report.indexes[0].valid);
   CHECK_FALSE(report.indexes[1].valid);
 }
@@ -79,7 +79,7 @@ TEST_CASE("validate names an index entry that is too short to name a record") {
   in_transaction(f.store, [&](Transaction& t) { f.index().put(t, "x", ""); });
   const ValidateReport report = validate_collection(f.store, f.collection, false);
   CHECK_FALSE(report.valid);
-  CHECK(told(report, "dangling entry in index n for record 0"));
+  CHECK(reported(report, "dangling entry in index n for record 0"));
 }
 
 TEST_CASE("validate names a damaged record and goes on; a read of it is refused, no other") {
@@ -94,8 +94,8 @@ TEST_CASE("validate names a damaged record and goes on; a read of it is refused,
   const ValidateReport report = validate_collection(f.store, f.collection, true);
   CHECK_FALSE(report.valid);
   CHECK(report.corrupt_records >= 2);
-  CHECK(told(report, "7"));
-  CHECK(told(report, "8"));
+  CHECK(reported(report, "7"));
+  CHECK(reported(report, "8"));
   Transaction transaction(f.store, Transaction::Mode::read);
   CHECK_THROWS_AS(f.collection->find(transaction, 7), base::OperationError);
   CHECK(f.collection->find(transaction, 9)->view()["_id"].to_int64() == 8);

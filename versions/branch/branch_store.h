@@ -1,4 +1,4 @@
-// One collection on all its branches: this file says where records lie, and which branch shows which of them.
+// A BranchStore is one collection on all its branches: it knows where records lie, and which branch shows which of them.
 //
 // Records of all branches lie in one RecordStore, and are never moved or copied when a branch is made or merged. A branch shows
 // the records of its last commit, and what was written on it since:
@@ -89,11 +89,11 @@ struct Held {
   bool operator==(const Held&) const = default;
 };
 
-// What happened to a collection on a branch since its last commit.
+// A Listing says what happened to a collection on a branch since its last commit.
 enum class Listing : char {
   made = 5,       // the branch has the collection now, whatever its last commit has of it
   dropped = 6,    // the branch shows nothing of what its last commit has
-  made_anew = 7,  // the collection was dropped, and then made again
+  made_anew = 7,  // the collection was dropped, and then created anew
 };
 // The RecordId under which `pending` keeps a collection's row: no record has it, so the row comes first.
 constexpr RecordId listing_at = 0;
@@ -119,14 +119,14 @@ struct GoneRow {
 };
 using Gone = std::vector<GoneRow>;
 
-// Which writers must wait for a commit. A writer that changes a pending record in its place conflicts with the commit that folds
-// it, and without a stop the longer transaction would always lose (BranchStore::stop_writers).
+// Stopped says which writers must wait for a commit. A writer that changes a pending record in its place conflicts with the
+// commit that folds it, and without a stop the longer transaction would always lose (BranchStore::stop_writers).
 enum class Stopped : uint8_t {
   changes,  // writers that change documents which are pending already
   writes,   // all writers of the branch
 };
 
-// What a commit folded into its state.
+// Folded is what a commit folded into its state.
 struct Folded {
   State state = 0;  // the branch's new state; the old one if nothing was pending
   std::optional<Listing> listing = {};
@@ -215,11 +215,11 @@ class BranchStore {
   // Folds what is pending into `state`, which is a new number and the commit's. `held` is as for pending(). Version-first can't
   // leave out any write, and throws IllegalOperation.
   Folded commit(Transaction& transaction, const View& view, State state, const Held* held = nullptr);
-  // As long as a share of the result lives, writers to the branch conflict.
+  // Writers to the branch conflict as long as a share of the result lives.
   [[nodiscard]] std::shared_ptr<void> stop_writers(BranchId branch, Stopped what);
   // Saves rows that are no longer pending for declared snapshots, once the timestamp of the change is known.
   void save(Transaction& transaction, BranchId branch, const Gone& gone, Stamp write);
-  // What a merge decided. The first record of each pair in `adopted` and `written` is the key of the document.
+  // An Adoption is what a merge decided. The first record of each pair in `adopted` and `written` is the key of the document.
   struct Adoption {
     std::vector<std::pair<Bytes, RecordId>> adopted;  // key -> a record that another branch or commit shows
     RecordSet removed;                                // the branch shows these records until now
@@ -235,8 +235,8 @@ class BranchStore {
   void advance(Transaction& transaction, const View& view, State to);
   // Takes back what is pending. Nobody else may write to the branch meanwhile; the same holds for the next two.
   void discard(Transaction& transaction, const View& view);
-  // Whether the lines of two states have the same beginning. A line begins with the first commit, or where a branch makes the
-  // collection. State 0, which shows nothing, is a line of its own.
+  // Returns whether the lines of two states have the same beginning. A line begins with the first commit, or where a branch makes
+  // the collection. State 0, which shows nothing, is a line of its own.
   virtual bool same_line(Transaction& transaction, State a, State b) = 0;
   // The branch shows this state from now on (opened), or it shows nothing any more (closed).
   virtual void opened(Transaction& transaction, BranchId branch, State state);
@@ -284,7 +284,7 @@ class BranchStore {
   Stamp stamp_of(Transaction& transaction) const { return parts_.past ? change_stamp(transaction) : 0; }
   Stamp shown_before(Stamp write) const { return parts_.past ? parts_.past->shown_before(write) : 0; }
   void save_content(Transaction& transaction, RecordId record, const storage::Superseded& before, Stamp write) {
-    if (before.tells_past()) parts_.past->save_content(transaction, record, before, write);
+    if (before.changes_past()) parts_.past->save_content(transaction, record, before, write);
   }
   // Gives out a place for a new record, or for what a layout keeps instead of a record.
   RecordId allocate(Transaction& transaction, Segment segment);
@@ -293,11 +293,11 @@ class BranchStore {
   // removed document; it is empty if another record takes the removed one's place.
   virtual void now_shown(Transaction&, BranchId, RecordId) {}
   virtual void now_hidden(Transaction&, const View&, BytesView key, RecordId) { (void)key; }
-  // Whether the state names the record. Its content may be gone.
+  // Returns whether the state names the record, whose content may be gone.
   virtual bool names(Transaction& transaction, State state, RecordId record) {
     return shows(transaction, {.state = state}, record);
   }
-  // Whether a state can leave out some of what is pending.
+  // Returns whether a state can leave out some of the pending writes.
   virtual bool leaves_out() const { return true; }
   virtual void save_state(Transaction& transaction, const View& view, State state, const RecordSet& added,
                           const RecordSet& removed) = 0;
@@ -326,7 +326,7 @@ class BranchStore {
   // Another transaction that writes to the branch what this removes from it, or adds to it, conflicts.
   void hide(Transaction& transaction, const View& view, const RecordSet& removed);
   void claim_new(Transaction& transaction, TableCursor& entries, BranchId branch, BytesView key, const RecordSet& removed);
-  // Whether one of the removed records has the key. It may miss an old one.
+  // Returns whether one of the removed records has the key. It may miss an old one.
   bool takes_the_place(Transaction& transaction, TableCursor& entries, BytesView key, const RecordSet& removed) const;
   // Removes the rows of the branch that the snapshot sees, with one truncation: a search for each row would find a page that has
   // grown past its size, and try in vain to write it out.

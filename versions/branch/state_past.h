@@ -17,7 +17,7 @@ class StatePast {
   virtual ~StatePast() = default;
   // The timestamp of the newest declared snapshot before the write; 0: there is none.
   virtual storage::Stamp shown_before(storage::Stamp write) const = 0;
-  // Saves that the store keeps other contents of the record than before (storage::Superseded::tells_past).
+  // Saves that the store keeps other contents of the record than before (storage::Superseded::changes_past).
   virtual void save_content(storage::Transaction& transaction, RecordId record, const storage::Superseded& before,
                             storage::Stamp write) = 0;
   // Saves a pending row, written at `since`, that one of the snapshots shows. The row is that of a record, or of the collection

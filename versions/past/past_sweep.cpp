@@ -1,4 +1,4 @@
-// Past: what the background does. Nothing that a snapshot shows changes by it.
+// This part of Past works in the background. Nothing that a snapshot shows changes by it.
 #include <algorithm>
 #include <chrono>
 #include <map>
@@ -158,7 +158,7 @@ void Past::forget_gone(size_t swept) {
     storage::in_transaction(store_, [&](Transaction& transaction) {
       const auto stored = store_.catalog().stored(collection);
       const bool there =
-          stored && (store_.past_catalog().tells_of_index(transaction, collection, index) || has_index(*stored, index));
+          stored && (store_.past_catalog().lists_index(transaction, collection, index) || has_index(*stored, index));
       if (!there || none_left()) entries_.remove_all(transaction, collection, index);
     });
   }

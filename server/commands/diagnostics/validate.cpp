@@ -177,10 +177,10 @@ class Validate : public Command {
     }
     auto report = storage::validate_collection(store, collection, full, interrupted);
     if (report.indexes.empty() && !collection->indexes().empty())
-      report.warnings.push_back("Of " + ns + " the documents were checked, and not the indexes: it can't be written to.");
-    if (enforce_count && report.records_said != report.records) {
+      report.warnings.push_back("The documents of " + ns + " were checked, but its indexes were not, because it is read-only.");
+    if (enforce_count && report.records_counted != report.records) {
       report.valid = false;
-      report.errors.push_back("fast count (" + std::to_string(report.records_said) + ") does not match number of records (" +
+      report.errors.push_back("fast count (" + std::to_string(report.records_counted) + ") does not match number of records (" +
                               std::to_string(report.records) + ") for collection '" + ns + "'");
     }
     std::vector<storage::RecordId> corrupt;
