@@ -209,7 +209,7 @@ class History {
       else if (kind < 79)
         open();
       else if (kind < 82)
-        bring();
+        pick_or_revert();
       else if (kind < 87)
         by_hand();
       else if (kind < 90)
@@ -303,7 +303,7 @@ class History {
         throw base::OperationError(base::ErrorCode::operation_failed, "conflicts");
     });
   }
-  void bring() {
+  void pick_or_revert() {
     const std::string into = any(), other = any();
     set_.commit(into);
     const auto kind = random_.below(2) ? Branches::MergeKind::cherry_pick : Branches::MergeKind::revert;
@@ -548,7 +548,7 @@ TEST_CASE("behind what takes records away there are no bases") {
   set.require_same();
 }
 
-TEST_CASE("a merge reserves its stamps at once, however many write beside it") {
+TEST_CASE("a merge reserves its timestamps at once, however many transactions write beside it") {
   Pair set;
   set.branch("dev");
   set.change([&](Transaction& transaction) {

@@ -1,4 +1,4 @@
-// Tuple-first and hybrid (Decibel §3.2, §3.4): each state has bitmaps of the records it shows.
+// A BitmapStore is tuple-first or hybrid (Decibel §3.2, §3.4): each state has bitmaps of the records it shows.
 //
 // The two differ in their segments alone. With tuple-first all branches write into one heap. With hybrid each branch has a head
 // segment of its own, which becomes internal when another branch is made from it; branches.h decides that. A state neither reads

@@ -24,7 +24,7 @@ RecordSet behind(const RecordSet& set, RecordId record) {
   return rest;
 }
 
-// Whether the commit's id says something of each collection.
+// Returns whether the commit's id covers each collection.
 bool says_all(const Commit& commit) {
   return std::all_of(commit.collections.begin(), commit.collections.end(),
                      [&](const CollectionState& one) { return commit.root_of(one).has_value(); });
@@ -154,7 +154,7 @@ Hash Branches::root(Transaction& transaction, CommitNumber number, size_t collec
 }
 
 std::optional<Hash> Branches::root_known(Transaction& transaction, const Commit& commit, const CollectionState& state) {
-  if (const auto said = commit.root_of(state)) return *said;
+  if (const auto named = commit.root_of(state)) return *named;
   const auto made = graph_.made_root(transaction, state.collection, commit.number);
   return made && made->reached.empty() ? std::optional(made->root) : std::nullopt;
 }
@@ -162,8 +162,8 @@ std::optional<Hash> Branches::root_known(Transaction& transaction, const Commit&
 std::optional<Hash> Branches::root_there(Transaction& transaction, CommitNumber number, size_t collection, const TreeKind& kind) {
   const auto commit = graph_.commit(transaction, number);
   const CollectionState& state = *state_of(*commit, collection);
-  const auto said = commit->root_of(state);
-  if (said && roots_.kind(transaction, *said) == kind) return said;
+  const auto named = commit->root_of(state);
+  if (named && roots_.kind(transaction, *named) == kind) return named;
   const auto made = graph_.made_root(transaction, state.collection, number);
   return made && made->reached.empty() && roots_.kind(transaction, made->root) == kind ? std::optional(made->root) : std::nullopt;
 }
@@ -177,8 +177,8 @@ Hash Branches::root_as(Transaction& transaction, CommitNumber number, size_t col
 
 Hash Branches::root_kept(Transaction& transaction, CommitNumber number, size_t collection, const CommitInfo& info) {
   const auto commit = graph_.commit(transaction, number);
-  const auto said = commit->root_of(*state_of(*commit, collection));
-  return said ? *said : root_as(transaction, number, collection, tree_kind(info, collection));
+  const auto named = commit->root_of(*state_of(*commit, collection));
+  return named ? *named : root_as(transaction, number, collection, tree_kind(info, collection));
 }
 
 Hash Branches::root_changed(Transaction& transaction, CommitNumber number, const CollectionState& state, size_t collection,
@@ -235,9 +235,9 @@ bool Branches::make_part(Transaction& transaction, const TreePart& part) {
     made = VersionGraph::MadeRoot{.root = roots_.empty(transaction, part.kind)};
   Bytes reached;
   std::vector<DocumentHash> some;
-  if (const auto said = commit->root_of(state)) {
+  if (const auto named = commit->root_of(state)) {
     some =
-        roots_.some(transaction, *said, made->reached.empty() ? std::nullopt : std::optional(made->reached), part.documents_max);
+        roots_.some(transaction, *named, made->reached.empty() ? std::nullopt : std::optional(made->reached), part.documents_max);
     if (!some.empty()) reached = some.back().key;
   } else {
     BranchStore& store = *stores_[part.collection];
@@ -411,7 +411,7 @@ Merged Branches::apply(Transaction& transaction, MergeKind kind, const std::stri
   Branch branch = head(transaction, into);
   const Change change = this->change(transaction, kind, branch.head, from);
   if (change.has_two_parents && change.base == from) return {};
-  return bring_in(transaction, std::move(branch), change, terms, info);
+  return apply_change(transaction, std::move(branch), change, terms, info);
 }
 
 void Branches::check_committed(Transaction& transaction, const Branch& branch) const {
@@ -436,8 +436,8 @@ void Branches::replay_advance(Transaction& transaction, const std::string& name,
   graph_.put_branch(transaction, branch);
 }
 
-Merged Branches::bring_in(Transaction& transaction, Branch branch, const Change& change, const MergeTerms& terms,
-                          const CommitInfo& info) {
+Merged Branches::apply_change(Transaction& transaction, Branch branch, const Change& change, const MergeTerms& terms,
+                              const CommitInfo& info) {
   Merged merged;
   graph_.hold(transaction, change.theirs);
   std::vector<MergePlan> plans;

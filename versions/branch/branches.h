@@ -1,4 +1,4 @@
-// The branches of one database: its version graph, and a BranchStore for each collection.
+// Branches are the branches of one database: its version graph, and a BranchStore for each collection.
 //
 //   Branches branches(engine, 1, Layout::hybrid, {{uuid, parts}});
 //   branches.begin(transaction, {newest}, info);                 // once: makes "main" with what is there
@@ -25,7 +25,7 @@ struct CommitInfo {
   std::map<Bytes, TreeKind> trees = {};  // by label: the collections that don't have the default tree (POS-Tree)
 };
 
-// How each collection is merged. The maps go by the collections' places.
+// MergeTerms say how each collection is merged. The maps go by the collections' places.
 struct MergeTerms {
   MergeTerms(Resolver resolver) : resolve(std::move(resolver)) {}
 
@@ -129,14 +129,14 @@ class Branches {
   Hash root(Transaction& transaction, CommitNumber commit, size_t collection, const TreeKind& kind = {});
   const Roots& roots() const { return roots_; }
 
-  // What a merge, pick or revert applies to a branch is what changed between two commits, from `base` to `theirs`.
+  // A merge, pick or revert applies to a branch what changed between two commits, from `base` to `theirs`.
   struct Change {
     CommitNumber base = 0, theirs = 0;
     bool has_two_parents = false;
   };
   // Throws IllegalOperation for a pick or revert of the first commit.
   Change change(Transaction& transaction, MergeKind kind, CommitNumber into, CommitNumber from) const;
-  // Applies a change to a branch: it is merge, cherry_pick or revert, by `kind`.
+  // Applies a change to a branch, as merge, cherry_pick or revert do, by `kind`.
   Merged apply(Transaction& transaction, MergeKind kind, const std::string& into, CommitNumber from, const MergeTerms& terms,
                const CommitInfo& info);
   // Merges into the branch, which gets a commit with two parents. Throws IllegalOperation if anything is pending there.
@@ -158,10 +158,10 @@ class Branches {
   std::shared_ptr<const Commit> replay_merge(Transaction& transaction, const std::string& into, const MergedElsewhere& merged,
                                              const CommitInfo& info, Stamp generation);
 
-  // Whether the branch, or the commit, has the collection.
+  // Returns whether the branch, or the commit, has the collection.
   bool has(Transaction& transaction, const Branch& branch, size_t collection);
   bool has(Transaction& transaction, CommitNumber commit, size_t collection) const;
-  // Whether a branch has the collection, or a commit that wasn't dropped.
+  // Returns whether a branch has the collection, or a commit that wasn't dropped.
   bool anybody_has(Transaction& transaction, size_t collection);
   // The branch has the collection from now on, with what it shows of it.
   void make_collection(Transaction& transaction, const Branch& branch, size_t collection, Stamp stamp);
@@ -225,11 +225,12 @@ class Branches {
   // `known`: the number of states that the commit before had.
   CollectionState& find_or_add(Transaction& transaction, std::vector<CollectionState>& states, size_t known, size_t collection,
                                const CommitInfo& info) const;
-  // Whether a merge's commit has the collection. If one side alone has made or dropped it, that side counts; and a collection
-  // that has documents is there.
+  // Returns whether a merge's commit has the collection. If one side alone has made or dropped it, that side counts; and a
+  // collection that has documents is there.
   bool has_merged(Transaction& transaction, const Change& change, CommitNumber ours, size_t collection, State merged);
   static void erase(std::vector<CollectionState>& states, const std::vector<storage::CollectionId>& dropped);
-  Merged bring_in(Transaction& transaction, Branch branch, const Change& change, const MergeTerms& terms, const CommitInfo& info);
+  Merged apply_change(Transaction& transaction, Branch branch, const Change& change, const MergeTerms& terms,
+                      const CommitInfo& info);
   Swept sweep(Transaction& transaction, const Graph& graph, std::vector<CommitNumber> goes, const Lost& lost);
   void check_committed(Transaction& transaction, const Branch& branch) const;
   CommitNumber first_parent(Transaction& transaction, CommitNumber commit) const;

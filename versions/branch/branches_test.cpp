@@ -1,4 +1,4 @@
-// One suite for all layouts: random histories against plain maps.
+// This is one suite for all layouts: it compares random histories with plain maps.
 #include "versions/branch/branches.h"
 
 #include <set>
@@ -449,7 +449,7 @@ class History {
     for (const auto& [number, documents] : commits_) {
       const Verification verification = verify(transaction, *repository_->branches, number, true, 10, {});
       CHECK(verification.damaged == 0);
-      if (verification.collections[0].said) CHECK(verification.collections[0].documents == documents.size());
+      if (verification.collections[0].has_root) CHECK(verification.collections[0].documents == documents.size());
     }
   }
 

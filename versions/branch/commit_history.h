@@ -1,4 +1,4 @@
-// Which records each committed state of a collection shows, kept as deltas between commits.
+// A CommitHistory keeps which records each committed state of a collection shows, as deltas between commits.
 //
 // A state is kept as the XOR of its set with its parent's (Decibel §3.2). Every 16th state of a line also has a delta over 16
 // steps, every 256th one over 256, and so on, so that O(log) rows make up a state however long its history is:
@@ -25,7 +25,7 @@ using storage::Transaction;
 // The number of the commit after which a collection looks so; 0: it is empty, before all commits.
 using State = uint64_t;
 
-// What a state shows of one segment: an older state's bitmap, which is shared, and what changed since.
+// A LivePart is what a state shows of one segment: an older state's bitmap, which is shared, and what changed since.
 struct LivePart {
   std::shared_ptr<const Bitmap> base;
   std::shared_ptr<const Bitmap> changed;
@@ -46,7 +46,7 @@ class CommitHistory {
 
   std::shared_ptr<const RecordSet> whole(Transaction& transaction, State state);
   LivePart part(Transaction& transaction, State state, Segment segment);
-  // Whether the state has a record in the segment, by the branch-segment bitmap.
+  // Returns whether the state has a record in the segment, by the branch-segment bitmap.
   bool has_any(Transaction& transaction, State state, Segment segment);
   // The records that one state has and the other hasn't. The cost depends on the steps between them, not on their sizes.
   RecordSet between(Transaction& transaction, State a, State b);

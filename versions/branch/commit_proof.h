@@ -1,4 +1,4 @@
-// Proves what a commit says of one document to somebody who has the commit's id alone: docs/formats/merkle.md,
+// A CommitProof proves what a commit says of one document to somebody who has the commit's id alone: docs/formats/merkle.md,
 // tools/verify_proof.
 //
 //   id = SHA-256(statement)     statement: parents, metadata, time, and a root for each collection

@@ -1,4 +1,4 @@
-// What a commit's tree says of a document.
+// These functions make what a commit's tree says of a document.
 #pragma once
 
 #include <functional>

@@ -38,7 +38,7 @@ using Resolver = std::function<Resolution(const Sides&)>;
 
 enum class MergeMode : uint8_t { document_touched, field_touched, field_divergent, document_divergent };
 
-// Which side wins a conflict.
+// Prefer says which side wins a conflict.
 enum class Prefer : uint8_t { neither, ours, theirs };
 
 struct MergeRules {

@@ -1,4 +1,4 @@
-// BranchStore: what goes from history. It frees records that nothing reaches, and purges documents.
+// This part of BranchStore removes from history: it frees records that nothing reaches, and purges documents.
 #include "base/varint.h"
 #include "storage/engine/touch.h"
 #include "versions/branch/branch_store.h"

@@ -1,4 +1,4 @@
-// Rows of the version graph as bytes: docs/formats/branches.md.
+// These functions turn rows of the version graph into bytes and back (docs/formats/branches.md).
 //
 // Rows that can't be read throw DataCorruptionDetected.
 #pragma once
@@ -27,7 +27,7 @@ void append_bytes(Bytes& out, BytesView bytes);
 
 Bytes write_commit(const Commit& commit);
 Commit read_commit(CommitNumber number, BytesView row);
-// Whether a commit's row is that of a dropped one.
+// Returns whether a commit's row is that of a dropped one.
 bool dropped_row(BytesView row);
 
 Bytes write_branch(const Branch& branch);

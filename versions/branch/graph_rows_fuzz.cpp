@@ -1,5 +1,5 @@
-// Rows of the version graph: a branch's, a commit's, an entry of a segment, and the fields that say which hash tree a collection
-// has. Each is refused as damaged data is, or written back as one that reads the same.
+// The input is taken as rows of the version graph: a branch's, a commit's, an entry of a segment, and the fields that say which
+// hash tree a collection has. Each is refused as damaged data is, or written back as one that reads the same.
 #include "base/fuzz_target.h"
 #include "bson/json.h"
 #include "bson/validate.h"

@@ -22,7 +22,7 @@ struct Decision {
 using Decisions = std::map<Bytes, Decision>;  // by key
 Hash hash_of(const Sides& sides);
 
-// How a collection is merged.
+// CollectionTerms say how a collection is merged.
 struct CollectionTerms {
   Resolver resolve = {};
   Decisions decided = {};                  // go before `resolve`, also for documents that theirs alone changed

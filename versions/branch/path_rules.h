@@ -1,4 +1,4 @@
-// Rules that combine the changes of both sides of a merge to one field.
+// These rules combine the changes of both sides of a merge to one field.
 #pragma once
 
 #include <map>

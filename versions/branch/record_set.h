@@ -1,4 +1,4 @@
-// A set of records: a compressed bitmap of offsets for each segment.
+// A RecordSet is a set of records: a compressed bitmap of offsets for each segment.
 //
 //   RecordId   | 0 | segment 31 | offset 32 |
 //

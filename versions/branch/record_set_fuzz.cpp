@@ -1,5 +1,5 @@
-// Any bytes as a set of records: refused, or a set that is written back as one that reads the same, and whose parts are those of
-// the set. The checksums of its parts are put right, so that the bitmaps behind them are tried as well.
+// Any bytes are taken as a set of records. They are refused, or are a set that is written back as one that reads the same, and
+// whose parts are those of the set. The checksums of its parts are put right, so that the bitmaps behind them are tried as well.
 #include "base/fuzz_target.h"
 #include "base/hash.h"
 #include "base/varint.h"

@@ -1,4 +1,4 @@
-// Which commits may go.
+// Retention decides which commits may go.
 //
 //   main   1 --- 2 --- 3 --- 4 --- 5 --- 6        newest 2: 5, 6 stay
 //                      |                          branches' heads and tags stay: 6, 8
@@ -23,7 +23,7 @@ struct Retention {
   int64_t since_ms = INT64_MAX;  // it is as young as that, or younger
 };
 
-// Which commits of a database stay from now on. If neither is set, all stay.
+// A RetentionPolicy says which commits of a database stay from now on. If neither field is set, all stay.
 struct RetentionPolicy {
   std::optional<uint64_t> newest;  // at least 1
   std::optional<int64_t> age_ms;   // at least 1
@@ -32,7 +32,7 @@ struct RetentionPolicy {
   Retention at(int64_t now_ms) const;
 };
 
-// What retention knows of a commit. Parents have lower numbers.
+// A GraphNode is what retention knows of a commit. Parents have lower numbers.
 struct GraphNode {
   std::vector<CommitNumber> parents;
   int64_t time_ms = 0;

@@ -1,5 +1,5 @@
-// Tests of what commits say of documents: proofs, damage that verification finds, purges, and commits from before there were
-// roots.
+// These tests check what commits say of documents: proofs, damage that verification finds, purges, and commits from before there
+// were roots.
 #include <set>
 
 #include "bson/json.h"
@@ -221,7 +221,7 @@ TEST_CASE("purged documents stay in the trees of commits that showed them, and l
   CHECK(committed.last->collections[0].digest == root_of(committed.documents));
   CHECK(committed.verify(true).collections[0].purged == 0);
   CHECK(committed.verify(true).damaged == 0);
-  // A merge of a branch that hasn't seen the purge doesn't bring the document back.
+  // A merge of a branch that hasn't seen the purge doesn't restore the document.
   storage::in_transaction(committed.repository.disk, [&](Transaction& transaction) {
     committed.repository.put(transaction, "dev", document(400, 1, 1));
     const auto dev = committed.branches().commit(transaction, "dev", {});
@@ -422,8 +422,8 @@ TEST_CASE("what a collection says of its commits' trees") {
     CHECK_THROWS_AS(read(wrong), base::OperationError);
   }
   for (const char* text : {"{tree: 'posTree'}", "{tree: 'patriciaTrie'}", "{tree: 'bucketTree', buckets: 17}"}) {
-    bson::Builder said;
-    append(said, read_tree_kind(bson::json(text)));
-    CHECK(bson::to_json(said.done()) == bson::to_json(bson::json(text)));
+    bson::Builder written;
+    append(written, read_tree_kind(bson::json(text)));
+    CHECK(bson::to_json(written.done()) == bson::to_json(bson::json(text)));
   }
 }

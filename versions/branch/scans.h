@@ -1,4 +1,4 @@
-// Walks over the records that a set names.
+// These scans walk over the records that a set names.
 #pragma once
 
 #include "versions/branch/branch_store.h"

@@ -1,4 +1,4 @@
-// What tests of branches share: a store, a collection with a few documents, and branches over it.
+// Tests of branches share these: a store, a collection with a few documents, and branches over it.
 #pragma once
 
 #include <catch2/catch.hpp>

@@ -1,4 +1,4 @@
-// The kind of hash tree in which commits keep a collection's documents: the collection's option `commits`.
+// A TreeKind is the kind of hash tree in which commits keep a collection's documents: the collection's option `commits`.
 //
 //   commits: {tree: "posTree"}                       the default
 //   commits: {tree: "patriciaTrie"}

@@ -1,8 +1,8 @@
-// Tuple-first with tuple-oriented bitmaps (Decibel §3.2): beside the states, which are as with branch-oriented bitmaps, each
-// record has a row with a bit for each branch.
+// This is tuple-first with tuple-oriented bitmaps (Decibel §3.2): beside the states, which are as with branch-oriented bitmaps,
+// each record has a row with a bit for each branch.
 //
-// One pass over the rows tells for any number of branches which records they show. To make a branch writes a bit into every row
-// that it shows; for that reason no layout is this one by default.
+// One pass over the rows finds which records any number of branches show. Making a branch writes a bit into every row that it
+// shows; for that reason no layout is this one by default.
 #pragma once
 
 #include "versions/branch/bitmap_store.h"

@@ -38,12 +38,12 @@ class Verifier {
   }
 
   void check_tree(const Commit& commit, size_t collection, bool deep) {
-    Verification::Collection& said = verification_.collections[collection];
+    Verification::Collection& checked = verification_.collections[collection];
     const CollectionState* state = commit.state_of(branches_.collection(collection).parts.collection);
     const auto root = state ? commit.root_of(*state) : std::nullopt;
     if (!root) return;
-    said.said = true;
-    said.root = *root;
+    checked.has_root = true;
+    checked.root = *root;
     collection_ = collection;
     state_ = state->state;
     purged_.clear();

@@ -14,7 +14,7 @@ struct Damage {
 
 struct Verification {
   struct Collection {
-    bool said = false;  // whether the commit's id says anything of the collection
+    bool has_root = false;  // whether the commit's id names a root of the collection
     Hash root{};
     uint64_t nodes = 0, documents = 0;  // how many were read
     uint64_t purged = 0;                // documents of which only the hash is left

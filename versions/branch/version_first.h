@@ -1,4 +1,4 @@
-// Version-first (Decibel §3.3): each branch has a segment, chained to the one it was made from; there are no bitmaps.
+// This is version-first (Decibel §3.3): each branch has a segment, chained to the one it was made from; there are no bitmaps.
 //
 // A state is a place in its branch's segment: it shows everything up to there, over everything up to the place in the parent's
 // segment where the branch was made, and so on. Of several records with one key the newest counts. Two kinds of entries take a
@@ -55,7 +55,7 @@ class VersionFirst : public BranchStore {
 
  protected:
   void now_hidden(Transaction& transaction, const View& view, BytesView key, RecordId record) override;
-  // Always true: only the content would tell.
+  // Returns always true: only the content would show it.
   bool names(Transaction&, State, RecordId) override { return true; }
   bool leaves_out() const override { return false; }
   void save_state(Transaction& transaction, const View& view, State state, const RecordSet& added,

@@ -258,18 +258,18 @@ std::optional<CommitNumber> VersionGraph::find(Transaction& transaction, std::st
 }
 
 Bytes VersionGraph::statement(Transaction& transaction, const Commit& commit) const {
-  Bytes said = "palimpsest commit";
-  said.push_back(static_cast<char>(commit.digests));
-  base::append_varint(said, commit.parents.size());
-  for (const CommitNumber parent : commit.parents) said.append(view(this->commit(transaction, parent)->id));
-  append_bytes(said, commit.metadata);
-  base::append_varint(said, commit.collections.size());
+  Bytes bytes = "palimpsest commit";
+  bytes.push_back(static_cast<char>(commit.digests));
+  base::append_varint(bytes, commit.parents.size());
+  for (const CommitNumber parent : commit.parents) bytes.append(view(this->commit(transaction, parent)->id));
+  append_bytes(bytes, commit.metadata);
+  base::append_varint(bytes, commit.collections.size());
   for (const CollectionState& one : commit.collections) {
-    append_bytes(said, one.label);
-    said.append(view(one.digest));
+    append_bytes(bytes, one.label);
+    bytes.append(view(one.digest));
   }
-  base::append_le(said, commit.time_ms);
-  return said;
+  base::append_le(bytes, commit.time_ms);
+  return bytes;
 }
 
 void VersionGraph::put_commit(Transaction& transaction, Commit& commit) {

@@ -1,4 +1,4 @@
-// The version graph of a database: its commits, their parents, and the commit that each branch ends at.
+// The version graph of a database holds its commits, their parents, and the commit that each branch ends at.
 //
 //   commit  number -> id, parents, time, metadata, and for each collection a state and a root
 //   id      SHA-256 over what the commit says, so that equal histories have equal names on every machine

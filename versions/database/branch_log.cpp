@@ -1,4 +1,4 @@
-// BranchedDatabase: appends its changes to the log. branch_replay.cpp replays them.
+// This part of BranchedDatabase appends its changes to the log. branch_replay.cpp replays them.
 #include <unordered_map>
 
 #include "versions/database/branched_database.h"

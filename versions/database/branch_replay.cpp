@@ -1,4 +1,4 @@
-// BranchedDatabase: replays changes that another member logged (branch_log.cpp).
+// This part of BranchedDatabase replays changes that another member logged (branch_log.cpp).
 #include "bson/diff.h"
 #include "bson/keystring.h"
 #include "storage/engine/names.h"

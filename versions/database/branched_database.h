@@ -1,4 +1,4 @@
-// A database with branches: its collections in versions, and the names of states.
+// A BranchedDatabase is a database with branches: its collections in versions, and the names of states.
 //
 // A name is one collection, with its indexes, for all branches. Each branch, and each commit, has the collection or doesn't have
 // it: a collection is made on a branch, and dropped there, as its documents are written there. A state that doesn't have it shows
@@ -118,7 +118,7 @@ class BranchedDatabase : public std::enable_shared_from_this<BranchedDatabase> {
   };
   std::vector<Changes> changes(Transaction& transaction, const Branch& branch);
 
-  // Whether the place has the collection.
+  // Returns whether the place has the collection.
   bool has(Transaction& transaction, const Place& place, storage::CollectionId collection);
   bool anybody_has(Transaction& transaction, storage::CollectionId collection);
   // Makes the collection on a branch that doesn't have it; it is empty there. False: the branch has it.

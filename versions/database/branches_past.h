@@ -1,5 +1,5 @@
-// The branches of a database as declared snapshots show them: a row is saved when it changes, and put together when a snapshot is
-// read.
+// This shows the branches of a database as declared snapshots show them: a row is saved when it changes, and put together when a
+// snapshot is read.
 //
 //   past-states   'd', name                     -> number             of a database that has branches
 //                 'b' database 4, name          -> a branch's row     versions-dbN-branches
@@ -29,7 +29,7 @@ class CollectionPast final : public StatePast {
   void save_content(Transaction& transaction, RecordId record, const storage::Superseded& before, Stamp write) override;
   void save_pending(Transaction& transaction, BranchId branch, RecordId record, char kind, Stamp since, Stamp write) override;
   RecordSet saved_additions(Transaction& transaction) override;
-  // Whether snapshots show the collection on some branch, by the rows that were saved.
+  // Returns whether snapshots show the collection on some branch, by the rows that were saved.
   bool saved_listed(Transaction& transaction) const;
 
  private:
@@ -58,10 +58,11 @@ class BranchesPast {
   // Called before a database gets branches or loses them. `number` is the one that it had; nullopt: it had no branches.
   static void database_changing(past::Past& past, Transaction& transaction, std::string_view name,
                                 std::optional<uint32_t> number);
-  // Which number the database had in the snapshot; an inner nullopt: it had no branches. An outer nullopt: as it has now.
+  // Returns the number that the database had in the snapshot; an inner nullopt: it had no branches; an outer nullopt: it had the
+  // number that it has now.
   static std::optional<std::optional<uint32_t>> database(past::Past& past, Transaction& transaction, std::string_view name,
                                                          Stamp snapshot);
-  // Whether some snapshot shows the database of this number, by the rows that were saved.
+  // Returns whether some snapshot shows the database of this number, by the rows that were saved.
   static bool shown_by_any_snapshot(past::Past& past, Transaction& transaction, uint32_t number);
 
  private:

@@ -1,4 +1,4 @@
-// Branches as declared snapshots show them, against a model that copies everything at each snapshot.
+// These tests compare branches, as declared snapshots show them, with a model that copies everything at each snapshot.
 #include "versions/database/branches_past.h"
 
 #include <catch2/catch.hpp>

@@ -1,4 +1,4 @@
-// A collection as one branch, or one commit, shows it.
+// A CollectionView is a collection as one branch, or one commit, shows it.
 //
 //   records    the collection's own RecordStore: versions of all branches, filtered by what the view shows
 //   indexes    the collection's own: entries of all versions, filtered likewise

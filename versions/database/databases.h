@@ -1,4 +1,4 @@
-// Which databases have branches, and what names with an `@` stand for.
+// Databases knows which databases have branches, and what names with an `@` stand for.
 //
 //   versions-databases   'd' name -> number varint | (collection varint, holes varint) ...
 //                        'k' number 4, name -> collection varint ...     dropped, but declared snapshots show what was in it
@@ -65,7 +65,7 @@ class Databases final : public storage::ViewSource, public storage::BranchReplay
   std::shared_ptr<storage::Collection> open(std::string_view ns) override;
   std::vector<std::shared_ptr<storage::Collection>> collections(std::string_view db) override;
   std::string home(std::string_view ns) override;
-  // Whether the name stands for a declared snapshot: shop@s42, shop@dev@s42. Throws for a name that nothing can have.
+  // Returns whether the name stands for a declared snapshot: shop@s42, shop@dev@s42. Throws for a name that nothing can have.
   bool names_snapshot(std::string_view db) const { return snapshot_behind(db).has_value(); }
   bool has_views(std::string_view db) override { return find(db) != nullptr; }
   bool has(std::string_view db, const storage::Collection& collection) override;

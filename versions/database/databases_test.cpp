@@ -1,4 +1,5 @@
-// Collections of branches as the catalog opens them: random histories against plain maps, restarts and crashes included.
+// These tests open collections of branches by the catalog, and compare random histories with plain maps, restarts and crashes
+// included.
 #include "versions/database/databases.h"
 
 #include <algorithm>

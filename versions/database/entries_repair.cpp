@@ -1,4 +1,4 @@
-// BranchedDatabase: answers what a repair asks about `_id` entries, each of which leads to a version.
+// This part of BranchedDatabase answers what a repair asks about `_id` entries, each of which leads to a version.
 #include "storage/upkeep/repair.h"
 #include "versions/database/branched_database.h"
 

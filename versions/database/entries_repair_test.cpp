@@ -1,4 +1,4 @@
-// The repair of collections with versions: `_id` entries that are missing or lead nowhere.
+// These tests repair collections with versions: `_id` entries that are missing or lead nowhere.
 #include <catch2/catch.hpp>
 
 #include "bson/json.h"

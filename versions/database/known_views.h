@@ -1,4 +1,4 @@
-// Views of branches that were asked for before, by their names: each is made once while it is in use.
+// KnownViews holds the views of branches that were asked for before, by their names: each is made once while it is in use.
 //
 // If there are too many, it forgets the half that was asked for longest ago, except those that somebody holds: a reader of such a
 // view must learn that its branch was dropped.

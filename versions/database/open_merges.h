@@ -1,4 +1,4 @@
-// Merges that stopped at conflicts, and wait for somebody to decide them. A branch has one at most.
+// Open merges are merges that stopped at conflicts, and wait for somebody to decide them. A branch has one at most.
 //
 //   versions-dbN-merges   branch 8                         -> from varint | request
 //                         branch 8, collection 8, key      -> take 1 | sides 32 | document

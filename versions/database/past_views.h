@@ -1,4 +1,4 @@
-// Databases as declared snapshots show them: their collections, under the names that these had then.
+// This opens databases as declared snapshots show them: their collections, under the names that these had then.
 #pragma once
 
 #include <functional>

@@ -1,4 +1,4 @@
-// BranchedDatabase: proofs, the verification of commits, and what becomes of the nodes of commits' trees.
+// This part of BranchedDatabase makes proofs, verifies commits, and frees the nodes of commits' trees.
 #include "bson/keystring.h"
 #include "versions/database/branched_database.h"
 #include "versions/log/retention_entries.h"
@@ -28,7 +28,7 @@ BranchedDatabase::Verified BranchedDatabase::verify(Transaction& transaction, Co
     SharedCollection& shared = *in_order_[i];
     verified.names.push_back(collection_name(shared));
     const Verification::Collection& read = verified.collections[i];
-    if (!deep || !read.said || !read.whole_tree) continue;
+    if (!deep || !read.has_root || !read.whole_tree) continue;
     try {
       const View view = shared.view_of(transaction, commit);
       if (shared.records(transaction, view) == static_cast<int64_t>(read.documents)) continue;

@@ -1,4 +1,4 @@
-// Databases: removes a document from branches, commits and snapshots, in databases with and without branches.
+// This part of Databases removes a document from branches, commits and snapshots, in databases with and without branches.
 #include "bson/keystring.h"
 #include "storage/engine/names.h"
 #include "storage/store.h"

@@ -1,4 +1,4 @@
-// Names of states of a database.
+// A ref names a state of a database.
 //
 //   shop@dev          a branch
 //   shop@v1           a tag
@@ -34,7 +34,7 @@ struct Ref {
 
 // Throws BadValue.
 Ref parse_ref(std::string_view text);
-// Whether the name could be the beginning of a commit's id.
+// Returns whether the name could be the beginning of a commit's id.
 bool looks_like_commit(std::string_view name);
 // Check what may name a branch, tag or commit, and what a new branch or tag may be called. They throw BadValue.
 void check_ref_name(std::string_view name);

@@ -1,5 +1,5 @@
-// Any text as the name of a branch, a tag, a commit or a snapshot: refused as an operation is, or a name that is spelled again as
-// one that says the same.
+// Any text is taken as the name of a branch, a tag, a commit or a snapshot. It is refused as an operation is, or is a name whose
+// usual spelling says the same.
 #include "base/fuzz_target.h"
 #include "versions/database/refs.h"
 

@@ -1,4 +1,4 @@
-// Databases: appends declared snapshots to the log, and replays them from it.
+// This part of Databases appends declared snapshots to the log, and replays them from it.
 #include "storage/store.h"
 #include "versions/database/databases.h"
 #include "versions/log/snapshot_entries.h"

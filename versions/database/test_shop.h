@@ -1,4 +1,5 @@
-// For tests: the database `shop` in a temporary directory, with one collection. It gets branches when somebody asks for them.
+// Tests use this: the database `shop` in a temporary directory, with one collection. It gets branches when somebody asks for
+// them.
 #pragma once
 
 #include "storage/testing/temporary_store.h"

@@ -1,4 +1,4 @@
-// The promise of unique indexes in a branched database: no branch shows two documents under one key.
+// Unique indexes promise in a branched database that no branch shows two documents under one key.
 //
 // An index covers all versions, those of old commits too, which may well show two documents under one key. So whoever gives a
 // branch records must look: writes and merges look at these records, new indexes at every branch, and new or reset branches at

@@ -1,4 +1,5 @@
-// Unique indexes that are made while there are branches: random histories against plain maps, also with others at work.
+// These tests make unique indexes while there are branches, and compare random histories with plain maps, also with others at
+// work.
 #include "versions/database/unique_keys.h"
 
 #include <algorithm>
@@ -356,7 +357,7 @@ TEST_CASE("indexes come and go beside writers, commits, merges and sweeps, and h
   const auto commit = [&](Transaction& transaction, const std::string& branch) {
     shop->commit(transaction, branch, {.time_ms = time++, .metadata = {}});
   };
-  const auto bring = [&] {
+  const auto merge_both_ways = [&] {
     for (bool there = true; !over; there = !there) {
       const std::string into = there ? "main" : "dev", from = there ? "dev" : "main";
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
@@ -376,7 +377,7 @@ TEST_CASE("indexes come and go beside writers, commits, merges and sweeps, and h
   std::vector<std::thread> threads;
   threads.emplace_back(write, "shop.things", 1);
   threads.emplace_back(write, "shop@dev.things", 2);
-  threads.emplace_back(bring);
+  threads.emplace_back(merge_both_ways);
   base::Random random(base::testing::seed());
   for (int round = 0; round < 20; ++round) {
     const bool unique = random.below(2) == 0;

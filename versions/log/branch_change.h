@@ -1,4 +1,4 @@
-// Any log entry about the branches of a database.
+// A BranchChange is any log entry about the branches of a database.
 #pragma once
 
 #include <variant>

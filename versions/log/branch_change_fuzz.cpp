@@ -1,4 +1,5 @@
-// A log entry about branches or snapshots, out of a valid document: refused as damage, or an entry whose encoding reads the same.
+// A valid document is taken as a log entry about branches or snapshots. It is refused as damage, or is an entry whose encoding
+// reads the same.
 #include "base/fuzz_target.h"
 #include "bson/json.h"
 #include "bson/validate.h"
@@ -15,7 +16,7 @@ Bytes encoded(const Change& change) {
   return std::visit([](const auto& entry) { return entry.encode(); }, change).bytes();
 }
 
-// Whether it was accepted.
+// Returns whether it was accepted.
 template <class Decode>
 bool check_entry(bson::DocumentView command, Decode decode) {
   Bytes once;

@@ -1,4 +1,4 @@
-// Log entries that make, move and drop branches and tags.
+// These log entries make, move and drop branches and tags.
 //
 //   {beginBranches: 1, time, metadata, id}
 //   {createBranch: "dev", from: "main", commit}

@@ -1,4 +1,4 @@
-// Log entries that say which collections a branch has.
+// These log entries say which collections a branch has.
 //
 //   {makeCollection: "dev", collection: uuid}
 //   {dropCollection: "dev", collection: uuid}

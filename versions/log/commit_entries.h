@@ -1,4 +1,4 @@
-// Log entries that make commits of a branch's writes.
+// These log entries make commits of a branch's writes.
 //
 //   {commit: "dev", collections: [uuid, …], below: Timestamp, others: [Timestamp, …], time, metadata, id, trees}
 //   {makeTree: 1, commit, collection: uuid, documents: 262144, tree: {…}}

@@ -1,5 +1,5 @@
-// Log entries about branches and snapshots: their bytes never change, what was encoded is decoded to the same, and damage is
-// refused.
+// These tests check log entries about branches and snapshots: their bytes never change, what was encoded is decoded to the same,
+// and damage is refused.
 #include <catch2/catch.hpp>
 
 #include "bson/json.h"

@@ -1,4 +1,4 @@
-// Fields of log entries about branches and snapshots: the readers throw where a field isn't what an encoder writes.
+// These functions read fields of log entries about branches and snapshots. They throw where a field isn't what an encoder writes.
 #pragma once
 
 #include <string>

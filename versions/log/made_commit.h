@@ -1,4 +1,4 @@
-// The fields that every log entry has which makes a commit: {…, time, metadata, id, trees}.
+// Every log entry that makes a commit has these fields: {…, time, metadata, id, trees}.
 #pragma once
 
 #include "versions/branch/branches.h"

@@ -1,4 +1,4 @@
-// Log entries of merges, cherry-picks and reverts.
+// These are the log entries of merges, cherry-picks and reverts.
 //
 //   {merge: "main", from, parents: 1 or 2, generation: Timestamp, roots: [{collection, root}, …], time, metadata, id, trees}
 //   {advanceBranch: "dev", commit}

@@ -1,4 +1,4 @@
-// Log entries that say what goes from history.
+// These log entries say what goes from history.
 //
 //   {setRetention: 1, newest, ageMs}
 //   {sweep: 1, commits: [id, …]}

@@ -1,4 +1,4 @@
-// Log entries of declared snapshots; they are commands of the database admin.
+// These are the log entries of declared snapshots; they are commands of the database admin.
 //
 //   {createSnapshot: 42, name: "before", time, at: Timestamp}
 //   {dropSnapshot: 42}

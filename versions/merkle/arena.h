@@ -1,4 +1,4 @@
-// An arena: bytes stay where they were put until all go at once.
+// An arena holds bytes where they were put until all are freed at once.
 #pragma once
 
 #include <algorithm>

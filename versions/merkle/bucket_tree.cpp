@@ -14,7 +14,7 @@ namespace {
                              "Node " + base::to_hex(view(node.hash())) + " of a bucket tree is damaged");
 }
 
-// How many buckets are below each child of the top; 0: the top is a bucket.
+// Returns how many buckets are below each child of the top; 0: the top is a bucket.
 uint64_t top_span(uint64_t buckets, uint64_t fan_out) {
   if (buckets == 1) return 0;
   uint64_t span = 1;

@@ -1,4 +1,4 @@
-// Merkle Bucket Tree: a hash table of fixed size, and a tree of hashes over it (§3.4.2).
+// A Merkle Bucket Tree is a hash table of fixed size, and a tree of hashes over it (§3.4.2).
 //
 //   root     | kind 2 | buckets, varint | fan-out, varint | top 32 |
 //   inner    | kind 3 | child 32 | child 32 | … |       as many as the fan-out; the last one of a level may have fewer
@@ -26,7 +26,7 @@ class BucketPath {
  public:
   BucketPath() = default;  // at its end
   BucketPath(const BucketRoot& root, uint64_t bucket);
-  // Which child of the inner node the path stands on; nullopt: it stands on the bucket.
+  // Returns which child of the inner node the path stands on; nullopt: it stands on the bucket.
   std::optional<uint64_t> place() const;
   void down() { below_ /= fan_out_; }
 

@@ -1,4 +1,5 @@
-// A share of something that counts its owners itself. It is one word wide, and can be made of a plain pointer at any time.
+// A Counted is a share of something that counts its owners itself. It is one word wide, and can be made of a plain pointer at any
+// time.
 #pragma once
 
 #include <cstddef>

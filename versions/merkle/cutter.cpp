@@ -40,7 +40,7 @@ bool Cutter::ends_after(base::BytesView key, base::BytesView value, uint64_t bef
 
 // The longer the node is already, the likelier it ends: with probability 1.571 e (s + e / 2) / target^2 after s bytes and an
 // entry of e, which makes lengths a Weibull distribution of shape 2 with that mean. Where every end is as likely, a change meets
-// nodes of twice the mean; here it meets some of 1.3 times. A higher shape would bring that closer to 1, but small nodes, which
+// nodes of twice the mean; here it meets some of 1.3 times. A higher shape would move that closer to 1, but small nodes, which
 // changes miss, would be fewer, and fewer nodes shared. Never likelier than even: where long entries made all nodes end after the
 // second, a record more would shift them all. In whole numbers, for the same nodes on every machine.
 bool Cutter::key_hash_ends(base::BytesView key, uint64_t before, uint64_t entry) const {

@@ -1,4 +1,4 @@
-// Decides where a level's nodes end.
+// A Cutter decides where a level's nodes end.
 #pragma once
 
 #include <bit>
@@ -23,8 +23,8 @@ class Cutter {
         target_(node_bytes),
         target_shift_(std::has_single_bit(node_bytes) ? std::countr_zero(node_bytes) : -1) {}
 
-  // Whether the node ends with this entry. `before` counts the bytes of the node's entries so far, `entry` those of this one. Not
-  // for `overflow`.
+  // Returns whether the node ends with this entry. `before` counts the bytes of the node's entries so far, `entry` those of this
+  // one. Must not be called for `overflow`.
   bool ends_after(base::BytesView key, base::BytesView value, uint64_t before, uint64_t entry);
 
  private:

@@ -1,4 +1,4 @@
-// SHA-256, by which nodes are named.
+// This is SHA-256, by which nodes are named.
 #pragma once
 
 #include <array>

@@ -60,11 +60,11 @@ Content content_of(const Node& node, const Bytes& place) {
   } else if (structure_of(node) != Structure::patricia_trie) {
     for (const Hash& child : children_of(node)) content.children.push_back({child});
   } else {
-    const TrieNode said = trie_node_of(node);
-    const Path here = place + said.path;
-    if (said.value) content.entries.emplace_back(key_of_path(here), *said.value);
-    for (const auto& [nibble, hash] : said.children)
-      content.children.push_back({hash, said.kind == NodeKind::trie_branch ? here + nibble : here});
+    const TrieNode parsed = trie_node_of(node);
+    const Path here = place + parsed.path;
+    if (parsed.value) content.entries.emplace_back(key_of_path(here), *parsed.value);
+    for (const auto& [nibble, hash] : parsed.children)
+      content.children.push_back({hash, parsed.kind == NodeKind::trie_branch ? here + nibble : here});
   }
   return content;
 }

@@ -1,4 +1,4 @@
-// An immutable map from keys to values, named by one hash: equal contents have equal hashes.
+// An index is an immutable map from keys to values, named by one hash: equal contents have equal hashes.
 //
 //   const auto index = make_index({.structure = Structure::pos_tree});
 //   Hash root = index->empty(nodes);
@@ -82,12 +82,12 @@ class Index {
 // Throws BadValue for options out of their ranges.
 std::unique_ptr<Index> make_index(const IndexOptions& options);
 
-// The structure of the tree that has this root. The baseline can't be told from a POS-Tree.
+// The structure of the tree that has this root. The baseline looks like a POS-Tree.
 Structure structure_of(const Node& root);
 
 // The nodes that this one names, in order.
 std::vector<Hash> children_of(const Node& node);
-// Whether the nodes that it names name no others.
+// Returns whether the nodes that it names name no others.
 bool names_leaves(const Node& node);
 
 // The contents of a node, for somebody who walks through a tree alone. `place` is what the node above says of this one; it is

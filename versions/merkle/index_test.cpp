@@ -71,7 +71,7 @@ TEST_CASE("an index holds what a map holds, through any history, and past versio
   }
 }
 
-TEST_CASE("a scan begins where it is told and stops when it is told") {
+TEST_CASE("a scan begins at the key that it is given, and stops when the visitor says so") {
   for (const Named& named : all_indexes) {
     INFO(named.name);
     Example example(named, 11, 2000, 500);

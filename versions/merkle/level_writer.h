@@ -1,4 +1,4 @@
-// Writes one level of a search tree, entry by entry.
+// A LevelWriter writes one level of a search tree, entry by entry.
 #pragma once
 
 #include "versions/merkle/cutter.h"
@@ -16,7 +16,7 @@ class LevelWriter {
   void add(const Node& from, size_t entry);
   // Only between nodes: adds all entries of an old node, some with other values of the same lengths.
   void add(const Node& from, std::span<const NodeBuilder::Replacement> values);
-  // Whether the new node then ends where the old node ended.
+  // Returns whether the new node then ends where the old node ended.
   bool keeps_end(const Node& from) const;
   // Called when all entries are there that stood in one old node, or come between its entries.
   void end_old_node() {

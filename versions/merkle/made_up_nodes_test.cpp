@@ -1,4 +1,4 @@
-// Nodes whose names fit their bytes, but that no index wrote: somebody else could send such.
+// These tests use nodes whose names fit their bytes, but that no index wrote: somebody else could send such.
 #include "base/varint.h"
 #include "versions/merkle/proof.h"
 #include "versions/merkle/test_support.h"

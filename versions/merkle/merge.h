@@ -1,4 +1,4 @@
-// Three-way merge: applies what theirs changed since the base to ours.
+// A three-way merge applies to ours what theirs changed since the base.
 #pragma once
 
 #include "versions/merkle/index.h"

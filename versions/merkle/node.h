@@ -1,4 +1,4 @@
-// A node: bytes that are named by their hash, and never change.
+// A node is bytes that are named by their hash, and never change.
 //
 // Nodes that hold entries in the order of their keys (`search`) are hashed in two steps, so that a proof contains only a part of
 // each, and a change hashes only a part of it again:
@@ -181,7 +181,7 @@ class NodeBuilder {
   size_t source_section_ = 0, source_entry_ = 0;
 };
 
-// How many bytes an entry takes in a node.
+// Returns how many bytes an entry takes in a node.
 size_t entry_bytes(BytesView key, BytesView value);
 
 // Places in a node are numbers of 32 bits. A larger node is refused with BadValue.

@@ -1,5 +1,6 @@
-// Any bytes as a node of a hash tree, and as the row that it is kept in: refused, or a node that a builder makes again, entry by
-// entry, under the same name; whose children and entries can be walked; and of a trie one that is written back as it was.
+// Takes any bytes as a node of a hash tree, and as the row that it is kept in. They are refused, or are a node that a builder
+// rebuilds, entry by entry, under the same name, and whose children and entries can be walked. A trie's node is written back as
+// it was.
 #include "base/fuzz_target.h"
 #include "versions/merkle/bucket_tree.h"
 #include "versions/merkle/index.h"
@@ -15,7 +16,7 @@ void check_search_node(const Node& node) {
     builder.add(node.key(i), node.value(i));
     base::check(node.section_of(i) < node.sections() && !node.section_bytes(node.section_of(i)).empty());
   }
-  base::check(builder.finish_sealed()->hash() == node.hash(), "a node made again has its name");
+  base::check(builder.finish_sealed()->hash() == node.hash(), "a rebuilt node has its name");
   Bytes directory;
   node.append_directory(directory);
   base::check(sha256(directory) == node.hash(), "a node is called by the hash of its directory");

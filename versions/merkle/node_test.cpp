@@ -83,7 +83,7 @@ TEST_CASE("a node of a bucket tree has whole children, and one at least") {
     CHECK_THROWS_AS(children(bytes), base::OperationError);
 }
 
-TEST_CASE("a node of more bytes than it can tell where they are is refused") {
+TEST_CASE("a node is refused if its offsets can't address all of its bytes") {
   CHECK_NOTHROW(check_node_bytes(node_bytes_max));
   CHECK_THROWS_AS(check_node_bytes(node_bytes_max + 1), base::OperationError);
   // Only lengths count: nothing behind the first byte is read.

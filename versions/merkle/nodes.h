@@ -1,8 +1,7 @@
-// Stores of nodes, by their hashes.
+// These stores keep nodes by their hashes.
 //
 //   MemoryNodes                      tests, benchmarks
-//   TableNodes  table + NodeCache    the engine's: rows hash -> bytes, in the caller's transaction; a row has the node, or a
-//   delta
+//   TableNodes  table + NodeCache    the engine's rows, hash -> node or a delta, in the caller's transaction
 #pragma once
 
 #include <optional>

@@ -113,7 +113,7 @@ TEST_CASE("what an update is about to go to is linked before it goes there") {
   CHECK(root->linked(1) == nodes.get(root->child(1)).get());
 }
 
-TEST_CASE("an update goes to all that it said it would, and says so of most") {
+TEST_CASE("an update announces most nodes that it reads, and reads all that it announces") {
   class Noting : public MemoryNodes {
    public:
     std::vector<std::pair<NodePtr, size_t>> expected;

@@ -1,4 +1,4 @@
-// Merkle Patricia Trie: keys are paths of half bytes, and runs without a branch are in one node (§3.4.1).
+// In a Merkle Patricia Trie keys are paths of half bytes, and runs without a branch are in one node (§3.4.1).
 //
 // It differs from Ethereum's: children are always named by hash, and nodes are not in RLP.
 #pragma once

@@ -1,4 +1,4 @@
-// Proofs that a key has its value below a root, or isn't there, for somebody who has the root alone.
+// A proof shows that a key has its value below a root, or isn't there, to somebody who has the root alone.
 //
 // A proof is the way down from the root: of each search node it has the directory and the one section that the key would be in.
 // Each step is hashed and compared with what the step above names. The bytes that these hashes cover decide where the way goes,

@@ -1,4 +1,4 @@
-// A proof that anybody made up, for trees that are known: it is refused, or says what the tree itself says of the key. Where the
+// The input is a made-up proof for trees that are known: it is refused, or says what the tree itself says of the key. Where the
 // tree has the answer from honest nodes alone, no bytes may prove another one.
 //
 //   number: which tree | part: the key | rest: the proof

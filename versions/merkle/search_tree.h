@@ -1,4 +1,4 @@
-// POS-Tree and MVMB+-Tree: ordered trees whose inner nodes hold the last key below each child, and its hash.
+// POS-Tree and MVMB+-Tree are ordered trees whose inner nodes hold the last key below each child, and its hash.
 #pragma once
 
 #include "versions/merkle/arena.h"

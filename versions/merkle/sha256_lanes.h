@@ -1,4 +1,4 @@
-// SHA-256's inner function over many messages side by side, each in a lane of the vector registers (FIPS 180-4, §6.2.2).
+// This is SHA-256's inner function over many messages side by side, each in a lane of the vector registers (FIPS 180-4, §6.2.2).
 //
 // Files include this that are compiled for one instruction set each, so nothing here may be shared with the rest of the program.
 #pragma once

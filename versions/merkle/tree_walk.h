@@ -1,4 +1,4 @@
-// Walks through ordered trees of search nodes.
+// These walks go through ordered trees of search nodes.
 #pragma once
 
 #include "versions/merkle/nodes.h"

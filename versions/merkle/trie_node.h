@@ -1,4 +1,4 @@
-// Nodes of a Merkle Patricia Trie, and keys as half bytes.
+// These are nodes of a Merkle Patricia Trie, and keys as half bytes.
 //
 //   leaf       | kind 4 | path | value |
 //   extension  | kind 5 | path | child 32 |

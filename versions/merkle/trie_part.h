@@ -1,4 +1,4 @@
-// A part of a trie that is being changed: a path, and what is at its end.
+// A TriePart is a part of a trie that is being changed: a path, and what is at its end.
 #pragma once
 
 #include "versions/merkle/nodes.h"

@@ -1,6 +1,6 @@
-// Rows that are hardly ever written, and the mappings that are made for them before anybody writes them. These are forced copies,
-// so that no overwrite cycle is much longer than asked for, however cold a few rows are (Skippy §5.1.4). Only the mapping is
-// copied: it names the content that the row has, which stays where it is.
+// Cold rows are hardly ever written. They get mappings before anybody writes them, as forced copies, so that no overwrite cycle
+// is much longer than asked for, however cold a few rows are (Skippy §5.1.4). Only the mapping is copied: it names the content
+// that the row has, which stays where it is.
 //
 // The server makes none: its scans don't end once a table has every row (docs/design/0007-past.md).
 #pragma once
@@ -21,7 +21,7 @@ class ColdRows {
 
   // Called after a mapping of the row was made for the snapshot, which is the newest one.
   void retained(RecordId row, SnapshotId snapshot) { last_[static_cast<size_t>(row) - 1] = snapshot; }
-  // Whether it is time to look through the rows.
+  // Returns whether it is time to look through the rows.
   bool due(SnapshotId newest) const { return newest >= next_; }
   // Looks through them. `copy` makes a mapping for each row that is cold, in the order of rows. Returns how many that were.
   size_t force(SnapshotId newest, const std::function<void(RecordId)>& copy);

@@ -1,4 +1,4 @@
-// The Maplog of one table of rows: every mapping, in the order of snapshots (Retro §4.5, Skippy §2).
+// The Maplog of one table of rows holds every mapping, in the order of snapshots (Retro §4.5, Skippy §2).
 //
 //   start   snapshot                 -> where its mappings begin
 //   open    snapshot, number, row    -> content            as writers leave them, each in its own transaction

@@ -82,7 +82,7 @@ struct Writer {
 
 }  // namespace
 
-TEST_CASE("snapshots are told apart whatever the order of commits, and sealed when nobody can add to them") {
+TEST_CASE("snapshots keep their own mappings whatever the order of commits, and are sealed when nobody can add to them") {
   const SkippyOptions schemes[] = {{.node_mappings = 8, .fan_in = 2, .height = 4},
                                    {.node_mappings = 8, .fan_in = 3},
                                    {.node_mappings = 8, .fan_in = 0, .height = 3},

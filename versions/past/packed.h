@@ -1,4 +1,4 @@
-// Numbers of one width, one behind the other: each takes as many bits as the greatest needs, the lowest first.
+// Packed numbers have one width and stand one behind the other: each takes as many bits as the greatest needs, the lowest first.
 //
 // A timestamp is two of them: seconds, and a count within the second. Each is stored as its distance from the least of its
 // column, so timestamps of about the same time take a few bits, whenever that was.
@@ -50,7 +50,7 @@ struct StampColumn {
   void append_header(base::Bytes& out, uint32_t before, size_t stamps) const;
   // Takes the header off the front of `in`. False: it is damaged, or needs more bytes than `in` has.
   bool take_header(base::BytesView& in, uint32_t before, size_t stamps);
-  // Whether any timestamp would be 0, which no content has.
+  // Returns whether any timestamp would be 0, which no content has.
   bool has_zero(const char* packed, size_t stamps) const;
 };
 

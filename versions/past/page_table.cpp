@@ -91,23 +91,23 @@ size_t PageTable::take(std::span<const Mapping> mappings) {
 size_t PageTable::take(const MappingRun& run) {
   const size_t before = size_;
   take(run.mappings);
-  for (const RowPage& said : run.pages) {
-    Page& page = pages_[place(said.number)];
-    const uint64_t fresh = said.rows & ~page.rows;
+  for (const RowPage& source : run.pages) {
+    Page& page = pages_[place(source.number)];
+    const uint64_t fresh = source.rows & ~page.rows;
     if (fresh == 0) continue;
-    const RowRanks ranks(said.rows);
-    const char* const packed = run.from + said.packed;
-    add(page, fresh, [&](unsigned place) { return said.contents.at(packed, ranks.of(place)); });
+    const RowRanks ranks(source.rows);
+    const char* const packed = run.from + source.packed;
+    add(page, fresh, [&](unsigned place) { return source.contents.at(packed, ranks.of(place)); });
   }
   return size_ - before;
 }
 
 size_t PageTable::take(const PageTable& later) {
   const size_t before = size_;
-  for (const Page& said : later.pages_) {
-    Page& page = pages_[place(said.number)];
-    if (const uint64_t fresh = said.rows & ~page.rows)
-      add(page, fresh, [&](unsigned place) { return later.contents_[said.at + said.slot(place)]; });
+  for (const Page& source : later.pages_) {
+    Page& page = pages_[place(source.number)];
+    if (const uint64_t fresh = source.rows & ~page.rows)
+      add(page, fresh, [&](unsigned place) { return later.contents_[source.at + source.slot(place)]; });
   }
   return size_ - before;
 }

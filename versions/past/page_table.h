@@ -1,4 +1,5 @@
-// A snapshot page table: for each row that was written since a snapshot, the content that it had then (Retro §4.5, Skippy §3).
+// A snapshot page table has, for each row that was written since a snapshot, the content that it had then (Retro §4.5, Skippy
+// §3).
 //
 // Rows lie in pages of 64. A page keeps the contents of its written rows one behind the other, in room for 1 or 8 of them; if
 // there are more, it has a place for each row. So a table of rows that are far apart is small, and one of rows side by side is

@@ -1,10 +1,11 @@
-// The past of an engine's collections: what declared snapshots show (docs/design/0007-past.md).
+// Past holds what declared snapshots show of an engine's collections (docs/design/0007-past.md).
 //
-//   past-rows      collection (4, BE), a Maplog's keys        a record's contents left its row for the chain table: the oldest
-//   one past-chains    collection, record, generation -> chain    where a content is kept, if not in its own record's chain
+//   past-rows      collection (4, BE), a Maplog's keys        the oldest content that left a row for the chain table
+//   past-chains    collection, record, generation -> chain    where a content is kept, if not in its own record's chain
 //   past-entries   SavedEntries
-//   past-purged    collection, record, generation -> nothing  contents that snapshots no longer show, though their mappings name
-//   them past-states    SavedStates past-catalog   storage::PastCatalog
+//   past-purged    collection, record, generation -> nothing  contents that snapshots no longer show, though mappings name them
+//   past-states    SavedStates
+//   past-catalog   storage::PastCatalog
 //
 // The contents stay in their collection's record store. At first they are in their record's row, where they are found without any
 // of this. Thread-safe; transactions are not.
@@ -58,8 +59,8 @@ class Past final : public storage::PreStates {
             const storage::Superseded& before, Stamp write) override;
 
   std::shared_ptr<const ShownRows> rows(Transaction& transaction, CollectionId collection, Stamp snapshot);
-  // Whether a reader of one record should look for it in the log without a table (Skippy §4.2's cold mapper). For the first few
-  // records of a snapshot that is faster than to make its table. This counts them.
+  // Returns whether a reader of one record should look for it in the log without a table (Skippy §4.2's cold mapper). For the
+  // first few records of a snapshot that is faster than to make its table. This counts them.
   bool looks_alone(CollectionId collection, Stamp snapshot);
   // Makes the tables of these snapshots, which must be sorted, in one pass, for somebody who reads them one after the other.
   void warm(Transaction& transaction, CollectionId collection, const std::vector<Stamp>& snapshots);
@@ -84,7 +85,7 @@ class Past final : public storage::PreStates {
   uint64_t purges() const { return purges_.load(); }  // goes up with each purge
   Maplog log(CollectionId collection) const;
 
-  // Whether there is something to sweep or to seal.
+  // Returns whether there is something to sweep or to seal.
   bool untidy() const;
   // Moves mappings into nodes that nobody can add to any more.
   void seal();

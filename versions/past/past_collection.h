@@ -1,4 +1,4 @@
-// A collection as a declared snapshot shows it: read-only, with the options and indexes that it had then.
+// A PastCollection is a collection as a declared snapshot shows it: read-only, with the options and indexes that it had then.
 //
 //   records    current ones that are not newer than the snapshot, and what the page table has of the others
 //   indexes    entries of these two: the index's own if the record is current, SavedEntries of the others
@@ -57,27 +57,26 @@ class PastCollection final : public storage::Collection, public std::enable_shar
   int64_t record_count() const override;
   int64_t logical_bytes() const override;
 
-  // --- for its cursors
-  // Whether the record can be shown, if it existed.
+  // --- for its cursors Returns whether the record can be shown, if it existed.
   bool may_show(RecordId id) const { return !of_branch_ || of_branch_->contains(id); }
-  // Whether the collection shows the content that left its row.
+  // Returns whether the collection shows the content that left its row.
   bool shows_saved(const Mapping& saved) const {
     return saved.content <= snapshot_.stamp && may_show(saved.row) && !past_.purged(id(), saved);
   }
-  // Whether the record was a document with this key. It may have been another document than now: after a restart the highest ids
-  // are given out again. Keeps the content for whoever reads it next.
+  // Returns whether the record was a document with this key. It may have been another document than now: after a restart the
+  // highest ids are given out again. Keeps the content for whoever reads it next.
   bool shows_as(Transaction& transaction, RecordId record, BytesView key);
   std::shared_ptr<const ShownRows> rows(Transaction& transaction) const;
   // The mapping of one record.
   std::optional<Stamp> row(Transaction& transaction, RecordId id) const;
-  // Which content of the record the snapshot shows; nullopt: none.
+  // Returns the generation of the content that the snapshot shows of the record; nullopt: none.
   std::optional<Stamp> generation(Transaction& transaction, RecordId id) const;
-  // Whether an entry of the index as it is now, which leads to the record, holds for the snapshot.
+  // Returns whether an entry of the index as it is now, which leads to the record, holds for the snapshot.
   bool shows_current(Transaction& transaction, RecordId record, BytesView key, bool of_ids);
   Past& past() const { return past_; }
   storage::StoredCollection& base() const { return *base_; }
   Stamp snapshot() const { return snapshot_.stamp; }
-  // Whether the index is gone: then its entries are as they were when it went.
+  // Returns whether the index is gone: then its entries are as they were when it was dropped.
   bool gone(const storage::StoredIndex& index) const;
 
  private:

@@ -1,4 +1,4 @@
-// Cursors over a collection as a declared snapshot shows it. Each merges two walks.
+// These cursors go over a collection as a declared snapshot shows it. Each merges two walks.
 #pragma once
 
 #include "storage/contents/kept_contents.h"
@@ -63,7 +63,7 @@ class PastIndexCursor final : public storage::IndexCursor {
   bool next_current();
   bool next_saved();
   bool holds(BytesView key, RecordId record);
-  // Which of two entries comes first in the cursor's direction; < 0: the first one.
+  // Returns < 0 if the first of two entries comes first in the cursor's direction.
   int order(BytesView key, RecordId record, BytesView other_key, RecordId other) const;
 
   const std::shared_ptr<PastCollection> collection_;

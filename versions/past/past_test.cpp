@@ -1,4 +1,4 @@
-// The past against a model that copies everything at each snapshot.
+// These tests compare the past with a model that copies everything at each snapshot.
 #include "versions/past/past.h"
 
 #include <fmt/core.h>
@@ -46,7 +46,7 @@ storage::IndexSpec index_on(const std::string& field, bool unique) {
   return storage::parse_index_spec(spec.done());
 }
 
-// How often each thing happens in ten thousand steps; all other steps write.
+// A Mix says how often each thing happens in ten thousand steps; all other steps write.
 struct Mix {
   unsigned restart, crash, declare, drop_snapshot, seal, sweep, change_index, drop_or_rename, drain;
 };

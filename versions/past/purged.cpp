@@ -1,4 +1,4 @@
-// Past: removes documents from all snapshots for good.
+// This part of Past removes documents from all snapshots for good.
 #include <algorithm>
 #include <set>
 

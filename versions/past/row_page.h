@@ -1,4 +1,4 @@
-// Mappings by pages of 64 consecutive rows: a page says which of the rows have one, and has their contents packed.
+// A RowPage has the mappings of 64 consecutive rows: it says which of the rows have one, and has their contents packed.
 //
 //   rows     ...1..11   of rows 64 * number to 64 * number + 63
 //   packed   a b c      their contents, in the order of rows
@@ -52,7 +52,7 @@ struct RowPage {
   static uint64_t number_of(RecordId row) { return static_cast<uint64_t>(row) / rows_max; }
   static unsigned place_of(RecordId row) { return static_cast<uint64_t>(row) % rows_max; }
   static RecordId row_of(uint64_t number, unsigned place) { return static_cast<RecordId>(number * rows_max + place); }
-  // How many of the rows come before the one in a place.
+  // Returns how many of the rows come before the one in a place.
   static unsigned rank(uint64_t rows, unsigned place) { return bits_in(rows & ((uint64_t{1} << place) - 1)); }
 };
 

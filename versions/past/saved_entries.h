@@ -1,4 +1,4 @@
-// The index entries of contents that were overwritten and kept, beside those of the current ones.
+// SavedEntries holds the index entries of contents that were overwritten and kept, beside those of the current ones.
 //
 //   past-entries   collection (4, BE), index (4, BE), key string, record (8, BE), generation (8, BE) -> nothing
 //

@@ -1,4 +1,4 @@
-// The former values of rows that say what a branch shows: heads of branches, and what isn't committed on them.
+// SavedStates holds the former values of rows that say what a branch shows: heads of branches, and what isn't committed on them.
 //
 //   past-states   owner, snapshot (8, BE), name -> since varint, value
 //

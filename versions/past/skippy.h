@@ -1,4 +1,4 @@
-// Skippy: levels over a log of mappings, with which a scan skips repetitions (§4).
+// Skippy puts levels over a log of mappings, with which a scan skips repetitions (§4).
 //
 //   level 2   |               n0              |            one part for each child
 //   level 1   |  n0  |  n1  |  n2  |  n3  |  n4  |         the first mapping of each row in each child

@@ -1,4 +1,4 @@
-// A node of the log of mappings: what is written, read and kept as one value (Skippy §4.2).
+// A node of the log of mappings is written, read and kept as one value (Skippy §4.2).
 //
 // On level 0 mappings stand in the order in which they were made. A node above holds, one part behind the other, the first
 // mapping of each row in each of its children. Repetitions within a child are gone; those between children stay, because a scan

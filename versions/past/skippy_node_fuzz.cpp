@@ -1,5 +1,5 @@
-// Any bytes as a node of a snapshot log: refused, or a node that can be scanned from each of its places and whose encoding reads
-// the same.
+// Any bytes are taken as a node of a snapshot log. They are refused, or are a node that can be scanned from each of its places
+// and whose encoding reads the same.
 #include "base/fuzz_target.h"
 #include "versions/past/skippy_node.h"
 

@@ -21,7 +21,7 @@ struct Log {
 
   void write(base::Random& random, size_t count, uint64_t rows, double hot) {
     for (size_t i = 0; i < count; ++i) {
-      // That share of the writes goes to the rest of the rows: 0.8 is 80/20.
+      // `hot` of the writes go to the other share of the rows: 0.8 is 80/20.
       const auto few = static_cast<uint64_t>(static_cast<double>(rows) * (1 - hot)) + 1;
       const uint64_t row = random.unit() < hot ? random.below(few) : random.below(rows);
       all.push_back({static_cast<RecordId>(row + 1), all.size() + 1});

@@ -1,4 +1,4 @@
-// The declared snapshots: names for moments whose past stays readable.
+// Declared snapshots are names for moments whose past stays readable.
 //
 //   past-snapshots   number (8, BE) -> {stamp, time, name}, {stamp, time, dropped: true}
 //                    00             -> {next: number, newest: stamp}       of all there have been
@@ -85,7 +85,7 @@ class Snapshots {
   uint64_t next_number_ GUARDED_BY(mutex_) = 1;
 };
 
-// Whether it names a snapshot by number or time.
+// Returns whether the ref names a snapshot by number or time.
 bool says_when(std::string_view ref);
 
 }  // namespace versions::past

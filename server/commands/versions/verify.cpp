@@ -49,8 +49,8 @@ class Verify : public Command {
     for (size_t i = 0; i < verified.names.size(); ++i) {
       const versions::Verification::Collection& one = verified.collections[i];
       bson::Builder out = list.object();
-      out.append("name", verified.names[i]).append("said", one.said);
-      if (!one.said) continue;
+      out.append("name", verified.names[i]).append("said", one.has_root);
+      if (!one.has_root) continue;
       out.append("root", hex(one.root));
       append_count(out, "nodes", static_cast<int64_t>(one.nodes));
       if (!deep) continue;
