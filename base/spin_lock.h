@@ -44,10 +44,4 @@ class SCOPED_CAPABILITY SpinLock {
   std::unique_lock<Mutex> held_;
 };
 
-inline std::unique_lock<std::mutex> spin_lock(std::mutex& mutex) {
-  auto lock = try_spin_lock(mutex);
-  if (!lock) lock.lock();
-  return lock;
-}
-
 }  // namespace base

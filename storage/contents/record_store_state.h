@@ -39,8 +39,8 @@ struct RecordStore::State {
     }
   }
 
-  // Updates with this generation or a later one were not queued, and the background won't meet them as it reads on; a pass over all
-  // records looks for them.
+  // Updates with this generation or a later one were not queued, and the background won't meet them as it reads on; a pass over
+  // all records looks for them.
   static constexpr Stamp none_missed = UINT64_MAX;
   std::atomic<Stamp> missed_from{none_missed};
   void miss(Stamp generation) {
