@@ -276,7 +276,7 @@ TEST_CASE("after a restart what a checkpoint held is passed over and the rest ma
       Member b(at_b.path());
       b.applier.apply(records);  // all of it, as far as it isn't there yet
       require_same(a, b);
-      if (held > 0) b.store.engine().set_agreed(records[held].last());
+      if (held > 0) b.store.engine().set_majority_committed(records[held].last());
     }
     Member b(at_b.path());
     b.applier.apply(records);

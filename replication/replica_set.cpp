@@ -91,7 +91,7 @@ ReplicaSet::~ReplicaSet() {
   }
   woken_.notify_all();
   if (duty_thread_.joinable()) duty_thread_.join();
-  store_.engine().on_settled(nullptr);
+  store_.engine().on_transaction_over(nullptr);
   if (transport_) transport_->set_receiver(nullptr);
   if (pump_) pump_->stop_leading();
   if (node_) node_->stop();

@@ -401,7 +401,7 @@ void ReplicaSet::renew_committed() {
     std::lock_guard lock(apply_mutex_);
     committed = committed_.optime.ts;
   }
-  store_.engine().set_agreed(committed);
+  store_.engine().set_majority_committed(committed);
 }
 
 // The places that everybody in reach is past are forgotten, but the newest of them.

@@ -83,7 +83,7 @@ void ReplicaSet::begin_node() {
     committed_ = {newest.optime, newest.wall_ms};
   }
   acks_.committed(newest.optime.ts);
-  store_.engine().set_agreed(newest.optime.ts);
+  store_.engine().set_majority_committed(newest.optime.ts);
   base::log(Severity::info, LogComponent::repl, 7100030, "Joining the set",
             Attributes().add("member", self.host).add("appliedIndex", static_cast<int64_t>(options.core.applied)));
   node_ = std::make_unique<consensus::RaftNode>(options, clock_, disk_, *transport_, static_cast<consensus::NodeOwner&>(*this));
@@ -95,7 +95,7 @@ void ReplicaSet::begin_node() {
         std::lock_guard lock(mutex_);
         places_.push_back({place.index, newest_of(record)});
       });
-  store_.engine().on_settled([pump = pump_.get()] { pump->wake(); });
+  store_.engine().on_transaction_over([pump = pump_.get()] { pump->wake(); });
   apply_thread_ = std::thread([this] { apply_loop(); });
   transport_->set_receiver(node_.get());
   node_->start();
@@ -252,7 +252,7 @@ void ReplicaSet::apply(const std::vector<EntryPtr>& entries) {
     if (last) committed_ = *last;
   }
   if (committed != 0) {
-    store_.engine().set_agreed(committed);
+    store_.engine().set_majority_committed(committed);
     acks_.committed(committed);
   }
   node_->applied(entries.back()->index);

@@ -80,7 +80,7 @@ void Engine::Internals::load_log_state() {
   if (!row || row->size() != sizeof(Stamp)) return;
   recovered_stamp = base::load_be64(row->data());
   checkpointed_stamp = recovered_stamp;
-  stable->agree(recovered_stamp);
+  stable->set_majority_committed(recovered_stamp);
 }
 
 void Engine::Internals::conflict(const Transaction::Session& session) const {
@@ -184,8 +184,8 @@ void Engine::raise_stamp(Stamp at_least) {
   internals_->stamps.raise(at_least);
 }
 
-void Engine::set_agreed(Stamp upto) {
-  internals_->stable->agree(upto);
+void Engine::set_majority_committed(Stamp upto) {
+  internals_->stable->set_majority_committed(upto);
   // The stable point moves at once: nobody needs what was overwritten before it, which would otherwise go to the history file.
   internals_->stable->advance();
 }
@@ -204,8 +204,8 @@ Stamp Engine::recovered_stamp() const {
 Stamp Engine::checkpointed_stamp() const {
   return internals_->checkpointed_stamp;
 }
-void Engine::on_settled(std::function<void()> told) {
-  internals_->settled = std::move(told);
+void Engine::on_transaction_over(std::function<void()> called) {
+  internals_->transaction_over = std::move(called);
 }
 
 void Engine::append_stats(bson::Builder& out) const {

@@ -23,7 +23,7 @@ struct EngineOptions {
   int checkpoint_seconds = 60;
   int journal_commit_ms = 100;
   // The engine belongs to a member of a replica set, so the set's log decides what survives. Commits don't go through the journal
-  // (except those to tables that are always journaled), and a checkpoint holds only what `set_agreed` has reported.
+  // (except those to tables that are always journaled), and a checkpoint holds only what `set_majority_committed` has reported.
   bool replicated = false;
   base::Clock* clock = &base::system_clock();  // it must live longer than the engine; timestamps are taken from it too
 };
@@ -77,7 +77,7 @@ class Engine {
 
   // Reports, on a member of a replica set, that everything with a timestamp up to this one is majority-committed. Background work
   // that was done since the last call becomes stable with the next call, even if that reports the same timestamp.
-  void set_agreed(Stamp upto);
+  void set_majority_committed(Stamp upto);
   // Everything with a timestamp up to the returned one was in the directory when it was opened, or is in a checkpoint by now.
   // Writes with later timestamps may be there too.
   Stamp recovered_stamp() const;
@@ -89,7 +89,7 @@ class Engine {
 
   // Sets a function that is called, on any thread, after a transaction that took timestamps is over: all_committed may have moved
   // then. It is set before there are such transactions.
-  void on_settled(std::function<void()> told);
+  void on_transaction_over(std::function<void()> called);
 
   // Appends the engine's figures about cache, files, checkpoints and log (serverStatus' `wiredTiger`).
   void append_stats(bson::Builder& out) const;

@@ -38,9 +38,9 @@ struct Engine::Internals {
   wt::Connection connection;
   StampSource stamps;
   SessionPool sessions;
-  std::timed_mutex commit_mutex;          // it is held only during a commit; a member of a replica set doesn't use it
-  std::unique_ptr<StableCommits> stable;  // it exists on a member of a replica set
-  std::function<void()> settled;          // it is set once, before the first timestamp is taken
+  std::timed_mutex commit_mutex;           // it is held only during a commit; a member of a replica set doesn't use it
+  std::unique_ptr<StableCommits> stable;   // it exists on a member of a replica set
+  std::function<void()> transaction_over;  // it is set once, before the first timestamp is taken
   Tables tables;
   Table log_state;
   base::Mutex checkpoint_mutex;  // one checkpoint is taken at a time

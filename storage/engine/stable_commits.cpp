@@ -32,10 +32,10 @@ uint64_t recovered(wt::Connection& connection) {
 // Without a stable timestamp a checkpoint would hold everything, so there is one from the start.
 StableCommits::StableCommits(wt::Connection& connection)
     : connection_(connection), last_(std::max<uint64_t>(1, recovered(connection))), stable_(last_) {
-  tell_engine();
+  pass_on_stable();
 }
 
-void StableCommits::tell_engine() {
+void StableCommits::pass_on_stable() {
   set_timestamps(connection_, kept_.empty() ? stable_ : std::min(stable_, *kept_.begin()), stable_);
 }
 
@@ -60,27 +60,27 @@ void StableCommits::over(uint64_t commit, bool made) {
   if (is_work(*at) && at != unstable_.begin() && is_work(*std::prev(at))) unstable_.erase(std::prev(at));
 }
 
-void StableCommits::agree(Stamp upto) {
+void StableCommits::set_majority_committed(Stamp upto) {
   const base::SpinLock lock(mutex_);
-  agreed_ = std::max(agreed_, upto);
+  majority_committed_ = std::max(majority_committed_, upto);
 }
 
 StableCommits::Point StableCommits::advance() {
   const base::SpinLock lock(mutex_);
   uint64_t stable = stable_;
-  while (!unstable_.empty() && unstable_.front().made && unstable_.front().newest <= agreed_) {
+  while (!unstable_.empty() && unstable_.front().made && unstable_.front().newest <= majority_committed_) {
     stable = unstable_.front().commit;
     unstable_.pop_front();
   }
   if (stable != stable_) {
     stable_ = stable;
-    tell_engine();
+    pass_on_stable();
   }
   return point();
 }
 
 StableCommits::Point StableCommits::point() const {
-  Point point{stable_, agreed_};
+  Point point{stable_, majority_committed_};
   for (const Unstable& waits : unstable_) {
     if (waits.newest != 0) point.stamp = std::min(point.stamp, waits.newest - 1);
   }
@@ -97,7 +97,7 @@ StableCommits::Point StableCommits::keep() {
 void StableCommits::let_go(uint64_t commit) {
   const base::SpinLock lock(mutex_);
   kept_.erase(kept_.find(commit));
-  tell_engine();
+  pass_on_stable();
 }
 
 uint64_t StableCommits::last() const {

@@ -32,7 +32,7 @@ class StableCommits {
   void over(uint64_t commit, bool made);
 
   // Reports that the log is majority-committed up to this timestamp.
-  void agree(Stamp upto);
+  void set_majority_committed(Stamp upto);
   struct Point {
     uint64_t commit = 0;  // this commit and those before it are stable
     Stamp stamp = 0;      // they include everything with a timestamp up to this one
@@ -53,13 +53,13 @@ class StableCommits {
     bool made;
   };
   Point point() const REQUIRES(mutex_);
-  void tell_engine() REQUIRES(mutex_);
+  void pass_on_stable() REQUIRES(mutex_);
 
   wt::Connection& connection_;
   mutable base::Mutex mutex_;
   uint64_t last_ GUARDED_BY(mutex_) = 0;
   uint64_t stable_ GUARDED_BY(mutex_) = 0;
-  Stamp agreed_ GUARDED_BY(mutex_) = 0;
+  Stamp majority_committed_ GUARDED_BY(mutex_) = 0;
   std::multiset<uint64_t> kept_ GUARDED_BY(mutex_);
   std::deque<Unstable> unstable_ GUARDED_BY(mutex_);  // they are sorted by number
 };

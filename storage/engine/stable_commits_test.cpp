@@ -42,7 +42,7 @@ bool has_file(const std::string& path, const std::string& table) {
 
 }  // namespace
 
-TEST_CASE("a member's directory opens with what the set had agreed on, after a crash and after a stop") {
+TEST_CASE("a member's directory opens with what was majority-committed, after a crash and after a stop") {
   const bool crash = GENERATE(true, false);
   const TemporaryDirectory directory, copy;
   std::string path = directory.path();
@@ -54,14 +54,14 @@ TEST_CASE("a member's directory opens with what the set had agreed on, after a c
     put(engine, table, "a", "1");
     second = put(engine, table, "b", "2");
     put(engine, table, "c", "work", false);
-    engine.set_agreed(second);
+    engine.set_majority_committed(second);
     const Stamp third = put(engine, table, "a", "3");
-    put(engine, table, "d", "work on what is not agreed on", false);
+    put(engine, table, "d", "work on what is not majority-committed", false);
     put(engine, own, "mine", "4");
     engine.checkpoint();
     CHECK(engine.checkpointed_stamp() == second);
     put(engine, own, "mine", "5");
-    CHECK(content(engine, table) == "a=3 b=2 c=work d=work on what is not agreed on ");
+    CHECK(content(engine, table) == "a=3 b=2 c=work d=work on what is not majority-committed ");
     if (crash) {
       engine.wait_durable();
       directory.copy_to(copy);
@@ -76,7 +76,7 @@ TEST_CASE("a member's directory opens with what the set had agreed on, after a c
     CHECK(content(engine, table) == "a=1 b=2 c=work ");
     CHECK(content(engine, engine.open_table("own", {.always_journaled = true})) == "mine=5 ");
     // The member goes on, and writes the same places of the log again.
-    engine.set_agreed(put(engine, table, "a", "6"));
+    engine.set_majority_committed(put(engine, table, "a", "6"));
     put(engine, table, "e", "work", false);
     engine.checkpoint();
   }
@@ -84,7 +84,7 @@ TEST_CASE("a member's directory opens with what the set had agreed on, after a c
   CHECK(content(engine, engine.open_table("t")) == "a=6 b=2 c=work e=work ");
 }
 
-TEST_CASE("what is agreed on may be stamped out of the order it was committed in") {
+TEST_CASE("majority-committed transactions may have timestamps out of the order of their commits") {
   const TemporaryDirectory directory;
   Engine engine(member_options(directory.path()));
   const Table table = engine.open_table("t");
@@ -98,10 +98,10 @@ TEST_CASE("what is agreed on may be stamped out of the order it was committed in
     then.commit();
     first.commit();
   }
-  engine.set_agreed(early);
+  engine.set_majority_committed(early);
   engine.checkpoint();  // it holds neither: the majority-committed write was committed behind the other one
   CHECK(engine.checkpointed_stamp() < early);
-  engine.set_agreed(late);
+  engine.set_majority_committed(late);
   engine.checkpoint();
   CHECK(engine.checkpointed_stamp() == late);
 }
@@ -110,7 +110,7 @@ TEST_CASE("a commit that is being made holds the stable point back, and nobody e
   const TemporaryDirectory directory;
   Engine engine(member_options(directory.path()));
   StableCommits& commits = *engine.internals().stable;
-  engine.set_agreed(1000);
+  engine.set_majority_committed(1000);
   const auto before = commits.advance();
   const uint64_t first = commits.begin(7), second = commits.begin(0), third = commits.begin(9), fourth = commits.begin(0),
                  fifth = commits.begin(0);
@@ -146,7 +146,7 @@ TEST_CASE("writers side by side become stable whole, in whatever order they are 
           table.put(transaction, "b" + std::to_string(writer), std::to_string(i));
           if (i % 3) transaction.next_stamp();
         });
-        engine.set_agreed(engine.all_committed() - 1);
+        engine.set_majority_committed(engine.all_committed() - 1);
       }
     });
   }
@@ -176,8 +176,8 @@ TEST_CASE("a kept snapshot is read as it was, and what was stable is in it") {
   const TemporaryDirectory directory;
   Engine engine(member_options(directory.path()));
   const Table table = engine.open_table("t");
-  engine.set_agreed(put(engine, table, "a", "1"));
-  put(engine, table, "b", "not agreed on");
+  engine.set_majority_committed(put(engine, table, "a", "1"));
+  put(engine, table, "b", "not majority-committed");
   const auto kept = engine.keep_snapshot();
   const auto as_of = [&](const Snapshot& snapshot) {
     Transaction transaction(engine, snapshot);
@@ -185,7 +185,7 @@ TEST_CASE("a kept snapshot is read as it was, and what was stable is in it") {
   };
   CHECK(as_of(*kept) == "1");
   for (int i = 2; i < 50; ++i) {
-    engine.set_agreed(put(engine, table, "a", std::to_string(i)));
+    engine.set_majority_committed(put(engine, table, "a", std::to_string(i)));
     if (i % 20 == 0) engine.checkpoint();
   }
   CHECK(as_of(*kept) == "1");
@@ -204,7 +204,7 @@ TEST_CASE("a dropped table's file stays until a checkpoint holds the drop") {
   engine.checkpoint();
   std::this_thread::sleep_for(std::chrono::milliseconds(300));
   CHECK(has_file(directory.path(), "t"));
-  engine.set_agreed(drop);
+  engine.set_majority_committed(drop);
   engine.checkpoint();
   CHECK(base::testing::wait_until([&] { return !has_file(directory.path(), "t"); }));
 }
@@ -219,8 +219,8 @@ TEST_CASE("a directory becomes a member's, and a lone server's again") {
     Engine engine(member_options(directory.path()));
     const Table table = engine.open_table("t");
     CHECK(content(engine, table) == "a=1 ");
-    engine.set_agreed(put(engine, table, "a", "2"));
-    put(engine, table, "b", "not agreed on");
+    engine.set_majority_committed(put(engine, table, "a", "2"));
+    put(engine, table, "b", "not majority-committed");
   }
   {
     Engine engine(test_options(directory.path()));

@@ -82,7 +82,7 @@ void Transaction::finish() {
   if (!stamps_.place) return;
   engine_.internals().stamps.release(stamps_.place);
   stamps_.place = 0;
-  if (const auto& settled = engine_.internals().settled) settled();
+  if (const auto& transaction_over = engine_.internals().transaction_over) transaction_over();
 }
 
 void Transaction::commit() {

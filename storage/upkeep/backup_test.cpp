@@ -195,7 +195,7 @@ TEST_CASE("a copy of a set's member has what is majority-committed, and all of t
   TemporaryDirectory source, target;
   StoreOptions options = test_options(source.path());
   options.replicated = true;
-  Stamp agreed = 0;
+  Stamp committed = 0;
   {
     Store store(options);
     const Table data = store.engine().open_table("data"), log = store.engine().open_table("log", {.always_journaled = true});
@@ -208,18 +208,18 @@ TEST_CASE("a copy of a set's member has what is majority-committed, and all of t
     for (int i = 0; i < 10; ++i) {
       put(log, "entry" + std::to_string(i), false);
       const Stamp stamp = put(data, "entry" + std::to_string(i), true);
-      if (i == 5) store.engine().set_agreed(agreed = stamp);
+      if (i == 5) store.engine().set_majority_committed(committed = stamp);
     }
     const Backup backup(store);
-    CHECK(backup.checkpointed_stamp() == agreed);
+    CHECK(backup.checkpointed_stamp() == committed);
     put(log, "later", false);
-    store.engine().set_agreed(put(data, "later", true));
+    store.engine().set_majority_committed(put(data, "later", true));
     store.engine().checkpoint();
     copy_into(backup, target.path());
   }
   options.path = target.path();
   Store copy(options);
-  CHECK(copy.engine().recovered_stamp() == agreed);
+  CHECK(copy.engine().recovered_stamp() == committed);
   const auto rows = [&](const Table& table) {
     Transaction transaction(copy, Transaction::Mode::read);
     std::string keys;
