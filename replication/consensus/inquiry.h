@@ -6,6 +6,7 @@
 // None of the library's own messages begins with a zero.
 #pragma once
 
+#include <map>
 #include <optional>
 
 #include "replication/consensus/types.h"
@@ -28,5 +29,26 @@ struct Inquiry {
 };
 // nullopt: damaged.
 std::optional<Inquiry> decode_inquiry(BytesView message);
+
+// What the other members have answered. Times are microseconds of a monotonic clock. It serves one thread at a time.
+class Answers {
+ public:
+  void note(MemberId from, const InquiryAnswer& answer, int64_t now_us);
+  // How far that member has applied the log, as far as it has told.
+  Index applied_by(MemberId member) const;
+  // Would that member lead? Not where it has said no, or nothing for a while.
+  struct Stands {
+    bool yes = false;
+    bool ask = false;  // it is time to send it the question
+  };
+  Stands stands(MemberId member, int64_t now_us);
+
+ private:
+  struct Heard {
+    InquiryAnswer answer;
+    std::optional<int64_t> at_us, asked_us;
+  };
+  std::map<MemberId, Heard> heard_;
+};
 
 }  // namespace replication::consensus

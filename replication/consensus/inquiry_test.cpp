@@ -25,3 +25,19 @@ TEST_CASE("damaged inquiries are refused, and the library's messages are none") 
     CHECK_FALSE(decode_inquiry(bad));
   }
 }
+
+TEST_CASE("a member's word that it would lead stands for two seconds, and it is asked again each 100 ms") {
+  Answers answers;
+  auto stands = answers.stands(7, 0);
+  CHECK_FALSE(stands.yes);
+  CHECK(stands.ask);
+  CHECK_FALSE(answers.stands(7, 99'999).ask);
+  CHECK(answers.stands(7, 100'000).ask);
+  answers.note(7, {5, true}, 150'000);
+  CHECK(answers.applied_by(7) == 5);
+  CHECK(answers.applied_by(8) == 0);
+  CHECK(answers.stands(7, 2'149'999).yes);
+  CHECK_FALSE(answers.stands(7, 2'150'000).yes);
+  answers.note(7, {6, false}, 2'200'000);
+  CHECK_FALSE(answers.stands(7, 2'200'000).yes);
+}

@@ -10,8 +10,6 @@ namespace replication::consensus {
 namespace {
 
 constexpr int exit_abrupt = 14;
-constexpr int64_t word_stands_us = 2'000'000;  // how long an answer counts; the way there and back takes less
-constexpr int64_t ask_again_us = 100'000;
 
 [[noreturn]] void stop_process(int32_t id, std::string_view message, std::string_view why) {
   base::log(base::Severity::fatal, base::LogComponent::repl, id, message, base::Attributes().add("error", why));
@@ -98,8 +96,7 @@ void RaftNode::unreachable(MemberId to) {
 
 Index RaftNode::applied_by(MemberId member) const {
   const base::MutexLock lock(mutex_);
-  const auto found = heard_.find(member);
-  return found == heard_.end() ? 0 : found->second.answer.applied;
+  return answers_.applied_by(member);
 }
 
 void RaftNode::ask(MemberId member) {
@@ -108,16 +105,13 @@ void RaftNode::ask(MemberId member) {
 
 bool RaftNode::stands(MemberId member) {
   const int64_t now_us = clock_.monotonic_us();
-  bool asks = false, stands = false;
+  Answers::Stands stands;
   {
     const base::MutexLock lock(mutex_);
-    Heard& heard = heard_[member];
-    stands = heard.answer.electable && heard.at_us && now_us - *heard.at_us < word_stands_us;
-    asks = !heard.asked_us || now_us - *heard.asked_us >= ask_again_us;
-    if (asks) heard.asked_us = now_us;
+    stands = answers_.stands(member, now_us);
   }
-  if (asks) ask(member);
-  return stands;
+  if (stands.ask) ask(member);
+  return stands.yes;
 }
 
 void RaftNode::received_inquiry(MemberId from, BytesView message) {
@@ -129,9 +123,7 @@ void RaftNode::received_inquiry(MemberId from, BytesView message) {
   }
   base::MutexLock lock(mutex_);
   if (!inquiry->question) {
-    Heard& heard = heard_[from];
-    heard.answer = inquiry->answer;
-    heard.at_us = clock_.monotonic_us();
+    answers_.note(from, inquiry->answer, clock_.monotonic_us());
     return;
   }
   const InquiryAnswer answer{core_.status().applied, core_.electable()};

@@ -74,11 +74,6 @@ class RaftNode final : public MessageReceiver {
   void unreachable(MemberId to) override;
 
  private:
-  struct Heard {  // of a member, by inquiries
-    InquiryAnswer answer;
-    std::optional<int64_t> at_us, asked_us;
-  };
-
   // Calls it with the core, while the mutex is held, and wakes the loop if that gave it something to do.
   template <class Call>
   auto with_core(Call call);
@@ -96,7 +91,7 @@ class RaftNode final : public MessageReceiver {
   base::Condition woken_;
   LogStore store_ GUARDED_BY(mutex_);
   RaftCore core_ GUARDED_BY(mutex_);
-  std::map<MemberId, Heard> heard_ GUARDED_BY(mutex_);
+  Answers answers_ GUARDED_BY(mutex_);
   bool stopping_ GUARDED_BY(mutex_) = false;
 
   base::Mutex disk_mutex_;
