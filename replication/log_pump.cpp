@@ -19,16 +19,6 @@ constexpr auto idle_wait = std::chrono::milliseconds(200);
 
 }  // namespace
 
-base::Bytes stamp_context(Stamp stamp) {
-  base::Bytes context;
-  base::append_be64(context, stamp);
-  return context;
-}
-
-Stamp stamp_of_context(base::BytesView context) {
-  return context.size() == sizeof(Stamp) ? base::load_be64(context.data()) : 0;
-}
-
 LogPump::LogPump(storage::Store& store, Oplog& oplog, ForwardLog& forward, Propose propose, Placed placed)
     : store_(store),
       reader_(store, oplog),
@@ -67,6 +57,7 @@ void LogPump::lead(consensus::Term term, Stamp after) {
 void LogPump::stop_leading() {
   base::MutexLock lock(mutex_);
   term_ = 0;
+  woken_.notify_all();
   moved_.notify_all();
   moved_.wait(lock, [this]() REQUIRES(mutex_) { return !pumping_; });
 }
@@ -118,9 +109,8 @@ std::optional<consensus::Position> LogPump::propose(const LogRecord& record, con
       return place;
     }
     // Too much is under way, or leadership is being handed over or gone: then somebody will say so.
-    std::this_thread::sleep_for(refused_pause);
-    const base::MutexLock lock(mutex_);
-    if (term_ != term || stopping_) return std::nullopt;
+    base::MutexLock lock(mutex_);
+    if (woken_.wait_for(lock, refused_pause, [&]() REQUIRES(mutex_) { return term_ != term || stopping_; })) return std::nullopt;
   }
 }
 

@@ -67,8 +67,4 @@ class LogPump {
   std::thread thread_;
 };
 
-// The newest stamp of a record, as it travels beside its data in the log.
-base::Bytes stamp_context(storage::Stamp stamp);
-storage::Stamp stamp_of_context(base::BytesView context);  // 0: none
-
 }  // namespace replication

@@ -121,4 +121,14 @@ base::Result<LogRecord> decode_record(BytesView bytes) {
   return parse(std::make_shared<const Bytes>(std::move(*body)));
 }
 
+Bytes stamp_context(storage::Stamp stamp) {
+  Bytes context;
+  base::append_be64(context, stamp);
+  return context;
+}
+
+storage::Stamp stamp_of_context(BytesView context) {
+  return context.size() == sizeof(storage::Stamp) ? base::load_be64(context.data()) : 0;
+}
+
 }  // namespace replication

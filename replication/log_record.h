@@ -55,4 +55,8 @@ Bytes encode(const LogRecord& record, size_t compress_from = 1 << 20);
 // Fails with DataCorruptionDetected.
 base::Result<LogRecord> decode_record(BytesView bytes);
 
+// The newest stamp of a record, as it travels beside its data in the log.
+Bytes stamp_context(storage::Stamp stamp);
+storage::Stamp stamp_of_context(BytesView context);  // 0: none
+
 }  // namespace replication

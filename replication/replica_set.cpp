@@ -219,7 +219,10 @@ int64_t ReplicaSet::write_term() const {
 }
 
 std::shared_lock<std::shared_mutex> ReplicaSet::hold_primary() {
-  while (writes_held_ && state() == MemberState::primary) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  if (writes_held_) {
+    std::unique_lock held(mutex_);
+    woken_.wait(held, [this] { return !writes_held_ || state_ != MemberState::primary; });
+  }
   std::shared_lock lock(primary_mutex_);
   if (state() != MemberState::primary) not_primary();
   return lock;
@@ -363,7 +366,7 @@ void ReplicaSet::reconfigure(SetConfig next, bool force) {
 
 // When a majority is gone for good, nothing can be committed any more, and consensus has no way out. This member makes itself the
 // only voter, by a membership that no entry brings, in a term beyond those the others may have come to. Its log stays, and is
-// committed once it leads; the others of the configuration copy its data (others_may_join).
+// committed once it leads; the others of the configuration copy its data (membership_alignment.h).
 void ReplicaSet::go_on_alone(const std::shared_ptr<const SetConfig>& now, const SetConfig& next) {
   options_.check_alone(next, log_end());
   {

@@ -30,9 +30,11 @@
 #include "replication/consensus/table_log_disk.h"
 #include "replication/consensus/tcp_transport.h"
 #include "replication/coordinator.h"
+#include "replication/log_places.h"
 #include "replication/log_pump.h"
 #include "replication/member_machine.h"
 #include "replication/oplog.h"
+#include "replication/succession.h"
 #include "replication/write_acks.h"
 
 namespace storage {
@@ -95,11 +97,6 @@ class ReplicaSet final : public Coordinator, private consensus::NodeOwner {
   void adopt_connection(int descriptor, base::Bytes already_read);
 
  private:
-  struct Place {  // of a record in the log
-    consensus::Index index = 0;
-    Progress::Place last;  // its newest entry
-  };
-
   // No client's write runs, and none begins, while it lives. Whoever waits for the state learns from its begin on that a primary
   // isn't to be written to: a driver whose write was interrupted looks for another one.
   class WritesStopped {
@@ -147,8 +144,7 @@ class ReplicaSet final : public Coordinator, private consensus::NodeOwner {
   void take_over();       // elected: to PRIMARY once everything is applied
   void end_leadership();  // no longer: what hasn't reached the log is lost
   void align_members();
-  bool others_may_join(const consensus::Membership& members);
-  void hand_over_to_better();
+  consensus::EntryPtr logged(consensus::Index index);
   void shorten_log();
   void count_members();
   void begin_log_anew(const consensus::Behind& behind);
@@ -156,21 +152,17 @@ class ReplicaSet final : public Coordinator, private consensus::NodeOwner {
   std::optional<std::string> copy_source();
   consensus::HardState stop_voting();
   void roll_back(const std::string& why);
-  struct Heir {
-    consensus::MemberId id;
-    double priority;
-  };
-  std::vector<Heir> caught_up(consensus::Index within) const;
-  void resign(const StepDown& how);
-  bool hand_over(int64_t deadline_us, double above, std::set<consensus::MemberId>& refused);
-  std::optional<consensus::MemberId> best_caught_up(double above, const std::set<consensus::MemberId>& but,
-                                                    consensus::Index within) const;
   void forget_places();
   void renew_committed();
   void advance_time(int64_t now_us);
   void ask_reads_again();
   void answer_all_reads(bool leads);
   void renew_electable();
+
+  // replica_set_succession.cpp: the end of being primary, by a successor or without
+  void hand_over_to_better();
+  Succession::Outcome carry_out(Succession& succession, int64_t period_us);
+  Succession::Move next_move(Succession& succession, bool drained);
 
   storage::Store& store_;
   Oplog& oplog_;
@@ -194,7 +186,7 @@ class ReplicaSet final : public Coordinator, private consensus::NodeOwner {
   bool forced_ = false;                  // node_ was stopped for go_on_alone
   storage::Stamp advance_seen_ = 0;      // of the oplog, by advance_time
   int64_t advance_seen_us_ = 0;
-  std::deque<Place> places_;                              // of this leader's records, for those who count members
+  LogPlaces places_;                                      // of this leader's records, for those who count members
   std::atomic<MemberState> state_{MemberState::startup};  // as show_state last saw it
   std::atomic<int64_t> term_{0};
   std::shared_mutex primary_mutex_;       // shared: a write runs; alone: the end of being primary
@@ -228,10 +220,5 @@ class ReplicaSet final : public Coordinator, private consensus::NodeOwner {
   std::atomic<bool> starting_over_{false};
   std::thread apply_thread_, duty_thread_;
 };
-
-// The newest index up to which all entries have timestamps of `upto` at most. Entries without a timestamp go with those before
-// them.
-consensus::Index newest_index_with(storage::Stamp upto, consensus::Index compacted, consensus::Index last,
-                                   const std::function<consensus::EntryPtr(consensus::Index)>& entry);
 
 }  // namespace replication

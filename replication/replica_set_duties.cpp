@@ -1,10 +1,12 @@
-// A member has duties that are due at certain times: it takes over and gives up the lead, aligns consensus with the
-// configuration, and keeps the log short.
+// A member has duties that are due at certain times: it takes over the lead, aligns consensus with the configuration,
+// and keeps the log short.
 #include <algorithm>
 #include <chrono>
 
 #include "base/log.h"
+#include "replication/log_shortening.h"
 #include "replication/member_ids.h"
+#include "replication/membership_alignment.h"
 #include "replication/replica_set.h"
 #include "replication/rollback_files.h"
 #include "storage/store.h"
@@ -17,7 +19,6 @@ using base::LogComponent;
 using base::OperationError;
 using base::Severity;
 using consensus::Index;
-using consensus::MemberChange;
 using consensus::MemberId;
 using consensus::PeerProgress;
 using consensus::Role;
@@ -29,21 +30,6 @@ constexpr auto round = std::chrono::milliseconds(100);
 constexpr auto counting_round = std::chrono::milliseconds(2);
 constexpr int64_t second_us = 1'000'000;
 constexpr int64_t noop_every_us = 10 * second_us;  // as mongod's periodicNoopIntervalSecs
-constexpr Index joins_within = 1000;               // entries a new voter may lag
-constexpr size_t places_max = 100'000;
-constexpr int64_t log_bytes_kept = 256 << 20;  // for members that lag
-constexpr auto take_over_wait = std::chrono::seconds(2);
-constexpr int64_t resign_wait_us = second_us;         // for somebody to have the whole log
-constexpr int64_t answers_within_us = second_us / 2;  // of those who are asked whether they would lead
-
-bool contains(const std::vector<MemberId>& ids, MemberId id) {
-  return std::find(ids.begin(), ids.end(), id) != ids.end();
-}
-
-const PeerProgress* progress_of(const std::vector<PeerProgress>& all, MemberId id) {
-  const auto at = std::find_if(all.begin(), all.end(), [id](const PeerProgress& one) { return one.id == id; });
-  return at == all.end() ? nullptr : &*at;
-}
 
 }  // namespace
 
@@ -148,23 +134,6 @@ void ReplicaSet::take_over() {
   options_.became_primary();
 }
 
-ReplicaSet::WritesStopped::WritesStopped(ReplicaSet& set) : set_(set) {
-  {
-    std::lock_guard lock(set_.mutex_);
-    if (++set_.stepping_down_ == 1 && set_.state_ == MemberState::primary) set_.options_.changed();
-  }
-  // The mutex alone would let new ones in before who waits for it.
-  set_.writes_held_ = true;
-  set_.options_.interrupt_writers();
-  alone_ = std::unique_lock(set_.primary_mutex_);
-  set_.writes_held_ = false;
-}
-
-ReplicaSet::WritesStopped::~WritesStopped() {
-  std::lock_guard lock(set_.mutex_);
-  if (--set_.stepping_down_ == 0 && set_.state_ == MemberState::primary) set_.options_.changed();
-}
-
 void ReplicaSet::end_leadership() {
   WritesStopped{*this};
   pump_->stop_leading();
@@ -203,7 +172,6 @@ void ReplicaSet::roll_back(const std::string& why) {
   start_over(why);
 }
 
-// One change at a time: who joins gets the log first and votes when it has caught up.
 void ReplicaSet::align_members() {
   std::shared_ptr<const SetConfig> config;
   MemberId self = 0;
@@ -214,148 +182,21 @@ void ReplicaSet::align_members() {
   }
   const consensus::CoreStatus status = node_->status();
   const consensus::Membership members = node_->members();
-  if (!status.may_read || status.members_changing || !members.voters_outgoing.empty() || !others_may_join(members)) return;
   const std::vector<PeerProgress> progress = node_->progress();
-  const auto propose = [&](MemberChange::Kind kind, MemberId id, const char* what) {
-    if (!node_->propose_members({{kind, id}})) return;
-    base::log(Severity::info, LogComponent::repl, 7100034, "The membership of consensus changes",
-              Attributes().add("member", static_cast<int64_t>(id)).add("change", what));
-  };
-  for (const MemberConfig& member : config->members) {
-    const MemberId id = consensus_id(member);
-    const bool voter = contains(members.voters, id), learner = contains(members.learners, id);
-    if (!voter && !learner) return propose(MemberChange::Kind::add_learner, id, "joins");
-    if (voter && member.votes == 0) return propose(MemberChange::Kind::add_learner, id, "votes no more");
-    if (!learner || member.votes == 0) continue;
-    const PeerProgress* reached = progress_of(progress, id);
-    if (reached && reached->recently_active && !reached->behind && reached->matched + joins_within >= status.last &&
-        reached->matched > 0) {
-      return propose(MemberChange::Kind::add_voter, id, "votes");
-    }
+  const Alignment alignment = align({.config = *config,
+                                     .self = self,
+                                     .status = status,
+                                     .members = members,
+                                     .progress = progress,
+                                     .log_begins = node_->log_meta().compacted.index,
+                                     .entry = [this](Index at) { return logged(at); }});
+  if (alignment.shorten_first) {
+    store_.engine().checkpoint();
+    shorten_log();
   }
-  for (const auto* ids : {&members.learners, &members.voters}) {
-    for (const MemberId id : *ids) {
-      if (!member_of(*config, id) && id != self) return propose(MemberChange::Kind::remove, id, "leaves");
-    }
-  }
-}
-
-// A membership that no entry brought (go_on_alone) is this member's alone: others who have the entries before it would go on with
-// the one that they know. Once the log begins behind it, whoever joins copies, and has it with the copy.
-bool ReplicaSet::others_may_join(const consensus::Membership& members) {
-  if (members.index <= node_->log_meta().compacted.index) return true;
-  std::vector<consensus::EntryPtr> brought_by;
-  if (node_->entries(members.index, members.index + 1, 1, brought_by) != consensus::Lookup::found) return false;
-  if (brought_by.front()->kind != consensus::EntryKind::data) return true;
-  store_.engine().checkpoint();
-  shorten_log();
-  return false;
-}
-
-// When two members have the whole log, the one with the higher priority leads.
-void ReplicaSet::hand_over_to_better() {
-  double own = 0;
-  {
-    std::lock_guard lock(mutex_);
-    if (self_ >= config_->members.size()) return;
-    own = config_->members[self_].priority;
-  }
-  std::set<MemberId> refused;
-  if (!best_caught_up(own, refused, joins_within)) return;
-  base::log(Severity::info, LogComponent::repl, 7100035, "A member with a higher priority has caught up and takes over");
-  hand_over(now_us() + 5 * second_us, own, refused);
-}
-
-// The electable voters in reach that lack at most `within` of the log, the highest priority first.
-std::vector<ReplicaSet::Heir> ReplicaSet::caught_up(Index within) const {
-  std::lock_guard lock(mutex_);
-  const consensus::CoreStatus status = node_->status();
-  const consensus::Membership members = node_->members();
-  const std::vector<PeerProgress> progress = node_->progress();
-  std::vector<Heir> found;
-  for (size_t i = 0; i < config_->members.size(); ++i) {
-    const MemberConfig& member = config_->members[i];
-    const MemberId id = consensus_id(member);
-    if (i == self_ || !member.electable() || !contains(members.voters, id)) continue;
-    const PeerProgress* reached = progress_of(progress, id);
-    if (reached && reached->recently_active && reached->matched + within >= status.last) found.push_back({id, member.priority});
-  }
-  std::stable_sort(found.begin(), found.end(), [](const Heir& a, const Heir& b) { return a.priority > b.priority; });
-  return found;
-}
-
-// The first of them with a priority above `above` that says it would lead: who is frozen isn't asked to, and no write waits for
-// it.
-std::optional<MemberId> ReplicaSet::best_caught_up(double above, const std::set<MemberId>& but, Index within) const {
-  for (const Heir& heir : caught_up(within)) {
-    if (heir.priority > above && !but.contains(heir.id) && node_->stands(heir.id)) return heir.id;
-  }
-  return std::nullopt;
-}
-
-// Writes stop, and whoever has the rest of the log first takes over. False: nobody did in time, and this member leads on; one
-// that was asked in vain is among the refused.
-bool ReplicaSet::hand_over(int64_t deadline_us, double above, std::set<MemberId>& refused) {
-  const WritesStopped none_writes(*this);
-  if (state() != MemberState::primary) return true;
-  if (!pump_->drain(std::chrono::microseconds(std::max<int64_t>(0, deadline_us - now_us()))))
-    return state() != MemberState::primary;
-  std::optional<MemberId> target;
-  while (!(target = best_caught_up(above, refused, 0))) {
-    if (state() != MemberState::primary) return true;
-    if (now_us() > deadline_us || !best_caught_up(above, refused, joins_within)) return false;
-    std::this_thread::sleep_for(counting_round);
-  }
-  node_->transfer(*target);
-  std::unique_lock lock(mutex_);
-  if (woken_.wait_for(lock, take_over_wait, [this] { return state_ != MemberState::primary || stopping_; })) return true;
-  refused.insert(*target);
-  return false;
-}
-
-void ReplicaSet::step_down(const StepDown& how) {
-  if (state() != MemberState::primary) throw OperationError(ErrorCode::not_writable_primary, "not primary so can't step down");
-  const int64_t deadline = now_us() + std::max(how.catch_up_ms * 1000, answers_within_us);
-  bool done = false;
-  std::set<MemberId> refused;  // held up, say
-  for (;;) {
-    if (best_caught_up(-1, refused, joins_within)) {
-      done = hand_over(std::max(deadline, now_us() + second_us), -1, refused);
-    } else {
-      refused.clear();
-    }
-    if (done || now_us() >= deadline || state() != MemberState::primary) break;
-    std::this_thread::sleep_for(counting_round);
-  }
-  if (!done && state() == MemberState::primary) return resign(how);
-  {
-    std::lock_guard lock(mutex_);
-    machine_.step_down_until(now_us() + how.period_ms * 1000);
-  }
-  woken_.notify_all();
-}
-
-// The primary gives up without a successor. Members that have the log may be frozen: then there is no primary until one of them
-// isn't any more.
-void ReplicaSet::resign(const StepDown& how) {
-  const auto refuse_without = [&](Index within) {
-    if (how.force || !caught_up(within).empty()) return;
-    throw OperationError(
-        ErrorCode::exceeded_time_limit,
-        "No electable secondaries caught up as of " + base::iso_date(clock_.wall_ms()) +
-            ". Please use the replSetStepDown command with the argument {force: true} to force node to step down.");
-  };
-  refuse_without(joins_within);
-  const WritesStopped none_writes(*this);
-  const int64_t deadline_us = now_us() + resign_wait_us;
-  pump_->drain(std::chrono::microseconds(resign_wait_us));
-  while (!how.force && caught_up(0).empty() && now_us() < deadline_us) std::this_thread::sleep_for(counting_round);
-  refuse_without(0);
-  std::unique_lock lock(mutex_);
-  machine_.resign_until(now_us() + how.period_ms * 1000);
-  tell_electable();
-  node_->resign();
-  woken_.wait_for(lock, take_over_wait, [this] { return state_ != MemberState::primary || stopping_; });
+  if (!alignment.step || !node_->propose_members({alignment.step->change})) return;
+  base::log(Severity::info, LogComponent::repl, 7100034, "The membership of consensus changes",
+            Attributes().add("member", static_cast<int64_t>(alignment.step->change.member)).add("change", alignment.step->what));
 }
 
 // How far everyone is, for those who wait for a number of members.
@@ -374,9 +215,7 @@ void ReplicaSet::count_members() {
       shown = std::min(shown, node_->applied_by(reached->id));
       if (shown < reached->matched) node_->ask(reached->id);
     }
-    const auto behind = std::upper_bound(places_.begin(), places_.end(), shown,
-                                         [](Index index, const Place& place) { return index < place.index; });
-    const Stamp upto = behind == places_.begin() ? 0 : std::prev(behind)->last.optime.ts;
+    const Stamp upto = places_.stamp_upto(shown);
     members.push_back({&member, upto, i == self_ ? oplog_.newest().optime.ts : upto});
   }
   lock.unlock();
@@ -404,14 +243,11 @@ void ReplicaSet::renew_committed() {
   store_.engine().set_majority_committed(committed);
 }
 
-// The places that everybody in reach is past are forgotten, but the newest of them.
 void ReplicaSet::forget_places() {
-  Index past = node_->status().applied;
-  for (const PeerProgress& one : node_->progress()) {
-    if (one.recently_active && !consensus::is_arbiter(one.id)) past = std::min(past, one.matched);
-  }
+  const Index applied = node_->status().applied;
+  const std::vector<PeerProgress> progress = node_->progress();
   std::lock_guard lock(mutex_);
-  while (places_.size() > 1 && (places_[1].index <= past || places_.size() > places_max)) places_.pop_front();
+  places_.forget(applied, progress);
 }
 
 void ReplicaSet::ask_reads_again() {
@@ -432,23 +268,29 @@ void ReplicaSet::answer_all_reads(bool leads) {
   for (auto& [context, done] : asked) done(leads);
 }
 
+// nullptr: the log doesn't have the entry.
+consensus::EntryPtr ReplicaSet::logged(Index index) {
+  std::vector<consensus::EntryPtr> found;
+  return node_->entries(index, index + 1, 1, found) == consensus::Lookup::found ? found.front() : nullptr;
+}
+
 // Entries that a checkpoint has aren't replayed again; members that lag are waited for within bounds.
 void ReplicaSet::shorten_log() {
   const Stamp held = store_.engine().checkpointed_stamp();
   const consensus::LogMeta meta = node_->log_meta();
   const consensus::CoreStatus status = node_->status();
-  Index upto = newest_index_with(held, meta.compacted.index, status.applied, [this](Index at) {
-    std::vector<consensus::EntryPtr> found;
-    if (node_->entries(at, at + 1, 1, found) != consensus::Lookup::found)
-      throw OperationError(ErrorCode::internal_error, "an entry of the log is gone");
-    return found.front();
+  const Index checkpointed = newest_index_with(held, meta.compacted.index, status.applied, [this](Index at) {
+    consensus::EntryPtr entry = logged(at);
+    if (!entry) throw OperationError(ErrorCode::internal_error, "an entry of the log is gone");
+    return entry;
   });
-  if (store_.engine().file_bytes(consensus::log_table) < log_bytes_kept) {
-    for (const PeerProgress& one : node_->progress()) upto = std::min(upto, one.matched);
-    if (status.standing.role != Role::leader) return;
-  }
-  upto = std::min(upto, status.applied);
-  if (upto > meta.compacted.index) node_->compact(upto);
+  const auto upto = shorten_upto({.checkpointed = checkpointed,
+                                  .compacted = meta.compacted.index,
+                                  .applied = status.applied,
+                                  .leads = status.standing.role == Role::leader,
+                                  .too_long = store_.engine().file_bytes(consensus::log_table) >= log_bytes_kept},
+                                 node_->progress());
+  if (upto) node_->compact(*upto);
 }
 
 // An arbiter has nothing to copy: its log begins where the others' does.

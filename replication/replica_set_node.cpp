@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/random.h"
 #include "replication/local_document.h"
+#include "replication/log_shortening.h"
 #include "replication/member_ids.h"
 #include "replication/replica_set.h"
 #include "storage/store.h"
@@ -37,21 +38,6 @@ Progress::Place newest_of(const LogRecord& record) {
 }
 
 }  // namespace
-
-Index newest_index_with(Stamp upto, Index compacted, Index last, const std::function<EntryPtr(Index)>& entry) {
-  Index low = compacted, high = last;  // low: included, or begins the log; above high: isn't
-  while (low < high) {
-    const Index middle = low + (high - low + 1) / 2;
-    Stamp stamp = 0;
-    Index at = middle;
-    for (; at <= high && stamp == 0; ++at) stamp = stamp_of_context(entry(at)->context);
-    if (stamp != 0 && stamp <= upto)
-      low = at - 1;
-    else
-      high = middle - 1;
-  }
-  return low;
-}
 
 void ReplicaSet::begin_node() {
   const MemberConfig& self = config_->members[self_];
@@ -93,7 +79,7 @@ void ReplicaSet::begin_node() {
       [this](base::BytesView data, base::BytesView context) { return node_->propose(data, context); },
       [this](consensus::Position place, const LogRecord& record) {
         std::lock_guard lock(mutex_);
-        places_.push_back({place.index, newest_of(record)});
+        places_.note(place.index, newest_of(record));
       });
   store_.engine().on_transaction_over([pump = pump_.get()] { pump->wake(); });
   apply_thread_ = std::thread([this] { apply_loop(); });
@@ -262,10 +248,7 @@ void ReplicaSet::apply(const std::vector<EntryPtr>& entries) {
 // The set may have committed an entry before the pump has noted its place.
 std::optional<Progress::Place> ReplicaSet::place_noted(Index index) const {
   std::lock_guard lock(mutex_);
-  const auto at = std::lower_bound(places_.begin(), places_.end(), index,
-                                   [](const Place& place, Index wanted) { return place.index < wanted; });
-  if (at == places_.end() || at->index != index) return std::nullopt;
-  return at->last;
+  return places_.at(index);
 }
 
 // A delayed member applies a change so long after it was made first. Returns the end of the records whose time has come, after
