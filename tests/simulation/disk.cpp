@@ -42,6 +42,12 @@ std::vector<EntryPtr> Disk::read(Index low, Index high, uint64_t bytes_max) {
   return out;
 }
 
+uint64_t Disk::bytes() const {
+  uint64_t bytes = 0;
+  for (const auto& [index, entry] : rows_) bytes += entry->bytes();
+  return bytes;
+}
+
 bool Disk::holds(Position at) const {
   if (at.index <= meta_.compacted.index) return begun_;
   const auto found = rows_.find(at.index);

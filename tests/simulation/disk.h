@@ -19,6 +19,7 @@ class Disk final : public LogDisk {
 
   // Tells whether the entry, or the log that stands for it, survives a crash now.
   bool holds(Position at) const;
+  uint64_t bytes() const;
   Index last() const { return rows_.empty() ? meta_.compacted.index : rows_.rbegin()->first; }
   const LogMeta& meta() const { return meta_; }
 

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "replication/consensus/types.h"
+#include "replication/log_record.h"
 
 namespace simulation {
 
@@ -16,11 +17,11 @@ using replication::consensus::LogEntry;
 inline constexpr int registers = 2;
 
 struct Command {
-  enum class Kind : int64_t { write, compare_and_set, add };
+  enum class Kind : int64_t { write, compare_and_set, add, configure };
   Kind kind;
   int64_t operation;
   int64_t key;
-  int64_t value;
+  int64_t value;  // of configure: the number under which the world keeps the configuration
   int64_t expected;
 
   std::string encode() const { return {reinterpret_cast<const char*>(this), sizeof *this}; }
@@ -29,7 +30,9 @@ struct Command {
 
 struct Machine {
   uint64_t applied = 0;
-  uint64_t history = 0;  // hash over everything that was applied, in order
+  uint64_t history = 0;       // hash over all commands that were applied, in order
+  storage::Stamp stamp = 0;   // of the newest of them
+  int64_t configuration = 0;  // 0: none
   std::array<int64_t, registers> values{};
   std::set<int64_t> elements;
 
@@ -37,9 +40,15 @@ struct Machine {
   bool apply(const LogEntry& entry) {
     base::check(entry.index == applied + 1, "entries are applied in order");
     applied = entry.index;
-    history = base::hash64(entry.data, history ^ entry.term);
     if (entry.kind != replication::consensus::EntryKind::data || entry.data.size() != sizeof(Command)) return true;
+    history = base::hash64(entry.data, history ^ entry.term);
+    base::check(replication::stamp_of_context(entry.context) > stamp, "timestamps go up along the log");
+    stamp = replication::stamp_of_context(entry.context);
     const Command command = Command::decode(entry.data);
+    if (command.kind == Command::Kind::configure) {
+      configuration = command.value;
+      return true;
+    }
     if (command.kind == Command::Kind::add) {
       elements.insert(command.value);
       return true;

@@ -28,6 +28,8 @@ Plan plan_of(uint64_t seed) {
   plan.seed = seed;
   plan.members = seed % 3 == 0 ? 5 : 3;
   if (seed % 7 == 3) plan.arbiters = plan.members == 5 ? 1 + static_cast<int>(seed / 7 % 2) : 1;
+  plan.configured = seed % 2 == 0;
+  if (seed % 4 == 0) plan.log_bytes_kept = 3000;
   plan.faults_until_ms = 15000;
   plan.mutation = static_cast<Mutation>(setting("PALIMPSEST_SIMULATION_MUTATION", 0));
   plan.trace = setting("PALIMPSEST_SIMULATION_TRACE", 0) != 0;
@@ -93,15 +95,21 @@ TEST_CASE("whatever fails, members agree and nothing acknowledged is lost") {
     total.crashes += tally.crashes;
     total.copies += tally.copies;
     total.membership_changes += tally.membership_changes;
+    total.reconfigurations += tally.reconfigurations;
+    total.step_downs += tally.step_downs;
+    total.successions += tally.successions;
+    total.shortenings += tally.shortenings;
   }
   std::printf(
       "%llu seeds: %lld events, %lld writes acknowledged, %lld unclear, %lld reads, %lld elections, %lld primaries, %lld "
       "crashes, %lld copies, "
-      "%lld membership changes\n",
+      "%lld membership changes, %lld reconfigurations, %lld step-downs, %lld successions, %lld shortenings\n",
       static_cast<unsigned long long>(seeds), static_cast<long long>(total.events), static_cast<long long>(total.acknowledged),
       static_cast<long long>(total.unknown), static_cast<long long>(total.reads), static_cast<long long>(total.elections),
       static_cast<long long>(total.primaries), static_cast<long long>(total.crashes), static_cast<long long>(total.copies),
-      static_cast<long long>(total.membership_changes));
+      static_cast<long long>(total.membership_changes), static_cast<long long>(total.reconfigurations),
+      static_cast<long long>(total.step_downs), static_cast<long long>(total.successions),
+      static_cast<long long>(total.shortenings));
   if (seeds >= 100) {
     // A quiet simulation would prove nothing.
     CHECK(total.acknowledged > static_cast<int64_t>(seeds) * 20);
@@ -109,6 +117,10 @@ TEST_CASE("whatever fails, members agree and nothing acknowledged is lost") {
     CHECK(total.primaries > static_cast<int64_t>(seeds) * 2);
     CHECK(total.copies > 0);
     CHECK(total.membership_changes > 0);
+    CHECK(total.reconfigurations > static_cast<int64_t>(seeds) / 2);
+    CHECK(total.step_downs > static_cast<int64_t>(seeds) / 4);
+    CHECK(total.successions > static_cast<int64_t>(seeds) / 4);
+    CHECK(total.shortenings > static_cast<int64_t>(seeds));
   }
 }
 
@@ -131,4 +143,13 @@ TEST_CASE("a leader that answers reads on its own is found") {
 }
 TEST_CASE("a leader that becomes primary before it has caught up is found") {
   CHECK(found_within(Mutation::early_primary, 30));
+}
+TEST_CASE("a member that votes before it has caught up is found") {
+  CHECK(found_within(Mutation::hasty_voter, 60));
+}
+TEST_CASE("a log that is shortened by what another member needs is found") {
+  CHECK(found_within(Mutation::greedy_log, 30));
+}
+TEST_CASE("a primary that hands over without asking is found") {
+  CHECK(found_within(Mutation::blind_transfer, 60));
 }

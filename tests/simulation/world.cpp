@@ -15,7 +15,8 @@ World::World(const Plan& plan) : plan_(plan), random_(plan.seed) {
     auto member = std::make_unique<Member>();
     member->id = id;
     start_log(member->disk, {1, 1}, members);
-    member->machine.applied = member->checkpoint.applied = 1;
+    member->checkpoint.applied = 1;
+    member->checkpoint.configuration = plan.configured ? 1 : 0;
     members_[id] = std::move(member);
   }
   // Two more members wait to be added.
@@ -25,6 +26,7 @@ World::World(const Plan& plan) : plan_(plan), random_(plan.seed) {
     start_log(member->disk, {0, 0}, {});
     members_[id] = std::move(member);
   }
+  if (plan.configured) configure_first();
 }
 
 World::~World() = default;

@@ -21,9 +21,10 @@ void World::client(int number) {
                        operations_.size() > 3 ? id - 1 - static_cast<int64_t>(random_.below(3)) : 0};
   if (operation.read) {
     begin_read(*server, id);
-  } else if (const auto at = server->core->propose(operation.command.encode())) {
+  } else if (server->writes_stopped > 0) {
+    operation.over = operation.refused = true;
+  } else if (const auto at = propose(*server, operation.command)) {
     operation.at = *at;
-    server->proposed = at->index;
     handle_output(*server);
   } else {
     operation.over = operation.refused = true;
@@ -31,6 +32,19 @@ void World::client(int number) {
   // Answered or not, the client waits no longer than this.
   const auto patience = static_cast<int64_t>(100'000 + random_.below(1'500'000));
   wait_for_answer(id, number, patience, pause);
+}
+
+// As a primary's pump does: under a timestamp, and with the place noted.
+std::optional<Position> World::propose(Member& primary, const Command& command) {
+  const Term term = primary.role->standing().term;
+  const storage::Stamp stamp = (term << 32) + ++primary.stamps;
+  const auto at = primary.core->propose(command.encode(), replication::stamp_context(stamp));
+  if (!at) return std::nullopt;
+  if (at->term != term) fail("a write went to the log in another term than it was made in");
+  primary.proposed = at->index;
+  primary.places.note(at->index, {{stamp, static_cast<int64_t>(term)}, 0});
+  primary.noted[at->index] = stamp;
+  return at;
 }
 
 void World::wait_for_answer(int64_t id, int number, int64_t patience, int64_t pause) {
@@ -76,7 +90,9 @@ void World::finish_reads(Member& member) {
 
 void World::acknowledge(const LogEntry& entry, bool succeeded) {
   if (entry.data.size() != sizeof(Command) || entry.kind != EntryKind::data) return;
-  Operation& operation = operations_[Command::decode(entry.data).operation];
+  const Command command = Command::decode(entry.data);
+  if (command.kind == Command::Kind::configure) return;
+  Operation& operation = operations_[command.operation];
   if (operation.over || !(operation.at == Position{entry.index, entry.term})) return;
   operation.over = true;
   operation.returned = now_us_;

@@ -45,11 +45,38 @@ void World::change_members() {
   }
 }
 
+// Without asking anybody.
+void World::move_leadership() {
+  const std::vector<MemberId> running = up();
+  for (const MemberId id : running) {
+    Member& member = *find(id);
+    if (!member.leads() || random_.below(3) == 0) continue;
+    if (random_.below(3) == 0) {
+      member.role->resign_until(now_us_ + static_cast<int64_t>(random_.below(3'000'000)));
+      tell_electable(member);
+      member.core->resign();
+    } else {
+      member.core->transfer(running[random_.below(running.size())]);
+    }
+    return handle_output(member);
+  }
+}
+
+// Its duties tell consensus.
+void World::freeze_one() {
+  const std::vector<MemberId> running = up();
+  if (running.empty()) return;
+  Member& member = *find(running[random_.below(running.size())]);
+  if (member.primary()) return;
+  say(std::to_string(member.id) + " is frozen");
+  member.role->freeze(static_cast<int64_t>(1 + random_.below(6'000'000)), now_us_);
+}
+
 void World::disturb() {
   if (healing_) return;
   const std::vector<MemberId> running = up();
   Member* some = running.empty() ? nullptr : find(running[random_.below(running.size())]);
-  switch (random_.below(12)) {
+  switch (random_.below(13)) {
     case 0:
       if (some) crash(*some);
       break;
@@ -69,29 +96,35 @@ void World::disturb() {
     case 6:
       drop_ = random_.below(2) ? random_.unit() * 0.3 : 0;
       duplicate_ = random_.below(2) ? random_.unit() * 0.3 : 0;
-      delay_max_us_ = random_.below(3) == 0 ? 400'000 : 5000;
+      delay_max_us_ = random_.below(3) == 0 ? delay_us_max : 5000;
       break;
     case 7:
       if (some) some->disk_us_max = random_.below(2) ? 2000 : 1'500'000;
       break;
     case 8:
-      if (some && some->leads()) {
-        if (random_.below(3) == 0) {
-          some->role->resign_until(now_us_ + static_cast<int64_t>(random_.below(3'000'000)));
-          some->core->set_electable(false, rank_of(some->id));
-          some->core->resign();
-        } else {
-          some->core->transfer(running[random_.below(running.size())]);
-        }
-        handle_output(*some);
-      }
+      if (plan_.configured)
+        step_down();
+      else
+        move_leadership();
       break;
-    case 9: change_members(); break;
+    case 9:
+      if (plan_.configured)
+        reconfigure();
+      else
+        change_members();
+      break;
+    case 10:
+      if (plan_.configured) freeze_one();
+      break;
     default:
       for (MemberId id : running) {
         if (random_.below(2)) continue;
         Member& member = *find(id);
         member.checkpoint = member.machine;
+        if (plan_.configured) {
+          if (random_.below(2)) shorten(member);
+          continue;
+        }
         const Index tail = random_.below(30);
         if (member.machine.applied > tail) member.core->compact(member.machine.applied - tail);
         handle_output(member);

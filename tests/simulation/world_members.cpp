@@ -1,17 +1,32 @@
 // This file is what a member's owner does around the core: ticks, disk, network, state machine.
 #include <algorithm>
 
+#include "replication/log_shortening.h"
+#include "replication/member_ids.h"
 #include "tests/simulation/world_parts.h"
 
 namespace simulation {
 
-uint32_t World::rank_of(MemberId id) const {
-  return plan_.seed % 4 == 1 ? static_cast<uint32_t>(id % 4) : 0;
+bool World::may_lead(const Member& member) const {
+  if (!plan_.configured) return !may_not_lead(member.id);
+  const replication::MemberConfig* self = member.config ? member_of(*member.config, member.id) : nullptr;
+  return self && self->electable();
+}
+
+uint32_t World::rank_of(const Member& member) const {
+  if (!plan_.configured) return plan_.seed % 4 == 1 ? static_cast<uint32_t>(member.id % 4) : 0;
+  const replication::MemberConfig* self = member.config ? member_of(*member.config, member.id) : nullptr;
+  return self ? election_rank(*member.config, *self) : 0;
 }
 
 void World::start(Member& member) {
   ++member.life;
   member.machine = member.checkpoint;
+  const LogImage image = member.disk.load().value();
+  member.machine.applied =
+      replication::newest_index_with(member.machine.stamp, image.meta.compacted.index, image.last,
+                                     [&member](Index at) { return member.disk.read(at, at + 1, 1).front(); });
+  member.config = member.machine.configuration != 0 ? configurations_.at(member.machine.configuration) : nullptr;
   member.old_majority = member.disk.last();
   member.store = std::make_unique<LogStore>(member.disk, 2000);  // small: most reads come from the disk
   CoreOptions options;
@@ -26,8 +41,8 @@ void World::start(Member& member) {
   options.committed_bytes_max = 500;
   options.seed = plan_.seed * 1000 + member.id % 100 * 100 + member.life;
   options.applied = member.machine.applied;
-  options.rank = rank_of(member.id);
-  options.electable = plan_.seed % 5 != 2 || member.id != 2;
+  options.rank = rank_of(member);
+  options.electable = may_lead(member);
   member.core = std::make_unique<RaftCore>(options, *member.store);
   member.disk.forgets_votes = plan_.mutation == Mutation::forgets_vote;
   say(std::to_string(member.id) + " starts, log to " + std::to_string(member.store->last()));
@@ -120,6 +135,7 @@ void World::send(Member& from, std::vector<Outgoing>& messages) {
 void World::deliver(MemberId from, MemberId to, const Bytes& bytes) {
   Member* member = find(to);
   if (!member || !member->up() || cut_[{from, to}]) return;
+  if (is_inquiry(bytes)) return answer(*member, from, bytes);
   const StepResult result = member->core->step(from, bytes);
   if (result == StepResult::lost_log) fail("member " + std::to_string(to) + " lost entries it had promised to keep");
   if (result == StepResult::bad_message) fail("a message between members was refused");
@@ -169,6 +185,7 @@ void World::committed(Member& member, const EntryPtr& entry) {
     return;
   }
   const bool succeeded = member.machine.apply(*entry);
+  if (plan_.configured) adopt(member, member.machine.configuration);
   if (member.leads()) {
     check_durable(member, {entry->index, entry->term});
     acknowledge(*entry, succeeded);

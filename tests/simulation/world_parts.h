@@ -3,13 +3,18 @@
 
 #include <deque>
 #include <optional>
+#include <set>
 
+#include "replication/consensus/inquiry.h"
+#include "replication/log_places.h"
 #include "replication/member_machine.h"
 #include "tests/simulation/world.h"
 
 namespace simulation {
 
 inline constexpr int64_t tick_us = 50'000;
+inline constexpr int64_t delay_us_max = 400'000;  // of a message, ever
+inline constexpr Index joins_within = 10;         // entries that a member may lack that is to vote
 
 struct World::Member {
   MemberId id = 0;
@@ -33,9 +38,24 @@ struct World::Member {
   Index proposed = 0;   // the newest place that this life of the member gave to a client's write
   bool unsure = false;  // until it is known what of its own writes stays
   bool starts_over = false;
+  std::optional<int64_t> not_electable_since;  // as consensus was told
+
+  std::shared_ptr<const replication::SetConfig> config;  // nullptr: it has none yet, or members follow none
+  Answers answers;
+  uint64_t stamps = 0;  // given to writes
+  replication::LogPlaces places;
+  std::map<Index, storage::Stamp> noted;  // all that places was told
+  std::set<MemberId> in_reach;            // and their places known, since the last look at them
+  int writes_stopped = 0;                 // by successions
+  bool hands_over = false;                // to a better one: other duties wait
 
   bool up() const { return core != nullptr; }
   bool leads() const { return up() && core->status().standing.role == Role::leader; }
+  Position end() const {
+    Position end{store->last(), 0};
+    base::check(store->term(end.index, end.term) == Lookup::found, "a log has a term at its end");
+    return end;
+  }
   bool primary() const { return up() && role->state() == replication::MemberState::primary; }
 };
 

@@ -2,6 +2,7 @@
 // the log before they are applied here, so that a rollback has nothing to take away but the member's memory: it starts anew.
 #include <algorithm>
 
+#include "replication/member_ids.h"
 #include "tests/simulation/world_parts.h"
 
 namespace simulation {
@@ -13,8 +14,16 @@ void World::begin_role(Member& member) {
   member.role.emplace(now_us_);
   member.caught_up = 0;
   member.proposed = 0;
-  member.unsure = member.starts_over = false;
-  member.role->configure({true, is_arbiter(member.id), member.core->electable()}, true, now_us_);
+  member.unsure = member.starts_over = member.hands_over = false;
+  member.not_electable_since.reset();
+  if (!member.core->electable()) member.not_electable_since = now_us_;
+  member.answers = {};
+  member.places = {};
+  member.noted.clear();
+  member.in_reach.clear();
+  member.writes_stopped = 0;
+  const bool in_set = !plan_.configured || (member.config && member_of(*member.config, member.id));
+  member.role->configure({in_set, is_arbiter(member.id), member.core->electable()}, true, now_us_);
   member.role->begin(now_us_);
 }
 
@@ -27,6 +36,8 @@ void World::stood(Member& member, const replication::consensus::Standing& standi
 }
 
 void World::run_duties(Member& member) {
+  if (member.hands_over) return;
+  const uint64_t life = member.life;
   const MemberMachine::Due due = member.role->due(now_us_);
   if (due.roll_back) return start_over(member);
   if (due.end_leadership) {
@@ -35,24 +46,42 @@ void World::run_duties(Member& member) {
   }
   take_over(member);
   if (member.primary()) {
-    member.role->primary_due(now_us_);
     if (!member.leads()) fail("a member is primary, and consensus has another leader");
+    const MemberMachine::PrimaryDue duties = member.role->primary_due(now_us_);
+    forget_places(member);
+    if (duties.align) align_members(member);
+    if (duties.hand_over && member.life == life) hand_over_to_better(member);
   }
-  if (member.role->renew_electable(now_us_)) {
-    member.core->set_electable(member.role->electable(), rank_of(member.id));
-    handle_output(member);
-  }
+  if (member.life != life) return;
+  if (member.role->shorten_due(now_us_)) shorten(member);
+  if (member.life != life || !member.role->renew_electable(now_us_)) return;
+  tell_electable(member);
+  handle_output(member);
+}
+
+// The caller handles the core's output.
+void World::tell_electable(Member& member) {
+  const bool electable = member.role->electable();
+  if (electable)
+    member.not_electable_since.reset();
+  else if (!member.not_electable_since)
+    member.not_electable_since = now_us_;
+  member.core->set_electable(electable, rank_of(member));
 }
 
 void World::take_over(Member& member) {
   const Term term = member.role->standing().term;
-  const bool arbiters = std::any_of(members_.begin(), members_.end(), [](const auto& each) { return is_arbiter(each.first); });
+  const bool arbiters = plan_.configured
+                            ? member.config && std::any_of(member.config->members.begin(), member.config->members.end(),
+                                                           [](const auto& each) { return each.arbiter; })
+                            : plan_.arbiters > 0;
   const bool caught_up = member.caught_up == term || plan_.mutation == Mutation::early_primary;
   if (member.unsure) return;
   const MemberMachine::TakeOver how = member.role->take_over(caught_up, arbiters, now_us_);
   if (how == MemberMachine::TakeOver::no) return;
   if (!member.role->write_in(term) || !member.role->lead(term, now_us_)) fail("a member's take-over is over before it began");
   check_primary(member, how == MemberMachine::TakeOver::ahead);
+  if (plan_.configured) write_configuration(member, *member.config);
 }
 
 // The member's process starts anew, at once.
