@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <thread>
 
 #include "base/log.h"
 #include "base/mutex.h"
@@ -39,7 +38,6 @@ using base::Severity;
 namespace {
 
 constexpr int64_t hand_over_ms = 5000;
-constexpr auto heartbeat_look = std::chrono::milliseconds(10);
 constexpr int64_t source_call_ms = 60'000;  // the source may take a checkpoint first
 
 // A copy of another member's data has just taken this directory's place: this member's term and vote are restored, and data that
@@ -123,14 +121,13 @@ replication::ReplicaSetOptions ReplicaSetPart::State::member_options() {
 void ReplicaSetPart::State::check_alone(const replication::SetConfig& next, replication::LogEnd own) {
   const replication::Standing now = member.standing();
   // The heartbeats are sent now, so that the answer isn't two seconds old.
-  const int64_t asked_ms = services.clock.wall_ms(), until_ms = asked_ms + now.config->heartbeat_timeout_s * 1000;
+  const int64_t asked_ms = services.clock.wall_ms();
   members.nudge();
-  const auto asked_all = [&] {
-    return std::all_of(now.config->members.begin(), now.config->members.end(), [&](const auto& other) {
-      return &other == now.self || members.view(other.host).last_heartbeat_ms > asked_ms;
-    });
-  };
-  while (now.self && !asked_all() && services.clock.wall_ms() < until_ms) std::this_thread::sleep_for(heartbeat_look);
+  std::vector<std::string> others;
+  for (const auto& other : now.config->members) {
+    if (&other != now.self) others.push_back(other.host);
+  }
+  if (now.self) members.await_heartbeats(others, asked_ms, std::chrono::seconds(now.config->heartbeat_timeout_s));
   const auto refuse_where = [&](auto applies, const char* why) {
     for (const auto& other : now.config->members) {
       const peers::MemberView view = members.view(other.host);

@@ -116,7 +116,7 @@ struct StoragePart::State {
   versions::past::Past past;
   versions::Databases databases;
   std::unique_ptr<ReplicaSetPart> set;  // with --replSet
-  query::CursorRegistry cursors;
+  query::CursorRegistry cursors{services.clock};
   std::unique_ptr<write::TtlMonitor> ttl;
   std::unique_ptr<write::BranchSweeper> sweeper;
   std::unique_ptr<write::SnapshotKeeper> snapshots;
@@ -196,7 +196,7 @@ StoragePart::StoragePart(const Options& options, Services& services) {
   state.housekeeping = std::make_unique<Passes>(
       "housekeeping", [] { return housekeeping_interval; },
       [&state] {
-        state.cursors.expire(state.services.clock.wall_ms());
+        state.cursors.expire();
         if (state.set) state.set->keep_house();
       });
   services.refresh_sessions = [&state] { state.session_care->run_pass(); };

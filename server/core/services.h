@@ -8,11 +8,9 @@
 
 #include <functional>
 
+#include "base/clock.h"
 #include "bson/document.h"
 
-namespace base {
-class Clock;
-}
 namespace bson {
 class Builder;
 }
@@ -71,6 +69,7 @@ struct Services {
   CollectionUsage& usage;
   Profiler& profiler;
   query::IndexFilters& index_filters;
+  const int64_t started_us = clock.monotonic_us();  // the process began, by the clock's monotonic time
 
   storage::Store* store = nullptr;
   versions::Databases* databases = nullptr;  // the databases that have branches

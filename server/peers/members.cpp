@@ -231,6 +231,17 @@ void Members::heard_from(const std::string& host) {
   views_[host].last_heard_ms = clock_.wall_ms();
 }
 
+void Members::await_heartbeats(const std::vector<std::string>& hosts, int64_t since_ms, std::chrono::milliseconds within) {
+  base::MutexLock lock(mutex_);
+  viewed_.wait_for(lock, within, [&]() REQUIRES(mutex_) {
+    for (const std::string& host : hosts) {
+      const auto found = views_.find(host);
+      if (found == views_.end() || found->second.last_heartbeat_ms <= since_ms) return false;
+    }
+    return true;
+  });
+}
+
 void Members::note(const std::string& host, HeartbeatReply reply, int64_t took_ms) {
   base::MutexLock lock(mutex_);
   MemberView& view = views_[host];
@@ -244,6 +255,7 @@ void Members::note(const std::string& host, HeartbeatReply reply, int64_t took_m
   view.reply = std::move(reply);
   const auto state = view.reply.state;
   lock.unlock();
+  viewed_.notify_all();
   if (changed) {
     base::log(Severity::info, LogComponent::repl, 21215, "Member is in new state",
               Attributes().add("hostAndPort", host).add("newState", replication::state_name(state)));
@@ -261,6 +273,7 @@ void Members::note_down(const std::string& host, const std::string& why) {
   view.last_heartbeat_ms = clock_.wall_ms();
   view.message = why;
   lock.unlock();
+  viewed_.notify_all();
   if (changed) {
     base::log(Severity::info, LogComponent::repl, 21216, "Member is now in state DOWN",
               Attributes().add("hostAndPort", host).add("heartbeatMessage", why));

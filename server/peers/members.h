@@ -4,6 +4,7 @@
 // elections and writes don't depend on it, because they use consensus.
 #pragma once
 
+#include <chrono>
 #include <map>
 #include <memory>
 #include <string>
@@ -44,6 +45,8 @@ class Members {
 
   // Returns the view of a member by its host; for an unknown host the view is empty.
   MemberView view(const std::string& host) const;
+  // Waits until each of the hosts has answered a heartbeat after `since_ms` (wall clock), or failed to; no longer than `within`.
+  void await_heartbeats(const std::vector<std::string>& hosts, int64_t since_ms, std::chrono::milliseconds within);
   // The heartbeats' connections, in the order of the hosts' names.
   struct Connection {
     std::string host;
@@ -76,6 +79,7 @@ class Members {
   bool nudged_ GUARDED_BY(mutex_) = false;
   bool reconnects_ GUARDED_BY(mutex_) = false;
   std::map<std::string, MemberView> views_ GUARDED_BY(mutex_);
+  base::Condition viewed_;  // views_ have changed
   std::map<std::string, Connection> connections_ GUARDED_BY(mutex_);
   std::thread thread_;
 };

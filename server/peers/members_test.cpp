@@ -1,5 +1,6 @@
 #include "server/peers/members.h"
 
+#include <poll.h>
 #include <catch2/catch.hpp>
 
 #include "base/random.h"
@@ -153,6 +154,10 @@ struct Deaf {
     host = "127.0.0.1:" + std::to_string(ntohs(address.sin_port));
   }
   ~Deaf() { ::close(descriptor); }
+  bool called() const {
+    pollfd waiting{descriptor, POLLIN, 0};
+    return ::poll(&waiting, 1, 0) > 0;
+  }
   int descriptor;
   std::string host;
 };
@@ -343,7 +348,7 @@ TEST_CASE("a member ends at once though another hangs") {
   config.heartbeat_timeout_s = 600;
   a->set.say(config, MemberState::secondary);
   a->members.start();
-  std::this_thread::sleep_for(std::chrono::milliseconds(100));  // it waits for the other one by now
+  REQUIRE(wait_until([&] { return deaf.called(); }));
   const auto start = std::chrono::steady_clock::now();
   a.reset();
   CHECK(std::chrono::steady_clock::now() - start < base::testing::deadline);

@@ -3,6 +3,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "base/testing.h"
 #include "server/query/test_support.h"
 #include "storage/store.h"
 
@@ -77,14 +78,15 @@ TEST_CASE("killCursors reports which it knew") {
 }
 
 TEST_CASE("forgotten cursors go away, but for those that must not") {
-  TestServer server;
+  base::testing::StoppedClock clock;
+  TestServer server(clock);
   fill(server, 250);
-  const int64_t begun = base::system_clock().wall_ms();
   server.run("{find: 'c'}");
   server.run("{find: 'c', noCursorTimeout: true}");
-  const int64_t opened = base::system_clock().wall_ms();
-  CHECK(server.cursors().expire(begun + 599'999) == 0);
-  CHECK(server.cursors().expire(opened + 600'000) == 1);
+  clock.advance(std::chrono::milliseconds(599'999));
+  CHECK(server.cursors().expire() == 0);
+  clock.advance(std::chrono::milliseconds(1));
+  CHECK(server.cursors().expire() == 1);
   CHECK(server.cursors().counts().open == 1);
 }
 
@@ -129,7 +131,7 @@ TEST_CASE("a tailable cursor sees what is appended") {
   server.insert("log", "{_id: 2}");
   CHECK(fields(server.run(get_more), "nextBatch") == R"({"_id": 2})");
   std::thread writer([&] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(30));
+    base::testing::wait_until([&] { return server.services().operations.size() > 0; });
     server.insert("log", "{_id: 3}");
   });
   const auto awaited = server.run("{getMore: {$numberLong: '" + id + "'}, collection: 'log', maxTimeMS: 600000}");

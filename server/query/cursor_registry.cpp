@@ -63,13 +63,13 @@ void check_api(const Cursor& cursor, const OperationContext& op) {
 
 CursorRegistry::Slots::iterator CursorRegistry::erase(Slots::iterator slot) {
   static constexpr int64_t bounds_ms[] = {1'000, 5'000, 15'000, 30'000, 60'000, 600'000};
-  const int64_t lived_ms = base::system_clock().wall_ms() - slot->second.created_ms;
+  const int64_t lived_ms = clock_.wall_ms() - slot->second.created_ms;
   ++counts_.lives[static_cast<size_t>(std::upper_bound(std::begin(bounds_ms), std::end(bounds_ms), lived_ms) -
                                       std::begin(bounds_ms))];
   return slots_.erase(slot);
 }
 
-int64_t CursorRegistry::add(std::unique_ptr<Cursor> cursor, int64_t now_ms) {
+int64_t CursorRegistry::add(std::unique_ptr<Cursor> cursor) {
   const base::MutexLock lock(mutex_);
   if (slots_.size() >= cursors_max) {
     throw OperationError(ErrorCode::operation_failed, "too many open cursors: " + std::to_string(slots_.size()));
@@ -79,7 +79,7 @@ int64_t CursorRegistry::add(std::unique_ptr<Cursor> cursor, int64_t now_ms) {
   cursor->id = id;
   Slot& slot = slots_[id];
   slot.ns = cursor->ns;
-  slot.created_ms = slot.used_ms = now_ms;
+  slot.created_ms = slot.used_ms = clock_.wall_ms();
   slot.no_timeout = cursor->no_timeout;
   slot.lsid = cursor->lsid;
   slot.cursor = std::move(cursor);
@@ -104,7 +104,7 @@ std::unique_ptr<Cursor> CursorRegistry::check_out(int64_t id, std::string_view n
   return std::move(slot.cursor);
 }
 
-bool CursorRegistry::check_in(std::unique_ptr<Cursor> cursor, int64_t now_ms) {
+bool CursorRegistry::check_in(std::unique_ptr<Cursor> cursor) {
   const base::MutexLock lock(mutex_);
   const auto found = slots_.find(cursor->id);
   if (found == slots_.end()) return false;
@@ -114,7 +114,7 @@ bool CursorRegistry::check_in(std::unique_ptr<Cursor> cursor, int64_t now_ms) {
     return false;
   }
   slot.operation = 0;
-  slot.used_ms = now_ms;
+  slot.used_ms = clock_.wall_ms();
   slot.cursor = std::move(cursor);
   return true;
 }
@@ -157,7 +157,8 @@ void CursorRegistry::kill_session(bson::DocumentView lsid) {
   }
 }
 
-size_t CursorRegistry::expire(int64_t now_ms) {
+size_t CursorRegistry::expire() {
+  const int64_t now_ms = clock_.wall_ms();
   snapshots.expire(now_ms);
   std::vector<std::unique_ptr<Cursor>> dead;
   const base::MutexLock lock(mutex_);
@@ -243,7 +244,7 @@ void reply_first_batch(OperationContext& op, CursorRegistry& registry, std::uniq
     cursor->api = api_of(op);
     cursor->progress = op.progress();
     cursor->majority_committed = op.read_concern.majority_committed();
-    id = registry.add(std::move(cursor), op.services().clock.wall_ms());
+    id = registry.add(std::move(cursor));
     op.counts.cursor_id = id;
   }
   if (op.moment) out.append("atClusterTime", replication::timestamp_of(op.moment->stamp));

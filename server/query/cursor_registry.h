@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/mutex.h"
 #include "bson/builder.h"
 #include "bson/document.h"
@@ -70,6 +71,8 @@ struct Cursor {
 // Thread-safe. A cursor is in the registry or checked out by one operation.
 class CursorRegistry {
  public:
+  explicit CursorRegistry(base::Clock& clock) : clock_(clock) {}
+
   static constexpr size_t cursors_max = 50'000;
 
   RecentSnapshots snapshots;  // the storage snapshots that cursors and sessions read from
@@ -78,13 +81,13 @@ class CursorRegistry {
   std::atomic<int64_t> timeout_ms{600'000};
 
   // Gives it an id (positive, not guessable) and keeps it. Throws if there are too many.
-  int64_t add(std::unique_ptr<Cursor> cursor, int64_t now_ms);
+  int64_t add(std::unique_ptr<Cursor> cursor);
 
   // Takes a cursor out for a getMore. Throws CursorNotFound (43), Unauthorized (13) for another namespace, 50736 … 50738 for
   // another session, APIMismatchError (325) for another API version, CursorInUse (12051).
   std::unique_ptr<Cursor> check_out(int64_t id, std::string_view ns, OperationContext& op);
   // Puts it back. Returns false if it was killed meanwhile; then it is destroyed.
-  bool check_in(std::unique_ptr<Cursor> cursor, int64_t now_ms);
+  bool check_in(std::unique_ptr<Cursor> cursor);
   // Reports that a checked out cursor came to its end.
   void finish(int64_t id);
 
@@ -98,7 +101,7 @@ class CursorRegistry {
   void kill_session(bson::DocumentView lsid);
 
   // Drops cursors that nobody used for timeout_ms; returns how many. Call it every few seconds.
-  size_t expire(int64_t now_ms);
+  size_t expire();
 
   // The cursors that no operation reads from at the moment.
   struct Waiting {
@@ -139,6 +142,7 @@ class CursorRegistry {
   };
   using Slots = std::map<int64_t, Slot>;
   Slots::iterator erase(Slots::iterator slot) REQUIRES(mutex_);
+  base::Clock& clock_;
   mutable base::Mutex mutex_;
   Slots slots_ GUARDED_BY(mutex_);
   Counts counts_ GUARDED_BY(mutex_);

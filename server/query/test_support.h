@@ -31,7 +31,8 @@ namespace server::query {
 
 class TestServer {
  public:
-  TestServer() : store_(std::make_unique<storage::Store>(options())) {
+  explicit TestServer(base::Clock& clock = base::system_clock())
+      : clock_(clock), store_(std::make_unique<storage::Store>(options())) {
     services_.store = store_.get();
     services_.cursors = &cursors_;
     store_->catalog().set_predicate_compiler(plan::compile_partial_filter);
@@ -88,6 +89,7 @@ class TestServer {
     return options;
   }
 
+  base::Clock& clock_;
   storage::TemporaryDirectory directory_;
   Options options_;
   ServerParameters parameters_;
@@ -97,14 +99,14 @@ class TestServer {
   CommandRegistry commands_;
   Topology topology_;
   std::unique_ptr<storage::Store> store_;
-  CursorRegistry cursors_;
+  CursorRegistry cursors_{clock_};
   SessionRegistry sessions_;
   FailPoints fail_points_;
   CollectionUsage usage_;
   Profiler profiler_{options_};
   IndexFilters index_filters_;
-  Services services_{options_,  base::system_clock(), parameters_, status_,   metrics_,      operations_, commands_, topology_,
-                     sessions_, fail_points_,         usage_,      profiler_, index_filters_};
+  Services services_{options_,  clock_,    parameters_,  status_, metrics_,  operations_,   commands_,
+                     topology_, sessions_, fail_points_, usage_,  profiler_, index_filters_};
   Dispatcher dispatcher_{services_};
   Client client_{ClientId{1}, "127.0.0.1:1", "127.0.0.1:2", false};
 };

@@ -15,6 +15,7 @@
 #include <asio/redirect_error.hpp>
 #include <asio/use_awaitable.hpp>
 #include <atomic>
+#include <condition_variable>
 #include <future>
 #include <set>
 #include <thread>
@@ -43,6 +44,7 @@ namespace {
 constexpr auto accept_pause = std::chrono::milliseconds(50);  // when descriptors run out
 // Members can connect even if clients fill the server: this many connections beyond the limit may wait for their first bytes.
 constexpr int undecided_max = 64;
+constexpr auto closing_round = std::chrono::milliseconds(2);  // commands that began meanwhile are killed, too
 constexpr auto undecided_patience = std::chrono::seconds(1);
 constexpr auto answers_out_max = std::chrono::seconds(1);  // how long replies may take when the listener stops
 
@@ -84,6 +86,7 @@ struct Listener::State {
   std::string unix_path;
   Reactors reactors;
   base::Mutex mutex;
+  base::Condition left;  // a session is over
   std::set<std::shared_ptr<Session>> sessions GUARDED_BY(mutex);
   // All acceptors run on the first reactor.
   std::vector<tcp::acceptor> tcp_acceptors;
@@ -271,6 +274,7 @@ void Listener::State::leave(size_t reactor, const std::shared_ptr<Session>& sess
   reactors.leave(reactor);
   const base::MutexLock lock(mutex);
   sessions.erase(session);
+  left.notify_all();
 }
 
 asio::awaitable<void> Listener::State::serve(size_t reactor, std::shared_ptr<Session> session) {
@@ -307,11 +311,9 @@ void Listener::State::close_all() {
   while (open > 0 || undecided > 0) {
     services.operations.kill_all(base::ErrorCode::interrupted_at_shutdown);
     const auto close = base::now(services.clock) < patience ? &Session::end : &Session::close;
-    {
-      const base::MutexLock lock(mutex);
-      for (const auto& session : sessions) ((*session).*close)();
-    }
-    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    base::MutexLock lock(mutex);
+    for (const auto& session : sessions) ((*session).*close)();
+    left.wait_for(lock, closing_round);
   }
 }
 

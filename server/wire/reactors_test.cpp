@@ -12,8 +12,6 @@
 namespace server::wire {
 namespace {
 
-void ignore(void*) {}
-
 // Commands on a reactor that last until they are released.
 class Blocked {
  public:
@@ -21,13 +19,14 @@ class Blocked {
   void on(Reactors& reactors, size_t reactor, int count) {
     for (int i = 0; i < count; ++i) {
       asio::post(reactors.context(reactor), [this, released = released_] {
-        Reactors::Running running(ignore, nullptr);
+        Reactors::Running running([](void* self) { ++static_cast<Blocked*>(self)->looks_; }, this);
         ++begun_;
         released.wait();
       });
     }
   }
   int begun() const { return begun_; }
+  int64_t looks() const { return looks_; }  // of the supervisor at any of them
   void release() {
     if (!std::exchange(done_, true)) release_.set_value();
   }
@@ -36,6 +35,7 @@ class Blocked {
   std::promise<void> release_;
   std::shared_future<void> released_ = release_.get_future().share();
   std::atomic<int> begun_{0};
+  std::atomic<int64_t> looks_{0};
   bool done_ = false;
 };
 
@@ -85,7 +85,7 @@ TEST_CASE("no more threads are lent than allowed, and what waits runs later", "[
   Blocked blocked;
   blocked.on(reactors, 0, 10);
   wait_for([&] { return blocked.begun() == 3; });
-  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  wait_for([&, before = blocked.looks()] { return blocked.looks() >= before + 30; });
   CHECK(blocked.begun() == 3);
   CHECK(reactors.threads() == 3);
   blocked.release();

@@ -1,7 +1,6 @@
 #include "server/write/copy.h"
 
 #include <chrono>
-#include <thread>
 
 #include "server/core/operation.h"
 #include "server/write/batch.h"
@@ -25,8 +24,7 @@ std::pair<std::unique_lock<std::shared_mutex>, std::unique_lock<std::shared_mute
     std::unique_lock first(a.schema_mutex(), std::try_to_lock), second(b.schema_mutex(), std::defer_lock);
     if (first && second.try_lock()) return {std::move(first), std::move(second)};
     first = {};
-    op.check_interrupt();
-    std::this_thread::sleep_for(std::chrono::microseconds(200));
+    op.sleep(std::chrono::milliseconds(1));
   }
 }
 

@@ -468,7 +468,7 @@ TEST_CASE("a snapshot lies between transactions, whatever is under way when it i
       first.erase(first.begin());
       past.sweep(nullptr);
     }
-    std::this_thread::sleep_for(std::chrono::milliseconds(3));  // writers come in between
+    REQUIRE(base::testing::wait_until([&, before = past.saved()] { return past.saved() > before; }));  // writers come in between
   }
   done = true;
   for (auto& thread : threads) thread.join();

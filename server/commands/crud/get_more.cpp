@@ -54,7 +54,7 @@ class CheckedOut {
   }
   query::Cursor& operator*() { return *cursor_; }
   query::Cursor* operator->() { return cursor_.get(); }
-  bool check_in(int64_t now_ms) { return registry_.check_in(std::move(cursor_), now_ms); }
+  bool check_in() { return registry_.check_in(std::move(cursor_)); }
 
  private:
   query::CursorRegistry& registry_;
@@ -84,7 +84,7 @@ class GetMore : public Command {
     const bool awaits = cursor->tailable && cursor->await_data;
     const auto patience = request.body.find("maxTimeMS");
     if (patience.is_number() && !awaits) {
-      cursor.check_in(op.services().clock.wall_ms());
+      cursor.check_in();
       throw OperationError(ErrorCode::bad_value, "cannot set maxTimeMS on getMore command for a non-awaitData cursor");
     }
     fail_if_asked(op);
@@ -117,7 +117,7 @@ class GetMore : public Command {
       cursor->source->end();
       cursor->progress = op.progress();
       if (cursor->time_left && op.deadline()) cursor->time_left = *op.remaining();
-      if (cursor.check_in(op.services().clock.wall_ms())) next_id = id;
+      if (cursor.check_in()) next_id = id;
     }
     out.append("id", next_id).append("ns", ns);
   }

@@ -24,7 +24,7 @@ class ServerStatus : public Command {
     const Services& services = op.services();
     char host[256] = "";
     ::gethostname(host, sizeof host - 1);
-    const int64_t up_ms = (services.clock.monotonic_us() - started_us_) / 1000;
+    const int64_t up_ms = (services.clock.monotonic_us() - services.started_us) / 1000;
     const int port = services.options.port;
     reply.append("host", port == usual_port ? std::string(host) : std::string(host) + ":" + std::to_string(port))
         .append("version", compatible_version)
@@ -43,9 +43,6 @@ class ServerStatus : public Command {
       section.write(op, object);
     }
   }
-
- private:
-  const int64_t started_us_ = base::system_clock().monotonic_us();
 };
 
 }  // namespace

@@ -78,7 +78,7 @@ class ReplSetGetStatus : public ReplicaSetCommand {
   // Appends this member, as it knows itself.
   static void append_self(bson::Builder& out, const OperationContext& op, const replication::Standing& now,
                           const replication::Progress& progress) {
-    const int64_t up_s = op.services().clock.monotonic_us() / 1'000'000 - started_s();
+    const int64_t up_s = (op.services().clock.monotonic_us() - op.services().started_us) / 1'000'000;
     out.append("_id", now.self->id).append("name", now.self->host).append("health", 1.0);
     append_state(out, now.state, replication::state_name(now.state), up_s);
     if (!now.self->arbiter) {
@@ -147,12 +147,6 @@ class ReplSetGetStatus : public ReplicaSetCommand {
   static void append_config(bson::Builder& out, const peers::ConfigPlace& place) {
     out.append("configVersion", static_cast<int32_t>(place.version)).append("configTerm", static_cast<int32_t>(place.term));
   }
-
-  static int64_t started_s() {
-    static const int64_t started = base::system_clock().monotonic_us() / 1'000'000;
-    return started;
-  }
-  const int64_t started_ = started_s();
 };
 
 }  // namespace
