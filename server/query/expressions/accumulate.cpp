@@ -84,12 +84,24 @@ class Last final : public Accumulator {
   Value value_;
 };
 
+// These accumulators keep all their values, and have nothing to put on a disk.
+constexpr size_t kept_bytes_max = 100 << 20;
+
+void check_kept(std::string_view name, size_t bytes) {
+  if (bytes <= kept_bytes_max) [[likely]]
+    return;
+  throw base::OperationError(base::ErrorCode::exceeded_memory_limit,
+                             std::string(name) + " used too much memory and cannot spill to disk. Used: " +
+                                 std::to_string(bytes) + "bytes. Memory limit: " + std::to_string(kept_bytes_max) + " bytes");
+}
+
 class Push final : public Accumulator {
  public:
   void add(const ValueView& value) override {
     if (!value.exists()) return;
-    values_.emplace_back(value);
     bytes_ += sizeof(Value) + value.bytes().size();
+    check_kept("$push", bytes_);
+    values_.emplace_back(value);
   }
   Value result() const override {
     bson::ArrayBuilder out;
@@ -117,6 +129,7 @@ class AddToSet final : public Accumulator {
     if (seen_.emplace(Value(value), order_.size()).second) {
       order_.emplace_back(value);
       bytes_ += 2 * (sizeof(Value) + value.bytes().size());
+      check_kept("$addToSet", bytes_);
     }
   }
   Value result() const override {

@@ -107,8 +107,13 @@ class SetWindowFields final : public Stage {
     bson::Document document;
   };
 
+  void charge(size_t bytes) {
+    bytes_ += bytes;
+    if (bytes_ > stage_memory_max)
+      refuse(5414201, "Exceeded memory limit in DocumentSourceSetWindowFields, used " + std::to_string(bytes_) + " bytes");
+  }
+
   void read_all() {
-    size_t bytes = 0;
     while (source().next()) {
       if ((entries_.size() & 255) == 0) context_.op->check_interrupt();
       Entry entry;
@@ -122,11 +127,10 @@ class SetWindowFields final : public Stage {
         }
       }
       if (!plan_.sort.empty()) entry.key = plan_.sort.key(entry.document);
-      bytes += sizeof entry + entry.document.size() + entry.key.size();
-      if (bytes > stage_memory_max)
-        refuse(5414201, "Exceeded memory limit in DocumentSourceSetWindowFields, used " + std::to_string(bytes) + " bytes");
+      charge(sizeof entry + entry.document.size() + entry.key.size());
       entries_.push_back(std::move(entry));
     }
+    document_bytes_ = bytes_;
     std::stable_sort(entries_.begin(), entries_.end(), [](const Entry& a, const Entry& b) {
       const int order = a.partition.exists() ? bson::compare(a.partition, b.partition) : 0;
       return order != 0 ? order < 0 : a.key < b.key;
@@ -140,6 +144,7 @@ class SetWindowFields final : public Stage {
     while (part_end_ < entries_.size() && (!partition.exists() || bson::equal(entries_[part_end_].partition, partition)))
       ++part_end_;
     results_.clear();
+    bytes_ = document_bytes_;
     for (const Output& output : plan_.outputs) results_.push_back(compute(output));
   }
 
@@ -279,14 +284,19 @@ class SetWindowFields final : public Stage {
     std::unique_ptr<Accumulator> accumulator;
     size_t begin = 0, end = 0, added = 0;
     for (size_t i = 0; i < count(); ++i) {
-      if ((i & 63) == 0) context_.op->check_interrupt();
       move_window(output.window, places, i, begin, end);
       if (!grows || !accumulator || end < added) {
         accumulator = output.field.make(frame_);
         added = begin;
       }
-      for (; added < end; ++added) accumulator->add(inputs[added]);
+      for (; added < end; ++added) {
+        frame_.work();
+        accumulator->add(inputs[added]);
+      }
       values.push_back(or_null(accumulator->result()));
+      const size_t bytes = values.back().view().bytes().size();
+      frame_.work(1 + bytes / 64);
+      charge(sizeof(Value) + bytes);
     }
   }
 
@@ -327,6 +337,8 @@ class SetWindowFields final : public Stage {
   Frame frame_;
   bool read_ = false;
   std::vector<Entry> entries_;
+  size_t document_bytes_ = 0;
+  size_t bytes_ = 0;  // of the documents, and of what is computed for the current partition
   size_t at_ = 0, part_begin_ = 0, part_end_ = 0;
   std::vector<std::vector<Value>> results_;
   bson::Document out_;

@@ -1,0 +1,171 @@
+"""An operation stops when it is out of time or killed, whatever it computes, and no value takes all memory."""
+import contextlib
+import signal
+import socket
+import threading
+
+import pytest
+from pymongo.errors import ExecutionTimeout, OperationFailure, PyMongoError
+
+from tests.support.palimpsest import Server, send_raw
+from tests.support.waiting import wait_until
+
+# Without a stop this takes some minutes.
+LONG = {"$size": {"$map": {"input": {"$range": [0, 100_000]},
+                           "in": {"$size": {"$map": {"input": {"$range": [0, 10_000]}, "in": {"$add": ["$$this", "$n"]}}}}}}}
+TIMED_OUT, INTERRUPTED, PAST_64_MB, TOO_LARGE_FOR_A_REPLY = 50, 11601, 13548, 10334
+
+
+@pytest.fixture(scope="module")
+def server():
+    with Server() as running:
+        yield running
+
+
+@pytest.fixture
+def things(db):
+    db.things.insert_many([{"_id": number, "n": 1, "text": "x" * 100_000} for number in range(4)])
+    return db.things
+
+
+def stages(stage):
+    return lambda things, ms: list(things.aggregate([stage], maxTimeMS=ms))
+
+
+COMPUTATIONS = {
+    "addFields": stages({"$addFields": {"m": LONG}}),
+    "match": stages({"$match": {"$expr": {"$gt": [LONG, 0]}}}),
+    "group by": stages({"$group": {"_id": LONG}}),
+    "group with": stages({"$group": {"_id": None, "m": {"$max": LONG}}}),
+    "sort by": stages({"$bucketAuto": {"groupBy": LONG, "buckets": 2}}),
+    "replaceRoot": stages({"$replaceRoot": {"newRoot": {"m": LONG}}}),
+    "redact": stages({"$redact": {"$cond": [{"$gt": [LONG, 0]}, "$$KEEP", "$$PRUNE"]}}),
+    "facet": stages({"$facet": {"a": [{"$addFields": {"m": LONG}}]}}),
+    "window": stages({"$setWindowFields": {"sortBy": {"_id": 1}, "output": {"m": {"$max": LONG, "window": {"documents": [0, 0]}}}}}),
+    "lookup": stages({"$lookup": {"from": "things", "let": {"v": LONG}, "pipeline": [], "as": "found"}}),
+    "lookup's pipeline": stages({"$lookup": {"from": "things", "pipeline": [{"$addFields": {"m": LONG}}], "as": "found"}}),
+    "unionWith": stages({"$unionWith": {"coll": "things", "pipeline": [{"$addFields": {"m": LONG}}]}}),
+    "find": lambda things, ms: list(things.find({"$expr": {"$gt": [LONG, 0]}}).max_time_ms(ms)),
+    "projection": lambda things, ms: list(things.find({}, {"m": LONG}).max_time_ms(ms)),
+    "count": lambda things, ms: things.count_documents({"$expr": {"$gt": [LONG, 0]}}, maxTimeMS=ms),
+    "distinct": lambda things, ms: things.distinct("n", {"$expr": {"$gt": [LONG, 0]}}, maxTimeMS=ms),
+    "update": lambda things, ms: things.database.command(
+        {"update": "things", "updates": [{"q": {}, "u": [{"$set": {"m": LONG}}], "multi": True}], "maxTimeMS": ms}),
+    "delete": lambda things, ms: things.database.command(
+        {"delete": "things", "deletes": [{"q": {"$expr": {"$gt": [LONG, 0]}}, "limit": 0}], "maxTimeMS": ms}),
+    "findAndModify": lambda things, ms: things.find_one_and_update({"$expr": {"$gt": [LONG, 0]}}, {"$set": {"m": 1}}, maxTimeMS=ms),
+    "all matches": stages({"$addFields": {"m": {"$size": {"$map": {
+        "input": {"$range": [0, 10_000]}, "in": {"$size": {"$regexFindAll": {"input": "$text", "regex": ""}}}}}}}}),
+}
+
+
+@pytest.mark.parametrize("name", COMPUTATIONS)
+def test_a_computation_ends_when_its_time_is_up(things, name):
+    with pytest.raises((ExecutionTimeout, OperationFailure)) as failure:
+        COMPUTATIONS[name](things, 50)
+    assert failure.value.code == TIMED_OUT, failure.value
+
+
+def test_a_cursor_that_goes_on_asks_its_new_operation(things):
+    """The first batch is quick; the next one computes, in an operation of its own."""
+    slow = {"$cond": [{"$lt": ["$_id", 2]}, 1, LONG]}
+    for open_cursor in (lambda: things.find({"$expr": {"$gte": [slow, 0]}}, batch_size=2).sort("_id", 1),
+                        lambda: things.aggregate([{"$sort": {"_id": 1}}, {"$addFields": {"m": slow}}], batchSize=2),
+                        lambda: things.aggregate([{"$match": {"_id": 0}}, {"$unionWith": {"coll": "things", "pipeline": [
+                            {"$match": {"_id": {"$gt": 0}}}, {"$addFields": {"m": slow}}]}}], batchSize=2)):
+        cursor = open_cursor()
+        assert [document["_id"] for document in (next(cursor), next(cursor))] == [0, 1]
+        with killed_once_running(things.database, {"command.getMore": {"$exists": True}}):
+            with pytest.raises(OperationFailure) as failure:
+                list(cursor)
+        assert failure.value.code == INTERRUPTED, failure.value
+
+
+@contextlib.contextmanager
+def killed_once_running(db, which):
+    """Kills the operation of this database that `which` finds among those in progress, as soon as there is one."""
+    admin = db.client.admin
+
+    def kill():
+        operation = running(db, which)
+        admin.command("killOp", op=operation["opid"])
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    yield
+    killer.join()
+
+
+def running(db, which):
+    """Waits for such an operation, and returns it."""
+    found = []
+
+    def seen():
+        found[:] = db.client.admin.aggregate([{"$currentOp": {}}, {"$match": {"command.$db": db.name, **which}}])
+        return found
+
+    wait_until(seen)
+    return found[0]
+
+
+def test_an_operation_that_is_killed_stops(things):
+    with killed_once_running(things.database, {"command.aggregate": "things"}):
+        with pytest.raises(OperationFailure) as failure:
+            list(things.aggregate([{"$addFields": {"m": LONG}}]))
+    assert failure.value.code == INTERRUPTED, failure.value
+
+
+def test_an_operation_stops_when_its_client_leaves(server, things):
+    db = things.database
+    command = {"aggregate": "things", "pipeline": [{"$addFields": {"m": LONG}}], "cursor": {}, "$db": db.name}
+    with socket.create_connection((server.host, server.port)) as connection:
+        send_raw(connection, command)
+        running(db, {"command.aggregate": "things"})
+    gone = [{"$currentOp": {}}, {"$match": {"command.$db": db.name, "command.aggregate": "things"}}]
+    wait_until(lambda: not list(db.client.admin.aggregate(gone)))
+
+
+def test_a_server_that_computes_ends_on_request():
+    with Server() as server:
+        client = server.client(retryReads=False)
+        client.t.things.insert_one({"n": 1})
+
+        def compute():
+            with contextlib.suppress(PyMongoError):
+                list(client.t.things.aggregate([{"$addFields": {"m": LONG}}]))
+
+        threads = [threading.Thread(target=compute) for _ in range(16)]
+        for thread in threads:
+            thread.start()
+        running(client.t, {"command.aggregate": "things"})
+        server.process.send_signal(signal.SIGTERM)
+        assert server.ended() == 0
+        for thread in threads:
+            thread.join()
+
+
+def test_what_must_stay_in_memory_ends_at_100_mb(things):
+    many = [{"$addFields": {"i": {"$range": [0, 2_000]}}}, {"$unwind": "$i"}]
+    for stage, code in (({"$group": {"_id": None, "m": {"$push": "$$ROOT"}}}, 146),
+                        ({"$group": {"_id": None, "m": {"$addToSet": "$$ROOT"}}}, 146),
+                        ({"$setWindowFields": {"sortBy": {"i": 1}, "output": {"m": {"$push": "$$ROOT"}}}}, 5414201)):
+        with pytest.raises(OperationFailure) as failure:
+            list(things.aggregate([*many, stage]))
+        assert failure.value.code == code, failure.value
+
+
+def test_values_end_at_64_mb(things):
+    for initial, doubled in (("0123456789", {"$concat": ["$$value", "$$value"]}),
+                             ([1, 2, 3], {"$concatArrays": ["$$value", "$$value"]}),
+                             ("a", {"$replaceAll": {"input": "$$value", "find": "a", "replacement": "aa"}})):
+        grown = {"$reduce": {"input": {"$range": [0, 40]}, "initialValue": initial, "in": doubled}}
+        with pytest.raises(OperationFailure) as failure:
+            list(things.aggregate([{"$addFields": {"m": grown}}]))
+        assert failure.value.code == PAST_64_MB, failure.value
+    with pytest.raises(OperationFailure) as failure:
+        list(things.aggregate([{"$addFields": {"m": {"$range": [0, 2_000_000]}}}]))
+    assert failure.value.code == TOO_LARGE_FOR_A_REPLY, failure.value
+    doubling = [{"$replaceRoot": {"newRoot": {"x": "$$ROOT", "y": "$$ROOT"}}}] * 40
+    with pytest.raises(OperationFailure) as failure:
+        list(things.aggregate(doubling))
+    assert failure.value.code == PAST_64_MB, failure.value
