@@ -86,7 +86,7 @@ ReplicaSet::ReplicaSet(storage::Store& store, Oplog& oplog, Applier& applier, ba
 
 ReplicaSet::~ReplicaSet() {
   {
-    std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     stopping_ = true;
   }
   woken_.notify_all();
@@ -96,7 +96,7 @@ ReplicaSet::~ReplicaSet() {
   if (pump_) pump_->stop_leading();
   if (node_) node_->stop();
   {
-    std::lock_guard lock(apply_mutex_);
+    const base::MutexLock lock(apply_mutex_);
     apply_stopping_ = true;
   }
   to_apply_woken_.notify_all();
@@ -107,7 +107,7 @@ ReplicaSet::~ReplicaSet() {
 
 void ReplicaSet::start() {
   {
-    std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     if (!config_) adopt_from_log();
     if (config_ && disk_.load()) {
       machine_.begin(now_us());
@@ -171,7 +171,7 @@ void ReplicaSet::tell_electable() {
 }
 
 Standing ReplicaSet::standing() const {
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   Standing standing;
   standing.state = state_;
   standing.stepping_down = stepping_down_ > 0 && standing.state == MemberState::primary;
@@ -193,7 +193,7 @@ Standing ReplicaSet::standing() const {
 Progress ReplicaSet::progress() const {
   const Oplog::Position newest = oplog_.newest();
   const Progress::Place applied{newest.optime, newest.wall_ms};
-  std::lock_guard lock(apply_mutex_);
+  const base::MutexLock lock(apply_mutex_);
   // Majority-committed entries are on this member's disk as well; nothing is claimed of a primary's newest entries until then.
   return {applied, committed_, committed_};
 }
@@ -201,7 +201,7 @@ Progress ReplicaSet::progress() const {
 LogEnd ReplicaSet::log_end() const {
   consensus::RaftNode* node = nullptr;
   {
-    std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     node = node_.get();
   }
   if (!node) return {};
@@ -220,8 +220,8 @@ int64_t ReplicaSet::write_term() const {
 
 std::shared_lock<std::shared_mutex> ReplicaSet::hold_primary() {
   if (writes_held_) {
-    std::unique_lock held(mutex_);
-    woken_.wait(held, [this] { return !writes_held_ || state_ != MemberState::primary; });
+    base::MutexLock held(mutex_);
+    woken_.wait(held, [this]() REQUIRES(mutex_) { return !writes_held_ || state_ != MemberState::primary; });
   }
   std::shared_lock lock(primary_mutex_);
   if (state() != MemberState::primary) not_primary();
@@ -291,7 +291,7 @@ storage::Stamp ReplicaSet::write_config(const SetConfig& config, std::string_vie
 
 void ReplicaSet::initiate(const SetConfig& given) {
   {
-    std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     if (config_) throw OperationError(ErrorCode::already_initialized, "already initialized");
   }
   if (given.name != options_.set_name) {
@@ -316,7 +316,7 @@ void ReplicaSet::initiate(const SetConfig& given) {
   config.term = 0;
   base::log(Severity::info, LogComponent::repl, 21356, "replSetInitiate admin command received",
             Attributes().json("config", bson::to_json(config.document())));
-  std::unique_lock lock(mutex_);
+  base::MutexLock lock(mutex_);
   if (config_) throw OperationError(ErrorCode::already_initialized, "already initialized");
   adopt(std::move(config));
   consensus::Membership alone;
@@ -327,7 +327,8 @@ void ReplicaSet::initiate(const SetConfig& given) {
   show_state();
   begin_node();
   node_->campaign();
-  const bool elected = woken_.wait_for(lock, initiate_wait, [this] { return stopping_ || state_ == MemberState::primary; });
+  const bool elected =
+      woken_.wait_for(lock, initiate_wait, [this]() REQUIRES(mutex_) { return stopping_ || state_ == MemberState::primary; });
   if (!elected || stopping_)
     throw OperationError(ErrorCode::exceeded_time_limit, "the set was initiated, but this member has not become primary yet");
 }
@@ -335,7 +336,7 @@ void ReplicaSet::initiate(const SetConfig& given) {
 void ReplicaSet::reconfigure(SetConfig next, bool force) {
   std::shared_ptr<const SetConfig> now;
   {
-    std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     now = config_;
   }
   if (!now) throw OperationError(ErrorCode::not_yet_initialized, "Node not yet initialized; use the replSetInitiate command");
@@ -353,7 +354,7 @@ void ReplicaSet::reconfigure(SetConfig next, bool force) {
   }
   if (next.members.size() > 1 && !force) options_.check_others(next, false);
   const auto primary = hold_primary();
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   if (config_ != now) {
     throw OperationError(ErrorCode::new_config_incompatible,
                          "the configuration was changed by another replSetReconfig at the same time");
@@ -370,7 +371,7 @@ void ReplicaSet::reconfigure(SetConfig next, bool force) {
 void ReplicaSet::go_on_alone(const std::shared_ptr<const SetConfig>& now, const SetConfig& next) {
   options_.check_alone(next, log_end());
   {
-    std::scoped_lock lock(mutex_, apply_mutex_);
+    const base::TwoMutexLock lock(mutex_, apply_mutex_);
     if (config_ != now)
       throw OperationError(ErrorCode::new_config_incompatible, "the configuration was changed at the same time");
     const bool whole = node_ && !consensus::is_arbiter(node_id_) && !machine_.copy_wanted() && !apply_held_;
@@ -404,7 +405,7 @@ void ReplicaSet::go_on_alone(const std::shared_ptr<const SetConfig>& now, const 
 }
 
 void ReplicaSet::learn_config(const SetConfig& config, const std::string& from) {
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   if (config.name != options_.set_name || stopping_ || starting_over_ || state_ == MemberState::primary) return;
   if (config_ && !config.place().newer_than(config_->place())) return;
   const size_t at = find_self(config);
@@ -438,7 +439,7 @@ void ReplicaSet::learn_config(const SetConfig& config, const std::string& from) 
 
 void ReplicaSet::freeze(int64_t ms) {
   {
-    std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     if (!config_) throw OperationError(ErrorCode::not_yet_initialized, "no replset config has been received");
     if (state() == MemberState::primary) {
       throw OperationError(ErrorCode::not_secondary, "cannot freeze node when primary or running for election. state: Primary");
@@ -449,7 +450,7 @@ void ReplicaSet::freeze(int64_t ms) {
 }
 
 void ReplicaSet::maintain(bool on) {
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   if (!config_ || !node_) throw OperationError(ErrorCode::not_yet_initialized, "no replset config has been received");
   const MemberState now = state_;
   if (now == MemberState::primary) throw OperationError(ErrorCode::not_secondary, "primaries can't modify maintenance mode");
@@ -468,7 +469,7 @@ void ReplicaSet::maintain(bool on) {
 std::optional<WriteConcernFailure> ReplicaSet::unsatisfiable(const WriteConcern& concern) const {
   std::shared_ptr<const SetConfig> config;
   {
-    std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     config = config_;
   }
   if (!config) return WriteConcernFailure{ErrorCode::not_yet_initialized, "Replica set not yet initialized"};
@@ -499,7 +500,7 @@ void ReplicaSet::when_read_stands(OpTime read_at, std::function<void(std::option
   if (state() != MemberState::primary) {
     bool all_committed = false;
     {
-      std::lock_guard lock(apply_mutex_);
+      const base::MutexLock lock(apply_mutex_);
       all_committed = !apply_held_ && committed_.optime.ts >= uncommitted_upto_;
     }
     if (all_committed) return done(std::nullopt);  // it has nothing but what is majority-committed
@@ -520,7 +521,7 @@ void ReplicaSet::when_read_stands(OpTime read_at, std::function<void(std::option
   };
   std::string context;
   {
-    std::lock_guard lock(apply_mutex_);
+    const base::MutexLock lock(apply_mutex_);
     context = std::to_string(++asked_last_);
     asked_.emplace(context, then);
   }
@@ -528,7 +529,7 @@ void ReplicaSet::when_read_stands(OpTime read_at, std::function<void(std::option
 }
 
 void ReplicaSet::adopt_connection(int descriptor, base::Bytes already_read) {
-  std::unique_lock lock(mutex_);
+  base::MutexLock lock(mutex_);
   if (transport_ && !stopping_) return transport_->adopt(descriptor, std::move(already_read));
   lock.unlock();
   ::close(descriptor);

@@ -16,7 +16,6 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <deque>
 #include <map>
 #include <mutex>
@@ -25,6 +24,7 @@
 #include <thread>
 
 #include "base/clock.h"
+#include "base/mutex.h"
 #include "replication/applier.h"
 #include "replication/consensus/raft_node.h"
 #include "replication/consensus/table_log_disk.h"
@@ -111,10 +111,10 @@ class ReplicaSet final : public Coordinator, private consensus::NodeOwner {
   };
 
   // replica_set.cpp
-  void show_state();             // with mutex_: what machine_ has come to
-  void adopt(SetConfig config);  // with mutex_
-  void tell_electable();         // with mutex_
-  void adopt_from_log();         // with mutex_
+  void show_state() REQUIRES(mutex_);  // what machine_ has come to
+  void adopt(SetConfig config) REQUIRES(mutex_);
+  void tell_electable() REQUIRES(mutex_);
+  void adopt_from_log() REQUIRES(mutex_);
   size_t find_self(const SetConfig& config) const;
   void check_self(const SetConfig& config) const;
   int64_t now_us() const { return clock_.monotonic_us(); }
@@ -123,8 +123,8 @@ class ReplicaSet final : public Coordinator, private consensus::NodeOwner {
   void go_on_alone(const std::shared_ptr<const SetConfig>& now, const SetConfig& next);
 
   // replica_set_node.cpp: the node's life, what it decides, and what is made of it
-  void begin_node();     // with mutex_
-  void connect_peers();  // with mutex_
+  void begin_node() REQUIRES(mutex_);
+  void connect_peers() REQUIRES(mutex_);
   void decided(const consensus::Output& out) override;
   void note_replaced();
   std::optional<Progress::Place> place_noted(consensus::Index index) const;
@@ -172,21 +172,21 @@ class ReplicaSet final : public Coordinator, private consensus::NodeOwner {
   consensus::TableLogDisk disk_;
   WriteAcks acks_;
 
-  mutable std::mutex mutex_;       // of what follows, up to the next one
-  std::condition_variable woken_;  // for the duties
-  bool stopping_ = false;
-  std::shared_ptr<const SetConfig> config_;
-  size_t self_ = 0;        // in config_->members; beyond: removed
-  MemberMachine machine_;  // what this member is, and what is due
-  int64_t elected_ms_ = 0;
-  int stepping_down_ = 0;                // WritesStopped that live
-  storage::Stamp config_written_ = 0;    // by this member, as primary
-  std::set<consensus::MemberId> peers_;  // as the transport knows them
-  consensus::MemberId node_id_ = 0;      // under which node_ runs; 0: none runs
-  bool forced_ = false;                  // node_ was stopped for go_on_alone
-  storage::Stamp advance_seen_ = 0;      // of the oplog, by advance_time
+  mutable base::Mutex mutex_;
+  base::Condition woken_;  // for the duties
+  bool stopping_ GUARDED_BY(mutex_) = false;
+  std::shared_ptr<const SetConfig> config_ GUARDED_BY(mutex_);
+  size_t self_ GUARDED_BY(mutex_) = 0;        // in config_->members; beyond: removed
+  MemberMachine machine_ GUARDED_BY(mutex_);  // what this member is, and what is due
+  int64_t elected_ms_ GUARDED_BY(mutex_) = 0;
+  int stepping_down_ GUARDED_BY(mutex_) = 0;                // WritesStopped that live
+  storage::Stamp config_written_ GUARDED_BY(mutex_) = 0;    // by this member, as primary
+  std::set<consensus::MemberId> peers_ GUARDED_BY(mutex_);  // as the transport knows them
+  consensus::MemberId node_id_ GUARDED_BY(mutex_) = 0;      // under which node_ runs; 0: none runs
+  bool forced_ GUARDED_BY(mutex_) = false;                  // node_ was stopped for go_on_alone
+  storage::Stamp advance_seen_ = 0;                         // of the oplog, by advance_time
   int64_t advance_seen_us_ = 0;
-  LogPlaces places_;                                      // of this leader's records, for those who count members
+  LogPlaces places_ GUARDED_BY(mutex_);                   // of this leader's records, for those who count members
   std::atomic<MemberState> state_{MemberState::startup};  // as show_state last saw it
   std::atomic<int64_t> term_{0};
   std::shared_mutex primary_mutex_;       // shared: a write runs; alone: the end of being primary
@@ -196,27 +196,27 @@ class ReplicaSet final : public Coordinator, private consensus::NodeOwner {
   std::unique_ptr<consensus::RaftNode> node_;  // set once, under mutex_
   std::unique_ptr<LogPump> pump_;
 
-  mutable std::mutex apply_mutex_;  // of what follows
-  std::condition_variable to_apply_woken_;
-  bool apply_stopping_ = false;
-  bool apply_held_ = false;  // until it is known what of this member's own writes stays
+  mutable base::Mutex apply_mutex_;
+  base::Condition to_apply_woken_;
+  bool apply_stopping_ GUARDED_BY(apply_mutex_) = false;
+  bool apply_held_ GUARDED_BY(apply_mutex_) = false;  // until it is known what of this member's own writes stays
   // The writes that this member made before they were majority-committed, as primary or about to be one, end here. While
   // committed_ lies before it, readers see what may be rolled back. Known from the end of leadership on; while it leads every
   // read asks.
-  storage::Stamp uncommitted_upto_ = 0;
-  std::deque<consensus::EntryPtr> to_apply_;
-  std::vector<consensus::ReadState> to_answer_;
-  std::vector<consensus::ReadState> early_reads_;  // of what isn't applied yet
-  consensus::Index applied_ = 0;
-  consensus::Term caught_up_ = 0;        // everything before this term's first entry is applied
-  consensus::Index ahead_ = 0;           // apply_ahead has made what is in the log up to here
-  std::set<consensus::Term> led_terms_;  // by this process: these terms' entries are here already
-  Progress::Place committed_;
+  storage::Stamp uncommitted_upto_ GUARDED_BY(apply_mutex_) = 0;
+  std::deque<consensus::EntryPtr> to_apply_ GUARDED_BY(apply_mutex_);
+  std::vector<consensus::ReadState> to_answer_ GUARDED_BY(apply_mutex_);
+  std::vector<consensus::ReadState> early_reads_ GUARDED_BY(apply_mutex_);  // of what isn't applied yet
+  consensus::Index applied_ GUARDED_BY(apply_mutex_) = 0;
+  consensus::Term caught_up_ GUARDED_BY(apply_mutex_) = 0;        // everything before this term's first entry is applied
+  consensus::Index ahead_ GUARDED_BY(apply_mutex_) = 0;           // apply_ahead has made what is in the log up to here
+  std::set<consensus::Term> led_terms_ GUARDED_BY(apply_mutex_);  // by this process: these terms' entries are here already
+  Progress::Place committed_ GUARDED_BY(apply_mutex_);
   using Asked = std::function<void(bool leads)>;
-  std::map<std::string, Asked> asked_;  // is this member still primary? By context
-  uint64_t asked_last_ = 0;
+  std::map<std::string, Asked> asked_ GUARDED_BY(apply_mutex_);  // is this member still primary? By context
+  uint64_t asked_last_ GUARDED_BY(apply_mutex_) = 0;
 
-  std::mutex applying_mutex_;  // one at a time makes what the log says; taken before the others
+  base::Mutex applying_mutex_;  // one at a time makes what the log says; taken before the others
   std::atomic<bool> starting_over_{false};
   std::thread apply_thread_, duty_thread_;
 };

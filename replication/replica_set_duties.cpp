@@ -35,7 +35,7 @@ constexpr int64_t noop_every_us = 10 * second_us;  // as mongod's periodicNoopIn
 
 void ReplicaSet::duty_loop() {
   base::LogContext context("ReplCoord");
-  std::unique_lock lock(mutex_);
+  base::MutexLock lock(mutex_);
   while (!stopping_) {
     woken_.wait_for(lock, acks_.counts_members() ? counting_round : round);
     if (stopping_) return;
@@ -64,7 +64,7 @@ void ReplicaSet::run_duties() {
   renew_committed();
   bool shorten = false;
   {
-    std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     shorten = machine_.shorten_due(now_us());
   }
   if (shorten) shorten_log();
@@ -74,7 +74,7 @@ void ReplicaSet::run_duties() {
 void ReplicaSet::lead() {
   MemberMachine::PrimaryDue due;
   {
-    std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     due = machine_.primary_due(now_us());
   }
   if (acks_.counts_members()) count_members();
@@ -85,7 +85,7 @@ void ReplicaSet::lead() {
 }
 
 void ReplicaSet::renew_electable() {
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   if (!machine_.renew_electable(now_us())) return;
   tell_electable();
   if (machine_.electable() && is_alone(node_->members(), node_id_)) node_->campaign();
@@ -98,11 +98,11 @@ void ReplicaSet::take_over() {
   SetConfig config;
   bool ahead = false;
   {
-    std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     term = machine_.standing().term;
     const bool arbiters =
         std::any_of(config_->members.begin(), config_->members.end(), [](const MemberConfig& member) { return member.arbiter; });
-    std::lock_guard applying(apply_mutex_);
+    const base::MutexLock applying(apply_mutex_);
     if (apply_held_) return;
     const MemberMachine::TakeOver how = machine_.take_over(caught_up_ == term, arbiters, now_us());
     if (how == MemberMachine::TakeOver::no) return;
@@ -110,9 +110,9 @@ void ReplicaSet::take_over() {
   }
   if (ahead && !apply_ahead()) return;
   {
-    std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     if (!machine_.write_in(term)) return;
-    std::lock_guard applying(apply_mutex_);
+    const base::MutexLock applying(apply_mutex_);
     led_terms_.insert(term);
     config = *config_;
   }
@@ -122,7 +122,7 @@ void ReplicaSet::take_over() {
   pump_->lead(term, newest);
   const Stamp written = write_config(config, "new primary");
   {
-    std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     if (!machine_.lead(term, now_us())) return;  // over already; end_leadership finds what was written
     config_written_ = written;
     elected_ms_ = clock_.wall_ms();
@@ -142,13 +142,13 @@ void ReplicaSet::end_leadership() {
   // majority-committed.
   bool wrote = false;
   {
-    std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     wrote = machine_.stop_writing();
   }
   if (wrote && pump_->left_over()) return roll_back("some of this member's last writes had not reached the log");
   {
     const Stamp newest = oplog_.newest().optime.ts;
-    std::scoped_lock lock(mutex_, apply_mutex_);
+    const base::TwoMutexLock lock(mutex_, apply_mutex_);
     uncommitted_upto_ = newest;
     if (!starting_over_ && !machine_.unsure()) apply_held_ = false;
   }
@@ -158,7 +158,7 @@ void ReplicaSet::end_leadership() {
 void ReplicaSet::roll_back(const std::string& why) {
   Stamp kept = 0;
   {
-    std::lock_guard lock(apply_mutex_);
+    const base::MutexLock lock(apply_mutex_);
     kept = committed_.optime.ts;
   }
   try {
@@ -176,7 +176,7 @@ void ReplicaSet::align_members() {
   std::shared_ptr<const SetConfig> config;
   MemberId self = 0;
   {
-    std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     config = config_;
     if (self_ < config->members.size()) self = consensus_id(config->members[self_]);
   }
@@ -202,7 +202,7 @@ void ReplicaSet::align_members() {
 // How far everyone is, for those who wait for a number of members.
 void ReplicaSet::count_members() {
   const std::vector<PeerProgress> progress = node_->progress();
-  std::unique_lock lock(mutex_);
+  base::MutexLock lock(mutex_);
   const std::shared_ptr<const SetConfig> config = config_;
   std::vector<MemberReached> members;
   for (size_t i = 0; i < config->members.size(); ++i) {
@@ -237,7 +237,7 @@ void ReplicaSet::advance_time(int64_t now) {
 void ReplicaSet::renew_committed() {
   Stamp committed = 0;
   {
-    std::lock_guard lock(apply_mutex_);
+    const base::MutexLock lock(apply_mutex_);
     committed = committed_.optime.ts;
   }
   store_.engine().set_majority_committed(committed);
@@ -246,14 +246,14 @@ void ReplicaSet::renew_committed() {
 void ReplicaSet::forget_places() {
   const Index applied = node_->status().applied;
   const std::vector<PeerProgress> progress = node_->progress();
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   places_.forget(applied, progress);
 }
 
 void ReplicaSet::ask_reads_again() {
   std::vector<std::string> contexts;
   {
-    std::lock_guard lock(apply_mutex_);
+    const base::MutexLock lock(apply_mutex_);
     for (const auto& [context, done] : asked_) contexts.push_back(context);
   }
   for (const std::string& context : contexts) node_->read_index(context);
@@ -262,7 +262,7 @@ void ReplicaSet::ask_reads_again() {
 void ReplicaSet::answer_all_reads(bool leads) {
   std::map<std::string, Asked> asked;
   {
-    std::lock_guard lock(apply_mutex_);
+    const base::MutexLock lock(apply_mutex_);
     asked.swap(asked_);
   }
   for (auto& [context, done] : asked) done(leads);
@@ -302,7 +302,7 @@ void ReplicaSet::begin_log_anew(const consensus::Behind& behind) {
 
 void ReplicaSet::copy_anew() {
   {
-    std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     machine_.await_data(now_us());
     show_state();
   }
@@ -311,7 +311,7 @@ void ReplicaSet::copy_anew() {
 }
 
 std::optional<std::string> ReplicaSet::copy_source() {
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   const MemberId leading = machine_.standing().leader;
   const MemberConfig* leader = leading != 0 ? member_of(*config_, leading) : nullptr;
   return leader ? std::optional(leader->host) : std::nullopt;

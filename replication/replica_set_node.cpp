@@ -64,7 +64,7 @@ void ReplicaSet::begin_node() {
   options.core.electable = self.electable();
   options.core.seed = base::entropy64();
   {
-    std::lock_guard lock(apply_mutex_);
+    const base::MutexLock lock(apply_mutex_);
     applied_ = options.core.applied;
     committed_ = {newest.optime, newest.wall_ms};
   }
@@ -78,7 +78,7 @@ void ReplicaSet::begin_node() {
       store_, oplog_, applier_.forward(),
       [this](base::BytesView data, base::BytesView context) { return node_->propose(data, context); },
       [this](consensus::Position place, const LogRecord& record) {
-        std::lock_guard lock(mutex_);
+        const base::MutexLock lock(mutex_);
         places_.note(place.index, newest_of(record));
       });
   store_.engine().on_transaction_over([pump = pump_.get()] { pump->wake(); });
@@ -119,18 +119,18 @@ void ReplicaSet::decided(const consensus::Output& out) {
   if (out.replaced_from) {
     Index made = pump_->proposed_index();
     {
-      std::lock_guard lock(apply_mutex_);
+      const base::MutexLock lock(apply_mutex_);
       made = std::max(made, ahead_);
     }
     if (*out.replaced_from <= made) note_replaced();
   }
   if (out.standing) {
-    std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     const MemberMachine::Stood stood = machine_.stand(*out.standing, now_us());
     stepped_down = stood.stepped_down;
     if (stood.led) {
       // Entries that are committed from here on wait until this member knows what of its own writes is in the log.
-      std::lock_guard applying(apply_mutex_);
+      const base::MutexLock applying(apply_mutex_);
       apply_held_ = true;
     }
     term_ = static_cast<int64_t>(out.standing->term);
@@ -145,20 +145,20 @@ void ReplicaSet::decided(const consensus::Output& out) {
     acks_.give_up({ErrorCode::primary_stepped_down, "Primary stepped down while waiting for replication"});
   }
   if (!out.committed.empty() || !out.reads.empty()) {
-    std::lock_guard lock(apply_mutex_);
+    const base::MutexLock lock(apply_mutex_);
     to_apply_.insert(to_apply_.end(), out.committed.begin(), out.committed.end());
     to_answer_.insert(to_answer_.end(), out.reads.begin(), out.reads.end());
     to_apply_woken_.notify_one();
   }
   if (out.behind) {
-    std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     machine_.fall_behind(*out.behind, consensus::is_arbiter(node_id_));
     woken_.notify_all();
   }
 }
 
 void ReplicaSet::note_replaced() {
-  std::scoped_lock lock(mutex_, apply_mutex_);
+  const base::TwoMutexLock lock(mutex_, apply_mutex_);
   apply_held_ = true;
   machine_.replaced();
   woken_.notify_all();
@@ -166,10 +166,11 @@ void ReplicaSet::note_replaced() {
 
 void ReplicaSet::apply_loop() {
   base::LogContext context("ReplApplier");
-  std::unique_lock lock(apply_mutex_);
+  base::MutexLock lock(apply_mutex_);
   for (;;) {
-    to_apply_woken_.wait(lock,
-                         [this] { return apply_stopping_ || (!apply_held_ && (!to_apply_.empty() || !to_answer_.empty())); });
+    to_apply_woken_.wait(lock, [this]() REQUIRES(apply_mutex_) {
+      return apply_stopping_ || (!apply_held_ && (!to_apply_.empty() || !to_answer_.empty()));
+    });
     if (apply_stopping_) return;
     std::vector<EntryPtr> entries(to_apply_.begin(), to_apply_.end());
     to_apply_.clear();
@@ -193,7 +194,7 @@ void ReplicaSet::apply_loop() {
 }
 
 void ReplicaSet::apply(const std::vector<EntryPtr>& entries) {
-  const std::lock_guard turn(applying_mutex_);
+  const base::MutexLock turn(applying_mutex_);
   std::vector<LogRecord> records;
   Stamp committed = 0;
   consensus::Term begun = 0;
@@ -201,7 +202,7 @@ void ReplicaSet::apply(const std::vector<EntryPtr>& entries) {
   std::set<consensus::Term> own_terms;
   Index ahead = 0;
   {
-    std::lock_guard lock(apply_mutex_);
+    const base::MutexLock lock(apply_mutex_);
     own_terms = led_terms_;
     ahead = ahead_;
   }
@@ -232,7 +233,7 @@ void ReplicaSet::apply(const std::vector<EntryPtr>& entries) {
   if (newest) last = place_noted(newest->index);
   if (newest && !last) last = newest_of(decode_record(newest->data).or_throw());
   {
-    std::lock_guard lock(apply_mutex_);
+    const base::MutexLock lock(apply_mutex_);
     applied_ = entries.back()->index;
     if (begun != 0) caught_up_ = begun;
     if (last) committed_ = *last;
@@ -247,7 +248,7 @@ void ReplicaSet::apply(const std::vector<EntryPtr>& entries) {
 
 // The set may have committed an entry before the pump has noted its place.
 std::optional<Progress::Place> ReplicaSet::place_noted(Index index) const {
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   return places_.at(index);
 }
 
@@ -256,11 +257,11 @@ std::optional<Progress::Place> ReplicaSet::place_noted(Index index) const {
 ReplicaSet::Records ReplicaSet::due(Records from, Records end) {
   int64_t delay_ms = 0;
   {
-    std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     if (self_ < config_->members.size()) delay_ms = config_->members[self_].delay_seconds * 1000;
   }
   if (delay_ms == 0) return end;
-  std::unique_lock lock(apply_mutex_);
+  base::MutexLock lock(apply_mutex_);
   for (;;) {
     const int64_t past = clock_.wall_ms() - delay_ms;
     const auto to =
@@ -283,7 +284,7 @@ void ReplicaSet::adopt_logged_configs(const std::vector<LogRecord>& records, boo
         write_local(store_, set_config_ns, config.as_document());
         continue;
       }
-      std::lock_guard lock(mutex_);
+      const base::MutexLock lock(mutex_);
       adopt(parse_set_config(config.as_document()));
     }
   }
@@ -293,10 +294,10 @@ void ReplicaSet::adopt_logged_configs(const std::vector<LogRecord>& records, boo
 // never, as long as one is away. What this member's log has is applied here then, as a primary's own writes are: committed later,
 // or rolled back.
 bool ReplicaSet::apply_ahead() {
-  const std::lock_guard turn(applying_mutex_);
+  const base::MutexLock turn(applying_mutex_);
   Index at = 0;
   {
-    std::lock_guard lock(apply_mutex_);
+    const base::MutexLock lock(apply_mutex_);
     at = applied_ + 1;
   }
   const Index last = node_->status().last;
@@ -311,14 +312,14 @@ bool ReplicaSet::apply_ahead() {
   }
   if (!records.empty()) {
     {
-      std::lock_guard lock(apply_mutex_);
+      const base::MutexLock lock(apply_mutex_);
       uncommitted_upto_ = records.back().last();
     }
     adopt_logged_configs(records, false);
     applier_.apply(records);
     adopt_logged_configs(records, true);
   }
-  std::lock_guard lock(apply_mutex_);
+  const base::MutexLock lock(apply_mutex_);
   ahead_ = last;
   return true;
 }
@@ -326,7 +327,7 @@ bool ReplicaSet::apply_ahead() {
 void ReplicaSet::answer_reads(std::vector<consensus::ReadState> reads) {
   std::vector<Asked> answered;
   {
-    std::lock_guard lock(apply_mutex_);
+    const base::MutexLock lock(apply_mutex_);
     for (consensus::ReadState& read : reads) {
       if (read.index > applied_) {
         early_reads_.push_back(std::move(read));

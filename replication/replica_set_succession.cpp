@@ -21,7 +21,7 @@ constexpr auto round = std::chrono::milliseconds(2);  // between two looks at ho
 
 ReplicaSet::WritesStopped::WritesStopped(ReplicaSet& set) : set_(set) {
   {
-    std::lock_guard lock(set_.mutex_);
+    const base::MutexLock lock(set_.mutex_);
     if (++set_.stepping_down_ == 1 && set_.state_ == MemberState::primary) set_.options_.changed();
   }
   // The mutex alone would let new ones in before who waits for it.
@@ -29,19 +29,19 @@ ReplicaSet::WritesStopped::WritesStopped(ReplicaSet& set) : set_(set) {
   set_.options_.interrupt_writers();
   alone_ = std::unique_lock(set_.primary_mutex_);
   {
-    std::lock_guard lock(set_.mutex_);
+    const base::MutexLock lock(set_.mutex_);
     set_.writes_held_ = false;
   }
   set_.woken_.notify_all();
 }
 
 ReplicaSet::WritesStopped::~WritesStopped() {
-  std::lock_guard lock(set_.mutex_);
+  const base::MutexLock lock(set_.mutex_);
   if (--set_.stepping_down_ == 0 && set_.state_ == MemberState::primary) set_.options_.changed();
 }
 
 Succession::Move ReplicaSet::next_move(Succession& succession, bool drained) {
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   const consensus::Membership members = node_->members();
   const std::vector<consensus::PeerProgress> progress = node_->progress();
   return succession.next({.primary = machine_.state() == MemberState::primary && !stopping_,
@@ -76,14 +76,14 @@ Succession::Outcome ReplicaSet::carry_out(Succession& succession, int64_t period
         break;
       case Succession::Move::transfer: node_->transfer(succession.successor()); break;
       case Succession::Move::resign: {
-        std::lock_guard lock(mutex_);
+        const base::MutexLock lock(mutex_);
         machine_.resign_until(now_us() + period_us);
         tell_electable();
         node_->resign();
         break;
       }
       case Succession::Move::look_again: {
-        std::unique_lock lock(mutex_);
+        base::MutexLock lock(mutex_);
         woken_.wait_for(lock, round);
         break;
       }
@@ -95,7 +95,7 @@ Succession::Outcome ReplicaSet::carry_out(Succession& succession, int64_t period
 void ReplicaSet::hand_over_to_better() {
   double own = 0;
   {
-    std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     if (self_ >= config_->members.size()) return;
     own = config_->members[self_].priority;
   }
@@ -117,7 +117,7 @@ void ReplicaSet::step_down(const StepDown& how) {
     case Succession::Outcome::succeeded: break;
   }
   {
-    std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     machine_.step_down_until(now_us() + how.period_ms * 1000);
   }
   woken_.notify_all();
