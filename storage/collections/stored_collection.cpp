@@ -26,17 +26,17 @@ StoredCollection::StoredCollection(CollectionServices& services, Table catalog_t
       logged_(!is_own(entry_.ns)) {}
 
 std::string StoredCollection::ns() const {
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   return entry_.ns;
 }
 
 CollectionEntry StoredCollection::entry() const {
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   return entry_;
 }
 
 void StoredCollection::set_entry(const CollectionEntry& entry) {
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   entry_ = entry;
   logged_ = !is_own(entry_.ns);
 }
@@ -48,18 +48,18 @@ Stamp StoredCollection::take_stamp(Transaction& transaction) const {
 }
 
 void StoredCollection::set_options(const CollectionOptions& options) {
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   options_given_.push_back(options);
   options_.store(&options_given_.back(), std::memory_order_release);
 }
 
 std::shared_ptr<const StoredIndexes> StoredCollection::stored_indexes() const {
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   return indexes_;
 }
 
 void StoredCollection::set_indexes(std::shared_ptr<const StoredIndexes> indexes) {
-  std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   indexes_ = std::move(indexes);
 }
 

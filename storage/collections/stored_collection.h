@@ -4,8 +4,9 @@
 #include <atomic>
 #include <deque>
 #include <memory>
-#include <mutex>
+#include <shared_mutex>
 
+#include "base/mutex.h"
 #include "storage/collections/catalog_rows.h"
 #include "storage/collections/stored_documents.h"
 #include "storage/collections/write_observer.h"
@@ -112,11 +113,12 @@ class StoredCollection final : public Collection, public std::enable_shared_from
   const CollectionId id_;
   const Bytes uuid_;
   std::shared_mutex schema_mutex_;
-  mutable std::mutex mutex_;                     // protects entry_, the pointer indexes_ and options_given_
-  std::deque<CollectionOptions> options_given_;  // keeps all of them, since readers of the options hold no lock
+  mutable base::Mutex mutex_;
+  // All of them are kept, since readers of the options hold no lock.
+  std::deque<CollectionOptions> options_given_ GUARDED_BY(mutex_);
   std::atomic<const CollectionOptions*> options_;
-  CollectionEntry entry_;
-  std::shared_ptr<const StoredIndexes> indexes_;
+  CollectionEntry entry_ GUARDED_BY(mutex_);
+  std::shared_ptr<const StoredIndexes> indexes_ GUARDED_BY(mutex_);
   std::atomic<bool> dropped_{false};
   const std::shared_ptr<Counts> counts_;
   RecordStore records_;
