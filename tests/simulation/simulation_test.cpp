@@ -66,8 +66,8 @@ std::string fault_of(const Plan& plan, simulation::Tally* tally = nullptr) {
 }
 
 // Tells whether any of some seeds finds a rule that is broken on purpose.
-bool found_within(Mutation mutation, uint64_t seeds) {
-  for (uint64_t seed = 1; seed <= seeds; ++seed) {
+bool found_within(Mutation mutation, uint64_t seeds, uint64_t first = 1) {
+  for (uint64_t seed = first; seed < first + seeds; ++seed) {
     Plan plan = plan_of(seed);
     plan.mutation = mutation;
     if (!fault_of(plan).empty()) return true;
@@ -133,7 +133,7 @@ TEST_CASE("the same seed is the same run") {
 }
 
 TEST_CASE("a follower that gives its word before its disk does is found") {
-  CHECK(found_within(Mutation::early_word, 30));
+  CHECK(found_within(Mutation::early_word, 30, 2));  // in the first seed the library finds it, and ends the process
 }
 TEST_CASE("a disk that lies about its sync is found") {
   CHECK(found_within(Mutation::lost_sync, 30));

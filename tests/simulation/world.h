@@ -123,6 +123,7 @@ class World {
   void write_configuration(Member& primary, replication::SetConfig next);
   void reconfigure();
   bool change(replication::SetConfig& next, const Member& primary);
+  bool stays_electable(const replication::SetConfig& next, const Member& primary) const;
   void align_members(Member& leader);
   void shorten(Member& member);
   void forget_places(Member& primary);
@@ -142,7 +143,7 @@ class World {
 
   // Faults (world_faults.cpp)
   void disturb();
-  void move_leadership();
+  void move_leadership(Member& leader);
   void freeze_one();
   void change_members();
   void partition();

@@ -46,20 +46,16 @@ void World::change_members() {
 }
 
 // Without asking anybody.
-void World::move_leadership() {
+void World::move_leadership(Member& leader) {
   const std::vector<MemberId> running = up();
-  for (const MemberId id : running) {
-    Member& member = *find(id);
-    if (!member.leads() || random_.below(3) == 0) continue;
-    if (random_.below(3) == 0) {
-      member.role->resign_until(now_us_ + static_cast<int64_t>(random_.below(3'000'000)));
-      tell_electable(member);
-      member.core->resign();
-    } else {
-      member.core->transfer(running[random_.below(running.size())]);
-    }
-    return handle_output(member);
+  if (random_.below(3) == 0) {
+    leader.role->resign_until(now_us_ + static_cast<int64_t>(random_.below(3'000'000)));
+    tell_electable(leader);
+    leader.core->resign();
+  } else {
+    leader.core->transfer(running[random_.below(running.size())]);
   }
+  handle_output(leader);
 }
 
 // Its duties tell consensus.
@@ -76,7 +72,7 @@ void World::disturb() {
   if (healing_) return;
   const std::vector<MemberId> running = up();
   Member* some = running.empty() ? nullptr : find(running[random_.below(running.size())]);
-  switch (random_.below(13)) {
+  switch (random_.below(plan_.configured ? 13 : 12)) {
     case 0:
       if (some) crash(*some);
       break;
@@ -104,8 +100,8 @@ void World::disturb() {
     case 8:
       if (plan_.configured)
         step_down();
-      else
-        move_leadership();
+      else if (some && some->leads())
+        move_leadership(*some);
       break;
     case 9:
       if (plan_.configured)
@@ -113,9 +109,7 @@ void World::disturb() {
       else
         change_members();
       break;
-    case 10:
-      if (plan_.configured) freeze_one();
-      break;
+    case 12: freeze_one(); break;
     default:
       for (MemberId id : running) {
         if (random_.below(2)) continue;

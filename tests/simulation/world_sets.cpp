@@ -97,6 +97,29 @@ bool World::change(SetConfig& next, const Member& primary) {
   }
 }
 
+// Does every majority of voters with data have a member that may lead? Else, when the only ones that may lose the end of their
+// log in a crash, those that have it never stand for election, and refuse their votes: the set has no primary until it is
+// reconfigured by force. The membership of consensus may be anywhere between what it is and what is configured.
+bool World::stays_electable(const SetConfig& next, const Member& primary) const {
+  std::set<MemberId> configured, now, unelectable;
+  for (const MemberConfig& member : next.members) {
+    if (member.votes) configured.insert(consensus_id(member));
+  }
+  for (const MemberId id : primary.store->meta().members.voters) now.insert(id);
+  size_t needed = SIZE_MAX;
+  for (const std::set<MemberId>* voters : {&configured, &now}) {
+    size_t data = 0;
+    for (const MemberId id : *voters) {
+      if (is_arbiter(id)) continue;
+      ++data;
+      const MemberConfig* member = member_of(next, id);
+      if (!member || !member->electable()) unelectable.insert(id);
+    }
+    needed = std::min({needed, data, voters->size() / 2 + 1});
+  }
+  return unelectable.size() < needed;
+}
+
 void World::reconfigure() {
   for (const MemberId id : up()) {
     Member& primary = *find(id);
@@ -104,7 +127,11 @@ void World::reconfigure() {
     SetConfig next = *primary.config;
     ++next.version;
     bool changed = false;
-    for (int attempts = 0; attempts < 10 && !changed; ++attempts) changed = change(next, primary);
+    for (int attempts = 0; attempts < 10 && !changed; ++attempts) {
+      SetConfig changing = next;
+      changed = change(changing, primary) && stays_electable(changing, primary);
+      if (changed) next = std::move(changing);
+    }
     if (!changed) continue;
     check_reconfig(*primary.config, next, false);
     say(std::to_string(id) + " writes configuration " + std::to_string(next.version));
@@ -226,7 +253,9 @@ void World::check_configured(Member& leader) {
   if (voters != std::set(members.voters.begin(), members.voters.end()) ||
       learners != std::set(members.learners.begin(), members.learners.end()))
     fail("the members of consensus are not those of the configuration");
-  if (own < best) fail("a member leads, and one with a higher priority could");
+  if (own < best) {
+    fail("a member of priority " + std::to_string(own) + " leads, and one of priority " + std::to_string(best) + " could");
+  }
 }
 
 }  // namespace simulation

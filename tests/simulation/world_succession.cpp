@@ -83,6 +83,7 @@ void World::carry_out(MemberId id, const std::shared_ptr<Running>& running) {
       case Move::look_again: return again(round_us);
       case Move::drain: return again(std::clamp<int64_t>(running->drained_us - now_us_, 1, log_lags_us_max));
       case Move::transfer:
+        say(std::to_string(id) + " hands over to " + std::to_string(succession.successor()));
         check_transfer(member, succession.successor());
         member.core->transfer(succession.successor());
         handle_output(member);
@@ -141,7 +142,10 @@ void World::check_over(Member& member, const Running& running) {
   using Outcome = Succession::Outcome;
   const Outcome outcome = running.succession.outcome();
   const bool leads_on = outcome == Outcome::led_on || outcome == Outcome::none_caught_up;
-  if (!running.succession.steps_down()) member.hands_over = false;
+  if (!running.succession.steps_down())
+    member.hands_over = false;
+  else
+    say(std::to_string(member.id) + (leads_on ? " leads on" : " has stepped down"));
   if (running.stops_writes) fail("a succession is over, and writes don't go on");
   if (now_us_ > running.end_by_us) fail("a succession took too long");
   if (leads_on && !member.primary()) fail("a succession came to nothing, and the member isn't primary any more");
