@@ -73,6 +73,7 @@ class Union final : public Stage {
   bool next() override {
     if (!second_) {
       if (source().next()) return true;
+      Stage::end();  // it has nothing more, and no later operation begins it again
       inner_ = nested_context(context_, plan_.collection, plan_.db);
       pipeline_ = std::make_unique<Pipeline>(plan_.stages, *inner_);
       second_ = pipeline_->start();
