@@ -1,10 +1,8 @@
 // This file has $regexMatch, $regexFind and $regexFindAll.
-#define PCRE2_CODE_UNIT_WIDTH 8
-#include <pcre2.h>
-
 #include "bson/builder.h"
 #include "server/query/expressions/operator_support.h"
 #include "server/query/expressions/text.h"
+#include "server/query/pattern_limits.h"
 
 namespace server::query {
 namespace {
@@ -71,35 +69,24 @@ void append_match(bson::Builder& out, std::string_view text, size_t point, const
   }
 }
 
-// The patterns are the clients': one that tries too many ways is an error instead of taking minutes.
-constexpr uint32_t match_limit = 1'000'000;
-constexpr uint32_t depth_limit = 100'000;
-
-struct ContextFree {
-  void operator()(pcre2_match_context* context) const { pcre2_match_context_free(context); }
-};
-
 Value search(Frame& frame, const std::string& op, std::string_view text, const pcre2_code* code, Want want) {
   const std::unique_ptr<pcre2_match_data, MatchFree> data(pcre2_match_data_create_from_pattern(code, nullptr));
   uint32_t captures = 0;
   pcre2_pattern_info(code, PCRE2_INFO_CAPTURECOUNT, &captures);
-  const std::unique_ptr<pcre2_match_context, ContextFree> context(pcre2_match_context_create(nullptr));
-  pcre2_set_match_limit(context.get(), match_limit);
-  pcre2_set_depth_limit(context.get(), depth_limit);
   bson::ArrayBuilder found;
   uint32_t known_as_utf8 = 0;              // the first search looks at the whole text
   size_t counted = 0, counted_points = 0;  // so many bytes have so many code points
   for (size_t at = 0; at <= text.size();) {
     frame.work(10);
-    const int groups =
-        pcre2_match(code, reinterpret_cast<PCRE2_SPTR>(text.data()), text.size(), at, known_as_utf8, data.get(), context.get());
+    const int groups = pcre2_match(code, reinterpret_cast<PCRE2_SPTR>(text.data()), text.size(), at, known_as_utf8, data.get(),
+                                   pattern_limits());
     known_as_utf8 = PCRE2_NO_UTF_CHECK;
     if (groups == PCRE2_ERROR_NOMATCH) break;
     if (groups < 0)
       fail(51156, "Error occurred while executing the regular expression in " + op + ". Result code: " + std::to_string(groups));
     if (want == Want::whether) return Value(true);
     const PCRE2_SIZE* ends = pcre2_get_ovector_pointer(data.get());
-    // A lookbehind with \K may put a match's beginning before the last one's.
+    // A pattern with \K in a lookahead may put a match's beginning before the last one's.
     if (ends[0] < counted) counted = counted_points = 0;
     counted_points += code_points(text.substr(counted, ends[0] - counted));
     counted = ends[0];

@@ -1,16 +1,12 @@
 #include "server/query/match/regex.h"
 
-#define PCRE2_CODE_UNIT_WIDTH 8
-#include <pcre2.h>
-
 #include "server/query/match/parser.h"
+#include "server/query/pattern_limits.h"
 
 namespace server::query::match {
 
 namespace {
 
-constexpr uint32_t match_limit = 1'000'000;
-constexpr uint32_t depth_limit = 100'000;
 constexpr size_t pattern_bytes_max = 32'764;
 
 uint32_t compile_options(std::string_view options) {
@@ -31,18 +27,11 @@ uint32_t compile_options(std::string_view options) {
 
 // Each thread has one: matching needs scratch memory, and patterns are shared.
 struct Scratch {
-  Scratch() : data(pcre2_match_data_create(1, nullptr)), context(pcre2_match_context_create(nullptr)) {
-    pcre2_set_match_limit(context, match_limit);
-    pcre2_set_depth_limit(context, depth_limit);
-  }
-  ~Scratch() {
-    pcre2_match_data_free(data);
-    pcre2_match_context_free(context);
-  }
+  Scratch() : data(pcre2_match_data_create(1, nullptr)) {}
+  ~Scratch() { pcre2_match_data_free(data); }
   Scratch(const Scratch&) = delete;
   Scratch& operator=(const Scratch&) = delete;
   pcre2_match_data* data;
-  pcre2_match_context* context;
 };
 
 }  // namespace
@@ -74,7 +63,7 @@ Pattern::~Pattern() = default;
 bool Pattern::found_in(std::string_view text) const {
   thread_local Scratch scratch;
   return pcre2_match(compiled_->code, reinterpret_cast<PCRE2_SPTR>(text.data()), text.size(), 0, 0, scratch.data,
-                     scratch.context) >= 0;
+                     pattern_limits()) >= 0;
 }
 
 RegexNode::RegexNode(std::string_view path, std::string_view pattern, std::string_view options)
