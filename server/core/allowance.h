@@ -1,7 +1,8 @@
 // An Allowance is the time that an operation may take while it computes. Expressions account for their work here, so that none
 // runs on after its operation was killed, or ran out of time.
 //
-// The work is counted in units of some 100 ns. The operation is asked every thousand or so: accounting costs a subtraction.
+// A unit of work is an operator, or an element that one looks at. The operation is asked every 2,000 units, so accounting costs a
+// subtraction.
 #pragma once
 
 #include <cstddef>
@@ -26,9 +27,12 @@ class Allowance {
     else
       look();
   }
+  // The same for work that grows with so many bytes: a copy, a comparison.
+  void work_on(size_t bytes) { work(1 + bytes / bytes_per_unit); }
 
  private:
   static constexpr size_t units_between_looks = 2000;
+  static constexpr size_t bytes_per_unit = 64;
   void look();
 
   OperationContext* const& current_;

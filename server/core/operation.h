@@ -90,7 +90,7 @@ class OperationContext {
 
   // Throws Interrupted, InterruptedAtShutdown or MaxTimeMSExpired.
   void check_interrupt() const;
-  // What is computed for this operation alone accounts for its work here.
+  // Computations that belong to this operation alone account for their work here.
   Allowance& allowance() const { return allowance_; }
 
   // Sleeps, but wakes up and throws when the operation is killed or out of time.

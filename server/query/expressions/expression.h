@@ -38,6 +38,9 @@ struct Frame {
   void work(size_t units = 1) {
     if (allowance_) allowance_->work(units);
   }
+  void work_on(size_t bytes) {
+    if (allowance_) allowance_->work_on(bytes);
+  }
 
  private:
   Allowance* allowance_;

@@ -27,10 +27,9 @@ class Function final : public Expression {
  private:
   // The work of most functions grows with the bytes of their arguments.
   Value call(Frame& frame, Arguments arguments) const {
-    constexpr size_t bytes_per_unit = 64;
     size_t bytes = 0;
     for (const ValueView& argument : arguments) bytes += argument.bytes().size();
-    frame.work(1 + bytes / bytes_per_unit);
+    frame.work_on(bytes);
     return function_(frame, name_, arguments);
   }
 

@@ -36,7 +36,7 @@ struct Plan {
 class BucketAuto final : public Stage {
  public:
   BucketAuto(StagePtr from, const Plan& plan, PipelineContext& context)
-      : Stage(std::move(from)), plan_(plan), context_(context), frame_(context.scope) {}
+      : Stage(std::move(from)), plan_(plan), frame_(context.scope) {}
 
   bool next() override {
     if (!std::exchange(read_, true)) {
@@ -62,8 +62,8 @@ class BucketAuto final : public Stage {
   void read_all() {
     size_t bytes = 0;
     while (source().next()) {
-      if ((entries_.size() & 255) == 0) context_.op->check_interrupt();
       frame_.root = source().document();
+      frame_.work_on(frame_.root.size());
       Entry entry{plan_.group_by->evaluate(frame_), {}};
       if (!entry.value.exists()) entry.value = Value::null();
       if (plan_.granularity) check_number(entry.value);
@@ -147,7 +147,6 @@ class BucketAuto final : public Stage {
   }
 
   const Plan& plan_;
-  PipelineContext& context_;
   Frame frame_;
   bool read_ = false;
   std::vector<Entry> entries_;

@@ -53,7 +53,7 @@ struct Plan {
 class Densify final : public Stage {
  public:
   Densify(StagePtr from, const Plan& plan, PipelineContext& context)
-      : Stage(std::move(from)), plan_(plan), context_(context), frame_(context.scope) {}
+      : Stage(std::move(from)), plan_(plan), frame_(context.scope) {}
 
   bool next() override {
     for (;;) {
@@ -149,7 +149,7 @@ class Densify final : public Stage {
         filled_->next = plan_.after(filled_->next);
       return false;
     }
-    if ((made_ & 255) == 0) context_.op->check_interrupt();
+    frame_.work_on(filled_->fields.size());
     if (++made_ > made_max)
       refuse(5897900, "Generated " + std::to_string(made_) + " documents in $densify, which is over the limit of " +
                           std::to_string(made_max) + ".");
@@ -179,7 +179,6 @@ class Densify final : public Stage {
   }
 
   const Plan& plan_;
-  PipelineContext& context_;
   Frame frame_;
   std::deque<Partition> partitions_;
   std::unordered_map<bson::Bytes, size_t> places_;

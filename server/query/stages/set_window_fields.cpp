@@ -85,7 +85,7 @@ struct Plan {
 class SetWindowFields final : public Stage {
  public:
   SetWindowFields(StagePtr from, const Plan& plan, PipelineContext& context)
-      : Stage(std::move(from)), plan_(plan), context_(context), frame_(context.scope) {}
+      : Stage(std::move(from)), plan_(plan), frame_(context.scope) {}
 
   bool next() override {
     if (!std::exchange(read_, true)) read_all();
@@ -115,9 +115,9 @@ class SetWindowFields final : public Stage {
 
   void read_all() {
     while (source().next()) {
-      if ((entries_.size() & 255) == 0) context_.op->check_interrupt();
       Entry entry;
       entry.document = bson::Document(source().document());
+      frame_.work_on(entry.document.size());
       if (plan_.partition_by) {
         frame_.root = entry.document;
         entry.partition = plan_.partition_by->evaluate(frame_);
@@ -228,8 +228,8 @@ class SetWindowFields final : public Stage {
     size_t begin = 0, end = 0;
     std::vector<Point> points;
     for (size_t i = 0; i < count(); ++i) {
-      if ((i & 63) == 0) context_.op->check_interrupt();
       move_window(output.window, places, i, begin, end);
+      frame_.work(1 + (end - begin));
       points.clear();
       for (size_t at = begin; at < end; ++at) {
         if (all[at]) points.push_back(*all[at]);
@@ -295,7 +295,7 @@ class SetWindowFields final : public Stage {
       }
       values.push_back(or_null(accumulator->result()));
       const size_t bytes = values.back().view().bytes().size();
-      frame_.work(1 + bytes / 64);
+      frame_.work_on(bytes);
       charge(sizeof(Value) + bytes);
     }
   }
@@ -333,7 +333,6 @@ class SetWindowFields final : public Stage {
   }
 
   const Plan& plan_;
-  PipelineContext& context_;
   Frame frame_;
   bool read_ = false;
   std::vector<Entry> entries_;

@@ -37,8 +37,8 @@ class Sort final : public Stage {
     read_ = true;
     int64_t arrival = 0;
     while (source().next()) {
-      if ((arrival & 255) == 0) context_.op->check_interrupt();
       const DocumentView document = source().document();
+      context_.allowance.work_on(document.size());
       exec::SortEntry entry{pattern_.key(document), arrival++, 0, {}};
       if (full()) {
         if (!(entry < entries_.front())) continue;

@@ -62,7 +62,7 @@ class Unwind final : public Stage {
     for (;;) {
       if (elements_ != DocumentView::Iterator()) {
         // Several $unwind stages in a row make many documents of one.
-        if ((index_ & 63) == 0) context_.op->check_interrupt();
+        context_.allowance.work_on(whole_.size());
         emit(*elements_, index_++);
         ++elements_;
         return true;
