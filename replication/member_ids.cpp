@@ -16,6 +16,19 @@ const MemberConfig* member_of(const SetConfig& config, consensus::MemberId id) {
   return nullptr;
 }
 
+bool is_voter(const consensus::Membership& members, consensus::MemberId id) {
+  return std::find(members.voters.begin(), members.voters.end(), id) != members.voters.end();
+}
+
+bool is_learner(const consensus::Membership& members, consensus::MemberId id) {
+  return std::find(members.learners.begin(), members.learners.end(), id) != members.learners.end();
+}
+
+const consensus::PeerProgress* progress_of(const std::vector<consensus::PeerProgress>& all, consensus::MemberId id) {
+  const auto at = std::find_if(all.begin(), all.end(), [id](const consensus::PeerProgress& one) { return one.id == id; });
+  return at == all.end() ? nullptr : &*at;
+}
+
 bool is_alone(const consensus::Membership& members, consensus::MemberId id) {
   return members.voters == std::vector{id} && members.voters_outgoing.empty();
 }

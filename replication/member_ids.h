@@ -1,7 +1,9 @@
-// Which member of the configuration is which in consensus, and back.
+// These functions name a member of the configuration as consensus does, and the other way round.
 #pragma once
 
-#include "replication/consensus/types.h"
+#include <vector>
+
+#include "replication/consensus/raft_core.h"
 #include "replication/set_config.h"
 
 namespace replication {
@@ -10,6 +12,12 @@ namespace replication {
 consensus::MemberId consensus_id(const MemberConfig& member);
 // nullptr: no such member.
 const MemberConfig* member_of(const SetConfig& config, consensus::MemberId id);
+bool is_voter(const consensus::Membership& members, consensus::MemberId id);
+bool is_learner(const consensus::Membership& members, consensus::MemberId id);
+// Returns how far consensus knows the member to be; nullptr: it is not among `all`.
+const consensus::PeerProgress* progress_of(const std::vector<consensus::PeerProgress>& all, consensus::MemberId id);
+// A member that is to vote or to lead may lack at most this many entries of the log.
+inline constexpr consensus::Index caught_up_within = 1000;
 // Is this member the only one that votes?
 bool is_alone(const consensus::Membership& members, consensus::MemberId id);
 // How many are preferred to this member in elections, as far as consensus tells them apart: 0 to 3.

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "replication/member_ids.h"
-
 namespace replication {
 
 using consensus::MemberChange;
@@ -11,10 +9,6 @@ using consensus::MemberId;
 using consensus::PeerProgress;
 
 namespace {
-
-bool contains(const std::vector<MemberId>& ids, MemberId id) {
-  return std::find(ids.begin(), ids.end(), id) != ids.end();
-}
 
 enum class Joining { allowed, after_shortening, not_yet };
 
@@ -37,7 +31,7 @@ std::optional<Alignment::Step> next_step(const AlignmentView& view) {
   using Step = Alignment::Step;
   for (const MemberConfig& member : view.config.members) {
     const MemberId id = consensus_id(member);
-    const bool voter = contains(view.members.voters, id), learner = contains(view.members.learners, id);
+    const bool voter = is_voter(view.members, id), learner = is_learner(view.members, id);
     if (!voter && !learner) return Step{{Kind::add_learner, id}, "joins"};
     if (voter && member.votes == 0) return Step{{Kind::add_learner, id}, "votes no more"};
     if (learner && member.votes != 0 && has_caught_up(view, id)) return Step{{Kind::add_voter, id}, "votes"};
@@ -52,18 +46,9 @@ std::optional<Alignment::Step> next_step(const AlignmentView& view) {
 
 }  // namespace
 
-const PeerProgress* progress_of(const std::vector<PeerProgress>& all, MemberId id) {
-  const auto at = std::find_if(all.begin(), all.end(), [id](const PeerProgress& one) { return one.id == id; });
-  return at == all.end() ? nullptr : &*at;
-}
-
-bool is_voter(const consensus::Membership& members, MemberId id) {
-  return contains(members.voters, id);
-}
-
 Alignment align(const AlignmentView& view) {
-  const bool settled = view.status.may_read && !view.status.members_changing && view.members.voters_outgoing.empty();
-  if (!settled) return {};
+  const bool changing = view.status.members_changing || !view.members.voters_outgoing.empty();
+  if (changing || !view.status.may_read) return {};
   switch (others_may_join(view)) {
     case Joining::allowed: return {next_step(view), false};
     case Joining::after_shortening: return {std::nullopt, true};

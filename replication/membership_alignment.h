@@ -1,5 +1,5 @@
-// The leader aligns the membership of consensus with the configuration of the set, one change at a time: who joins gets the log
-// first, and votes when it has caught up. This is the decision which change comes next; the driver proposes it.
+// The leader aligns the membership of consensus with the configuration of the set, one change at a time: a member that joins gets
+// the log first, and votes when it has caught up. `align` decides which change comes next; the driver proposes it.
 //
 //   configured   A B C, D joins          A B C D                        A B C D            C leaves     A B D
 //   consensus    voters A B C   -joins-> voters A B C, learner D -votes-> voters A B C D -leaves->      voters A B D
@@ -11,14 +11,11 @@
 #include <vector>
 
 #include "replication/consensus/raft_core.h"
-#include "replication/set_config.h"
+#include "replication/member_ids.h"
 
 namespace replication {
 
-// So many entries at most may a member lack that is to vote, or to lead.
-inline constexpr consensus::Index caught_up_within = 1000;
-
-// What the leader sees.
+// The view holds what the leader knows of the set at one moment.
 struct AlignmentView {
   const SetConfig& config;
   consensus::MemberId self = 0;  // 0: not in the configuration
@@ -43,9 +40,5 @@ struct Alignment {
 };
 
 Alignment align(const AlignmentView& view);
-
-// nullptr: not among them.
-const consensus::PeerProgress* progress_of(const std::vector<consensus::PeerProgress>& all, consensus::MemberId id);
-bool is_voter(const consensus::Membership& members, consensus::MemberId id);
 
 }  // namespace replication
