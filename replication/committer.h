@@ -55,7 +55,8 @@ class LocalCommitter final : public Committer, public storage::BranchLog, privat
   LocalCommitter(storage::Store& store, Oplog& oplog, base::Clock& clock);
   ~LocalCommitter() override;
 
-  // Which term an entry is written in; throws where this member may not write. Before the first write; else it is 1.
+  // `term` returns the term that an entry is written in, and throws when this member may not write. This is called before the
+  // first write; without it the term is 1.
   void set_term_source(std::function<int64_t()> term) { term_ = std::move(term); }
 
   storage::Stored insert(storage::Transaction& transaction, storage::Collection& collection, bson::DocumentView document,

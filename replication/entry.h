@@ -27,10 +27,10 @@ namespace replication {
 using base::Bytes;
 using base::BytesView;
 
-// Which statement of which session a write was, so that it is not run a second time.
+// A SessionWrite names the statement and the session of a write, so that the write is not run a second time.
 struct SessionWrite {
   static constexpr size_t id_bytes = 16 + 32;  // lsid: the UUID, then the user's digest
-  // Which content findAndModify answered with, kept for a retry's answer.
+  // findAndModify answered with this content; it is kept for the answer to a retry.
   enum class Image : uint8_t { none = 0, before = 1, after = 2 };
 
   BytesView session;  // id_bytes of them

@@ -53,7 +53,7 @@ struct Pair {
     });
   }
 
-  // What was written since the last call, as it is sent.
+  // Returns the records that were written since the last call, as they are sent.
   std::vector<LogRecord> next() {
     const auto records = a.records(from);
     if (!records.empty()) from = records.back().last() + 1;

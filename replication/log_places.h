@@ -1,10 +1,10 @@
-// Where a primary's records stand in the set's log, and up to which timestamp: so much of the log, then, is so much of the data.
-// Whoever counts the members that have a write asks here.
+// A primary notes at which index of the set's log each of its records stands, and the timestamp that the record ends with. So it
+// can say up to which timestamp a member has the data that has the log up to an index.
 //
 //   index       17      18      20            forget: every member in reach has 19,
 //   timestamp   @5      @7      @8            so the place at 17 goes, and the one at 18 stays
 //
-// It serves one thread at a time.
+// An object serves one thread at a time.
 #pragma once
 
 #include <deque>

@@ -140,7 +140,7 @@ bool LogPump::pump_some() {
     moved_.notify_all();
     if (!place) return false;
   }
-  // What is left below are stamps that nobody used.
+  // Nobody used the timestamps that are left below.
   if (records.empty() && from < below && term_ != 0) {
     proposed_stamp_ = below - 1;
     moved_.notify_all();

@@ -1,6 +1,6 @@
-// What a member of a replica set is, and what it has to do next, as a state machine: events and the time go in, and what is due
-// comes out. It has no threads, no clock and no I/O. `ReplicaSet` drives it on a server, and tests/simulation on a simulated
-// clock.
+// The member machine is a state machine that decides what a member of a replica set is, and what the member has to do next:
+// events and the time go in, and the duties that are due come out. It has no threads, no clock and no I/O. `ReplicaSet` drives it
+// on a server, and tests/simulation on a simulated clock.
 //
 //   STARTUP --has the configuration and a log--> SECONDARY or ARBITER <--maintenance--> RECOVERING
 //           --needs another member's data------> STARTUP2, until the driver starts anew with the copy

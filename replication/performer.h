@@ -1,8 +1,8 @@
 // A performer makes a change and writes its entry: data, indexes and the log's row
 // in one transaction.
 //
-// What the entry says is decided elsewhere: by the committer where the change is
-// new, by the log of the set where another member made it first (applier.h).
+// Others decide what the entry contains: the committer if the change is new, and
+// the log of the set if another member made the change first (applier.h).
 #pragma once
 
 #include "replication/oplog.h"

@@ -67,7 +67,7 @@ std::shared_ptr<storage::Collection> open(storage::Catalog& catalog, const std::
 
 int64_t write_rollback_files(storage::Store& store, Oplog& oplog, storage::Stamp kept, const std::string& directory,
                              int64_t wall_ms) {
-  // Which documents: by the collection's name, since the entries' newest tell where it is now.
+  // The changed documents are kept by the collection's name, because its newest entry says what the collection is called now.
   std::map<std::string, std::set<Bytes>> changed;
   {
     storage::Transaction transaction(store, storage::Transaction::Mode::read);

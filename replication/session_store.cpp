@@ -289,7 +289,7 @@ int64_t SessionStore::expire(Committer& committer, int64_t wall_ms, const std::f
     }
     ++expired;
   }
-  // What is only in memory is read back when it is asked for again.
+  // States that are dropped from memory here are read back when they are asked for again.
   const base::MutexLock lock(mutex_);
   for (auto at = states_.begin(); at != states_.end();) {
     const bool idle = !at->second->lent && !alive(at->first);

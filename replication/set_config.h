@@ -26,7 +26,7 @@ struct MemberConfig {
   bool electable() const { return !arbiter && priority > 0; }
 };
 
-// Which of two configurations is newer.
+// A ConfigPlace says which of two configurations is newer.
 struct ConfigPlace {
   int64_t version = -2;  // -2: not initiated
   int64_t term = -1;     // -1: none

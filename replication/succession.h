@@ -1,5 +1,5 @@
-// A primary gives up the lead: to a member with a higher priority, or because it is told to step down. This is the choice of the
-// successor, and what the primary has to do next, as a state machine: what it sees and the time go in, and a move comes out.
+// A primary gives up the lead to a member with a higher priority, or because a command tells it to step down. Succession is the
+// state machine that chooses the successor: the primary's view and the time go in, and the primary's next move comes out.
 //
 //   look around --somebody is nearly caught up--> stop writes --the log has them all--> choose --the best has them all-->
 //   transfer
@@ -8,8 +8,8 @@
 //
 //   stepping down, and the time is up: resign where somebody has the whole log, or where it is forced
 //
-// Whoever is asked to take over has said that it would, and those that didn't take over aren't asked a second time while others
-// are left. Times are microseconds of a monotonic clock. It serves one thread at a time.
+// Only a member that has said that it would lead is asked to take over. One that was asked in vain isn't asked again while others
+// are left. Times are microseconds of a monotonic clock. An object serves one thread at a time.
 #pragma once
 
 #include <functional>
@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "replication/coordinator.h"
-#include "replication/membership_alignment.h"
+#include "replication/member_ids.h"
 
 namespace replication {
 
@@ -27,23 +27,23 @@ struct Heir {
   double priority;
 };
 
-// What the primary sees.
+// The view holds what the primary knows of itself and of the others at one moment.
 struct SuccessionView {
-  bool primary = false;  // this member still is
-  bool drained = false;  // since writes stopped: the log has all that were made
+  bool primary = false;  // this member is still primary
+  bool drained = false;  // the log has all writes that were made before they stopped
   const SetConfig& config;
   consensus::MemberId self = 0;
   consensus::Index last = 0;  // of this member's log
   const consensus::Membership& members;
   const std::vector<consensus::PeerProgress>& progress;
-  std::function<bool(consensus::MemberId)> stands;  // has it said that it would lead?
+  std::function<bool(consensus::MemberId)> stands;  // returns whether the member has said that it would lead
   consensus::Index nearly = caught_up_within;
 };
 
-// The electable voters in reach that lack at most `within` of the log, the highest priority first.
+// Returns the electable voters in reach that lack at most `within` entries of the log, the highest priority first.
 std::vector<Heir> caught_up(const SuccessionView& view, consensus::Index within);
-// The first of them with a priority above `above` that says it would lead: who is frozen isn't asked to, and no write waits for
-// it.
+// Returns the first of them that has a priority above `above`, is not among `but`, and says that it would lead. A frozen member
+// doesn't say so, and no write waits for it.
 std::optional<consensus::MemberId> best_caught_up(const SuccessionView& view, double above,
                                                   const std::set<consensus::MemberId>& but, consensus::Index within);
 

@@ -30,13 +30,14 @@ struct Inquiry {
 // nullopt: damaged.
 std::optional<Inquiry> decode_inquiry(BytesView message);
 
-// What the other members have answered. Times are microseconds of a monotonic clock. It serves one thread at a time.
+// Answers keeps the latest answer of each other member. Times are microseconds of a monotonic clock. An object serves one thread
+// at a time.
 class Answers {
  public:
   void note(MemberId from, const InquiryAnswer& answer, int64_t now_us);
-  // How far that member has applied the log, as far as it has told.
+  // Returns how far that member had applied the log when it last answered; 0: it has not answered.
   Index applied_by(MemberId member) const;
-  // Would that member lead? Not where it has said no, or nothing for a while.
+  // Says whether that member would lead. It wouldn't if it refused, or hasn't answered for a while.
   struct Stands {
     bool yes = false;
     bool ask = false;  // it is time to send it the question

@@ -95,7 +95,7 @@ struct Standing final : WriteObserver {
     while (task.step(round)) {
     }
   }
-  // What was inserted is encoded and written back.
+  // Encodes the contents that were inserted, and writes the deltas back.
   void encode() {
     exhaust(background.encode, under_load);
     exhaust(background.flush, idle);

@@ -49,7 +49,7 @@ def test_a_merge_into_both_leaves_the_two_branches_at_one_commit(parted):
     dev.command("commit", 1)
     main.command("merge", "dev")
     assert main.c.find_one({"_id": 0})["n"] == 100
-    # Where there is nothing to merge, the other branch still moves to the same commit.
+    # If there is nothing to merge, the other branch still moves to the same commit.
     main.c.insert_one({"_id": "later"})
     main.command("commit", 1)
     assert main.command("merge", "dev", into="both")["changed"] is True

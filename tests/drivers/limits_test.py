@@ -10,7 +10,7 @@ from pymongo.errors import ExecutionTimeout, OperationFailure, PyMongoError
 from tests.support.palimpsest import Server, send_raw
 from tests.support.waiting import wait_until
 
-# Without a stop this takes some minutes.
+# These are a thousand million additions.
 LONG = {"$size": {"$map": {"input": {"$range": [0, 100_000]},
                            "in": {"$size": {"$map": {"input": {"$range": [0, 10_000]}, "in": {"$add": ["$$this", "$n"]}}}}}}}
 TIMED_OUT, INTERRUPTED, PAST_64_MB, TOO_LARGE_FOR_A_REPLY = 50, 11601, 13548, 10334

@@ -117,7 +117,7 @@ class World {
   void check_primary(Member& member, bool ahead);
   void tell_electable(Member& member);
 
-  // What follows configurations (world_sets.cpp)
+  // These functions follow configurations (world_sets.cpp)
   void configure_first();
   void adopt(Member& member, int64_t configuration);
   void write_configuration(Member& primary, replication::SetConfig next);

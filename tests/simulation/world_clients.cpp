@@ -34,7 +34,7 @@ void World::client(int number) {
   wait_for_answer(id, number, patience, pause);
 }
 
-// As a primary's pump does: under a timestamp, and with the place noted.
+// Proposes a command as a primary's pump does: it gets a timestamp, and its place is noted.
 std::optional<Position> World::propose(Member& primary, const Command& command) {
   const Term term = primary.role->standing().term;
   const storage::Stamp stamp = (term << 32) + ++primary.stamps;

@@ -29,7 +29,7 @@ void World::change_members() {
     if (what == 0 && !outside.empty())
       changes.push_back({MemberChange::Kind::add_learner, outside[random_.below(outside.size())]});
     if (what == 1 && !outside.empty()) changes.push_back({MemberChange::Kind::add_voter, outside[random_.below(outside.size())]});
-    // As many members remain as the tests of a majority need.
+    // The tests of a majority need three voters, so a member leaves only when four vote.
     if (what == 2 && now.voters.size() > 3)
       changes.push_back({MemberChange::Kind::remove, now.voters[random_.below(now.voters.size())]});
     if (what == 3 && !outside.empty()) {

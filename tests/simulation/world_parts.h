@@ -32,7 +32,7 @@ struct World::Member {
   std::vector<ReadState> reads;
   std::vector<LogBatch> unsynced;  // Mutation::lost_sync
 
-  // What a member is in its set: the real state machine, driven as ReplicaSet drives it (world_roles.cpp).
+  // The real state machine decides what the member is in its set; it is driven as ReplicaSet drives it (world_roles.cpp).
   std::optional<replication::MemberMachine> role;
   Term caught_up = 0;   // everything before this term's first entry is applied
   Index proposed = 0;   // the newest place that this life of the member gave to a client's write

@@ -65,7 +65,7 @@ bool World::change(SetConfig& next, const Member& primary) {
       std::count_if(next.members.begin(), next.members.end(), [](const MemberConfig& one) { return one.votes && !one.arbiter; });
   const auto at = next.members.begin() + static_cast<std::ptrdiff_t>(random_.below(next.members.size()));
   const MemberId id = consensus_id(*at);
-  // As many voters remain as the tests of a majority need.
+  // The tests of a majority need three voters, two of them with data; a member that is one of so few is needed.
   const bool needed = id == primary.id || (at->votes && votes <= 3) || (at->votes && !at->arbiter && votes_with_data <= 2);
   switch (random_.below(5)) {
     case 0:
@@ -227,7 +227,7 @@ void World::forget_places(Member& primary) {
     return behind == primary.noted.begin() ? 0 : std::prev(behind)->second;
   };
   primary.places.forget(primary.core->status().applied, progress);
-  // Who comes back from out of reach may find the places that it is at forgotten, until it has caught up with the others.
+  // The primary may have forgotten the places of a member that comes back from out of reach, until the member has caught up.
   std::set<MemberId> in_reach;
   for (const PeerProgress& one : progress) {
     if (known(one) > truth(one)) fail("member " + std::to_string(one.id) + " is taken to have what it lacks");

@@ -102,7 +102,7 @@ class PastCollection final : public storage::Collection, public std::enable_shar
   const bool was_shared_;
   mutable base::Mutex mutex_;
   mutable std::shared_ptr<const ShownRows> rows_ GUARDED_BY(mutex_);  // valid for transactions up to its moment
-  // What `find_id` read last, for whoever reads it next: a snapshot shows the same of a record at all times.
+  // `find_id` keeps what it read last for the next reader, since a snapshot shows the same of a record at all times.
   std::optional<Shown> found_ GUARDED_BY(mutex_);
   struct Counted {
     int64_t records = 0;
