@@ -15,4 +15,10 @@ void give_back_freed_memory() {
 #endif
 }
 
+void give_back_all_freed_memory() {
+#ifdef PALIMPSEST_TCMALLOC
+  MallocExtension::instance()->ReleaseFreeMemory();
+#endif
+}
+
 }  // namespace base

@@ -10,6 +10,7 @@
 #include "server/core/collection_usage.h"
 #include "server/core/command_registry.h"
 #include "server/core/fail_points.h"
+#include "server/core/memory.h"
 #include "server/core/metrics.h"
 #include "server/core/operation.h"
 #include "server/core/parameters.h"
@@ -40,8 +41,9 @@ struct Assembly::Parts {
   CollectionUsage usage;
   Profiler profiler{options};
   query::IndexFilters index_filters;
-  Services services{options,  base::system_clock(), parameters, status,   metrics,      operations, commands, topology,
-                    sessions, fail_points,          usage,      profiler, index_filters};
+  MemoryPool memory{options.operation_memory_bytes(), options.operation_memory_bytes() / 2};
+  Services services{options,  base::system_clock(), parameters, status,   metrics,       operations, commands, topology,
+                    sessions, fail_points,          usage,      profiler, index_filters, memory};
   Dispatcher dispatcher{services};
   std::unique_ptr<StoragePart> storage;
 };
@@ -53,6 +55,10 @@ Assembly::Assembly(Options options, ProcessRequests requests) : parts_(std::make
   add_log_parameters(parts.parameters);
   add_compatibility_parameters(parts.parameters);
   parts.parameters.add_boolean("enableTestCommands", parts.fail_points.enabled, false);
+  MemoryPool::Limits& memory = parts.memory.limits();
+  constexpr int64_t least = 16 << 20;
+  parts.parameters.add_integer("operationsMemoryLimitBytes", memory.bytes_max, {.min = least});
+  parts.parameters.add_integer("operationMemoryLimitBytes", memory.operation_bytes_max, {.min = least});
   add_status_sections(parts.services);
   add_all_commands(parts.commands);
   if (!parts.options.dbpath.empty()) parts.storage = std::make_unique<StoragePart>(parts.options, parts.services);

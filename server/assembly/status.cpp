@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "server/assembly/status_metrics.h"
+#include "server/core/memory.h"
 #include "server/core/metrics.h"
 #include "server/core/operation.h"
 #include "server/core/options.h"
@@ -93,6 +94,12 @@ void append_latency(bson::Builder& out, const char* name, const Metrics::Latency
   quantiles.append("p50", static_cast<int64_t>(us.quantile(0.5)))
       .append("p99", static_cast<int64_t>(us.quantile(0.99)))
       .append("p999", static_cast<int64_t>(us.quantile(0.999)));
+}
+
+void append_operation_memory(const MemoryPool& memory, bson::Builder& out) {
+  out.append("bytes", static_cast<int64_t>(memory.used())).append("peakBytes", static_cast<int64_t>(memory.peak()));
+  out.append("limitBytes", memory.limits().bytes_max.load()).append("limitBytesEach", memory.limits().operation_bytes_max.load());
+  out.append("refused", static_cast<int64_t>(memory.refused()));
 }
 
 // {opLatencies: {histograms: true}} shows the buckets too.
@@ -194,6 +201,7 @@ void add_status_sections(Services& services) {
   sections.add("opLatencies", [&s](OperationContext& op, bson::Builder& out) { append_latencies(op, s.metrics, out); });
   sections.add("asserts", [&s](OperationContext&, bson::Builder& out) { append_asserts(s.metrics.asserts, out); });
   sections.add("mem", [](OperationContext&, bson::Builder& out) { append_memory(out); });
+  sections.add("operationMemory", [&s](OperationContext&, bson::Builder& out) { append_operation_memory(s.memory, out); });
   sections.add("extra_info", [](OperationContext&, bson::Builder& out) { append_usage(out); });
   sections.add("globalLock", [&s, begun_us = s.clock.monotonic_us()](OperationContext&, bson::Builder& out) {
     append_global_lock(s, begun_us, out);

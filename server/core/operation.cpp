@@ -21,7 +21,12 @@ bool passed(OperationContext::Time deadline, const Services& services) {
 }  // namespace
 
 OperationContext::OperationContext(Services& services, Client& client, const Request& request, const Command* command)
-    : services_(services), client_(client), request_(request), command_(command), started_(base::now(services.clock)) {
+    : services_(services),
+      allowance_(self_, &services.memory),
+      client_(client),
+      request_(request),
+      command_(command),
+      started_(base::now(services.clock)) {
   services_.operations.add(*this);
 }
 

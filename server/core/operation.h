@@ -174,8 +174,8 @@ class OperationContext {
   void wait_until(Time end);  // or until it is killed
 
   OperationContext* const self_ = this;
-  mutable Allowance allowance_{self_};  // its own thread uses it
   Services& services_;
+  mutable Allowance allowance_;  // its own thread uses it
   Client& client_;
   const Request& request_;
   const Command* command_;

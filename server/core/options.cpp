@@ -6,6 +6,8 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
+#include <filesystem>
+#include <fstream>
 #include <functional>
 #include <map>
 #include <sstream>
@@ -36,7 +38,7 @@ Number number(const std::string& text, const std::string& name, Number min, Numb
   const char* const end = text.data() + text.size();
   auto [at, error] = std::from_chars(text.data(), end, value);
   if (error != std::errc() || at != end) bad("the argument ('" + text + "') for option '" + name + "' is invalid");
-  if (value < min || value > max) {
+  if (!(value >= min && value <= max)) {  // this refuses NaN too
     std::ostringstream range;
     range << name << " must be between " << min << " and " << max << ", inclusive";
     bad(range.str());
@@ -118,7 +120,10 @@ std::vector<Setting> net_settings() {
       {"net.port", "port", Kind::integer, "port to listen on - 27017 by default, 0 for any free one",
        [](Options& o, const S& v) { o.port = number<int>(v, "net.port", 0, 65535); }},
       {"net.bindIp", "bind_ip", Kind::text, "comma separated list of ip addresses to listen on - localhost by default",
-       [](Options& o, const S& v) { o.bind_ip = split(v, ','); }},
+       [](Options& o, const S& v) {
+         o.bind_ip = split(v, ',');
+         if (o.bind_ip.empty()) bad("net.bindIp names no address");
+       }},
       flag("net.bindIpAll", "bind_ip_all", "bind to all ip addresses",
            [](Options& o, bool on) {
              if (on) o.bind_ip = {"*"};
@@ -352,12 +357,16 @@ void read_node(const YAML::Node& node, const std::string& path, Given& given, Op
 
 Given read_yaml(const std::string& path, Options& options) {
   Given given;
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored)) bad("Error reading config file: Is a directory: " + path);
   try {
     read_node(YAML::LoadFile(path), "", given, options);
   } catch (const YAML::BadFile&) {
     bad("Error opening config file: No such file or directory: " + path);
   } catch (const YAML::Exception& error) {
     bad("Error parsing YAML config file: " + std::string(error.what()));
+  } catch (const std::ios_base::failure& error) {
+    bad("Error reading config file: " + path + ": " + error.what());
   }
   return given;
 }
@@ -452,13 +461,31 @@ std::string version_text() {
          "\", \"modules\": [], \"allocator\": \"system\"}\n";
 }
 
-uint64_t Options::cache_bytes() const {
-  constexpr double gb = 1024.0 * 1024 * 1024;
-  if (cache_gb > 0) return static_cast<uint64_t>(cache_gb * gb);
+namespace {
+
+constexpr double gb = 1024.0 * 1024 * 1024;
+
+// Returns the machine's memory, or the container's if that is less.
+double machine_ram() {
   struct sysinfo machine {};
   ::sysinfo(&machine);
-  const double ram = static_cast<double>(machine.totalram) * machine.mem_unit;
-  return static_cast<uint64_t>(std::max((ram - gb) / 2, gb / 4));
+  double ram = static_cast<double>(machine.totalram) * machine.mem_unit;
+  for (const char* limit : {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"}) {
+    double bytes = 0;
+    if (std::ifstream(limit) >> bytes && bytes > 0) ram = std::min(ram, bytes);
+  }
+  return ram;
+}
+
+}  // namespace
+
+uint64_t Options::cache_bytes() const {
+  if (cache_gb > 0) return static_cast<uint64_t>(cache_gb * gb);
+  return static_cast<uint64_t>(std::max((machine_ram() - gb) / 2, gb / 4));
+}
+
+uint64_t Options::operation_memory_bytes() const {
+  return static_cast<uint64_t>(std::max((machine_ram() - static_cast<double>(cache_bytes())) / 2, gb / 2));
 }
 
 }  // namespace server

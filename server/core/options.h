@@ -68,6 +68,8 @@ struct Options {
   bson::Document parsed;
 
   uint64_t cache_bytes() const;
+  // Returns what all operations together may keep in memory beside the cache: half of what the cache leaves, at least 512 MB.
+  uint64_t operation_memory_bytes() const;
 };
 
 // what() is the message to print.

@@ -110,6 +110,14 @@ TEST_CASE("an option that isn't understood is refused as mongod refuses it") {
   CHECK(refusal({"--config", "/nonexistent.yaml"}).starts_with("Error opening config file"));
 }
 
+TEST_CASE("options without a meaning are refused before anything starts") {
+  CHECK(refusal({"--dbpath", "/d", "--wiredTigerCacheSizeGB", "nan"}).find("must be between") != std::string::npos);
+  CHECK(refusal({"--dbpath", "/d", "--bind_ip", ""}) == "net.bindIp names no address");
+  CHECK(refusal({"--dbpath", "/d", "--bind_ip", ","}) == "net.bindIp names no address");
+  const std::string directory = std::filesystem::temp_directory_path().string();
+  CHECK(refusal({"--config", directory}) == "Error reading config file: Is a directory: " + directory);
+}
+
 TEST_CASE("help and version are actions of their own") {
   CHECK(parse({"--help"}).action == Options::Action::help);
   CHECK(parse({"--version"}).action == Options::Action::version);

@@ -46,6 +46,7 @@ class CollectionUsage;
 class CommandRegistry;
 class DefaultConcerns;
 class FailPoints;
+class MemoryPool;
 class Metrics;
 class OperationContext;
 class OperationRegistry;
@@ -69,6 +70,7 @@ struct Services {
   CollectionUsage& usage;
   Profiler& profiler;
   query::IndexFilters& index_filters;
+  MemoryPool& memory;                               // what operations and connections may keep, besides the cache
   const int64_t started_us = clock.monotonic_us();  // the process began, by the clock's monotonic time
 
   storage::Store* store = nullptr;

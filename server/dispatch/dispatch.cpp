@@ -17,6 +17,7 @@
 #include "server/core/reply_size.h"
 #include "server/core/services.h"
 #include "server/core/session_registry.h"
+#include "server/core/valid_text.h"
 #include "server/dispatch/fail_command.h"
 #include "server/dispatch/operation_counts.h"
 #include "server/dispatch/profiler.h"
@@ -38,10 +39,10 @@ constexpr size_t logged_field_bytes_max = 2048;
 bson::Document error_reply(ErrorCode code, const std::string& message, bson::DocumentView details) {
   bson::Builder reply;
   reply.append("ok", 0.0)
-      .append("errmsg", message)
+      .append("errmsg", valid_text(message))
       .append("code", static_cast<int32_t>(code))
       .append("codeName", base::code_name(code));
-  reply.append_all(details);
+  reply.append_all(with_valid_text(bson::Document(details)));
   return reply.done();
 }
 

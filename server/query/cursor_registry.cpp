@@ -198,7 +198,7 @@ CursorRegistry::Counts CursorRegistry::counts() const {
   return counts;
 }
 
-bool fill_batch(Cursor& cursor, int64_t documents_max, bson::ArrayBuilder& batch) {
+bool fill_batch(OperationContext& op, Cursor& cursor, int64_t documents_max, bson::ArrayBuilder& batch) {
   const size_t before = batch.size();
   // An entry of the log holds a document of any size, and more.
   const size_t bytes_max = cursor.ns.starts_with("local.") ? bson::document_bytes_max_internal : bson::document_bytes_max;
@@ -210,6 +210,7 @@ bool fill_batch(Cursor& cursor, int64_t documents_max, bson::ArrayBuilder& batch
       if (!cursor.stashed) cursor.stashed = bson::Document(document);
       return true;
     }
+    op.allowance().memory().hold(document.size());
     batch.append(document);
     cursor.stashed.reset();
   }
@@ -233,7 +234,7 @@ void reply_first_batch(OperationContext& op, CursorRegistry& registry, std::uniq
   bool more = false;
   {
     auto batch = out.array("firstBatch");
-    more = fill_batch(*cursor, documents_max, batch);
+    more = fill_batch(op, *cursor, documents_max, batch);
     count_batch(op, *cursor, batch.count());
   }
   int64_t id = 0;

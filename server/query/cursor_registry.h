@@ -151,7 +151,7 @@ class CursorRegistry {
 // Reads documents from `cursor`, which an operation has taken up, into an array: at most `documents_max` (negative: as many as
 // fit) and 16 MB; a document that doesn't fit is stashed. Returns false if there are no more. Throws BSONObjectTooLarge (10334)
 // for a document that no reply can hold.
-bool fill_batch(Cursor& cursor, int64_t documents_max, bson::ArrayBuilder& batch);
+bool fill_batch(OperationContext& op, Cursor& cursor, int64_t documents_max, bson::ArrayBuilder& batch);
 
 // Counts the current batch in `op`.
 void count_batch(OperationContext& op, Cursor& cursor, size_t returned);

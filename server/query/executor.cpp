@@ -18,6 +18,9 @@ constexpr int64_t pause_us = 10'000;
 
 }  // namespace
 
+Executor::Plan::Plan(OperationContext& current, Allowance* whole)
+    : op(&current), allowance(op, &current.services().memory, whole) {}
+
 Executor::Executor(std::unique_ptr<Plan> plan) : plan_(std::move(plan)), resumed_us_(plan_->clock->monotonic_us()) {}
 Executor::~Executor() = default;
 
@@ -135,8 +138,8 @@ void apply_index_filter(Executor::Plan& plan, const OperationContext& op) {
 }  // namespace
 
 std::unique_ptr<Executor> make_executor(OperationContext& op, storage::Transaction& transaction,
-                                        std::shared_ptr<storage::Collection> collection, const Query& query) {
-  auto plan = std::make_unique<Executor::Plan>(op);
+                                        std::shared_ptr<storage::Collection> collection, const Query& query, Allowance* whole) {
+  auto plan = std::make_unique<Executor::Plan>(op, whole);
   plan->clock = &op.services().clock;
   plan->started_us = plan->clock->monotonic_us();
   plan->query = query;

@@ -23,8 +23,9 @@
 #include "storage/engine/transaction.h"
 
 namespace server {
+class Allowance;
 class OperationContext;
-}
+}  // namespace server
 
 namespace server::query {
 
@@ -94,7 +95,9 @@ class Executor {
 
 // Plans the query. `collection` may be nullptr: then the namespace doesn't exist and nothing is found. Throws MongoDB's errors
 // for a bad filter, projection, sort or hint. The caller holds the collection's schema lock whenever it calls the executor.
+// `whole`: the query is a part of that computation, which lives longer, and shares its budget of memory.
 std::unique_ptr<Executor> make_executor(OperationContext& op, storage::Transaction& transaction,
-                                        std::shared_ptr<storage::Collection> collection, const Query& query);
+                                        std::shared_ptr<storage::Collection> collection, const Query& query,
+                                        Allowance* whole = nullptr);
 
 }  // namespace server::query

@@ -12,10 +12,11 @@
 namespace server::query {
 
 struct Executor::Plan {
-  explicit Plan(OperationContext& current) : op(&current) {}
+  // `whole`: the plan is a part of that computation; nullptr: it is one of its own.
+  Plan(OperationContext& current, Allowance* whole);
 
-  OperationContext* op;     // the one that runs the plan; nullptr between two of a cursor's
-  Allowance allowance{op};  // of the expressions in the filter and the projection
+  OperationContext* op;  // the one that runs the plan; nullptr between two of a cursor's
+  Allowance allowance;   // of the expressions in the filter and the projection, and of the sort
   Query query;
   std::string ns;
   std::shared_ptr<storage::Collection> collection;
@@ -30,7 +31,7 @@ struct Executor::Plan {
   base::Clock* clock = nullptr;
   int64_t started_us = 0;
 
-  exec::Parts parts() const { return {query, collection, sort, projection.get(), temporary_path}; }
+  exec::Parts parts() { return {query, collection, sort, projection.get(), temporary_path, allowance}; }
   std::string temporary_path;
 };
 

@@ -2,27 +2,35 @@
 
 #include <algorithm>
 
+#include "server/core/allowance.h"
 #include "server/query/match/comparison.h"
 #include "server/query/match/parser.h"
 
 namespace server::query {
 
-Matcher::Matcher(bson::Document filter) : filter_(std::move(filter)) {}
+Matcher::Matcher(bson::Document filter, const ParseContext& context) : filter_(std::move(filter)) {
+  const size_t bytes = parsed_bytes(filter_.size());
+  if (!context.allowance || bytes == 0) return;
+  held_ = std::make_unique<Held>(context.allowance->memory());
+  held_->set(bytes);
+}
 Matcher::~Matcher() = default;
 
 std::unique_ptr<Matcher> Matcher::parse(bson::DocumentView filter, const ParseContext& context) {
-  std::unique_ptr<Matcher> matcher(new Matcher(bson::Document(filter)));
+  std::unique_ptr<Matcher> matcher(new Matcher(bson::Document(filter), context));
   match::Parsing parsing{context};
   matcher->root_ = match::parse_filter(matcher->filter_, parsing);
+  matcher->root_->account_to(context.allowance);
   return matcher;
 }
 
 std::unique_ptr<Matcher> Matcher::parse_operators(bson::DocumentView operators, const ParseContext& context) {
-  std::unique_ptr<Matcher> matcher(new Matcher(bson::Document(operators)));
+  std::unique_ptr<Matcher> matcher(new Matcher(bson::Document(operators), context));
   match::Parsing parsing{context};
   std::vector<match::NodePtr> parts;
   match::parse_operators("", matcher->filter_, parsing, parts);
   matcher->root_ = match::all_of(std::move(parts));
+  matcher->root_->account_to(context.allowance);
   return matcher;
 }
 

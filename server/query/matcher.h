@@ -19,6 +19,10 @@
 #include "bson/value.h"
 #include "server/query/parse_context.h"
 
+namespace server {
+class Held;
+}
+
 namespace server::query {
 
 namespace match {
@@ -55,8 +59,9 @@ class Matcher {
   bool empty() const { return filter_.empty(); }
 
  private:
-  Matcher(bson::Document filter);
-  bson::Document filter_;  // nodes borrow their values from it
+  Matcher(bson::Document filter, const ParseContext& context);
+  bson::Document filter_;       // nodes borrow their values from it
+  std::unique_ptr<Held> held_;  // what parsing made; nullptr: it isn't counted
   std::unique_ptr<match::Node> root_;
 };
 

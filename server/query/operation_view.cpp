@@ -10,6 +10,7 @@
 #include "server/core/operation.h"
 #include "server/core/options.h"
 #include "server/core/services.h"
+#include "server/core/valid_text.h"
 #include "server/query/cursor_registry.h"
 
 namespace server {
@@ -104,16 +105,17 @@ std::vector<bson::Document> view_operations(Services& services, const OperationV
   std::vector<bson::Document> found;
   std::set<ClientId> busy;
   services.operations.visit([&](const OperationContext& running) {
-    found.push_back(describe(running, host, options.whole_commands));
+    found.push_back(with_valid_text(describe(running, host, options.whole_commands)));
     busy.insert(running.client().id());
   });
   if (options.idle_connections) {
     services.operations.visit_clients([&](const Client& client) {
-      if (!busy.contains(client.id())) found.push_back(begin(client, host, false, services.clock.wall_ms()).done());
+      if (!busy.contains(client.id()))
+        found.push_back(with_valid_text(begin(client, host, false, services.clock.wall_ms()).done()));
     });
   }
   if (options.idle_cursors && services.cursors) {
-    for (const auto& cursor : services.cursors->waiting()) found.push_back(describe(cursor, host));
+    for (const auto& cursor : services.cursors->waiting()) found.push_back(with_valid_text(describe(cursor, host)));
   }
   return found;
 }

@@ -47,6 +47,12 @@ struct ParseContext {
 // Makes the context of an operation: expressions plugged in, `let` borrowed. What is parsed is used by this operation alone.
 ParseContext parse_context(const OperationContext& op, bson::DocumentView let = {});
 
+// Returns about how many bytes parsing makes of so many: each element becomes a node.
+inline size_t parsed_bytes(size_t bytes) {
+  constexpr size_t few = 4096, growth = 10;
+  return bytes < few ? 0 : growth * bytes;
+}
+
 // Returns the compiler that this server was built with; nullptr: none.
 const ExpressionCompiler* expression_compiler();
 

@@ -15,7 +15,8 @@ std::shared_ptr<storage::Collection> open_collection(OperationContext& op, const
   return collection;
 }
 
-Reader::Reader(OperationContext& op, std::shared_ptr<storage::Collection> collection, std::string ns, const Query& query)
+Reader::Reader(OperationContext& op, std::shared_ptr<storage::Collection> collection, std::string ns, const Query& query,
+               Allowance* whole)
     : op_(&op), collection_(std::move(collection)), ns_(std::move(ns)) {
   open();
   // It was dropped between the look-up and the lock, so it doesn't exist.
@@ -25,7 +26,7 @@ Reader::Reader(OperationContext& op, std::shared_ptr<storage::Collection> collec
     open();
   }
   keeps_transaction_ = collection_ && collection_->moves();
-  executor_ = make_executor(op, *transaction_, collection_, query);
+  executor_ = make_executor(op, *transaction_, collection_, query, whole);
 }
 
 Reader::~Reader() {

@@ -16,8 +16,10 @@ std::shared_ptr<storage::Collection> open_collection(OperationContext& op, const
 // moment. It may move between threads while ended.
 class Reader {
  public:
-  // Begins: plans the query and stands before the first document.
-  Reader(OperationContext& op, std::shared_ptr<storage::Collection> collection, std::string ns, const Query& query);
+  // Begins: plans the query and stands before the first document. `whole`: the reader is a part of that computation, which lives
+  // longer; nullptr: it is one of its own.
+  Reader(OperationContext& op, std::shared_ptr<storage::Collection> collection, std::string ns, const Query& query,
+         Allowance* whole = nullptr);
   ~Reader();
 
   bool next();

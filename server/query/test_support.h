@@ -105,8 +105,9 @@ class TestServer {
   CollectionUsage usage_;
   Profiler profiler_{options_};
   IndexFilters index_filters_;
-  Services services_{options_,  clock_,    parameters_,  status_, metrics_,  operations_,   commands_,
-                     topology_, sessions_, fail_points_, usage_,  profiler_, index_filters_};
+  MemoryPool memory_{1 << 30, 1 << 29};
+  Services services_{options_,  clock_,    parameters_,  status_, metrics_,  operations_,    commands_,
+                     topology_, sessions_, fail_points_, usage_,  profiler_, index_filters_, memory_};
   Dispatcher dispatcher_{services_};
   Client client_{ClientId{1}, "127.0.0.1:1", "127.0.0.1:2", false};
 };

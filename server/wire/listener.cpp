@@ -21,6 +21,7 @@
 #include <thread>
 
 #include "base/clock_time.h"
+#include "base/descriptors.h"
 #include "base/log.h"
 #include "base/mutex.h"
 #include "server/core/metrics.h"
@@ -219,6 +220,10 @@ asio::awaitable<void> Listener::State::accept_all(Acceptor& acceptor) {
 }
 
 void Listener::State::welcome(size_t reactor, Session::Socket socket, std::string remote, std::string local, bool unix_socket) {
+  if (base::descriptors_are_short()) {
+    reactors.leave(reactor);
+    return refuse(remote);
+  }
   if (open >= options.max_conns) {
     if (!services.peer_connection || unix_socket || undecided >= undecided_max) {
       reactors.leave(reactor);

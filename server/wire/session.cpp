@@ -17,6 +17,7 @@
 #include "replication/consensus/frame.h"
 #include "replication/coordinator.h"
 #include "server/core/command_registry.h"
+#include "server/core/memory.h"
 #include "server/core/metrics.h"
 #include "server/core/operation.h"
 #include "server/core/options.h"
@@ -40,6 +41,8 @@ constexpr auto client_disconnect = static_cast<base::ErrorCode>(279);
 constexpr size_t read_bytes_min = 1024;       // an idle connection keeps this
 constexpr size_t kept_bytes_max = 64 * 1024;  // a larger buffer is released after its message
 constexpr size_t growth_max = 4 << 20;        // a length alone reserves no more than this ahead of the bytes
+constexpr auto memory_wait_max = std::chrono::seconds(10);
+constexpr auto memory_wait_step = std::chrono::milliseconds(20);
 
 int32_t next_message_id() {
   static std::atomic<uint32_t> last{0};
@@ -59,6 +62,15 @@ Metrics::Network::Compressor& counters_of(Metrics& metrics, Compressor compresso
   if (compressor == Compressor::zstd) return metrics.network.zstd;
   return compressor == Compressor::zlib ? metrics.network.zlib : metrics.network.snappy;
 }
+
+struct HeldBytes {
+  HeldBytes(MemoryPool& from, size_t count) : pool(from), bytes(count) { pool.take_anyway(bytes); }
+  ~HeldBytes() { pool.give_back(bytes); }
+  HeldBytes(const HeldBytes&) = delete;
+  HeldBytes& operator=(const HeldBytes&) = delete;
+  MemoryPool& pool;
+  size_t bytes;
+};
 
 constexpr std::string_view http_request = "GET ";
 constexpr std::string_view http_text = "It looks like you are trying to access MongoDB over HTTP on the native driver port.\r\n";
@@ -105,6 +117,7 @@ Session::Session(Services& services, Dispatcher& dispatcher, Socket socket, Clie
 }
 
 Session::~Session() {
+  give_back_memory();
   services_.operations.remove_client(client_);
 }
 
@@ -185,7 +198,11 @@ awaitable<bool> Session::read_message() {
       co_return true;
     }
     // The buffer grows with the bytes that arrived: a length alone reserves no memory.
-    if (filled_ == in_.size()) in_.resize(std::min(std::max(need, read_bytes_min), filled_ + std::max(filled_, growth_max)));
+    if (filled_ == in_.size()) {
+      const size_t bytes = std::min(std::max(need, read_bytes_min), filled_ + std::max(filled_, growth_max));
+      if (!co_await take_memory(bytes)) co_return false;
+      in_.resize(bytes);
+    }
     asio::error_code error;
     const asio::mutable_buffer room(in_.data() + filled_, in_.size() - filled_);
     const size_t received = co_await socket_.async_read_some(room, redirect_error(use_awaitable, error));
@@ -230,6 +247,28 @@ awaitable<void> Session::answer_http() {
   co_await asio::async_write(socket_, asio::buffer(answer), redirect_error(use_awaitable, error));
 }
 
+awaitable<bool> Session::take_memory(size_t bytes) {
+  if (bytes <= kept_bytes_max || bytes <= taken_) co_return true;
+  asio::steady_timer timer(socket_.get_executor());
+  for (auto waited = std::chrono::milliseconds(0); !services_.memory.take_for_message(bytes - taken_);
+       waited += memory_wait_step) {
+    if (closed_ || ending_) co_return false;
+    if (waited >= memory_wait_max) {
+      log_malformed("there is no memory for a message of " + std::to_string(bytes) + " bytes");
+      co_return false;
+    }
+    timer.expires_after(memory_wait_step);
+    asio::error_code ignored;
+    co_await timer.async_wait(redirect_error(use_awaitable, ignored));
+  }
+  taken_ = bytes;
+  co_return true;
+}
+
+void Session::give_back_memory() {
+  if (taken_ > 0) services_.memory.give_back(std::exchange(taken_, 0));
+}
+
 void Session::drop_message() {
   const size_t left = filled_ - message_bytes_;
   if (left > 0) std::memmove(in_.data(), in_.data() + message_bytes_, left);
@@ -239,6 +278,7 @@ void Session::drop_message() {
     small.resize(read_bytes_min);
     in_ = std::move(small);
     in_.shrink_to_fit();
+    give_back_memory();
   }
   if (reply_memory_.capacity() > kept_bytes_max) reply_memory_ = {};
 }
@@ -277,6 +317,8 @@ awaitable<bool> Session::handle(BytesView whole) {
   std::optional<Compressor> compressor;
   const auto plain = unpacked(whole, memory, compressor);
   if (!plain) co_return false;
+  std::optional<HeldBytes> held;
+  if (memory.size() > kept_bytes_max) held.emplace(services_.memory, memory.size());
   metrics_.network.bytes_in.add(static_cast<int64_t>(plain->size()));
   metrics_.network.requests.add();
   Decoded decoded = decode(*plain);
@@ -435,6 +477,8 @@ awaitable<void> Session::write_reply(const Message& message, int32_t reply_id, i
   asio::error_code error;
   const size_t written = socket_.write_some(parts, error);
   if (error == asio::error::would_block || (!error && written < bytes)) {
+    // The reply is in memory already, until a slow reader has taken it.
+    const HeldBytes held(services_.memory, document.size() + packed.size());
     size_t skip = error ? 0 : written;
     for (auto& part : parts) {
       const size_t here = std::min(skip, part.size());

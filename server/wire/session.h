@@ -58,7 +58,11 @@ class Session : public std::enable_shared_from_this<Session> {
   std::optional<BytesView> unpacked(BytesView whole, Bytes& memory, std::optional<Compressor>& compressor);
   void log_malformed(std::string_view why);
   void drop_message();  // makes room for the next one
-  void finish();        // the coroutine's last action: it releases the socket
+  // Takes the memory of a message of so many bytes from the server's pool, and waits for it. Returns false if there is none for
+  // long, or the connection ends.
+  asio::awaitable<bool> take_memory(size_t bytes);
+  void give_back_memory();
+  void finish();  // the coroutine's last action: it releases the socket
 
   Services& services_;
   Dispatcher& dispatcher_;
@@ -72,6 +76,7 @@ class Session : public std::enable_shared_from_this<Session> {
   size_t filled_ = 0;
   size_t message_bytes_ = 0;
   Bytes reply_memory_;
+  size_t taken_ = 0;       // from the server's pool
   bool undecided_ = true;  // it isn't known yet whether this is a client or a member
   bool members_only_ = false;
   bool handed_over_ = false;

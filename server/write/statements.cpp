@@ -69,6 +69,7 @@ class UpdateRun {
     Application application;
     application.now_ms = op_.services().clock.wall_ms();
     application.timestamp = unique_timestamp(op_);
+    application.allowance = &op_.allowance();
     return application;
   }
 

@@ -1,6 +1,7 @@
 #include "server/write/write_errors.h"
 
 #include "base/error.h"
+#include "server/core/valid_text.h"
 #include "server/write/detailed_error.h"
 #include "storage/indexes/duplicate_key.h"
 
@@ -26,7 +27,7 @@ void WriteErrors::add(size_t index, const base::OperationError& error) {
   const std::string_view message = errors_.size() < 2 || messages_bytes_ < messages_bytes_max ? error.what() : "";
   messages_bytes_ += message.size();
   out.append("errmsg", message);
-  errors_.push_back(out.done());
+  errors_.push_back(with_valid_text(out.done()));
 }
 
 void WriteErrors::add(size_t index, std::exception_ptr error) {

@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <chrono>
 
+#include "base/descriptors.h"
 #include "base/error.h"
 #include "base/log.h"
 
@@ -93,6 +94,8 @@ void Tables::stop() {
 Table Tables::open(const std::string& name, const TableOptions& options) {
   const base::MutexLock lock(mutex_);
   if (!names_.contains(name)) {
+    // WiredTiger can't take back a table of which it has made a half.
+    if (base::descriptors_are_short()) wt::fail(EMFILE, "creating table " + name);
     const std::string uri = std::string(prefix) + name;
     wt::check(session_->create(session_.get(), uri.c_str(), configuration(options, journaled_).c_str()),
               "creating table " + name);

@@ -97,7 +97,7 @@ void Transaction::commit() {
     finish();
     for (auto& action : after_rollback_) action();
     if (result == WT_ROLLBACK) internals.conflict(*session_);
-    wt::fail(result, "committing");
+    wt::fail_commit(result);
   }
   session_->counts.committed();
   finish();

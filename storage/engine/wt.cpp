@@ -18,10 +18,12 @@ using base::ErrorCode;
 using base::OperationError;
 
 thread_local std::string last_message;
+thread_local int last_failure = 0;
 
 // mongod ends with this code if its storage engine can't go on.
 constexpr int exit_abrupt = 14;
 constexpr int32_t in_use = 98;  // DBPathInUse
+constexpr int32_t too_many_files_open = 264;
 
 [[noreturn]] void stop_process(const std::string& what) {
   base::log(base::Severity::fatal, base::LogComponent::storage, 22436,
@@ -65,17 +67,26 @@ std::string take_last_message() {
 }
 
 void fail(int result, std::string_view doing) {
+  if (result != WT_ROLLBACK) last_failure = result;
   switch (result) {
     case WT_ROLLBACK: throw WriteConflict();
     case WT_PANIC: stop_process(describe(result, doing));
     case ENOSPC:
     case EDQUOT: throw OperationError(ErrorCode::out_of_disk_space, "No space left on device while " + std::string(doing));
+    case ENOMEM: throw OperationError(ErrorCode::exceeded_memory_limit, "out of memory while " + std::string(doing));
+    case EMFILE:
+    case ENFILE: throw OperationError(too_many_files_open, "Too many open files while " + std::string(doing));
     case WT_TRY_SALVAGE:
     case WT_ERROR:
     case ENOENT:  // a file of the directory is missing
       throw OperationError(ErrorCode::data_corruption_detected, describe(result, doing));
     default: throw OperationError(ErrorCode::internal_error, describe(result, doing));
   }
+}
+
+void fail_commit(int result) {
+  const int before = std::exchange(last_failure, 0);
+  fail(result == EINVAL && before != 0 ? before : result, "committing");
 }
 
 void check(int result, std::string_view doing) {

@@ -4,6 +4,8 @@
 //
 //   WT_ROLLBACK           WriteConflict: run the transaction again
 //   ENOSPC                OutOfDiskSpace: this operation failed, the server goes on
+//   ENOMEM                ExceededMemoryLimit: likewise
+//   EMFILE, ENFILE        TooManyFilesOpen (264): likewise
 //   WT_PANIC              a fatal log line and the end of the process; the journal has what was acknowledged
 //   damaged files         DataCorruptionDetected
 //   anything else         InternalError with WiredTiger's own words
@@ -72,5 +74,9 @@ base::BytesView get_value(WT_CURSOR* cursor);
 
 // Returns WiredTiger's last error message on this thread, and clears it.
 std::string take_last_message();
+
+// Throws the error of a commit that WiredTiger refuses, because an operation of the transaction had failed on this thread: that
+// operation's error.
+[[noreturn]] void fail_commit(int result);
 
 }  // namespace storage::wt

@@ -1,9 +1,14 @@
 """An operation stops when it is out of time or killed, whatever it computes, and no value takes all memory."""
 import contextlib
+import functools
+import pathlib
+import re
 import signal
 import socket
+import struct
 import threading
 
+import bson
 import pytest
 from pymongo.errors import ExecutionTimeout, OperationFailure, PyMongoError
 
@@ -13,12 +18,12 @@ from tests.support.waiting import wait_until
 # These are a thousand million additions.
 LONG = {"$size": {"$map": {"input": {"$range": [0, 100_000]},
                            "in": {"$size": {"$map": {"input": {"$range": [0, 10_000]}, "in": {"$add": ["$$this", "$n"]}}}}}}}
-TIMED_OUT, INTERRUPTED, PAST_64_MB, TOO_LARGE_FOR_A_REPLY = 50, 11601, 13548, 10334
+BAD_VALUE, TIMED_OUT, EXCEEDED_MEMORY_LIMIT, TOO_LARGE_FOR_A_REPLY, INTERRUPTED, PAST_64_MB = 2, 50, 146, 10334, 11601, 13548
 
 
 @pytest.fixture(scope="module")
 def server():
-    with Server() as running:
+    with Server("--setParameter", f"operationMemoryLimitBytes={512 << 20}") as running:
         yield running
 
 
@@ -169,3 +174,113 @@ def test_values_end_at_64_mb(things):
     with pytest.raises(OperationFailure) as failure:
         list(things.aggregate(doubling))
     assert failure.value.code == PAST_64_MB, failure.value
+
+
+BIG = {"$reduce": {"input": {"$range": [0, 22]}, "initialValue": "0123456789", "in": {"$concat": ["$$value", "$$value"]}}}  # 42 MB
+GROWING = {
+    "let": {"$size": {"$let": {"vars": {f"v{n}": BIG for n in range(100)}, "in": [1]}}},
+    "arguments": {"$size": {"$concatArrays": [[BIG]] * 100}},
+    "nested": functools.reduce(lambda inner, _: {"$strLenBytes": {"$concat": [BIG, {"$toString": inner}]}}, range(40), 1),
+    "object": {"$bsonSize": {f"v{n}": BIG for n in range(100)}},
+}
+
+
+@pytest.mark.parametrize("name", GROWING)
+def test_an_operation_has_a_budget(server, things, name):
+    """The error is the document's limit or the operation's; what matters is that memory doesn't grow by all of it."""
+    with pytest.raises(OperationFailure) as failure:
+        list(things.aggregate([{"$match": {"_id": 0}}, {"$addFields": {"m": GROWING[name]}}]))
+    assert failure.value.code in (PAST_64_MB, EXCEEDED_MEMORY_LIMIT), failure.value
+    assert operation_memory(server)["bytes"] == 0
+
+
+def operation_memory(server):
+    return server.client().admin.command("serverStatus")["operationMemory"]
+
+
+def resident_mb(server):
+    return int(re.search(r"VmRSS:\s+(\d+)", pathlib.Path(f"/proc/{server.process.pid}/status").read_text())[1]) // 1024
+
+
+def test_all_operations_together_have_a_budget():
+    """Each of many operations keeps 90 MB at once; some are refused, the server stays small, and is small again afterwards."""
+    limit_mb = 256
+    with Server("--setParameter", f"operationsMemoryLimitBytes={limit_mb << 20}", "--wiredTigerCacheSizeGB", "0.25") as server:
+        things = server.client().t.things
+        things.insert_many([{"_id": number, "text": "x" * 1_000_000} for number in range(90)])
+        refused, most = [], [0]
+        over = threading.Event()
+
+        def sort():
+            try:
+                list(server.client().t.things.aggregate([{"$addFields": {"r": {"$rand": {}}}}, {"$sort": {"r": 1}}, {"$count": "n"}]))
+            except OperationFailure as failure:
+                refused.append(failure.code)
+
+        def watch():
+            while not over.wait(0.02):
+                most[0] = max(most[0], resident_mb(server))
+
+        watcher = threading.Thread(target=watch)
+        watcher.start()
+        for _ in range(3):
+            threads = [threading.Thread(target=sort) for _ in range(16)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+        over.set()
+        watcher.join()
+        memory = operation_memory(server)
+        assert set(refused) == {EXCEEDED_MEMORY_LIMIT} and memory["refused"] >= len(refused) > 0
+        assert memory["peakBytes"] <= memory["limitBytes"] == limit_mb << 20
+        assert memory["bytes"] < 1 << 20
+        # Beside the cache and the pool there are what 16 operations have in hand, and the allocator's slack.
+        assert most[0] < 256 + limit_mb + 600, f"{most[0]} MB were resident"
+        wait_until(lambda: resident_mb(server) < 256 + limit_mb, f"{resident_mb(server)} MB stay resident")
+
+
+def test_parameters_limit_the_memory_of_operations(server):
+    admin = server.client().admin
+    before = admin.command("setParameter", 1, operationMemoryLimitBytes=32 << 20)["was"]
+    try:
+        with pytest.raises(OperationFailure) as failure:
+            list(admin.aggregate([{"$documents": [{}]}, {"$addFields": {"m": {"$strLenBytes": BIG}}}]))
+        assert failure.value.code == EXCEEDED_MEMORY_LIMIT, failure.value
+    finally:
+        admin.command("setParameter", 1, operationMemoryLimitBytes=before)
+    assert operation_memory(server)["limitBytesEach"] == before
+    with pytest.raises(OperationFailure) as failure:
+        admin.command("setParameter", 1, operationMemoryLimitBytes=1)
+    assert failure.value.code == BAD_VALUE, failure.value
+
+
+def test_messages_that_arrive_slowly_leave_room_for_operations():
+    with Server("--setParameter", f"operationsMemoryLimitBytes={64 << 20}") as server, contextlib.ExitStack() as open_sockets:
+        client = server.client()
+        client.t.things.insert_one({"_id": 1})
+        body = bson.encode({"insert": "things", "documents": [{"_id": 2, "text": "x" * 15_000_000}], "$db": "t"})
+        message = struct.pack("<iiiiIB", 21 + len(body), 1, 0, 2013, 0, 0) + body
+        senders = []
+        for _ in range(8):
+            sender = open_sockets.enter_context(socket.create_connection((server.host, server.port)))
+            sender.setblocking(False)
+            with contextlib.suppress(BlockingIOError):
+                sender.send(message[:-1])
+            senders.append(sender)
+        wait_until(lambda: operation_memory(server)["bytes"] > 4 << 20)
+        assert client.t.things.find_one({"_id": 1}) == {"_id": 1}
+        memory = operation_memory(server)
+        assert memory["bytes"] <= 32 << 20
+    # They all are gone, and with them what they held.
+
+
+def test_a_slow_reader_holds_its_reply_and_nothing_more(server):
+    db = server.client().t
+    db.large.insert_one({"_id": 1, "text": "x" * 15_000_000})
+    with socket.create_connection((server.host, server.port)) as reader:
+        reader.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        send_raw(reader, {"find": "large", "$db": "t"})
+        wait_until(lambda: operation_memory(server)["bytes"] > 14_000_000)
+        assert db.large.count_documents({}) == 1
+    wait_until(lambda: operation_memory(server)["bytes"] == 0)

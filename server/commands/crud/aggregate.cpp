@@ -119,8 +119,7 @@ class Aggregate final : public Command, public Explainable {
 
   static std::unique_ptr<query::PipelineContext> make_context(OperationContext& op, const Request& request,
                                                               const Arguments& arguments) {
-    auto context = std::make_unique<query::PipelineContext>(query::command_time_ms(op));
-    context->op = &op;
+    auto context = std::make_unique<query::PipelineContext>(query::command_time_ms(op), &op);
     context->db = request.db;
     context->make_sink = write::make_sink;
     context->hint = hint_of(arguments);

@@ -103,7 +103,7 @@ class GetMore : public Command {
       cursor->source->begin(op);
       // Other than in find, 0 means no limit here.
       const int64_t documents_max = batch_size.value_or(0) > 0 ? *batch_size : -1;
-      more = query::fill_batch(*cursor, documents_max, batch);
+      more = query::fill_batch(op, *cursor, documents_max, batch);
       if (awaits) {
         const milliseconds wait = patience.is_number() ? milliseconds(patience.to_int64()) : await_default;
         more = await(op, *cursor, documents_max, wait, batch) || more;
@@ -150,7 +150,7 @@ class GetMore : public Command {
       op.sleep(std::min(step, left));
       step = std::min(step * 2, await_step_max);
       cursor.source->begin(op);
-      query::fill_batch(cursor, documents_max, batch);
+      query::fill_batch(op, cursor, documents_max, batch);
     }
     return true;
   }

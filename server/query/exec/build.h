@@ -14,6 +14,7 @@ struct Parts {
   const SortPattern& sort;
   const Projection* projection;  // nullptr: none
   std::string temporary_path;    // sorts spill there
+  Allowance& allowance;
 };
 
 StagePtr build(const Parts& parts, const plan::Access& access);

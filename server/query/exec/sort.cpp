@@ -8,11 +8,20 @@
 
 namespace server::query::exec {
 
-Sort::Sort(StagePtr child, SortPattern pattern, bson::DocumentView specification, Options options)
+void sort_entries(std::vector<SortEntry>& entries, Allowance& allowance) {
+  std::sort(entries.begin(), entries.end(), [&](const SortEntry& a, const SortEntry& b) {
+    allowance.work();
+    return a < b;
+  });
+}
+
+Sort::Sort(StagePtr child, SortPattern pattern, bson::DocumentView specification, Options options, Allowance& allowance)
     : Stage("SORT", std::move(child)),
       pattern_(std::move(pattern)),
       specification_(specification),
-      options_(std::move(options)) {}
+      options_(std::move(options)),
+      allowance_(allowance),
+      held_(allowance.memory()) {}
 Sort::~Sort() = default;
 
 Step Sort::do_work(storage::Transaction& transaction) {
@@ -45,6 +54,7 @@ void Sort::take(SortEntry entry) {
     if (entries_.size() == limit) std::make_heap(entries_.begin(), entries_.end());
   }
   if (bytes_ > options_.memory_bytes_max) make_room();
+  held_.set(bytes_);
 }
 
 void Sort::make_room() {
@@ -54,7 +64,7 @@ void Sort::make_room() {
                                    std::to_string(options_.memory_bytes_max) + " bytes, but did not opt in to external sorting.");
   }
   if (!runs_) runs_ = std::make_unique<SortRuns>(options_.temporary_path);
-  std::sort(entries_.begin(), entries_.end());
+  sort_entries(entries_, allowance_);
   runs_->add(entries_);
   entries_.clear();
   bytes_ = 0;
@@ -63,7 +73,7 @@ void Sort::make_room() {
 void Sort::finish() {
   loaded_ = true;
   if (runs_ && !entries_.empty()) return make_room();
-  std::sort(entries_.begin(), entries_.end());
+  sort_entries(entries_, allowance_);
 }
 
 bool Sort::next() {

@@ -4,6 +4,7 @@
 #include <deque>
 #include <memory>
 
+#include "server/core/allowance.h"
 #include "server/query/exec/stage.h"
 #include "server/query/sort_pattern.h"
 
@@ -24,6 +25,9 @@ struct SortEntry {
   size_t bytes() const { return sizeof(SortEntry) + key.size() + document.size(); }
 };
 
+// Sorts them, and looks at the operation meanwhile.
+void sort_entries(std::vector<SortEntry>& entries, Allowance& allowance);
+
 class SortRuns;
 
 class Sort : public Stage {
@@ -34,7 +38,7 @@ class Sort : public Stage {
     std::string temporary_path;  // a directory for sorted runs
     size_t memory_bytes_max = sort_memory_bytes_max;
   };
-  Sort(StagePtr child, SortPattern pattern, bson::DocumentView specification, Options options);
+  Sort(StagePtr child, SortPattern pattern, bson::DocumentView specification, Options options, Allowance& allowance);
   ~Sort() override;
   storage::RecordId record() const override { return current_.record; }
   bson::DocumentView document() override { return current_.document; }
@@ -56,6 +60,8 @@ class Sort : public Stage {
   const SortPattern pattern_;
   const bson::Document specification_;
   const Options options_;
+  Allowance& allowance_;
+  Held held_;                       // bytes_
   std::vector<SortEntry> entries_;  // a heap with the last on top if `limit` is full, else unordered
   std::unique_ptr<SortRuns> runs_;  // set once it has spilled
   SortEntry current_;

@@ -177,22 +177,37 @@ class MergeObjects final : public Accumulator {
                                             std::string(bson::type_name(value.type())) + " is of type " +
                                             std::string(bson::type_name(value.type())));
     }
-    bson::Builder out;
-    const bson::DocumentView later = value.as_document();
-    for (const bson::Element& field : merged_) {
-      const bson::Element newer = later.find(field.name);
-      out.append(field.name, newer.exists() ? static_cast<const ValueView&>(newer) : field);
+    for (const bson::Element& field : value.as_document()) {
+      const auto place = places_.find(field.name);
+      Value& kept = place != places_.end() ? fields_[place->second].value : add_field(field.name);
+      bytes_ += field.bytes().size() - kept.view().bytes().size();
+      kept = Value(field);
     }
-    for (const bson::Element& field : later) {
-      if (!merged_.has(field.name)) out.append_element(field);
-    }
-    merged_ = out.done();
   }
-  Value result() const override { return Value(merged_.view()); }
-  size_t bytes() const override { return 64 + merged_.size(); }
+  Value result() const override {
+    bson::Builder out;
+    for (const Field& field : fields_) out.append(field.name, field.value);
+    return Value(out.done());
+  }
+  size_t bytes() const override { return bytes_; }
 
  private:
-  bson::Document merged_;
+  struct Field {
+    std::string name;
+    Value value;
+  };
+  static constexpr size_t bytes_per_field = sizeof(Field) + 64;  // with its place in the table
+
+  Value& add_field(std::string_view name) {
+    fields_.push_back({std::string(name), Value()});
+    places_.emplace(fields_.back().name, fields_.size() - 1);
+    bytes_ += bytes_per_field + name.size();
+    return fields_.back().value;
+  }
+
+  std::deque<Field> fields_;  // it doesn't move them: the table borrows their names
+  std::unordered_map<std::string_view, size_t> places_;
+  size_t bytes_ = 64;
 };
 
 // Keeps n values: the first, the last, the smallest or the largest.

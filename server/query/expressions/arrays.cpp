@@ -10,8 +10,12 @@
 namespace server::query {
 namespace {
 
-std::vector<ValueView> elements_of(const ValueView& array) {
+std::vector<ValueView> elements_of(Frame& frame, const ValueView& array) {
+  const size_t count = array.as_document().count();
+  frame.work(count);
+  frame.hold(count * sizeof(ValueView));
   std::vector<ValueView> elements;
+  elements.reserve(count);
   for (const bson::Element& element : array.as_document()) elements.push_back(element);
   return elements;
 }
@@ -24,10 +28,13 @@ Value array_of(Iterator from, Iterator to) {
 }
 
 Value element_at(const ValueView& array, int64_t index) {
-  const auto elements = elements_of(array);
-  if (index < 0) index += static_cast<int64_t>(elements.size());
-  if (index < 0 || index >= static_cast<int64_t>(elements.size())) return Value();
-  return Value(elements[static_cast<size_t>(index)]);
+  const bson::DocumentView elements = array.as_document();
+  if (index < 0) index += static_cast<int64_t>(elements.count());
+  if (index < 0) return Value();
+  for (const bson::Element& element : elements) {
+    if (index-- == 0) return Value(element);
+  }
+  return Value();
 }
 
 Value array_elem_at(std::string_view, Arguments a) {
@@ -63,23 +70,26 @@ Value in(std::string_view, Arguments a) {
   return Value(false);
 }
 
-Value concat_arrays(std::string_view, Arguments a) {
+Value concat_arrays(Frame& frame, std::string_view, Arguments a) {
   bson::ArrayBuilder out;
   for (const ValueView& argument : a) {
     if (argument.is_nullish()) return Value::null();
     if (!argument.is_array()) fail(28664, "$concatArrays only supports arrays, not " + named(argument));
-    for (const bson::Element& element : argument.as_document()) out.append(static_cast<const ValueView&>(element));
+    for (const bson::Element& element : argument.as_document()) {
+      frame.work();
+      out.append(static_cast<const ValueView&>(element));
+    }
   }
   return out.done_value();
 }
 
-Value slice(std::string_view, Arguments a) {
+Value slice(Frame& frame, std::string_view, Arguments a) {
   if (any_nullish(a)) return Value::null();
   if (!a[0].is_array()) fail(28724, "First argument to $slice must be an array, but is of type: " + named(a[0]));
   const auto second = whole_number(a[1]);
   if (!a[1].is_number()) fail(28725, "Second argument to $slice must be a numeric value, but is of type: " + named(a[1]));
   if (!second) fail(28726, "Second argument to $slice can't be represented as a 32-bit integer: " + named(a[1]));
-  const auto elements = elements_of(a[0]);
+  const auto elements = elements_of(frame, a[0]);
   const auto count = static_cast<int64_t>(elements.size());
   int64_t from, length;
   if (a.size() == 2) {
@@ -97,10 +107,10 @@ Value slice(std::string_view, Arguments a) {
   return array_of(elements.begin() + from, elements.begin() + std::max(from, to));
 }
 
-Value reverse_array(std::string_view, Arguments a) {
+Value reverse_array(Frame& frame, std::string_view, Arguments a) {
   if (a[0].is_nullish()) return Value::null();
   if (!a[0].is_array()) fail(34435, "The argument to $reverseArray must be an array, but was of type: " + named(a[0]));
-  const auto elements = elements_of(a[0]);
+  const auto elements = elements_of(frame, a[0]);
   return array_of(elements.rbegin(), elements.rend());
 }
 
@@ -182,10 +192,10 @@ ExpressionPtr parse_zip(std::string_view, const ValueView& value, Scope& scope) 
     for (const bson::Element& array : arrays.view().as_document()) {
       if (array.is_nullish()) return Value::null();
       if (!array.is_array()) fail(34468, "$zip found a non-array expression in input: " + named(array));
-      columns.push_back(elements_of(array));
+      columns.push_back(elements_of(frame, array));
     }
     const Value filler = defaults ? defaults->evaluate(frame) : Value();
-    const auto fill = defaults ? elements_of(filler) : std::vector<ValueView>();
+    const auto fill = defaults ? elements_of(frame, filler) : std::vector<ValueView>();
     size_t rows = longest ? 0 : SIZE_MAX;
     for (const auto& column : columns) rows = longest ? std::max(rows, column.size()) : std::min(rows, column.size());
     bson::ArrayBuilder out;
@@ -236,7 +246,7 @@ ExpressionPtr parse_sort_array(std::string_view, const ValueView& value, Scope& 
     if (array.type() != Type::array) {
       fail(2942504, "The input argument to $sortArray must be an array, but was of type: " + named(array));
     }
-    auto elements = elements_of(array);
+    auto elements = elements_of(frame, array);
     if (!pattern) {
       std::stable_sort(elements.begin(), elements.end(), [&](const ValueView& x, const ValueView& y) {
         frame.work();
@@ -248,6 +258,7 @@ ExpressionPtr parse_sort_array(std::string_view, const ValueView& value, Scope& 
     for (const ValueView& element : elements) {
       frame.work();
       keyed.emplace_back(pattern->key(element.is_object() ? element.as_document() : bson::DocumentView()), element);
+      frame.hold(sizeof keyed.back() + keyed.back().first.size());
     }
     std::stable_sort(keyed.begin(), keyed.end(), [&](const auto& x, const auto& y) {
       frame.work();
@@ -307,9 +318,9 @@ constexpr OperatorEntry entries[] = {
     {"$size", function_of<size, 1>},
     {"$isArray", function_of<is_array, 1>},
     {"$in", function_of<in, 2>},
-    {"$concatArrays", function_of<concat_arrays, 0, -1>},
-    {"$slice", function_of<slice, 2, 3>},
-    {"$reverseArray", function_of<reverse_array, 1>},
+    {"$concatArrays", working_function_of<concat_arrays, 0, -1>},
+    {"$slice", working_function_of<slice, 2, 3>},
+    {"$reverseArray", working_function_of<reverse_array, 1>},
     {"$range", working_function_of<range, 2, 3>},
     {"$indexOfArray", function_of<index_of_array, 2, 4>},
     {"$zip", parse_zip},

@@ -9,13 +9,15 @@ namespace {
 
 class Ready final : public CompiledExpression {
  public:
-  Ready(ExpressionPtr expression, const Scope& scope) : expression_(std::move(expression)), frame_(scope) {}
+  Ready(ExpressionPtr expression, const Scope& scope, std::unique_ptr<Held> held)
+      : held_(std::move(held)), expression_(std::move(expression)), frame_(scope) {}
   bson::Value evaluate(bson::DocumentView root) const override {
-    frame_.root = root;
+    frame_.begin(root);
     return expression_->evaluate(frame_);
   }
 
  private:
+  std::unique_ptr<Held> held_;  // what parsing made; nullptr: it isn't counted
   ExpressionPtr expression_;
   mutable Frame frame_;  // one operation at a time uses it
 };
@@ -25,8 +27,13 @@ class Compiler final : public ExpressionCompiler {
   std::unique_ptr<CompiledExpression> compile(const bson::ValueView& specification, const ParseContext& context) const override {
     Scope scope(context.op ? command_time_ms(*context.op) : 0, context.allowance);
     for (const bson::Element& variable : context.let) scope.define(std::string(variable.name), bson::Value(variable));
+    std::unique_ptr<Held> held;
+    if (context.allowance) {
+      held = std::make_unique<Held>(context.allowance->memory());
+      held->set(parsed_bytes(specification.bytes().size()));
+    }
     ExpressionPtr expression = parse_expression(specification, scope);
-    return std::make_unique<Ready>(std::move(expression), scope);
+    return std::make_unique<Ready>(std::move(expression), scope, std::move(held));
   }
 };
 

@@ -12,6 +12,7 @@
 #include "server/query/expressions/date_format.h"
 #include "server/query/expressions/date_units.h"
 #include "server/query/expressions/operator_support.h"
+#include "server/query/expressions/text.h"
 #include "server/query/expressions/time_zone.h"
 
 namespace server::query {
@@ -171,6 +172,11 @@ ExpressionPtr parse_date_to_parts(std::string_view name, const ValueView& value,
   });
 }
 
+void append_year(std::string& out, int64_t year) {
+  check_formatted_year(year);
+  out += fmt::format("{:04}", year);
+}
+
 std::string formatted(std::string_view format, const Parts& p, std::chrono::seconds offset_s) {
   const int64_t offset = offset_s.count() / 60;
   std::string out;
@@ -181,7 +187,7 @@ std::string formatted(std::string_view format, const Parts& p, std::chrono::seco
     }
     if (++i == format.size()) fail(18535, "Unmatched '%' at end of format string");
     switch (format[i]) {
-      case 'Y': out += fmt::format("{:04}", p.year); break;
+      case 'Y': append_year(out, p.year); break;
       case 'm': out += fmt::format("{:02}", p.month); break;
       case 'd': out += fmt::format("{:02}", p.day); break;
       case 'H': out += fmt::format("{:02}", p.hour); break;
@@ -193,7 +199,7 @@ std::string formatted(std::string_view format, const Parts& p, std::chrono::seco
       case 'u': out += std::to_string(p.iso_day_of_week); break;
       case 'U': out += fmt::format("{:02}", (p.day_of_year + 7 - p.day_of_week) / 7); break;
       case 'V': out += fmt::format("{:02}", p.iso_week); break;
-      case 'G': out += fmt::format("{:04}", p.iso_year); break;
+      case 'G': append_year(out, p.iso_year); break;
       case 'z': {
         out += fmt::format("{}{:02}{:02}", offset < 0 ? '-' : '+', std::abs(offset) / 60, std::abs(offset) % 60);
         break;

@@ -17,7 +17,7 @@ namespace {
 class Constant final : public Expression {
  public:
   explicit Constant(Value value) : value_(std::move(value)) {}
-  Value evaluate(Frame&) const override { return value_; }
+  Value compute(Frame&) const override { return value_; }
   ValueView view(Frame&, Value&) const override { return value_.view(); }
   const Value* constant() const override { return &value_; }
 
@@ -51,12 +51,14 @@ ValueView walk(ValueView value, std::string_view path, Value& scratch) {
 class FieldPath final : public Expression {
  public:
   explicit FieldPath(std::string path) : path_(std::move(path)) {}
-  Value evaluate(Frame& frame) const override {
+  Value compute(Frame& frame) const override {
     Value scratch;
     return Value(view(frame, scratch));
   }
   ValueView view(Frame& frame, Value& scratch) const override {
-    return walk(ValueView(Type::object, frame.root.bytes()), path_, scratch);
+    const ValueView value = walk(ValueView(Type::object, frame.root.bytes()), path_, scratch);
+    if (scratch.exists()) frame.hold(scratch.view().bytes().size());
+    return value;
   }
   std::optional<std::string_view> field_path() const override { return path_; }
 
@@ -66,18 +68,22 @@ class FieldPath final : public Expression {
 
 class Root final : public Expression {
  public:
-  Value evaluate(Frame& frame) const override { return Value(frame.root); }
+  Value compute(Frame& frame) const override { return Value(frame.root); }
   ValueView view(Frame& frame, Value&) const override { return ValueView(Type::object, frame.root.bytes()); }
 };
 
 class Variable final : public Expression {
  public:
   Variable(int slot, std::string path) : slot_(slot), path_(std::move(path)) {}
-  Value evaluate(Frame& frame) const override {
+  Value compute(Frame& frame) const override {
     Value scratch;
     return Value(view(frame, scratch));
   }
-  ValueView view(Frame& frame, Value& scratch) const override { return walk(frame.slots[slot_].view(), path_, scratch); }
+  ValueView view(Frame& frame, Value& scratch) const override {
+    const ValueView value = walk(frame.slots[slot_].view(), path_, scratch);
+    if (scratch.exists()) frame.hold(scratch.view().bytes().size());
+    return value;
+  }
 
  private:
   int slot_;
@@ -87,12 +93,14 @@ class Variable final : public Expression {
 class ObjectExpression final : public Expression {
  public:
   explicit ObjectExpression(std::vector<std::pair<std::string, ExpressionPtr>> fields) : fields_(std::move(fields)) {}
-  Value evaluate(Frame& frame) const override {
+  Value compute(Frame& frame) const override {
     frame.work(1 + fields_.size());
+    const size_t held = frame.held();
     bson::Builder out;
     for (const auto& [name, expression] : fields_) {
       Value scratch;
       out.append(name, expression->view(frame, scratch));
+      frame.keep(held, out.size());
     }
     return Value(out.done());
   }
@@ -104,8 +112,9 @@ class ObjectExpression final : public Expression {
 class ArrayExpression final : public Expression {
  public:
   explicit ArrayExpression(std::vector<ExpressionPtr> elements) : elements_(std::move(elements)) {}
-  Value evaluate(Frame& frame) const override {
+  Value compute(Frame& frame) const override {
     frame.work(1 + elements_.size());
+    const size_t held = frame.held();
     bson::ArrayBuilder out;
     for (const ExpressionPtr& element : elements_) {
       Value scratch;
@@ -115,6 +124,7 @@ class ArrayExpression final : public Expression {
       } else {
         out.append_null();
       }
+      frame.keep(held, out.size());
     }
     return out.done_value();
   }
@@ -194,6 +204,26 @@ ExpressionPtr parse_object(bson::DocumentView object, Scope& scope) {
 
 Frame::Frame(const Scope& scope, bson::DocumentView document)
     : root(document), slots(static_cast<size_t>(scope.slots())), allowance_(scope.allowance()) {}
+
+Frame::~Frame() {
+  if (allowance_) allowance_->memory().release(reserved_);
+}
+
+void Frame::reserve() {
+  if (!allowance_) {
+    reserved_ = SIZE_MAX;
+    return;
+  }
+  const size_t wanted = (held_ + step_bytes - 1) / step_bytes * step_bytes;
+  allowance_->memory().hold(wanted - reserved_);
+  reserved_ = wanted;
+}
+
+void Frame::give_back() {
+  if (!allowance_) return;
+  allowance_->memory().release(reserved_);
+  reserved_ = 0;
+}
 
 Scope::Scope(int64_t now_ms, Allowance* allowance) : now_ms_(now_ms), allowance_(allowance) {}
 

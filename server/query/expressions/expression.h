@@ -30,8 +30,20 @@ struct Frame {
   // The expressions were parsed in `scope`.
   explicit Frame(const Scope& scope, bson::DocumentView root = {});
 
+  ~Frame();
+  Frame(const Frame&) = delete;
+  Frame& operator=(const Frame&) = delete;
+
   bson::DocumentView root;
   std::vector<bson::Value> slots;  // of let, $map …; the parser gave out the indexes
+
+  // Goes on to another document: values of the one before are gone.
+  void begin(bson::DocumentView document) {
+    root = document;
+    held_ = 0;
+    if (reserved_ > kept_bytes) [[unlikely]]
+      give_back();
+  }
 
   // Accounts for work, of an operator or of an element that it looks at (server/core/allowance.h). Throws when the operation is
   // to stop.
@@ -42,8 +54,30 @@ struct Frame {
     if (allowance_) allowance_->work_on(bytes);
   }
 
+  // Counts the bytes of values that operators keep while they compute. What an operator holds is released when it returns, and
+  // its value is held instead, until the operator that asked for it returns. Throws ExceededMemoryLimit.
+  void hold(size_t bytes) {
+    held_ += bytes;
+    if (held_ > reserved_) [[unlikely]]
+      reserve();
+  }
+  size_t held() const { return held_; }
+  // An operator that computes a value for each of many elements holds, after each, just what it keeps besides the `held` that it
+  // began with.
+  void keep(size_t held, size_t bytes) {
+    held_ = held;
+    hold(bytes);
+  }
+
  private:
+  static constexpr size_t step_bytes = 64 << 10;  // what is asked of the budget at once
+  static constexpr size_t kept_bytes = 1 << 20;
+  void reserve();
+  void give_back();
+
   Allowance* allowance_;
+  size_t held_ = 0;
+  size_t reserved_ = 0;
 };
 
 // Immutable after parsing; evaluate() may run in many threads with a frame each.
@@ -51,7 +85,12 @@ class Expression {
  public:
   virtual ~Expression() = default;
   // Returns a missing value (type eod) if the expression has no value. Throws OperationError.
-  virtual bson::Value evaluate(Frame& frame) const = 0;
+  bson::Value evaluate(Frame& frame) const {
+    const size_t held = frame.held();
+    bson::Value value = compute(frame);
+    frame.keep(held, value.view().bytes().size());
+    return value;
+  }
   // Does the same without a copy if the value already lies somewhere: in the document, a constant, a slot. Otherwise `scratch`
   // holds it.
   virtual bson::ValueView view(Frame& frame, bson::Value& scratch) const {
@@ -62,6 +101,9 @@ class Expression {
   virtual const bson::Value* constant() const { return nullptr; }
   // Returns "a.b" if it is just a field path of the document; planners look for those.
   virtual std::optional<std::string_view> field_path() const { return std::nullopt; }
+
+ protected:
+  virtual bson::Value compute(Frame& frame) const = 0;
 };
 using ExpressionPtr = std::unique_ptr<Expression>;
 

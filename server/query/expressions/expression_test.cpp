@@ -227,6 +227,14 @@ TEST_CASE("Dates in zones") {
   same("{$hour: {date: '$t', timezone: '-05:30'}}", "4");
   same("{$dateToString: {date: '$t', format: '%Y/%m/%d %H:%M:%S.%L %j'}}", "'2026/11/20 10:15:30.123 324'");
   same("{$dateToString: {date: '$t', format: '%H%z', timezone: 'Asia/Kolkata'}}", "'15+0530'");
+  for (const char* beyond : {"{$numberLong: '-9223372036854775808'}", "{$numberLong: '9223372036854775807'}",
+                             "{$numberLong: '253402300800000'}", "{$numberLong: '-62167219200001'}"}) {
+    INFO(beyond);
+    CHECK(refused("{$dateToString: {date: {$toDate: " + std::string(beyond) + "}}}") == 18537);
+    CHECK(refused("{$toString: {$toDate: " + std::string(beyond) + "}}") == 18537);
+  }
+  same("{$toString: {$toDate: {$numberLong: '-62167219200000'}}}", "'0000-01-01T00:00:00.000Z'");
+  same("{$toString: {$toDate: {$numberLong: '253402300799999'}}}", "'9999-12-31T23:59:59.999Z'");
   same("{$dateFromString: {dateString: '2026-01-02T03:04:05Z'}}", "ISODate('2026-01-02T03:04:05Z')");
   same("{$dateFromParts: {year: 2026, month: 14, day: 1}}", "ISODate('2027-02-01')");
   same("{$dateAdd: {startDate: ISODate('2026-01-31'), unit: 'month', amount: 1}}", "ISODate('2026-02-28')");
@@ -339,7 +347,7 @@ int stopped(const std::string& text) {
   TestServer server;
   TestServer::Operation operation(server);
   ::server::OperationContext* current = nullptr;
-  ::server::Allowance allowance(current);
+  ::server::Allowance allowance(current, nullptr);
   Scope scope(1000, &allowance);
   const bson::Value specification = bson::value_from_json(text).or_throw();
   const ExpressionPtr expression = parse_expression(specification, scope);

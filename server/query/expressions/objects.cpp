@@ -1,3 +1,5 @@
+#include <unordered_map>
+
 #include "base/random.h"
 #include "bson/builder.h"
 #include "bson/types.h"
@@ -7,16 +9,50 @@
 namespace server::query {
 namespace {
 
-Value merge_objects(std::string_view, Arguments a) {
-  auto merged = make_accumulator("$mergeObjects");
-  for (const ValueView& argument : a) {
-    if (argument.is_array() && a.size() == 1) {
-      for (const bson::Element& element : argument.as_document()) merged->add(element);
-    } else {
-      merged->add(argument);
+// The accumulator of the same name copies what it keeps; here everything lies in the arguments already.
+class Merged {
+ public:
+  explicit Merged(Frame& frame) : frame_(frame) {}
+
+  void add(const ValueView& value) {
+    if (value.is_nullish()) return;
+    if (!value.is_object())
+      fail(40400, "$mergeObjects requires object inputs, but input " + named(value) + " is of type " + named(value));
+    for (const bson::Element& field : value.as_document()) {
+      frame_.work();
+      const auto [place, is_new] = places_.try_emplace(field.name, fields_.size());
+      if (is_new) {
+        frame_.hold(bytes_per_field);
+        fields_.push_back(field);
+      } else {
+        fields_[place->second] = field;
+      }
     }
   }
-  return merged->result();
+
+  Value done() const {
+    bson::Builder out;
+    for (const bson::Element& field : fields_) out.append_element(field);
+    return Value(out.done());
+  }
+
+ private:
+  static constexpr size_t bytes_per_field = 128;
+  Frame& frame_;
+  std::vector<bson::Element> fields_;
+  std::unordered_map<std::string_view, size_t> places_;
+};
+
+Value merge_objects(Frame& frame, std::string_view, Arguments a) {
+  Merged merged(frame);
+  for (const ValueView& argument : a) {
+    if (argument.is_array() && a.size() == 1) {
+      for (const bson::Element& element : argument.as_document()) merged.add(element);
+    } else {
+      merged.add(argument);
+    }
+  }
+  return merged.done();
 }
 
 Value object_to_array(std::string_view, Arguments a) {
@@ -74,21 +110,26 @@ std::pair<ValueView, ValueView> key_and_value(const ValueView& pair, bool& as_ob
   return {items["0"], items["1"]};
 }
 
-Value array_to_object(std::string_view, Arguments a) {
+Value array_to_object(Frame& frame, std::string_view, Arguments a) {
   if (a[0].is_nullish()) return Value::null();
   if (!a[0].is_array()) fail(40386, "$arrayToObject requires an array input, found: " + named(a[0]));
+  constexpr size_t bytes_per_field = 128;
   std::vector<std::pair<std::string_view, ValueView>> fields;
+  std::unordered_map<std::string_view, size_t> places;
   bool as_objects = false, first = true;
   for (const bson::Element& pair : a[0].as_document()) {
+    frame.work_on(pair.bytes().size());
     const auto [key, value] = key_and_value(pair, as_objects, first);
     first = false;
     const std::string_view name = key.as_string();
     if (name.find('\0') != std::string_view::npos) fail(4940400, "Key field cannot contain an embedded null byte");
-    bool replaced = false;
-    for (auto& [known, old] : fields) {
-      if (known == name) old = value, replaced = true;
+    const auto [place, is_new] = places.try_emplace(name, fields.size());
+    if (is_new) {
+      frame.hold(bytes_per_field);
+      fields.emplace_back(name, value);
+    } else {
+      fields[place->second].second = value;
     }
-    if (!replaced) fields.emplace_back(name, value);
   }
   bson::Builder out;
   for (const auto& [name, value] : fields) out.append(name, value);
@@ -187,9 +228,9 @@ Value bson_size(std::string_view, Arguments a) {
 
 constexpr OperatorEntry entries[] = {
     {"$bsonSize", function_of<bson_size, 1>},
-    {"$mergeObjects", function_of<merge_objects, 0, -1>},
+    {"$mergeObjects", working_function_of<merge_objects, 0, -1>},
     {"$objectToArray", function_of<object_to_array, 1>},
-    {"$arrayToObject", function_of<array_to_object, 1>},
+    {"$arrayToObject", working_function_of<array_to_object, 1>},
     {"$getField", parse_get_field},
     {"$setField", parse_set_field},
     {"$unsetField", parse_set_field},

@@ -10,7 +10,7 @@ class Function final : public Expression {
   Function(std::string_view name, std::vector<ExpressionPtr> arguments, WorkingFunction function)
       : name_(name), arguments_(std::move(arguments)), function_(function) {}
 
-  Value evaluate(Frame& frame) const override {
+  Value compute(Frame& frame) const override {
     constexpr size_t few = 4;
     if (arguments_.size() <= few) {
       Value scratch[few];

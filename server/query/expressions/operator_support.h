@@ -55,7 +55,7 @@ template <class Evaluate>
 class Evaluated final : public Expression {
  public:
   explicit Evaluated(Evaluate evaluate) : evaluate_(std::move(evaluate)) {}
-  Value evaluate(Frame& frame) const override {
+  Value compute(Frame& frame) const override {
     frame.work();
     return evaluate_(frame);
   }

@@ -31,14 +31,14 @@ Code compile(const std::string& op, const ValueView& regex, const Value& options
     flags = options.view().as_string();
   }
   uint32_t bits = PCRE2_UTF;
-  for (const char flag : flags) {
-    switch (flag) {
+  for (std::string_view rest = flags; !rest.empty(); rest.remove_prefix(1)) {
+    switch (rest.front()) {
       case 'i': bits |= PCRE2_CASELESS; break;
       case 'm': bits |= PCRE2_MULTILINE; break;
       case 's': bits |= PCRE2_DOTALL; break;
       case 'x': bits |= PCRE2_EXTENDED; break;
       case 'u': break;
-      default: fail(51108, op + " invalid flag in regex options: " + std::string(1, flag));
+      default: fail(51108, op + " invalid flag in regex options: " + std::string(rest.substr(0, byte_of_point(rest, 1))));
     }
   }
   int error = 0;

@@ -11,12 +11,13 @@ namespace {
 using Set = std::set<ValueView, bson::ValueLess>;
 
 constexpr size_t work_per_element = 4;  // it is looked for in a tree
+constexpr size_t node_bytes = 64;       // of that tree
 
 Set set_of(Frame& frame, const ValueView& array) {
   Set out;
   for (const bson::Element& element : array.as_document()) {
     frame.work(work_per_element);
-    out.insert(element);
+    if (out.insert(element).second) frame.hold(node_bytes);
   }
   return out;
 }

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cctype>
+#include <unordered_set>
 
 #include "bson/builder.h"
 #include "server/query/expressions/operator_support.h"
@@ -92,7 +93,7 @@ Value substr_points(std::string_view, Arguments a) {
   return Value(rest.substr(0, byte_of_point(rest, static_cast<size_t>(*length))));
 }
 
-Value split(std::string_view, Arguments a) {
+Value split(Frame& frame, std::string_view, Arguments a) {
   if (any_nullish(a)) return Value::null();
   if (!a[0].is_string()) {
     fail(40085, "$split requires an expression that evaluates to a string as a first argument, found: " + named(a[0]));
@@ -104,6 +105,7 @@ Value split(std::string_view, Arguments a) {
   if (separator.empty()) fail(40087, "$split requires a non-empty separator");
   bson::ArrayBuilder out;
   for (size_t at = 0;;) {
+    frame.work();
     const size_t found = text.find(separator, at);
     out.append(text.substr(at, found - at));
     if (found == std::string_view::npos) return out.done_value();
@@ -180,23 +182,25 @@ ExpressionPtr parse_trim(std::string_view name, const ValueView& value, Scope& s
     if (text.type() != Type::string) {
       fail(50699, op + " requires its input to be a string, got " + named(text) + " (of type " + named(text) + ") instead.");
     }
-    std::vector<std::string> trimmed = whitespace_points();
+    std::unordered_set<std::string_view> trimmed(whitespace_points().begin(), whitespace_points().end());
+    const Value given = chars ? chars->evaluate(frame) : Value();
     if (chars) {
-      const Value given = chars->evaluate(frame);
       if (given.view().is_nullish()) return Value::null();
       if (given.type() != Type::string) {
         fail(50700, op + " requires 'chars' to be a string, got " + named(given) + " (of type " + named(given) + ") instead.");
       }
-      trimmed = split_points(given.view().as_string());
+      trimmed.clear();
+      for (std::string_view all = given.view().as_string(); !all.empty(); all.remove_prefix(first_point(all).size())) {
+        frame.work();
+        trimmed.insert(first_point(all));
+      }
     }
-    std::vector<std::string> points = split_points(text.view().as_string());
-    const auto drop = [&](const std::string& p) { return std::find(trimmed.begin(), trimmed.end(), p) != trimmed.end(); };
-    size_t from = 0, to = points.size();
-    while (left && from < to && drop(points[from])) ++from;
-    while (right && to > from && drop(points[to - 1])) --to;
-    std::string out;
-    for (size_t i = from; i < to; ++i) out += points[i];
-    return Value(out);
+    std::string_view rest = text.view().as_string();
+    for (; left && !rest.empty() && trimmed.contains(first_point(rest)); rest.remove_prefix(first_point(rest).size()))
+      frame.work();
+    for (; right && !rest.empty() && trimmed.contains(last_point(rest)); rest.remove_suffix(last_point(rest).size()))
+      frame.work();
+    return Value(rest);
   });
 }
 
@@ -251,7 +255,7 @@ constexpr OperatorEntry entries[] = {
     {"$substr", function_of<substr_bytes, 3>},
     {"$substrBytes", function_of<substr_bytes, 3>},
     {"$substrCP", function_of<substr_points, 3>},
-    {"$split", function_of<split, 2>},
+    {"$split", working_function_of<split, 2>},
     {"$indexOfBytes", function_of<index_of_bytes, 2, 4>},
     {"$indexOfCP", function_of<index_of_points, 2, 4>},
     {"$trim", parse_trim},

@@ -32,13 +32,16 @@ size_t byte_of_point(std::string_view text, size_t n) {
   return text.size();
 }
 
-std::vector<std::string> split_points(std::string_view text) {
-  std::vector<std::string> points;
-  for (const char c : text) {
-    if (begins_point(c) || points.empty()) points.emplace_back();
-    points.back().push_back(c);
-  }
-  return points;
+std::string_view first_point(std::string_view text) {
+  size_t end = 1;
+  while (end < text.size() && !begins_point(text[end])) ++end;
+  return text.substr(0, end);
+}
+
+std::string_view last_point(std::string_view text) {
+  size_t begin = text.size() - 1;
+  while (begin > 0 && !begins_point(text[begin])) --begin;
+  return text.substr(begin);
 }
 
 const std::vector<std::string>& whitespace_points() {
@@ -80,11 +83,23 @@ std::string number_text(const bson::ValueView& number) {
   }
 }
 
+void check_formatted_year(int64_t year) {
+  if (year >= 0 && year <= 9999) return;
+  throw base::OperationError(
+      18537,
+      "Could not convert date to string: date component was outside the supported range of 0-9999: " + std::to_string(year));
+}
+
 std::string iso_date(bson::Date value) {
   using namespace std::chrono;
+  // The library's years have 16 bits; far beyond the limits, a mean year is exact enough.
+  constexpr int64_t mean_year_ms = 31'556'952'000;
+  const int64_t near_year = 1970 + value.ms / mean_year_ms;
+  if (near_year < -1 || near_year > 10'001) check_formatted_year(near_year);
   const date::sys_time<milliseconds> time{milliseconds(value.ms)};
   const auto day = date::floor<date::days>(time);
   const date::year_month_day ymd(day);
+  check_formatted_year(static_cast<int>(ymd.year()));
   const date::hh_mm_ss clock(time - day);
   return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z", static_cast<int>(ymd.year()),
                      static_cast<unsigned>(ymd.month()), static_cast<unsigned>(ymd.day()), clock.hours().count(),

@@ -49,7 +49,9 @@ ExpressionPtr parse_let(std::string_view, const ValueView& value, Scope& scope) 
   scope.leave(bound.size());
   return evaluated([bound = std::move(bound), body = std::move(body)](Frame& frame) {
     for (const auto& [slot, expression] : bound) frame.slots[slot] = expression->evaluate(frame);
-    return body->evaluate(frame);
+    Value value = body->evaluate(frame);
+    for (const auto& [slot, expression] : bound) frame.slots[slot] = Value();
+    return value;
   });
 }
 
@@ -84,9 +86,11 @@ ExpressionPtr parse_map(std::string_view, const ValueView& value, Scope& scope) 
     const Value array = input->evaluate(frame);
     if (array.view().is_nullish()) return Value::null();
     if (array.type() != Type::array) fail(16883, "input to $map must be an array not " + named(array));
+    const size_t held = frame.held();
     bson::ArrayBuilder out;
     for (const bson::Element& element : array.view().as_document()) {
       frame.work();
+      frame.keep(held, out.size() + element.bytes().size());
       frame.slots[slot] = Value(element);
       Value scratch;
       const ValueView mapped = body->view(frame, scratch);
@@ -96,6 +100,7 @@ ExpressionPtr parse_map(std::string_view, const ValueView& value, Scope& scope) 
         out.append_null();
       }
     }
+    frame.slots[slot] = Value();
     return out.done_value();
   });
 }
@@ -137,16 +142,19 @@ ExpressionPtr parse_filter(std::string_view, const ValueView& value, Scope& scop
         left = *whole;
       }
     }
+    const size_t held = frame.held();
     bson::ArrayBuilder out;
     for (const bson::Element& element : array.view().as_document()) {
       if (left == 0) break;
       frame.work();
+      frame.keep(held, out.size() + element.bytes().size());
       frame.slots[slot] = Value(element);
       Value scratch;
       if (!cond->view(frame, scratch).truthy()) continue;
       out.append(static_cast<const ValueView&>(element));
       --left;
     }
+    frame.slots[slot] = Value();
     return out.done_value();
   });
 }
@@ -178,13 +186,16 @@ ExpressionPtr parse_reduce(std::string_view, const ValueView& value, Scope& scop
         const Value array = input->evaluate(frame);
         if (array.view().is_nullish()) return Value::null();
         if (array.type() != Type::array) fail(40080, "$reduce requires that 'input' be an array, found: " + named(array));
+        const size_t held = frame.held();
         Value so_far = initial->evaluate(frame);
         for (const bson::Element& element : array.view().as_document()) {
           frame.work();
+          frame.keep(held, so_far.view().bytes().size() + element.bytes().size());
           frame.slots[this_slot] = Value(element);
           frame.slots[value_slot] = std::move(so_far);
           so_far = body->evaluate(frame);
         }
+        frame.slots[this_slot] = frame.slots[value_slot] = Value();
         return so_far;
       });
 }

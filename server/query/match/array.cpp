@@ -33,19 +33,25 @@ bool match_elements(const Path& path, bson::DocumentView document, Details* deta
 
 }  // namespace
 
+bool ElemMatchObject::accepts(const bson::Element& element) const {
+  work();
+  return (element.is_object() || element.is_array()) && filter_->matches(element.as_document(), nullptr);
+}
+
 bool ElemMatchObject::matches(bson::DocumentView document, Details* details) const {
   if (!details) return PathNode::matches(document, nullptr);
   return match_elements(path_, document, details, [&](const bson::ValueView& value) {
-    return first_element(value, [&](const bson::Element& element) {
-      return (element.is_object() || element.is_array()) && filter_->matches(element.as_document(), nullptr);
-    });
+    return first_element(value, [&](const bson::Element& element) { return accepts(element); });
   });
 }
 
 bool ElemMatchObject::matches_value(const bson::ValueView& value) const {
-  return !first_element(value, [&](const bson::Element& element) {
-            return (element.is_object() || element.is_array()) && filter_->matches(element.as_document(), nullptr);
-          }).empty();
+  return !first_element(value, [&](const bson::Element& element) { return accepts(element); }).empty();
+}
+
+void ElemMatchObject::account_to(Allowance* allowance) {
+  PathNode::account_to(allowance);
+  filter_->account_to(allowance);
 }
 
 void ElemMatchObject::append_operator(bson::Builder& out) const {
@@ -53,21 +59,25 @@ void ElemMatchObject::append_operator(bson::Builder& out) const {
   filter_->append(object);
 }
 
-namespace {
-bool fulfils(const std::vector<NodePtr>& operators, const bson::ValueView& value) {
-  return std::all_of(operators.begin(), operators.end(), [&](const NodePtr& node) { return node->matches_value(value); });
+bool ElemMatchValue::accepts(const bson::Element& element) const {
+  work(1 + operators_.size());
+  return std::all_of(operators_.begin(), operators_.end(), [&](const NodePtr& node) { return node->matches_value(element); });
 }
-}  // namespace
 
 bool ElemMatchValue::matches(bson::DocumentView document, Details* details) const {
   if (!details) return PathNode::matches(document, nullptr);
   return match_elements(path_, document, details, [&](const bson::ValueView& value) {
-    return first_element(value, [&](const bson::Element& element) { return fulfils(operators_, element); });
+    return first_element(value, [&](const bson::Element& element) { return accepts(element); });
   });
 }
 
 bool ElemMatchValue::matches_value(const bson::ValueView& value) const {
-  return !first_element(value, [&](const bson::Element& element) { return fulfils(operators_, element); }).empty();
+  return !first_element(value, [&](const bson::Element& element) { return accepts(element); }).empty();
+}
+
+void ElemMatchValue::account_to(Allowance* allowance) {
+  PathNode::account_to(allowance);
+  for (const NodePtr& node : operators_) node->account_to(allowance);
 }
 
 void ElemMatchValue::append_operator(bson::Builder& out) const {

@@ -11,11 +11,13 @@ class ElemMatchObject : public PathNode {
   ElemMatchObject(std::string_view path, NodePtr filter)
       : PathNode(Kind::elem_match_object, path, LeafArray::whole), filter_(std::move(filter)) {}
   const Node& filter() const { return *filter_; }
+  void account_to(Allowance* allowance) override;
   bool matches(bson::DocumentView document, Details* details) const override;
   bool matches_value(const bson::ValueView& value) const override;
   void append_operator(bson::Builder& out) const override;
 
  private:
+  bool accepts(const bson::Element& element) const;
   const NodePtr filter_;
 };
 
@@ -25,11 +27,13 @@ class ElemMatchValue : public PathNode {
   ElemMatchValue(std::string_view path, std::vector<NodePtr> operators)
       : PathNode(Kind::elem_match_value, path, LeafArray::whole), operators_(std::move(operators)) {}
   const std::vector<NodePtr>& operators() const { return operators_; }
+  void account_to(Allowance* allowance) override;
   bool matches(bson::DocumentView document, Details* details) const override;
   bool matches_value(const bson::ValueView& value) const override;
   void append_operator(bson::Builder& out) const override;
 
  private:
+  bool accepts(const bson::Element& element) const;
   const std::vector<NodePtr> operators_;
 };
 

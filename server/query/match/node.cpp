@@ -4,8 +4,14 @@
 
 namespace server::query::match {
 
+namespace {
+constexpr size_t bytes_per_unit = 64;
+}
+
 bool PathNode::matches(bson::DocumentView document, Details* details) const {
+  work(document.size() / bytes_per_unit);  // for elements on the way that have no value at the path
   return path_.walk(document, leaf_, [&](const bson::ValueView& value, std::string_view outer) {
+    work();
     if (!matches_value(value)) return false;
     if (details && !outer.empty()) details->array_position = outer;
     return true;
@@ -15,6 +21,10 @@ bool PathNode::matches(bson::DocumentView document, Details* details) const {
 void PathNode::append(bson::Builder& out) const {
   auto object = out.object(path());
   append_operator(object);
+}
+
+void TreeNode::account_to(Allowance* allowance) {
+  for (const NodePtr& child : children_) child->account_to(allowance);
 }
 
 bool TreeNode::matches(bson::DocumentView document, Details* details) const {

@@ -12,6 +12,7 @@
 
 #include "bson/builder.h"
 #include "bson/document.h"
+#include "server/core/allowance.h"
 #include "server/query/match/path.h"
 
 namespace server::query::match {
@@ -57,13 +58,23 @@ class Node {
   virtual bool matches(bson::DocumentView document, Details* details) const = 0;
   virtual bool matches_value(const bson::ValueView& value) const = 0;
 
+  // Makes the node and those below it account for their work; nullptr: nobody can stop them.
+  virtual void account_to(Allowance* allowance) { allowance_ = allowance; }
+
   // Appends the node as explain's parsedQuery shows it: `a: {$gt: 5}`.
   virtual void append(bson::Builder& out) const = 0;
   // Appends the operator alone, `$gt: 5`, for nodes that have a path or need none.
   virtual void append_operator(bson::Builder& out) const = 0;
 
+ protected:
+  // A node calls it for each value or element that it looks at.
+  void work(size_t units = 1) const {
+    if (allowance_) allowance_->work(units);
+  }
+
  private:
   const Kind kind_;
+  Allowance* allowance_ = nullptr;
 };
 
 using NodePtr = std::unique_ptr<Node>;
@@ -92,6 +103,7 @@ class TreeNode : public Node {
 
   const std::vector<NodePtr>& children() const { return children_; }
 
+  void account_to(Allowance* allowance) override;
   bool matches(bson::DocumentView document, Details* details) const override;
   bool matches_value(const bson::ValueView& value) const override;
   void append(bson::Builder& out) const override;
@@ -108,6 +120,7 @@ class NotNode : public Node {
 
   const Node& child() const { return *child_; }
 
+  void account_to(Allowance* allowance) override { child_->account_to(allowance); }
   bool matches(bson::DocumentView document, Details* details) const override;
   bool matches_value(const bson::ValueView& value) const override;
   void append(bson::Builder& out) const override;

@@ -19,7 +19,7 @@ uint32_t compile_options(std::string_view options) {
       case 's': flags |= PCRE2_DOTALL; break;
       case 'x': flags |= PCRE2_EXTENDED; break;
       case 'u': break;
-      default: throw base::OperationError(51108, std::string("invalid flag in regex options: ") + option);
+      default: throw base::OperationError(51108, "invalid flag in regex options: " + std::string(options));
     }
   }
   return flags;

@@ -34,7 +34,7 @@ namespace {
 class OrderedInput final : public Expression {
  public:
   OrderedInput(ExpressionPtr output, SortPattern order) : output_(std::move(output)), order_(std::move(order)) {}
-  Value evaluate(Frame& frame) const override { return ordered_input(order_.key(frame.root), output_->evaluate(frame)); }
+  Value compute(Frame& frame) const override { return ordered_input(order_.key(frame.root), output_->evaluate(frame)); }
 
  private:
   const ExpressionPtr output_;

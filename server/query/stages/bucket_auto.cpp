@@ -36,7 +36,7 @@ struct Plan {
 class BucketAuto final : public Stage {
  public:
   BucketAuto(StagePtr from, const Plan& plan, PipelineContext& context)
-      : Stage(std::move(from)), plan_(plan), frame_(context.scope) {}
+      : Stage(std::move(from)), plan_(plan), frame_(context.scope), held_(context.allowance.memory()) {}
 
   bool next() override {
     if (!std::exchange(read_, true)) {
@@ -62,7 +62,7 @@ class BucketAuto final : public Stage {
   void read_all() {
     size_t bytes = 0;
     while (source().next()) {
-      frame_.root = source().document();
+      frame_.begin(source().document());
       frame_.work_on(frame_.root.size());
       Entry entry{plan_.group_by->evaluate(frame_), {}};
       if (!entry.value.exists()) entry.value = Value::null();
@@ -75,10 +75,13 @@ class BucketAuto final : public Stage {
       if (bytes > stage_memory_max) {
         refuse(ErrorCode::query_exceeded_memory_limit_no_disk_use_allowed, "$bucketAuto used more than 104857600 bytes");
       }
+      held_.set(bytes);
       entries_.push_back(std::move(entry));
     }
-    std::stable_sort(entries_.begin(), entries_.end(),
-                     [](const Entry& a, const Entry& b) { return bson::compare(a.value, b.value) < 0; });
+    std::stable_sort(entries_.begin(), entries_.end(), [&](const Entry& a, const Entry& b) {
+      frame_.work();
+      return bson::compare(a.value, b.value) < 0;
+    });
   }
 
   static void check_number(const Value& value) {
@@ -110,6 +113,7 @@ class BucketAuto final : public Stage {
       }
       for (; at < end; ++at) {
         for (size_t i = 0; i < plan_.fields.size(); ++i) bucket.accumulators[i]->add(entries_[at].inputs[i]);
+        frame_.work(1 + plan_.fields.size());
       }
       made.push_back(std::move(bucket));
     }
@@ -148,6 +152,7 @@ class BucketAuto final : public Stage {
 
   const Plan& plan_;
   Frame frame_;
+  Held held_;  // the entries
   bool read_ = false;
   std::vector<Entry> entries_;
   std::vector<bson::Document> buckets_;

@@ -20,6 +20,23 @@ struct Nested {
 
 using Facets = std::vector<std::pair<std::string, bson::Document>>;
 
+// Shows the same documents to each of $facet's pipelines.
+class InputStage final : public Stage {
+ public:
+  InputStage(const std::vector<bson::Document>& documents, Allowance& allowance)
+      : Stage(nullptr), documents_(documents), allowance_(allowance) {}
+  bool next() override {
+    allowance_.work();
+    return ++at_ <= documents_.size();
+  }
+  DocumentView document() override { return documents_[at_ - 1]; }
+
+ private:
+  const std::vector<bson::Document>& documents_;
+  Allowance& allowance_;
+  size_t at_ = 0;
+};
+
 // Reads its input once, then runs each pipeline over it.
 class Facet final : public Stage {
  public:
@@ -30,23 +47,27 @@ class Facet final : public Stage {
     if (std::exchange(done_, true)) return false;
     std::vector<bson::Document> input;
     size_t bytes = 0;
+    Held held(context_.allowance.memory());
     while (source().next()) {
       input.emplace_back(source().document());
-      bytes += input.back().size();
+      bytes += sizeof input.back() + input.back().size();
       if (bytes > stage_memory_max) refuse(base::ErrorCode::exceeded_memory_limit, "document constructed by $facet is too large");
+      held.set(bytes);
     }
     bson::Builder out;
     for (const auto& [name, stages] : facets_) {
       auto inner = nested_context(context_, context_.collection);
       const Pipeline pipeline(stages, *inner);
-      StagePtr stage = pipeline.start_over(std::make_unique<ListStage>(input));
+      StagePtr stage = pipeline.start_over(std::make_unique<InputStage>(input, inner->allowance));
       bson::ArrayBuilder results = out.array(name);
       while (stage->next()) {
         results.append(stage->document());
+        held.set(bytes + results.size());
         // Stages after this one may make the document smaller; no client gets one above 16 MB.
         if (results.size() > stage_memory_max)
           refuse(4031700, "document constructed by $facet is larger than " + std::to_string(stage_memory_max) + " bytes");
       }
+      bytes += results.size();
     }
     out_ = out.done();
     return true;

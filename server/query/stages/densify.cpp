@@ -53,7 +53,7 @@ struct Plan {
 class Densify final : public Stage {
  public:
   Densify(StagePtr from, const Plan& plan, PipelineContext& context)
-      : Stage(std::move(from)), plan_(plan), frame_(context.scope) {}
+      : Stage(std::move(from)), plan_(plan), frame_(context.scope), held_(context.allowance.memory()) {}
 
   bool next() override {
     for (;;) {
@@ -100,7 +100,7 @@ class Densify final : public Stage {
   Partition& partition_of(const ValueView& value) {
     bson::Document fields;
     if (plan_.partition_by) {
-      frame_.root = read_;
+      frame_.begin(read_);
       fields = bson::Document(plan_.partition_by->evaluate(frame_).view().as_document());
     }
     bson::KeyString key;
@@ -110,6 +110,7 @@ class Densify final : public Stage {
       check_room(fields);
       bytes_ += sizeof(Partition) + fields.size() + key.bytes().size();
       if (bytes_ > stage_memory_max) refuse(6007200, "$densify exceeded memory limit of " + std::to_string(stage_memory_max));
+      held_.set(bytes_);
       const ValueView begin = plan_.bounds == Bounds::between ? plan_.from : plan_.bounds == Bounds::full ? first_ : value;
       partitions_.push_back({std::move(fields), Value(begin)});
     }
@@ -183,6 +184,7 @@ class Densify final : public Stage {
   std::deque<Partition> partitions_;
   std::unordered_map<bson::Bytes, size_t> places_;
   size_t bytes_ = 0;
+  Held held_;           // bytes_
   Value first_, last_;  // of all values
   bson::Document read_;
   bool waits_ = false;  // the document waits until those before it are made

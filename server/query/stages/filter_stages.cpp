@@ -59,7 +59,8 @@ class Skip final : public Stage {
 // A reservoir gives every document the same chance, whatever their number is.
 class Sample final : public Stage {
  public:
-  Sample(StagePtr from, size_t size) : Stage(std::move(from)), size_(size) {}
+  Sample(StagePtr from, size_t size, PipelineContext& context)
+      : Stage(std::move(from)), size_(size), held_(context.allowance.memory()) {}
   bool next() override {
     if (!drawn_) draw();
     return ++at_ <= reservoir_.size();
@@ -70,22 +71,24 @@ class Sample final : public Stage {
   void draw() {
     drawn_ = true;
     base::Random random(base::entropy64());
-    size_t bytes = 0;
     for (uint64_t seen = 0; source().next(); ++seen) {
-      if (reservoir_.size() < size_) {
-        reservoir_.emplace_back(source().document());
-        bytes += reservoir_.back().size();
-        if (bytes > stage_memory_max) {
-          refuse(base::ErrorCode::query_exceeded_memory_limit_no_disk_use_allowed, "Exceeded memory limit for $sample");
-        }
-      } else if (const uint64_t place = random.below(seen + 1); place < size_) {
-        reservoir_[place] = bson::Document(source().document());
+      uint64_t place = seen;
+      if (seen < size_)
+        reservoir_.emplace_back();
+      else if (place = random.below(seen + 1); place >= size_)
+        continue;
+      const DocumentView document = source().document();
+      held_.set(held_.bytes() - reservoir_[place].size() + document.size() + (seen < size_ ? sizeof(bson::Document) : 0));
+      if (held_.bytes() > stage_memory_max) {
+        refuse(base::ErrorCode::query_exceeded_memory_limit_no_disk_use_allowed, "Exceeded memory limit for $sample");
       }
+      reservoir_[place] = bson::Document(document);
     }
     for (size_t i = reservoir_.size(); i > 1; --i) std::swap(reservoir_[i - 1], reservoir_[random.below(i)]);
   }
 
   size_t size_;
+  Held held_;  // the reservoir
   bool drawn_ = false;
   std::vector<bson::Document> reservoir_;
   size_t at_ = 0;
@@ -172,8 +175,8 @@ StageSpecPtr parse_sample(const Element& specification, PipelineContext&) {
     if (size <= 0) refuse(28747, "size argument to $sample must be a positive integer");
   }
   if (size < 0) refuse(28749, "$sample stage must specify a size");
-  return make_spec(specification, [size](StagePtr source, PipelineContext&) -> StagePtr {
-    return std::make_unique<Sample>(std::move(source), static_cast<size_t>(size));
+  return make_spec(specification, [size](StagePtr source, PipelineContext& running) -> StagePtr {
+    return std::make_unique<Sample>(std::move(source), static_cast<size_t>(size), running);
   });
 }
 

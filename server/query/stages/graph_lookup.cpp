@@ -41,12 +41,13 @@ using Values = std::unordered_set<Value, bson::ValueHash, ValueEqual>;
 class GraphLookup final : public Stage {
  public:
   GraphLookup(StagePtr from, const Plan& plan, PipelineContext& context)
-      : Stage(std::move(from)), plan_(plan), context_(context), frame_(context.scope) {}
+      : Stage(std::move(from)), plan_(plan), context_(context), frame_(context.scope), held_(context.allowance.memory()) {}
 
   bool next() override {
     if (!source().next()) return false;
     const bson::Document document(source().document());
     out_ = with_field_at(document, plan_.as, reached_from(document));
+    held_.set(out_.size());
     return true;
   }
   DocumentView document() override { return out_; }
@@ -57,7 +58,7 @@ class GraphLookup final : public Stage {
     found_.clear();
     bytes_ = 0;
     bson::ArrayBuilder reached;
-    frame_.root = document;
+    frame_.begin(document);
     const Value start = plan_.start_with->evaluate(frame_);
     std::vector<Value> frontier;
     if (start.type() == bson::Type::array) {
@@ -130,6 +131,7 @@ class GraphLookup final : public Stage {
   void count(size_t bytes) {
     bytes_ += bytes + 64;
     if (bytes_ > stage_memory_max) refuse(40099, "$graphLookup reached maximum memory consumption");
+    held_.set(bytes_);
   }
 
   const Plan& plan_;
@@ -138,6 +140,7 @@ class GraphLookup final : public Stage {
   Values asked_;  // values that were, or are about to be, looked up
   Values found_;  // _ids
   size_t bytes_ = 0;
+  Held held_;  // bytes_, or out_
   bson::Document out_;
 };
 

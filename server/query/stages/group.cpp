@@ -39,13 +39,14 @@ struct KeyEqual {
 class Group final : public Stage {
  public:
   Group(StagePtr from, const Plan& plan, PipelineContext& context)
-      : Stage(std::move(from)), plan_(plan), context_(context), frame_(context.scope) {}
+      : Stage(std::move(from)), plan_(plan), context_(context), frame_(context.scope), held_(context.allowance.memory()) {}
 
   bool next() override {
     if (!read_) {
       read_ = true;
       while (source().next()) {
-        frame_.root = source().document();
+        frame_.begin(source().document());
+        frame_.work(1 + plan_.fields.size());
         Value key = plan_.key->evaluate(frame_);
         std::vector<Value> inputs;
         inputs.reserve(plan_.fields.size());
@@ -94,6 +95,7 @@ class Group final : public Stage {
       refuse(base::ErrorCode::exceeded_memory_limit,
              "$group used too much memory for single groups and cannot spill them to disk");
     }
+    held_.set(bytes_);
   }
 
   void put_aside(const Value& key, const std::vector<Value>& inputs, int level) {
@@ -118,7 +120,7 @@ class Group final : public Stage {
 
   void read_back() {
     groups_.clear();
-    bytes_ = 0;
+    held_.set(bytes_ = 0);
     const Aside part = std::move(waiting_.back());
     waiting_.pop_back();
     part.file->rewind();
@@ -143,6 +145,7 @@ class Group final : public Stage {
     out.append("_id", key);
     for (size_t i = 0; i < accumulators.size(); ++i) out.append(plan_.fields[i].name, accumulators[i]->result());
     out_ = out.done();
+    frame_.keep(0, out_.size());
   }
 
   const Plan& plan_;
@@ -150,6 +153,7 @@ class Group final : public Stage {
   Frame frame_;
   bool read_ = false;
   size_t bytes_ = 0;
+  Held held_;  // bytes_
   std::unordered_map<Value, Accumulators, KeyHash, KeyEqual> groups_;
   std::unordered_map<Value, Accumulators, KeyHash, KeyEqual>::iterator at_;
   std::vector<std::unique_ptr<SpillFile>> aside_;

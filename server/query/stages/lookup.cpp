@@ -33,13 +33,14 @@ struct Plan {
 class Lookup final : public Stage {
  public:
   Lookup(StagePtr from, const Plan& plan, PipelineContext& context)
-      : Stage(std::move(from)), plan_(plan), context_(context), frame_(context.scope) {}
+      : Stage(std::move(from)), plan_(plan), context_(context), frame_(context.scope), held_(context.allowance.memory()) {}
 
   bool next() override {
     if (!source().next()) return false;
     context_.op->check_interrupt();
     const bson::Document document(source().document());
     out_ = with_field_at(document, plan_.as, matches(document));
+    held_.set(out_.size());
     return true;
   }
   DocumentView document() override { return out_; }
@@ -47,7 +48,7 @@ class Lookup final : public Stage {
  private:
   Value matches(const bson::Document& document) {
     auto inner = nested_context(context_, plan_.from, plan_.from_db);
-    frame_.root = document;
+    frame_.begin(document);
     bson::Builder variables;
     for (const auto& [name, expression] : plan_.let) {
       Value scratch;
@@ -62,6 +63,7 @@ class Lookup final : public Stage {
     bson::ArrayBuilder found;
     while (stage->next()) {
       found.append(stage->document());
+      held_.set(document.size() + found.size());
       if (found.size() > bson::document_bytes_max_internal) {
         refuse(4568, "Total size of documents in " + plan_.from + " matching pipeline's $lookup stage exceeds 16777216 bytes");
       }
@@ -93,6 +95,7 @@ class Lookup final : public Stage {
   const Plan& plan_;
   PipelineContext& context_;
   Frame frame_;
+  Held held_;  // out_, or what is found so far
   bson::Document out_;
 };
 

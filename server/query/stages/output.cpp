@@ -62,7 +62,7 @@ class Output final : public Stage {
   OutputDocument take(DocumentView view) {
     OutputDocument out{bson::Document(view), {}};
     if (plan_.when_matched != WhenMatched::pipeline) return out;
-    frame_.root = out.document;
+    frame_.begin(out.document);
     bson::Builder values;
     bool has_new = false;
     for (const auto& [name, expression] : variables_) {

@@ -21,7 +21,7 @@ class CursorStage final : public Stage {
   CursorStage(PipelineContext& context, const std::string& collection, const Query& query)
       : Stage(nullptr), op_(context.op), outermost_(context.depth == 0) {
     const std::string ns = context.db + "." + collection;
-    reader_ = std::make_unique<Reader>(*context.op, open_collection(*context.op, ns), ns, query);
+    reader_ = std::make_unique<Reader>(*context.op, open_collection(*context.op, ns), ns, query, &context.allowance);
     if (outermost_) note_plan(*op_, reader_->executor());
   }
   ~CursorStage() override {
@@ -72,6 +72,12 @@ bson::Document both(bson::DocumentView a, bson::DocumentView b) {
 
 }  // namespace
 
+PipelineContext::PipelineContext(int64_t now_ms, OperationContext* current)
+    : op(current), allowance(op, current ? &current->services().memory : nullptr), scope(now_ms, &allowance) {}
+
+PipelineContext::PipelineContext(PipelineContext& outer)
+    : op(outer.op), allowance(op, nullptr, &outer.allowance), scope(outer.scope.now_ms(), &allowance) {}
+
 void PipelineContext::define(bson::DocumentView variables) {
   bson::Builder all;
   for (const bson::Element& known : let) {
@@ -82,7 +88,8 @@ void PipelineContext::define(bson::DocumentView variables) {
   for (const bson::Element& variable : variables) scope.define(std::string(variable.name), bson::Value(variable));
 }
 
-Pipeline::Pipeline(bson::DocumentView stages, PipelineContext& context) : context_(context) {
+Pipeline::Pipeline(bson::DocumentView stages, PipelineContext& context) : context_(context), held_(context.allowance.memory()) {
+  held_.set(parsed_bytes(stages.size()));
   if (context.depth > depth_max) {
     refuse(5787900, "Maximum number of nested sub-pipelines exceeded. Limit is " + std::to_string(depth_max));
   }
@@ -211,9 +218,8 @@ void refuse_output(const Pipeline& inner, std::string_view stage, int code) {
   }
 }
 
-std::unique_ptr<PipelineContext> nested_context(const PipelineContext& outer, std::string collection, const std::string& db) {
-  auto inner = std::make_unique<PipelineContext>(outer.scope.now_ms());
-  inner->op = outer.op;
+std::unique_ptr<PipelineContext> nested_context(PipelineContext& outer, std::string collection, const std::string& db) {
+  auto inner = std::make_unique<PipelineContext>(outer);
   inner->db = db.empty() ? outer.db : db;
   inner->collection = std::move(collection);
   inner->allow_disk_use = outer.allow_disk_use;

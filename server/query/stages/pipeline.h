@@ -62,6 +62,7 @@ class Pipeline {
 
  private:
   PipelineContext& context_;
+  Held held_;  // what parsing made
   std::vector<StageSpecPtr> specs_;
 };
 
@@ -78,6 +79,6 @@ StagePtr make_cursor_stage(PipelineContext& context, const std::string& collecti
 void refuse_output(const Pipeline& inner, std::string_view stage, int code);
 
 // Makes a context for a pipeline inside another one: one level deeper, with the same variables. `db`: empty for the same.
-std::unique_ptr<PipelineContext> nested_context(const PipelineContext& outer, std::string collection, const std::string& db = {});
+std::unique_ptr<PipelineContext> nested_context(PipelineContext& outer, std::string collection, const std::string& db = {});
 
 }  // namespace server::query

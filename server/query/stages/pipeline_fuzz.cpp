@@ -53,8 +53,7 @@ bool run(base::BytesView input) {
   const auto stages = first.value()["p"].as_document();
   TestServer::Operation operation(server());
   const bool updates = check_update(stages, second.value(), operation.op);
-  PipelineContext context(1'700'000'000'000);
-  context.op = &operation.op;
+  PipelineContext context(1'700'000'000'000, &operation.op);
   context.db = "test";
   context.collection = "c";
   context.allow_disk_use = false;

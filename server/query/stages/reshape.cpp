@@ -20,8 +20,9 @@ class TransformStage final : public MapStage {
 
  private:
   bool take(DocumentView document) override {
-    frame_.root = document;
+    frame_.begin(document);
     out_ = transform_.apply(document, frame_);
+    frame_.keep(0, out_.size());
     return true;
   }
   const Transform& transform_;
@@ -41,7 +42,7 @@ class ReplaceRoot final : public MapStage {
 
  private:
   bool take(DocumentView document) override {
-    frame_.root = document;
+    frame_.begin(document);
     Value scratch;
     const ValueView value = root_.view(frame_, scratch);
     if (!value.is_object()) {
@@ -50,6 +51,7 @@ class ReplaceRoot final : public MapStage {
                         type_of(value) + "'.");
     }
     out_ = bson::Document(value.as_document());
+    frame_.keep(0, out_.size());
     return true;
   }
   const Expression& root_;
@@ -63,10 +65,11 @@ class Redact final : public MapStage {
 
  private:
   bool take(DocumentView document) override {
-    frame_.root = document;
+    frame_.begin(document);
     auto kept = redacted(document);
     if (!kept) return false;
     out_ = std::move(*kept);
+    frame_.keep(0, out_.size());
     return true;
   }
 

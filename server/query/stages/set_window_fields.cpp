@@ -85,7 +85,7 @@ struct Plan {
 class SetWindowFields final : public Stage {
  public:
   SetWindowFields(StagePtr from, const Plan& plan, PipelineContext& context)
-      : Stage(std::move(from)), plan_(plan), frame_(context.scope) {}
+      : Stage(std::move(from)), plan_(plan), frame_(context.scope), memory_(context.allowance.memory()), held_(memory_) {}
 
   bool next() override {
     if (!std::exchange(read_, true)) read_all();
@@ -111,6 +111,7 @@ class SetWindowFields final : public Stage {
     bytes_ += bytes;
     if (bytes_ > stage_memory_max)
       refuse(5414201, "Exceeded memory limit in DocumentSourceSetWindowFields, used " + std::to_string(bytes_) + " bytes");
+    held_.set(bytes_);
   }
 
   void read_all() {
@@ -119,7 +120,7 @@ class SetWindowFields final : public Stage {
       entry.document = bson::Document(source().document());
       frame_.work_on(entry.document.size());
       if (plan_.partition_by) {
-        frame_.root = entry.document;
+        frame_.begin(entry.document);
         entry.partition = plan_.partition_by->evaluate(frame_);
         if (!entry.partition.exists()) entry.partition = Value::null();
         if (entry.partition.type() == bson::Type::array) {
@@ -131,7 +132,8 @@ class SetWindowFields final : public Stage {
       entries_.push_back(std::move(entry));
     }
     document_bytes_ = bytes_;
-    std::stable_sort(entries_.begin(), entries_.end(), [](const Entry& a, const Entry& b) {
+    std::stable_sort(entries_.begin(), entries_.end(), [&](const Entry& a, const Entry& b) {
+      frame_.work();
       const int order = a.partition.exists() ? bson::compare(a.partition, b.partition) : 0;
       return order != 0 ? order < 0 : a.key < b.key;
     });
@@ -152,7 +154,7 @@ class SetWindowFields final : public Stage {
   const Entry& entry(size_t i) const { return entries_[part_begin_ + i]; }
 
   Value evaluate(const Expression& expression, size_t i) {
-    frame_.root = entry(i).document;
+    frame_.begin(entry(i).document);
     return expression.evaluate(frame_);
   }
 
@@ -164,13 +166,13 @@ class SetWindowFields final : public Stage {
       case Kind::rank:
       case Kind::dense_rank: rank(output.kind, values); break;
       case Kind::document_number:
-        for (size_t i = 0; i < count(); ++i) values.emplace_back(static_cast<int32_t>(i + 1));
+        for (size_t i = 0; i < count(); ++i) keep(values, Value(static_cast<int32_t>(i + 1)));
         break;
       case Kind::shift:
         for (size_t i = 0; i < count(); ++i) {
           const int64_t from = static_cast<int64_t>(i) + output.by;
           const bool inside = from >= 0 && from < static_cast<int64_t>(count());
-          values.push_back(inside ? or_null(evaluate(*output.input, static_cast<size_t>(from))) : output.otherwise);
+          keep(values, inside ? or_null(evaluate(*output.input, static_cast<size_t>(from))) : output.otherwise);
         }
         break;
       case Kind::locf: {
@@ -178,7 +180,7 @@ class SetWindowFields final : public Stage {
         for (size_t i = 0; i < count(); ++i) {
           Value value = evaluate(*output.input, i);
           if (!value.view().is_nullish()) last = std::move(value);
-          values.push_back(last);
+          keep(values, last);
         }
         break;
       }
@@ -194,13 +196,20 @@ class SetWindowFields final : public Stage {
             const double now = value.view().to_double();
             average = average ? output.alpha * now + (1 - output.alpha) * *average : now;
           }
-          values.push_back(value.view().is_number() ? Value(*average) : Value::null());
+          keep(values, value.view().is_number() ? Value(*average) : Value::null());
         }
         break;
       }
       case Kind::line: fill(output, values); break;
     }
     return values;
+  }
+
+  void keep(std::vector<Value>& values, Value value) {
+    const size_t bytes = value.view().bytes().size();
+    frame_.work_on(bytes);
+    charge(sizeof(Value) + bytes);
+    values.push_back(std::move(value));
   }
 
   static Value or_null(Value value) { return value.exists() ? std::move(value) : Value::null(); }
@@ -241,7 +250,7 @@ class SetWindowFields final : public Stage {
         result = area(points);
       else
         result = covariance(points, output.kind == Kind::covariance_samp);
-      values.push_back(result ? Value(*result) : Value::null());
+      keep(values, result ? Value(*result) : Value::null());
     }
   }
 
@@ -253,7 +262,7 @@ class SetWindowFields final : public Stage {
     }
     std::vector<std::optional<double>> y(count());
     for (size_t i = 0; i < count(); ++i) {
-      values.push_back(or_null(evaluate(*output.input, i)));
+      keep(values, or_null(evaluate(*output.input, i)));
       if (values[i].view().is_nullish()) continue;
       if (!values[i].view().is_number()) refuse(ErrorCode::type_mismatch, "Value to be filled must be numeric or nullish");
       y[i] = values[i].view().to_double();
@@ -264,20 +273,24 @@ class SetWindowFields final : public Stage {
     }
   }
 
-  void rank(Kind kind, std::vector<Value>& values) const {
+  void rank(Kind kind, std::vector<Value>& values) {
     int32_t rank = 0, dense = 0;
     for (size_t i = 0; i < count(); ++i) {
       if (i == 0 || entry(i).key != entry(i - 1).key) {
         rank = static_cast<int32_t>(i + 1);
         ++dense;
       }
-      values.emplace_back(kind == Kind::rank ? rank : dense);
+      keep(values, Value(kind == Kind::rank ? rank : dense));
     }
   }
 
   void accumulate(const Output& output, std::vector<Value>& values) {
     std::vector<Value> inputs;
-    for (size_t i = 0; i < count(); ++i) inputs.push_back(evaluate(*output.field.input, i));
+    Held inputs_held(memory_);
+    for (size_t i = 0; i < count(); ++i) {
+      inputs.push_back(evaluate(*output.field.input, i));
+      inputs_held.add(sizeof(Value) + inputs.back().view().bytes().size());
+    }
     const std::vector<double> places = output.window.by_range ? places_of(output.window.dates) : std::vector<double>();
     // A window that only grows is added to; any other is summed up anew.
     const bool grows = output.window.lower == -unbounded;
@@ -293,10 +306,7 @@ class SetWindowFields final : public Stage {
         frame_.work();
         accumulator->add(inputs[added]);
       }
-      values.push_back(or_null(accumulator->result()));
-      const size_t bytes = values.back().view().bytes().size();
-      frame_.work_on(bytes);
-      charge(sizeof(Value) + bytes);
+      keep(values, or_null(accumulator->result()));
     }
   }
 
@@ -338,6 +348,8 @@ class SetWindowFields final : public Stage {
   std::vector<Entry> entries_;
   size_t document_bytes_ = 0;
   size_t bytes_ = 0;  // of the documents, and of what is computed for the current partition
+  MemoryBudget& memory_;
+  Held held_;  // bytes_
   size_t at_ = 0, part_begin_ = 0, part_end_ = 0;
   std::vector<std::vector<Value>> results_;
   bson::Document out_;

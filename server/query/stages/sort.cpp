@@ -21,7 +21,7 @@ namespace {
 class Sort final : public Stage {
  public:
   Sort(StagePtr from, const SortPattern& pattern, int64_t limit, PipelineContext& context)
-      : Stage(std::move(from)), pattern_(pattern), limit_(limit), context_(context) {}
+      : Stage(std::move(from)), pattern_(pattern), limit_(limit), context_(context), held_(context.allowance.memory()) {}
 
   bool next() override {
     if (!read_) read_all();
@@ -56,8 +56,9 @@ class Sort final : public Stage {
         std::push_heap(entries_.begin(), entries_.end());
       }
       if (bytes_ > stage_memory_max) spill();
+      held_.set(bytes_);
     }
-    std::sort(entries_.begin(), entries_.end());
+    exec::sort_entries(entries_, context_.allowance);
     if (runs_ && !entries_.empty()) runs_->add(entries_), entries_.clear();
   }
 
@@ -70,7 +71,7 @@ class Sort final : public Stage {
              "Sort exceeded memory limit of 104857600 bytes, but did not opt in to external sorting.");
     }
     if (!runs_) runs_ = std::make_unique<exec::SortRuns>(spill_directory(*context_.op));
-    std::sort(entries_.begin(), entries_.end());
+    exec::sort_entries(entries_, context_.allowance);
     runs_->add(entries_);
     entries_.clear();
     heaped_ = false;
@@ -82,6 +83,7 @@ class Sort final : public Stage {
   PipelineContext& context_;
   bool read_ = false, heaped_ = false;
   size_t bytes_ = 0, at_ = 0;
+  Held held_;  // bytes_
   std::vector<exec::SortEntry> entries_;
   std::unique_ptr<exec::SortRuns> runs_;
   exec::SortEntry current_;

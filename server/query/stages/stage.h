@@ -50,8 +50,8 @@ using StagePtr = std::unique_ptr<Stage>;
 
 // The context is shared by stages while they are parsed and run.
 struct PipelineContext {
-  OperationContext* op = nullptr;  // the current operation; it changes from batch to batch
-  Allowance allowance{op};
+  OperationContext* op;  // the current operation; it changes from batch to batch
+  Allowance allowance;
   std::string db;
   std::string collection;  // empty: the pipeline runs over no collection
   Scope scope;
@@ -61,7 +61,13 @@ struct PipelineContext {
   int depth = 0;                  // the depth of sub-pipelines
   SinkMaker make_sink = nullptr;  // set for pipelines that may write
 
-  explicit PipelineContext(int64_t now_ms) : scope(now_ms, &allowance) {}
+  // nullptr: the pipeline is parsed alone.
+  PipelineContext(int64_t now_ms, OperationContext* current);
+  // The context of a pipeline inside of the outer one's, which lives longer.
+  explicit PipelineContext(PipelineContext& outer);
+  PipelineContext(const PipelineContext&) = delete;
+  PipelineContext& operator=(const PipelineContext&) = delete;
+
   // Puts variables with their values into the scope, and keeps them for filters.
   void define(bson::DocumentView variables);
 };

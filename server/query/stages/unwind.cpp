@@ -56,7 +56,7 @@ ValueView value_at(DocumentView document, std::string_view path) {
 class Unwind final : public Stage {
  public:
   Unwind(StagePtr from, const Options& options, PipelineContext& context)
-      : Stage(std::move(from)), options_(options), context_(context) {}
+      : Stage(std::move(from)), options_(options), context_(context), held_(context.allowance.memory()) {}
 
   bool next() override {
     for (;;) {
@@ -89,12 +89,14 @@ class Unwind final : public Stage {
  private:
   void emit(const ValueView& value, int64_t index) {
     out_ = with_value(whole_, options_.path, value);
-    if (options_.index_field.empty()) return;
-    out_ = with_value(out_, options_.index_field, index < 0 ? bson::Value::null() : bson::Value(index));
+    if (!options_.index_field.empty())
+      out_ = with_value(out_, options_.index_field, index < 0 ? bson::Value::null() : bson::Value(index));
+    held_.set(whole_.size() + out_.size());
   }
 
   const Options& options_;
   PipelineContext& context_;
+  Held held_;  // whole_ and out_
   bson::Document whole_;
   DocumentView::Iterator elements_;
   int64_t index_ = 0;

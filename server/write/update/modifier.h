@@ -14,6 +14,7 @@
 
 #include "bson/document.h"
 #include "bson/value.h"
+#include "server/core/allowance.h"
 
 namespace server::write {
 
@@ -31,7 +32,12 @@ struct Application {
   std::optional<size_t> matched;  // the position that `$` stands for
   const ArrayFilters* array_filters = nullptr;
   int64_t now_ms = 0;
-  bson::Timestamp timestamp;  // for $currentDate and Timestamp(0, 0)
+  bson::Timestamp timestamp;       // for $currentDate and Timestamp(0, 0)
+  Allowance* allowance = nullptr;  // the walk and the operators account for their work to it; nullptr: nobody can stop them
+
+  void work(size_t units = 1) const {
+    if (allowance) allowance->work(units);
+  }
 
   std::vector<std::string> path;  // leads to the place of the walk
   std::string dotted() const;

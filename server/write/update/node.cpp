@@ -1,6 +1,7 @@
 #include "server/write/update/node.h"
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "base/error.h"
 #include "bson/builder.h"
@@ -72,11 +73,22 @@ struct NamedChange {
 };
 
 bson::Value rewrite_object(bson::DocumentView before, std::vector<NamedChange>& changes) {
+  // A few are found quicker one by one.
+  constexpr size_t few = 16;
+  std::unordered_map<std::string_view, size_t> places;
+  if (changes.size() > few) {
+    for (size_t i = 0; i < changes.size(); ++i) places.emplace(changes[i].name, i);
+  }
+  const auto change_of = [&](std::string_view name) {
+    if (changes.size() <= few)
+      return std::find_if(changes.begin(), changes.end(), [&](const NamedChange& change) { return change.name == name; });
+    const auto place = places.find(name);
+    return place == places.end() ? changes.end() : changes.begin() + static_cast<std::ptrdiff_t>(place->second);
+  };
   bson::Builder out;
   for (const auto& field : before) {
-    const auto changed = std::find_if(changes.begin(), changes.end(),
-                                      [&](const NamedChange& change) { return change.exists && change.name == field.name; });
-    if (changed == changes.end()) {
+    const auto changed = change_of(field.name);
+    if (changed == changes.end() || !changed->exists) {
       out.append_element(field);
       continue;
     }
@@ -113,10 +125,33 @@ bson::Value rewrite_array(bson::DocumentView before, const std::map<size_t, Chan
   return out.done_value();
 }
 
+// The fields of a document, for as many look-ups as there are. A few go through the document one by one.
+class Fields {
+ public:
+  Fields(bson::DocumentView document, size_t looked_up) : document_(document), few_(looked_up <= few) {
+    if (few_) return;
+    for (const bson::Element& field : document) by_name_.try_emplace(field.name, field);  // the first of a name counts
+  }
+
+  bson::Element find(std::string_view name) const {
+    if (few_) return document_.find(name);
+    const auto found = by_name_.find(name);
+    return found == by_name_.end() ? bson::Element() : found->second;
+  }
+
+ private:
+  static constexpr size_t few = 16;
+  bson::DocumentView document_;
+  bool few_;
+  std::unordered_map<std::string_view, bson::Element> by_name_;
+};
+
 Change apply_to_object(const ObjectNode::Children& children, bson::DocumentView before, Application& application) {
+  const Fields fields(before, children.size());
   std::vector<NamedChange> changes;
   for (const auto& [name, child] : children) {
-    const bson::Element current = before.find(name);
+    application.work();
+    const bson::Element current = fields.find(name);
     const Step step(application, name);
     Change change = child->apply(current, application);
     if (!change) continue;
@@ -261,6 +296,7 @@ Change ArrayNode::apply(const ValueView& current, Application& application) cons
   std::map<size_t, Change> changes;
   size_t index = 0;
   for (const auto& element : current.as_document()) {
+    application.work(1 + children.size());
     NodePointer chosen;
     const Step step(application, std::to_string(index));
     for (const auto& [identifier, child] : children) {

@@ -48,8 +48,7 @@ void check_stages(bson::DocumentView stages) {
 class StagesUpdate : public PipelineUpdate {
  public:
   StagesUpdate(bson::DocumentView stages, const std::vector<bson::DocumentView>& variables, OperationContext& op)
-      : stages_(stages), context_(op.services().clock.wall_ms()) {
-    context_.op = &op;
+      : stages_(stages), context_(op.services().clock.wall_ms(), &op) {
     for (bson::DocumentView defined : variables) context_.define(defined);
     pipeline_ = std::make_unique<query::Pipeline>(stages_, context_);
   }

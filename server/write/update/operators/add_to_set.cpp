@@ -32,12 +32,14 @@ class AddToSet : public Modifier {
     ValueSet present;
     if (current.exists()) {
       for (const auto& element : current.as_document()) {
+        application.work();
         out.append(static_cast<ValueView>(element));
         present.insert(element);
       }
     }
     bool added = !current.exists();
     for (const auto& value : values_) {
+      application.work();
       if (!present.insert(value.view()).second) continue;
       out.append(value.view());
       added = true;

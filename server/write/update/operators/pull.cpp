@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <unordered_set>
 
 #include "base/error.h"
 #include "bson/builder.h"
@@ -20,11 +21,12 @@ class Cull : public Modifier {
  public:
   bool creates(const Application&) const override { return false; }
 
-  Change apply(const ValueView& current, const Application&) const override {
+  Change apply(const ValueView& current, const Application& application) const override {
     if (!current.is_array()) throw OperationError(ErrorCode::bad_value, "Cannot apply $pull to a non-array value");
     bson::ArrayBuilder out;
     bool removed = false;
     for (const auto& element : current.as_document()) {
+      application.work();
       if (goes(element))
         removed = true;
       else
@@ -67,15 +69,14 @@ class PullValues : public Cull {
 
 class PullEqual : public Cull {
  public:
-  explicit PullEqual(std::vector<bson::Value> values) : values_(std::move(values)) {}
+  explicit PullEqual(std::vector<bson::Value> values) : values_(std::move(values)), set_(values_.begin(), values_.end()) {}
 
  protected:
-  bool goes(const ValueView& element) const override {
-    return std::any_of(values_.begin(), values_.end(), [&](const bson::Value& value) { return bson::equal(value, element); });
-  }
+  bool goes(const ValueView& element) const override { return set_.count(element) > 0; }
 
  private:
   std::vector<bson::Value> values_;
+  std::unordered_set<ValueView, bson::ValueHash, bson::ValueEqual> set_;
 };
 
 // Some operators stand in place of a field's name, and so make the condition a filter over documents.

@@ -59,8 +59,10 @@ class Push : public Modifier {
     }
     elements.insert(elements.begin() + place(elements.size()), clauses_.values.begin(), clauses_.values.end());
     if (!clauses_.sort.empty()) {
-      std::stable_sort(elements.begin(), elements.end(),
-                       [&](const ValueView& a, const ValueView& b) { return compare_by(clauses_.sort, a, b) < 0; });
+      std::stable_sort(elements.begin(), elements.end(), [&](const ValueView& a, const ValueView& b) {
+        application.work(clauses_.sort.size());
+        return compare_by(clauses_.sort, a, b) < 0;
+      });
     }
     cut(elements);
     bson::ArrayBuilder out;

@@ -1,0 +1,138 @@
+"""Many connections, many collections, few descriptors."""
+import contextlib
+import resource
+import socket
+import subprocess
+import time
+
+import bson
+import pytest
+from pymongo import IndexModel
+from pymongo.errors import OperationFailure, PyMongoError
+
+from tests.support.palimpsest import BIN, Server, free_port, raw_command, receive_raw, send_raw
+from tests.support.waiting import wait_until
+
+TOO_MANY_FILES_OPEN = 264
+CONNECTIONS = 5_000
+DESCRIPTORS_FOR_THEM = CONNECTIONS + 500
+COLLECTIONS, INDEXES_EACH = 200, 2  # the file alone, as a program, makes 5,000
+
+
+def test_five_thousand_connections_are_served():
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard != resource.RLIM_INFINITY and hard < DESCRIPTORS_FOR_THEM:
+        pytest.fail(f"this test needs {DESCRIPTORS_FOR_THEM} descriptors, and a process may open {hard}")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, DESCRIPTORS_FOR_THEM), hard))
+    with Server() as server, contextlib.ExitStack() as connections:
+        before = resident_mb(server)
+        opened = [connections.enter_context(socket.create_connection((server.host, server.port))) for _ in range(CONNECTIONS)]
+        for connection in opened:
+            send_raw(connection, {"ping": 1, "$db": "admin"})
+        for connection in opened:
+            assert receive_raw(connection)["ok"] == 1
+        client = server.client()
+        client.t.things.insert_one({"_id": 1})
+        counted = client.admin.command("serverStatus")["connections"]
+        assert counted["current"] > CONNECTIONS
+        each_kb = (resident_mb(server) - before) * 1024 / CONNECTIONS
+        assert each_kb < 100, f"a connection keeps {each_kb:.0f} KB"
+        print(f"{CONNECTIONS} connections, {each_kb:.1f} KB each")
+        del opened
+        connections.close()
+        wait_until(lambda: client.admin.command("serverStatus")["connections"]["current"] < 20)
+
+
+def resident_mb(server):
+    with open(f"/proc/{server.process.pid}/statm", encoding="ascii") as file:
+        return int(file.read().split()[1]) * resource.getpagesize() / (1 << 20)
+
+
+@pytest.mark.parametrize("descriptors", [128, 256])
+def test_few_descriptors_are_a_refusal_and_no_loss(descriptors):
+    """A server that can't open more files or connections says so, and keeps what it has acknowledged."""
+    few = ["bash", "-c", f'ulimit -n {descriptors}; exec "$0" "$@"']
+    with contextlib.ExitStack() as opened:
+        server = opened.enter_context(Server(before=few))
+        kept, refused = [], []
+        with server.client(serverSelectionTimeoutMS=20_000) as client:
+            for number in range(descriptors):
+                try:
+                    client.t[f"c{number}"].insert_one({"_id": number})
+                    kept.append(number)
+                except OperationFailure as failure:
+                    refused.append(failure)
+                    break
+                except PyMongoError as failure:
+                    pytest.fail(f"the server left: {failure}\n{server.tail()}")
+        # Connections beyond the limit are closed, and those that stay are served.
+        crowd = []
+        for _ in range(descriptors):
+            with contextlib.suppress(OSError):
+                crowd.append(opened.enter_context(socket.create_connection((server.host, server.port), timeout=5)))
+        for connection in crowd:
+            connection.close()
+        assert server.running(), server.tail()
+        wait_until(lambda: answers(server))
+        server.kill()
+        with Server(dbpath=server.dbpath) as restarted:
+            for number in kept:
+                assert restarted.client().t[f"c{number}"].find_one() == {"_id": number}
+        assert refused and refused[0].code == TOO_MANY_FILES_OPEN, refused
+
+
+def answers(server):
+    try:
+        return raw_command(server.host, server.port, {"ping": 1, "$db": "admin"})["ok"] == 1
+    except (OSError, EOFError, bson.errors.InvalidBSON):
+        return False
+
+
+def many_collections(collections):
+    """Returns how long it took to make them, how long a start with them takes, and the megabytes a table keeps."""
+    with Server() as server:
+        client = server.client()
+        begun = time.monotonic()
+        for number in range(collections):
+            collection = client.t[f"c{number}"]
+            collection.insert_one({"_id": 1, "a": number, "b": -number})
+            collection.create_indexes([IndexModel(field) for field in ("a", "b")[:INDEXES_EACH]])
+        made = time.monotonic() - begun
+        client.close()
+        server.process.terminate()
+        assert server.ended() == 0
+        begun = time.monotonic()
+        server.start()
+        started = time.monotonic() - begun
+        empty_mb = resident_mb(server)
+        client = server.client()
+        assert len(client.t.list_collection_names()) == collections
+        for number in range(collections):
+            assert client.t[f"c{number}"].find_one({"a": number})["b"] == -number
+        each_kb = (resident_mb(server) - empty_mb) * 1024 / (collections * (1 + INDEXES_EACH))
+    return made, started, empty_mb, each_kb
+
+
+def test_many_collections_start_quickly():
+    _, started, _, each_kb = many_collections(COLLECTIONS)
+    assert started < 30
+    assert each_kb < 200
+
+
+@pytest.mark.parametrize("arguments, why", [
+    (["--wiredTigerCacheSizeGB", "nan"], "must be between"),
+    (["--bind_ip", ""], "names no address"),
+    (["--config", "/"], "Is a directory"),
+])
+def test_a_start_that_can_not_be_is_one_line_and_an_exit_code(tmp_path, arguments, why):
+    ended = subprocess.run([str(BIN / "palimpsestd"), "--dbpath", str(tmp_path), "--port", str(free_port()), *arguments],
+                           capture_output=True, text=True, timeout=60, check=False)
+    assert ended.returncode == 2
+    assert why in ended.stderr + ended.stdout
+    assert len((ended.stderr + ended.stdout).strip().splitlines()) <= 2
+
+
+if __name__ == "__main__":
+    made_s, started_s, start_mb, table_kb = many_collections(25 * COLLECTIONS)
+    print(f"{25 * COLLECTIONS} collections with {25 * COLLECTIONS * INDEXES_EACH} indexes: made in {made_s:.0f} s, started in {started_s:.1f} s "
+          f"with {start_mb:.0f} MB, {table_kb:.0f} KB a table once all are open")

@@ -1,0 +1,210 @@
+"""Whatever an operation computes, it ends soon after its time is up.
+
+Each case does one thing to large values: millions of elements, hundreds of thousands of fields, texts of megabytes. Alone, the file
+prints how long each took beyond its 50 ms:
+
+    python3 -m tests.drivers.deadline_test
+"""
+import sys
+import time
+
+import bson
+import pytest
+from pymongo.errors import PyMongoError
+
+from tests.support.palimpsest import Server
+
+TIME_MS = 50
+LATEST_S = 30  # a hang is what this test looks for; the measured times are a few dozen milliseconds
+
+NUMBERS, TEXTS, OBJECTS, FIELDS = 1_200_000, 300_000, 120_000, 300_000
+
+
+def large():
+    """What the collection has: one document a kind of value, none above 16 MB."""
+    return {
+        "numbers": [n * 7919 % NUMBERS for n in range(NUMBERS)],
+        "texts": [f"text {n * 7919 % TEXTS}" for n in range(TEXTS)],
+        "objects": [{"k": f"k{n}", "v": n, "a": [n, {"b": n}]} for n in range(OBJECTS)],
+        "pairs": [[f"k{n}", n] for n in range(OBJECTS)],
+        "singles": [{f"k{n}": n} for n in range(OBJECTS)],
+        "fields": {f"field{n}": n for n in range(FIELDS)},
+        "text": "ab " * 4_000_000,
+        "deep": nested(90),
+    }
+
+
+def nested(depth):
+    value = list(range(100_000))
+    for _ in range(depth):
+        value = {"d": value}
+    return value
+
+
+def one(name):
+    return {"input": "$" + name}
+
+
+EXPRESSIONS = {
+    "numbers": [
+        {"$size": {"$setUnion": ["$numbers", "$numbers"]}}, {"$setEquals": ["$numbers", {"$reverseArray": "$numbers"}]},
+        {"$setIsSubset": ["$numbers", "$numbers"]}, {"$size": {"$setDifference": ["$numbers", [1]]}},
+        {"$size": {"$setIntersection": ["$numbers", "$numbers"]}}, {"$in": ["x", "$numbers"]}, {"$indexOfArray": ["$numbers", -1]},
+        {"$size": {"$slice": ["$numbers", 1, 1_000_000]}}, {"$size": {"$concatArrays": ["$numbers"] * 3}},
+        {"$size": {"$filter": {**one("numbers"), "cond": {"$in": ["$$this", "$numbers"]}}}},
+        {"$size": {"$map": {**one("numbers"), "in": {"$arrayElemAt": ["$numbers", -1]}}}},
+        {"$reduce": {**one("numbers"), "initialValue": [], "in": {"$concatArrays": ["$$value", ["$$this"]]}}},
+        {"$size": {"$sortArray": {**one("numbers"), "sortBy": 1}}}, {"$size": {"$zip": {"inputs": ["$numbers"] * 3}}},
+        {"$sum": "$numbers"}, {"$stdDevPop": "$numbers"}, {"$max": "$numbers"}, {"$size": {"$maxN": {**one("numbers"), "n": 600_000}}},
+        {"$median": {**one("numbers"), "method": "approximate"}}, {"$allElementsTrue": ["$numbers"]}, {"$anyElementTrue": [["$numbers"]]},
+        {"$eq": ["$numbers", {"$slice": ["$numbers", NUMBERS]}]}, {"$toHashedIndexKey": "$numbers"},
+    ],
+    "texts": [
+        {"$size": {"$setUnion": ["$texts", "$texts"]}}, {"$size": {"$sortArray": {**one("texts"), "sortBy": -1}}},
+        {"$strLenBytes": {"$reduce": {**one("texts"), "initialValue": "", "in": {"$concat": ["$$value", "$$this"]}}}},
+        {"$size": {"$map": {**one("texts"), "in": {"$split": ["$$this", " "]}}}},
+        {"$size": {"$map": {**one("texts"), "in": {"$regexFindAll": {"input": "$$this", "regex": "[a-z]"}}}}},
+    ],
+    "objects": [
+        {"$bsonSize": {"$arrayToObject": "$objects"}}, {"$size": {"$sortArray": {**one("objects"), "sortBy": {"a.b": 1, "v": -1}}}},
+        {"$size": "$objects.a.b"}, {"$bsonSize": {"$mergeObjects": "$objects"}},
+        {"$size": {"$map": {**one("objects"), "in": {"$mergeObjects": ["$$this", {"x": "$objects.v"}]}}}},
+    ],
+    "pairs": [{"$bsonSize": {"$arrayToObject": "$pairs"}}],
+    "singles": [{"$bsonSize": {"$mergeObjects": "$singles"}},
+                {"$bsonSize": {"$reduce": {**one("singles"), "initialValue": {}, "in": {"$mergeObjects": ["$$value", "$$this"]}}}}],
+    "fields": [
+        {"$size": {"$objectToArray": "$fields"}}, {"$bsonSize": {"$mergeObjects": ["$fields", "$fields"]}},
+        {"$bsonSize": {"$setField": {"field": "z", "input": "$fields", "value": 1}}},
+        {"$bsonSize": {"$arrayToObject": {"$objectToArray": "$fields"}}}, {"$eq": ["$fields", {"$mergeObjects": ["$fields"]}]},
+    ],
+    "text": [
+        {"$size": {"$split": ["$text", " "]}}, {"$strLenBytes": {"$replaceAll": {"input": "$text", "find": "a", "replacement": "bb"}}},
+        {"$strLenCP": {"$toUpper": "$text"}}, {"$indexOfCP": ["$text", "zz"]}, {"$indexOfBytes": ["$text", "zz"]},
+        {"$size": {"$regexFindAll": {"input": "$text", "regex": "(a)(b)"}}}, {"$regexMatch": {"input": "$text", "regex": "(a|b| )+$"}},
+        {"$regexMatch": {"input": "$text", "regex": "(a+|b+| +)+z"}}, {"$strLenBytes": {"$trim": {"input": "$text", "chars": "ab "}}},
+        {"$strLenBytes": {"$substrCP": ["$text", 3_000_000, 3_000_000]}}, {"$strcasecmp": ["$text", "$text"]},
+        {"$convert": {"input": "$text", "to": "int", "onError": 0}}, {"$dateFromString": {"dateString": "$text", "onError": 0}},
+    ],
+    "deep": [{"$size": {"$ifNull": ["$deep" + ".d" * 90, []]}}, {"$bsonSize": {"$mergeObjects": ["$deep", "$deep"]}}],
+}
+
+FILTERS = {
+    "numbers": [{"numbers": -1}, {"numbers": {"$in": list(range(-100_000, 0))}}, {"numbers": {"$all": list(range(0, 2_000))}},
+                {"numbers": {"$elemMatch": {"$gt": NUMBERS, "$ne": 5}}}, {"numbers": {"$nin": list(range(NUMBERS, NUMBERS + 1_000))}},
+                {"$or": [{"numbers": -n} for n in range(1, 2_000)]}, {"numbers": {"$mod": [NUMBERS + 1, NUMBERS]}},
+                {"numbers.b": 1}, {"numbers": {"$type": "string"}}, {"numbers": {"$bitsAllSet": 1 << 40}}],
+    "texts": [{"texts": {"$regex": "zz$"}}, {"texts": {"$regex": "^(t|e|x)+z"}}, {"texts": {"$in": [f"no {n}" for n in range(50_000)]}}],
+    "objects": [{"objects": {"$elemMatch": {"a": {"$elemMatch": {"b": -1}}}}}, {"objects.a.b": -1}, {"objects.v": {"$lt": 0}},
+                {"objects": {"k": "k1", "v": 2}}],
+    "text": [{"text": {"$regex": "(a+|b+| +)+z"}}, {"text": {"$regex": "b$"}}],
+}
+
+UPDATES = {
+    "numbers": [{"$pull": {"numbers": {"$lt": 5, "$mod": [3, 1]}}}, {"$pullAll": {"numbers": list(range(0, 100_000))}},
+                {"$push": {"numbers": {"$each": [1], "$sort": 1}}}, {"$addToSet": {"numbers": {"$each": list(range(100_000))}}},
+                {"$inc": {"numbers.$[]": 1}}, {"$pop": {"numbers": 1}}, {"$set": {f"numbers.{n}": 0 for n in range(0, 20_000)}},
+                [{"$set": {"numbers": {"$sortArray": {**one("numbers"), "sortBy": 1}}}}]],
+    "objects": [{"$set": {"objects.$[].a.$[].b": 1}}, {"$pull": {"objects": {"a.b": {"$gt": 5}}}},
+                {"$push": {"objects": {"$each": [], "$sort": {"a.b": -1, "k": 1}}}}],
+    "fields": [{"$set": {f"fields.field{n}": 0 for n in range(200_000)}}, {"$unset": {f"fields.field{n}": 1 for n in range(200_000)}},
+               {"$rename": {"fields.field1": "x"}}],
+    "texts": [{"$pull": {"texts": {"$regex": "^(t|e|x)+z"}}}],
+}
+
+GENERATED = [{"$documents": [{}]}, {"$set": {"i": {"$range": [0, 1_000_000]}}}, {"$unwind": "$i"}]
+PIPELINES = [
+    [*GENERATED, {"$group": {"_id": "$i"}}], [*GENERATED, {"$sort": {"i": -1}}], [*GENERATED, {"$sortByCount": "$i"}],
+    [*GENERATED, {"$bucketAuto": {"groupBy": "$i", "buckets": 5}}], [*GENERATED, {"$sample": {"size": 100_000}}],
+    [*GENERATED, {"$setWindowFields": {"sortBy": {"i": 1}, "output": {"s": {"$sum": "$i", "window": {"documents": [-50_000, 0]}}}}}],
+    [*GENERATED, {"$facet": {"a": [{"$group": {"_id": "$i"}}], "b": [{"$match": {"i": -1}}]}}], [*GENERATED, {"$skip": 900_000}],
+    [*GENERATED, {"$match": {"i": {"$lt": 0}}}], [*GENERATED, {"$redact": "$$PRUNE"}], [*GENERATED, {"$match": {"$expr": False}}],
+    [*GENERATED, {"$set": {"x": "$i"}}, {"$unset": "x"}, {"$replaceWith": {"a": "$$ROOT"}}, {"$count": "n"}],
+    [*GENERATED, {"$densify": {"field": "i", "range": {"step": 0.001, "bounds": "full"}}}, {"$count": "n"}],
+    [*GENERATED, {"$fill": {"sortBy": {"i": 1}, "output": {"x": {"method": "locf"}}}}, {"$count": "n"}],
+    [*GENERATED, {"$lookup": {"from": "nothing", "localField": "i", "foreignField": "i", "as": "f"}}, {"$count": "n"}],
+    [*GENERATED, {"$group": {"_id": None, "all": {"$push": "$i"}}}], [*GENERATED, {"$group": {"_id": None, "all": {"$addToSet": "$i"}}}],
+]
+
+
+def cases(collection):
+    """Yields (name, function of no arguments) for everything that is tried."""
+    def aggregate(stages):
+        return lambda: list(collection.database.aggregate(stages, maxTimeMS=TIME_MS))
+
+    for kind, expressions in EXPRESSIONS.items():
+        for expression in expressions:
+            stages = [{"$match": {"_id": kind}}, {"$project": {"m": expression}}]
+            yield f"{kind}: {short(expression)}", lambda stages=stages: list(collection.aggregate(stages, maxTimeMS=TIME_MS))
+    for kind, filters in FILTERS.items():
+        for filter_ in filters:
+            yield f"{kind}: find {short(filter_)}", lambda filter_=filter_, kind=kind: list(
+                collection.find({"_id": kind, **filter_}, {"_id": 1}).max_time_ms(TIME_MS))
+    for kind, updates in UPDATES.items():
+        for update in updates:
+            command = {"update": collection.name, "updates": [{"q": {"_id": kind}, "u": update}], "maxTimeMS": TIME_MS}
+            yield f"{kind}: update {short(update)}", lambda command=command: collection.database.command(command)
+    for stages in PIPELINES:
+        yield f"stages: {short(stages[3:])}", aggregate(stages)
+
+
+def short(value):
+    text = str(value)
+    return text if len(text) < 100 else text[:97] + "..."
+
+
+def fill(collection):
+    for name, value in large().items():
+        document = {"_id": name, name: value}
+        assert len(bson.encode(document)) <= 16 << 20, (name, len(bson.encode(document)))
+        collection.insert_one(document)
+
+
+def seconds_of(case):
+    """Returns how long it took, and its error. That it had no time is no error worth a word."""
+    begun = time.monotonic()
+    try:
+        case()
+        error = ""
+    except PyMongoError as failure:
+        error = str(failure)
+    return time.monotonic() - begun, error
+
+
+def test_operations_end_soon_after_their_time(server):
+    fill(server.client().t.large)
+    late = []
+    for name, case in cases(server.client().t.large):
+        seconds, _ = seconds_of(case)
+        if seconds > LATEST_S:
+            late.append(f"{name}: {seconds:.1f} s")
+    assert not late, "\n".join(late)
+
+
+@pytest.fixture(scope="module")
+def server():
+    with Server() as running:
+        yield running
+
+
+def main():
+    with Server() as running:
+        collection = running.client().t.large
+        fill(collection)
+        found = []
+        for name, case in cases(collection):
+            seconds, error = seconds_of(case)
+            found.append((seconds * 1000 - TIME_MS, name, error))
+            sys.stderr.write(".")
+            sys.stderr.flush()
+        found.sort(reverse=True)
+        beyond = [ms for ms, _, _ in found]
+        print(f"\n{len(found)} operations with maxTimeMS {TIME_MS}: beyond it at most {beyond[0]:.0f} ms, median {beyond[len(beyond) // 2]:.0f} ms; "
+              f"{sum(ms > TIME_MS for ms in beyond)} took more than {2 * TIME_MS} ms")
+        for ms, name, error in found[:40]:
+            if ms > 25:
+                print(f"{ms:8.0f} ms  {name}  {error[:100]}")
+
+
+if __name__ == "__main__":
+    main()
