@@ -168,3 +168,47 @@ def test_a_data_set_cut_in_the_middle(server, tmp_path):
                           capture_output=True, text=True, timeout=120)
     assert "history.xml" in done.stdout + done.stderr, done
     assert 20 <= server.client().cut.revisions.count_documents({}) < 49
+
+
+INVALID = "\ue000\ue001"  # stands for bytes that are no UTF-8
+INVALID_BYTES = b"\xff\xfe\xc0\xfd\xff\xfe"
+
+
+def invalid(command):
+    return bson.encode(command).replace(INVALID.encode(), INVALID_BYTES)
+
+
+@pytest.mark.parametrize("command", [
+    {"find": INVALID, "$db": "t"},
+    {"find": "c", "$db": INVALID},
+    {INVALID: 1, "$db": "t"},
+    {"find": "c", INVALID: 1, "$db": "t"},
+    {"find": "c", "filter": {"$" + INVALID: 1}, "$db": "t"},
+    {"find": "c", "sort": {INVALID: "no"}, "$db": "t"},
+    {"find": "c", "hint": INVALID, "$db": "t"},
+    {"aggregate": "c", "pipeline": [{"$" + INVALID: 1}], "cursor": {}, "$db": "t"},
+    {"aggregate": "c", "pipeline": [{"$set": {"a": {"$regexMatch": {"input": "a", "regex": "a", "options": INVALID}}}}], "cursor": {},
+     "$db": "t"},
+    {"aggregate": "c", "pipeline": [{"$set": {"a": {"$" + INVALID: 1}}}], "cursor": {}, "$db": "t"},
+    {"update": "c", "updates": [{"q": {}, "u": {"$" + INVALID: {"a": 1}}}], "$db": "t"},
+    {"update": "c", "updates": [{"q": {"_id": 1}, "u": {"$set": {"_id": INVALID}}}], "$db": "t"},
+    {"insert": "taken", "documents": [{"_id": INVALID}], "$db": "t"},
+    {"createIndexes": "c", "indexes": [{"key": {INVALID: "no"}, "name": INVALID}], "$db": "t"},
+    {"createIndexes": "c", "indexes": [{"key": {"a": 1}, "name": INVALID}], "$db": "t"},
+    {"dropIndexes": "c", "index": INVALID, "$db": "t"},
+    {"drop": INVALID, "$db": "t"},
+    {"setParameter": 1, INVALID: 1, "$db": "admin"},
+    {"getParameter": 1, INVALID: 1, "$db": "admin"},
+    {"renameCollection": "t.c", "to": "t." + INVALID, "$db": "admin"},
+    {"createBranch": INVALID, "$db": "t"},
+    {"declareSnapshot": INVALID, "$db": "t"},
+])
+def test_replies_are_valid_utf8(server, command):
+    client = server.client()
+    client.t.c.replace_one({"_id": 1}, {"a": 1}, upsert=True)
+    if "insert" in command:
+        exchange(server, op_msg(invalid(command)))  # the second one meets the first
+    reply = reply_of(exchange(server, op_msg(invalid(command))))  # it decodes strictly
+    assert reply["ok"] == 0 or reply.get("writeErrors"), reply
+    assert client.t.command("listIndexes", "c")["ok"] == 1
+    assert client.t.list_collection_names() is not None

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "bson/validate.h"
 #include "versions/past/snapshots.h"
 
 namespace versions {
@@ -73,6 +74,7 @@ bool looks_like_commit(std::string_view name) {
 void check_ref_name(std::string_view name) {
   if (name.empty()) refuse(name, "it is empty");
   if (name.size() > name_bytes_max) refuse(name, "it is longer than 100 bytes");
+  if (!bson::is_utf8(name)) refuse(name, "it is not valid UTF-8");
   if (name.front() == '-' || name.front() == '.') refuse(name, "it begins with a - or a dot");
   for (const char c : name) {
     if (static_cast<unsigned char>(c) <= ' ' || c == 0x7f) refuse(name, "a blank or a control character is in it");
