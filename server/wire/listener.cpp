@@ -215,7 +215,13 @@ asio::awaitable<void> Listener::State::accept_all(Acceptor& acceptor) {
       here = text_of(socket.local_endpoint(error));
     }
     base::LogContext context("listener");
-    welcome(reactor, Session::Socket(std::move(socket)), std::move(remote), std::move(here), local);
+    try {
+      welcome(reactor, Session::Socket(std::move(socket)), std::move(remote), std::move(here), local);
+    } catch (const std::bad_alloc&) {
+      reactors.leave(reactor);
+      base::log(Severity::error, LogComponent::network, 23019, "Error accepting new connection",
+                Attributes().add("error", "out of memory"));
+    }
   }
 }
 
@@ -236,6 +242,8 @@ void Listener::State::welcome(size_t reactor, Session::Socket socket, std::strin
     return;
   }
   const int64_t number = ++last_client;
+  auto session = std::make_shared<Session>(services, dispatcher, std::move(socket), static_cast<ClientId>(number), remote,
+                                           std::move(local), unix_socket);
   const int64_t count = ++open;
   services.metrics.connections.current.add(1);
   services.metrics.connections.created.add();
@@ -243,8 +251,6 @@ void Listener::State::welcome(size_t reactor, Session::Socket socket, std::strin
     base::log(Severity::info, LogComponent::network, 22943, "Connection accepted",
               Attributes().add("remote", remote).add("connectionId", number).add("connectionCount", count));
   }
-  auto session = std::make_shared<Session>(services, dispatcher, std::move(socket), static_cast<ClientId>(number),
-                                           std::move(remote), std::move(local), unix_socket);
   asio::co_spawn(reactors.context(reactor), serve(reactor, std::move(session)), asio::detached);
 }
 

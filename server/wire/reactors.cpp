@@ -9,6 +9,9 @@
 #include <chrono>
 #include <string>
 #include <string_view>
+#include <system_error>
+
+#include "base/log.h"
 
 namespace server::wire {
 
@@ -73,7 +76,10 @@ Reactors::~Reactors() {
 void Reactors::start() {
   const base::MutexLock lock(mutex_);
   started_ = true;
-  for (const auto& reactor : reactors_) lend(*reactor, 1);
+  for (const auto& reactor : reactors_) {
+    if (!lend(*reactor, 1))
+      throw std::system_error(std::make_error_code(std::errc::resource_unavailable_try_again), "starting a thread");
+  }
   supervisor_ = std::thread([this] { supervise(); });
 }
 
@@ -85,7 +91,7 @@ void Reactors::stop() {
     assignment_.notify_all();
     supervision_.notify_all();
   }
-  supervisor_.join();
+  if (supervisor_.joinable()) supervisor_.join();
   for (const auto& reactor : reactors_) reactor->context.stop();
   base::MutexLock lock(mutex_);
   ended_.wait(lock, [this]() REQUIRES(mutex_) { return threads_ == 0; });
@@ -109,15 +115,38 @@ int Reactors::threads() const {
   return threads_ - parked_;
 }
 
-void Reactors::lend(Reactor& reactor, int count) {
-  reactor.coming += count;
+// A system that has no room for another thread is asked again at the next look.
+bool Reactors::lend(Reactor& reactor, int count) try {
   for (int i = 0; i < count; ++i) {
     if (parked_ > static_cast<int>(assignments_.size())) {
       assignments_.push_back(&reactor);
       assignment_.notify_one();
     } else {
-      ++threads_;
       std::thread([this, &reactor] { serve(&reactor); }).detach();
+      ++threads_;
+    }
+    ++reactor.coming;
+  }
+  return true;
+} catch (const std::exception& error) {  // std::system_error, std::bad_alloc
+  if (base::log_enabled(base::Severity::debug1, base::LogComponent::network)) {
+    base::log(base::Severity::debug1, base::LogComponent::network, 7100040, "There is no room for another thread",
+              base::Attributes().add("error", error.what()));
+  }
+  return false;
+}
+
+// A handler that runs out of memory ends its connection, and the thread goes on.
+bool Reactors::run(Reactor& reactor) {
+  for (;;) {
+    try {
+      reactor.context.run();
+      return false;
+    } catch (const Leave&) {
+      return true;
+    } catch (const std::exception& error) {
+      base::log(base::Severity::error, base::LogComponent::network, 7100041, "A handler of connections failed",
+                base::Attributes().add("error", error.what()));
     }
   }
 }
@@ -131,12 +160,7 @@ void Reactors::serve(Reactor* reactor) {
     --reactor->coming;
     reactor->seats.push_back(&seat);
     lock.unlock();
-    bool left = false;
-    try {
-      reactor->context.run();
-    } catch (const Leave&) {
-      left = true;
-    }
+    const bool left = run(*reactor);
     lock.lock();
     if (left) --reactor->leaving;
     std::erase(reactor->seats, &seat);

@@ -92,7 +92,8 @@ class Reactors {
 
   void serve(Reactor* reactor);
   Reactor* next_assignment(base::MutexLock& lock) REQUIRES(mutex_);
-  void lend(Reactor& reactor, int count) REQUIRES(mutex_);
+  bool lend(Reactor& reactor, int count) REQUIRES(mutex_);  // false: not all of them
+  static bool run(Reactor& reactor);                        // until it stops, or a thread is to leave: true
   void supervise();
   static bool is_stuck(const Seat& seat, bool inside, bool storm);
   bool look(Reactor& reactor) REQUIRES(mutex_);  // true: a command runs there, or a lent thread is to leave

@@ -1,6 +1,7 @@
 """An operation stops when it is out of time or killed, whatever it computes, and no value takes all memory."""
 import contextlib
 import functools
+import itertools
 import pathlib
 import re
 import signal
@@ -284,3 +285,49 @@ def test_a_slow_reader_holds_its_reply_and_nothing_more(server):
         wait_until(lambda: operation_memory(server)["bytes"] > 14_000_000)
         assert db.large.count_documents({}) == 1
     wait_until(lambda: operation_memory(server)["bytes"] == 0)
+
+
+def test_an_allocator_that_fails_ends_one_operation():
+    """The process may have a gigabyte of addresses, budgets end far above: what fails is the allocator, and nothing else."""
+    far = str(16 << 30)
+    with Server("--setParameter", f"operationsMemoryLimitBytes={far}", "--setParameter", f"operationMemoryLimitBytes={far}",
+                "--wiredTigerCacheSizeGB", "0.25", before=["prlimit", f"--as={1100 << 20}"]) as server:
+        client = server.client()
+        client.t.things.insert_one({"_id": 1})
+        client.t.written.create_index("a")
+        over = threading.Event()
+        codes, acknowledged, tried = set(), set(), set()
+
+        def compute(names):
+            db = server.client().t
+            while not over.is_set():
+                with contextlib.suppress(PyMongoError):
+                    try:
+                        list(db.things.aggregate([{"$addFields": {"m": GROWING[next(names)]}}]))
+                    except OperationFailure as failure:
+                        codes.add(failure.code)
+
+        def write(writer):
+            db = server.client(retryWrites=False).t
+            for number in itertools.count():
+                if over.is_set():
+                    return
+                ids = [f"{writer} {number} {at}" for at in range(20)]
+                tried.update(ids)
+                with contextlib.suppress(PyMongoError):
+                    db.written.insert_many([{"_id": name, "a": name, "text": "x" * 5_000} for name in ids])
+                    acknowledged.update(ids)
+
+        threads = [threading.Thread(target=compute, args=(itertools.cycle(GROWING),)) for _ in range(8)]
+        threads += [threading.Thread(target=write, args=(writer,)) for writer in range(3)]
+        for thread in threads:
+            thread.start()
+        wait_until(lambda: EXCEEDED_MEMORY_LIMIT in codes and len(acknowledged) > 2_000)
+        over.set()
+        for thread in threads:
+            thread.join()
+        assert server.running(), server.tail()
+        assert codes <= {EXCEEDED_MEMORY_LIMIT, PAST_64_MB}, codes
+        found = {document["_id"] for document in client.t.written.find({}, {"_id": 1})}
+        assert acknowledged <= found <= tried
+        assert client.t.command("validate", "written", full=True)["valid"]
