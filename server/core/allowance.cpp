@@ -6,7 +6,9 @@ namespace server {
 
 void Allowance::look() {
   left_ = units_between_looks;
-  if (current_) current_->check_interrupt();
+  if (!current_) return;
+  current_->check_interrupt();
+  current_->share_processors();
 }
 
 }  // namespace server

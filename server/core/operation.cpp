@@ -1,5 +1,9 @@
 #include "server/core/operation.h"
 
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
 #include "base/clock_time.h"
 #include "server/core/command.h"
 #include "server/core/fail_points.h"
@@ -18,6 +22,9 @@ bool passed(OperationContext::Time deadline, const Services& services) {
   return services.fail_points.strikes("maxTimeAlwaysTimeOut") || base::now(services.clock) >= deadline;
 }
 
+constexpr int shares_before_long = 500;   // some 20 ms
+constexpr int shares_between_rests = 25;  // some 1 ms
+
 }  // namespace
 
 OperationContext::OperationContext(Services& services, Client& client, const Request& request, const Command* command)
@@ -31,7 +38,19 @@ OperationContext::OperationContext(Services& services, Client& client, const Req
 }
 
 OperationContext::~OperationContext() {
+  if (shares_ >= shares_before_long) services_.operations.computing().fetch_sub(1, std::memory_order_relaxed);
   services_.operations.remove(*this);
+}
+
+void OperationContext::share_processors() {
+  std::atomic<int>& computing = services_.operations.computing();
+  if (++shares_ < shares_before_long) return;
+  if (shares_ == shares_before_long) computing.fetch_add(1, std::memory_order_relaxed);
+  if (shares_ % shares_between_rests != 0) return;
+  static const int runnable_max = 2 * static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  const int excess = computing.load(std::memory_order_relaxed) - runnable_max;
+  // It rests as many times the length of its work as makes `runnable_max` of them run at a time.
+  if (excess > 0) std::this_thread::sleep_for(std::chrono::microseconds(1000) * excess / runnable_max);
 }
 
 void OperationContext::hold_primary() {

@@ -90,6 +90,9 @@ class OperationContext {
 
   // Throws Interrupted, InterruptedAtShutdown or MaxTimeMSExpired.
   void check_interrupt() const;
+  // A computation calls it again and again, every few dozen microseconds. When more operations compute for long than there are
+  // processors for, each rests in between, so that quick commands find a free one.
+  void share_processors();
   // Computations that belong to this operation alone account for their work here.
   Allowance& allowance() const { return allowance_; }
 
@@ -183,6 +186,7 @@ class OperationContext {
   const Time started_;
   std::optional<Time> deadline_;
   std::atomic<int32_t> kill_code_{0};
+  int shares_ = 0;  // calls of share_processors
   mutable base::Mutex mutex_;
   base::Condition woken_;
   std::string plan_summary_ GUARDED_BY(mutex_);
@@ -207,6 +211,9 @@ class OperationRegistry {
   void kill_session(const bson::ValueView& session_id, int32_t but);
   size_t size() const;
 
+  // The number of operations that compute for long.
+  std::atomic<int>& computing() { return computing_; }
+
   // The operations can't end while they are visited, so a visitor must be brief.
   void visit(const std::function<void(const OperationContext&)>& visitor) const;
 
@@ -224,6 +231,7 @@ class OperationRegistry {
   std::list<OperationContext*> running_ GUARDED_BY(mutex_);
   std::map<ClientId, const Client*> clients_ GUARDED_BY(mutex_);
   int32_t last_id_ GUARDED_BY(mutex_) = 0;
+  std::atomic<int> computing_{0};
 };
 
 }  // namespace server

@@ -364,6 +364,28 @@ int stopped(const std::string& text) {
 
 }  // namespace
 
+TEST_CASE("an operation that computes for long is counted until it ends") {
+  TestServer server;
+  std::atomic<int>& computing = server.services().operations.computing();
+  {
+    TestServer::Operation operation(server);
+    ::server::OperationContext* current = &operation.op;
+    ::server::Allowance allowance(current, nullptr);
+    Scope scope(1000, &allowance);
+    const auto evaluated = [&](const std::string& text) {
+      const bson::Value specification = bson::value_from_json(text).or_throw();
+      const ExpressionPtr expression = parse_expression(specification, scope);
+      Frame frame(scope, sample);
+      return expression->evaluate(frame);
+    };
+    evaluated("{$add: ['$n', 1]}");
+    CHECK(computing == 0);
+    evaluated("{$size: {$map: {input: {$range: [0, {$multiply: ['$n', 200000]}]}, in: 1}}}");
+    CHECK(computing == 1);
+  }
+  CHECK(computing == 0);
+}
+
 TEST_CASE("an evaluation looks at its operation while it works") {
   constexpr int interrupted = 11601;
   const std::string many = "{$range: [0, {$multiply: ['$n', 20000]}]}";
