@@ -28,38 +28,52 @@ Bytes collection_key(CollectionId collection) {
   return key;
 }
 
-std::optional<DatabaseState> parse_database(BytesView bytes) {
-  if (bytes.empty() || bytes[0] != version) return std::nullopt;
-  bytes.remove_prefix(1);
-  const auto number = take_varint(bytes);
-  if (!number || *number > UINT32_MAX || bytes.size() != 8) return std::nullopt;
-  return DatabaseState{static_cast<uint32_t>(*number), base::load_le<uint64_t>(bytes.data())};
+}  // namespace
+
+Bytes write_state(const CollectionState& state) {
+  Bytes row(1, collection_version);
+  append_varint(row, static_cast<uint64_t>(state.encoded));
+  append_varint(row, state.missed_from + 1);  // 0 means that nothing was missed.
+  append_varint(row, state.seen);
+  return row + write_counts(state.counts);
 }
 
-}  // namespace
+std::optional<CollectionState> read_collection_state(BytesView row) {
+  if (row.empty() || row[0] != collection_version) return std::nullopt;
+  row.remove_prefix(1);
+  const auto encoded = take_varint(row);
+  const auto missed_from = encoded ? take_varint(row) : std::nullopt;
+  const auto seen = missed_from ? take_varint(row) : std::nullopt;
+  const auto counts = seen ? read_counts(row) : std::nullopt;
+  if (!counts || *encoded > INT64_MAX) return std::nullopt;
+  return CollectionState{static_cast<RecordId>(*encoded), *missed_from - 1, *seen, *counts};
+}
+
+Bytes write_state(const DatabaseState& state) {
+  Bytes row(1, version);
+  append_varint(row, state.number);
+  append_le(row, state.seed);
+  return row;
+}
+
+std::optional<DatabaseState> read_database_state(BytesView row) {
+  if (row.empty() || row[0] != version) return std::nullopt;
+  row.remove_prefix(1);
+  const auto number = take_varint(row);
+  if (!number || *number > UINT32_MAX || row.size() != 8) return std::nullopt;
+  return DatabaseState{static_cast<uint32_t>(*number), base::load_le<uint64_t>(row.data())};
+}
 
 DedupState::DedupState(Engine& engine) : engine_(engine), table_(engine.open_table("dedup_state", {.allocation_bytes = 512})) {}
 
 std::optional<CollectionState> DedupState::collection(CollectionId collection) const {
   Transaction transaction(engine_, Transaction::Mode::read);
-  auto bytes = table_.get(transaction, collection_key(collection));
-  if (!bytes || bytes->empty() || (*bytes)[0] != collection_version) return std::nullopt;
-  bytes->remove_prefix(1);
-  const auto encoded = take_varint(*bytes);
-  const auto missed_from = encoded ? take_varint(*bytes) : std::nullopt;
-  const auto seen = missed_from ? take_varint(*bytes) : std::nullopt;
-  const auto counts = seen ? read_counts(*bytes) : std::nullopt;
-  if (!counts || *encoded > INT64_MAX) return std::nullopt;
-  return CollectionState{static_cast<RecordId>(*encoded), *missed_from - 1, *seen, *counts};
+  const auto row = table_.get(transaction, collection_key(collection));
+  return row ? read_collection_state(*row) : std::nullopt;
 }
 
 void DedupState::put(Transaction& transaction, CollectionId collection, const CollectionState& state) const {
-  Bytes value(1, collection_version);
-  append_varint(value, static_cast<uint64_t>(state.encoded));
-  append_varint(value, state.missed_from + 1);  // 0 means that nothing was missed.
-  append_varint(value, state.seen);
-  value += write_counts(state.counts);
-  table_.put(transaction, collection_key(collection), value);
+  table_.put(transaction, collection_key(collection), write_state(state));
 }
 
 void DedupState::remove(Transaction& transaction, CollectionId collection) const {
@@ -85,17 +99,14 @@ DatabaseState DedupState::database(const std::string& name) const {
     {
       TableCursor cursor = table_.cursor(transaction);
       for (bool on = cursor.seek("d"); on && cursor.key().starts_with('d'); on = cursor.next()) {
-        const auto state = parse_database(cursor.value());
+        const auto state = read_database_state(cursor.value());
         if (!state) continue;
         if (cursor.key() == key) return *state;
         number = std::max(number, state->number + 1);
       }
     }
     const DatabaseState made{number, base::entropy64()};
-    Bytes value(1, version);
-    append_varint(value, made.number);
-    append_le(value, made.seed);
-    table_.put(transaction, key, value);
+    table_.put(transaction, key, write_state(made));
     return made;
   });
 }

@@ -30,6 +30,12 @@ struct DatabaseState {
   uint64_t seed = 0;
 };
 
+// The values of rows. Reading returns nullopt for a damaged one.
+Bytes write_state(const CollectionState& state);
+std::optional<CollectionState> read_collection_state(BytesView row);
+Bytes write_state(const DatabaseState& state);
+std::optional<DatabaseState> read_database_state(BytesView row);
+
 // This class is thread-safe, as its table is.
 class DedupState {
  public:

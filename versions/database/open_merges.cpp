@@ -1,6 +1,7 @@
 #include "versions/database/open_merges.h"
 
 #include "base/varint.h"
+#include "bson/validate.h"
 #include "storage/engine/engine.h"
 
 namespace versions {
@@ -28,6 +29,11 @@ Bytes decisions_key(BranchId branch, storage::CollectionId collection) {
   throw OperationError(ErrorCode::data_corruption_detected, "a row of a merge that is under way can't be read");
 }
 
+bool is_document(BytesView bytes) {
+  const auto document = bson::validate(bytes);
+  return document.ok() && document.value().size() == bytes.size();
+}
+
 CommitNumber take_commit(BytesView& row) {
   const auto number = base::take_varint(row);
   if (!number) damaged();
@@ -41,6 +47,8 @@ Decision read_decision(BytesView row) {
   decision.take = static_cast<Decision::Take>(row[0]);
   std::copy_n(row.begin() + 1, decision.sides.size(), decision.sides.begin());
   decision.document = row.substr(1 + decision.sides.size());
+  const bool has_document = decision.take == Decision::Take::document;
+  if (has_document ? !is_document(decision.document) : !decision.document.empty()) damaged();
   return decision;
 }
 
@@ -54,6 +62,7 @@ std::optional<OpenMerge> OpenMerges::find(Transaction& transaction, BranchId bra
   if (!row) return std::nullopt;
   BytesView rest = *row;
   const CommitNumber from = take_commit(rest);
+  if (!is_document(rest)) damaged();
   return OpenMerge{from, bson::Document(Bytes(rest))};
 }
 

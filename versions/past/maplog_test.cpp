@@ -153,6 +153,23 @@ TEST_CASE("snapshots keep their own mappings whatever the order of commits, and 
   }
 }
 
+TEST_CASE("a place behind the end of its node of a log of the past is refused") {
+  Fixture f({.node_mappings = 4, .fan_in = 2, .height = 3});
+  const storage::Table table = f.engine->internals().tables.open("past-test", {});
+  Transaction transaction(*f.engine, Transaction::Mode::write);
+  const SkippyNode node({{1, 7}}, {{1, 0}});
+  base::Bytes node_key = "n", start_key = "s";
+  base::append_be64(node_key.append(1, '\0'), 0);
+  base::append_be64(start_key, 1);
+  table.put(transaction, node_key, node.encode());
+  table.put(transaction, start_key, base::Bytes("\0\2", 2));  // node 0, mapping 2
+  const auto is_damage = [](const base::OperationError& error) {
+    return error.code() == base::ErrorCode::data_corruption_detected;
+  };
+  CHECK_THROWS_MATCHES(f.log->page_table(transaction, 1), base::OperationError, Catch::Predicate<base::OperationError>(is_damage));
+  CHECK_THROWS_MATCHES(f.log->find(transaction, 1, 5), base::OperationError, Catch::Predicate<base::OperationError>(is_damage));
+}
+
 TEST_CASE("damaged rows of a log of the past are refused") {
   Fixture f({.node_mappings = 4, .fan_in = 2, .height = 3});
   in_transaction(*f.engine, [&](Transaction& transaction) {

@@ -7,6 +7,11 @@
 namespace versions::past {
 namespace {
 
+// Nodes are checked one by one where they are read; this is said of nodes, and of places in them, that don't fit each other.
+[[noreturn]] void damaged() {
+  throw base::OperationError(base::ErrorCode::data_corruption_detected, "nodes of a snapshot log don't fit each other");
+}
+
 // The parent of a level's node, if it is written.
 std::optional<uint64_t> parent_of(SkippyNodes& nodes, const SkippyOptions& options, unsigned level, uint64_t index) {
   const uint64_t parents = nodes.count(level + 1);
@@ -97,7 +102,7 @@ MappingRun SkippyScan::next() {
   if (ended_) return {};
   level_ = next_level_;
   node_ = nodes_.get(level_, index_);
-  base::check(offset_ < node_->end(), "a scan begins within a node");
+  if (offset_ >= node_->end()) damaged();
   const MappingRun run = node_->from(offset_);
   advance();
   return run;
@@ -109,7 +114,7 @@ void SkippyScan::advance() {
     const auto parent = parent_of(nodes_, options_, level, index_);
     if (!parent) break;
     const SkippyNodePtr node = nodes_.get(level + 1, *parent);
-    base::check(index_ >= node->first_child() && index_ < node->child_end(), "a parent has its children");
+    if (index_ < node->first_child() || index_ >= node->child_end()) damaged();
     offset_ = node->end_of(index_);
     ++level;
     index_ = *parent;
