@@ -205,6 +205,18 @@ TEST_CASE("Objects and sets") {
   same("{$setEquals: [[1, 1], [1]]}", "true");
 }
 
+TEST_CASE("A name with a NUL in it is no field's name") {
+  CHECK(refused("{$setField: {field: 'a\\u0000b', input: '$o', value: 1}}") == 9534701);
+  CHECK(refused("{$unsetField: {field: '\\u0000', input: '$o'}}") == 9534701);
+  CHECK(refused("{$arrayToObject: [[['a\\u0000b', 1]]]}") == 4940400);
+  same("{$getField: {field: 'x\\u0000', input: '$o'}}", "missing");
+}
+
+TEST_CASE("A random number takes no arguments") {
+  for (const char* bad : {"{$rand: 1}", "{$rand: ['$n']}", "{$rand: {a: 1}}", "{$rand: null}"}) CHECK(refused(bad) == 3040501);
+  same("{$lt: [{$rand: {}}, 1]}", "true");
+}
+
 TEST_CASE("Conversion") {
   same("{$toInt: '42'}", "42");
   same("{$toString: '$d'}", "'2.5'");

@@ -206,6 +206,8 @@ ExpressionPtr parse_set_field(std::string_view op, const ValueView& value, Scope
   if (!constant || constant->type() != Type::string) {
     fail(4161106, std::string(op) + " requires 'field' to evaluate to a constant, but got a non-constant argument");
   }
+  if (constant->view().as_string().find('\0') != std::string_view::npos)
+    fail(9534701, std::string(op) + " requires 'field' to have no embedded null byte");
   return evaluated(
       [name = std::string(constant->view().as_string()), input = std::move(input), to = std::move(to)](Frame& frame) {
         const Value from = input->evaluate(frame);
@@ -226,6 +228,12 @@ Value bson_size(std::string_view, Arguments a) {
   return Value(static_cast<int32_t>(a[0].as_document().bytes().size()));
 }
 
+ExpressionPtr parse_rand(std::string_view name, const ValueView& value, Scope&) {
+  const bool none = (value.is_object() || value.is_array()) && value.as_document().empty();
+  if (!none) fail(3040501, "$rand does not currently accept arguments");
+  return make_function(name, {}, rand);
+}
+
 constexpr OperatorEntry entries[] = {
     {"$bsonSize", function_of<bson_size, 1>},
     {"$mergeObjects", working_function_of<merge_objects, 0, -1>},
@@ -234,7 +242,7 @@ constexpr OperatorEntry entries[] = {
     {"$getField", parse_get_field},
     {"$setField", parse_set_field},
     {"$unsetField", parse_set_field},
-    {"$rand", [](std::string_view name, const ValueView&, Scope&) { return make_function(name, {}, rand); }},
+    {"$rand", parse_rand},
 };
 
 }  // namespace

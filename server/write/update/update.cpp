@@ -147,6 +147,8 @@ void Update::add_paths(const bson::Element& operation, const PredicateCompiler& 
 void Update::add_rename(const bson::Element& argument) {
   const std::string text = shell_field(argument.name, argument);
   if (!argument.is_string()) throw OperationError(ErrorCode::bad_value, "The 'to' field for $rename must be a string: " + text);
+  if (argument.as_string().find('\0') != std::string_view::npos)
+    throw OperationError(ErrorCode::bad_value, "The 'to' field for $rename cannot contain an embedded null byte");
   const UpdatePath source = parse_update_path(argument.name);
   const UpdatePath destination = parse_update_path(argument.as_string());
   const auto refuse_dynamic = [](const UpdatePath& path, const char* which) {

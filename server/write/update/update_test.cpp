@@ -355,6 +355,7 @@ TEST_CASE("fields are renamed") {
   check_refused({
       {"{_id: 1, a: 1}", "{$rename: {a: 'a'}}", 2, "The source and target field for $rename must differ: a: \"a\""},
       {"{_id: 1, a: 1}", "{$rename: {a: 1}}", 2, "The 'to' field for $rename must be a string: a: 1"},
+      {"{_id: 1, a: 1}", "{$rename: {a: 'b\\u0000c'}}", 2, "The 'to' field for $rename cannot contain an embedded null byte"},
       {"{_id: 1, a: 1}", "{$rename: {'a.$': 'b'}}", 2, "The source field for $rename may not be dynamic: a.$"},
       {"{_id: 1, a: [{b: 1}]}", "{$rename: {'a.0.b': 'c'}}", 2,
        "The source field cannot be an array element, 'a.0.b' in doc with _id: 1 has an array field called 'a'"},
