@@ -36,8 +36,8 @@ bool run(base::BytesView input) {
   if (base::refuses([&] { find = parse_find(operation.op, request); })) return false;
   base::check(find.batch_size >= 0 && find.query.skip >= 0 && find.query.limit >= 0 && find.query.ns.starts_with("test."));
   base::check(!find.await_data || find.tailable);
-  for (const bson::Document* part : {&find.query.filter, &find.query.projection, &find.query.sort, &find.query.min, &find.query.max,
-                                     &find.query.let})
+  for (const bson::Document* part :
+       {&find.query.filter, &find.query.projection, &find.query.sort, &find.query.min, &find.query.max, &find.query.let})
     base::check(bson::validate(part->bytes()).ok());
   base::refuses([&] { use(find.query, operation.op); });
   return true;

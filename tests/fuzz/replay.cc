@@ -4,8 +4,8 @@
 //   fuzz_replay CORPUS TARGET       one
 //   fuzz_replay --seeds CORPUS      writes what the targets' seeds are now, as CORPUS/<target>/seed-<n>
 //   fuzz_replay --random SECONDS TARGET [SEED]
-//                                   random bytes and changed seeds, which find less than a fuzzer, but in any preset. An input that
-//                                   stops the process lies in the file failed-<target>.
+//                                   random bytes and changed seeds, which find less than a fuzzer, but in any preset. An input
+//                                   that stops the process, or takes a minute, lies in the file failed-<target>.
 //   fuzz_replay --list
 //
 // A target without a corpus fails, and so does a corpus without a target.
@@ -30,8 +30,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string at;  // the input that is running, for whoever reads why the program stopped
-base::Bytes made;  // the input itself, if no file holds it
+std::string at;                       // the input that is running, for whoever reads why the program stopped
+base::Bytes made;                     // the input itself, if no file holds it
+constexpr unsigned seconds_max = 60;  // of one random input
 
 void tell_input(int signal) {
   const auto tell = [](std::string_view text) { return write(STDERR_FILENO, text.data(), text.size()); };
@@ -96,7 +97,7 @@ void write_seeds(const fs::path& corpus) {
 }
 
 base::Bytes random_input(base::Random& random, const std::vector<base::Bytes>& seeds) {
-  base::Bytes input = seeds.empty() || random.below(4) == 0 ? base::Bytes() : seeds[random.below(seeds.size())];
+  base::Bytes input = seeds.empty() || random.below(2) == 0 ? base::Bytes() : seeds[random.below(seeds.size())];
   if (input.empty()) {
     input.resize(random.below(600));
     for (char& byte : input) byte = static_cast<char>(random());
@@ -122,15 +123,16 @@ void run_random(const base::FuzzTarget& target, int64_t seconds, uint64_t seed) 
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
   for (; std::chrono::steady_clock::now() < end; ++runs) {
     made = random_input(random, seeds);
+    alarm(seconds_max);
     accepted += target.run(made) ? 1 : 0;
   }
+  alarm(0);
   std::printf("%-24s %llu inputs, %llu accepted\n", target.name().c_str(), static_cast<unsigned long long>(runs),
               static_cast<unsigned long long>(accepted));
 }
 
 int usage() {
-  std::fprintf(stderr,
-               "usage: fuzz_replay CORPUS [TARGET] | --seeds CORPUS | --random SECONDS TARGET [SEED] | --list\n");
+  std::fprintf(stderr, "usage: fuzz_replay CORPUS [TARGET] | --seeds CORPUS | --random SECONDS TARGET [SEED] | --list\n");
   return 2;
 }
 
@@ -138,7 +140,7 @@ int usage() {
 
 int main(int argc, char** argv) {
   std::setvbuf(stdout, nullptr, _IOLBF, 0);
-  for (const int signal : {SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL}) std::signal(signal, tell_input);
+  for (const int signal : {SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGALRM}) std::signal(signal, tell_input);
   const std::string first = argc > 1 ? argv[1] : "";
   if (first == "--list" && argc == 2) {
     for (const auto* target : base::FuzzTarget::all()) std::printf("%s\n", target->name().c_str());

@@ -24,9 +24,8 @@ struct Fixture {
   OpenMerges merges{engine, 1};
   Table table{merges.table_name()};
   Transaction transaction{engine, Transaction::Mode::write};
-  const Decision decision{.take = Decision::Take::document,
-                          .document = bson::json("{_id: 1, a: 2}").bytes(),
-                          .sides = merkle::sha256("sides")};
+  const Decision decision{
+      .take = Decision::Take::document, .document = bson::json("{_id: 1, a: 2}").bytes(), .sides = merkle::sha256("sides")};
 
   Fixture() {
     merges.begin(transaction, branch, {.from = 300, .request = bson::json("{mergeBranch: 'dev'}")});

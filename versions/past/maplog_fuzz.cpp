@@ -35,9 +35,8 @@ bool reads(const Maplog& log, Transaction& transaction, SnapshotId first, Snapsh
     both.table(first);
     both.find(last, row);
   });
-  const bool visits = !base::refuses([&] {
-    log.each(transaction, first, last, [](SnapshotId, const Mapping&) { return true; });
-  });
+  const bool visits =
+      !base::refuses([&] { log.each(transaction, first, last, [](SnapshotId, const Mapping&) { return true; }); });
   return one && whole && joint && visits;
 }
 

@@ -166,7 +166,8 @@ TEST_CASE("a place behind the end of its node of a log of the past is refused") 
   const auto is_damage = [](const base::OperationError& error) {
     return error.code() == base::ErrorCode::data_corruption_detected;
   };
-  CHECK_THROWS_MATCHES(f.log->page_table(transaction, 1), base::OperationError, Catch::Predicate<base::OperationError>(is_damage));
+  CHECK_THROWS_MATCHES(f.log->page_table(transaction, 1), base::OperationError,
+                       Catch::Predicate<base::OperationError>(is_damage));
   CHECK_THROWS_MATCHES(f.log->find(transaction, 1, 5), base::OperationError, Catch::Predicate<base::OperationError>(is_damage));
 }
 

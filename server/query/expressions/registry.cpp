@@ -11,10 +11,7 @@ namespace {
 const std::unordered_map<std::string_view, OperatorParser>& operators() {
   static const auto table = [] {
     std::unordered_map<std::string_view, OperatorParser> all;
-    for (const auto family :
-         {arithmetic_operators(), array_operators(), boolean_operators(), comparison_operators(), conditional_operators(),
-          conversion_operators(), date_operators(), object_operators(), percentile_operators(), regex_operators(),
-          set_operators(), string_operators(), trigonometry_operators(), variable_operators()}) {
+    for (const auto family : operator_families()) {
       for (const OperatorEntry& entry : family) all.emplace(entry.name, entry.parse);
     }
     return all;
@@ -23,6 +20,12 @@ const std::unordered_map<std::string_view, OperatorParser>& operators() {
 }
 
 }  // namespace
+
+std::vector<std::span<const OperatorEntry>> operator_families() {
+  return {arithmetic_operators(), array_operators(),  boolean_operators(),      comparison_operators(), conditional_operators(),
+          conversion_operators(), date_operators(),   object_operators(),       percentile_operators(), regex_operators(),
+          set_operators(),        string_operators(), trigonometry_operators(), variable_operators()};
+}
 
 ExpressionPtr make_operator(std::string_view name, const bson::ValueView& value, Scope& scope) {
   const auto found = operators().find(name);

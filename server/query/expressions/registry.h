@@ -21,6 +21,9 @@ struct OperatorEntry {
 // Throws 168 InvalidPipelineOperator "Unrecognized expression '$x'" for an unknown operator.
 ExpressionPtr make_operator(std::string_view name, const bson::ValueView& value, Scope& scope);
 
+// Returns the families of all operators.
+std::vector<std::span<const OperatorEntry>> operator_families();
+
 std::span<const OperatorEntry> arithmetic_operators();
 std::span<const OperatorEntry> array_operators();
 std::span<const OperatorEntry> boolean_operators();

@@ -1,5 +1,6 @@
 #include "server/query/stages/registry.h"
 
+#include <algorithm>
 #include <unordered_map>
 
 #include "base/error.h"
@@ -9,7 +10,9 @@
 
 namespace server::query {
 
-StageSpecPtr parse_stage(const bson::ValueView& stage, PipelineContext& context) {
+namespace {
+
+const std::unordered_map<std::string_view, StageParser>& stages() {
   static const std::unordered_map<std::string_view, StageParser> parsers = {
       {"$acrossBranches", parse_across_branches},
       {"$acrossSnapshots", parse_across_snapshots},
@@ -54,6 +57,19 @@ StageSpecPtr parse_stage(const bson::ValueView& stage, PipelineContext& context)
       {"$unwind", parse_unwind},
       {"$vectorSearch", parse_search},
   };
+  return parsers;
+}
+
+}  // namespace
+
+std::vector<std::string_view> stage_names() {
+  std::vector<std::string_view> names;
+  for (const auto& [name, parse] : stages()) names.push_back(name);
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+StageSpecPtr parse_stage(const bson::ValueView& stage, PipelineContext& context) {
   if (!stage.is_object()) {
     throw base::OperationError(base::ErrorCode::type_mismatch, "Each element of the 'pipeline' array must be an object");
   }
@@ -62,8 +78,8 @@ StageSpecPtr parse_stage(const bson::ValueView& stage, PipelineContext& context)
     throw base::OperationError(40323, "A pipeline stage specification object must contain exactly one field.");
   }
   const bson::Element specification = fields.first();
-  const auto found = parsers.find(specification.name);
-  if (found == parsers.end()) {
+  const auto found = stages().find(specification.name);
+  if (found == stages().end()) {
     throw base::OperationError(40324, "Unrecognized pipeline stage name: '" + std::string(specification.name) + "'");
   }
   if (context.op && context.op->api.strict) check_stable_stage(specification);

@@ -50,4 +50,7 @@ StageSpecPtr parse_unwind(const bson::Element& specification, PipelineContext& c
 // Parses `{$name: specification}`. Throws 40323, 40324 "Unrecognized pipeline stage name: '$x'".
 StageSpecPtr parse_stage(const bson::ValueView& stage, PipelineContext& context);
 
+// Returns the names of all stages, in order.
+std::vector<std::string_view> stage_names();
+
 }  // namespace server::query

@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string_view>
+#include <vector>
 
 #include "server/write/update/modifier.h"
 
@@ -15,5 +16,7 @@ using ModifierFactory = std::shared_ptr<const Modifier> (*)(const bson::Element&
 
 // Returns nullptr if there is no such operator. $rename has two paths and is the parser's own (update.cpp).
 ModifierFactory find_operator(std::string_view name);
+// Returns the names of all operators in the table.
+std::vector<std::string_view> operator_names();
 
 }  // namespace server::write
