@@ -1,5 +1,5 @@
-// Any bytes are taken as a dictionary for packed deltas. It is refused, or packs and unpacks any delta, and a delta that was packed
-// with another dictionary is refused or unpacked within the allowed length.
+// Any bytes are taken as a dictionary for packed deltas. It is refused, or packs and unpacks any delta, and a delta that was
+// packed with another dictionary is refused or unpacked within the allowed length.
 //
 // The input is a delta (a part), a packed delta (a part), and the dictionary.
 #include "base/fuzz_target.h"

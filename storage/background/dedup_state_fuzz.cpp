@@ -1,4 +1,5 @@
-// Any bytes are taken as the rows of what dedup remembers over a restart. They are refused, or are written as rows that read the same.
+// Any bytes are taken as the rows of what dedup remembers over a restart. They are refused, or are written as rows that read the
+// same.
 #include "base/fuzz_target.h"
 #include "storage/background/dedup_state.h"
 

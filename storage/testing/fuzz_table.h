@@ -9,8 +9,8 @@
 
 namespace storage {
 
-// A FuzzTable is one table of an engine on a temporary directory. Rows live in transactions that are rolled back, so an input sees
-// its own rows alone. It is not thread-safe.
+// A FuzzTable is one table of an engine on a temporary directory. Rows live in transactions that are rolled back, so an input
+// sees its own rows alone. It is not thread-safe.
 class FuzzTable {
  public:
   explicit FuzzTable(const std::string& name) : engine_(test_options(directory_.path())), table_(engine_.open_table(name)) {}
