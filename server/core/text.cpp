@@ -1,5 +1,7 @@
 #include "server/core/text.h"
 
+#include <algorithm>
+
 #include "base/bytes.h"
 #include "bson/numeric.h"
 
@@ -8,6 +10,10 @@ namespace server::query {
 namespace {
 
 using bson::Type;
+
+bool continues_character(char byte) {
+  return (static_cast<uint8_t>(byte) & 0xc0) == 0x80;
+}
 
 std::string show_double(double value) {
   std::string text = bson::double_to_string(value);
@@ -76,6 +82,18 @@ std::string show(const bson::ValueView& value) {
     case Type::min_key: return "MinKey";
   }
   return {};
+}
+
+std::string_view character_at(std::string_view text, size_t at) {
+  size_t end = at + 1;
+  while (end < text.size() && continues_character(text[end])) ++end;
+  return text.substr(at, end - at);
+}
+
+std::string_view front_of(std::string_view text, size_t bytes_max) {
+  size_t end = std::min(text.size(), bytes_max);
+  while (end > 0 && end < text.size() && continues_character(text[end])) --end;
+  return text.substr(0, end);
 }
 
 }  // namespace server::query

@@ -6,6 +6,7 @@
 #include "server/core/command.h"
 #include "server/core/scale.h"
 #include "server/core/services.h"
+#include "server/core/text.h"
 
 namespace server {
 namespace {
@@ -26,7 +27,7 @@ void append_command(bson::Builder& out, std::string_view name, bson::DocumentVie
     return;
   }
   auto cut = out.object(name);
-  cut.append("$truncated", bson::to_json(command).substr(0, command_bytes_max) + "...");
+  cut.append("$truncated", std::string(query::front_of(bson::to_json(command), command_bytes_max)) + "...");
   if (const auto comment = command.find("comment"); comment.exists()) cut.append_element(comment);
 }
 

@@ -4,6 +4,7 @@
 #include <cctype>
 
 #include "bson/json.h"
+#include "server/core/text.h"
 #include "server/query/expressions/operator_support.h"
 
 namespace server::query {
@@ -34,7 +35,7 @@ class DateReader {
         continue;
       }
       if (++i == format.size()) fail(18535, "Unmatched '%' at end of format string");
-      if (!take(text, format[i])) return false;
+      if (!take(text, format, i)) return false;
     }
     return text.empty() && complete();
   }
@@ -88,8 +89,8 @@ class DateReader {
     offset_ = negative ? -minutes : minutes;
     return true;
   }
-  bool take(std::string_view& text, char what) {
-    switch (what) {
+  bool take(std::string_view& text, std::string_view format, size_t at) {
+    switch (format[at]) {
       case 'Y': return number(text, 4, 9999, year_);
       case 'm': return number(text, 2, 12, month_);
       case 'd': return number(text, 2, 31, day_of_month_);
@@ -106,7 +107,7 @@ class DateReader {
       case 'z': return bson::take_utc_offset(text, offset_.emplace());
       case 'Z': return take_minutes(text);
       case '%': return skip(text, '%');
-      default: fail(18536, std::string("Invalid format character '%") + what + "' in format string");
+      default: fail(18536, "Invalid format character '%" + std::string(character_at(format, at)) + "' in format string");
     }
   }
   bool complete() {

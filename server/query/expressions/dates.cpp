@@ -8,6 +8,7 @@
 #include "bson/arithmetic.h"
 #include "bson/builder.h"
 #include "bson/json.h"
+#include "server/core/text.h"
 #include "server/query/expressions/date_arithmetic.h"
 #include "server/query/expressions/date_format.h"
 #include "server/query/expressions/date_units.h"
@@ -208,7 +209,7 @@ std::string formatted(std::string_view format, const Parts& p, std::chrono::seco
       case 'b': out += month_names[p.month - 1].substr(0, 3); break;
       case 'B': out += month_names[p.month - 1]; break;
       case '%': out.push_back('%'); break;
-      default: fail(18536, std::string("Invalid format character '%") + format[i] + "' in format string");
+      default: fail(18536, "Invalid format character '%" + std::string(character_at(format, i)) + "' in format string");
     }
   }
   return out;

@@ -1,5 +1,5 @@
 // Any value is taken as an expression and computed over a document. It is refused as an operation is, or gives a value that fits
-// into a valid document, and the same value each time.
+// into a valid document, with texts that are UTF-8 if those of the input are.
 //
 // The input is two documents: {e: <expression>}, and the one that it is computed over.
 #include "base/fuzz_target.h"
@@ -19,6 +19,8 @@ bool run(base::BytesView input) {
   if (!first.ok()) return false;
   const auto second = bson::validate(input.substr(first.value().size()));
   if (!second.ok()) return false;
+  const bool utf8 =
+      bson::validate(first.value().bytes(), {.utf8 = true}).ok() && bson::validate(second.value().bytes(), {.utf8 = true}).ok();
   Scope scope(now_ms);
   ExpressionPtr expression;
   if (base::refuses([&] { expression = parse_expression(first.value()["e"], scope); })) return false;
@@ -27,7 +29,9 @@ bool run(base::BytesView input) {
     const bson::Value value = expression->evaluate(frame);
     bson::Builder out;
     out.append("e", value);
-    base::check(bson::validate(out.done().bytes(), {.bytes_max = size_t{1} << 30, .depth_max = 4 * bson::nesting_max}).ok());
+    base::check(
+        bson::validate(out.done().bytes(), {.bytes_max = size_t{1} << 30, .depth_max = 4 * bson::nesting_max, .utf8 = utf8})
+            .ok());
   });
   return true;
 }

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "bson/compare.h"
 #include "bson/json.h"
+#include "bson/validate.h"
 #include "server/query/test_support.h"
 
 using namespace server::query;
@@ -158,6 +159,7 @@ TEST_CASE("Strings by bytes and by code points") {
   same("{$trim: {input: '  x  '}}", "'x'");
   same("{$ltrim: {input: 'xxaxx', chars: 'x'}}", "'axx'");
   same("{$replaceAll: {input: 'a.b.c', find: '.', replacement: '-'}}", "'a-b-c'");
+  same("{$replaceAll: {input: 'é☃x', find: '', replacement: '-'}}", "'-é-☃-x-'");
   same("{$replaceOne: {input: 'a.b.c', find: '.', replacement: '-'}}", "'a-b.c'");
   same("{$regexMatch: {input: '$s', regex: '^gr', options: 'i'}}", "true");
   same("{$regexFind: {input: '$s', regex: 'ü(.)'}}", "{match: 'üß', idx: 2, captures: ['ß']}");
@@ -210,6 +212,18 @@ TEST_CASE("A name with a NUL in it is no field's name") {
   CHECK(refused("{$unsetField: {field: '\\u0000', input: '$o'}}") == 9534701);
   CHECK(refused("{$arrayToObject: [[['a\\u0000b', 1]]]}") == 4940400);
   same("{$getField: {field: 'x\\u0000', input: '$o'}}", "missing");
+}
+
+TEST_CASE("A refusal quotes whole characters") {
+  for (const char* bad : {"{$regexMatch: {input: 'a', regex: 'a', options: 'é'}}", "{$dateToString: {date: '$t', format: '%☃'}}",
+                          "{$dateFromString: {dateString: 'x', format: '%é'}}", "{$let: {vars: {'aé b': 1}, in: 1}}"}) {
+    try {
+      evaluate(bad);
+      FAIL(bad);
+    } catch (const base::OperationError& error) {
+      CHECK(bson::is_utf8(error.what()));
+    }
+  }
 }
 
 TEST_CASE("A random number takes no arguments") {

@@ -3,6 +3,7 @@
 #include <unordered_set>
 
 #include "bson/builder.h"
+#include "server/core/text.h"
 #include "server/query/expressions/operator_support.h"
 #include "server/query/expressions/text.h"
 
@@ -233,9 +234,11 @@ ExpressionPtr parse_replace(std::string_view name, const ValueView& value, Scope
       out.append(text.substr(at, found - at)).append(replacement);
       at = found + sought.size();
       if (!all) break;
-      if (sought.empty()) {
+      if (sought.empty()) {  // it is found between any two characters
         if (at >= text.size()) break;
-        out.push_back(text[at++]);
+        const std::string_view character = character_at(text, at);
+        out.append(character);
+        at += character.size();
       }
     }
     const std::string_view rest = text.substr(std::min(at, text.size()));
