@@ -35,7 +35,7 @@ class Build {
     RecordId last = 0;
     while (read_batch(last)) {
       if (interrupted_) interrupted_();
-      engine_.internals().space.require_room();
+      engine_.internals().require_room(DiskUse::background);
       if (bytes_ >= sort_bytes_max) write();
     }
     write();

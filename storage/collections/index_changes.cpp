@@ -134,7 +134,7 @@ CreateIndexesResult StoredCatalog::create_indexes(const std::shared_ptr<Collecti
   const int before = static_cast<int>(collection->stored_indexes()->size());
   const std::vector<IndexSpec> missing = missing_indexes(*collection, specs);
   if (missing.empty()) return {before, before};
-  engine_.internals().space.require_room();
+  engine_.internals().require_room(DiskUse::background);
   const auto changing = changing_indexes(*collection);
 
   const CollectionEntry old = collection->entry();

@@ -44,7 +44,7 @@ void StoredCatalog::rebuild_indexes(const std::shared_ptr<Collection>& given, co
   check_views();  // it may have got branches since
   if (collection->dropped()) throw OperationError(ErrorCode::namespace_not_found, "collection was dropped: " + collection->ns());
   if (!services_.contents.snapshots.all().empty()) refuse_snapshots();
-  engine_.internals().space.require_room();
+  engine_.internals().require_room(DiskUse::background);
 
   const CollectionEntry begun = with_successors(collection->entry());
   {

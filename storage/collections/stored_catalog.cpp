@@ -210,7 +210,7 @@ StoredCatalog::Shared StoredCatalog::create_stored(std::string_view ns, const Co
   const base::MutexLock ddl(ddl_mutex_);
   check_new_name(ns);
   if (open(ns)) throw exists(ns);
-  engine_.internals().space.require_room();
+  engine_.internals().require_room(DiskUse::growth);
   CollectionEntry entry{.id = next_collection_,
                         .ns = std::string(ns),
                         .uuid = uuid.empty() ? random_uuid() : Bytes(uuid),

@@ -85,7 +85,7 @@ void StoredCollection::share(std::shared_ptr<Documents> view) {
 }
 
 void StoredCollection::require_room(int64_t more_bytes) const {
-  if (more_bytes > 0) engine_.internals().space.require_room();
+  if (more_bytes > 0) engine_.internals().require_room(DiskUse::growth);
 }
 
 void StoredCollection::count(Transaction& transaction, const Change& change) {

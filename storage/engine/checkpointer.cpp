@@ -1,13 +1,22 @@
 #include "storage/engine/checkpointer.h"
 
+#include <algorithm>
 #include <chrono>
 #include <mutex>
+#include <thread>
 
 #include "base/clock_time.h"
 #include "base/error.h"
 #include "base/log.h"
 
 namespace storage {
+namespace {
+
+constexpr std::chrono::seconds room_wait_max(30);
+// WiredTiger removes the journal's old files in a thread of its own, once a checkpoint has made them needless.
+constexpr std::chrono::milliseconds removal_max(1500), removal_step(10);
+
+}  // namespace
 
 Checkpointer::Checkpointer(base::Clock& clock, wt::Connection& connection, DiskSpace& space, int seconds, Around around)
     : clock_(clock), connection_(connection), space_(space), around_(std::move(around)), thread_([this, seconds] {
@@ -20,6 +29,7 @@ void Checkpointer::stop() {
     stopping_ = true;
   }
   woken_.notify_one();
+  made_room_.notify_all();
   if (thread_.joinable()) thread_.join();
 }
 
@@ -27,15 +37,34 @@ void Checkpointer::checkpoint() {
   around_([this] { take(); });
 }
 
+void Checkpointer::make_room() {
+  base::MutexLock lock(mutex_);
+  // A checkpoint that has begun may have passed the caller's tables already.
+  const uint64_t wanted = begun_ + 1;
+  room_wanted_ = std::max(room_wanted_, wanted);
+  woken_.notify_one();
+  made_room_.wait_for(lock, room_wait_max, [&]() REQUIRES(mutex_) { return stopping_ || ended_ >= wanted; });
+}
+
 void Checkpointer::take() {
   const std::lock_guard taking(taking_);
   const int64_t start = clock_.monotonic_us();
   const wt::Session session = connection_.open_session();
-  const uint64_t written = space_.written_bytes();
   wt::check(session->checkpoint(session.get(), nullptr), "taking a checkpoint");
-  space_.checkpointed(written);
   last_ms_.set((clock_.monotonic_us() - start) / 1000);
   count_.add();
+}
+
+// When room is short, the journal must not take the reserve: a checkpoint makes its files needless.
+bool Checkpointer::journal_is_long(uint64_t written) const {
+  if (space_.has_room(DiskUse::background)) return written >= written_bytes_max;
+  return written >= 2 * journal_file_bytes(space_.reserve_bytes());
+}
+
+void Checkpointer::wait_for_room() {
+  const auto until = std::chrono::steady_clock::now() + removal_max;
+  for (space_.look(); !space_.has_room(DiskUse::growth) && std::chrono::steady_clock::now() < until; space_.look())
+    std::this_thread::sleep_for(removal_step);
 }
 
 void Checkpointer::run(int seconds) {
@@ -44,11 +73,16 @@ void Checkpointer::run(int seconds) {
   uint64_t written_before = 0;
   base::MutexLock lock(mutex_);
   for (;;) {
-    woken_.wait_for(lock, std::chrono::milliseconds(200), [this]() REQUIRES(mutex_) { return stopping_; });
+    woken_.wait_for(lock, std::chrono::milliseconds(200),
+                    [this]() REQUIRES(mutex_) { return stopping_ || room_wanted_ > ended_; });
     if (stopping_) return;
+    const bool room_wanted = room_wanted_ > ended_;
+    lock.unlock();
     space_.look();
+    lock.lock();
     const uint64_t written = space_.written_bytes();
-    if (base::now(clock_) < due && written - written_before < written_bytes_max) continue;
+    if (!room_wanted && base::now(clock_) < due && !journal_is_long(written - written_before)) continue;
+    ++begun_;
     lock.unlock();
     try {
       checkpoint();
@@ -56,7 +90,10 @@ void Checkpointer::run(int seconds) {
       base::log(base::Severity::warning, base::LogComponent::storage, 22441,
                 "Checkpoint failed; the journal still has everything", base::Attributes().add("error", error.what()));
     }
+    if (room_wanted) wait_for_room();
     lock.lock();
+    ended_ = begun_;
+    made_room_.notify_all();
     written_before = written;
     due = base::now(clock_) + std::chrono::seconds(seconds);
   }

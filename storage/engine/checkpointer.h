@@ -25,6 +25,9 @@ class Checkpointer {
 
   // Takes a checkpoint now; throws the error that prevents it.
   void checkpoint();
+  // Has a checkpoint taken on the checkpointer's thread to make room on the disk, and waits until it has, or has failed to. The
+  // caller may be inside a transaction, but must not hold the lock of `between_checkpoints`.
+  void make_room();
   // No checkpoint is taken as long as the caller holds the returned lock; the call waits for a checkpoint that is being taken.
   // Background work that changes many rows uses it: when rows are overwritten during a checkpoint, the engine copies the old ones
   // to its history file, whose space isn't given back.
@@ -37,6 +40,8 @@ class Checkpointer {
  private:
   void take();
   void run(int seconds);
+  bool journal_is_long(uint64_t written) const;
+  void wait_for_room();
 
   static constexpr uint64_t written_bytes_max = 1ull << 30;
 
@@ -47,7 +52,11 @@ class Checkpointer {
   std::shared_mutex taking_;  // a standard one: between_checkpoints() gives its lock away
   base::Mutex mutex_;
   base::Condition woken_;
+  base::Condition made_room_;
   bool stopping_ GUARDED_BY(mutex_) = false;
+  uint64_t room_wanted_ GUARDED_BY(mutex_) = 0;  // the checkpoint with this number is wanted; the thread counts its own
+  uint64_t begun_ GUARDED_BY(mutex_) = 0;
+  uint64_t ended_ GUARDED_BY(mutex_) = 0;
   base::Counter count_;
   base::Counter last_ms_;
   std::thread thread_;

@@ -5,41 +5,88 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/log.h"
 
 namespace storage {
 namespace {
 
-constexpr uint64_t journal_file_min = 1ull << 20;
-constexpr uint64_t journal_file_max = 32ull << 20;
-constexpr uint64_t journal_file_share = 64;  // a journal file is at most this fraction of the disk
-// The journal may begin a file while it prepares the next one in advance; the rest is for checkpoints.
-constexpr uint64_t reserve_files = 4;
-// The next checkpoint may still have to write so many bytes that the journal has already; the cache keeps no more.
-constexpr uint64_t unwritten_bytes_max = 256ull << 20;
+constexpr uint64_t cache_share = 16;
+constexpr uint64_t filesystem_share = 16;
+constexpr uint64_t reserve_min = 16ull << 20;
+constexpr uint64_t reserve_max = 128ull << 20;
+constexpr uint64_t reserve_min_anywhere = 4ull << 20;  // on a disk however small
+constexpr uint64_t journal_files = 4;
+constexpr uint64_t ballast_share = 2;
+// So much of the cache is worth a checkpoint to writers that lack room.
+constexpr uint64_t worth_share = 8;
 
-[[noreturn]] void no_space() {
-  throw base::OperationError(base::ErrorCode::out_of_disk_space,
-                             "available disk space is below the reserve the storage engine needs; no new data is accepted");
+struct Figures {
+  uint64_t total = 0, free = 0;
+};
+
+bool ask(const std::string& path, Figures& out) {
+  struct statvfs figures {};
+  if (::statvfs(path.c_str(), &figures) != 0) return false;
+  out = {uint64_t{figures.f_blocks} * figures.f_frsize, uint64_t{figures.f_bavail} * figures.f_frsize};
+  return true;
+}
+
+uint64_t reserve_of(const std::string& path, uint64_t cache_bytes) {
+  Figures figures;
+  return disk_reserve_bytes(cache_bytes, ask(path, figures) ? figures.total : reserve_max * filesystem_share);
 }
 
 }  // namespace
 
-DiskSpace::DiskSpace(std::string path) : path_(std::move(path)) {
+std::string_view name_of(DiskState state) {
+  switch (state) {
+    case DiskState::plenty: return "plenty";
+    case DiskState::low: return "low";
+    case DiskState::full: return "full";
+    case DiskState::critical: return "critical";
+    case DiskState::exhausted: return "exhausted";
+  }
+  return "";
+}
+
+uint64_t disk_reserve_bytes(uint64_t cache_bytes, uint64_t filesystem_bytes) {
+  const uint64_t wanted = std::clamp(cache_bytes / cache_share, reserve_min, reserve_max);
+  return std::min(wanted, std::max(filesystem_bytes / filesystem_share, reserve_min_anywhere));
+}
+
+uint64_t journal_file_bytes(uint64_t reserve_bytes) {
+  return reserve_bytes / journal_files;
+}
+
+DiskState disk_state(uint64_t room_bytes, uint64_t reserve_bytes, DiskState before) {
+  const uint64_t needs[] = {2 * reserve_bytes, reserve_bytes, reserve_bytes / 2, reserve_bytes / 8};
+  int refused = 0;
+  for (const uint64_t need : needs) {
+    const bool was_refused = static_cast<int>(before) > refused;
+    if (room_bytes >= need + (was_refused ? reserve_bytes / 4 : 0)) break;
+    ++refused;
+  }
+  return static_cast<DiskState>(refused);
+}
+
+DiskSpace::DiskSpace(const std::string& path, uint64_t cache_bytes)
+    : path_(path),
+      cache_bytes_(cache_bytes),
+      reserve_(reserve_of(path, cache_bytes)),
+      ballast_(path, reserve_bytes() / ballast_share) {
   look();
 }
 
-void DiskSpace::require_room() const {
-  if (free_bytes() < reserve_.load(std::memory_order_relaxed)) [[unlikely]]
-    no_space();
+void DiskSpace::require(DiskUse use) {
+  if (has_room(use)) [[likely]]
+    return;
+  refused_.fetch_add(1, std::memory_order_relaxed);
+  throw base::OperationError(base::ErrorCode::out_of_disk_space,
+                             "available disk space is below the reserve the storage engine needs; no new data is accepted");
 }
 
-void DiskSpace::require_any() const {
-  if (free_bytes() < reserve_.load(std::memory_order_relaxed) / 2) [[unlikely]]
-    no_space();
-}
-
-uint64_t DiskSpace::journal_file_bytes() const {
-  return std::clamp(filesystem_bytes() / journal_file_share, journal_file_min, journal_file_max);
+bool DiskSpace::checkpoint_helps() const {
+  return unwritten_bytes_.load(std::memory_order_relaxed) >= reserve_bytes() / worth_share;
 }
 
 void DiskSpace::wrote(uint64_t bytes) {
@@ -50,13 +97,51 @@ void DiskSpace::wrote(uint64_t bytes) {
 }
 
 void DiskSpace::look() {
-  struct statvfs figures {};
-  if (statvfs(path_.c_str(), &figures) != 0) return;
-  const uint64_t total = uint64_t{figures.f_blocks} * figures.f_frsize;
-  total_.store(total, std::memory_order_relaxed);
-  const uint64_t unwritten = written_bytes() - checkpointed_.load(std::memory_order_relaxed);
-  reserve_.store(reserve_files * journal_file_bytes() + std::min(unwritten, unwritten_bytes_max), std::memory_order_relaxed);
-  free_.store(uint64_t{figures.f_bavail} * figures.f_frsize, std::memory_order_relaxed);
+  const base::MutexLock lock(looking_);
+  Figures figures;
+  if (!ask(path_, figures)) return;
+  const uint64_t reserve = reserve_bytes();
+  // Files that aren't WiredTiger's need a little space as well: the log, for example.
+  while (figures.free < reserve / 16 && ballast_.give_up()) {
+    if (!ask(path_, figures)) return;
+  }
+  const uint64_t lacks = ballast_.whole_bytes() - ballast_.held_bytes();
+  if (lacks > 0 && figures.free >= reserve + lacks && ballast_.fill() && !ask(path_, figures)) return;
+  total_.store(figures.total, std::memory_order_relaxed);
+  free_.store(figures.free, std::memory_order_relaxed);
+
+  const uint64_t room = figures.free + ballast_.held_bytes();
+  const bool asks = unwritten_ && room < reserve + cache_bytes_;
+  const uint64_t unwritten = asks ? unwritten_() : 0;
+  unwritten_bytes_.store(unwritten, std::memory_order_relaxed);
+  // A few bytes in the cache don't close the gap between "low" and "full": a checkpoint for each of them would take forever.
+  tight_.store(unwritten >= reserve / worth_share && room < reserve + unwritten, std::memory_order_relaxed);
+  move_to(disk_state(room, reserve, state()));
+}
+
+void DiskSpace::move_to(DiskState state) {
+  const DiskState before = state_.exchange(state, std::memory_order_relaxed);
+  if (before == state) return;
+  const bool worse = state > before;
+  base::log(worse && state > DiskState::low ? base::Severity::warning : base::Severity::info, base::LogComponent::storage,
+            7200303, worse ? "Less disk space is available" : "More disk space is available",
+            base::Attributes()
+                .add("state", name_of(state))
+                .add("before", name_of(before))
+                .add("freeBytes", free_.load(std::memory_order_relaxed))
+                .add("ballastBytes", ballast_.held_bytes())
+                .add("reserveBytes", reserve_bytes()));
+}
+
+DiskFigures DiskSpace::figures() const {
+  return {.filesystem_bytes = filesystem_bytes(),
+          .free_bytes = free_.load(std::memory_order_relaxed),
+          .reserve_bytes = reserve_bytes(),
+          .ballast_bytes = ballast_.held_bytes(),
+          .unwritten_bytes = unwritten_bytes_.load(std::memory_order_relaxed),
+          .refused = refused_.load(std::memory_order_relaxed),
+          .ballast_given_up = ballast_.times_given_up(),
+          .state = state()};
 }
 
 }  // namespace storage

@@ -1,46 +1,102 @@
-// The server stops writing before the disk is full.
+// The server stops taking in new data before the disk is full, so that everything else goes on.
 //
-// WiredTiger survives a full disk when it writes pages, but not when it writes its journal. So a reserve is kept free. When less
-// is free, writes that add bytes are refused with OutOfDiskSpace, while deletes, drops and checkpoints still have room to work.
+// A reserve is kept: half of it is free space, the other half is the ballast (ballast.h), which no other program can take. It is
+// what the journal's next files, the pages of a checkpoint, and the rows that a delete or a drop writes need. It is a share of
+// the cache, because the cache bounds what a checkpoint has to write. What is in the cache and not yet on the disk counts as
+// used, so a checkpoint may bring room: it writes that down, and removes the journal's old files.
+//
+//   room = free space + ballast          room above        who still writes
+//                                        2 reserves        background work, index builds, spilling
+//                                        1 reserve         new data
+//                                        1/2               large rows of deletes and of updates that don't grow
+//                                        1/8               small rows: every delete and drop writes them
 #pragma once
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <string>
+#include <string_view>
+
+#include "base/mutex.h"
+#include "storage/engine/ballast.h"
 
 namespace storage {
+
+// This is what a write is for. The first gives way first.
+enum class DiskUse { background, growth, change, release };
+
+// Of the uses in their order, the first ones that the room doesn't suffice for are refused.
+enum class DiskState { plenty, low, full, critical, exhausted };
+std::string_view name_of(DiskState state);  // "plenty"
+
+// Returns a sixteenth of the cache, 16 MB to 128 MB, but at most a sixteenth of a small disk.
+uint64_t disk_reserve_bytes(uint64_t cache_bytes, uint64_t filesystem_bytes);
+// Returns the size of the journal's files. At least four of them fit into the reserve.
+uint64_t journal_file_bytes(uint64_t reserve_bytes);
+// A use that was refused is allowed again only when there is a quarter of a reserve more than it needs.
+DiskState disk_state(uint64_t room_bytes, uint64_t reserve_bytes, DiskState before);
+
+struct DiskFigures {
+  uint64_t filesystem_bytes = 0;
+  uint64_t free_bytes = 0;
+  uint64_t reserve_bytes = 0;
+  uint64_t ballast_bytes = 0;
+  uint64_t unwritten_bytes = 0;  // in the cache, for the next checkpoint; 0 while there is so much room that nobody asks
+  uint64_t refused = 0;          // operations
+  uint64_t ballast_given_up = 0;
+  DiskState state = DiskState::plenty;
+};
 
 // The class is thread-safe.
 class DiskSpace {
  public:
-  explicit DiskSpace(std::string path);
+  DiskSpace(const std::string& path, uint64_t cache_bytes);
 
-  // Throws OutOfDiskSpace (14031) if less than the reserve is free. Operations that add bytes call it.
-  void require_room() const;
-  // Throws the same error if less than half of the reserve is free. Any write calls it.
-  void require_any() const;
+  // Throws OutOfDiskSpace (14031) if there is no room for this use. For growth, what is in the cache must have room as well.
+  void require(DiskUse use);
+  bool has_room(DiskUse use) const {
+    return static_cast<int>(use) >= static_cast<int>(state_.load(std::memory_order_relaxed)) &&
+           (use > DiskUse::growth || !tight_.load(std::memory_order_relaxed));
+  }
+  // Tells whether a checkpoint would bring growth the room that it lacks.
+  bool checkpoint_helps() const;
 
   // Counts the bytes that were written, and measures the free space again once they are many.
   void wrote(uint64_t bytes);
+  // Measures. It is called at intervals, too: other programs need and free space.
   void look();
-  // Records that a checkpoint holds everything that had been written when the caller read `written`.
-  void checkpointed(uint64_t written) { checkpointed_.store(written, std::memory_order_relaxed); }
+  // Sets a function that returns how many bytes the next checkpoint has to write.
+  void ask_for_unwritten(std::function<uint64_t()> ask) {
+    const base::MutexLock lock(looking_);
+    unwritten_ = std::move(ask);
+  }
+
   uint64_t written_bytes() const { return written_.load(std::memory_order_relaxed); }
   uint64_t filesystem_bytes() const { return total_.load(std::memory_order_relaxed); }
-  // Returns the size that the journal's files shall have: 32 MB, or less if the disk is small.
-  uint64_t journal_file_bytes() const;
-  uint64_t free_bytes() const { return free_.load(std::memory_order_relaxed); }
+  uint64_t reserve_bytes() const { return reserve_.load(std::memory_order_relaxed); }
+  DiskState state() const { return state_.load(std::memory_order_relaxed); }
+  DiskFigures figures() const;
 
  private:
   static constexpr uint64_t look_every_bytes = 2 << 20;
 
+  void move_to(DiskState state) REQUIRES(looking_);
+
   const std::string path_;
+  const uint64_t cache_bytes_;
+  base::Mutex looking_;  // what is measured later counts
+  std::function<uint64_t()> unwritten_ GUARDED_BY(looking_);
   std::atomic<uint64_t> written_{0};
-  std::atomic<uint64_t> checkpointed_{0};
   std::atomic<uint64_t> next_look_{0};
   std::atomic<uint64_t> total_{0};
   std::atomic<uint64_t> free_{0};
   std::atomic<uint64_t> reserve_{0};
+  std::atomic<uint64_t> unwritten_bytes_{0};
+  std::atomic<uint64_t> refused_{0};
+  std::atomic<DiskState> state_{DiskState::plenty};
+  std::atomic<bool> tight_{false};  // there is less room than the cache and the reserve need
+  Ballast ballast_;
 };
 
 }  // namespace storage

@@ -12,16 +12,22 @@
 namespace storage {
 namespace {
 
+constexpr uint64_t large_disk_bytes = 4ull << 30;
+
 // session_max is so high because a thousand connections may all be inside a transaction. The journal's files are small because a
 // restart replays, and a backup copies, whole files. Rows that change again and again are written by the next checkpoint: a page
 // with one changed row counts as changed as a whole, so changes that are spread over many pages soon fill much of the cache with
 // changed pages.
-std::string connection_configuration(const EngineOptions& options, uint64_t journal_file_bytes, const std::string& extension) {
+//
+// Files that are made for the journal in advance spare a commit the wait. WiredTiger makes the more of them the faster the
+// journal grew once, which would be a good part of a small disk.
+std::string connection_configuration(const EngineOptions& options, const DiskSpace& space, const std::string& extension) {
+  const bool in_advance = space.filesystem_bytes() >= large_disk_bytes;
   return "create,session_max=4000,statistics=(fast),cache_size=" + std::to_string(options.cache_bytes) +
          ",eviction=(threads_min=1,threads_max=4),eviction_dirty_target=50,eviction_dirty_trigger=75,eviction_updates_target=50,"
          "eviction_updates_trigger=75" +
-         ",log=(enabled=true,path=journal,file_max=" + std::to_string(journal_file_bytes) +
-         ",remove=true,prealloc=true,compressor=" + options.journal_compressor + ")" +
+         ",log=(enabled=true,path=journal,file_max=" + std::to_string(journal_file_bytes(space.reserve_bytes())) +
+         ",remove=true,prealloc=" + (in_advance ? "true" : "false") + ",compressor=" + options.journal_compressor + ")" +
          ",transaction_sync=(enabled=true,method=none)"
          ",builtin_extension_config={zstd={compression_level=3}}"
          ",file_manager=(close_idle_time=600,close_handle_minimum=2000,close_scan_interval=30)" +
@@ -44,8 +50,8 @@ constexpr uint64_t transaction_share_max = 20;  // one transaction may write at 
 Engine::Internals::Internals(Engine& the_engine, const EngineOptions& given, const std::string& extension)
     : engine(the_engine),
       options(given),
-      space(prepared(given)),
-      connection(given.path, connection_configuration(given, space.journal_file_bytes(), extension)),
+      space(prepared(given), given.cache_bytes),
+      connection(given.path, connection_configuration(given, space, extension)),
       stamps(*given.clock),
       sessions(connection),
       stable(given.replicated ? std::make_unique<StableCommits>(connection) : nullptr),
@@ -54,7 +60,9 @@ Engine::Internals::Internals(Engine& the_engine, const EngineOptions& given, con
       journal(connection, given.journal_commit_ms),
       checkpointer(*given.clock, connection, space, given.checkpoint_seconds,
                    [this](const auto& take) { around_checkpoint(take); }),
-      counts(tables.open(counts_table, {.allocation_bytes = 512})) {}
+      counts(tables.open(counts_table, {.allocation_bytes = 512})) {
+  space.ask_for_unwritten([this] { return unwritten_bytes(connection); });
+}
 
 Engine::Internals::~Internals() = default;
 
@@ -71,6 +79,13 @@ void Engine::Internals::around_checkpoint(const std::function<void()>& take) {
   base::append_be64(row, point.stamp);
   in_transaction(engine, [&](Transaction& transaction) { log_state.put(transaction, log_state_key, row); });
   checkpointed_stamp = point.stamp;
+}
+
+void Engine::Internals::require_room(DiskUse use) {
+  if (space.has_room(use)) [[likely]]
+    return;
+  if (space.checkpoint_helps()) checkpointer.make_room();
+  space.require(use);
 }
 
 void Engine::Internals::load_log_state() {

@@ -27,6 +27,9 @@ struct Engine::Internals {
   // Takes a checkpoint with `take`, and does before and after it what a member of a replica set needs.
   void around_checkpoint(const std::function<void()>& take);
   void load_log_state();
+  // Throws OutOfDiskSpace if there is no room for such writes on the disk, and none after a checkpoint either. The caller may be
+  // inside a transaction, but must not hold the lock of Checkpointer::between_checkpoints.
+  void require_room(DiskUse use);
 
   // This function is called after WiredTiger returned WT_ROLLBACK. It throws TransactionTooLargeForCache if the transaction would
   // end the same way when it is run again; otherwise it returns.
@@ -51,6 +54,8 @@ struct Engine::Internals {
   Table counts;
 };
 
+// Returns how many bytes of the cache the next checkpoint has to write.
+uint64_t unwritten_bytes(wt::Connection& connection);
 // Appends every figure that WiredTiger keeps, grouped as serverStatus shows them (statistics.cpp).
 void append_engine_statistics(wt::Connection& connection, bson::Builder& out);
 

@@ -12,6 +12,18 @@ namespace {
 constexpr std::string_view checkpoints = "checkpoint: total succeed number of checkpoints";
 }
 
+uint64_t unwritten_bytes(wt::Connection& connection) {
+  const wt::Session session = connection.open_session();
+  const wt::Cursor cursor = wt::open_cursor(session.get(), "statistics:", "statistics=(fast)");
+  cursor->set_key(cursor.get(), WT_STAT_CONN_CACHE_BYTES_DIRTY);
+  const char* description = nullptr;
+  const char* printed = nullptr;
+  int64_t value = 0;
+  wt::check(cursor->search(cursor.get()), "reading statistics");
+  wt::check(cursor->get_value(cursor.get(), &description, &printed, &value), "reading statistics");
+  return static_cast<uint64_t>(value);
+}
+
 // WiredTiger describes a figure as "cache: bytes currently in the cache". The part before the colon names the document that holds
 // the group's figures.
 void append_engine_statistics(wt::Connection& connection, bson::Builder& out) {

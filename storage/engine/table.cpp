@@ -11,18 +11,13 @@ namespace {
   wt::fail(result, std::string(doing) + " table " + table);
 }
 
-// When the disk is nearly full, only small rows are still accepted: a drop or a delete has to write them.
-constexpr size_t small_row_bytes = 512;
+constexpr size_t small_row_bytes = 512;  // the rows that every delete and drop writes are smaller
 
 void count_bytes(Transaction& transaction, size_t bytes) {
   DiskSpace& space = transaction.engine().internals().space;
   transaction.session().written_bytes += bytes;
   space.wrote(bytes);
-  if (bytes > small_row_bytes) {
-    space.require_room();
-  } else {
-    space.require_any();
-  }
+  space.require(bytes > small_row_bytes ? DiskUse::change : DiskUse::release);
 }
 
 }  // namespace
@@ -59,6 +54,7 @@ bool Table::insert(Transaction& transaction, BytesView key, BytesView value) con
 
 bool Table::remove(Transaction& transaction, BytesView key) const {
   base::check(transaction.writes(), "write in a read transaction");
+  transaction.engine().internals().space.wrote(key.size());  // the journal grows, and old journal is what a full disk is full of
   WT_CURSOR* cursor = transaction.session().strict(name_);
   wt::set_key(cursor, key);
   const int result = cursor->remove(cursor);

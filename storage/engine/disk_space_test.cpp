@@ -1,0 +1,122 @@
+#include "storage/engine/disk_space.h"
+
+#include <catch2/catch.hpp>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "storage/engine/engine_files.h"
+#include "storage/engine/internals.h"
+#include "storage/engine/room.h"
+#include "storage/testing/temporary_store.h"
+
+using namespace storage;
+
+namespace {
+
+constexpr uint64_t mb = 1 << 20, gb = 1 << 30;
+
+// Returns how much the file takes on its disk, whatever its length.
+uint64_t taken_bytes(const std::string& path) {
+  struct stat about {};
+  REQUIRE(::stat(path.c_str(), &about) == 0);
+  return static_cast<uint64_t>(about.st_blocks) * 512;
+}
+
+}  // namespace
+
+TEST_CASE("the reserve is a share of the cache, and small on a small disk") {
+  CHECK(disk_reserve_bytes(512 * mb, 1000 * gb) == 32 * mb);
+  CHECK(disk_reserve_bytes(10 * mb, 1000 * gb) == 16 * mb);
+  CHECK(disk_reserve_bytes(100 * gb, 1000 * gb) == 128 * mb);
+  CHECK(disk_reserve_bytes(512 * mb, 1000 * gb) == disk_reserve_bytes(512 * mb, 10 * gb));
+  CHECK(disk_reserve_bytes(100 * gb, 320 * mb) == 20 * mb);
+  CHECK(disk_reserve_bytes(100 * gb, 1 * mb) == 4 * mb);
+  for (const uint64_t cache : {1 * mb, 256 * mb, 64 * gb})
+    for (const uint64_t disk : {16 * mb, 300 * mb, 1000 * gb}) {
+      const uint64_t reserve = disk_reserve_bytes(cache, disk);
+      CHECK(4 * journal_file_bytes(reserve) <= reserve);
+      CHECK(journal_file_bytes(reserve) >= mb);
+      CHECK(journal_file_bytes(reserve) <= 32 * mb);
+    }
+}
+
+TEST_CASE("uses of the disk give way in their order, and come back with a distance") {
+  const uint64_t reserve = 16 * mb;
+  const auto state = [&](uint64_t room, DiskState before) { return disk_state(room, reserve, before); };
+  CHECK(state(32 * mb, DiskState::plenty) == DiskState::plenty);
+  CHECK(state(32 * mb - 1, DiskState::plenty) == DiskState::low);
+  CHECK(state(16 * mb, DiskState::plenty) == DiskState::low);
+  CHECK(state(16 * mb - 1, DiskState::plenty) == DiskState::full);
+  CHECK(state(8 * mb - 1, DiskState::low) == DiskState::critical);
+  CHECK(state(2 * mb, DiskState::low) == DiskState::critical);
+  CHECK(state(2 * mb - 1, DiskState::low) == DiskState::exhausted);
+  CHECK(state(0, DiskState::exhausted) == DiskState::exhausted);
+
+  CHECK(state(20 * mb - 1, DiskState::full) == DiskState::full);
+  CHECK(state(20 * mb, DiskState::full) == DiskState::low);
+  CHECK(state(32 * mb, DiskState::full) == DiskState::low);
+  CHECK(state(36 * mb, DiskState::full) == DiskState::plenty);
+  CHECK(state(gb, DiskState::exhausted) == DiskState::plenty);
+}
+
+TEST_CASE("the ballast takes its room, gives it up in quarters, and is found by the next start") {
+  TemporaryDirectory directory;
+  const std::string path = directory.path() + "/" + ballast_file;
+  {
+    Ballast ballast(directory.path(), 8 * mb);
+    CHECK(ballast.held_bytes() == 0);
+    CHECK_FALSE(ballast.give_up());
+    REQUIRE(ballast.fill());
+    CHECK(taken_bytes(path) >= 8 * mb);
+    REQUIRE(ballast.give_up());
+    CHECK(ballast.held_bytes() == 6 * mb);
+    CHECK(taken_bytes(path) < 7 * mb);
+  }
+  Ballast again(directory.path(), 8 * mb);
+  CHECK(again.held_bytes() == 6 * mb);
+  for (int times = 0; times < 3; ++times) CHECK(again.give_up());
+  CHECK(again.held_bytes() == 0);
+  CHECK_FALSE(again.give_up());
+  CHECK(again.times_given_up() == 3);
+  CHECK(again.fill());
+}
+
+TEST_CASE("a copy of the ballast that takes no room is no ballast") {
+  TemporaryDirectory directory;
+  const std::string path = directory.path() + "/" + ballast_file;
+  const int file = ::open(path.c_str(), O_CREAT | O_WRONLY, 0600);
+  REQUIRE(::ftruncate(file, 8 * mb) == 0);
+  ::close(file);
+  Ballast ballast(directory.path(), 8 * mb);
+  CHECK(ballast.held_bytes() == 0);
+  CHECK(ballast.fill());
+  CHECK(taken_bytes(path) >= 8 * mb);
+}
+
+TEST_CASE("an open directory has its ballast, and a backup leaves it out") {
+  TemporaryDirectory directory;
+  Store store(test_options(directory.path()));
+  const DiskFigures figures = disk_figures(store);
+  REQUIRE(figures.state == DiskState::plenty);
+  CHECK(figures.ballast_bytes == figures.reserve_bytes / 2);
+  CHECK_FALSE(is_engine_file(ballast_file));
+  CHECK_NOTHROW(require_room(store));
+  CHECK_NOTHROW(require_temporary_room(store, 1 << 20));
+}
+
+TEST_CASE("who lacks room has a checkpoint taken, inside a transaction too") {
+  TemporaryDirectory directory;
+  Store store(test_options(directory.path()));
+  const Table table = store.engine().open_table("things");
+  Checkpointer& checkpointer = store.engine().internals().checkpointer;
+  Transaction transaction(store, Transaction::Mode::write);
+  table.put(transaction, "key", Bytes(100'000, 'x'));
+  const int64_t before = checkpointer.count();
+  checkpointer.make_room();
+  CHECK(checkpointer.count() > before);
+  transaction.commit();
+}
