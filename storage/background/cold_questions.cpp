@@ -12,7 +12,7 @@ void ColdQuestions::ask(CollectionId collection, const std::function<void()>& in
     number = asked_[collection] = ++questions_;
   }
   scheduler_.call();
-  while (scheduler_.running() && tracked_.contains(collection)) {
+  while (scheduler_.running() && scheduler_.has_room() && tracked_.contains(collection)) {
     {
       base::MutexLock lock(mutex_);
       if (answered_[collection] >= number) return;

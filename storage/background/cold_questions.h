@@ -17,7 +17,8 @@ class ColdQuestions {
   ColdQuestions(Scheduler& scheduler, const TrackedCollections& tracked) : scheduler_(scheduler), tracked_(tracked) {}
 
   // A client's thread calls this function, which waits until a pass that began after the call has gone through the collection.
-  // It returns early when the collection is dropped or the scheduler stops. It calls `interrupted` now and then, which may throw.
+  // It returns early when the collection is dropped, the scheduler stops or the disk is nearly full. It calls `interrupted` now
+  // and then, which may throw.
   void ask(CollectionId collection, const std::function<void()>& interrupted);
 
   bool any() const;

@@ -4,11 +4,13 @@
 #include "storage/contents/contents.h"
 #include "storage/contents/record_store_state.h"
 #include "storage/engine/engine.h"
+#include "storage/engine/internals.h"
 
 namespace storage {
 
 DedupBackground::DedupBackground(Contents& contents, const Catalog& the_catalog, const DedupSettings& settings)
-    : catalog(the_catalog),
+    : engine(contents.engine),
+      catalog(the_catalog),
       state(contents.engine),
       queue(settings.queue_bytes),
       options(contents, settings),
@@ -35,7 +37,8 @@ DedupBackground::DedupBackground(Contents& contents, const Catalog& the_catalog,
 
 void DedupBackground::start() {
   load_places(catalog, state, tracked, recount);  // This comes before a client can write: old work comes before new work.
-  scheduler.start({&take_options, &encode, &flush, &catch_up, &promote, &splice, &save, &recount, &sweep, &cold, &tidy});
+  scheduler.start({&take_options, &encode, &flush, &catch_up, &promote, &splice, &save, &recount, &sweep, &cold, &tidy},
+                  [this] { return engine.internals().space.has_room(DiskUse::background); });
 }
 
 void DedupBackground::stop() {

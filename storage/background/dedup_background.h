@@ -55,6 +55,7 @@ struct DedupBackground {
   DedupFigures figures() const;
   QueueFigures queue_figures() const;
 
+  Engine& engine;
   const Catalog& catalog;
   DedupState state;
   DedupQueue queue;

@@ -13,6 +13,7 @@ class OptionsTask final : public Task {
   OptionsTask(LiveOptions& options, Partitions& partitions, dedup::WritebackCache& write_backs)
       : options_(options), partitions_(partitions), write_backs_(write_backs) {}
 
+  bool needs_room() const override { return false; }
   bool step(const Round&) override {
     if (!options_.take()) return false;
     partitions_.take_options();

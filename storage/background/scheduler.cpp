@@ -32,8 +32,9 @@ uint64_t thread_cpu_us() {
 
 Scheduler::Scheduler(base::Clock& clock, std::string thread_name) : clock_(clock), thread_name_(std::move(thread_name)) {}
 
-void Scheduler::start(std::vector<Task*> most_urgent_first) {
+void Scheduler::start(std::vector<Task*> most_urgent_first, std::function<bool()> has_room) {
   tasks_ = std::move(most_urgent_first);
+  has_room_ = std::move(has_room);
   const base::MutexLock lock(mutex_);
   thread_ = std::thread([this] { run(); });
 }
@@ -126,6 +127,7 @@ void Scheduler::run() {
     base::MutexLock lock(mutex_);
     ++idle_rounds_;
     idle_.notify_all();
+    if (!has_room()) least = after_failure;  // What waits for a task waits on.
     if (!stopping_ && draining_ == 0) nap(lock, least);
   }
   try {
@@ -137,7 +139,12 @@ void Scheduler::run() {
 
 bool Scheduler::step() {
   const Round now = round();
-  return std::any_of(tasks_.begin(), tasks_.end(), [&](Task* task) { return task->step(now); });
+  return std::any_of(tasks_.begin(), tasks_.end(),
+                     [&](Task* task) { return (now.room || !task->needs_room()) && task->step(now); });
+}
+
+bool Scheduler::has_room() const {
+  return !has_room_ || has_room_();
 }
 
 Round Scheduler::round() const {
@@ -150,6 +157,7 @@ Round Scheduler::round() const {
   const int64_t unwritten_us = clock_.monotonic_us() - last_client_us();
   round.idle = unwritten_us > WriteBurst::idle_us;
   round.quiet = unwritten_us > quiet_us;
+  round.room = has_room();
   return round;
 }
 

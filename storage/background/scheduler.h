@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <functional>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -28,12 +29,15 @@ class Scheduler {
   Scheduler(const Scheduler&) = delete;
   Scheduler& operator=(const Scheduler&) = delete;
 
-  // The tasks must live until `stop` has returned. A scheduler is started once.
-  void start(std::vector<Task*> most_urgent_first);
+  // The tasks must live until `stop` has returned. A scheduler is started once. `has_room` tells whether the disk has room for
+  // background work; without it there always is.
+  void start(std::vector<Task*> most_urgent_first, std::function<bool()> has_room = {});
   // This function lets the current step end and the tasks finish. It returns true when it is the call that ended the thread.
   bool stop();
   bool running() const;   // The thread was started, and `stop` wasn't called.
   bool stopping() const;  // A long step asks this now and then, and ends early.
+
+  bool has_room() const;  // Without room on the disk only some tasks get a turn (Task::needs_room).
 
   // A client calls `client_wrote` when it has written, and `wake` after it has left something for a task. Neither takes a lock.
   void client_wrote() { last_client_us_.store(clock_.monotonic_us(), std::memory_order_relaxed); }
@@ -67,7 +71,8 @@ class Scheduler {
 
   base::Clock& clock_;
   const std::string thread_name_;
-  std::vector<Task*> tasks_;  // It is set before the thread begins.
+  std::vector<Task*> tasks_;  // These two are set before the thread begins.
+  std::function<bool()> has_room_;
   std::atomic<int64_t> last_client_us_{0};
   std::atomic<bool> napping_{false};
   std::atomic<uint64_t> cpu_micros_{0}, rested_micros_{0};

@@ -28,10 +28,11 @@ struct Counted final : Task {
   void finish() override { finished = true; }
   WriteBurst::Waiting waiting() const override { return {.count = left}; }
   bool awaited() const override { return is_awaited; }
+  bool needs_room() const override { return wants_room; }
 
   std::atomic<size_t> left{0}, steps{0};
   std::atomic<bool> draining{false}, tidying{false}, idle{false}, quiet{false};
-  std::atomic<bool> fails{false}, finished{false}, is_awaited{false};
+  std::atomic<bool> fails{false}, finished{false}, is_awaited{false}, wants_room{true};
 };
 
 // Nothing that is not done after this time will be done without a cause.
@@ -40,7 +41,9 @@ void let_pass() {
 }
 
 struct Scheduled {
-  void start() { scheduler.start({&first, &second}); }
+  void start() {
+    scheduler.start({&first, &second}, [this] { return has_room.load(); });
+  }
   // A client leaves works for the first task.
   void write(size_t works) {
     scheduler.client_wrote();
@@ -50,6 +53,7 @@ struct Scheduled {
 
   base::testing::StoppedClock clock;
   Counted first, second;
+  std::atomic<bool> has_room{true};
   Scheduler scheduler{clock, "dedup"};
 };
 
@@ -73,6 +77,21 @@ TEST_CASE("a task gets a step only when the more urgent ones have nothing to do"
   CHECK(all.first.finished);
   CHECK(all.second.finished);
   CHECK_FALSE(all.scheduler.stop());
+}
+
+TEST_CASE("without room on the disk only tasks that need none work, and the others go on when there is some") {
+  Scheduled all;
+  all.first.left = 5;
+  all.second.left = 3;
+  all.second.wants_room = false;
+  all.has_room = false;
+  all.clock.advance(1h);
+  all.start();
+  all.scheduler.drain(false);  // It waits for no work that is put off.
+  CHECK(all.first.left == 5);
+  CHECK(all.second.left == 0);
+  all.has_room = true;
+  CHECK(wait_until([&] { return all.first.left == 0; }));
 }
 
 TEST_CASE("the longer there was nothing to do, the longer is a nap") {

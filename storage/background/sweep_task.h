@@ -19,7 +19,8 @@ class SweepTask final : public Task, public DropListener {
   SweepTask(Engine& engine, const TrackedCollections& tracked, Sources& sources, PublishedFigures& figures, TidyTask& tidy)
       : engine_(engine), tracked_(tracked), sources_(sources), figures_(figures), tidy_(tidy) {}
 
-  bool step(const Round& round) override;  // A step is a slice of a pass over one collection.
+  bool needs_room() const override { return false; }  // It frees space.
+  bool step(const Round& round) override;             // A step is a slice of a pass over one collection.
   void forget(CollectionId collection) override { sweeps_.erase(collection); }
 
  private:

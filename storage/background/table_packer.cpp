@@ -51,7 +51,11 @@ bool thin(int64_t left, int64_t stayed, bool asked) {
 
 TablePacker::TablePacker(Contents& contents, bool asked) : contents_(contents), engine_(contents.engine), asked_(asked) {}
 
-bool TablePacker::tidy(ChainStore& store, const std::function<bool()>& interrupted) {
+bool TablePacker::has_room() const {
+  return engine_.internals().space.has_room(DiskUse::background);
+}
+
+bool TablePacker::rewrite_rows(ChainStore& store, const std::function<bool()>& interrupted) {
   const StoreCounts counts = store.counters().get();
   bool any = false;
   // The packed table comes first, because its rows go to `records`, from which the next step takes them.
@@ -64,8 +68,12 @@ bool TablePacker::tidy(ChainStore& store, const std::function<bool()>& interrupt
     learn(store);
     any |= pack(store, false, interrupted);
   }
-  if (interrupted()) return any;
-  any |= settle(store, interrupted);
+  if (!interrupted()) any |= settle(store, interrupted);
+  return any;
+}
+
+bool TablePacker::tidy(ChainStore& store, const std::function<bool()>& interrupted) {
+  bool any = has_room() && rewrite_rows(store, [&] { return interrupted() || !has_room(); });
   if (interrupted()) return any;
   if (any) engine_.checkpoint();  // Until then the last checkpoint holds the space that was left.
   const StoreTables& tables = store.tables();
@@ -75,7 +83,8 @@ bool TablePacker::tidy(ChainStore& store, const std::function<bool()>& interrupt
     if (table == &tables.chains) thorough.emplace(contents_.page_compressors, store.collection());
     any |= compact_if_worth(table->name());
     const bool settled = table == &tables.packed || table == &tables.chains;
-    any |= asked_ && rewrite_if_worth(*table, interrupted, settled ? store.layout().settled_page_bytes : small_page_bytes);
+    any |= asked_ && has_room() &&
+           rewrite_if_worth(*table, interrupted, settled ? store.layout().settled_page_bytes : small_page_bytes);
   }
   return any;
 }

@@ -28,7 +28,8 @@ class TablePacker {
   // `asked` means that somebody waits for the space, so that a smaller gain is worth the work.
   explicit TablePacker(Contents& contents, bool asked = false);
 
-  // This function calls `interrupted` between batches. It returns true when it did something.
+  // This function calls `interrupted` between batches. It returns true when it did something. On a nearly full disk it only
+  // compacts: to move rows takes room at first.
   bool tidy(ChainStore& store, const std::function<bool()>& interrupted);
   // This function moves every row of `records` to `packed`, or with `back` the other way.
   bool pack(ChainStore& store, bool back, const std::function<bool()>& interrupted);
@@ -37,10 +38,12 @@ class TablePacker {
   // This function does the same for files that WiredTiger won't compact. `page_bytes` is the largest size of the table's pages.
   bool rewrite_if_worth(const Table& table, const std::function<bool()>& interrupted, int64_t page_bytes = small_page_bytes);
 
+  bool has_room() const;                       // for anything but compaction
   uint64_t packed() const { return packed_; }  // This counts rows.
   uint64_t compactions() const { return compactions_; }
 
  private:
+  bool rewrite_rows(ChainStore& store, const std::function<bool()>& interrupted);
   void learn(ChainStore& store);
   bool settle(ChainStore& store, const std::function<bool()>& interrupted);
   bool touch(const Table& table, Transaction& transaction, Bytes& position) const;

@@ -11,6 +11,7 @@ struct Round {
   bool tidying = false;   // That somebody also waits until nothing is left to pack and to compact.
   bool idle = false;      // No client has written for so long that its burst is over (WriteBurst).
   bool quiet = false;     // No client has written for two seconds.
+  bool room = true;       // The disk has room for background work.
 };
 
 // One thread calls `step` and `finish`; any thread may call the others.
@@ -23,6 +24,10 @@ class Task {
   virtual bool step(const Round& round) = 0;
   // The scheduler calls this function when it stops, on each task in the order of the list.
   virtual void finish() {}
+
+  // A task that writes new rows gets no turn while the disk is nearly full. A task that mostly frees space, or writes a few rows
+  // that others wait for, returns false.
+  virtual bool needs_room() const { return true; }
 
   // These functions must be cheap, and must not call the scheduler.
   virtual WriteBurst::Waiting waiting() const { return {}; }  // This is what clients have left for the task.

@@ -18,7 +18,8 @@ class TidyTask final : public Task {
            PublishedFigures& figures, const Scheduler& scheduler);
 
   bool step(const Round& round) override;
-  void begin_again() { done_ = false; }  // Another task has freed space.
+  bool needs_room() const override { return false; }  // It compacts in any case, and packs if there is room.
+  void begin_again() { done_ = false; }               // Another task has freed space.
 
   // This function tidies up one collection, and the metadata of all, on the caller's thread. It calls `interrupted` between
   // batches, which may throw.
