@@ -25,6 +25,7 @@
 #include "server/write/snapshot_keeper.h"
 #include "server/write/ttl_monitor.h"
 #include "storage/background/dedup_service.h"
+#include "storage/engine/room.h"
 #include "storage/store.h"
 #include "storage/upkeep/replace_directory.h"
 #include "versions/database/databases.h"
@@ -90,6 +91,17 @@ void append_catalog(const storage::Catalog& catalog, bson::Builder& out) {
   out.append("internalCollections", internal).append("internalViews", 0);
 }
 
+void append_disk(const storage::DiskFigures& disk, bson::Builder& out) {
+  out.append("state", storage::name_of(disk.state));
+  out.append("fsTotalBytes", static_cast<int64_t>(disk.filesystem_bytes))
+      .append("freeBytes", static_cast<int64_t>(disk.free_bytes));
+  out.append("reserveBytes", static_cast<int64_t>(disk.reserve_bytes));
+  out.append("ballastBytes", static_cast<int64_t>(disk.ballast_bytes));
+  out.append("unwrittenCacheBytes", static_cast<int64_t>(disk.unwritten_bytes));
+  out.append("operationsRefused", static_cast<int64_t>(disk.refused));
+  out.append("ballastReleases", static_cast<int64_t>(disk.ballast_given_up));
+}
+
 }  // namespace
 
 // The parts are in the order of construction, and end in the opposite order: first the background work, then the cursors, then
@@ -134,6 +146,8 @@ void StoragePart::State::add_sections() {
     store.engine().append_stats(out);
     append_concurrent(services, out);
   });
+  sections.add("diskSpace",
+               [this](OperationContext&, bson::Builder& out) { append_disk(storage::disk_figures(store.engine()), out); });
   sections.add("dedup", [this](OperationContext&, bson::Builder& out) { store.dedup().append_server_status(out); });
   sections.add("oplog", [this](OperationContext&, bson::Builder& out) { append_oplog(oplog.stats(), out); });
   sections.add("snapshots", [this](OperationContext&, bson::Builder& out) {

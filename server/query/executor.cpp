@@ -145,6 +145,7 @@ std::unique_ptr<Executor> make_executor(OperationContext& op, storage::Transacti
   plan->query = query;
   plan->collection = std::move(collection);
   plan->transaction = &transaction;
+  plan->engine = &transaction.engine();
   plan->temporary_path = transaction.engine().options().path + "/_tmp";
   ParseContext context = parse_context(op, plan->query.let);
   context.allowance = &plan->allowance;

@@ -31,8 +31,9 @@ struct Executor::Plan {
   base::Clock* clock = nullptr;
   int64_t started_us = 0;
 
-  exec::Parts parts() { return {query, collection, sort, projection.get(), temporary_path, allowance}; }
+  exec::Parts parts() { return {query, collection, sort, projection.get(), temporary_path, allowance, engine}; }
   std::string temporary_path;
+  storage::Engine* engine = nullptr;
 };
 
 }  // namespace server::query

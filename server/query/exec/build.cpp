@@ -107,6 +107,7 @@ StagePtr build(const Parts& parts, const Access& access) {
     options.limit = query.limit != 0 && query.skip < INT64_MAX - query.limit ? query.skip + query.limit : 0;
     options.allow_disk_use = query.allow_disk_use;
     options.temporary_path = parts.temporary_path;
+    options.engine = parts.engine;
     root = std::make_unique<Sort>(std::move(root), parts.sort, query.sort, std::move(options), parts.allowance);
   }
   if (query.skip > 0) root = std::make_unique<Skip>(std::move(root), query.skip);

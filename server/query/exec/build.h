@@ -5,6 +5,10 @@
 #include "server/query/plan/access.h"
 #include "server/query/projection.h"
 
+namespace storage {
+class Engine;
+}
+
 namespace server::query::exec {
 
 // The stages borrow the parts, which must outlive them.
@@ -15,6 +19,7 @@ struct Parts {
   const Projection* projection;  // nullptr: none
   std::string temporary_path;    // sorts spill there
   Allowance& allowance;
+  storage::Engine* engine = nullptr;
 };
 
 StagePtr build(const Parts& parts, const plan::Access& access);

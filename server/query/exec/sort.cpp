@@ -63,7 +63,7 @@ void Sort::make_room() {
                                "Executor error during find command :: caused by :: Sort exceeded memory limit of " +
                                    std::to_string(options_.memory_bytes_max) + " bytes, but did not opt in to external sorting.");
   }
-  if (!runs_) runs_ = std::make_unique<SortRuns>(options_.temporary_path);
+  if (!runs_) runs_ = std::make_unique<SortRuns>(options_.temporary_path, *options_.engine);
   sort_entries(entries_, allowance_);
   runs_->add(entries_);
   entries_.clear();

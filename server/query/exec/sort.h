@@ -8,6 +8,10 @@
 #include "server/query/exec/stage.h"
 #include "server/query/sort_pattern.h"
 
+namespace storage {
+class Engine;
+}
+
 namespace server::query::exec {
 
 inline constexpr size_t sort_memory_bytes_max = 100 * 1024 * 1024;
@@ -36,6 +40,7 @@ class Sort : public Stage {
     int64_t limit = 0;  // only that many are wanted; 0: all
     bool allow_disk_use = false;
     std::string temporary_path;  // a directory for sorted runs
+    storage::Engine* engine = nullptr;
     size_t memory_bytes_max = sort_memory_bytes_max;
   };
   Sort(StagePtr child, SortPattern pattern, bson::DocumentView specification, Options options, Allowance& allowance);

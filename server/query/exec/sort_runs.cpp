@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "storage/engine/room.h"
 
 namespace server::query::exec {
 
@@ -39,8 +40,10 @@ void SortRuns::add(const std::vector<SortEntry>& sorted) {
   std::filesystem::create_directories(directory_, failed);
   auto run = std::make_unique<Run>();
   run->path = directory_ + "/sort-" + std::to_string(getpid()) + "-" + std::to_string(++serial);
-  std::ofstream file(run->path, std::ios::binary | std::ios::trunc);
+  const std::string& path = runs_.emplace_back(std::move(run))->path;  // the file goes with the runs, whatever happens to it
+  std::ofstream file(path, std::ios::binary | std::ios::trunc);
   for (const SortEntry& entry : sorted) {
+    storage::require_temporary_room(engine_, sizeof(Header) + entry.key.size() + entry.document.size());
     const Header header{static_cast<uint32_t>(entry.key.size()), static_cast<uint32_t>(entry.document.size()), entry.arrival,
                         entry.record};
     file.write(reinterpret_cast<const char*>(&header), sizeof header);
@@ -49,7 +52,6 @@ void SortRuns::add(const std::vector<SortEntry>& sorted) {
     bytes_ += static_cast<int64_t>(sizeof header + entry.key.size() + entry.document.size());
   }
   file.close();
-  runs_.push_back(std::move(run));
   if (!file) throw base::OperationError(base::ErrorCode::out_of_disk_space, "could not write a sorted run to " + directory_);
 }
 

@@ -8,15 +8,20 @@
 
 #include "server/query/exec/sort.h"
 
+namespace storage {
+class Engine;
+}
+
 namespace server::query::exec {
 
 // Its files are removed with it.
 class SortRuns {
  public:
-  explicit SortRuns(std::string directory) : directory_(std::move(directory)) {}
+  // The directory lies on the engine's disk.
+  SortRuns(std::string directory, storage::Engine& engine) : directory_(std::move(directory)), engine_(engine) {}
   ~SortRuns();
 
-  // Writes one run. Throws OutOfDiskSpace if that fails.
+  // Writes one run. Throws OutOfDiskSpace if that fails, or if the disk is nearly full.
   void add(const std::vector<SortEntry>& sorted);
   // Call it after the last add(): it returns the next entry over all runs; false at the end.
   bool next(SortEntry& entry);
@@ -34,6 +39,7 @@ class SortRuns {
   bool read(Run& run);
 
   const std::string directory_;
+  storage::Engine& engine_;
   std::vector<std::unique_ptr<Run>> runs_;
   std::vector<Run*> heap_;
   bool started_ = false;

@@ -8,12 +8,15 @@
 
 #include "base/hash.h"
 #include "bson/compare.h"
+#include "server/core/operation.h"
+#include "server/core/services.h"
 #include "server/query/expressions/accumulate.h"
 #include "server/query/stages/accumulated_field.h"
 #include "server/query/stages/pipeline.h"
 #include "server/query/stages/registry.h"
 #include "server/query/stages/spill_file.h"
 #include "server/query/stages/support.h"
+#include "storage/store.h"
 
 namespace server::query {
 
@@ -105,7 +108,7 @@ class Group final : public Stage {
     }
     if (aside_.empty()) aside_.resize(fan_out);
     auto& file = aside_[bson::hash_value(key, static_cast<uint64_t>(level) + 1) % fan_out];
-    if (!file) file = std::make_unique<SpillFile>(spill_directory(*context_.op));
+    if (!file) file = std::make_unique<SpillFile>(spill_directory(*context_.op), context_.op->services().store->engine());
     bson::Builder row;
     row.append("k", key);
     {

@@ -4,12 +4,14 @@
 #include <algorithm>
 
 #include "server/core/operation.h"
+#include "server/core/services.h"
 #include "server/query/exec/sort_runs.h"
 #include "server/query/sort_pattern.h"
 #include "server/query/stages/pipeline.h"
 #include "server/query/stages/registry.h"
 #include "server/query/stages/spill_file.h"
 #include "server/query/stages/support.h"
+#include "storage/store.h"
 
 namespace server::query {
 
@@ -70,7 +72,7 @@ class Sort final : public Stage {
       refuse(base::ErrorCode::query_exceeded_memory_limit_no_disk_use_allowed,
              "Sort exceeded memory limit of 104857600 bytes, but did not opt in to external sorting.");
     }
-    if (!runs_) runs_ = std::make_unique<exec::SortRuns>(spill_directory(*context_.op));
+    if (!runs_) runs_ = std::make_unique<exec::SortRuns>(spill_directory(*context_.op), context_.op->services().store->engine());
     exec::sort_entries(entries_, context_.allowance);
     runs_->add(entries_);
     entries_.clear();

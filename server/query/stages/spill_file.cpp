@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "server/core/operation.h"
 #include "server/core/services.h"
+#include "storage/engine/room.h"
 #include "storage/store.h"
 
 namespace server::query {
@@ -23,7 +24,7 @@ namespace {
 
 }  // namespace
 
-SpillFile::SpillFile(const std::string& directory) {
+SpillFile::SpillFile(const std::string& directory, storage::Engine& engine) : engine_(engine) {
   const int descriptor = ::open(directory.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
   if (descriptor < 0) failed("open");
   file_ = ::fdopen(descriptor, "w+");
@@ -38,6 +39,7 @@ SpillFile::~SpillFile() {
 }
 
 void SpillFile::write(const bson::Document& document) {
+  storage::require_temporary_room(engine_, document.size());
   if (std::fwrite(document.bytes().data(), 1, document.size(), file_) != document.size()) failed("write");
 }
 

@@ -13,12 +13,17 @@ namespace server {
 class OperationContext;
 }
 
+namespace storage {
+class Engine;
+}
+
 namespace server::query {
 
 class SpillFile {
  public:
-  // Throws OutOfDiskSpace, OperationFailed.
-  explicit SpillFile(const std::string& directory);
+  // The directory lies on the engine's disk. All functions throw OutOfDiskSpace and OperationFailed; `write` also does when the
+  // disk is nearly full.
+  SpillFile(const std::string& directory, storage::Engine& engine);
   ~SpillFile();
   SpillFile(const SpillFile&) = delete;
   SpillFile& operator=(const SpillFile&) = delete;
@@ -28,6 +33,7 @@ class SpillFile {
   std::optional<bson::Document> read();  // nullopt at the end
 
  private:
+  storage::Engine& engine_;
   std::FILE* file_;
 };
 
