@@ -11,6 +11,7 @@
 #include "bson/validate.h"
 #include "replication/oplog_state.h"
 #include "storage/collections/catalog.h"
+#include "storage/engine/room.h"
 #include "storage/store.h"
 
 namespace replication {
@@ -25,6 +26,8 @@ constexpr int64_t steps_wanted = 64;
 constexpr int64_t step_bytes_min = 256 << 10;
 constexpr int rows_per_transaction = 20000;  // counted in one snapshot
 constexpr Stamp state_key = 0;
+// While new data is refused, the log has at most this part of the disk: then entries go before documents do.
+constexpr uint64_t full_disk_share = 20;
 
 Bytes random_uuid() {
   Bytes uuid;
@@ -123,10 +126,15 @@ void Oplog::State::count_new() {
   }
 }
 
+int64_t Oplog::State::bytes_now() const {
+  if (!storage::is_full(store)) return bytes_max;
+  return std::min(bytes_max, static_cast<int64_t>(storage::disk_figures(store).filesystem_bytes / full_disk_share));
+}
+
 bool Oplog::State::cut_oldest() {
   int64_t stored = 0;
   for (const Step& step : steps) stored += step.stored_bytes;
-  if (stored <= bytes_max || steps.size() < 2) return false;
+  if (stored <= bytes_now() || steps.size() < 2) return false;
   try {
     Transaction transaction(store, Transaction::Mode::write);
     table.truncate(transaction, entry_key(state_key + 1), entry_key(steps.front().end));
@@ -136,6 +144,24 @@ bool Oplog::State::cut_oldest() {
   }
   steps.pop_front();
   return true;
+}
+
+// A delete would need as much room for the content as the document had. On a full disk the log gives way: it begins after the
+// entry. The rows are taken away from the last such cut on, because a cursor would step over all rows that were taken away
+// before.
+bool Oplog::State::cut_for_room(Transaction& transaction, Stamp stamp) {
+  if (!storage::is_full(store) || stamp >= transaction.visible_below()) return false;
+  table.truncate(transaction, entry_key(std::max(state_key + 1, cut_to.load())), entry_key(stamp));
+  return true;
+}
+
+// A step that was cut in part keeps its counts until the rest of it goes.
+void Oplog::State::was_cut(Stamp stamp) {
+  Stamp before = cut_to.load();
+  while (before < stamp && !cut_to.compare_exchange_weak(before, stamp)) {
+  }
+  const base::MutexLock lock(mutex);
+  while (steps.size() > 1 && steps.front().end <= stamp) steps.pop_front();
 }
 
 // An entry took its content in.
@@ -168,13 +194,24 @@ OplogStats Oplog::State::stats() {
   return stats;
 }
 
-void Oplog::State::tend() {
+bool Oplog::State::tend() {
   const base::MutexLock lock(mutex);
   const size_t before = steps.size();
   count_new();
   bool changed = steps.size() != before;
-  while (cut_oldest()) changed = true;
-  if (changed) save();
+  bool cut = false;
+  while (cut_oldest()) cut = true;
+  if (changed || cut) save();
+  return cut;
+}
+
+// Usually the space of old entries is for new ones. A full disk gets it back.
+void Oplog::State::give_space_back() {
+  if (!storage::is_full(store)) return;
+  storage::Engine& engine = store.engine();
+  engine.checkpoint();
+  engine.compact(table.name());
+  engine.checkpoint();
 }
 
 void Oplog::State::run() {
@@ -185,7 +222,7 @@ void Oplog::State::run() {
     if (stopping) return;
     lock.unlock();
     try {
-      tend();
+      if (tend()) give_space_back();
     } catch (const std::exception& error) {
       base::log(base::Severity::warning, base::LogComponent::repl, 22443, "The oplog could not be shortened; trying again",
                 base::Attributes().add("error", error.what()));
@@ -273,6 +310,9 @@ void Oplog::keep_content(Transaction& transaction, storage::CollectionId collect
   if (!entry.ok() || entry.value().form != Entry::Form::named) return;
   // A session's record has the stamp of another collection's entry.
   if (entry.value().collection != collection || entry.value().record != record) return;
+  if (state_->cut_for_room(transaction, before.generation)) {
+    return transaction.after_commit([state = state_, stamp = before.generation] { state->was_cut(stamp); });
+  }
   Bytes value;
   value.reserve(row->size() + before.bytes.size());
   encode(made_whole(entry.value(), bson::DocumentView(before.bytes)), value);

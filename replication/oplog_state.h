@@ -1,6 +1,7 @@
 // The parts of an open oplog, shared with the collection that shows it. For this folder alone.
 #pragma once
 
+#include <atomic>
 #include <deque>
 #include <thread>
 
@@ -27,10 +28,14 @@ struct Oplog::State {
   void load() REQUIRES(newest_mutex, mutex);
   void save() REQUIRES(mutex);
   void count_new() REQUIRES(mutex);
-  bool cut_oldest() REQUIRES(mutex);  // false: nothing to cut, or not now
+  int64_t bytes_now() const;                                                   // so much may the log have
+  bool cut_oldest() REQUIRES(mutex);                                           // false: nothing to cut, or not now
+  bool cut_for_room(storage::Transaction& transaction, storage::Stamp stamp);  // false: there is room, or it can't be cut there
+  void was_cut(storage::Stamp stamp);
   void grew(storage::Stamp stamp, int64_t bytes);
   OplogStats stats();
-  void tend();
+  bool tend();  // true: some entries were cut
+  void give_space_back();
   void run();
   void stop();
 
@@ -39,6 +44,7 @@ struct Oplog::State {
   const int64_t bytes_max;
   const int64_t step_bytes;
   Bytes uuid;                                  // set by `load`
+  std::atomic<storage::Stamp> cut_to{0};       // all entries up to here were taken away for room
   std::shared_ptr<storage::Collection> shown;  // as long as the Oplog lives
 
   mutable base::Mutex newest_mutex;
