@@ -8,6 +8,7 @@
 #include "bson/builder.h"
 #include "bson/keystring.h"
 #include "storage/engine/names.h"
+#include "storage/engine/room.h"
 #include "storage/indexes/index_keys.h"
 #include "storage/store.h"
 #include "versions/database/unique_keys.h"
@@ -513,7 +514,10 @@ bson::Document id_of(bson::DocumentView document) {
 
 MergeTerms BranchedDatabase::terms_of(Transaction& transaction, const Branch& into, const MergeRequest& request) const {
   MergeTerms terms(request.resolve);
-  terms.interrupted = request.interrupted;
+  terms.interrupted = [this, &asked = request.interrupted] {
+    if (asked) asked();
+    storage::require_room(store_);
+  };
   for (const auto& [name, resolver] : request.of_collection) terms.of_collection[collection_at(name)] = resolver;
   for (size_t i = 0; request.goes_on && i < in_order_.size(); ++i) {
     terms.decided[i] = open_merges_.decisions(transaction, into.id, in_order_[i]->base.id());
@@ -539,6 +543,7 @@ BranchedDatabase::Merge BranchedDatabase::merge(Transaction& transaction, const 
     if (with->head != request.from)
       throw OperationError(ErrorCode::illegal_operation, "branch '" + with->name + "' went on since the merge began");
   }
+  storage::require_room(store_);
   const MergeTerms terms = terms_of(transaction, before, request);
   const Merged merged = branches_.apply(transaction, request.kind, into, request.from, terms, info);
   Merge merge{.commit = merged.commit, .conflicts = {}, .touched_by_both = merged.touched_by_both};
