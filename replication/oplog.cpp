@@ -194,24 +194,13 @@ OplogStats Oplog::State::stats() {
   return stats;
 }
 
-bool Oplog::State::tend() {
+void Oplog::State::tend() {
   const base::MutexLock lock(mutex);
   const size_t before = steps.size();
   count_new();
   bool changed = steps.size() != before;
-  bool cut = false;
-  while (cut_oldest()) cut = true;
-  if (changed || cut) save();
-  return cut;
-}
-
-// Usually the space of old entries is for new ones. A full disk gets it back.
-void Oplog::State::give_space_back() {
-  if (!storage::is_full(store)) return;
-  storage::Engine& engine = store.engine();
-  engine.checkpoint();
-  engine.compact(table.name());
-  engine.checkpoint();
+  while (cut_oldest()) changed = true;
+  if (changed) save();
 }
 
 void Oplog::State::run() {
@@ -222,7 +211,7 @@ void Oplog::State::run() {
     if (stopping) return;
     lock.unlock();
     try {
-      if (tend()) give_space_back();
+      tend();
     } catch (const std::exception& error) {
       base::log(base::Severity::warning, base::LogComponent::repl, 22443, "The oplog could not be shortened; trying again",
                 base::Attributes().add("error", error.what()));

@@ -34,8 +34,7 @@ struct Oplog::State {
   void was_cut(storage::Stamp stamp);
   void grew(storage::Stamp stamp, int64_t bytes);
   OplogStats stats();
-  bool tend();  // true: some entries were cut
-  void give_space_back();
+  void tend();
   void run();
   void stop();
 

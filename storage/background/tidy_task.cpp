@@ -8,7 +8,6 @@ namespace storage {
 
 namespace {
 constexpr int64_t tidy_every_us = 2'000'000;
-constexpr int64_t compact_every_us = 10'000'000;  // on a full disk
 }  // namespace
 
 TidyTask::TidyTask(Contents& contents, const DedupQueue& queue, const Partitions& partitions, const TrackedCollections& tracked,
@@ -19,9 +18,7 @@ bool TidyTask::step(const Round& round) {
   if (!round.tidying && !round.quiet) return false;
   const base::Clock& clock = contents_.engine.clock();
   const bool now = round.tidying;
-  const int64_t since_us = clock.monotonic_us() - tidied_us_;
-  // On a full disk no other task frees space, but clients delete.
-  if (!round.room && !now ? since_us < compact_every_us : done_ || (!now && since_us < tidy_every_us)) return false;
+  if (done_ || (!now && clock.monotonic_us() - tidied_us_ < tidy_every_us)) return false;
   const auto collections = tracked_.where([](Collection&) { return true; });
   const base::MutexLock packing(packing_);
   TablePacker packer(contents_, now);

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <string_view>
 #include <vector>
 
 #include "base/log.h"
@@ -36,13 +37,24 @@ Ballasts& ballasts() {
   return *ballasts;
 }
 
+// A page that can't be written stays in the cache, but a journal that can't be written ends the process.
+bool is_journal(int file) {
+  char path[4096];
+  const ssize_t length = ::readlink(("/proc/self/fd/" + std::to_string(file)).c_str(), path, sizeof path);
+  return length > 0 && std::string_view(path, static_cast<size_t>(length)).find("/WiredTigerLog.") != std::string_view::npos;
+}
+
 bool make_room_for(int file) {
   const int refused = errno;
   struct stat about {};
   bool freed = false;
   if ((refused == ENOSPC || refused == EDQUOT) && ::fstat(file, &about) == 0) {
     const base::MutexLock lock(ballasts().mutex);
-    for (Ballast* ballast : ballasts().all) freed = freed || (ballast->same_disk(about.st_dev) && ballast->give_up());
+    for (Ballast* ballast : ballasts().all) {
+      if (freed || !ballast->same_disk(about.st_dev)) continue;
+      const bool may = ballast->held_bytes() > ballast->whole_bytes() / 2 || is_journal(file);
+      freed = may && ballast->give_up();
+    }
   }
   errno = refused;
   return freed;

@@ -60,7 +60,8 @@ Engine::Internals::Internals(Engine& the_engine, const EngineOptions& given, con
       journal(connection, given.journal_commit_ms),
       checkpointer(*given.clock, connection, space, given.checkpoint_seconds,
                    [this](const auto& take) { around_checkpoint(take); }),
-      counts(tables.open(counts_table, {.allocation_bytes = 512})) {
+      counts(tables.open(counts_table, {.allocation_bytes = 512})),
+      reclaimer(engine, space) {
   space.ask_for_unwritten([this] { return unwritten_bytes(connection); });
 }
 
@@ -111,9 +112,11 @@ Engine::Engine(const EngineOptions& options, EngineExtension extension)
     : internals_(std::make_unique<Internals>(*this, options, extension.configuration)) {
   if (extension.table_gone) internals_->tables.when_gone(std::move(extension.table_gone));
   internals_->load_log_state();
+  internals_->reclaimer.start();
 }
 
 Engine::~Engine() {
+  internals_->reclaimer.stop();
   internals_->tables.stop();
   internals_->checkpointer.stop();
   internals_->journal.stop();

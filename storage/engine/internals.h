@@ -11,6 +11,7 @@
 #include "storage/engine/disk_space.h"
 #include "storage/engine/engine.h"
 #include "storage/engine/journal.h"
+#include "storage/engine/reclaimer.h"
 #include "storage/engine/session.h"
 #include "storage/engine/stable_commits.h"
 #include "storage/engine/stamps.h"
@@ -52,6 +53,7 @@ struct Engine::Internals {
   Journal journal;
   Checkpointer checkpointer;
   Table counts;
+  Reclaimer reclaimer;
 };
 
 // Returns how many bytes of the cache the next checkpoint has to write.

@@ -66,6 +66,7 @@ bool Table::remove(Transaction& transaction, BytesView key) const {
 void Table::truncate(Transaction& transaction, BytesView from, BytesView to) const {
   base::check(transaction.writes(), "write in a read transaction");
   Transaction::Session& session = transaction.session();
+  transaction.engine().internals().space.wrote(from.size() + to.size());
   TableCursor first = cursor(transaction);
   TableCursor last = cursor(transaction);
   if (!first.seek(from) || !last.seek_back(to) || first.key() > last.key()) return;

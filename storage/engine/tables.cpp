@@ -12,6 +12,9 @@ namespace {
 
 constexpr std::string_view prefix = "table:";
 
+constexpr int compact_tries = 200;
+constexpr std::chrono::milliseconds compact_pause(50);
+
 constexpr std::string_view mark_always = "app_metadata=\"journal=always\"";
 
 std::string_view journal_setting(bool journaled) {
@@ -214,7 +217,15 @@ int64_t Tables::reusable_bytes(const std::string& name) const {
 void Tables::compact(const std::string& name) {
   if (!exists(name)) return;
   const wt::Session session = connection_.open_session();
-  const int result = session->compact(session.get(), (std::string(prefix) + name).c_str(), "timeout=0,free_space_target=1MB");
+  const auto compact = [&] {
+    return session->compact(session.get(), (std::string(prefix) + name).c_str(), "timeout=0,free_space_target=1MB");
+  };
+  int result = compact();
+  // Another thread may just compact the table: a client, the background, or the reclaimer.
+  for (int tries = 0; result == EBUSY && tries < compact_tries; ++tries) {
+    std::this_thread::sleep_for(compact_pause);
+    result = compact();
+  }
   if (result != 0 && !exists(name)) {
     wt::take_last_message();
     return;  // it was dropped meanwhile, so all its space is given back
