@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 #include "base/error.h"
 #include "base/log.h"
@@ -58,13 +59,17 @@ void Reclaimer::pass() {
 void Reclaimer::run() {
   base::LogContext context("SpaceReclaimer");
   uint64_t written = 0;  // as of the last pass; a delete counts
+  uint64_t seen = 0;
   base::MutexLock lock(mutex_);
   for (;;) {
     woken_.wait_for(lock, pause, [this]() REQUIRES(mutex_) { return stopping_; });
     if (stopping_) return;
-    if (space_.state() < DiskState::full || space_.written_bytes() == written) continue;
+    // While a transaction is open, a checkpoint writes what others have deleted since it began once more: so much room there may
+    // not be. So a pass waits until the deletes are over.
+    const uint64_t before = std::exchange(seen, space_.written_bytes());
+    if (before != seen || space_.state() < DiskState::full || seen == written) continue;
     lock.unlock();
-    written = space_.written_bytes();
+    written = seen;
     try {
       pass();
     } catch (const std::exception& error) {

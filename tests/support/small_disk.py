@@ -1,0 +1,47 @@
+"""A file system of a few hundred megabytes, for a server that is to fill it."""
+import contextlib
+import os
+import pathlib
+import subprocess
+
+import pytest
+
+
+@contextlib.contextmanager
+def small_disk(folder, megabytes):
+    """Mounts an ext4 in a file, or a tmpfs where loop devices don't work; skips the test where neither may be mounted."""
+    folder = pathlib.Path(folder)
+    image, at = folder / "image", folder / "disk"
+    at.mkdir()
+
+    def run(*command):
+        return subprocess.run(command, capture_output=True, check=False).returncode == 0
+
+    with open(image, "wb") as file:
+        file.truncate(megabytes << 20)
+    mounted = run("mkfs.ext4", "-q", "-m", "0", str(image)) and run("mount", "-o", "loop", str(image), str(at))
+    mounted = mounted or run("mount", "-t", "tmpfs", "-o", f"size={megabytes}m", "tmpfs", str(at))
+    if not mounted:
+        image.unlink()
+        pytest.skip("no right to mount a small file system")
+    try:
+        yield at
+    finally:
+        run("umount", "-l", str(at))
+        image.unlink()
+
+
+def free_bytes(at):
+    figures = os.statvfs(at)
+    return figures.f_bavail * figures.f_frsize
+
+
+def fill(at, name="stranger"):
+    """Another program takes all room that is left. Returns its file."""
+    stranger = at / name
+    with open(stranger, "wb", buffering=0) as file:
+        for size in (1 << 20, 4096):
+            with contextlib.suppress(OSError):
+                while True:
+                    file.write(b"\1" * size)
+    return stranger
