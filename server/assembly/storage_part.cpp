@@ -27,6 +27,7 @@
 #include "storage/background/dedup_service.h"
 #include "storage/engine/room.h"
 #include "storage/store.h"
+#include "storage/upkeep/renew_indexes.h"
 #include "storage/upkeep/replace_directory.h"
 #include "versions/database/databases.h"
 #include "versions/past/past.h"
@@ -129,6 +130,7 @@ struct StoragePart::State {
   versions::Databases databases;
   std::unique_ptr<ReplicaSetPart> set;  // with --replSet
   query::CursorRegistry cursors{services.clock};
+  storage::IndexRenewal indexes{store};
   std::unique_ptr<write::TtlMonitor> ttl;
   std::unique_ptr<write::BranchSweeper> sweeper;
   std::unique_ptr<write::SnapshotKeeper> snapshots;
@@ -211,7 +213,10 @@ StoragePart::StoragePart(const Options& options, Services& services) {
       "housekeeping", [] { return housekeeping_interval; },
       [&state] {
         state.cursors.expire();
-        if (state.set) state.set->keep_house();
+        if (state.set)
+          state.set->keep_house();
+        else
+          state.indexes.run();  // of a member all members would have to build them
       });
   services.refresh_sessions = [&state] { state.session_care->run_pass(); };
 }

@@ -1,7 +1,10 @@
 #include "storage/background/dedup_state.h"
 
+#include "base/error.h"
+#include "base/log.h"
 #include "base/random.h"
-#include "storage/engine/engine.h"
+#include "storage/engine/internals.h"
+#include "storage/engine/readable_rows.h"
 
 namespace storage {
 
@@ -64,7 +67,25 @@ std::optional<DatabaseState> read_database_state(BytesView row) {
   return DatabaseState{static_cast<uint32_t>(*number), base::load_le<uint64_t>(row.data())};
 }
 
-DedupState::DedupState(Engine& engine) : engine_(engine), table_(engine.open_table("dedup_state", {.allocation_bytes = 512})) {}
+namespace {
+
+constexpr int log_made_anew = 7200507;
+
+void renew(Engine& engine, const Table& table) {
+  base::log(base::Severity::warning, base::LogComponent::storage, log_made_anew,
+            "A table of dedup is damaged and is made anew; contents may be encoded once more",
+            base::Attributes().add("table", table.name()));
+  engine.internals().tables.make_empty(table.name());
+}
+
+}  // namespace
+
+DedupState::DedupState(Engine& engine) : engine_(engine), table_(engine.open_table("dedup_state", {.allocation_bytes = 512})) {
+  if (can_be_read(engine, table_)) return;
+  renew(engine, table_);
+  // The pages of features are found through the databases' numbers.
+  renew(engine, MetadataPages::open_table(engine));
+}
 
 std::optional<CollectionState> DedupState::collection(CollectionId collection) const {
   Transaction transaction(engine_, Transaction::Mode::read);
@@ -117,6 +138,10 @@ Table MetadataPages::open_table(Engine& engine) {
   return engine.open_table("feature_metadata", {.leaf_page_bytes = 64 << 10, .allocation_bytes = 512});
 }
 
+void MetadataPages::check_table(Engine& engine, const Table& table) {
+  if (!can_be_read(engine, table)) renew(engine, table);
+}
+
 Bytes MetadataPages::key(uint32_t page) const {
   Bytes key;
   append_be32(key, database_);
@@ -126,9 +151,14 @@ Bytes MetadataPages::key(uint32_t page) const {
 
 std::optional<Bytes> MetadataPages::read_page(uint32_t page) {
   if (const auto changed = changes_.find(page); changed != changes_.end()) return changed->second;
-  Transaction transaction(engine_, Transaction::Mode::read);
-  const auto bytes = table_.get(transaction, key(page));
-  return bytes ? std::optional<Bytes>(*bytes) : std::nullopt;
+  try {
+    Transaction transaction(engine_, Transaction::Mode::read);
+    const auto bytes = table_.get(transaction, key(page));
+    return bytes ? std::optional<Bytes>(*bytes) : std::nullopt;
+  } catch (const base::OperationError& damage) {
+    if (damage.code() != base::ErrorCode::data_corruption_detected) throw;
+    return std::nullopt;  // the log names the damaged page, and the next start makes the table anew
+  }
 }
 
 void MetadataPages::write_page(uint32_t page, BytesView bytes) {

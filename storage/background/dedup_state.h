@@ -67,6 +67,8 @@ class MetadataPages : public dedup::MetadataStore {
   MetadataPages(Engine& engine, Table table, uint32_t database)
       : engine_(engine), table_(std::move(table)), database_(database) {}
   static Table open_table(Engine& engine);
+  // Makes the table anew if it is damaged. Nobody may have read its pages yet.
+  static void check_table(Engine& engine, const Table& table);
 
   std::optional<base::Bytes> read_page(uint32_t page) override;
   void write_page(uint32_t page, base::BytesView bytes) override;

@@ -29,6 +29,8 @@ void load_places(const Catalog& catalog, const DedupState& state, TrackedCollect
       auto& records = collection->records().state();
       records.chains.counters().add(counts_at_start(*collection, stored ? stored->counts : StoreCounts{}));
       const RecordId looked_at = tracked.add_stored(collection, stored);
+      // If the last records were lost, their ids are not given to others.
+      records.next_id = std::max(records.next_id.load(), looked_at + 1);
       // After a crash the updates have to be looked at again that came since the last saved moment at which all updates had been
       // looked at.
       if (stored) records.miss(crashed ? std::min(stored->seen, stored->missed_from) : stored->missed_from);

@@ -28,6 +28,7 @@ const Partition* Partitions::find(const Collection& collection) const {
 Partition& Partitions::of(const Collection& collection) {
   const std::string name = name_of(collection);
   if (const auto found = partitions_.find(name); found != partitions_.end()) return *found->second;
+  if (partitions_.empty()) MetadataPages::check_table(engine_, metadata_);
   const DatabaseState stored = state_.database(name);
   auto made = std::make_unique<Partition>();
   made->database = database_of(collection.ns());

@@ -1,16 +1,20 @@
 #include <charconv>
+#include <map>
+#include <optional>
 
 #include "base/log.h"
 #include "storage/collections/stored_catalog.h"
 #include "storage/contents/contents.h"
+#include "storage/contents/record_store_state.h"
 #include "storage/contents/store_tables.h"
 #include "storage/engine/internals.h"
+#include "storage/engine/readable_rows.h"
 
 namespace storage {
 namespace {
 
 // Returns the collection in a table's name ("records-17", "index-17-2" -> 17), or 0 for tables that belong to no collection.
-CollectionId owner_of(const std::string& table) {
+CollectionId owner_of(std::string_view table) {
   for (const std::string_view kind : {"records-", "packed-", "heads-", "chains-", "index-"}) {
     if (!table.starts_with(kind)) continue;
     CollectionId id = 0;
@@ -20,6 +24,96 @@ CollectionId owner_of(const std::string& table) {
   return 0;
 }
 
+constexpr int log_counted_anew = 7200506;
+constexpr int log_catalog_restored = 7200511;
+
+using Rows = std::map<Bytes, Bytes>;
+
+// Returns all rows of the table, or nullopt if it is damaged.
+std::optional<Rows> rows_of(Engine& engine, const Table& table) {
+  try {
+    Rows all;
+    ReadableRows rows(engine, table);
+    while (rows.next()) all.emplace(rows.key(), rows.value());
+    return rows.holes() == 0 ? std::optional(std::move(all)) : std::nullopt;
+  } catch (const base::OperationError& damage) {
+    if (damage.code() != base::ErrorCode::data_corruption_detected) throw;
+    return std::nullopt;
+  }
+}
+
+void fill_anew(Engine& engine, const Table& table, const Rows& rows) {
+  engine.internals().tables.make_empty(table.name());
+  in_transaction(engine, [&](Transaction& transaction) {
+    for (const auto& [key, row] : rows) table.put(transaction, key, row);
+  });
+}
+
+// Without the catalog nobody knows whose the other tables are, so there are two of it.
+void keep_two_catalogs(Engine& engine, const Table& table, const Table& copy) {
+  const auto rows = rows_of(engine, table), copied = rows_of(engine, copy);
+  if (rows && copied == rows) return;
+  if (rows) return fill_anew(engine, copy, *rows);
+  if (!copied || copied->empty()) {
+    throw base::OperationError(
+        base::ErrorCode::data_corruption_detected,
+        "the catalog is damaged, and so is its copy: restore a backup, or copy the data of another member");
+  }
+  base::log(base::Severity::warning, base::LogComponent::storage, log_catalog_restored,
+            "The catalog is damaged; it is made anew from its copy", {});
+  fill_anew(engine, table, *copied);
+}
+
+// Returns false if the stored counts are damaged; the table of counts is empty then.
+bool load_stored_counts(Engine& engine, StoredCounts& counts) {
+  Engine::Internals& internals = engine.internals();
+  try {
+    Transaction transaction(engine, Transaction::Mode::read);
+    counts = load_counts(transaction, internals.counts);
+    return true;
+  } catch (const base::OperationError& damage) {
+    if (damage.code() != base::ErrorCode::data_corruption_detected) throw;
+    base::log(base::Severity::warning, base::LogComponent::storage, log_counted_anew,
+              "The counts of records are damaged; they are made anew", base::Attributes().add("error", damage.what()));
+  }
+  counts = {};
+  internals.tables.make_empty(internals.counts.name());
+  return false;
+}
+
+// Counts the rows that can be read.
+void count_anew(Engine& engine, StoredCollection& collection) {
+  const StoreTables& tables = collection.records().state().chains.tables();
+  int64_t records = 0, bytes = 0;
+  Stamp newest = 0;
+  for (const Table* table : {&tables.records, &tables.packed}) {
+    try {
+      ReadableRows rows(engine, *table);
+      while (rows.next()) {
+        const RecordId record = record_from_key(rows.key());
+        const auto row = parse_record_row(rows.value(), record);
+        if (!row) continue;
+        ++records;
+        newest = std::max(newest, row.value().generation);
+        if (row.value().form == RecordRow::Form::raw) {
+          bytes += static_cast<int64_t>(row.value().content.size());
+          continue;
+        }
+        const ChainKey key{row.value().chain, {record, row.value().generation}};
+        Transaction transaction(engine, Transaction::Mode::read);
+        const auto stored = tables.chains.get(transaction, chain_key(key));
+        if (!stored) continue;
+        const auto delta = parse_chain_row(*stored, key);
+        if (delta) bytes += static_cast<int64_t>(delta.value().length);
+      }
+    } catch (const base::OperationError& damage) {
+      if (damage.code() != base::ErrorCode::data_corruption_detected) throw;
+    }
+  }
+  engine.raise_stamp(newest);
+  collection.correct_counts(records, bytes);
+}
+
 }  // namespace
 
 StoredCatalog::StoredCatalog(Contents& contents, PastCatalog& past)
@@ -27,7 +121,13 @@ StoredCatalog::StoredCatalog(Contents& contents, PastCatalog& past)
       engine_(contents.engine),
       past_catalog_(past),
       table_(engine_.open_table("catalog", {.allocation_bytes = 512})) {
+  keep_two_catalogs(engine_, table_, engine_.open_table(catalog_copy_name(table_.name()), {.allocation_bytes = 512}));
   load();
+  engine_.name_tables([this](std::string_view table) {
+    const base::ReaderLock lock(mutex_);
+    const auto found = by_id_.find(owner_of(table));
+    return found == by_id_.end() ? std::string() : "collection " + found->second->ns();
+  });
 }
 
 void StoredCatalog::load() {
@@ -36,8 +136,8 @@ void StoredCatalog::load() {
   {
     Transaction transaction(engine_, Transaction::Mode::read);
     contents = read_catalog(transaction, table_);
-    counts = load_counts(transaction, engine_.internals().counts);
   }
+  const bool counted = load_stored_counts(engine_, counts);
   engine_.raise_stamp(counts.newest);
   next_collection_ = contents.next_collection;
   for (CollectionEntry& entry : contents.collections) {
@@ -49,6 +149,7 @@ void StoredCatalog::load() {
     auto& count = counts.collections[id];
     if (!count) count = std::make_shared<Counts>();
     Shared collection = make(std::move(entry), count);
+    if (!counted) count_anew(engine_, *collection);
     by_name_.emplace(collection->ns(), collection);
     by_id_.emplace(id, std::move(collection));
   }

@@ -35,6 +35,11 @@ struct CollectionEntry {
 Bytes catalog_key(CollectionId collection);
 Bytes multikey_key(CollectionId collection, uint32_t index, uint32_t field);
 
+// Whatever is written to the catalog's table is written to its copy too, in the same transaction.
+inline std::string catalog_copy_name(const std::string& catalog) {
+  return catalog + "_copy";
+}
+
 bson::Document encode_entry(const CollectionEntry& entry);
 // Throws DataCorruptionDetected.
 CollectionEntry decode_entry(BytesView row);
@@ -54,6 +59,7 @@ CatalogContents read_catalog(Transaction& transaction, const Table& table);
 void write_next_collection(Transaction& transaction, const Table& table, CollectionId next);
 void write_entry(Transaction& transaction, const Table& table, const CollectionEntry& entry);
 void remove_entry(Transaction& transaction, const Table& table, CollectionId collection);
+void write_multikey(Transaction& transaction, const Table& table, CollectionId collection, uint32_t index, uint32_t field);
 void remove_multikey(Transaction& transaction, const Table& table, CollectionId collection, uint32_t index);
 
 }  // namespace storage

@@ -137,7 +137,7 @@ void StoredCollection::note_multikey(StoredIndex& index, uint32_t fields) {
     return;
   in_transaction(engine_, [&](Transaction& transaction) {
     for (uint32_t field = 0; field < 32; ++field) {
-      if (missing >> field & 1) catalog_table_.put(transaction, multikey_key(id_, index.number(), field), {});
+      if (missing >> field & 1) write_multikey(transaction, catalog_table_, id_, index.number(), field);
     }
   });
   index.add_multikey_fields(missing);

@@ -24,11 +24,20 @@ std::optional<RowPlace> find_row(const StoreTables& tables, Transaction& transac
   const Bytes key = record_key(record);
   const Table* order[] = {&tables.records, &tables.packed};
   if (likely_packed) std::swap(order[0], order[1]);
+  // A row is in one of the tables only, so damage to one of them doesn't concern the rows of the other.
+  std::optional<base::OperationError> damage;
   for (const Table* table : order) {
-    const auto bytes = table->get(transaction, key);
+    std::optional<BytesView> bytes;
+    try {
+      bytes = table->get(transaction, key);
+    } catch (const base::OperationError& error) {
+      if (error.code() != base::ErrorCode::data_corruption_detected) throw;
+      damage = error;
+    }
     if (!bytes) continue;
     return RowPlace{table, parse_record_row(*bytes, record).or_throw()};
   }
+  if (damage) throw base::OperationError(*damage);
   return std::nullopt;
 }
 

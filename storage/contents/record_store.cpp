@@ -1,6 +1,7 @@
 #include "storage/contents/record_store.h"
 
 #include "base/hash.h"
+#include "base/log.h"
 #include "base/prefetch.h"
 #include "storage/contents/contents.h"
 #include "storage/contents/record_store_state.h"
@@ -10,22 +11,40 @@ namespace storage {
 
 namespace {
 
+constexpr int log_unknown_end = 7200505;
+// New records get ids so far above those that are known if the highest one can't be read.
+constexpr RecordId safe_distance = RecordId{1} << 40;
+
 RecordId last_id(Engine& engine, const StoreTables& tables) {
-  Transaction transaction(engine, Transaction::Mode::read);
-  RecordId last = 0;
+  RecordId last = 0, safe = 0;
   for (const Table* table : {&tables.records, &tables.packed}) {
-    TableCursor cursor = table->cursor(transaction);
-    if (cursor.previous()) last = std::max(last, record_from_key(cursor.key()));
+    try {
+      Transaction transaction(engine, Transaction::Mode::read);
+      TableCursor cursor = table->cursor(transaction);
+      if (cursor.previous()) last = std::max(last, record_from_key(cursor.key()));
+    } catch (const base::OperationError& damage) {
+      if (damage.code() != base::ErrorCode::data_corruption_detected) throw;
+      base::log(base::Severity::error, base::LogComponent::storage, log_unknown_end,
+                "The end of a table can't be read; documents can't be inserted before a repair",
+                base::Attributes().add("table", table->name()).add("error", damage.what()));
+      safe = safe_distance;
+    }
   }
-  return last;
+  return last + safe;
 }
 
+// The result only says where rows are looked for first.
 RecordId first_unpacked(Engine& engine, const StoreTables& tables) {
-  Transaction transaction(engine, Transaction::Mode::read);
-  TableCursor packed = tables.packed.cursor(transaction);
-  if (!packed.next()) return 0;
-  TableCursor cursor = tables.records.cursor(transaction);
-  return cursor.next() ? record_from_key(cursor.key()) : record_id_max;
+  try {
+    Transaction transaction(engine, Transaction::Mode::read);
+    TableCursor packed = tables.packed.cursor(transaction);
+    if (!packed.next()) return 0;
+    TableCursor cursor = tables.records.cursor(transaction);
+    return cursor.next() ? record_from_key(cursor.key()) : record_id_max;
+  } catch (const base::OperationError& damage) {
+    if (damage.code() != base::ErrorCode::data_corruption_detected) throw;
+    return 0;
+  }
 }
 
 }  // namespace

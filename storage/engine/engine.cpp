@@ -226,6 +226,13 @@ void Engine::on_transaction_over(std::function<void()> called) {
   internals_->transaction_over = std::move(called);
 }
 
+std::vector<DamagedPage> Engine::damaged_pages() const {
+  return internals_->connection.damaged_pages().all();
+}
+void Engine::name_tables(std::function<std::string(std::string_view table)> owner) {
+  internals_->sessions.table_owner = std::move(owner);
+}
+
 void Engine::append_stats(bson::Builder& out) const {
   append_engine_statistics(internals_->connection, out);
 }

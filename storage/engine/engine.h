@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "bson/builder.h"
+#include "storage/engine/damaged_pages.h"
 #include "storage/engine/table.h"
 
 namespace storage {
@@ -58,6 +59,12 @@ class Engine {
   void compact(const std::string& table);
   // Gives the free ends of all files back to the file system; for that, each table writes a page.
   void trim_files();
+
+  // Returns the pages of tables that couldn't be read since the engine was opened. Each operation that needed one of them failed
+  // with DataCorruptionDetected.
+  std::vector<DamagedPage> damaged_pages() const;
+  // Sets the function that says for an error's text whose a table is; it returns an empty string if it is nobody's.
+  void name_tables(std::function<std::string(std::string_view table)> owner);
 
   // Takes a checkpoint: when it returns, the data files hold everything that was committed.
   void checkpoint();

@@ -1,6 +1,29 @@
 #include "storage/engine/session.h"
 
+#include "base/error.h"
+
 namespace storage {
+
+void fail_on_table(const SessionPool& pool, int result, const char* doing, const std::string& table) {
+  std::string what = std::string(doing) + " table " + table;
+  if (pool.table_owner) {
+    if (const std::string owner = pool.table_owner(table); !owner.empty()) what += " of " + owner;
+  }
+  try {
+    wt::fail(result, what);
+  } catch (const base::OperationError& error) {
+    DamagedPages& damaged = pool.connection().damaged_pages();
+    if (error.code() == base::ErrorCode::data_corruption_detected && !damaged.any_in(table)) damaged.add({table, 0, 0});
+    throw;
+  }
+}
+
+wt::Cursor Transaction::Session::open(const std::string& table, const char* config) {
+  WT_CURSOR* cursor = nullptr;
+  const int result = session->open_cursor(session.get(), ("table:" + table).c_str(), nullptr, config, &cursor);
+  if (result != 0) fail_on_table(pool, result, "opening", table);
+  return wt::Cursor(cursor);
+}
 
 // Entries of the map stay at their addresses, and none is removed while a transaction is open.
 Transaction::Session::TableCursors& Transaction::Session::touch(const std::string& table) {
@@ -33,20 +56,20 @@ void Transaction::Session::let_go_of_pages() {
 
 WT_CURSOR* Transaction::Session::strict(const std::string& table) {
   TableCursors& cursors = touch(table);
-  if (!cursors.strict) cursors.strict = wt::open_cursor(session.get(), uri(table), "overwrite=false");
+  if (!cursors.strict) cursors.strict = open(table, "overwrite=false");
   return cursors.strict.get();
 }
 
 WT_CURSOR* Transaction::Session::overwrite(const std::string& table) {
   TableCursors& cursors = touch(table);
-  if (!cursors.overwrite) cursors.overwrite = wt::open_cursor(session.get(), uri(table));
+  if (!cursors.overwrite) cursors.overwrite = open(table);
   return cursors.overwrite.get();
 }
 
 void Transaction::Session::lend_walker(const std::string& table, LentCursor& to) {
   TableCursors& cursors = tables[table];
   if (cursors.walkers.empty()) {
-    to.cursor = wt::open_cursor(session.get(), uri(table));
+    to.cursor = open(table);
   } else {
     to.cursor = std::move(cursors.walkers.back());
     cursors.walkers.pop_back();

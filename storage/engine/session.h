@@ -5,6 +5,7 @@
 // returned last is lent first, because its cursors are still warm.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -20,6 +21,10 @@
 namespace storage {
 
 class SessionPool;
+
+// Throws what WiredTiger's result on a table means. `doing` is for example "reading". If a page or the file is damaged, the table
+// becomes one of the engine's damaged ones.
+[[noreturn]] void fail_on_table(const SessionPool& pool, int result, const char* doing, const std::string& table);
 
 struct StringHash {
   using is_transparent = void;
@@ -75,7 +80,7 @@ struct Transaction::Session {
   std::vector<TableCursors*> touched_;
 
   TableCursors& touch(const std::string& table);
-  std::string uri(const std::string& table) const { return "table:" + table; }
+  wt::Cursor open(const std::string& table, const char* config = nullptr);
 };
 
 // The class is thread-safe.
@@ -85,6 +90,9 @@ class SessionPool {
 
   Transaction::Session* take();
   void give_back(Transaction::Session* session);
+
+  const wt::Connection& connection() const { return connection_; }
+  std::function<std::string(std::string_view table)> table_owner;  // it is set once, before the first client comes
 
   // Closes the cursors of idle sessions on the table; busy sessions close theirs when they come back.
   void forget_table(const std::string& table);

@@ -2,10 +2,14 @@
 
 #include <cerrno>
 #include <chrono>
+#include <utility>
+#include <vector>
 
 #include "base/descriptors.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "storage/engine/engine.h"
+#include "storage/engine/readable_rows.h"
 
 namespace storage {
 namespace {
@@ -16,6 +20,21 @@ constexpr int compact_tries = 200;
 constexpr std::chrono::milliseconds compact_pause(50);
 
 constexpr std::string_view mark_always = "app_metadata=\"journal=always\"";
+
+// Rows that can be read are copied to a table of this name, which then takes the damaged one's.
+constexpr std::string_view copy_prefix = "readable-";
+constexpr size_t copy_batch = 100;
+constexpr int log_not_salvaged = 7200504;
+
+bool can_be_opened(Engine& engine, const std::string& name) {
+  try {
+    const ReadableRows rows(engine, Table(name));
+    return true;
+  } catch (const base::OperationError& error) {
+    if (error.code() != base::ErrorCode::data_corruption_detected) throw;
+    return false;
+  }
+}
 
 std::string_view journal_setting(bool journaled) {
   return journaled ? "log=(enabled=true)" : "log=(enabled=false)";
@@ -40,6 +59,7 @@ std::string configuration(const TableOptions& options, bool journaled) {
 Tables::Tables(wt::Connection& connection, SessionPool& sessions, bool journaled)
     : connection_(connection), sessions_(sessions), journaled_(journaled), session_(connection.open_session()) {
   load();
+  finish_copies();
   thread_ = std::thread([this] { run(); });
 }
 
@@ -76,6 +96,82 @@ void Tables::load() {
   }
 }
 
+// A crash may leave a copy beside the table, or in its place.
+void Tables::finish_copies() {
+  const std::set<std::string> names = names_;
+  for (const std::string& name : names) {
+    if (!name.starts_with(copy_prefix)) continue;
+    const std::string of = name.substr(copy_prefix.size());
+    if (names.contains(of)) {
+      const std::string uri = std::string(prefix) + name;
+      wt::check(session_->drop(session_.get(), uri.c_str(), "force=true"), "dropping the copy " + name);
+    } else {
+      rename(session_.get(), name, of);
+      names_.insert(of);
+    }
+    names_.erase(name);
+  }
+}
+
+void Tables::rename(WT_SESSION* session, const std::string& from, const std::string& to) {
+  const std::string old_uri = std::string(prefix) + from, new_uri = std::string(prefix) + to;
+  for (;;) {
+    const int result = session->rename(session, old_uri.c_str(), new_uri.c_str(), nullptr);
+    if (result != EBUSY) return wt::check(result, "renaming table " + from);
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+}
+
+void Tables::make_empty(const std::string& name) {
+  drop_now(name);
+  const base::MutexLock lock(mutex_);
+  const std::string uri = std::string(prefix) + name;
+  wt::check(session_->create(session_.get(), uri.c_str(), settings_.at(name).c_str()), "creating table " + name);
+  names_.insert(name);
+}
+
+int64_t Tables::keep_readable(Engine& engine, const std::string& name, bool& salvaged) {
+  const std::string copy = std::string(copy_prefix) + name;
+  const wt::Session session = connection_.open_session();
+  {
+    const base::MutexLock lock(mutex_);
+    const std::string uri = std::string(prefix) + copy;
+    wt::check(session->create(session.get(), uri.c_str(), settings_.at(name).c_str()), "creating table " + copy);
+  }
+  salvaged = !can_be_opened(engine, name);
+  if (salvaged) {
+    sessions_.forget_table(name);
+    const int result = session->salvage(session.get(), (std::string(prefix) + name).c_str(), "force=true");
+    if (result != 0) {
+      base::log(base::Severity::error, base::LogComponent::storage, log_not_salvaged, "A table could not be salvaged",
+                base::Attributes().add("table", name).add("error", wiredtiger_strerror(result)));
+    }
+  }
+  int64_t kept = 0;
+  try {
+    ReadableRows rows(engine, Table(name));
+    const Table to(copy);
+    for (std::vector<std::pair<Bytes, Bytes>> some;; some.clear()) {
+      while (some.size() < copy_batch && rows.next()) some.emplace_back(rows.key(), rows.value());
+      if (some.empty()) break;
+      in_transaction(engine, [&](Transaction& transaction) {
+        for (const auto& [key, value] : some) to.put(transaction, key, value);
+      });
+      kept += static_cast<int64_t>(some.size());
+    }
+  } catch (const base::OperationError& error) {
+    if (error.code() != base::ErrorCode::data_corruption_detected || kept > 0) throw;  // otherwise nothing can be read
+  }
+  engine.checkpoint();
+  drop_now(name);
+  sessions_.forget_table(copy);
+  rename(session.get(), copy, name);
+  connection_.damaged_pages().forget(name);
+  const base::MutexLock lock(mutex_);
+  names_.insert(name);
+  return kept;
+}
+
 void Tables::stop() {
   {
     const base::MutexLock lock(mutex_);
@@ -96,12 +192,12 @@ void Tables::stop() {
 
 Table Tables::open(const std::string& name, const TableOptions& options) {
   const base::MutexLock lock(mutex_);
+  settings_[name] = configuration(options, journaled_);
   if (!names_.contains(name)) {
     // WiredTiger can't take back a table of which it has made a half.
     if (base::descriptors_are_short()) wt::fail(EMFILE, "creating table " + name);
     const std::string uri = std::string(prefix) + name;
-    wt::check(session_->create(session_.get(), uri.c_str(), configuration(options, journaled_).c_str()),
-              "creating table " + name);
+    wt::check(session_->create(session_.get(), uri.c_str(), settings_[name].c_str()), "creating table " + name);
     names_.insert(name);
   }
   return Table(name);
@@ -150,6 +246,7 @@ void Tables::drop_now(const std::string& name) {
     names_.erase(name);
   }
   sessions_.forget_table(name);
+  connection_.damaged_pages().forget(name);
   const wt::Session session = connection_.open_session();
   while (!try_drop(session.get(), name)) std::this_thread::sleep_for(std::chrono::milliseconds(10));
 }
@@ -240,7 +337,9 @@ std::string Tables::verify(const std::string& name, bool& busy) {
   sessions_.forget_table(name);
   const wt::Session session = connection_.open_session();
   wt::take_last_message();
+  wt::verifying() = true;
   const int result = session->verify(session.get(), (std::string(prefix) + name).c_str(), nullptr);
+  wt::verifying() = false;
   busy = result == EBUSY;
   if (result == 0 || busy) return {};
   std::string message = wt::take_last_message();

@@ -6,6 +6,7 @@
 
 #include <deque>
 #include <functional>
+#include <map>
 #include <set>
 #include <string>
 #include <thread>
@@ -16,6 +17,8 @@
 #include "storage/engine/table.h"
 
 namespace storage {
+
+class Engine;
 
 // The class is thread-safe.
 class Tables {
@@ -33,7 +36,13 @@ class Tables {
   void drop(const std::string& name, uint64_t gone_in = 0);
   // Reports that a checkpoint holds all commits up to this one.
   void checkpointed(uint64_t commit);
-  void drop_now(const std::string& name);  // it is called while nobody else uses the engine
+  void drop_now(const std::string& name);  // it is called while nobody else uses the table
+  // Drops a table and makes it anew, without rows. Nobody else may use the table. It has to have been opened before.
+  void make_empty(const std::string& name);
+  // Copies all rows of `name` that can be read into a new file, which takes the place of the old one. If the file can't be
+  // opened, WiredTiger salvages what it finds in it first, and `salvaged` is set: rows may then be older than the last ones that
+  // were written. Nobody else may use the table. Returns how many rows there are.
+  int64_t keep_readable(Engine& engine, const std::string& name, bool& salvaged);
   // Sets a function that the dropping thread calls whenever a dropped table's files are gone. It is set before the first drop.
   void when_gone(std::function<void(const std::string& name)> told) { gone_ = std::move(told); }
   void stop();
@@ -51,6 +60,8 @@ class Tables {
     std::string name;
   };
   void load() REQUIRES(mutex_);
+  void finish_copies() REQUIRES(mutex_);
+  void rename(WT_SESSION* session, const std::string& from, const std::string& to);
   void run();
   bool try_drop(WT_SESSION* session, const std::string& name);
   int64_t statistic(const std::string& name, int key, const char* depth) const;
@@ -63,6 +74,7 @@ class Tables {
   base::Condition woken_;
   wt::Session session_ GUARDED_BY(mutex_);  // it makes tables
   std::set<std::string> names_ GUARDED_BY(mutex_);
+  std::map<std::string, std::string> settings_ GUARDED_BY(mutex_);  // of tables that were opened
   std::deque<std::string> dropping_ GUARDED_BY(mutex_);
   std::deque<Leaving> leaving_ GUARDED_BY(mutex_);  // these wait for their checkpoint
   bool stopping_ GUARDED_BY(mutex_) = false;

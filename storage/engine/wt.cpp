@@ -17,13 +17,14 @@ namespace {
 using base::ErrorCode;
 using base::OperationError;
 
-thread_local std::string last_message;
+thread_local std::string newest_message;
 thread_local int last_failure = 0;
 
 // mongod ends with this code if its storage engine can't go on.
 constexpr int exit_abrupt = 14;
 constexpr int32_t in_use = 98;  // DBPathInUse
 constexpr int32_t too_many_files_open = 264;
+constexpr int log_damaged_page = 7200503;
 
 [[noreturn]] void stop_process(const std::string& what) {
   base::log(base::Severity::fatal, base::LogComponent::storage, 22436,
@@ -32,9 +33,40 @@ constexpr int32_t too_many_files_open = 264;
   std::_Exit(exit_abrupt);
 }
 
-int on_error(WT_EVENT_HANDLER*, WT_SESSION*, int error, const char* message) {
-  last_message = message;
+}  // namespace
+
+struct Connection::Events : WT_EVENT_HANDLER {
+  Events() : WT_EVENT_HANDLER{on_error, on_message, nullptr, nullptr, nullptr} {}
+
+  static int on_error(WT_EVENT_HANDLER* self, WT_SESSION*, int error, const char* message);
+  static int on_message(WT_EVENT_HANDLER*, WT_SESSION*, const char* message);
+
+  DamagedPages damaged;
+};
+
+namespace {
+
+// WiredTiger dumps a damaged page in lines of 3 KB: "... {0: 8192, 4096, 0x1234}: (chunk 1 of 4): 00 00 ...".
+bool dumps_a_page(std::string_view message) {
+  return message.find("}: (chunk ") != message.npos || message.find("}: empty buffer, no dump") != message.npos;
+}
+
+}  // namespace
+
+int Connection::Events::on_error(WT_EVENT_HANDLER* self, WT_SESSION*, int error, const char* message) {
   if (error == WT_PANIC) stop_process(message);
+  if (const auto page = damaged_page(message)) {
+    if (!dumps_a_page(message)) newest_message = message;
+    // A page that is read again and again is worth one line.
+    if (!static_cast<Events*>(self)->damaged.add(*page)) return 0;
+    base::log(base::Severity::error, base::LogComponent::storage, log_damaged_page,
+              "A page of a table is damaged on disk. Operations that need it fail with DataCorruptionDetected; "
+              "validate with {full: true} says what is concerned",
+              base::Attributes().add("table", page->table).add("offset", page->offset).add("bytes", page->bytes));
+    return 0;
+  }
+  if (dumps_a_page(message)) return 0;
+  newest_message = message;
   // A conflict is an answer, and isn't worth a line in the log.
   if (error != WT_ROLLBACK && error != EBUSY) {
     base::log(base::Severity::error, base::LogComponent::storage, 22435, "WiredTiger error",
@@ -43,7 +75,7 @@ int on_error(WT_EVENT_HANDLER*, WT_SESSION*, int error, const char* message) {
   return 0;
 }
 
-int on_message(WT_EVENT_HANDLER*, WT_SESSION*, const char* message) {
+int Connection::Events::on_message(WT_EVENT_HANDLER*, WT_SESSION*, const char* message) {
   if (base::log_enabled(base::Severity::debug1, base::LogComponent::storage)) {
     base::log(base::Severity::debug1, base::LogComponent::storage, 22430, "WiredTiger message",
               base::Attributes().add("message", message));
@@ -51,7 +83,7 @@ int on_message(WT_EVENT_HANDLER*, WT_SESSION*, const char* message) {
   return 0;
 }
 
-WT_EVENT_HANDLER handler = {on_error, on_message, nullptr, nullptr, nullptr};
+namespace {
 
 std::string describe(int result, std::string_view doing) {
   std::string text = wiredtiger_strerror(result);
@@ -63,7 +95,23 @@ std::string describe(int result, std::string_view doing) {
 }  // namespace
 
 std::string take_last_message() {
-  return std::exchange(last_message, {});
+  return std::exchange(newest_message, {});
+}
+
+bool& verifying() {
+  thread_local bool now = false;
+  return now;
+}
+
+const std::string& last_message() {
+  return newest_message;
+}
+void set_last_message(std::string_view message) {
+  newest_message = message;
+}
+
+void page_unreadable(std::string_view why) {
+  if (!damaged_page(newest_message)) newest_message = why;
 }
 
 void fail(int result, std::string_view doing) {
@@ -78,6 +126,7 @@ void fail(int result, std::string_view doing) {
     case ENFILE: throw OperationError(too_many_files_open, "Too many open files while " + std::string(doing));
     case WT_TRY_SALVAGE:
     case WT_ERROR:
+    case EIO:
     case ENOENT:  // a file of the directory is missing
       throw OperationError(ErrorCode::data_corruption_detected, describe(result, doing));
     default: throw OperationError(ErrorCode::internal_error, describe(result, doing));
@@ -112,10 +161,10 @@ void drop_half_a_turtle(const std::string& path) {
 
 }  // namespace
 
-Connection::Connection(const std::string& path, const std::string& config) {
+Connection::Connection(const std::string& path, const std::string& config) : events_(std::make_unique<Events>()) {
   drop_half_a_turtle(path);
   take_last_message();
-  const int result = wiredtiger_open(path.c_str(), &handler, config.c_str(), &connection_);
+  const int result = wiredtiger_open(path.c_str(), events_.get(), config.c_str(), &connection_);
   if (result == EBUSY) {
     throw OperationError(in_use, "the data directory " + path + " is in use by another process");
   }
@@ -129,6 +178,10 @@ Connection::~Connection() {
               "Closing WiredTiger failed; the journal has what is missing",
               base::Attributes().add("error", wiredtiger_strerror(result)));
   }
+}
+
+DamagedPages& Connection::damaged_pages() const {
+  return events_->damaged;
 }
 
 Session Connection::open_session() const {

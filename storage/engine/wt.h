@@ -7,7 +7,7 @@
 //   ENOMEM                ExceededMemoryLimit: likewise
 //   EMFILE, ENFILE        TooManyFilesOpen (264): likewise
 //   WT_PANIC              a fatal log line and the end of the process; the journal has what was acknowledged
-//   damaged files         DataCorruptionDetected
+//   damaged pages, files  DataCorruptionDetected (damaged_pages.h)
 //   anything else         InternalError with WiredTiger's own words
 #pragma once
 
@@ -18,6 +18,7 @@
 #include <string_view>
 
 #include "base/bytes.h"
+#include "storage/engine/damaged_pages.h"
 
 namespace storage::wt {
 
@@ -44,8 +45,11 @@ class Connection {
 
   Session open_session() const;
   WT_CONNECTION* get() const { return connection_; }
+  DamagedPages& damaged_pages() const;
 
  private:
+  struct Events;
+  std::unique_ptr<Events> events_;
   WT_CONNECTION* connection_ = nullptr;
 };
 
@@ -78,5 +82,14 @@ std::string take_last_message();
 // Throws the error of a commit that WiredTiger refuses, because an operation of the transaction had failed on this thread: that
 // operation's error.
 [[noreturn]] void fail_commit(int result);
+
+// While this is set, the thread checks a file, so all damage is reported.
+bool& verifying();
+
+const std::string& last_message();
+void set_last_message(std::string_view message);
+
+// Says why the page that this thread reads can't be read, unless WiredTiger has said it already.
+void page_unreadable(std::string_view why);
 
 }  // namespace storage::wt

@@ -26,6 +26,7 @@ using base::OperationError;
 
 constexpr int log_unreadable = 22445;
 constexpr int log_not_registered = 7200501;
+constexpr int log_restored = 7200510;
 
 constexpr const char* entries_compressor = "entries";
 constexpr int level_entries = 3;
@@ -253,7 +254,7 @@ struct PageCompressors::Entries {
 namespace {
 
 const std::string file_prefix = "pages-";
-const std::string file_suffix = ".dict";
+const std::string file_suffix = ".dict", copy_suffix = "-copy.dict";
 constexpr const char* table_prefixes[] = {"records-", "packed-", "heads-", "chains-"};
 constexpr char table_suffix[] = ".wt";
 
@@ -275,6 +276,9 @@ std::optional<CollectionId> collection_of(const std::string& name) {
 std::string file_name(CollectionId id) {
   return file_prefix + std::to_string(id) + file_suffix;
 }
+std::string copy_name(CollectionId id) {
+  return file_prefix + std::to_string(id) + copy_suffix;
+}
 
 }  // namespace
 
@@ -286,26 +290,49 @@ PageCompressors::PageCompressors(std::string directory, int settled_level)
   for (const auto& entry : fs::directory_iterator(directory_)) {
     const std::string name = entry.path().filename();
     if (const auto id = collection_of(name)) tables.insert(*id);
-    if (const auto id = number_between(name, file_prefix, file_suffix)) files.insert(*id);
+    for (const std::string& suffix : {file_suffix, copy_suffix}) {
+      if (const auto id = number_between(name, file_prefix, suffix)) files.insert(*id);
+    }
   }
   for (const CollectionId id : tables) {
-    std::ifstream in(path(id), std::ios::binary);
-    const Bytes bytes((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
-    const std::string name = "the dictionaries of collection " + std::to_string(id) + " (" + path(id) + ")";
-    if (!in)
-      throw OperationError(ErrorCode::data_corruption_detected,
-                           name + " are missing or can't be read; restore the file from a backup");
-    auto dictionaries = read_dictionaries(bytes);
-    if (!dictionaries)
-      throw OperationError(dictionaries.failure().code,
-                           name + ": " + dictionaries.failure().message + "; restore the file from a backup");
-    make(id).digested = digest(std::move(*dictionaries));
+    make(id).digested = digest(load(id));
   }
   // Files that belong to dropped collections are removed.
   for (const CollectionId id : files) {
     std::error_code ignored;
-    if (!collections_.contains(id)) fs::remove(path(id), ignored);
+    if (collections_.contains(id)) continue;
+    fs::remove(path(id), ignored);
+    fs::remove(directory_ + "/" + copy_name(id), ignored);
   }
+}
+
+// Reads the dictionaries from their file or, if that is damaged, from its copy, and writes again what is missing.
+std::vector<Bytes> PageCompressors::load(CollectionId id) const {
+  const auto read = [&](const std::string& file) -> base::Result<std::vector<Bytes>> {
+    std::ifstream in(directory_ + "/" + file, std::ios::binary);
+    if (!in) return base::Failure{ErrorCode::data_corruption_detected, "it is missing or can't be read"};
+    const Bytes bytes((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+    return read_dictionaries(bytes);
+  };
+  auto own = read(file_name(id));
+  auto copy = read(copy_name(id));
+  if (!own && (!copy || own.failure().code != ErrorCode::data_corruption_detected)) {
+    throw OperationError(own.failure().code, "the dictionaries of collection " + std::to_string(id) + " (" + path(id) +
+                                                 "): " + own.failure().message + "; restore the file from a backup");
+  }
+  if (!own) {
+    base::log(base::Severity::warning, base::LogComponent::storage, log_restored,
+              "The file of a collection's dictionaries is damaged; it is written again from its copy",
+              base::Attributes().add("file", file_name(id)).add("error", own.failure().message));
+  }
+  std::vector<Bytes>& sound = own ? own.value() : copy.value();
+  if (!own || !copy || copy.value() != sound) write(id, write_dictionaries(sound));
+  return std::move(sound);
+}
+
+void PageCompressors::write(CollectionId id, const std::string& text) const {
+  write_file(directory_, copy_name(id), text);
+  write_file(directory_, file_name(id), text);
 }
 
 PageCompressors::~PageCompressors() {
@@ -356,11 +383,11 @@ void PageCompressors::add(CollectionId id) {
   const base::MutexLock lock(mutex_);
   const auto found = collections_.find(id);
   if (found == collections_.end()) {
-    write_file(directory_, file_name(id), write_dictionaries({}));
+    write(id, write_dictionaries({}));
     register_with(connection_, make(id));
   } else if (!fs::exists(path(id))) {
     // The collection's tables were gone: after a rollback the same number is given to another collection.
-    write_file(directory_, file_name(id), write_dictionaries(found->second->digested.load()->dictionaries));
+    write(id, write_dictionaries(found->second->digested.load()->dictionaries));
   }
 }
 
@@ -407,7 +434,7 @@ bool PageCompressors::learn(CollectionId id, const std::vector<Bytes>& samples, 
   if (made.empty()) return false;
   dictionaries.push_back(std::move(made));
   const base::MutexLock lock(mutex_);
-  write_file(directory_, file_name(id), write_dictionaries(dictionaries));
+  write(id, write_dictionaries(dictionaries));
   collection->digested = digest(std::move(dictionaries));
   return true;
 }
@@ -417,11 +444,15 @@ std::string PageCompressors::check_file(CollectionId id) {
   const auto found = collections_.find(id);
   if (found == collections_.end()) return {};
   const auto& known = found->second->digested.load()->dictionaries;
-  std::ifstream in(path(id), std::ios::binary);
-  const Bytes bytes((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
-  if (const auto there = read_dictionaries(bytes); there && there.value() == known) return {};
-  write_file(directory_, file_name(id), write_dictionaries(known));
-  return "the file " + file_name(id) + " was missing or damaged, and was written again from memory";
+  const auto same = [&](const std::string& file) {
+    std::ifstream in(directory_ + "/" + file, std::ios::binary);
+    const Bytes bytes((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+    const auto there = read_dictionaries(bytes);
+    return there && there.value() == known;
+  };
+  if (same(file_name(id)) && same(copy_name(id))) return {};
+  write(id, write_dictionaries(known));
+  return "the file " + file_name(id) + " or its copy was missing or damaged, and was written again from memory";
 }
 
 void PageCompressors::table_gone(const std::string& table) {
@@ -437,6 +468,7 @@ void PageCompressors::table_gone(const std::string& table) {
   found->second->digested = std::make_shared<const Digested>();
   std::error_code ignored;
   fs::remove(path(*id), ignored);
+  fs::remove(directory_ + "/" + copy_name(*id), ignored);
 }
 
 }  // namespace storage

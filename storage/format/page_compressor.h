@@ -10,8 +10,8 @@
 //   pages-17.dict     the dictionaries, durable before the first page that needs one
 //   index-17-1        block_compressor=entries       level 3
 //
-// A page can't be read without its dictionary, so a file that is missing or damaged is an error at start, which names the
-// collection.
+// A page can't be read without its dictionary, so there is a copy of each file (pages-17-copy.dict). If both are missing or
+// damaged, that is an error at start, which names the collection.
 #pragma once
 
 #include <map>
@@ -82,6 +82,8 @@ class PageCompressors {
   Collection& make(CollectionId collection) REQUIRES(mutex_);
   void register_with(__wt_connection* connection, Collection& collection);
   std::string path(CollectionId collection) const;
+  std::vector<Bytes> load(CollectionId collection) const;
+  void write(CollectionId collection, const std::string& text) const;
 
   const std::string directory_;
   const int settled_level_;

@@ -52,6 +52,7 @@ struct Filled {
     StoreOptions options = test_options(directory.path());
     return options;
   }
+  std::string copy() const { return directory.path() + "/pages-" + std::to_string(id) + "-copy.dict"; }
   std::string file() const { return directory.path() + "/pages-" + std::to_string(id) + ".dict"; }
 
   // Inserts enough rows for a dictionary, and packs them into pages that use it.
@@ -136,12 +137,26 @@ TEST_CASE("A directory without a collection's dictionaries is refused by the col
     return false;
   };
   fs::remove(filled.file());
+  fs::remove(filled.copy());
   REQUIRE(refused());
   write_whole(filled.file(), BytesView(whole).substr(0, whole.size() / 2));
   REQUIRE(refused());
   write_whole(filled.file(), whole);
   Store store(filled.options());
   filled.check(store);
+}
+
+TEST_CASE("A damaged file of dictionaries is restored from its copy, and a lost copy is made anew") {
+  base::Random random(9);
+  const Filled filled(random);
+  const Bytes whole = read_whole(filled.file());
+  for (const std::string& file : {filled.file(), filled.copy()}) {
+    write_whole(file, BytesView(whole).substr(0, whole.size() / 2));
+    Store store(filled.options());
+    filled.check(store);
+    REQUIRE(read_whole(filled.file()) == whole);
+    REQUIRE(read_whole(filled.copy()) == whole);
+  }
 }
 
 TEST_CASE("A dictionary file that was lost while the engine runs is written again") {
@@ -166,6 +181,7 @@ TEST_CASE("The dictionaries of a dropped collection go with it") {
   }
   { Store store(filled.options()); }  // a file that was still in use is removed at the next start
   REQUIRE(!fs::exists(filled.file()));
+  REQUIRE(!fs::exists(filled.copy()));
 }
 
 TEST_CASE("A copy of the open directory opens with the dictionaries that its pages need") {

@@ -13,7 +13,9 @@
 #include "storage/contents/chain_check.h"
 #include "storage/contents/record_store_state.h"
 #include "storage/engine/internals.h"
+#include "storage/engine/readable_rows.h"
 #include "storage/store.h"
+#include "storage/upkeep/damaged_documents.h"
 #include "storage/upkeep/validate.h"
 
 namespace storage {
@@ -53,6 +55,7 @@ class Repair {
   RepairReport report;
 
   void run() {
+    mend_tables();
     heal_contents();
     drop_damaged_pre_states();
     correct_chains();
@@ -67,6 +70,7 @@ class Repair {
     warn(report.corrected_types, "Corrected the types of {} index entries.");
     warn(report.corrected_chains, "Corrected {} chain entries.");
     if (lost_) report.warnings.push_back("What was removed is in " + lost_->ns() + ".");
+    name_lost();
   }
 
  private:
@@ -75,6 +79,53 @@ class Repair {
   }
   void warn(int64_t count, std::string text) {
     if (count > 0) report.warnings.push_back(text.replace(text.find("{}"), 2, std::to_string(count)));
+  }
+
+  // --- files
+
+  bool sound(const std::string& table) {
+    Tables& tables = engine_.internals().tables;
+    bool busy = false;
+    std::string problem = tables.verify(table, busy);
+    if (busy) {
+      engine_.checkpoint();
+      problem = tables.verify(table, busy);
+    }
+    return busy ? can_be_read(engine_, Table(table)) : problem.empty();
+  }
+
+  void mend_tables() {
+    std::vector<std::string> names = store_table_names(collection_.id()), damaged;
+    for (const auto& index : *collection_.stored_indexes()) names.push_back(index->table().name());
+    for (const std::string& name : names) {
+      ask();
+      if (!sound(name)) damaged.push_back(name);
+    }
+    if (damaged.empty()) return;
+    if (engine_.options().replicated)
+      throw base::OperationError(ErrorCode::data_corruption_detected,
+                                 "files of this member are damaged (" + damaged.front() +
+                                     ".wt and others); empty its directory, so that it copies the data of another member");
+    unreadable_ = damaged_documents(engine_, collection_, SIZE_MAX, interrupted_);
+    for (const std::string& name : damaged) {
+      bool salvaged = false;
+      const int64_t rows = engine_.internals().tables.keep_readable(engine_, name, salvaged);
+      ++report.rewritten_tables;
+      report.warnings.push_back("Table " + name + " was damaged; " + std::to_string(rows) + " rows could be kept." +
+                                (salvaged
+                                     ? " They are what WiredTiger found in the file, so some may be older than the last that "
+                                       "were written."
+                                     : ""));
+    }
+  }
+
+  void name_lost() {
+    for (const DamagedDocument& document : unreadable_) {
+      Transaction transaction(engine_, Transaction::Mode::read);
+      if (readable(transaction, document.record)) continue;
+      report.lost.push_back(name_of(document));
+      report.warnings.push_back("Lost: " + report.lost.back());
+    }
   }
 
   // --- contents
@@ -663,6 +714,7 @@ class Repair {
   VersionEntries* const versions_;
   const std::function<void()>& interrupted_;
   std::shared_ptr<Collection> lost_;
+  std::vector<DamagedDocument> unreadable_;
   IndexKeys keys_;
 };
 
@@ -692,17 +744,11 @@ RepairReport repair_collection(Store& store, const std::shared_ptr<Collection>& 
 std::vector<RecordId> corrupt_records(Engine& engine, Collection& collection, size_t count_max,
                                       const std::function<void()>& interrupted) {
   std::vector<RecordId> corrupt;
-  Transaction transaction(engine, Transaction::Mode::read);
-  RecordCursor cursor = collection.records().cursor(transaction);
-  for (size_t seen = 1; cursor.next() && corrupt.size() < count_max; ++seen) {
-    if (interrupted && seen % batch == 0) interrupted();
-    try {
-      if (holds(cursor.content())) continue;
-    } catch (const base::OperationError& damage) {
-      if (damage.code() != ErrorCode::data_corruption_detected) throw;
-    }
-    corrupt.push_back(cursor.id());
-  }
+  const std::shared_ptr<Collection> home = collection.home();
+  auto* const stored = dynamic_cast<StoredCollection*>(home ? home.get() : &collection);
+  if (!stored) return corrupt;
+  for (const DamagedDocument& document : damaged_documents(engine, *stored, count_max, interrupted))
+    corrupt.push_back(document.record);
   return corrupt;
 }
 

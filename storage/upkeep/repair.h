@@ -1,5 +1,7 @@
 // This file does what `validate {repair: true}` does to a collection.
 //
+//   tables     the rows of a damaged table that can be read are copied to a new file; the
+//              steps that follow find out what the others were
 //   contents   a content that does not match its checksum is restored from a copy, and
 //              then the contents based on it can be read again; if there is no copy,
 //              what is left of the record moves to local.lost_and_found.<uuid>
@@ -45,13 +47,15 @@ struct RepairReport {
   int64_t moved_documents = 0;
   int64_t inserted_keys = 0;
   int64_t removed_keys = 0;
-  int64_t corrected_types = 0;   // These types belong to index entries that existed.
-  int64_t corrected_chains = 0;  // This counts rows of chains.
+  int64_t corrected_types = 0;    // These types belong to index entries that existed.
+  int64_t corrected_chains = 0;   // This counts rows of chains.
+  int64_t rewritten_tables = 0;   // These tables had damaged pages.
+  std::vector<std::string> lost;  // These documents could not be read and are gone: "document {_id: 5} (record 17)".
   std::vector<std::string> warnings;
 
   bool repaired() const {
     return restored_contents + removed_records + moved_documents + inserted_keys + removed_keys + corrected_types +
-               corrected_chains >
+               corrected_chains + rewritten_tables >
            0;
   }
 };

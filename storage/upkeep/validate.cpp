@@ -1,7 +1,9 @@
 #include "storage/upkeep/validate.h"
 
+#include <algorithm>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "base/error.h"
@@ -16,11 +18,13 @@
 #include "storage/format/page_compressor.h"
 #include "storage/indexes/index_keys.h"
 #include "storage/store.h"
+#include "storage/upkeep/damaged_documents.h"
 
 namespace storage {
 namespace {
 
-constexpr size_t named_max = 100;  // At most this many errors of one kind are named one by one.
+constexpr size_t named_max = 100;       // At most this many errors of one kind are named one by one.
+constexpr size_t damaged_max = 10'000;  // At most this many damaged documents are named.
 constexpr int64_t check_every = 1000;
 
 // This class checks records against indexes and back, in one snapshot.
@@ -45,13 +49,18 @@ class Validation {
       if (full) still = store_.dedup().hold();
       begun.emplace(engine_, Transaction::Mode::read);
       const ChainStore& chains = collection_.records().state().chains;
-      chains.tables().heads.get(*begun, record_key(0));  // The snapshot begins with the first read.
+      guarded("the table of heads",
+              [&] { chains.tables().heads.get(*begun, record_key(0)); });  // The first read begins the snapshot.
       if (full && store_.dedup().counted(collection_)) counted = chains.counters().get();
     }
     Transaction& transaction = *begun;
     walk_records(transaction);
-    check_stored(transaction, counted);
-    for (size_t i = 0; i < indexes_.size(); ++i) walk_index(transaction, i);
+    if (report.corrupt_records > 0) name_damaged();
+    guarded("the chains can't be walked to the end", [&] { check_stored(transaction, counted); });
+    for (size_t i = 0; i < indexes_.size(); ++i) {
+      if (!guarded("index " + indexes_[i]->spec().name + " can't be walked to the end", [&] { walk_index(transaction, i); }))
+        report.indexes[i].valid = false;
+    }
     // The counter is read outside the snapshot. It equals the snapshot's count only if nobody writes, and validate holds the
     // schema lock.
     report.records_counted = collection_.stored_records();
@@ -82,15 +91,36 @@ class Validation {
                                   ". This is a transient issue as the table was actively in use by other operations.");
       } else if (!problem.empty()) {
         error("table:" + name + ": " + problem);
-        damaged_files = true;
       }
     }
   }
 
-  bool damaged_files = false;
   ValidateReport report;
 
  private:
+  // Does the work. If it meets damaged data, that becomes an error of the report, and the result is false.
+  template <class Work>
+  bool guarded(const std::string& what, Work work) {
+    try {
+      work();
+      return true;
+    } catch (const base::OperationError& damage) {
+      if (damage.code() != base::ErrorCode::data_corruption_detected) throw;
+      error(what + ": " + damage.what());
+      return false;
+    }
+  }
+
+  // Every document that can't be read is an error of its own, under its `_id`.
+  void name_damaged() {
+    report.corrupt_records = 0;
+    for (const DamagedDocument& document : damaged_documents(engine_, collection_, damaged_max, interrupted_)) {
+      if (document.invalid) continue;
+      ++report.corrupt_records;
+      report.errors.push_back(name_of(document) + " can't be read: " + document.why);
+    }
+  }
+
   void error(std::string what) {
     report.valid = false;
     if (report.errors.size() < named_max) {
@@ -101,10 +131,11 @@ class Validation {
   }
 
   void walk_records(Transaction& transaction) {
-    RecordCursor cursor = collection_.records().cursor(transaction);
+    std::optional<RecordCursor> opened;
     for (;;) {
       try {
-        if (!cursor.next()) return;
+        if (!opened) opened.emplace(collection_.records().cursor(transaction));
+        if (!opened->next()) return;
       } catch (const base::OperationError& damage) {
         if (damage.code() != base::ErrorCode::data_corruption_detected) throw;
         ++report.corrupt_records;
@@ -112,7 +143,7 @@ class Validation {
       }
       ++report.records;
       if (interrupted_ && report.records % check_every == 0) interrupted_();
-      check_record(transaction, cursor);
+      check_record(transaction, *opened);
     }
   }
 
@@ -133,8 +164,9 @@ class Validation {
       content = cursor.content();
     } catch (const base::OperationError& damage) {
       if (damage.code() != base::ErrorCode::data_corruption_detected) throw;
-      ++report.corrupt_records;
-      return error("record " + std::to_string(record) + ": " + damage.what());
+      report.valid = false;
+      ++report.corrupt_records;  // name_damaged() names it
+      return;
     }
     const auto document = bson::validate(content);
     if (!document.ok() || document.value().size() != content.size()) {
@@ -142,7 +174,14 @@ class Validation {
       return error("record " + std::to_string(record) +
                    " is not a valid document: " + (document.ok() ? "bytes behind its end" : document.failure().message));
     }
-    for (size_t i = 0; i < indexes_.size(); ++i) check_keys(transaction, i, record, document.value());
+    for (size_t i = 0; i < indexes_.size(); ++i) {
+      if (unreadable_.contains(i)) continue;
+      if (guarded("index " + indexes_[i]->spec().name + " can't be read",
+                  [&] { check_keys(transaction, i, record, document.value()); }))
+        continue;
+      unreadable_.insert(i);
+      report.indexes[i].valid = false;
+    }
   }
 
   void check_keys(Transaction& transaction, size_t i, RecordId record, bson::DocumentView document) {
@@ -232,6 +271,7 @@ class Validation {
   StoredCollection& collection_;
   const StoredIndexes indexes_;
   const std::function<void()>& interrupted_;
+  std::set<size_t> unreadable_;  // these indexes are damaged
   std::vector<int64_t> expected_;
   IndexKeys keys_;
 };
@@ -242,9 +282,8 @@ ValidateReport validate_stored(Store& store, StoredCollection& collection, bool 
     throw base::OperationError(base::ErrorCode::namespace_not_found,
                                "Collection '" + collection.ns() + "' does not exist to validate.");
   Validation validation(store, collection, interrupted);
-  // The files come first, because reading through a damaged block would stop the process.
   if (full) validation.verify_files();
-  if (!validation.damaged_files) validation.run(full);
+  validation.run(full);
   return std::move(validation.report);
 }
 
@@ -252,7 +291,15 @@ ValidateReport validate_by_scan(Engine& engine, Collection& collection, const st
   ValidateReport report;
   Transaction transaction(engine, Transaction::Mode::read);
   const auto scan = collection.scan(transaction, Direction::forward);
-  while (scan->next()) {
+  for (;;) {
+    try {
+      if (!scan->next()) break;
+    } catch (const base::OperationError& damage) {
+      if (damage.code() != base::ErrorCode::data_corruption_detected) throw;
+      report.valid = false;
+      report.errors.push_back(std::string("the documents can't be walked to the end: ") + damage.what());
+      break;
+    }
     ++report.records;
     if (interrupted && report.records % check_every == 0) interrupted();
     try {

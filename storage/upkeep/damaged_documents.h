@@ -1,0 +1,31 @@
+// This file finds out which documents of a collection can't be read, and what their `_id`s are.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "bson/document.h"
+#include "storage/engine/record_id.h"
+
+namespace storage {
+
+class Engine;
+class StoredCollection;
+
+struct DamagedDocument {
+  RecordId record = 0;
+  bson::Document id;  // {_id: …}; it is empty if the index doesn't know the record
+  std::string why;
+  bool invalid = false;  // the content is what was written, but it is no document
+};
+
+// Returns at most `count_max` of them, in the order of their records. The index on `_id` tells of documents whose rows can't be
+// reached at all. The caller holds the collection's schema lock exclusively, or accepts that others write meanwhile.
+std::vector<DamagedDocument> damaged_documents(Engine& engine, StoredCollection& collection, size_t count_max,
+                                               const std::function<void()>& interrupted);
+
+// Returns "document {_id: 5} (record 17)".
+std::string name_of(const DamagedDocument& document);
+
+}  // namespace storage
