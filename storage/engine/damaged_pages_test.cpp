@@ -6,6 +6,7 @@
 #include <map>
 
 #include "base/random.h"
+#include "storage/engine/readable_rows.h"
 #include "storage/testing/damage.h"
 #include "storage/testing/temporary_store.h"
 
@@ -90,6 +91,13 @@ TEST_CASE("a damaged page fails the reads that need it, and nothing else") {
       const bool named = std::all_of(pages.begin(), pages.end(), [](const DamagedPage& page) { return page.table == "things"; });
       CHECK(named);
       if (name != "a lost end") CHECK(pages.size() <= 2);
+    }
+    if (before.right > 0 && start == 0) {
+      ReadableRows walk(engine, things);
+      size_t walked = 0;
+      for (; walk.next(); ++walked) CHECK(walk.value() == content(record_from_key(walk.key())));
+      CHECK(walked == before.right);
+      CHECK(walk.holes() > 0);
     }
     // Writes that don't need the page go on, in the damaged table and in the others, and a checkpoint keeps them.
     const RecordId more = rows + 1 + start;

@@ -85,7 +85,8 @@ bool ReadableRows::behind_hole() {
     // 1, 1.5, 2, 3, 4, 6 ...: shorter steps would pass fewer readable pages between two damaged ones, and take longer.
     for (const bool half : {false, true}) {
       Bytes place = place_of(last_);
-      if (!add(place, bit) || (half && (bit == 0 || !add(place, bit - 1)))) return false;
+      if (half && bit == 0) continue;
+      if (!add(place, bit) || (half && !add(place, bit - 1))) return false;
       if (seek(place)) {
         readable = std::move(place);
         break;
@@ -99,6 +100,8 @@ bool ReadableRows::behind_hole() {
     if (between == damaged) break;
     (seek(between) ? readable : damaged) = between;
   }
+  // A key sorts before the place that begins with it and goes on with zeros.
+  while (!readable.empty() && readable.back() == '\0' && seek(readable.substr(0, readable.size() - 1))) readable.pop_back();
   return seek(readable).value_or(false);
 }
 
