@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/log.h"
+#include "storage/engine/essential_writes.h"
 
 extern "C" {
 ssize_t __real_pwrite(int file, const void* bytes, size_t count, off_t at);
@@ -37,7 +38,7 @@ Ballasts& ballasts() {
   return *ballasts;
 }
 
-// A page that can't be written stays in the cache, but a journal that can't be written ends the process.
+// A page that can't be written stays in the cache, but a journal or a checkpoint that can't be written ends the process.
 bool is_journal(int file) {
   char path[4096];
   const ssize_t length = ::readlink(("/proc/self/fd/" + std::to_string(file)).c_str(), path, sizeof path);
@@ -52,7 +53,7 @@ bool make_room_for(int file) {
     const base::MutexLock lock(ballasts().mutex);
     for (Ballast* ballast : ballasts().all) {
       if (freed || !ballast->same_disk(about.st_dev)) continue;
-      const bool may = ballast->held_bytes() > ballast->whole_bytes() / 2 || is_journal(file);
+      const bool may = ballast->held_bytes() > ballast->whole_bytes() / 2 || EssentialWrites::here() || is_journal(file);
       freed = may && ballast->give_up();
     }
   }

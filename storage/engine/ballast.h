@@ -2,9 +2,9 @@
 //
 // WiredTiger stops the process when it can't write its journal or a page, and a process that stopped needs room to recover. So
 // when the disk refuses WiredTiger's write, a quarter of the ballast is freed, and the write is done again; the last half is for
-// the journal alone. WiredTiger knows nothing of this: the linker puts the functions at the end of ballast.cpp in front of the
-// system calls that take room on a disk (storage/CMakeLists.txt). WiredTiger's own hook, a file system that a program brings
-// along, would have to replace all of its code for files.
+// the journal and for checkpoints. WiredTiger knows nothing of this: the linker puts the functions at the end of ballast.cpp in
+// front of the system calls that take room on a disk (storage/CMakeLists.txt). WiredTiger's own hook, a file system that a
+// program brings along, would have to replace all of its code for files.
 #pragma once
 
 #include <sys/types.h>

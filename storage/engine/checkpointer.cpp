@@ -8,6 +8,7 @@
 #include "base/clock_time.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "storage/engine/essential_writes.h"
 
 namespace storage {
 namespace {
@@ -50,6 +51,7 @@ void Checkpointer::take() {
   const std::lock_guard taking(taking_);
   const int64_t start = clock_.monotonic_us();
   const wt::Session session = connection_.open_session();
+  const EssentialWrites essential;
   wt::check(session->checkpoint(session.get(), nullptr), "taking a checkpoint");
   last_ms_.set((clock_.monotonic_us() - start) / 1000);
   count_.add();

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "storage/engine/directory.h"
+#include "storage/engine/essential_writes.h"
 #include "storage/engine/internals.h"
 
 namespace storage {
@@ -175,6 +176,7 @@ void Engine::checkpoint() {
 // checkpoint writes the root of each table, and nothing else of tables that have not changed.
 void Engine::trim_files() {
   const wt::Session session = internals_->connection.open_session();
+  const EssentialWrites essential;
   wt::check(session->checkpoint(session.get(), "force=true"), "taking a checkpoint of all tables");
 }
 

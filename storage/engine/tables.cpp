@@ -2,6 +2,7 @@
 
 #include <cerrno>
 #include <chrono>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -15,6 +16,7 @@ namespace storage {
 namespace {
 
 constexpr std::string_view prefix = "table:";
+constexpr std::string_view columns_prefix = "colgroup:";
 
 constexpr int compact_tries = 200;
 constexpr std::chrono::milliseconds compact_pause(50);
@@ -69,6 +71,7 @@ Tables::~Tables() {
 
 void Tables::load() {
   std::vector<std::string> to_alter;
+  std::set<std::string, std::less<>> whole;
   {
     const wt::Cursor metadata = wt::open_cursor(session_.get(), "metadata:");
     int result = 0;
@@ -79,12 +82,25 @@ void Tables::load() {
       wt::check(metadata->get_value(metadata.get(), &value), "reading the metadata");
       const std::string_view name = key, settings = value;
       if (name.starts_with(prefix)) names_.emplace(name.substr(prefix.size()));
+      if (name.starts_with(columns_prefix)) whole.emplace(name.substr(columns_prefix.size()));
       if (!name.starts_with("file:") || !name.ends_with(".wt") || name.starts_with("file:WiredTiger")) continue;
       const bool now = settings.find(journal_setting(true)) != settings.npos;
       const bool wanted = journaled_ || settings.find(mark_always) != settings.npos;
       if (now != wanted) to_alter.emplace_back(name.substr(5, name.size() - 5 - 3));
     }
     if (result != WT_NOTFOUND) wt::fail(result, "reading the metadata");
+  }
+  // A crash while a table was being created leaves a part of it that nobody has written to.
+  for (auto name = names_.begin(); name != names_.end();) {
+    if (whole.contains(*name)) {
+      ++name;
+      continue;
+    }
+    const std::string uri = std::string(prefix) + *name;
+    wt::check(session_->drop(session_.get(), uri.c_str(), "force=true"), "dropping the half-made table " + *name);
+    base::log(base::Severity::info, base::LogComponent::storage, 22447,
+              "A table was half made when the process ended; it is gone", base::Attributes().add("table", *name));
+    name = names_.erase(name);
   }
   if (to_alter.empty()) return;
   base::log(base::Severity::info, base::LogComponent::storage, 22446, "Tables change the way their commits survive",
