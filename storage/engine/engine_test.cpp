@@ -1,5 +1,6 @@
 #include <catch2/catch.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <filesystem>
@@ -7,6 +8,7 @@
 #include <thread>
 
 #include "base/random.h"
+#include "storage/engine/internals.h"
 #include "storage/testing/temporary_store.h"
 
 using namespace storage;
@@ -64,6 +66,28 @@ TEST_CASE("a directory opens whose first start was lost in the midst of the engi
   Store store(test_options(whole.path()));
   Transaction reader(store, Transaction::Mode::read);
   CHECK(Table("things").get(reader, "key") == "value");
+}
+
+TEST_CASE("a table that was half made when the process ended is no table") {
+  TemporaryDirectory directory;
+  {
+    Store store(test_options(directory.path()));
+    in_transaction(store, [table = store.engine().open_table("things")](Transaction& transaction) {
+      table.put(transaction, "key", "value");
+    });
+    // WiredTiger writes the table first, then its columns.
+    const wt::Session session = store.engine().internals().connection.open_session();
+    wt::check(session->create(session.get(), "table:half", "columns=(key,value),colgroups=(never),key_format=u,value_format=u"),
+              "making half a table");
+  }
+  Store store(test_options(directory.path()));
+  const auto names = store.engine().table_names();
+  CHECK(std::find(names.begin(), names.end(), "half") == names.end());
+  CHECK(std::find(names.begin(), names.end(), "things") != names.end());
+  const Table made = store.engine().open_table("half");
+  in_transaction(store, [&](Transaction& transaction) { made.put(transaction, "key", "value"); });
+  Transaction reader(store, Transaction::Mode::read);
+  CHECK(made.get(reader, "key").has_value());
 }
 
 TEST_CASE("everyone who waits for durability is called back") {

@@ -97,7 +97,7 @@ void Tables::load() {
       continue;
     }
     const std::string uri = std::string(prefix) + *name;
-    wt::check(session_->drop(session_.get(), uri.c_str(), "force=true"), "dropping the half-made table " + *name);
+    wt::check(session_->drop(session_.get(), uri.c_str(), nullptr), "dropping the half-made table " + *name);
     base::log(base::Severity::info, base::LogComponent::storage, 22447,
               "A table was half made when the process ended; it is gone", base::Attributes().add("table", *name));
     name = names_.erase(name);
