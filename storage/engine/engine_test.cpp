@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "base/random.h"
+#include "bson/json.h"
 #include "storage/engine/internals.h"
 #include "storage/testing/temporary_store.h"
 
@@ -146,16 +147,26 @@ TEST_CASE("a directory that is open already is refused") {
   CHECK(static_cast<int>(code_of([&] { Store second(test_options(directory.path())); })) == 98);
 }
 
-TEST_CASE("a directory with a file missing is refused, and says which") {
+TEST_CASE("a directory with a file missing opens, and what needs the file says which") {
   TemporaryDirectory directory;
   {
     Store store(test_options(directory.path()));
     store.catalog().create("shop.orders", {});
+    store.catalog().create("shop.others", {});
   }
   std::filesystem::remove(directory.path() + "/records-1.wt");
+  Store store(test_options(directory.path()));
+  const auto insert = [&](std::string_view ns) {
+    in_transaction(store, [&](Transaction& transaction) {
+      transaction.expect_stamps(1);
+      store.catalog().open(ns)->insert(transaction, bson::json("{_id: 1}"));
+    });
+  };
   std::string message;
-  CHECK(code_of([&] { Store store(test_options(directory.path())); }, &message) == base::ErrorCode::data_corruption_detected);
+  CHECK(code_of([&] { insert("shop.orders"); }, &message) == base::ErrorCode::data_corruption_detected);
   CHECK(message.find("records-1") != message.npos);
+  CHECK(message.find("shop.orders") != message.npos);
+  insert("shop.others");
 }
 
 TEST_CASE("the engine's figures come in groups") {
