@@ -73,17 +73,12 @@ struct NamedChange {
 };
 
 bson::Value rewrite_object(bson::DocumentView before, std::vector<NamedChange>& changes) {
-  // A few are found quicker one by one.
-  constexpr size_t few = 16;
-  std::unordered_map<std::string_view, size_t> places;
-  if (changes.size() > few) {
-    for (size_t i = 0; i < changes.size(); ++i) places.emplace(changes[i].name, i);
-  }
+  // They come in the order of their names.
   const auto change_of = [&](std::string_view name) {
-    if (changes.size() <= few)
-      return std::find_if(changes.begin(), changes.end(), [&](const NamedChange& change) { return change.name == name; });
-    const auto place = places.find(name);
-    return place == places.end() ? changes.end() : changes.begin() + static_cast<std::ptrdiff_t>(place->second);
+    const auto at = std::lower_bound(changes.begin(), changes.end(), name, [](const NamedChange& change, std::string_view other) {
+      return FieldNameLess()(change.name, other);
+    });
+    return at != changes.end() && at->name == name ? at : changes.end();
   };
   bson::Builder out;
   for (const auto& field : before) {

@@ -55,12 +55,39 @@ std::optional<size_t> array_index(std::string_view component) {
   return index;
 }
 
+namespace {
+
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+
+// Takes the digits at the beginning, and returns them without leading zeros.
+std::string_view take_number(std::string_view& text) {
+  size_t end = 0;
+  while (end < text.size() && is_digit(text[end])) ++end;
+  std::string_view number = text.substr(0, end);
+  text.remove_prefix(end);
+  while (number.size() > 1 && number.front() == '0') number.remove_prefix(1);
+  return number;
+}
+
+}  // namespace
+
 bool FieldNameLess::operator()(std::string_view a, std::string_view b) const {
-  const auto numeric = [](std::string_view name) {
-    return !name.empty() && name.find_first_not_of("0123456789") == name.npos && (name.size() == 1 || name[0] != '0');
-  };
-  if (a.size() != b.size() && numeric(a) && numeric(b)) return a.size() < b.size();
-  return a < b;
+  std::string_view rest_a = a, rest_b = b;
+  while (!rest_a.empty() && !rest_b.empty()) {
+    if (is_digit(rest_a.front()) && is_digit(rest_b.front())) {
+      const std::string_view number_a = take_number(rest_a), number_b = take_number(rest_b);
+      if (number_a.size() != number_b.size()) return number_a.size() < number_b.size();
+      if (number_a != number_b) return number_a < number_b;
+      continue;
+    }
+    if (rest_a.front() != rest_b.front()) return static_cast<uint8_t>(rest_a.front()) < static_cast<uint8_t>(rest_b.front());
+    rest_a.remove_prefix(1);
+    rest_b.remove_prefix(1);
+  }
+  if (rest_a.empty() != rest_b.empty()) return rest_a.empty();
+  return a < b;  // "01" and "1"
 }
 
 }  // namespace server::write

@@ -31,7 +31,7 @@ inline std::string_view filter_identifier(std::string_view component) {
 // Returns the position that a name means in an array: "0", "12" and "012" are positions; "-1" isn't, nor anything above 32 bits.
 std::optional<size_t> array_index(std::string_view component);
 
-// Orders names as updates add fields: numbers by value, the rest by bytes.
+// Orders names as updates add fields: runs of digits by their value, everything else by bytes ("a2" before "a10").
 struct FieldNameLess {
   using is_transparent = void;
   bool operator()(std::string_view a, std::string_view b) const;
