@@ -35,7 +35,7 @@ void append(bson::Builder& out, std::string_view name, const bson::ValueView& va
       return;
     default: break;
   }
-  // Of the types that nobody makes any more, the text alone is left.
+  // Deprecated types (code, symbol, DBPointer) with invalid bytes become plain text.
   bson::Builder one;
   one.append("", value);
   if (bson::validate(one.done().bytes(), {.utf8 = true}).ok())

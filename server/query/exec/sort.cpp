@@ -44,17 +44,15 @@ void Sort::take(SortEntry entry) {
   if (limit != 0 && entries_.size() == limit) {
     if (!(entry < entries_.front())) return;
     std::pop_heap(entries_.begin(), entries_.end());
-    bytes_ -= entries_.back().bytes();
-    bytes_ += entry.bytes();
+    held_.set(held_.bytes() + entry.bytes() - entries_.back().bytes());
     entries_.back() = std::move(entry);
     std::push_heap(entries_.begin(), entries_.end());
   } else {
-    bytes_ += entry.bytes();
+    held_.add(entry.bytes());
     entries_.push_back(std::move(entry));
     if (entries_.size() == limit) std::make_heap(entries_.begin(), entries_.end());
   }
-  if (bytes_ > options_.memory_bytes_max) make_room();
-  held_.set(bytes_);
+  if (held_.bytes() > options_.memory_bytes_max) make_room();
 }
 
 void Sort::make_room() {
@@ -67,7 +65,7 @@ void Sort::make_room() {
   sort_entries(entries_, allowance_);
   runs_->add(entries_);
   entries_.clear();
-  bytes_ = 0;
+  held_.set(0);
 }
 
 void Sort::finish() {

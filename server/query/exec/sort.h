@@ -66,12 +66,11 @@ class Sort : public Stage {
   const bson::Document specification_;
   const Options options_;
   Allowance& allowance_;
-  Held held_;                       // bytes_
+  Held held_;                       // the entries
   std::vector<SortEntry> entries_;  // a heap with the last on top if `limit` is full, else unordered
   std::unique_ptr<SortRuns> runs_;  // set once it has spilled
   SortEntry current_;
   size_t next_ = 0;
-  size_t bytes_ = 0;
   size_t total_bytes_ = 0;
   int64_t arrivals_ = 0;
   bool loaded_ = false;

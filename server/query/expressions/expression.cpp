@@ -203,27 +203,10 @@ ExpressionPtr parse_object(bson::DocumentView object, Scope& scope) {
 }  // namespace
 
 Frame::Frame(const Scope& scope, bson::DocumentView document)
-    : root(document), slots(static_cast<size_t>(scope.slots())), allowance_(scope.allowance()) {}
-
-Frame::~Frame() {
-  if (allowance_) allowance_->memory().release(reserved_);
-}
-
-void Frame::reserve() {
-  if (!allowance_) {
-    reserved_ = SIZE_MAX;
-    return;
-  }
-  const size_t wanted = (held_ + step_bytes - 1) / step_bytes * step_bytes;
-  allowance_->memory().hold(wanted - reserved_);
-  reserved_ = wanted;
-}
-
-void Frame::give_back() {
-  if (!allowance_) return;
-  allowance_->memory().release(reserved_);
-  reserved_ = 0;
-}
+    : root(document),
+      slots(static_cast<size_t>(scope.slots())),
+      allowance_(scope.allowance()),
+      held_(allowance_ ? allowance_->memory() : unlimited_) {}
 
 Scope::Scope(int64_t now_ms, Allowance* allowance) : now_ms_(now_ms), allowance_(allowance) {}
 

@@ -30,7 +30,6 @@ struct Frame {
   // The expressions were parsed in `scope`.
   explicit Frame(const Scope& scope, bson::DocumentView root = {});
 
-  ~Frame();
   Frame(const Frame&) = delete;
   Frame& operator=(const Frame&) = delete;
 
@@ -40,9 +39,7 @@ struct Frame {
   // Goes on to another document: values of the one before are gone.
   void begin(bson::DocumentView document) {
     root = document;
-    held_ = 0;
-    if (reserved_ > kept_bytes) [[unlikely]]
-      give_back();
+    held_.set(0);
   }
 
   // Accounts for work, of an operator or of an element that it looks at (server/core/allowance.h). Throws when the operation is
@@ -56,28 +53,16 @@ struct Frame {
 
   // Counts the bytes of values that operators keep while they compute. What an operator holds is released when it returns, and
   // its value is held instead, until the operator that asked for it returns. Throws ExceededMemoryLimit.
-  void hold(size_t bytes) {
-    held_ += bytes;
-    if (held_ > reserved_) [[unlikely]]
-      reserve();
-  }
-  size_t held() const { return held_; }
+  void hold(size_t bytes) { held_.add(bytes); }
+  size_t held() const { return held_.bytes(); }
   // An operator that computes a value for each of many elements holds, after each, just what it keeps besides the `held` that it
   // began with.
-  void keep(size_t held, size_t bytes) {
-    held_ = held;
-    hold(bytes);
-  }
+  void keep(size_t held, size_t bytes) { held_.set(held + bytes); }
 
  private:
-  static constexpr size_t step_bytes = 64 << 10;  // what is asked of the budget at once
-  static constexpr size_t kept_bytes = 1 << 20;
-  void reserve();
-  void give_back();
-
   Allowance* allowance_;
-  size_t held_ = 0;
-  size_t reserved_ = 0;
+  MemoryBudget unlimited_{nullptr};  // without an allowance
+  Held held_;
 };
 
 // Immutable after parsing; evaluate() may run in many threads with a frame each.

@@ -60,22 +60,21 @@ class BucketAuto final : public Stage {
   };
 
   void read_all() {
-    size_t bytes = 0;
     while (source().next()) {
       frame_.begin(source().document());
       frame_.work_on(frame_.root.size());
       Entry entry{plan_.group_by->evaluate(frame_), {}};
       if (!entry.value.exists()) entry.value = Value::null();
       if (plan_.granularity) check_number(entry.value);
-      bytes += sizeof entry + entry.value.view().bytes().size();
+      size_t bytes = sizeof entry + entry.value.view().bytes().size();
       for (const AccumulatedField& field : plan_.fields) {
         entry.inputs.push_back(field.input->evaluate(frame_));
         bytes += sizeof(Value) + entry.inputs.back().view().bytes().size();
       }
-      if (bytes > stage_memory_max) {
+      held_.add(bytes);
+      if (held_.bytes() > stage_memory_max) {
         refuse(ErrorCode::query_exceeded_memory_limit_no_disk_use_allowed, "$bucketAuto used more than 104857600 bytes");
       }
-      held_.set(bytes);
       entries_.push_back(std::move(entry));
     }
     std::stable_sort(entries_.begin(), entries_.end(), [&](const Entry& a, const Entry& b) {
@@ -119,6 +118,7 @@ class BucketAuto final : public Stage {
     }
     for (Bucket& bucket : made) emit(bucket);
     entries_.clear();
+    held_.set(0);
   }
 
   // The border becomes the next preferred number, and the bucket takes the values below it.

@@ -108,9 +108,9 @@ class Densify final : public Stage {
     const auto [at, is_new] = places_.try_emplace(bson::Bytes(key.bytes()), partitions_.size());
     if (is_new) {
       check_room(fields);
-      bytes_ += sizeof(Partition) + fields.size() + key.bytes().size();
-      if (bytes_ > stage_memory_max) refuse(6007200, "$densify exceeded memory limit of " + std::to_string(stage_memory_max));
-      held_.set(bytes_);
+      held_.add(sizeof(Partition) + fields.size() + key.bytes().size());
+      if (held_.bytes() > stage_memory_max)
+        refuse(6007200, "$densify exceeded memory limit of " + std::to_string(stage_memory_max));
       const ValueView begin = plan_.bounds == Bounds::between ? plan_.from : plan_.bounds == Bounds::full ? first_ : value;
       partitions_.push_back({std::move(fields), Value(begin)});
     }
@@ -183,8 +183,7 @@ class Densify final : public Stage {
   Frame frame_;
   std::deque<Partition> partitions_;
   std::unordered_map<bson::Bytes, size_t> places_;
-  size_t bytes_ = 0;
-  Held held_;           // bytes_
+  Held held_;           // the partitions
   Value first_, last_;  // of all values
   bson::Document read_;
   bool waits_ = false;  // the document waits until those before it are made

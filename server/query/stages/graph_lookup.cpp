@@ -56,7 +56,7 @@ class GraphLookup final : public Stage {
   Value reached_from(const bson::Document& document) {
     asked_.clear();
     found_.clear();
-    bytes_ = 0;
+    held_.set(0);
     bson::ArrayBuilder reached;
     frame_.begin(document);
     const Value start = plan_.start_with->evaluate(frame_);
@@ -129,9 +129,8 @@ class GraphLookup final : public Stage {
   }
 
   void count(size_t bytes) {
-    bytes_ += bytes + 64;
-    if (bytes_ > stage_memory_max) refuse(40099, "$graphLookup reached maximum memory consumption");
-    held_.set(bytes_);
+    held_.add(bytes + 64);
+    if (held_.bytes() > stage_memory_max) refuse(40099, "$graphLookup reached maximum memory consumption");
   }
 
   const Plan& plan_;
@@ -139,8 +138,7 @@ class GraphLookup final : public Stage {
   Frame frame_;
   Values asked_;  // values that were, or are about to be, looked up
   Values found_;  // _ids
-  size_t bytes_ = 0;
-  Held held_;  // bytes_, or out_
+  Held held_;     // what was met for the current document, then out_
   bson::Document out_;
 };
 

@@ -81,24 +81,24 @@ class Group final : public Stage {
     if (!key.exists()) key = Value::null();
     auto found = groups_.find(key);
     if (found == groups_.end()) {
-      if (bytes_ > stage_memory_max) return put_aside(key, inputs, level);
+      if (held_.bytes() > stage_memory_max) return put_aside(key, inputs, level);
       Accumulators fresh;
       for (const AccumulatedField& field : plan_.fields) fresh.push_back(field.make(frame_));
-      bytes_ += key.view().bytes().size() + 128;
-      for (const auto& accumulator : fresh) bytes_ += accumulator->bytes();
+      size_t bytes = key.view().bytes().size() + 128;
+      for (const auto& accumulator : fresh) bytes += accumulator->bytes();
+      held_.add(bytes);
       found = groups_.emplace(std::move(key), std::move(fresh)).first;
     }
     for (size_t i = 0; i < inputs.size(); ++i) {
       Accumulator& accumulator = *found->second[i];
       const size_t before = accumulator.bytes();
       accumulator.add(inputs[i]);
-      bytes_ += accumulator.bytes() - before;
+      held_.set(held_.bytes() + accumulator.bytes() - before);
     }
-    if (bytes_ > 8 * stage_memory_max) {
+    if (held_.bytes() > 8 * stage_memory_max) {
       refuse(base::ErrorCode::exceeded_memory_limit,
              "$group used too much memory for single groups and cannot spill them to disk");
     }
-    held_.set(bytes_);
   }
 
   void put_aside(const Value& key, const std::vector<Value>& inputs, int level) {
@@ -123,7 +123,7 @@ class Group final : public Stage {
 
   void read_back() {
     groups_.clear();
-    held_.set(bytes_ = 0);
+    held_.set(0);
     const Aside part = std::move(waiting_.back());
     waiting_.pop_back();
     part.file->rewind();
@@ -155,8 +155,7 @@ class Group final : public Stage {
   PipelineContext& context_;
   Frame frame_;
   bool read_ = false;
-  size_t bytes_ = 0;
-  Held held_;  // bytes_
+  Held held_;  // the groups
   std::unordered_map<Value, Accumulators, KeyHash, KeyEqual> groups_;
   std::unordered_map<Value, Accumulators, KeyHash, KeyEqual>::iterator at_;
   std::vector<std::unique_ptr<SpillFile>> aside_;

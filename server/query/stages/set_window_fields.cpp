@@ -108,10 +108,10 @@ class SetWindowFields final : public Stage {
   };
 
   void charge(size_t bytes) {
-    bytes_ += bytes;
-    if (bytes_ > stage_memory_max)
-      refuse(5414201, "Exceeded memory limit in DocumentSourceSetWindowFields, used " + std::to_string(bytes_) + " bytes");
-    held_.set(bytes_);
+    held_.add(bytes);
+    if (held_.bytes() > stage_memory_max) {
+      refuse(5414201, "Exceeded memory limit in DocumentSourceSetWindowFields, used " + std::to_string(held_.bytes()) + " bytes");
+    }
   }
 
   void read_all() {
@@ -131,7 +131,7 @@ class SetWindowFields final : public Stage {
       charge(sizeof entry + entry.document.size() + entry.key.size());
       entries_.push_back(std::move(entry));
     }
-    document_bytes_ = bytes_;
+    document_bytes_ = held_.bytes();
     std::stable_sort(entries_.begin(), entries_.end(), [&](const Entry& a, const Entry& b) {
       frame_.work();
       const int order = a.partition.exists() ? bson::compare(a.partition, b.partition) : 0;
@@ -146,7 +146,7 @@ class SetWindowFields final : public Stage {
     while (part_end_ < entries_.size() && (!partition.exists() || bson::equal(entries_[part_end_].partition, partition)))
       ++part_end_;
     results_.clear();
-    bytes_ = document_bytes_;
+    held_.set(document_bytes_);
     for (const Output& output : plan_.outputs) results_.push_back(compute(output));
   }
 
@@ -347,9 +347,8 @@ class SetWindowFields final : public Stage {
   bool read_ = false;
   std::vector<Entry> entries_;
   size_t document_bytes_ = 0;
-  size_t bytes_ = 0;  // of the documents, and of what is computed for the current partition
   MemoryBudget& memory_;
-  Held held_;  // bytes_
+  Held held_;  // the documents, and what is computed for the current partition
   size_t at_ = 0, part_begin_ = 0, part_end_ = 0;
   std::vector<std::vector<Value>> results_;
   bson::Document out_;

@@ -45,11 +45,11 @@ class Sort final : public Stage {
       if (full()) {
         if (!(entry < entries_.front())) continue;
         std::pop_heap(entries_.begin(), entries_.end());
-        bytes_ -= entries_.back().bytes();
+        held_.set(held_.bytes() - entries_.back().bytes());
         entries_.pop_back();
       }
       entry.document = bson::Document(document);
-      bytes_ += entry.bytes();
+      held_.add(entry.bytes());
       entries_.push_back(std::move(entry));
       if (limit_ > 0 && entries_.size() == static_cast<size_t>(limit_) && !runs_) {
         std::make_heap(entries_.begin(), entries_.end());
@@ -57,11 +57,10 @@ class Sort final : public Stage {
       } else if (heaped_) {
         std::push_heap(entries_.begin(), entries_.end());
       }
-      if (bytes_ > stage_memory_max) spill();
-      held_.set(bytes_);
+      if (held_.bytes() > stage_memory_max) spill();
     }
+    if (runs_ && !entries_.empty()) return spill();
     exec::sort_entries(entries_, context_.allowance);
-    if (runs_ && !entries_.empty()) runs_->add(entries_), entries_.clear();
   }
 
   // Returns whether as many entries are kept as the limit allows: then only smaller ones are added.
@@ -77,15 +76,15 @@ class Sort final : public Stage {
     runs_->add(entries_);
     entries_.clear();
     heaped_ = false;
-    bytes_ = 0;
+    held_.set(0);
   }
 
   const SortPattern& pattern_;
   const int64_t limit_;
   PipelineContext& context_;
   bool read_ = false, heaped_ = false;
-  size_t bytes_ = 0, at_ = 0;
-  Held held_;  // bytes_
+  size_t at_ = 0;
+  Held held_;  // the entries
   std::vector<exec::SortEntry> entries_;
   std::unique_ptr<exec::SortRuns> runs_;
   exec::SortEntry current_;
