@@ -4,7 +4,9 @@
 
 namespace storage {
 
-void fail_on_table(const SessionPool& pool, int result, const char* doing, const std::string& table) {
+void fail_on_table(Transaction::Session& session, int result, const char* doing, const std::string& table) {
+  const SessionPool& pool = session.pool;
+  session.failure = result;
   std::string what = std::string(doing) + " table " + table;
   if (pool.table_owner) {
     if (const std::string owner = pool.table_owner(table); !owner.empty()) what += " of " + owner;
@@ -21,7 +23,7 @@ void fail_on_table(const SessionPool& pool, int result, const char* doing, const
 wt::Cursor Transaction::Session::open(const std::string& table, const char* config) {
   WT_CURSOR* cursor = nullptr;
   const int result = session->open_cursor(session.get(), ("table:" + table).c_str(), nullptr, config, &cursor);
-  if (result != 0) fail_on_table(pool, result, "opening", table);
+  if (result != 0) fail_on_table(*this, result, "opening", table);
   return wt::Cursor(cursor);
 }
 

@@ -24,7 +24,7 @@ class SessionPool;
 
 // Throws what WiredTiger's result on a table means. `doing` is for example "reading". If a page or the file is damaged, the table
 // becomes one of the engine's damaged ones.
-[[noreturn]] void fail_on_table(const SessionPool& pool, int result, const char* doing, const std::string& table);
+[[noreturn]] void fail_on_table(Transaction::Session& session, int result, const char* doing, const std::string& table);
 
 struct StringHash {
   using is_transparent = void;
@@ -69,6 +69,7 @@ struct Transaction::Session {
   std::unordered_map<std::string, TableCursors, StringHash, std::equal_to<>> tables;
   CountChanges counts;
   uint64_t written_bytes = 0;  // this transaction wrote so many
+  int failure = 0;             // WiredTiger's result of a call of this transaction that failed, after which it refuses the commit
   size_t drops_seen = 0;       // the session knows so many of the pool's dropped tables
 
  private:

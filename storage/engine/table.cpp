@@ -8,7 +8,7 @@ namespace {
 
 [[noreturn]] void failed(Transaction& transaction, int result, const char* doing, const std::string& table) {
   if (result == WT_ROLLBACK) transaction.engine().internals().conflict(transaction.session());
-  fail_on_table(transaction.session().pool, result, doing, table);
+  fail_on_table(transaction.session(), result, doing, table);
 }
 
 constexpr size_t small_row_bytes = 512;  // the rows that every delete and drop writes are smaller

@@ -1,6 +1,7 @@
 #include "storage/engine/transaction.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <chrono>
 #include <cstring>
@@ -68,6 +69,7 @@ Transaction::Transaction(Engine& engine, const Snapshot& snapshot)
 }
 
 void Transaction::begin(const char* settings) {
+  session_->failure = 0;
   WT_SESSION* raw = session_->session.get();
   wt::check(raw->begin_transaction(raw, settings), "beginning a transaction");
 }
@@ -97,7 +99,8 @@ void Transaction::commit() {
     finish();
     for (auto& action : after_rollback_) action();
     if (result == WT_ROLLBACK) internals.conflict(*session_);
-    wt::fail_commit(result);
+    // WiredTiger has said already why it refuses, to the call that failed.
+    wt::fail(result == EINVAL && session_->failure != 0 ? session_->failure : result, "committing");
   }
   session_->counts.committed();
   finish();

@@ -18,7 +18,6 @@ using base::ErrorCode;
 using base::OperationError;
 
 thread_local std::string newest_message;
-thread_local int last_failure = 0;
 
 // mongod ends with this code if its storage engine can't go on.
 constexpr int exit_abrupt = 14;
@@ -115,7 +114,6 @@ void page_unreadable(std::string_view why) {
 }
 
 void fail(int result, std::string_view doing) {
-  if (result != WT_ROLLBACK) last_failure = result;
   switch (result) {
     case WT_ROLLBACK: throw WriteConflict();
     case WT_PANIC: stop_process(describe(result, doing));
@@ -131,11 +129,6 @@ void fail(int result, std::string_view doing) {
       throw OperationError(ErrorCode::data_corruption_detected, describe(result, doing));
     default: throw OperationError(ErrorCode::internal_error, describe(result, doing));
   }
-}
-
-void fail_commit(int result) {
-  const int before = std::exchange(last_failure, 0);
-  fail(result == EINVAL && before != 0 ? before : result, "committing");
 }
 
 void check(int result, std::string_view doing) {

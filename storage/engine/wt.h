@@ -79,10 +79,6 @@ base::BytesView get_value(WT_CURSOR* cursor);
 // Returns WiredTiger's last error message on this thread, and clears it.
 std::string take_last_message();
 
-// Throws the error of a commit that WiredTiger refuses, because an operation of the transaction had failed on this thread: that
-// operation's error.
-[[noreturn]] void fail_commit(int result);
-
 // While this is set, the thread checks a file, so all damage is reported.
 bool& verifying();
 
