@@ -85,12 +85,8 @@ bool run(base::BytesView input) {
   return accepted;
 }
 
-// Those of many that are accepted.
 std::vector<base::Bytes> seeds() {
-  std::vector<base::Bytes> all = server::testing::random_choices(4, 24, 150);
-  std::erase_if(all, [](const base::Bytes& input) { return !run(input); });
-  all.resize(std::min<size_t>(all.size(), 12));
-  return all;
+  return server::testing::accepted_choices(4, 24, 150, run);
 }
 
 const base::FuzzTarget target("made_commands", run, seeds);

@@ -590,4 +590,12 @@ std::vector<base::Bytes> random_choices(uint64_t seed, size_t inputs, size_t byt
   return all;
 }
 
+std::vector<base::Bytes> accepted_choices(uint64_t seed, size_t inputs, size_t bytes, bool (*run)(base::BytesView input)) {
+  constexpr size_t dozen = 12;
+  std::vector<base::Bytes> all = random_choices(seed, inputs, bytes);
+  std::erase_if(all, [run](const base::Bytes& input) { return !run(input); });
+  all.resize(std::min(all.size(), dozen));
+  return all;
+}
+
 }  // namespace server::testing

@@ -27,7 +27,10 @@ bool is_random(const bson::ValueView& made);
 // Ends the process, as base::check does, and says what was made.
 void check_made(bool holds, std::string_view what, std::initializer_list<bson::ValueView> made);
 
-// Fuzz targets begin with these: bytes that choose at random, so many inputs of so many bytes.
+// Bytes that choose at random: so many inputs of so many bytes.
 std::vector<base::Bytes> random_choices(uint64_t seed, size_t inputs, size_t bytes);
+
+// The seeds of a fuzz target: of that many random choices the first dozen that `run` accepts.
+std::vector<base::Bytes> accepted_choices(uint64_t seed, size_t inputs, size_t bytes, bool (*run)(base::BytesView input));
 
 }  // namespace server::testing
