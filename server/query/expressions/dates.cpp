@@ -31,7 +31,10 @@ struct Parts {
 Parts parts_of(LocalTime time) {
   const int64_t day = day_number(time);
   const CalendarDay calendar = calendar_day(day);
-  const auto in_day = static_cast<int>(time.time_since_epoch().count() - day * 24 * 3600 * 1000);
+  constexpr uint64_t ms_in_day = 24 * 3600 * 1000;
+  // The first day of all begins before the first moment that 64 bits can hold, so this wraps.
+  const auto in_day =
+      static_cast<int>(static_cast<uint64_t>(time.time_since_epoch().count()) - static_cast<uint64_t>(day) * ms_in_day);
   const auto weekday = static_cast<int>(day + 4 - floor_div(day + 4, 7) * 7);  // Sunday: 0
   const int iso_day = weekday == 0 ? 7 : weekday;
   const int64_t thursday = day + 4 - iso_day;
