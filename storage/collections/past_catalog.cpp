@@ -10,7 +10,7 @@ namespace storage {
 namespace {
 
 constexpr char table_name[] = "past-catalog";
-constexpr TableOptions table_options{.allocation_bytes = 512};
+const TableOptions table_options{.allocation_bytes = 512};
 
 Bytes row_key(CollectionId collection, Stamp snapshot) {
   Bytes key = catalog_key(collection);

@@ -1,5 +1,7 @@
 #include "storage/engine/stable_commits.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cstring>
@@ -11,11 +13,8 @@ namespace storage {
 namespace {
 
 void set_timestamps(wt::Connection& connection, uint64_t oldest, uint64_t stable) {
-  char text[80] = "oldest_timestamp=";
-  char* at = std::to_chars(text + std::strlen(text), text + sizeof text, oldest, 16).ptr;
-  constexpr std::string_view second = ",stable_timestamp=";
-  at = std::copy(second.begin(), second.end(), at);
-  *std::to_chars(at, text + sizeof text - 1, stable, 16).ptr = '\0';
+  char text[80];
+  *fmt::format_to_n(text, sizeof text - 1, "oldest_timestamp={:x},stable_timestamp={:x}", oldest, stable).out = '\0';
   wt::check(connection.get()->set_timestamp(connection.get(), text), "moving the stable timestamp");
 }
 
