@@ -1,6 +1,4 @@
 #include <charconv>
-#include <map>
-#include <optional>
 
 #include "base/log.h"
 #include "storage/collections/stored_catalog.h"
@@ -25,44 +23,6 @@ CollectionId owner_of(std::string_view table) {
 }
 
 constexpr int log_counted_anew = 7200506;
-constexpr int log_catalog_restored = 7200511;
-
-using Rows = std::map<Bytes, Bytes>;
-
-// Returns all rows of the table, or nullopt if it is damaged.
-std::optional<Rows> rows_of(Engine& engine, const Table& table) {
-  try {
-    Rows all;
-    ReadableRows rows(engine, table);
-    while (rows.next()) all.emplace(rows.key(), rows.value());
-    return rows.holes() == 0 ? std::optional(std::move(all)) : std::nullopt;
-  } catch (const base::OperationError& damage) {
-    if (damage.code() != base::ErrorCode::data_corruption_detected) throw;
-    return std::nullopt;
-  }
-}
-
-void fill_anew(Engine& engine, const Table& table, const Rows& rows) {
-  engine.internals().tables.make_empty(table.name());
-  in_transaction(engine, [&](Transaction& transaction) {
-    for (const auto& [key, row] : rows) table.put(transaction, key, row);
-  });
-}
-
-// Without the catalog nobody knows whose the other tables are, so there are two of it.
-void keep_two_catalogs(Engine& engine, const Table& table, const Table& copy) {
-  const auto rows = rows_of(engine, table), copied = rows_of(engine, copy);
-  if (rows && copied == rows) return;
-  if (rows) return fill_anew(engine, copy, *rows);
-  if (!copied || copied->empty()) {
-    throw base::OperationError(
-        base::ErrorCode::data_corruption_detected,
-        "the catalog is damaged, and so is its copy: restore a backup, or copy the data of another member");
-  }
-  base::log(base::Severity::warning, base::LogComponent::storage, log_catalog_restored,
-            "The catalog is damaged; it is made anew from its copy", {});
-  fill_anew(engine, table, *copied);
-}
 
 // Returns false if the stored counts are damaged; the table of counts is empty then.
 bool load_stored_counts(Engine& engine, StoredCounts& counts) {
@@ -120,8 +80,7 @@ StoredCatalog::StoredCatalog(Contents& contents, PastCatalog& past)
     : services_{contents},
       engine_(contents.engine),
       past_catalog_(past),
-      table_(engine_.open_table("catalog", {.allocation_bytes = 512})) {
-  keep_two_catalogs(engine_, table_, engine_.open_table(catalog_copy_name(table_.name()), {.allocation_bytes = 512}));
+      table_(engine_.open_table("catalog", {.allocation_bytes = 512, .copied = true})) {
   load();
   engine_.name_tables([this](std::string_view table) {
     const base::ReaderLock lock(mutex_);

@@ -38,11 +38,6 @@ Bytes index_prefix(CollectionId collection, uint32_t index) {
   return key;
 }
 
-void put(Transaction& transaction, const Table& table, BytesView key, BytesView row) {
-  table.put(transaction, key, row);
-  Table(catalog_copy_name(table.name())).put(transaction, key, row);
-}
-
 void remove_below(Transaction& transaction, const Table& table, const Bytes& prefix) {
   std::vector<Bytes> keys;
   {
@@ -50,11 +45,7 @@ void remove_below(Transaction& transaction, const Table& table, const Bytes& pre
     for (bool on = cursor.seek(prefix); on && cursor.key().starts_with(prefix); on = cursor.next())
       keys.emplace_back(cursor.key());
   }
-  const Table copy(catalog_copy_name(table.name()));
-  for (const Bytes& key : keys) {
-    table.remove(transaction, key);
-    copy.remove(transaction, key);
-  }
+  for (const Bytes& key : keys) table.remove(transaction, key);
 }
 
 }  // namespace
@@ -140,11 +131,11 @@ CatalogContents read_catalog(Transaction& transaction, const Table& table) {
 void write_next_collection(Transaction& transaction, const Table& table, CollectionId next) {
   bson::Builder out;
   out.append("nextCollection", int64_t{next});
-  put(transaction, table, catalog_key(0), out.done().bytes());
+  table.put(transaction, catalog_key(0), out.done().bytes());
 }
 
 void write_entry(Transaction& transaction, const Table& table, const CollectionEntry& entry) {
-  put(transaction, table, catalog_key(entry.id), encode_entry(entry).bytes());
+  table.put(transaction, catalog_key(entry.id), encode_entry(entry).bytes());
 }
 
 void remove_entry(Transaction& transaction, const Table& table, CollectionId collection) {
@@ -152,7 +143,7 @@ void remove_entry(Transaction& transaction, const Table& table, CollectionId col
 }
 
 void write_multikey(Transaction& transaction, const Table& table, CollectionId collection, uint32_t index, uint32_t field) {
-  put(transaction, table, multikey_key(collection, index, field), {});
+  table.put(transaction, multikey_key(collection, index, field), {});
 }
 
 void remove_multikey(Transaction& transaction, const Table& table, CollectionId collection, uint32_t index) {

@@ -35,11 +35,6 @@ struct CollectionEntry {
 Bytes catalog_key(CollectionId collection);
 Bytes multikey_key(CollectionId collection, uint32_t index, uint32_t field);
 
-// Whatever is written to the catalog's table is written to its copy too, in the same transaction.
-inline std::string catalog_copy_name(const std::string& catalog) {
-  return catalog + "_copy";
-}
-
 bson::Document encode_entry(const CollectionEntry& entry);
 // Throws DataCorruptionDetected.
 CollectionEntry decode_entry(BytesView row);

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <charconv>
 #include <cstdarg>
 #include <cstdio>
 #include <map>
+#include <memory>
 #include <utility>
 
 #include "storage/engine/wt.h"
@@ -146,6 +148,59 @@ int before_panic(void* session, int error, const char* function, int line, int c
   return wiredtiger_panic(session, error, function, line, category, "%s", message);
 }
 
+// --- the cleanup behind checkpoints
+
+// Every few minutes a thread of WiredTiger walks all tables for pages that nobody needs any more, and panics if it can't read
+// one. It skips a table that is busy, so a damaged one is busy for it.
+namespace {
+
+thread_local bool cleans = false;
+thread_local bool creates_cleaner = false;
+
+struct Cleaner {
+  void* (*work)(void*);
+  void* argument;
+};
+
+void* run_cleaner(void* given) {
+  const std::unique_ptr<Cleaner> cleaner(static_cast<Cleaner*>(given));
+  cleans = true;
+  return cleaner->work(cleaner->argument);
+}
+
+int skipped_by_cleaner(int result) {
+  return cleans && result == WT_ERROR ? EBUSY : result;
+}
+
+}  // namespace
+
+int wiredtiger_create_cleaner(void* session, const char** configuration) WIREDTIGERS("__wt_checkpoint_cleanup_create");
+int create_cleaner(void* session, const char** configuration) IN_FRONT_OF("__wt_checkpoint_cleanup_create");
+int wiredtiger_create_thread(void* session, void* thread, void* (*work)(void*), void* argument) WIREDTIGERS("__wt_thread_create");
+int create_thread(void* session, void* thread, void* (*work)(void*), void* argument) IN_FRONT_OF("__wt_thread_create");
+int wiredtiger_walk_tree(void* session, void* place, void* skip, void* cookie, uint32_t flags)
+    WIREDTIGERS("__wt_tree_walk_custom_skip");
+int walk_tree(void* session, void* place, void* skip, void* cookie, uint32_t flags) IN_FRONT_OF("__wt_tree_walk_custom_skip");
+
+int create_cleaner(void* session, const char** configuration) {
+  creates_cleaner = true;
+  const int result = wiredtiger_create_cleaner(session, configuration);
+  creates_cleaner = false;
+  return result;
+}
+
+int create_thread(void* session, void* thread, void* (*work)(void*), void* argument) {
+  if (!creates_cleaner) return wiredtiger_create_thread(session, thread, work, argument);
+  auto cleaner = std::make_unique<Cleaner>(Cleaner{work, argument});
+  const int result = wiredtiger_create_thread(session, thread, run_cleaner, cleaner.get());
+  if (result == 0) static_cast<void>(cleaner.release());
+  return result;
+}
+
+int walk_tree(void* session, void* place, void* skip, void* cookie, uint32_t flags) {
+  return skipped_by_cleaner(wiredtiger_walk_tree(session, place, skip, cookie, flags));
+}
+
 // --- opening a table
 
 // While WiredTiger opens a table, it reads the root page, and then the pages below it to warm its cache. It gives up if one of
@@ -166,7 +221,7 @@ int open_tree(void* session, const char* const* configuration) {
   const int result = wiredtiger_open_tree(session, configuration);
   opening = false;
   known_blocks().forget();
-  return result;
+  return skipped_by_cleaner(result);
 }
 
 int read_page(void* session, void* to, const uint8_t* address, size_t bytes) {

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "storage/engine/copied_table.h"
 #include "storage/engine/directory.h"
 #include "storage/engine/essential_writes.h"
 #include "storage/engine/internals.h"
@@ -52,7 +53,7 @@ Engine::Internals::Internals(Engine& the_engine, const EngineOptions& given, con
     : engine(the_engine),
       options(given),
       space(prepared(given), given.cache_bytes),
-      connection(given.path, connection_configuration(given, space, extension)),
+      connection(given.path, connection_configuration(given, space, extension), given.salvage),
       stamps(*given.clock),
       sessions(connection),
       stable(given.replicated ? std::make_unique<StableCommits>(connection) : nullptr),
@@ -63,7 +64,7 @@ Engine::Internals::Internals(Engine& the_engine, const EngineOptions& given, con
                    [this](const auto& take) { around_checkpoint(take); }),
       counts(tables.open(counts_table, {.allocation_bytes = 512})),
       reclaimer(engine, space) {
-  space.ask_for_unwritten([this] { return unwritten_bytes(connection); });
+  space.ask_for_unwritten([this] { return static_cast<uint64_t>(engine_statistic(connection, WT_STAT_CONN_CACHE_BYTES_DIRTY)); });
 }
 
 Engine::Internals::~Internals() = default;
@@ -133,7 +134,14 @@ base::Clock& Engine::clock() const {
 }
 
 Table Engine::open_table(const std::string& name, const TableOptions& options) {
-  return internals_->tables.open(name, options);
+  Tables& tables = internals_->tables;
+  const Table table = tables.open(name, options);
+  if (!options.copied) return table;
+  const bool is_new = !tables.exists(copy_name(name));
+  return keep_copy(*this, table, tables.open(copy_name(name), options), is_new);
+}
+void Engine::make_empty(const Table& table) {
+  internals_->tables.make_empty(table.name());
 }
 std::vector<std::string> Engine::table_names() const {
   return internals_->tables.names();

@@ -26,6 +26,8 @@ struct EngineOptions {
   // The engine belongs to a member of a replica set, so the set's log decides what survives. Commits don't go through the journal
   // (except those to tables that are always journaled), and a checkpoint holds only what `set_majority_committed` has reported.
   bool replicated = false;
+  // WiredTiger's own files and the journal are salvaged if they can't be read: what they have lost is gone, and logged.
+  bool salvage = false;
   base::Clock* clock = &base::system_clock();  // it must live longer than the engine; timestamps are taken from it too
 };
 
@@ -51,6 +53,8 @@ class Engine {
   // Opens the table, and makes it if it isn't there. The catalog uses this, and so do layers that keep tables of their own (the
   // oplog). It must not be called inside a transaction.
   Table open_table(const std::string& name, const TableOptions& options = {});
+  // Drops all rows of a table that was opened, whatever its file holds. Nobody else may use it.
+  void make_empty(const Table& table);
   std::vector<std::string> table_names() const;
   // Drops the table once nobody has a cursor on it; the call returns at once.
   void drop_table(const std::string& name);

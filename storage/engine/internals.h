@@ -56,8 +56,8 @@ struct Engine::Internals {
   Reclaimer reclaimer;
 };
 
-// Returns how many bytes of the cache the next checkpoint has to write.
-uint64_t unwritten_bytes(wt::Connection& connection);
+// Returns one of the figures that WiredTiger keeps.
+int64_t engine_statistic(wt::Connection& connection, int which);  // `which`: WT_STAT_CONN_...
 // Appends every figure that WiredTiger keeps, grouped as serverStatus shows them (statistics.cpp).
 void append_engine_statistics(wt::Connection& connection, bson::Builder& out);
 

@@ -12,16 +12,16 @@ namespace {
 constexpr std::string_view checkpoints = "checkpoint: total succeed number of checkpoints";
 }
 
-uint64_t unwritten_bytes(wt::Connection& connection) {
+int64_t engine_statistic(wt::Connection& connection, int which) {
   const wt::Session session = connection.open_session();
   const wt::Cursor cursor = wt::open_cursor(session.get(), "statistics:", "statistics=(fast)");
-  cursor->set_key(cursor.get(), WT_STAT_CONN_CACHE_BYTES_DIRTY);
+  cursor->set_key(cursor.get(), which);
   const char* description = nullptr;
   const char* printed = nullptr;
   int64_t value = 0;
   wt::check(cursor->search(cursor.get()), "reading statistics");
   wt::check(cursor->get_value(cursor.get(), &description, &printed, &value), "reading statistics");
-  return static_cast<uint64_t>(value);
+  return value;
 }
 
 // WiredTiger describes a figure as "cache: bytes currently in the cache". The part before the colon names the document that holds

@@ -22,6 +22,10 @@ void count_bytes(Transaction& transaction, size_t bytes) {
 
 }  // namespace
 
+std::optional<Table> Table::copy() const {
+  return copy_.empty() ? std::nullopt : std::optional<Table>(copy_);
+}
+
 std::optional<BytesView> Table::get(Transaction& transaction, BytesView key) const {
   WT_CURSOR* cursor = transaction.session().strict(name_);
   wt::set_key(cursor, key);
@@ -38,6 +42,7 @@ void Table::put(Transaction& transaction, BytesView key, BytesView value) const 
   wt::set_key(cursor, key);
   wt::set_value(cursor, value);
   if (const int result = cursor->insert(cursor); result != 0) failed(transaction, result, "writing", name_);
+  if (const auto other = copy()) other->put(transaction, key, value);
 }
 
 bool Table::insert(Transaction& transaction, BytesView key, BytesView value) const {
@@ -49,6 +54,7 @@ bool Table::insert(Transaction& transaction, BytesView key, BytesView value) con
   const int result = cursor->insert(cursor);
   if (result == WT_DUPLICATE_KEY) return false;
   if (result != 0) failed(transaction, result, "writing", name_);
+  if (const auto other = copy()) other->insert(transaction, key, value);
   return true;
 }
 
@@ -60,6 +66,7 @@ bool Table::remove(Transaction& transaction, BytesView key) const {
   const int result = cursor->remove(cursor);
   if (result == WT_NOTFOUND) return false;
   if (result != 0) failed(transaction, result, "writing", name_);
+  if (const auto other = copy()) other->remove(transaction, key);
   return true;
 }
 
@@ -72,6 +79,7 @@ void Table::truncate(Transaction& transaction, BytesView from, BytesView to) con
   if (!first.seek(from) || !last.seek_back(to) || first.key() > last.key()) return;
   const int result = session.session->truncate(session.session.get(), nullptr, first.raw(), last.raw(), nullptr);
   if (result != 0) failed(transaction, result, "truncating", name_);
+  if (const auto other = copy()) other->truncate(transaction, from, to);
 }
 
 struct TableCursor::State {

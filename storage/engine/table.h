@@ -29,6 +29,9 @@ struct TableOptions {
   // If this is set, commits survive by the journal. Otherwise, on a member of a replica set, they survive by the set's log, and
   // the table is made durable by checkpoints alone.
   bool always_journaled = false;
+  // There are two of the table, so that a damaged page costs nothing: all writes go to both, and the next start replaces the
+  // damaged one. This is for small tables without which much else can't be read.
+  bool copied = false;
 };
 
 class TableCursor;
@@ -38,6 +41,8 @@ class Table {
  public:
   Table() = default;
   explicit Table(std::string name) : name_(std::move(name)) {}
+  // A table whose writes go to `copy` too.
+  Table(std::string name, std::string copy) : name_(std::move(name)), copy_(std::move(copy)) {}
   const std::string& name() const { return name_; }  // "records-17" for example; the file has this name too
   bool exists() const { return !name_.empty(); }
 
@@ -53,7 +58,10 @@ class Table {
   TableCursor cursor(Transaction& transaction) const;
 
  private:
+  std::optional<Table> copy() const;
+
   std::string name_;
+  std::string copy_;  // empty: there is none
 };
 
 // A TableCursor walks a table in key order. It belongs to the transaction: once that is over, the cursor can only be destroyed.

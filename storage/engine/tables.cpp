@@ -38,6 +38,20 @@ bool can_be_opened(Engine& engine, const std::string& name) {
   }
 }
 
+// Returns how many rows there are.
+int64_t copy_rows(Engine& engine, ReadableRows& from, const std::string& into) {
+  const Table to(into);
+  int64_t copied = 0;
+  for (std::vector<std::pair<Bytes, Bytes>> some;; some.clear()) {
+    while (some.size() < copy_batch && from.next()) some.emplace_back(from.key(), from.value());
+    if (some.empty()) return copied;
+    in_transaction(engine, [&](Transaction& transaction) {
+      for (const auto& [key, value] : some) to.put(transaction, key, value);
+    });
+    copied += static_cast<int64_t>(some.size());
+  }
+}
+
 std::string_view journal_setting(bool journaled) {
   return journaled ? "log=(enabled=true)" : "log=(enabled=false)";
 }
@@ -61,7 +75,8 @@ std::string configuration(const TableOptions& options, bool journaled) {
 Tables::Tables(wt::Connection& connection, SessionPool& sessions, bool journaled)
     : connection_(connection), sessions_(sessions), journaled_(journaled), session_(connection.open_session()) {
   load();
-  finish_copies();
+  finish_replacements();
+  drop_copies_alone();
   thread_ = std::thread([this] { run(); });
 }
 
@@ -113,7 +128,7 @@ void Tables::load() {
 }
 
 // A crash may leave a copy beside the table, or in its place.
-void Tables::finish_copies() {
+void Tables::finish_replacements() {
   const std::set<std::string> names = names_;
   for (const std::string& name : names) {
     if (!name.starts_with(copy_prefix)) continue;
@@ -129,6 +144,22 @@ void Tables::finish_copies() {
   }
 }
 
+// A crash may come between the drops of a table and of its copy.
+void Tables::drop_copies_alone() {
+  for (auto name = names_.begin(); name != names_.end();) {
+    const bool alone = name->ends_with(copy_suffix) && !is_copy(*name);
+    if (alone) {
+      const std::string uri = std::string(prefix) + *name;
+      wt::check(session_->drop(session_.get(), uri.c_str(), "force=true"), "dropping the copy " + *name);
+    }
+    name = alone ? names_.erase(name) : std::next(name);
+  }
+}
+
+bool Tables::is_copy(const std::string& name) const {
+  return name.ends_with(copy_suffix) && names_.contains(name.substr(0, name.size() - copy_suffix.size()));
+}
+
 void Tables::rename(WT_SESSION* session, const std::string& from, const std::string& to) {
   const std::string old_uri = std::string(prefix) + from, new_uri = std::string(prefix) + to;
   for (;;) {
@@ -139,21 +170,44 @@ void Tables::rename(WT_SESSION* session, const std::string& from, const std::str
 }
 
 void Tables::make_empty(const std::string& name) {
-  drop_now(name);
+  drop_alone(name);
   const base::MutexLock lock(mutex_);
   const std::string uri = std::string(prefix) + name;
   wt::check(session_->create(session_.get(), uri.c_str(), settings_.at(name).c_str()), "creating table " + name);
   names_.insert(name);
 }
 
-int64_t Tables::keep_readable(Engine& engine, const std::string& name, bool& salvaged) {
-  const std::string copy = std::string(copy_prefix) + name;
+void Tables::begin_replacement(WT_SESSION* session, const std::string& name) {
+  const base::MutexLock lock(mutex_);
+  const std::string uri = std::string(prefix) + std::string(copy_prefix) + name;
+  session->drop(session, uri.c_str(), "force=true");  // an earlier replacement may have failed
+  wt::check(session->create(session, uri.c_str(), settings_.at(name).c_str()), "creating a table to replace " + name);
+}
+
+void Tables::end_replacement(Engine& engine, WT_SESSION* session, const std::string& name) {
+  const std::string replacement = std::string(copy_prefix) + name;
+  engine.checkpoint();
+  drop_alone(name);
+  sessions_.forget_table(replacement);
+  rename(session, replacement, name);
+  connection_.damaged_pages().forget(name);
+  const base::MutexLock lock(mutex_);
+  names_.insert(name);
+}
+
+void Tables::replace_rows(Engine& engine, const std::string& name, const std::string& by) {
   const wt::Session session = connection_.open_session();
+  begin_replacement(session.get(), name);
   {
-    const base::MutexLock lock(mutex_);
-    const std::string uri = std::string(prefix) + copy;
-    wt::check(session->create(session.get(), uri.c_str(), settings_.at(name).c_str()), "creating table " + copy);
+    ReadableRows rows(engine, Table(by));
+    copy_rows(engine, rows, std::string(copy_prefix) + name);
   }
+  end_replacement(engine, session.get(), name);
+}
+
+int64_t Tables::keep_readable(Engine& engine, const std::string& name, bool& salvaged) {
+  const wt::Session session = connection_.open_session();
+  begin_replacement(session.get(), name);
   salvaged = !can_be_opened(engine, name);
   if (salvaged) {
     sessions_.forget_table(name);
@@ -164,27 +218,11 @@ int64_t Tables::keep_readable(Engine& engine, const std::string& name, bool& sal
     }
   }
   int64_t kept = 0;
-  try {
+  if (!salvaged || can_be_opened(engine, name)) {
     ReadableRows rows(engine, Table(name));
-    const Table to(copy);
-    for (std::vector<std::pair<Bytes, Bytes>> some;; some.clear()) {
-      while (some.size() < copy_batch && rows.next()) some.emplace_back(rows.key(), rows.value());
-      if (some.empty()) break;
-      in_transaction(engine, [&](Transaction& transaction) {
-        for (const auto& [key, value] : some) to.put(transaction, key, value);
-      });
-      kept += static_cast<int64_t>(some.size());
-    }
-  } catch (const base::OperationError& error) {
-    if (error.code() != base::ErrorCode::data_corruption_detected || kept > 0) throw;  // otherwise nothing can be read
+    kept = copy_rows(engine, rows, std::string(copy_prefix) + name);
   }
-  engine.checkpoint();
-  drop_now(name);
-  sessions_.forget_table(copy);
-  rename(session.get(), copy, name);
-  connection_.damaged_pages().forget(name);
-  const base::MutexLock lock(mutex_);
-  names_.insert(name);
+  end_replacement(engine, session.get(), name);
   return kept;
 }
 
@@ -221,7 +259,11 @@ Table Tables::open(const std::string& name, const TableOptions& options) {
 
 std::vector<std::string> Tables::names() const {
   const base::MutexLock lock(mutex_);
-  return {names_.begin(), names_.end()};
+  std::vector<std::string> names;
+  for (const std::string& name : names_) {
+    if (!is_copy(name)) names.push_back(name);
+  }
+  return names;
 }
 
 bool Tables::exists(const std::string& name) const {
@@ -230,6 +272,11 @@ bool Tables::exists(const std::string& name) const {
 }
 
 void Tables::drop(const std::string& name, uint64_t gone_in) {
+  leave(name, gone_in);
+  leave(copy_name(name), gone_in);
+}
+
+void Tables::leave(const std::string& name, uint64_t gone_in) {
   {
     const base::MutexLock lock(mutex_);
     if (names_.erase(name) == 0) return;
@@ -257,6 +304,11 @@ void Tables::checkpointed(uint64_t commit) {
 }
 
 void Tables::drop_now(const std::string& name) {
+  drop_alone(name);
+  if (exists(copy_name(name))) drop_alone(copy_name(name));
+}
+
+void Tables::drop_alone(const std::string& name) {
   {
     const base::MutexLock lock(mutex_);
     names_.erase(name);

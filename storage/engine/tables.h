@@ -20,6 +20,12 @@ namespace storage {
 
 class Engine;
 
+// The table that has the same rows as this one (TableOptions::copied).
+inline constexpr std::string_view copy_suffix = "_copy";
+inline std::string copy_name(const std::string& table) {
+  return table + std::string(copy_suffix);
+}
+
 // The class is thread-safe.
 class Tables {
  public:
@@ -29,16 +35,21 @@ class Tables {
   ~Tables();
 
   Table open(const std::string& name, const TableOptions& options);
-  std::vector<std::string> names() const;  // the names are sorted; tables that are being dropped are left out
+  // The names are sorted. Tables that are being dropped are left out, and so are copies (TableOptions::copied).
+  std::vector<std::string> names() const;
   bool exists(const std::string& name) const;
-  // Drops the table. Its files are removed when nobody has a cursor on it, but not before a checkpoint holds the commit
-  // `gone_in`, because until then the table may be in use again after a restart. If `gone_in` is 0, no checkpoint is waited for.
+  // Drops the table, and its copy. Its files are removed when nobody has a cursor on it, but not before a checkpoint holds the
+  // commit `gone_in`, because until then the table may be in use again after a restart. If `gone_in` is 0, no checkpoint is
+  // waited for.
   void drop(const std::string& name, uint64_t gone_in = 0);
   // Reports that a checkpoint holds all commits up to this one.
   void checkpointed(uint64_t commit);
-  void drop_now(const std::string& name);  // it is called while nobody else uses the table
+  void drop_now(const std::string& name);  // with its copy; it is called while nobody else uses the table
   // Drops a table and makes it anew, without rows. Nobody else may use the table. It has to have been opened before.
   void make_empty(const std::string& name);
+  // Makes the table anew with the rows of another one. A crash leaves it as it was, or with all of these rows. Nobody else may
+  // use the table.
+  void replace_rows(Engine& engine, const std::string& name, const std::string& by);
   // Copies all rows of `name` that can be read into a new file, which takes the place of the old one. If the file can't be
   // opened, WiredTiger salvages what it finds in it first, and `salvaged` is set: rows may then be older than the last ones that
   // were written. Nobody else may use the table. Returns how many rows there are.
@@ -60,7 +71,13 @@ class Tables {
     std::string name;
   };
   void load() REQUIRES(mutex_);
-  void finish_copies() REQUIRES(mutex_);
+  void finish_replacements() REQUIRES(mutex_);
+  void drop_copies_alone() REQUIRES(mutex_);
+  void begin_replacement(WT_SESSION* session, const std::string& name);
+  void end_replacement(Engine& engine, WT_SESSION* session, const std::string& name);
+  bool is_copy(const std::string& name) const REQUIRES(mutex_);
+  void drop_alone(const std::string& name);
+  void leave(const std::string& name, uint64_t gone_in);
   void rename(WT_SESSION* session, const std::string& from, const std::string& to);
   void run();
   bool try_drop(WT_SESSION* session, const std::string& name);

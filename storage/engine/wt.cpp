@@ -5,10 +5,13 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <utility>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "base/mutex.h"
 #include "storage/engine/transaction.h"
 
 namespace storage::wt {
@@ -40,7 +43,13 @@ struct Connection::Events : WT_EVENT_HANDLER {
   static int on_error(WT_EVENT_HANDLER* self, WT_SESSION*, int error, const char* message);
   static int on_message(WT_EVENT_HANDLER*, WT_SESSION*, const char* message);
 
+  // Returns false if the same was said less than ten seconds ago: each use of a file that can't be opened says so again.
+  bool is_news(std::string_view message);
+
+  bool may_salvage = false;  // the files are being opened, and a failure is no end
   DamagedPages damaged;
+  base::Mutex mutex;
+  std::map<std::string, int64_t> said GUARDED_BY(mutex);  // when it was said last, in microseconds
 };
 
 namespace {
@@ -53,7 +62,7 @@ bool dumps_a_page(std::string_view message) {
 }  // namespace
 
 int Connection::Events::on_error(WT_EVENT_HANDLER* self, WT_SESSION*, int error, const char* message) {
-  if (error == WT_PANIC) stop_process(message);
+  if (error == WT_PANIC && !static_cast<Events*>(self)->may_salvage) stop_process(message);
   if (const auto page = damaged_page(message)) {
     if (!dumps_a_page(message)) newest_message = message;
     // A page that is read again and again is worth one line.
@@ -67,11 +76,22 @@ int Connection::Events::on_error(WT_EVENT_HANDLER* self, WT_SESSION*, int error,
   if (dumps_a_page(message)) return 0;
   newest_message = message;
   // A conflict is an answer, and isn't worth a line in the log.
-  if (error != WT_ROLLBACK && error != EBUSY) {
+  if (error != WT_ROLLBACK && error != EBUSY && static_cast<Events*>(self)->is_news(message)) {
     base::log(base::Severity::error, base::LogComponent::storage, 22435, "WiredTiger error",
               base::Attributes().add("error", static_cast<int32_t>(error)).add("message", message));
   }
   return 0;
+}
+
+bool Connection::Events::is_news(std::string_view message) {
+  constexpr std::string_view behind_time_and_thread = "]: ";
+  constexpr size_t said_max = 100;
+  constexpr int64_t again_us = 10'000'000;
+  if (const size_t at = message.find(behind_time_and_thread); at != message.npos) message.remove_prefix(at);
+  const int64_t now_us = base::system_clock().monotonic_us();
+  const base::MutexLock lock(mutex);
+  std::erase_if(said, [&](const auto& one) { return now_us - one.second >= again_us; });
+  return said.size() >= said_max || said.emplace(message, now_us).second;
 }
 
 int Connection::Events::on_message(WT_EVENT_HANDLER*, WT_SESSION*, const char* message) {
@@ -154,10 +174,36 @@ void drop_half_a_turtle(const std::string& path) {
 
 }  // namespace
 
-Connection::Connection(const std::string& path, const std::string& config) : events_(std::make_unique<Events>()) {
+int Connection::open(const std::string& path, const std::string& config) {
+  return wiredtiger_open(path.c_str(), events_.get(), config.c_str(), &connection_);
+}
+
+// If WiredTiger's metadata or journal is damaged, WiredTiger salvages it. It doesn't salvage the file with older versions of
+// rows, but makes that file anew if it is missing.
+int Connection::salvage(const std::string& path, const std::string& config) {
+  base::log(base::Severity::warning, base::LogComponent::storage, 22348, "WiredTiger can't open its files, so they are salvaged",
+            base::Attributes().add("error", take_last_message()));
+  const std::string salvaging = config + ",salvage=true";
+  if (const int result = open(path, salvaging); result == 0) return 0;
+  const std::string history = path + "/WiredTigerHS.wt";
+  std::error_code error;
+  std::filesystem::rename(history, history + ".damaged", error);
+  if (!error) {
+    base::log(base::Severity::warning, base::LogComponent::storage, 22349,
+              "The file of older versions of rows is made anew; the damaged one is kept beside it",
+              base::Attributes().add("file", history).add("error", take_last_message()));
+  }
+  return open(path, salvaging);
+}
+
+Connection::Connection(const std::string& path, const std::string& config, bool may_salvage)
+    : events_(std::make_unique<Events>()) {
   drop_half_a_turtle(path);
   take_last_message();
-  const int result = wiredtiger_open(path.c_str(), events_.get(), config.c_str(), &connection_);
+  events_->may_salvage = may_salvage;
+  int result = open(path, config);
+  if (may_salvage && result != 0 && result != EBUSY) result = salvage(path, config);
+  events_->may_salvage = false;
   if (result == EBUSY) {
     throw OperationError(in_use, "the data directory " + path + " is in use by another process");
   }

@@ -38,7 +38,8 @@ using Cursor = std::unique_ptr<WT_CURSOR, CloseCursor>;
 // This is an open database. Its sessions must be closed before it closes.
 class Connection {
  public:
-  Connection(const std::string& path, const std::string& config);
+  // `may_salvage`: if the files can't be opened, WiredTiger's own files and the journal are salvaged.
+  Connection(const std::string& path, const std::string& config, bool may_salvage = false);
   ~Connection();
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
@@ -48,6 +49,9 @@ class Connection {
   DamagedPages& damaged_pages() const;
 
  private:
+  int open(const std::string& path, const std::string& config);
+  int salvage(const std::string& path, const std::string& config);
+
   struct Events;
   std::unique_ptr<Events> events_;
   WT_CONNECTION* connection_ = nullptr;

@@ -16,7 +16,7 @@ constexpr std::string_view made_root_prefix = "#root";
 constexpr std::string_view proof_key = "#proof";
 
 Table open_table(storage::Engine& engine, uint32_t database, const std::string& kind) {
-  return engine.open_table("versions-db" + std::to_string(database) + "-" + kind, {});
+  return engine.open_table("versions-db" + std::to_string(database) + "-" + kind, {.copied = true});
 }
 
 Bytes number_key(CommitNumber number) {

@@ -55,7 +55,8 @@ Decision read_decision(BytesView row) {
 }  // namespace
 
 OpenMerges::OpenMerges(storage::Engine& engine, uint32_t database)
-    : table_(engine.open_table("versions-db" + std::to_string(database) + "-merges", {.allocation_bytes = 512})) {}
+    : table_(engine.open_table("versions-db" + std::to_string(database) + "-merges", {.allocation_bytes = 512, .copied = true})) {
+}
 
 std::optional<OpenMerge> OpenMerges::find(Transaction& transaction, BranchId branch) const {
   const auto row = table_.get(transaction, branch_key(branch));

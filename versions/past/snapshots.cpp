@@ -96,7 +96,7 @@ Snapshots::Snapshots(storage::Store& store) : store_(store) {
 }
 
 void Snapshots::make() {
-  if (!table_.exists()) table_ = store_.engine().open_table(table_name, {.allocation_bytes = 512});
+  if (!table_.exists()) table_ = store_.engine().open_table(table_name, {.allocation_bytes = 512, .copied = true});
 }
 
 void Snapshots::reload() {

@@ -1,0 +1,124 @@
+#include "storage/engine/copied_table.h"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <filesystem>
+
+#include "storage/testing/damage.h"
+#include "storage/testing/temporary_store.h"
+
+namespace storage {
+namespace {
+
+const TableOptions copied{.copied = true};
+
+void write(Engine& engine, const Table& table, int first, int count) {
+  in_transaction(engine, [&](Transaction& transaction) {
+    for (int i = first; i < first + count; ++i)
+      table.put(transaction, record_key(i), std::string(300, static_cast<char>('a' + i % 26)));
+  });
+}
+
+std::vector<Bytes> rows(Engine& engine, const Table& table) {
+  Transaction transaction(engine, Transaction::Mode::read);
+  TableCursor cursor = table.cursor(transaction);
+  std::vector<Bytes> all;
+  while (cursor.next()) all.push_back(Bytes(cursor.key()) + "=" + Bytes(cursor.value()));
+  return all;
+}
+
+std::string file(const StoreOptions& options, const std::string& table) {
+  return options.path + "/" + table + ".wt";
+}
+
+void damage(const StoreOptions& options, const std::string& table, int how) {
+  const std::string path = file(options, table);
+  if (how == 0) {
+    for (const test::FileBlock& block : test::file_blocks(path)) test::flip_byte(path, block.offset + 60);
+  } else if (how == 1) {
+    test::zero_bytes(path, 0, 4096);
+  } else {
+    std::filesystem::remove(path);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("writes to a copied table go to both") {
+  TemporaryDirectory directory;
+  Store store(test_options(directory.path()));
+  Engine& engine = store.engine();
+  const Table table = engine.open_table("t", copied);
+  write(engine, table, 0, 20);
+  in_transaction(engine, [&](Transaction& transaction) {
+    CHECK(table.remove(transaction, record_key(3)));
+    CHECK_FALSE(table.remove(transaction, record_key(100)));
+    CHECK_FALSE(table.insert(transaction, record_key(4), "other"));
+    CHECK(table.insert(transaction, record_key(30), "inserted"));
+    table.truncate(transaction, record_key(8), record_key(12));
+  });
+  CHECK(rows(engine, table).size() == 15);
+  CHECK(rows(engine, table) == rows(engine, Table("t_copy")));
+  const auto before = engine.table_names();
+  CHECK(std::count(before.begin(), before.end(), "t") == 1);
+  CHECK(std::count(before.begin(), before.end(), "t_copy") == 0);
+  engine.drop_table("t");
+  CHECK(engine.table_names().size() == before.size() - 1);
+}
+
+TEST_CASE("a copied table outlives damage to one of the two") {
+  const std::string which = GENERATE(std::string("t"), std::string("t_copy"));
+  const int how = GENERATE(0, 1, 2);
+  TemporaryDirectory directory;
+  const StoreOptions options = test_options(directory.path());
+  std::vector<Bytes> before;
+  {
+    Store store(options);
+    Engine& engine = store.engine();
+    const Table table = engine.open_table("t", copied);
+    write(engine, table, 0, 500);
+    before = rows(engine, table);
+  }
+  damage(options, which, how);
+  for (int start = 0; start < 2; ++start) {
+    Store store(options);
+    Engine& engine = store.engine();
+    const Table table = engine.open_table("t", copied);
+    CHECK(rows(engine, table) == before);
+    CHECK(rows(engine, Table("t_copy")) == before);
+    write(engine, table, 1000 + start, 1);
+    before = rows(engine, table);
+  }
+}
+
+TEST_CASE("a copied table of which both are damaged can't be opened") {
+  TemporaryDirectory directory;
+  const StoreOptions options = test_options(directory.path());
+  {
+    Store store(options);
+    Engine& engine = store.engine();
+    write(engine, engine.open_table("t", copied), 0, 500);
+  }
+  damage(options, "t", 0);
+  damage(options, "t_copy", 0);
+  Store store(options);
+  Engine& engine = store.engine();
+  CHECK_THROWS_AS(engine.open_table("t", copied), base::OperationError);
+}
+
+TEST_CASE("a table of an older version gets its copy") {
+  TemporaryDirectory directory;
+  const StoreOptions options = test_options(directory.path());
+  {
+    Store store(options);
+    Engine& engine = store.engine();
+    write(engine, engine.open_table("t"), 0, 500);
+  }
+  Store store(options);
+  Engine& engine = store.engine();
+  const Table table = engine.open_table("t", copied);
+  CHECK(rows(engine, table).size() == 500);
+  CHECK(rows(engine, table) == rows(engine, Table("t_copy")));
+}
+
+}  // namespace storage
