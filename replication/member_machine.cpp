@@ -14,6 +14,7 @@ constexpr int64_t align_every_us = second_us / 5;
 constexpr int64_t advance_every_us = second_us;
 constexpr int64_t hand_over_every_us = second_us;
 constexpr int64_t shorten_every_us = 5 * second_us;
+constexpr int64_t step_down_every_us = 10 * second_us;
 constexpr int64_t copy_again_us = 10 * second_us;
 constexpr int64_t commit_wait_us = second_us / 2;  // for a new primary's first entry, before it goes on without
 constexpr int64_t new_primary_us = 2 * second_us;  // before somebody better than a new primary is looked for
@@ -103,9 +104,11 @@ bool MemberMachine::maintain(bool on, int64_t now_us) {
 
 MemberMachine::Due MemberMachine::due(int64_t now_us) {
   Due out;
+  const bool follows = state_ == own_state() && standing_.leader != 0 && !elected_ && !unsure();
   out.roll_back = std::exchange(replaced_, false);
   out.end_leadership = std::exchange(demoted_, false);
   out.log_begins = log_begins_;
+  if (damaged_ && follows && !part_.arbiter) copy_wanted_ = true;  // without a leader there is nobody to copy from
   if (copy_wanted_ && part_.in_set && (!copied_us_ || now_us - *copied_us_ >= copy_again_us)) {
     copied_us_ = now_us;
     out.copy = true;
@@ -119,6 +122,7 @@ MemberMachine::PrimaryDue MemberMachine::primary_due(int64_t now_us) {
   out.advance_time = comes_round(advanced_us_, advance_every_us, now_us);
   out.hand_over =
       comes_round(handed_over_us_, hand_over_every_us, now_us) && part_.in_set && now_us - since_us_ >= new_primary_us;
+  out.step_down = damaged_ && comes_round(stepped_down_us_, step_down_every_us, now_us);
   return out;
 }
 

@@ -5,6 +5,7 @@
 //   STARTUP --has the configuration and a log--> SECONDARY or ARBITER <--maintenance--> RECOVERING
 //           --needs another member's data------> STARTUP2, until the driver starts anew with the copy
 //
+//   SECONDARY --finds that its data is damaged--> STARTUP2
 //   SECONDARY --elected: take_over, once everything before its term is applied--> PRIMARY
 //   PRIMARY   --another leads, or nobody--> SECONDARY: end_leadership is due, and roll_back where writes were lost
 //
@@ -52,6 +53,8 @@ class MemberMachine {
   // The member has nothing yet that the set has agreed on.
   void await_data(int64_t now_us) { become(MemberState::startup2, now_us); }
   void want_copy() { copy_wanted_ = true; }
+  // Some of this member's data can't be read, and another member has data: it hands over if it leads, and wants a copy then.
+  void data_damaged() { damaged_ = true; }
 
   // ---- what consensus decides ----
   struct Stood {
@@ -98,6 +101,7 @@ class MemberMachine {
     bool align = false;         // consensus with the configuration
     bool advance_time = false;  // of the oplog
     bool hand_over = false;     // to a better member
+    bool step_down = false;     // because data is damaged
   };
   PrimaryDue primary_due(int64_t now_us);  // of a PRIMARY
   bool shorten_due(int64_t now_us);
@@ -121,8 +125,9 @@ class MemberMachine {
   int64_t electable_from_us_ = 0;
   int maintenance_ = 0;  // how often it was begun and not ended
   bool copy_wanted_ = false;
+  bool damaged_ = false;
   std::optional<consensus::Behind> log_begins_;
-  int64_t aligned_us_ = 0, advanced_us_ = 0, handed_over_us_, shortened_us_;
+  int64_t aligned_us_ = 0, advanced_us_ = 0, stepped_down_us_ = 0, handed_over_us_, shortened_us_;
   std::optional<int64_t> copied_us_;
 };
 

@@ -133,6 +133,33 @@ TEST_CASE("a member is not electable while it is frozen, in maintenance or remov
   CHECK(member.machine.electable());
 }
 
+TEST_CASE("a member with damaged data copies another's once somebody else leads") {
+  Member member;
+  member.machine.data_damaged();
+  CHECK_FALSE(member.machine.due(member.now).copy);  // nobody leads
+  member.machine.stand({Role::follower, 2, 7}, member.now);
+  CHECK(member.machine.due(member.now).copy);
+  CHECK(member.machine.copy_wanted());
+
+  Member arbiter({true, true, false});
+  arbiter.machine.data_damaged();
+  arbiter.machine.stand({Role::follower, 2, 7}, arbiter.now);
+  CHECK_FALSE(arbiter.machine.due(arbiter.now).copy);
+
+  Member primary;
+  primary.become_primary(2);
+  CHECK_FALSE(primary.machine.primary_due(primary.now).step_down);
+  primary.machine.data_damaged();
+  CHECK_FALSE(primary.machine.due(primary.now).copy);
+  CHECK(primary.machine.primary_due(primary.now + second).step_down);
+  CHECK_FALSE(primary.machine.primary_due(primary.now + 2 * second).step_down);  // ten seconds apart
+  CHECK(primary.machine.primary_due(primary.now + 11 * second).step_down);
+  primary.machine.stand({Role::follower, 3, 7}, primary.now + 12 * second);
+  CHECK_FALSE(primary.machine.copy_wanted());  // the end of its leadership comes first
+  CHECK(primary.machine.due(primary.now + 12 * second).end_leadership);
+  CHECK(primary.machine.due(primary.now + 13 * second).copy);
+}
+
 TEST_CASE("what is due comes round, and a copy is tried again after ten seconds") {
   Member member;
   CHECK_FALSE(member.machine.due(member.now).copy);

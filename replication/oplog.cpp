@@ -54,6 +54,26 @@ Oplog::State::State(storage::Store& the_store, uint64_t max)
       step_bytes(std::max(step_bytes_min, bytes_max / steps_wanted)) {}
 
 void Oplog::State::load() {
+  try {
+    read();
+  } catch (const base::OperationError& damage) {
+    if (damage.code() != base::ErrorCode::data_corruption_detected) throw;
+    if (store.options().replicated) {
+      throw base::OperationError(damage.code(),
+                                 std::string("the oplog of this member is damaged; empty its data directory, and it copies "
+                                             "the data of another member: ") +
+                                     damage.what());
+    }
+    base::log(base::Severity::warning, base::LogComponent::storage, 7200512,
+              "The oplog is damaged; it begins anew, and change streams can't be resumed from before",
+              base::Attributes().add("error", damage.what()));
+    store.engine().make_empty(table);
+    steps.clear();
+    read();
+  }
+}
+
+void Oplog::State::read() {
   bool fresh = true;
   {
     Transaction transaction(store, Transaction::Mode::read);

@@ -26,6 +26,7 @@ struct Oplog::State {
   };
 
   void load() REQUIRES(newest_mutex, mutex);
+  void read() REQUIRES(newest_mutex, mutex);
   void save() REQUIRES(mutex);
   void count_new() REQUIRES(mutex);
   int64_t bytes_now() const;                                                   // so much may the log have

@@ -131,6 +131,7 @@ class ReplicaSet final : public Coordinator, private consensus::NodeOwner {
   using Records = std::vector<LogRecord>::iterator;
   Records due(Records from, Records end);
   void apply_loop();
+  bool replays_nothing_more(const std::exception& error);  // after this error: it waits for a copy
   void apply(const std::vector<consensus::EntryPtr>& entries);
   void adopt_logged_configs(const std::vector<LogRecord>& records, bool in_use);
   void answer_reads(std::vector<consensus::ReadState> reads);
@@ -148,6 +149,8 @@ class ReplicaSet final : public Coordinator, private consensus::NodeOwner {
   void shorten_log();
   void count_members();
   void begin_log_anew(const consensus::Behind& behind);
+  void look_for_damage();
+  void note_damage();
   void copy_anew();
   std::optional<std::string> copy_source();
   consensus::HardState stop_voting();
@@ -217,7 +220,7 @@ class ReplicaSet final : public Coordinator, private consensus::NodeOwner {
   uint64_t asked_last_ GUARDED_BY(apply_mutex_) = 0;
 
   base::Mutex applying_mutex_;  // one at a time makes what the log says; taken before the others
-  std::atomic<bool> starting_over_{false};
+  std::atomic<bool> starting_over_{false}, damage_noted_{false};
   std::thread apply_thread_, duty_thread_;
 };
 

@@ -58,6 +58,7 @@ void ReplicaSet::duty_loop() {
 }
 
 void ReplicaSet::run_duties() {
+  look_for_damage();
   take_over();
   if (state() == MemberState::primary) lead();
   ask_reads_again();
@@ -82,6 +83,23 @@ void ReplicaSet::lead() {
   forget_places();
   if (due.advance_time) advance_time(now_us());
   if (due.hand_over) hand_over_to_better();
+  if (due.step_down) step_down({});
+}
+
+// The engine knows the damaged pages that somebody wanted to read. Another member has the data whole.
+void ReplicaSet::look_for_damage() {
+  if (damage_noted_ || store_.engine().damaged_pages().empty()) return;
+  note_damage();
+}
+
+void ReplicaSet::note_damage() {
+  const base::MutexLock lock(mutex_);
+  const auto with_data =
+      std::count_if(config_->members.begin(), config_->members.end(), [](const MemberConfig& member) { return !member.arbiter; });
+  if (with_data < 2 || damage_noted_.exchange(true)) return;
+  base::log(Severity::warning, LogComponent::repl, 7100044,
+            "Some of this member's data is damaged; it will copy another member's data", Attributes());
+  machine_.data_damaged();
 }
 
 void ReplicaSet::renew_electable() {

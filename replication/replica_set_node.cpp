@@ -183,7 +183,8 @@ void ReplicaSet::apply_loop() {
     try {
       if (!entries.empty()) apply(entries);
     } catch (const std::exception& error) {
-      // Going on would make this member's data another than the others'.
+      // Going on would make this member's data another than the others'. If it's damage, a copy of another's helps.
+      if (replays_nothing_more(error)) return;
       base::log(Severity::fatal, LogComponent::repl, 7100032, "What the set has agreed on cannot be done here; stopping",
                 Attributes().add("error", error.what()));
       std::_Exit(14);
@@ -191,6 +192,16 @@ void ReplicaSet::apply_loop() {
     answer_reads(std::move(reads));
     lock.lock();
   }
+}
+
+bool ReplicaSet::replays_nothing_more(const std::exception& error) {
+  const auto* const refusal = dynamic_cast<const OperationError*>(&error);
+  if (!refusal || refusal->code() != ErrorCode::data_corruption_detected || store_.engine().damaged_pages().empty()) return false;
+  note_damage();
+  if (!damage_noted_) return false;
+  base::log(Severity::error, LogComponent::repl, 7100045, "What the set has agreed on needs data that is damaged here",
+            Attributes().add("error", error.what()));
+  return true;
 }
 
 void ReplicaSet::apply(const std::vector<EntryPtr>& entries) {

@@ -1,0 +1,68 @@
+"""A member that can't read its data copies another member's, by itself."""
+import random
+
+from pymongo.errors import OperationFailure, PyMongoError
+
+from tests.support.damage import damage_rows
+from tests.support.replica_set import ReplicaSet
+from tests.support.waiting import wait_until
+
+DOCUMENTS = 3000
+COPIES = 7100044  # the log's line of a member that will copy
+
+
+def fill(replica_set):
+    rng = random.Random(3)
+    collection = replica_set.client()["t"]["c"]
+    for first in range(0, DOCUMENTS, 500):
+        collection.insert_many({"_id": key, "text": rng.randbytes(400).hex()} for key in range(first, first + 500))
+    replica_set.wait_same_place()
+
+
+def damage(member):
+    """Each page of the largest collection that a clean end has left on the disk."""
+    member.stop()
+    largest = max(member.dbpath.glob("records-*.wt"), key=lambda path: path.stat().st_size)
+    assert damage_rows(largest) > 10
+    member.start()
+
+
+def read_all(member):
+    try:
+        return sum(1 for _ in member.direct["t"]["c"].find({}, {"text": 1}))
+    except PyMongoError as error:
+        assert not isinstance(error, OperationFailure) or error.code in (269, 10107, 11600, 13435, 13436), error
+        return 0
+
+
+def copies(member):
+    read_all(member)
+    return bool(member.log_lines(COPIES))
+
+
+def test_a_secondary_copies_the_data_anew():
+    with ReplicaSet(3) as three:
+        fill(three)
+        member = three.secondaries()[0]
+        damage(member)
+        wait_until(lambda: copies(member))
+        three.client()["t"]["c"].insert_one({"_id": "later"})
+        wait_until(lambda: read_all(member) == DOCUMENTS + 1)
+        three.wait_settled()
+        three.check_same()
+
+
+def test_a_primary_hands_over_before_it_copies():
+    with ReplicaSet(3) as three:
+        fill(three)
+        member = three.primary()
+
+        def prefer(config):
+            next(one for one in config["members"] if one["host"] == member.name)["priority"] = 5
+        three.reconfigure(prefer)
+        damage(member)
+        wait_until(lambda: member.state() == "PRIMARY")
+        wait_until(lambda: copies(member))
+        wait_until(lambda: read_all(member) == DOCUMENTS)
+        three.wait_settled()
+        three.check_same()

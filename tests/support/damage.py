@@ -1,0 +1,22 @@
+"""Damages files of a server that isn't running, as a failing disk would."""
+
+UNIT = 512
+ROW_LEAF = 7  # WiredTiger's type of a page that holds rows
+
+
+def leaf_pages(path):
+    """The places in a table's file where pages of rows seem to begin."""
+    data = path.read_bytes()
+    return [at for at in range(UNIT, len(data) - UNIT, UNIT)
+            if data[at + 24] == ROW_LEAF and 0 < int.from_bytes(data[at + 28:at + 32], "little") <= len(data) - at
+            and int.from_bytes(data[at + 28:at + 32], "little") % UNIT == 0]
+
+
+def damage_rows(path):
+    """Flips a byte of each page of rows. Returns how many there are."""
+    pages = leaf_pages(path)
+    data = bytearray(path.read_bytes())
+    for at in pages:
+        data[at + 50] ^= 0x21
+    path.write_bytes(data)
+    return len(pages)
