@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "server/assembly/assembly.h"
 #include "server/assembly/process.h"
+#include "server/assembly/repair.h"
 #include "server/assembly/restart.h"
 #include "server/core/options.h"
 #include "server/core/services.h"
@@ -50,8 +51,15 @@ void say_hello(const server::Options& options) {
   }
 }
 
+// Repairs what the data directory holds, and closes it. No client can connect meanwhile.
+int repair(const server::Options& options) {
+  server::Assembly assembly(options);
+  return server::repair_collections(assembly) ? clean : cannot_start;
+}
+
 // Runs the server from the opening of its data directory until it is closed.
 int run(const server::Options& options, server::ProcessSignals& signals) {
+  if (options.action == server::Options::Action::repair) return repair(options);
   server::Assembly assembly(options, {.end = [&signals](int exit_code) { signals.request_end(exit_code); },
                                       .restart = [&signals](const std::string& why) { signals.request_restart(why); }});
   server::wire::Listener listener(assembly.services(), assembly.dispatcher());
@@ -109,7 +117,8 @@ int main(int argc, char** argv) {
     case server::Options::Action::help: std::cout << server::help_text(); return clean;
     case server::Options::Action::version: std::cout << server::version_text(); return clean;
     case server::Options::Action::shutdown: return server::shut_down_other(options.dbpath);
-    case server::Options::Action::serve: break;
+    case server::Options::Action::serve:
+    case server::Options::Action::repair: break;
   }
   // A restarted process is in the background already, and its log continues.
   const bool restarted = server::is_restarted();

@@ -55,6 +55,7 @@ storage::StoreOptions engine_options(const Options& options) {
   store.checkpoint_seconds = options.checkpoint_s;
   store.journal_commit_ms = options.journal_commit_ms;
   store.replicated = !options.repl_set.empty();
+  store.salvage = options.action == Options::Action::repair;
   store.dedup.enabled = options.dedup;
   store.dedup.profile = options.dedup_profile;
   return store;

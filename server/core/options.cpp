@@ -212,6 +212,8 @@ std::vector<Setting> process_settings() {
       {"", "version", Kind::flag, "show version information", [](Options& o, const S&) { o.action = Options::Action::version; }},
       {"", "shutdown", Kind::flag, "kill a running server (for init scripts)",
        [](Options& o, const S&) { o.action = Options::Action::shutdown; }},
+      {"", "repair", Kind::flag, "run repair on all databases, and end",
+       [](Options& o, const S&) { o.action = Options::Action::repair; }},
       {"systemLog.verbosity", "verbose,-v", Kind::count, "be more verbose (include multiple times for more, e.g. -vvvvv)",
        [](Options& o, const S& v) { o.verbosity = number<int>(v, "systemLog.verbosity", 0, 5); }},
       flag("systemLog.quiet", "quiet", "quieter output", [](Options& o, bool on) { o.quiet = on; }),
@@ -431,6 +433,8 @@ Options parse_options(const std::vector<std::string>& argv) {
     for (const auto& text : texts) settings()[i].apply(options, text);
   }
   if (options.fork && options.log_path.empty()) bad("--fork has to be used with --logpath or --syslog");
+  if (options.action == Options::Action::repair && !options.repl_set.empty())
+    bad("--repair repairs what this server has alone: leave out --replSet, or empty the directory and let the set copy its data");
   if (!options.repl_set.empty() && options.port == 0) bad("--replSet: a member needs a port that others know, not --port 0");
   options.parsed = parsed_document(given, options);
   return options;

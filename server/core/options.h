@@ -16,7 +16,7 @@
 namespace server {
 
 struct Options {
-  enum class Action { serve, help, version, shutdown };
+  enum class Action { serve, help, version, shutdown, repair };
   Action action = Action::serve;
 
   // net

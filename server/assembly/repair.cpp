@@ -1,0 +1,59 @@
+#include "server/assembly/repair.h"
+
+#include "base/log.h"
+#include "bson/builder.h"
+#include "bson/json.h"
+#include "server/assembly/assembly.h"
+#include "server/core/services.h"
+#include "storage/collections/catalog.h"
+#include "storage/engine/names.h"
+#include "storage/store.h"
+
+namespace server {
+namespace {
+
+using base::Attributes;
+using base::LogComponent;
+using base::Severity;
+
+void log_lines(const std::string& ns, bson::DocumentView reply, std::string_view name, Severity severity) {
+  if (!reply.has(name)) return;
+  for (const auto& line : reply[name].as_document()) {
+    base::log(severity, LogComponent::storage, 7100061, "Repair of a collection",
+              Attributes().add("namespace", ns).add(name == "errors" ? "error" : "warning", line.as_string()));
+  }
+}
+
+bool repair(Assembly& assembly, const std::string& db, const std::string& name) {
+  const std::string ns = db + "." + name;
+  bson::Builder command;
+  command.append("validate", name).append("full", true).append("repair", true);
+  const bson::Document reply = assembly.run(db, command.done());
+  if (!reply["ok"].truthy()) {
+    base::log(Severity::error, LogComponent::storage, 7100062, "A collection can't be repaired",
+              Attributes().add("namespace", ns).add("error", reply["errmsg"].as_string()));
+    return false;
+  }
+  const bool valid = reply["valid"].truthy();
+  log_lines(ns, reply, "warnings", Severity::warning);
+  log_lines(ns, reply, "errors", Severity::error);
+  base::log(valid ? Severity::info : Severity::error, LogComponent::storage, 7100063, "Repaired a collection",
+            Attributes().add("namespace", ns).add("valid", valid).add("repaired", reply["repaired"].truthy()));
+  return valid;
+}
+
+}  // namespace
+
+bool repair_collections(Assembly& assembly) {
+  const storage::Catalog& catalog = assembly.services().store->catalog();
+  bool valid = true;
+  for (const std::string& db : catalog.databases()) {
+    for (const auto& collection : catalog.collections(db)) {
+      if (!collection->read_only()) valid &= repair(assembly, db, std::string(storage::collection_of(collection->ns())));
+    }
+  }
+  base::log(Severity::info, LogComponent::control, 7100064, "Finished repair", Attributes().add("valid", valid));
+  return valid;
+}
+
+}  // namespace server

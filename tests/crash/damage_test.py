@@ -1,0 +1,214 @@
+"""Files of a whole server are damaged: with branches, commits, snapshots, dedup and a log.
+
+`PALIMPSEST_DAMAGES=1000 python3 -m pytest tests/crash/damage_test.py -s` makes a thousand damages and prints the outcomes.
+"""
+import collections
+import os
+import random
+import shutil
+import subprocess
+
+import pymongo
+import pytest
+from pymongo.errors import PyMongoError
+
+from tests.support.palimpsest import BIN, Server
+from tests.support.revisions import words
+
+DAMAGES = int(os.environ.get("PALIMPSEST_DAMAGES") or 12)
+SETTINGS = ("--syncdelay", "1", "--setParameter", "enableTestCommands=1")
+ENGINES_OWN = ("WiredTiger", "journal/", "palimpsest.json")  # a server may refuse to start without these
+CORRUPT = 269
+PAGE = 4096
+
+
+def write_history(client):
+    """Pages with revisions, a branched shop with commits, and two snapshots."""
+    rng = random.Random(5)
+    plain, main = client["plain"]["docs"], client["shop"]["things"]
+    plain.create_index("k")
+    text = words(rng, 400)
+
+    def documents(first, count):
+        for key in range(first, first + count):
+            at = rng.randrange(len(text))
+            yield {"_id": key, "k": key % 17, "text": text[:at] + words(rng, 8) + text[at:]}
+
+    plain.insert_many(documents(0, 400))
+    main.insert_many(documents(0, 150))
+    client["shop"].command("createBranch", "dev")
+    dev = client["shop@dev"]["things"]
+    dev.insert_many(documents(1000, 60))
+    dev.update_many({"_id": {"$lt": 40}}, {"$set": {"dev": True}})
+    client["shop@dev"].command("commit", 1, message="on dev")
+    client["shop"].command("createTag", "v1", **{"from": "dev"})
+    client.admin.command({"createSnapshot": 1, "name": "one"})
+    plain.update_many({"_id": {"$lt": 100}}, {"$set": {"text": words(rng, 300)}})
+    main.update_many({"_id": {"$gte": 100}}, {"$set": {"main": 7}})
+    main.delete_many({"_id": {"$in": [5, 6, 7]}})
+    client.admin.command({"createSnapshot": 1, "name": "two"})
+    plain.delete_many({"_id": {"$gte": 380}})
+    plain.insert_many(documents(2000, 80))
+    client["shop"].command("commit", 1, message="on main")
+
+
+STATES = ("plain", "shop", "shop@dev", "shop@v1", "plain@one", "plain@two", "shop@dev@one")
+
+
+def all_documents(client, state):
+    name = "docs" if state.startswith("plain") else "things"
+    return client[state][name]
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """A data directory, and what each state of it holds."""
+    directory = tmp_path_factory.mktemp("damage") / "db"
+    server = Server(*SETTINGS, dbpath=directory)
+    server.start()
+    try:
+        with server.client() as client:
+            write_history(client)
+            expected = {state: {one["_id"]: one for one in all_documents(client, state).find()} for state in STATES}
+        server.stop()
+    finally:
+        server.__exit__(None, None, None)
+    assert all(expected.values())
+    return directory, expected
+
+
+class Damage:
+    def __init__(self, rng, directory):
+        files = sorted(path for path in directory.rglob("*") if path.is_file() and path.stat().st_size > 0)
+        files = [path for path in files if path.name not in ("mongod.lock", "palimpsest.ballast", "WiredTiger.lock")]
+        self.path = rng.choice(files)
+        self.name = str(self.path.relative_to(directory))
+        self.kind = rng.choice(("flip", "flip", "zero", "truncate", "swap", "missing"))
+        size = self.path.stat().st_size
+        pages = max(1, size // PAGE)
+        if self.kind == "missing":
+            self.path.unlink()
+            return
+        data = bytearray(self.path.read_bytes())
+        page = rng.randrange(pages)
+        if self.kind == "flip":
+            data[rng.randrange(size)] ^= 0x21
+        elif self.kind == "zero":
+            end = min(size, (page + 1) * PAGE)
+            data[page * PAGE:end] = bytes(end - page * PAGE)
+        elif self.kind == "truncate":
+            del data[rng.randrange(size):]
+        else:
+            other = rng.randrange(pages)
+            a, b = slice(page * PAGE, (page + 1) * PAGE), slice(other * PAGE, (other + 1) * PAGE)
+            data[a], data[b] = data[b], data[a]
+        self.path.write_bytes(data)
+
+    @property
+    def of_the_engine(self):
+        return self.name.startswith(ENGINES_OWN)
+
+    @property
+    def of_plain_data(self):
+        """A repair mends collections, and nothing of snapshots and branches."""
+        return not self.of_the_engine and not self.name.startswith(("past-", "versions-", "chains-"))
+
+    def __str__(self):
+        return f"{self.kind} {self.name}"
+
+
+def table_of(name):
+    return name if name.startswith(ENGINES_OWN) else "".join(c for c in name.removesuffix(".wt") if not c.isdigit())
+
+
+def check(client, expected, may_lack=False):
+    """Each document is what it was or can't be read, or a repair has named it lost. Returns how many can't be read."""
+    unread = 0
+    for state, documents in expected.items():
+        found = all_documents(client, state)
+        try:
+            there = {one["_id"]: one for one in found.find()}
+            if may_lack:
+                documents = {key: one for key, one in documents.items() if key in there}
+            assert there == documents, f"{state}: {difference(there, documents)}"
+            continue
+        except PyMongoError as error:
+            assert_loud(error)
+        for key, document in documents.items():
+            try:
+                one = found.find_one({"_id": key})
+                assert one == document or may_lack and one is None, f"{state}: {key} is {one}"
+            except PyMongoError as error:
+                assert_loud(error)
+                unread += 1
+    return unread
+
+
+def difference(there, documents):
+    return {key for key in there.keys() | documents.keys() if there.get(key) != documents.get(key)}
+
+
+def assert_loud(error):
+    assert isinstance(error, pymongo.errors.OperationFailure), repr(error)
+    assert error.code in (CORRUPT, 26, 8, 1), error
+
+
+def repair(server):
+    with open(server.log, "ab") as out:
+        return subprocess.run([str(BIN / "palimpsestd"), "--repair", "--dbpath", str(server.dbpath), "--nounixsocket", *SETTINGS],
+                              stdout=out, stderr=out, timeout=120, check=False).returncode
+
+
+def damage_one(made, seed, workdir):
+    directory, expected = made
+    dbpath = workdir / f"db{seed}"
+    shutil.copytree(directory, dbpath)
+    damage = Damage(random.Random(seed), dbpath)
+    server = Server(*SETTINGS, dbpath=dbpath)
+    outcome = []
+    try:
+        try:
+            server.start()
+            with server.client() as client:
+                unread = check(client, expected)
+                outcome.append("unread" if unread else "whole")
+                client.admin.command("ping")
+            code = server.stop()
+            assert code == 0, f"it ended with {code}"
+        except RuntimeError:
+            assert server.process.returncode in (14, 62, 100), server.tail()
+            outcome.append("refused")
+        code = repair(server)
+        outcome.append(f"repair {code}")
+        if code == 0:
+            server.start()
+            with server.client() as client:
+                unread = check(client, expected, may_lack=True)
+                outcome.append("unread" if unread else "readable")
+                assert not unread or not damage.of_plain_data, "a repair makes a collection readable"
+            assert server.stop() == 0
+        return damage, " ".join(dict.fromkeys(outcome)), None
+    except (AssertionError, RuntimeError, PyMongoError, subprocess.TimeoutExpired) as error:
+        return damage, " ".join(dict.fromkeys(outcome)) or "?", f"{error}\n{server.tail(6)}"
+    finally:
+        if server.running():
+            server.kill()
+        server.__exit__(None, None, None)
+        shutil.rmtree(dbpath, ignore_errors=True)
+
+
+def test_damage_costs_what_it_hit(made, tmp_path):
+    seeds = [random.getrandbits(32) for _ in range(DAMAGES)]
+    first = os.environ.get("PALIMPSEST_DAMAGE_SEED")
+    if first:
+        seeds = range(int(first), int(first) + DAMAGES)
+    outcomes, failures = collections.Counter(), []
+    for seed in seeds:
+        damage, outcome, failure = damage_one(made, seed, tmp_path)
+        outcomes[table_of(damage.name), outcome] += 1
+        if failure or (outcome.startswith("refused") and not damage.of_the_engine):
+            failures.append(f"seed {seed}: {damage}: {outcome}: {failure or ''}")
+            print(failures[-1], flush=True)
+    for (table, outcome), count in sorted(outcomes.items()):
+        print(f"{count:4} {table}: {outcome}")
+    assert not failures, "\n".join(failures)
