@@ -63,7 +63,7 @@ class Targets {
  private:
   struct Target {
     std::shared_ptr<storage::Collection> collection;
-    std::shared_lock<std::shared_mutex> schema;
+    base::SharedHold schema;
     Bytes uuid;
   };
   Target& target(std::string_view ns) {

@@ -151,7 +151,7 @@ class OplogCollection final : public storage::Collection {
   const storage::CollectionOptions& options() const override { return options_; }
   bool dropped() const override { return false; }
   bool read_only() const override { return true; }
-  std::shared_mutex& schema_mutex() override { return schema_mutex_; }
+  base::InterruptibleMutex& schema_mutex() override { return schema_mutex_; }
   std::vector<std::shared_ptr<const storage::Index>> indexes() const override { return {}; }
   std::shared_ptr<const storage::Index> index(std::string_view) const override { return nullptr; }
 
@@ -188,7 +188,7 @@ class OplogCollection final : public storage::Collection {
 
   const std::shared_ptr<Oplog::State> state_;
   storage::CollectionOptions options_;
-  std::shared_mutex schema_mutex_;
+  base::InterruptibleMutex schema_mutex_;
 };
 
 }  // namespace

@@ -89,16 +89,16 @@ class Change {
       options.capped_bytes = size.is_number() ? size.to_int64() : 0;
       options.capped_records = max.is_number() ? max.to_int64() : 0;
     }
-    catalog_.create(target(), options, entry_.uuid, &replayed_);
+    catalog_.create(target(), options, entry_.uuid, {.replayed = &replayed_});
   }
 
   void drop() {
     const std::string ns = target();
     collection(ns);
-    catalog_.drop(ns, &replayed_);
+    catalog_.drop(ns, {.replayed = &replayed_});
   }
 
-  void drop_database() { catalog_.drop_database(db_, &replayed_); }
+  void drop_database() { catalog_.drop_database(db_, {.replayed = &replayed_}); }
 
   void rename() {
     const std::string from(text("renameCollection"));
@@ -110,7 +110,7 @@ class Change {
         refuse("the collection it replaces is another one");
       }
     }
-    catalog_.rename(from, text("to"), target.exists(), nullptr, &replayed_);
+    catalog_.rename(from, text("to"), target.exists(), nullptr, {.replayed = &replayed_});
   }
 
   void create_indexes() {
@@ -123,16 +123,16 @@ class Change {
       }
       specs.push_back(storage::parse_index_spec(spec.done()));
     }
-    catalog_.create_indexes(collection(ns), specs, nullptr, &replayed_);
+    catalog_.create_indexes(collection(ns), specs, {.replayed = &replayed_});
   }
 
-  void drop_index() { catalog_.drop_index(collection(target()), text("index"), &replayed_); }
+  void drop_index() { catalog_.drop_index(collection(target()), text("index"), {.replayed = &replayed_}); }
 
   void modify() {
     const auto found = collection(target());
     for (const std::string_view option : {"dedup", "commits"}) {
       if (const auto value = command_.find(option); value.is_object())
-        return catalog_.alter_option(found, option, value.as_document(), &replayed_);
+        return catalog_.alter_option(found, option, value.as_document(), {.replayed = &replayed_});
     }
     const auto change = command_.find("index");
     if (!change.is_object()) refuse("nothing to modify");
@@ -143,7 +143,7 @@ class Change {
     if (const auto seconds = change.as_document().find("expireAfterSeconds"); seconds.is_number())
       storage::set_expiry(spec, seconds.to_int64());
     if (const auto hidden = change.as_document().find("hidden"); hidden.exists()) storage::set_hidden(spec, hidden.truthy());
-    catalog_.alter_index(found, spec, &replayed_);
+    catalog_.alter_index(found, spec, {.replayed = &replayed_});
   }
 
   storage::Catalog& catalog_;

@@ -192,8 +192,7 @@ std::unique_ptr<SessionHistory> SessionStore::check_out(BytesView session, int64
     state->executed.clear();
   }
   history->begin();
-  const auto take = [&](std::string_view ns, std::shared_ptr<storage::Collection>& collection,
-                        std::shared_lock<std::shared_mutex>& schema) {
+  const auto take = [&](std::string_view ns, std::shared_ptr<storage::Collection>& collection, base::SharedHold& schema) {
     do {
       schema = {};
       collection = open_or_create(store_, ns);

@@ -66,7 +66,7 @@ class SessionHistory {
   const std::shared_ptr<State> state_;
   std::shared_ptr<storage::Collection> records_;
   std::shared_ptr<storage::Collection> images_;
-  std::shared_lock<std::shared_mutex> schemas_[2];  // they stay while they are written to
+  base::SharedHold schemas_[2];  // they stay while they are written to
   // These belong to the transaction at hand.
   OpTime last_;
   std::vector<std::pair<int32_t, storage::Stamp>> written_;

@@ -16,6 +16,7 @@
 #include <string>
 
 #include "base/error.h"
+#include "base/interruptible_mutex.h"
 #include "base/mutex.h"
 #include "bson/document.h"
 #include "replication/coordinator.h"
@@ -90,6 +91,10 @@ class OperationContext {
 
   // Throws Interrupted, InterruptedAtShutdown or MaxTimeMSExpired.
   void check_interrupt() const;
+  // Returns check_interrupt as a function, for calls that wait or work for long. It lives as long as the operation.
+  base::Interrupted interrupted() const {
+    return [this] { check_interrupt(); };
+  }
   // A computation calls it again and again, every few dozen microseconds. When more operations compute for long than there are
   // processors for, each rests in between, so that quick commands find a free one.
   void share_processors();

@@ -1,5 +1,7 @@
 #include "server/core/schema_hold.h"
 
+#include <exception>
+
 #include "base/clock.h"
 #include "server/core/metrics.h"
 #include "server/core/operation.h"
@@ -13,25 +15,33 @@ void add(std::atomic<int32_t>& value, int32_t amount) {
   value.store(value.load(std::memory_order_relaxed) + amount, std::memory_order_relaxed);
 }
 
-void wait(OperationContext& op, std::shared_lock<std::shared_mutex>& lock, bool reads, Metrics::Locks::Mode& counted) {
+base::SharedHold wait(OperationContext& op, base::InterruptibleMutex& mutex, bool reads, Metrics::Locks::Mode& counted) {
   std::atomic<int32_t>& waiting = reads ? op.locks.waiting_to_read : op.locks.waiting_to_write;
-  add(waiting, 1);
   const base::Clock& clock = op.services().clock;
   const int64_t begun_us = clock.monotonic_us();
-  lock.lock();
+  add(waiting, 1);
+  base::SharedHold hold;
+  std::exception_ptr interrupted;
+  try {
+    hold = base::hold_shared(mutex, op.interrupted());
+  } catch (...) {
+    interrupted = std::current_exception();
+  }
+  add(waiting, -1);
   counted.waited.add();
   counted.waited_us.add(clock.monotonic_us() - begun_us);
-  add(waiting, -1);
+  if (interrupted) std::rethrow_exception(interrupted);
+  return hold;
 }
 
 }  // namespace
 
-SchemaHold::SchemaHold(OperationContext& op, std::shared_mutex& mutex, Intent intent)
+SchemaHold::SchemaHold(OperationContext& op, base::InterruptibleMutex& mutex, Intent intent)
     : op_(&op), intent_(intent), lock_(mutex, std::try_to_lock) {
   const bool reads = intent == Intent::read;
   Metrics::Locks& locks = op.services().metrics.locks;
   Metrics::Locks::Mode& counted = reads ? locks.read : locks.write;
-  if (!lock_) wait(op, lock_, reads, counted);
+  if (!lock_) lock_ = wait(op, mutex, reads, counted);
   counted.acquired.add();
   add(reads ? op.locks.reading : op.locks.writing, 1);
 }

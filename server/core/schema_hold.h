@@ -2,8 +2,9 @@
 // and lockInfo shows them.
 #pragma once
 
-#include <shared_mutex>
 #include <utility>
+
+#include "base/interruptible_mutex.h"
 
 namespace server {
 
@@ -15,8 +16,8 @@ class SchemaHold {
   enum class Intent { read, write };
 
   SchemaHold() = default;
-  // Waits for an operation that changes the schema.
-  SchemaHold(OperationContext& op, std::shared_mutex& mutex, Intent intent);
+  // Waits for an operation that changes the schema, until this one is interrupted.
+  SchemaHold(OperationContext& op, base::InterruptibleMutex& mutex, Intent intent);
   ~SchemaHold() { release(); }
   SchemaHold(SchemaHold&& other) noexcept
       : op_(std::exchange(other.op_, nullptr)), intent_(other.intent_), lock_(std::move(other.lock_)) {}
@@ -27,7 +28,7 @@ class SchemaHold {
  private:
   OperationContext* op_ = nullptr;  // nullptr: it holds nothing
   Intent intent_ = Intent::read;
-  std::shared_lock<std::shared_mutex> lock_;
+  base::SharedHold lock_;
 };
 
 }  // namespace server

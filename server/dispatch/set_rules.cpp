@@ -201,8 +201,7 @@ void begin_retryable(OperationContext& op, const Command& command) {
     throw OperationError(ErrorCode::illegal_operation,
                          "Retryable writes to config." + std::string(collection.as_string()) + " are not allowed");
   if (!replication::has_history(op.request().db)) return;  // nor does the log have entries of it
-  auto history =
-      op.services().session_store->check_out(session_key(op.lsid.as_document()), *op.txn_number, [&op] { op.check_interrupt(); });
+  auto history = op.services().session_store->check_out(session_key(op.lsid.as_document()), *op.txn_number, op.interrupted());
   op.retry = std::make_unique<write::Retry>(op, std::move(history));
 }
 

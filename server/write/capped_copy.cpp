@@ -102,10 +102,14 @@ void convert_to_capped(OperationContext& op, const std::string& ns, int64_t byte
   versions::Databases* const databases = op.services().databases;
   if (databases && !source->options().capped) databases->check_alone(db, "converting a collection to a capped one");
   Unfinished capped(op, db, capped_options(source->options(), bytes));
-  store_of(op).catalog().rename(capped.ns(), ns, true, [&](storage::Collection*, storage::Collection* replaced) {
-    if (!replaced) throw OperationError(ErrorCode::namespace_not_found, "source collection " + ns + " does not exist");
-    copy_newest(op, *replaced, capped.collection());
-  });
+  store_of(op).catalog().rename(capped.ns(), ns, true,
+                                [&](storage::Collection*, storage::Collection* replaced) {
+                                  if (!replaced)
+                                    throw OperationError(ErrorCode::namespace_not_found,
+                                                         "source collection " + ns + " does not exist");
+                                  copy_newest(op, *replaced, capped.collection());
+                                },
+                                {.interrupted = op.interrupted()});
   capped.finished();
 }
 
@@ -124,11 +128,11 @@ void clone_as_capped(OperationContext& op, const std::string& from, const std::s
   }
   Unfinished capped(op, db, capped_options(source->options(), bytes));
   {
-    const auto alone = both_alone(op, *source, *capped.collection());
+    const auto alone = hold_both(op, *source, *capped.collection());
     if (source->dropped()) throw OperationError(ErrorCode::namespace_not_found, "source collection " + from + " does not exist");
     copy_newest(op, *source, capped.collection());
   }
-  catalog.rename(capped.ns(), to, false);
+  catalog.rename(capped.ns(), to, false, nullptr, {.interrupted = op.interrupted()});
   capped.finished();
 }
 

@@ -1,6 +1,6 @@
 #include "server/write/copy.h"
 
-#include <chrono>
+#include <array>
 
 #include "server/core/operation.h"
 #include "server/write/batch.h"
@@ -17,15 +17,8 @@ constexpr size_t copied_at_once = 500, copied_bytes_at_once = 2 << 20;
 
 }  // namespace
 
-std::pair<std::unique_lock<std::shared_mutex>, std::unique_lock<std::shared_mutex>> both_alone(OperationContext& op,
-                                                                                               storage::Collection& a,
-                                                                                               storage::Collection& b) {
-  for (;;) {
-    std::unique_lock first(a.schema_mutex(), std::try_to_lock), second(b.schema_mutex(), std::defer_lock);
-    if (first && second.try_lock()) return {std::move(first), std::move(second)};
-    first = {};
-    op.sleep(std::chrono::milliseconds(1));
-  }
+std::vector<base::ExclusiveHold> hold_both(OperationContext& op, storage::Collection& a, storage::Collection& b) {
+  return base::hold_exclusively(std::array{&a.schema_mutex(), &b.schema_mutex()}, op.interrupted());
 }
 
 void copy_documents(OperationContext& op, storage::Collection& from, const std::shared_ptr<storage::Collection>& into,

@@ -3,9 +3,7 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
-#include <shared_mutex>
-#include <utility>
+#include <vector>
 
 #include "storage/collections/collection.h"
 
@@ -15,11 +13,8 @@ class OperationContext;
 
 namespace server::write {
 
-// Holds the schema locks of both collections exclusively. It waits while it holds neither, because readers may hold one of the
-// two while they wait for the other. Throws when the operation is interrupted.
-std::pair<std::unique_lock<std::shared_mutex>, std::unique_lock<std::shared_mutex>> both_alone(OperationContext& op,
-                                                                                               storage::Collection& a,
-                                                                                               storage::Collection& b);
+// Holds the schema locks of both collections exclusively. Throws when the operation is interrupted.
+std::vector<base::ExclusiveHold> hold_both(OperationContext& op, storage::Collection& a, storage::Collection& b);
 
 // Copies in the order of the records, in transactions of its own, so `into` must not be visible to others yet. The caller keeps
 // writers away from both collections. The oldest documents are left out until they add up to `skip_bytes`. Throws the errors of

@@ -77,7 +77,7 @@ class OutSink final : public query::DocumentSink {
     const auto made = catalog_.create(name, options);
     unfinished_ = name;
     try {
-      if (!indexes.empty()) catalog_.create_indexes(made, indexes, [&op] { op.check_interrupt(); });
+      if (!indexes.empty()) catalog_.create_indexes(made, indexes, {.interrupted = op.interrupted()});
     } catch (...) {
       take_back();
       throw;
@@ -94,7 +94,7 @@ class OutSink final : public query::DocumentSink {
       throw OperationError(ErrorCode::operation_failed,
                            "indexes of target collection " + target_ + " changed while processing $out");
     }
-    catalog_.rename(unfinished_, target_, true);
+    catalog_.rename(unfinished_, target_, true, nullptr, {.interrupted = op_.interrupted()});
     unfinished_.clear();
   }
 
@@ -138,7 +138,7 @@ class BranchOutSink final : public query::DocumentSink {
   void write(const std::vector<OutputDocument>& documents) override { insert_all(op_, replacement_.ns(), documents); }
   void finish() override {
     op_.check_interrupt();
-    const std::unique_lock alone(replacement_.collection()->schema_mutex());
+    const auto alone = base::hold_exclusively(replacement_.collection()->schema_mutex(), op_.interrupted());
     replacement_.finish();
   }
 

@@ -45,7 +45,7 @@ Replacement::Replacement(OperationContext& op, const std::string& ns, const stor
     throw OperationError(ErrorCode::illegal_operation,
                          "cannot replace " + there->ns() + ", a capped collection, which has no branches");
   {
-    const auto indexes = database_->keep_indexes();
+    const auto indexes = database_->keep_indexes(op.interrupted());
     in_transaction(op, [&](storage::Transaction& transaction) {
       branch_ = database_->branch(transaction, query::ref_of_name(database_of(ns))).name;
       database_->create_empty(transaction, aside, {.name = branch_});
@@ -96,8 +96,8 @@ void rename_on_branch(OperationContext& op, const std::string& from, const std::
     const auto source = catalog.find(from);
     if (!source) throw OperationError(ErrorCode::namespace_not_found, "Source collection " + from + " does not exist");
     Replacement target(op, to, source->options());
-    catalog.create_indexes(target.collection(), secondary_indexes(*source), [&op] { op.check_interrupt(); });
-    const auto alone = both_alone(op, *source, *target.collection());
+    catalog.create_indexes(target.collection(), secondary_indexes(*source), {.interrupted = op.interrupted()});
+    const auto alone = hold_both(op, *source, *target.collection());
     if (catalog.find(from) != source) continue;  // it was dropped meanwhile
     if (!drop_target && catalog.find(to)) throw OperationError(ErrorCode::namespace_exists, "target namespace exists");
     copy_documents(op, *source, target.collection());

@@ -57,7 +57,7 @@ Target Target::open_or_create(OperationContext& op, std::string_view ns) {
   for (;;) {
     if (Target target = open(op, ns)) return target;
     op.check_interrupt();
-    store_of(op).catalog().open_or_create(ns);
+    store_of(op).catalog().open_or_create(ns, {.interrupted = op.interrupted()});
   }
 }
 

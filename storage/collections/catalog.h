@@ -7,11 +7,10 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
-#include <shared_mutex>
 #include <string>
 #include <vector>
 
+#include "base/interruptible_mutex.h"
 #include "storage/collections/collection.h"
 #include "storage/collections/replayed_change.h"
 
@@ -20,6 +19,15 @@ namespace storage {
 struct CreateIndexesResult {
   int before = 0;
   int after = 0;
+};
+
+// How a change of the schema is made.
+struct SchemaChange {
+  // It is called while the change waits for those who use the collection, and between batches of an index build. It may throw;
+  // then nothing is changed.
+  base::Interrupted interrupted = nullptr;
+  // What another member logged and the call replays; nullptr: the change is this member's own.
+  const ReplayedChange* replayed = nullptr;
 };
 
 // A SchemaSink receives each change of the schema within the transaction that makes the change, and writes it to the log.
@@ -67,7 +75,7 @@ class ViewSource {
   virtual void created(StoredCollection& collection) = 0;
   // The catalog calls this before it changes indexes of a database with several views; it holds their schema lock. While the
   // returned lock is held, merges between views wait as writers do.
-  virtual std::unique_lock<std::shared_mutex> changing_indexes(std::string_view db) = 0;
+  virtual base::ExclusiveHold changing_indexes(std::string_view db, const base::Interrupted& interrupted) = 0;
   // The catalog calls this when new unique indexes have their entries and nobody uses them yet. `ns` is the collection's name
   // as the client gave it. Throws DuplicateKey when a view that can be written to shows two documents under one key.
   virtual void check_unique(const StoredCollection& collection, const std::vector<std::shared_ptr<StoredIndex>>& built,
@@ -77,8 +85,7 @@ class ViewSource {
   virtual void dropped(std::string_view db) = 0;
 };
 
-// The catalog is thread-safe. `replayed` is the change that another member logged and that the call replays; nullptr: the change
-// is this member's own.
+// The catalog is thread-safe. A change of the schema waits for everybody who uses the collection.
 class Catalog {
  public:
   virtual ~Catalog() = default;
@@ -97,49 +104,46 @@ class Catalog {
   // `uuid` is the collection's 16 bytes on another member, whose log says next which branch has it; when it is empty, the
   // catalog makes a new one. Throws NamespaceExists (48), InvalidNamespace (73).
   virtual std::shared_ptr<Collection> create(std::string_view ns, const CollectionOptions& options, BytesView uuid = {},
-                                             const ReplayedChange* replayed = nullptr) = 0;
+                                             const SchemaChange& how = {}) = 0;
   // Opens the collection, or creates it with default options.
-  virtual std::shared_ptr<Collection> open_or_create(std::string_view ns) = 0;
+  virtual std::shared_ptr<Collection> open_or_create(std::string_view ns, const SchemaChange& how = {}) = 0;
   // Drops a collection from its branch, and altogether when no branch or commit has it then. Returns false when it wasn't
   // there.
-  virtual bool drop(std::string_view ns, const ReplayedChange* replayed = nullptr) = 0;
+  virtual bool drop(std::string_view ns, const SchemaChange& how = {}) = 0;
   // Drops a collection that no branch or commit has any more. Returns false when one has it.
   virtual bool drop_unowned(std::string_view ns) = 0;
-  virtual bool drop_database(std::string_view db, const ReplayedChange* replayed = nullptr) = 0;
+  virtual bool drop_database(std::string_view db, const SchemaChange& how = {}) = 0;
   // The catalog runs `first` while nobody reads or writes in the collection or in the one that it replaces (nullptr: none). If
   // `first` throws, the call ends and nothing is renamed. Throws NamespaceNotFound (26), NamespaceExists (48).
   using BeforeRename = std::function<void(Collection* renamed, Collection* replaced)>;
   virtual void rename(std::string_view from, std::string_view to, bool drop_target, const BeforeRename& first = nullptr,
-                      const ReplayedChange* replayed = nullptr) = 0;
+                      const SchemaChange& how = {}) = 0;
 
   // Builds the indexes that don't exist yet, and leaves equal ones alone. Throws IndexOptionsConflict (85),
-  // IndexKeySpecsConflict (86), DuplicateKey …, and leaves nothing behind then. The catalog calls `interrupted` between
-  // batches; it may throw.
+  // IndexKeySpecsConflict (86), DuplicateKey …, and leaves nothing behind then.
   virtual CreateIndexesResult create_indexes(const std::shared_ptr<Collection>& collection, const std::vector<IndexSpec>& specs,
-                                             const std::function<void()>& interrupted = nullptr,
-                                             const ReplayedChange* replayed = nullptr) = 0;
-  virtual void drop_index(const std::shared_ptr<Collection>& collection, std::string_view name,
-                          const ReplayedChange* replayed = nullptr) = 0;
+                                             const SchemaChange& how = {}) = 0;
+  virtual void drop_index(const std::shared_ptr<Collection>& collection, std::string_view name, const SchemaChange& how = {}) = 0;
   // Builds every index anew from the records; the old ones serve until all are done. The log doesn't contain this, since each
-  // member has indexes of its own. `interrupted` works as above. Throws IllegalOperation when branches or snapshots use the
-  // indexes too, DuplicateKey …
-  virtual void rebuild_indexes(const std::shared_ptr<Collection>& collection,
-                               const std::function<void()>& interrupted = nullptr) = 0;
+  // member has indexes of its own. `interrupted` works as in a SchemaChange. Throws IllegalOperation when branches or snapshots
+  // use the indexes too, DuplicateKey …
+  virtual void rebuild_indexes(const std::shared_ptr<Collection>& collection, const base::Interrupted& interrupted = nullptr) = 0;
   // collMod changes hidden and expireAfterSeconds by this call.
   virtual void alter_index(const std::shared_ptr<Collection>& collection, const IndexSpec& spec,
-                           const ReplayedChange* replayed = nullptr) = 0;
+                           const SchemaChange& how = {}) = 0;
   // collMod replaces a whole sub-document of the options, `dedup` or `commits`, by this call. The change applies to contents
   // that are encoded, and commits that are made, from now on.
   virtual void alter_option(const std::shared_ptr<Collection>& collection, std::string_view name, bson::DocumentView value,
-                            const ReplayedChange* replayed = nullptr) = 0;
+                            const SchemaChange& how = {}) = 0;
 
   virtual std::vector<std::string> databases() const = 0;                                       // sorted
   virtual std::vector<std::shared_ptr<Collection>> collections(std::string_view db) const = 0;  // sorted by name
   // Leaves out the collections that the branch lacks.
   virtual std::vector<std::shared_ptr<Collection>> found(std::string_view db) const = 0;
 
-  // Runs `work` while nobody writes to the database's collections, reads in them, or changes its schema.
-  virtual void alone(std::string_view db,
+  // Runs `work` while nobody writes to the database's collections, reads in them, or changes its schema. `interrupted` is called
+  // while the call waits for that.
+  virtual void alone(std::string_view db, const base::Interrupted& interrupted,
                      const std::function<void(const std::vector<std::shared_ptr<StoredCollection>>&)>& work) = 0;
   // The catalog asks `views` about databases whose name has an `@`, and before changes of the schema. With nullptr such a name
   // is a name like any other.

@@ -222,7 +222,8 @@ TEST_CASE("an index that can't be built leaves nothing behind") {
   CHECK(code_of([&] { catalog.create_indexes(collection, {spec("{key: {b: 1, c: 1}, name: 'bc'}")}); }) ==
         static_cast<ErrorCode>(171));
   const auto stop = [] { throw base::OperationError(ErrorCode::interrupted, "operation was interrupted"); };
-  CHECK(code_of([&] { catalog.create_indexes(collection, {spec("{key: {x: 1}, name: 'x'}")}, stop); }) == ErrorCode::interrupted);
+  CHECK(code_of([&] { catalog.create_indexes(collection, {spec("{key: {x: 1}, name: 'x'}")}, {.interrupted = stop}); }) ==
+        ErrorCode::interrupted);
   CHECK(collection->indexes().size() == 1);
   CHECK(store.engine().table_names() == tables);
   CHECK(catalog.create_indexes(collection, {spec("{key: {x: 1}, name: 'x'}")}).after == 2);

@@ -3,10 +3,10 @@
 #pragma once
 
 #include <memory>
-#include <shared_mutex>
 #include <string>
 #include <vector>
 
+#include "base/interruptible_mutex.h"
 #include "bson/document.h"
 #include "dedup/content.h"
 #include "storage/contents/record_store.h"
@@ -113,7 +113,7 @@ class Collection : public Documents {
 
   // Returns the schema lock. Every operation holds it shared while its transaction is open; createIndexes, drop and rename take
   // it exclusively.
-  virtual std::shared_mutex& schema_mutex() = 0;
+  virtual base::InterruptibleMutex& schema_mutex() = 0;
 
   // Returns a snapshot of the list, with _id first. It includes indexes that are still being built.
   virtual std::vector<std::shared_ptr<const Index>> indexes() const = 0;

@@ -120,22 +120,22 @@ void StoredCatalog::set_predicate_compiler(PredicateCompiler compiler) {
     }
   }
   for (const Shared& collection : all) {
-    std::unique_lock schema(collection->schema_mutex());
+    const base::ExclusiveHold schema(collection->schema_mutex());
     const auto indexes = collection->stored_indexes();
     for (const auto& index : *indexes) index->set_predicate(compile(index->spec()));
   }
 }
 
 CreateIndexesResult StoredCatalog::create_indexes(const std::shared_ptr<Collection>& given, const std::vector<IndexSpec>& specs,
-                                                  const std::function<void()>& interrupted, const ReplayedChange* replayed) {
+                                                  const SchemaChange& how) {
   const Shared collection = stored(given);
-  std::unique_lock schema(collection->schema_mutex());
+  const auto schema = base::hold_exclusively(collection->schema_mutex(), how.interrupted);
   if (collection->dropped()) throw OperationError(ErrorCode::namespace_not_found, "collection was dropped: " + collection->ns());
   const int before = static_cast<int>(collection->stored_indexes()->size());
   const std::vector<IndexSpec> missing = missing_indexes(*collection, specs);
   if (missing.empty()) return {before, before};
   engine_.internals().require_room(DiskUse::background);
-  const auto changing = changing_indexes(*collection);
+  const auto changing = changing_indexes(*collection, how.interrupted);
 
   const CollectionEntry old = collection->entry();
   CollectionEntry entry = old;
@@ -156,9 +156,9 @@ CreateIndexesResult StoredCatalog::create_indexes(const std::shared_ptr<Collecti
       begun.push_back(make_index(entry.id, entry.indexes[i]));
       if (collection->moves()) begun.back()->set_shared();
     }
-    build_indexes(engine_, *collection, begun, interrupted);
-    if (collection->moves()) views_.load()->check_unique(*collection, begun, given->ns(), interrupted);
-    finish_indexes(collection, entry, begun, replayed);
+    build_indexes(engine_, *collection, begun, how.interrupted);
+    if (collection->moves()) views_.load()->check_unique(*collection, begun, given->ns(), how.interrupted);
+    finish_indexes(collection, entry, begun, how);
   } catch (...) {
     abandon_indexes(collection, entry, begun);
     throw;
@@ -167,19 +167,20 @@ CreateIndexesResult StoredCatalog::create_indexes(const std::shared_ptr<Collecti
 }
 
 // The caller holds the collection's schema lock.
-std::unique_lock<std::shared_mutex> StoredCatalog::changing_indexes(const StoredCollection& collection) const {
+base::ExclusiveHold StoredCatalog::changing_indexes(const StoredCollection& collection,
+                                                    const base::Interrupted& interrupted) const {
   if (!collection.moves()) return {};
-  return views_.load()->changing_indexes(database_of(collection.ns()));
+  return views_.load()->changing_indexes(database_of(collection.ns()), interrupted);
 }
 
 void StoredCatalog::finish_indexes(const Shared& collection, const CollectionEntry& begun, const StoredIndexes& built,
-                                   const ReplayedChange* replayed) {
+                                   const SchemaChange& how) {
   CollectionEntry entry = begun;
   for (IndexEntry& index : entry.indexes) index.ready = true;
   {
     const base::MutexLock ddl(ddl_mutex_);
     in_transaction(engine_, [&](Transaction& transaction) {
-      transaction.set_replayed(replayed);
+      transaction.set_replayed(how.replayed);
       transaction.expect_stamps(built.size());
       for (const auto& index : built) log(transaction, *collection, create_indexes_command(*collection, index->spec()));
       write_over(transaction, *collection, entry);
@@ -212,9 +213,9 @@ void StoredCatalog::abandon_indexes(const Shared& collection, const CollectionEn
   }
 }
 
-void StoredCatalog::drop_index(const std::shared_ptr<Collection>& given, std::string_view name, const ReplayedChange* replayed) {
+void StoredCatalog::drop_index(const std::shared_ptr<Collection>& given, std::string_view name, const SchemaChange& how) {
   const Shared collection = stored(given);
-  std::unique_lock schema(collection->schema_mutex());
+  const auto schema = base::hold_exclusively(collection->schema_mutex(), how.interrupted);
   auto indexes = std::make_shared<StoredIndexes>(*collection->stored_indexes());
   const auto found =
       std::find_if(indexes->begin(), indexes->end(), [&](const auto& index) { return index->spec().name == name; });
@@ -222,7 +223,7 @@ void StoredCatalog::drop_index(const std::shared_ptr<Collection>& given, std::st
     throw OperationError(ErrorCode::index_not_found, "index not found with name [" + std::string(name) + "]");
   }
   const std::shared_ptr<StoredIndex> index = *found;
-  const auto changing = changing_indexes(*collection);
+  const auto changing = changing_indexes(*collection, how.interrupted);
   if (index->is_id()) throw OperationError(ErrorCode::invalid_options, "cannot drop _id index");
   CollectionEntry entry = collection->entry();
   std::erase_if(entry.indexes, [&](const IndexEntry& one) { return one.number == index->number(); });
@@ -232,7 +233,7 @@ void StoredCatalog::drop_index(const std::shared_ptr<Collection>& given, std::st
   {
     const base::MutexLock ddl(ddl_mutex_);
     in_transaction(engine_, [&](Transaction& transaction) {
-      transaction.set_replayed(replayed);
+      transaction.set_replayed(how.replayed);
       log(transaction, *collection, document);
       write_over(transaction, *collection, entry);
       remove_multikey(transaction, table_, entry.id, index->number());
@@ -244,9 +245,9 @@ void StoredCatalog::drop_index(const std::shared_ptr<Collection>& given, std::st
   drop_index_table(*collection, *index);
 }
 
-void StoredCatalog::alter_index(const std::shared_ptr<Collection>& given, const IndexSpec& spec, const ReplayedChange* replayed) {
+void StoredCatalog::alter_index(const std::shared_ptr<Collection>& given, const IndexSpec& spec, const SchemaChange& how) {
   const Shared collection = stored(given);
-  std::unique_lock schema(collection->schema_mutex());
+  const auto schema = base::hold_exclusively(collection->schema_mutex(), how.interrupted);
   auto indexes = std::make_shared<StoredIndexes>(*collection->stored_indexes());
   const auto found =
       std::find_if(indexes->begin(), indexes->end(), [&](const auto& index) { return index->spec().name == spec.name; });
@@ -275,7 +276,7 @@ void StoredCatalog::alter_index(const std::shared_ptr<Collection>& given, const 
   {
     const base::MutexLock ddl(ddl_mutex_);
     in_transaction(engine_, [&](Transaction& transaction) {
-      transaction.set_replayed(replayed);
+      transaction.set_replayed(how.replayed);
       log(transaction, *collection, document);
       write_over(transaction, *collection, entry);
     });

@@ -34,13 +34,13 @@ CollectionEntry successors_alone(const CollectionEntry& begun) {
 
 }  // namespace
 
-void StoredCatalog::rebuild_indexes(const std::shared_ptr<Collection>& given, const std::function<void()>& interrupted) {
+void StoredCatalog::rebuild_indexes(const std::shared_ptr<Collection>& given, const base::Interrupted& interrupted) {
   const Shared collection = stored(given);
   const auto check_views = [&] {
     if (ViewSource* const views = views_) views->check_alone(database_of(given->ns()), "rebuilding indexes");
   };
   check_views();
-  std::unique_lock schema(collection->schema_mutex());
+  const auto schema = base::hold_exclusively(collection->schema_mutex(), interrupted);
   check_views();  // it may have got branches since
   if (collection->dropped()) throw OperationError(ErrorCode::namespace_not_found, "collection was dropped: " + collection->ns());
   if (!services_.contents.snapshots.all().empty()) refuse_snapshots();

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <thread>
 
 #include "base/random.h"
 #include "bson/builder.h"
@@ -128,18 +127,10 @@ std::vector<StoredCatalog::Shared> StoredCatalog::stored_of(std::string_view db)
   return found;
 }
 
-bool StoredCatalog::lock_all(const std::vector<Shared>& collections, Held& held) {
-  held.clear();
-  for (const Shared& collection : collections) {
-    std::unique_lock lock(collection->schema_mutex(), std::try_to_lock);
-    if (!lock) {
-      held.clear();
-      std::this_thread::sleep_for(std::chrono::microseconds(200));
-      return false;
-    }
-    held.push_back(std::move(lock));
-  }
-  return true;
+StoredCatalog::Held StoredCatalog::hold_all(const std::vector<Shared>& collections, const base::Interrupted& interrupted) {
+  std::vector<base::InterruptibleMutex*> mutexes;
+  for (const Shared& collection : collections) mutexes.push_back(&collection->schema_mutex());
+  return base::hold_exclusively(mutexes, interrupted);
 }
 
 // The profiler's collection doesn't count, since it is this member's own: another member may create a collection that conflicts
@@ -168,30 +159,30 @@ void StoredCatalog::log(Transaction& transaction, const StoredCollection& collec
 }
 
 std::shared_ptr<Collection> StoredCatalog::create(std::string_view ns, const CollectionOptions& options, BytesView uuid,
-                                                  const ReplayedChange* replayed) {
+                                                  const SchemaChange& how) {
   ViewSource* const views = views_;
   if (!views || !uuid.empty() || (!has_ref(ns) && !views->has_views(database_of(ns))))
-    return create_stored(ns, options, uuid, replayed);
-  return options.capped ? create_capped(*views, ns, options) : create_on_branch(*views, ns, options);
+    return create_stored(ns, options, uuid, how);
+  return options.capped ? create_capped(*views, ns, options, how) : create_on_branch(*views, ns, options, how);
 }
 
 // Capped collections have no versions. In a database with views, only the view under the database's own name has them.
-std::shared_ptr<Collection> StoredCatalog::create_capped(ViewSource& views, std::string_view ns,
-                                                         const CollectionOptions& options) {
+std::shared_ptr<Collection> StoredCatalog::create_capped(ViewSource& views, std::string_view ns, const CollectionOptions& options,
+                                                         const SchemaChange& how) {
   check_own(ns);
   const auto there = open(ns);
   if (there && !views.has(database_of(ns), *there)) throw exists_elsewhere(ns);
-  return create_stored(ns, options, {}, nullptr);
+  return create_stored(ns, options, {}, how);
 }
 
 // A collection of this name may exist already for another branch.
 std::shared_ptr<Collection> StoredCatalog::create_on_branch(ViewSource& views, std::string_view ns,
-                                                            const CollectionOptions& options) {
+                                                            const CollectionOptions& options, const SchemaChange& how) {
   const std::string home = has_ref(ns) ? views.home(ns) : std::string(ns);
   for (;;) {
     const auto there = open(home);
-    const Shared collection = there ? stored(there) : create_stored(home, options, {}, nullptr);
-    std::shared_lock schema(collection->schema_mutex());
+    const Shared collection = there ? stored(there) : create_stored(home, options, {}, how);
+    const auto schema = base::hold_shared(collection->schema_mutex(), how.interrupted);
     if (collection->dropped()) continue;
     if (collection->options().capped && !views.has(database_of(ns), *collection)) {
       throw OperationError(ErrorCode::illegal_operation,
@@ -205,7 +196,7 @@ std::shared_ptr<Collection> StoredCatalog::create_on_branch(ViewSource& views, s
 }
 
 StoredCatalog::Shared StoredCatalog::create_stored(std::string_view ns, const CollectionOptions& options, BytesView uuid,
-                                                   const ReplayedChange* replayed) {
+                                                   const SchemaChange& how) {
   ViewSource* const views = views_;
   const base::MutexLock ddl(ddl_mutex_);
   check_new_name(ns);
@@ -222,7 +213,7 @@ StoredCatalog::Shared StoredCatalog::create_stored(std::string_view ns, const Co
   const Shared collection = make(entry, std::make_shared<Counts>());
   try {
     in_transaction(engine_, [&](Transaction& transaction) {
-      transaction.set_replayed(replayed);
+      transaction.set_replayed(how.replayed);
       write_next_collection(transaction, table_, entry.id + 1);
       write_entry(transaction, table_, entry);
       log(transaction, *collection, create_command(entry));
@@ -242,11 +233,11 @@ StoredCatalog::Shared StoredCatalog::create_stored(std::string_view ns, const Co
   return collection;
 }
 
-std::shared_ptr<Collection> StoredCatalog::open_or_create(std::string_view ns) {
+std::shared_ptr<Collection> StoredCatalog::open_or_create(std::string_view ns, const SchemaChange& how) {
   for (;;) {
     if (auto collection = find(ns)) return collection;
     try {
-      return create(ns, {}, {}, nullptr);
+      return create(ns, {}, {}, how);
     } catch (const OperationError& error) {
       // Another thread has created it in the meantime.
       if (error.code() != ErrorCode::namespace_exists) throw;
@@ -319,7 +310,7 @@ void StoredCatalog::drop_index_table(const StoredCollection& collection, StoredI
   engine_.drop_table(index.table().name());
 }
 
-bool StoredCatalog::drop(std::string_view ns, bool from_branch, const ReplayedChange* replayed) {
+bool StoredCatalog::drop(std::string_view ns, bool from_branch, const SchemaChange& how) {
   ViewSource* const views = views_;
   for (;;) {
     const std::string home = views && has_ref(ns) ? views->home(ns) : std::string(ns);
@@ -328,20 +319,20 @@ bool StoredCatalog::drop(std::string_view ns, bool from_branch, const ReplayedCh
       if (open(ns)) throw OperationError(ErrorCode::illegal_operation, "cannot drop " + std::string(ns));
       return false;
     }
-    std::unique_lock schema(collection->schema_mutex());
+    const auto schema = base::hold_exclusively(collection->schema_mutex(), how.interrupted);
     const base::MutexLock ddl(ddl_mutex_);
     if (stored(home) != collection) continue;  // dropped or renamed while this waited
     const bool capped = collection->options().capped;
     if (capped && views && !views->has(database_of(ns), *collection)) return false;
     const bool has_views = !capped && views && views->has_views(database_of(home));
     if (!has_views && !from_branch) return false;
-    const bool was_there = !has_views || !from_branch || views->drop(database_of(ns), *collection, replayed);
+    const bool was_there = !has_views || !from_branch || views->drop(database_of(ns), *collection, how.replayed);
     if (has_views && views->anybody_has(database_of(home), *collection)) return from_branch && was_there;
     bson::Builder command;
     command.append("drop", collection_of(home));
     const bson::Document document = command.done();
     in_transaction(engine_, [&](Transaction& transaction) {
-      transaction.set_replayed(replayed);
+      transaction.set_replayed(how.replayed);
       log(transaction, *collection, document);
       forget(transaction, *collection);
     });
@@ -351,18 +342,17 @@ bool StoredCatalog::drop(std::string_view ns, bool from_branch, const ReplayedCh
   }
 }
 
-bool StoredCatalog::drop_database(std::string_view db, const ReplayedChange* replayed) {
+bool StoredCatalog::drop_database(std::string_view db, const SchemaChange& how) {
   ViewSource* const views = views_;
   if (views && has_ref(db)) views->check_alone(db, "dropping a database by the name of one of its refs");
   for (;;) {
     const std::vector<Shared> all = stored_of(db);
     if (all.empty()) return false;
-    Held schemas;
-    if (!lock_all(all, schemas)) continue;
+    const Held schemas = hold_all(all, how.interrupted);
     const base::MutexLock ddl(ddl_mutex_);
     if (stored_of(db) != all) continue;
     in_transaction(engine_, [&](Transaction& transaction) {
-      transaction.set_replayed(replayed);
+      transaction.set_replayed(how.replayed);
       transaction.expect_stamps(all.size() + 1);
       for (const Shared& collection : all) {
         bson::Builder command;
@@ -383,7 +373,7 @@ bool StoredCatalog::drop_database(std::string_view db, const ReplayedChange* rep
 }
 
 void StoredCatalog::rename(std::string_view from, std::string_view to, bool drop_target, const BeforeRename& first,
-                           const ReplayedChange* replayed) {
+                           const SchemaChange& how) {
   if (from == to) throw OperationError(ErrorCode::illegal_operation, "Can't rename a collection to itself");
   for (;;) {
     const Shared source = stored(from), target = stored(to);
@@ -400,10 +390,9 @@ void StoredCatalog::rename(std::string_view from, std::string_view to, bool drop
       throw OperationError(ErrorCode::namespace_not_found, "Source collection " + std::string(from) + " does not exist");
     if (!target && open(to)) throw OperationError(ErrorCode::illegal_operation, "cannot replace " + std::string(to));
     if (target && !drop_target) throw OperationError(ErrorCode::namespace_exists, "target namespace exists");
-    Held schemas;
     std::vector<Shared> both{source};
     if (target) both.push_back(target);
-    if (!lock_all(both, schemas)) continue;
+    const Held schemas = hold_all(both, how.interrupted);
     if (first) {
       // From here on both keep their names, since a rename takes their locks.
       if (stored(from) != source || stored(to) != target) continue;
@@ -420,7 +409,7 @@ void StoredCatalog::rename(std::string_view from, std::string_view to, bool drop
     if (target) command.append("dropTarget", bson::Binary{4, target->uuid_bytes()});
     const bson::Document document = command.done();
     in_transaction(engine_, [&](Transaction& transaction) {
-      transaction.set_replayed(replayed);
+      transaction.set_replayed(how.replayed);
       log(transaction, *source, document);
       if (target) forget(transaction, *target);
       write_over(transaction, *source, entry);
@@ -435,9 +424,9 @@ void StoredCatalog::rename(std::string_view from, std::string_view to, bool drop
 }
 
 void StoredCatalog::alter_option(const std::shared_ptr<Collection>& given, std::string_view name, bson::DocumentView value,
-                                 const ReplayedChange* replayed) {
+                                 const SchemaChange& how) {
   const Shared collection = stored(given);
-  std::unique_lock schema(collection->schema_mutex());
+  const auto schema = base::hold_exclusively(collection->schema_mutex(), how.interrupted);
   if (collection->dropped()) throw OperationError(ErrorCode::namespace_not_found, "ns does not exist");
   const base::MutexLock ddl(ddl_mutex_);
   CollectionEntry entry = collection->entry();
@@ -452,7 +441,7 @@ void StoredCatalog::alter_option(const std::shared_ptr<Collection>& given, std::
   command.append("collMod", collection_of(entry.ns)).append(name, value);
   const bson::Document document = command.done();
   in_transaction(engine_, [&](Transaction& transaction) {
-    transaction.set_replayed(replayed);
+    transaction.set_replayed(how.replayed);
     log(transaction, *collection, document);
     write_over(transaction, *collection, entry);
   });
@@ -485,11 +474,11 @@ std::vector<std::shared_ptr<Collection>> StoredCatalog::found(std::string_view d
   return all;
 }
 
-void StoredCatalog::alone(std::string_view db, const std::function<void(const std::vector<Shared>&)>& work) {
+void StoredCatalog::alone(std::string_view db, const base::Interrupted& interrupted,
+                          const std::function<void(const std::vector<Shared>&)>& work) {
   for (;;) {
     const std::vector<Shared> all = stored_of(db);
-    Held schemas;
-    if (!lock_all(all, schemas)) continue;
+    const Held schemas = hold_all(all, interrupted);
     const base::MutexLock ddl(ddl_mutex_);
     if (stored_of(db) != all) continue;
     return work(all);

@@ -1,12 +1,10 @@
 // StoredCatalog is the catalog as the table `catalog` stores it.
 //
 // A thread takes locks in this order: schema locks of collections, then ddl_mutex_, then mutex_. A thread that needs several
-// schema locks tries all of them, and releases all when one is taken, since readers may hold one while they wait for another.
+// schema locks holds none while it waits for one, since readers may hold one while they wait for another.
 #pragma once
 
 #include <map>
-#include <mutex>
-#include <shared_mutex>
 #include <unordered_map>
 
 #include "base/mutex.h"
@@ -28,26 +26,26 @@ class StoredCatalog final : public Catalog {
   std::shared_ptr<Collection> open(CollectionId id) const override;
   std::shared_ptr<Collection> dropped(CollectionId id) const override;
   std::shared_ptr<Collection> create(std::string_view ns, const CollectionOptions& options, BytesView uuid,
-                                     const ReplayedChange* replayed) override;
-  std::shared_ptr<Collection> open_or_create(std::string_view ns) override;
-  bool drop(std::string_view ns, const ReplayedChange* replayed) override { return drop(ns, true, replayed); }
-  bool drop_unowned(std::string_view ns) override { return drop(ns, false, nullptr); }
-  bool drop_database(std::string_view db, const ReplayedChange* replayed) override;
+                                     const SchemaChange& how) override;
+  std::shared_ptr<Collection> open_or_create(std::string_view ns, const SchemaChange& how) override;
+  bool drop(std::string_view ns, const SchemaChange& how) override { return drop(ns, true, how); }
+  bool drop_unowned(std::string_view ns) override { return drop(ns, false, {}); }
+  bool drop_database(std::string_view db, const SchemaChange& how) override;
   void rename(std::string_view from, std::string_view to, bool drop_target, const BeforeRename& first,
-              const ReplayedChange* replayed) override;
+              const SchemaChange& how) override;
 
   CreateIndexesResult create_indexes(const std::shared_ptr<Collection>& collection, const std::vector<IndexSpec>& specs,
-                                     const std::function<void()>& interrupted, const ReplayedChange* replayed) override;
-  void rebuild_indexes(const std::shared_ptr<Collection>& collection, const std::function<void()>& interrupted) override;
-  void drop_index(const std::shared_ptr<Collection>& collection, std::string_view name, const ReplayedChange* replayed) override;
-  void alter_index(const std::shared_ptr<Collection>& collection, const IndexSpec& spec, const ReplayedChange* replayed) override;
+                                     const SchemaChange& how) override;
+  void rebuild_indexes(const std::shared_ptr<Collection>& collection, const base::Interrupted& interrupted) override;
+  void drop_index(const std::shared_ptr<Collection>& collection, std::string_view name, const SchemaChange& how) override;
+  void alter_index(const std::shared_ptr<Collection>& collection, const IndexSpec& spec, const SchemaChange& how) override;
   void alter_option(const std::shared_ptr<Collection>& collection, std::string_view name, bson::DocumentView value,
-                    const ReplayedChange* replayed) override;
+                    const SchemaChange& how) override;
 
   std::vector<std::string> databases() const override;
   std::vector<std::shared_ptr<Collection>> collections(std::string_view db) const override;
   std::vector<std::shared_ptr<Collection>> found(std::string_view db) const override;
-  void alone(std::string_view db,
+  void alone(std::string_view db, const base::Interrupted& interrupted,
              const std::function<void(const std::vector<std::shared_ptr<StoredCollection>>&)>& work) override;
   void set_view_source(ViewSource* views) override { views_ = views; }
   std::map<CollectionId, CollectionEntry> entries_as_of(Transaction& transaction, Stamp snapshot) const override;
@@ -60,7 +58,7 @@ class StoredCatalog final : public Catalog {
   void detach(std::string_view ns) override;
 
  private:
-  using Held = std::vector<std::unique_lock<std::shared_mutex>>;
+  using Held = std::vector<base::ExclusiveHold>;
   using Shared = std::shared_ptr<StoredCollection>;
 
   // catalog_load.cpp implements these.
@@ -74,12 +72,14 @@ class StoredCatalog final : public Catalog {
   // Given a view, returns the collection that it is a view of; throws for an attached collection.
   static Shared stored(const std::shared_ptr<Collection>& collection);
   std::vector<Shared> stored_of(std::string_view db) const;
-  static bool lock_all(const std::vector<Shared>& collections, Held& held);
+  static Held hold_all(const std::vector<Shared>& collections, const base::Interrupted& interrupted);
   void check_new_name(std::string_view ns) const REQUIRES(ddl_mutex_);
-  bool drop(std::string_view ns, bool from_branch, const ReplayedChange* replayed);
-  Shared create_stored(std::string_view ns, const CollectionOptions& options, BytesView uuid, const ReplayedChange* replayed);
-  std::shared_ptr<Collection> create_capped(ViewSource& views, std::string_view ns, const CollectionOptions& options);
-  std::shared_ptr<Collection> create_on_branch(ViewSource& views, std::string_view ns, const CollectionOptions& options);
+  bool drop(std::string_view ns, bool from_branch, const SchemaChange& how);
+  Shared create_stored(std::string_view ns, const CollectionOptions& options, BytesView uuid, const SchemaChange& how);
+  std::shared_ptr<Collection> create_capped(ViewSource& views, std::string_view ns, const CollectionOptions& options,
+                                            const SchemaChange& how);
+  std::shared_ptr<Collection> create_on_branch(ViewSource& views, std::string_view ns, const CollectionOptions& options,
+                                               const SchemaChange& how);
   void forget(Transaction& transaction, const StoredCollection& collection);
   void gone(const Shared& collection);
   void drop_index_table(const StoredCollection& collection, StoredIndex& index);
@@ -94,9 +94,9 @@ class StoredCatalog final : public Catalog {
   // Does the same whether or not the index's table exists.
   std::shared_ptr<StoredIndex> describe_index(CollectionId collection, const IndexEntry& entry);
   std::shared_ptr<const DocumentPredicate> compile(const IndexSpec& spec) const;
-  std::unique_lock<std::shared_mutex> changing_indexes(const StoredCollection& collection) const;
+  base::ExclusiveHold changing_indexes(const StoredCollection& collection, const base::Interrupted& interrupted) const;
   void finish_indexes(const Shared& collection, const CollectionEntry& entry, const StoredIndexes& built,
-                      const ReplayedChange* replayed);
+                      const SchemaChange& how);
   void abandon_indexes(const Shared& collection, const CollectionEntry& before, const StoredIndexes& begun);
 
   // index_rebuild.cpp implements this.

@@ -4,7 +4,6 @@
 #include <atomic>
 #include <deque>
 #include <memory>
-#include <shared_mutex>
 
 #include "base/mutex.h"
 #include "storage/collections/catalog_rows.h"
@@ -25,7 +24,7 @@ class StoredCollection final : public Collection, public std::enable_shared_from
   const CollectionOptions& options() const override { return *options_.load(std::memory_order_acquire); }
   bool dropped() const override { return dropped_.load(std::memory_order_acquire); }
   bool read_only() const override { return false; }
-  std::shared_mutex& schema_mutex() override { return schema_mutex_; }
+  base::InterruptibleMutex& schema_mutex() override { return schema_mutex_; }
 
   std::vector<std::shared_ptr<const Index>> indexes() const override;
   std::shared_ptr<const Index> index(std::string_view name) const override;
@@ -112,7 +111,7 @@ class StoredCollection final : public Collection, public std::enable_shared_from
   const Table catalog_table_;
   const CollectionId id_;
   const Bytes uuid_;
-  std::shared_mutex schema_mutex_;
+  base::InterruptibleMutex schema_mutex_;
   mutable base::Mutex mutex_;
   // All of them are kept, since readers of the options hold no lock.
   std::deque<CollectionOptions> options_given_ GUARDED_BY(mutex_);

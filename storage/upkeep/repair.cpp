@@ -729,7 +729,7 @@ RepairReport repair_collection(Store& store, const std::shared_ptr<Collection>& 
                                "'" + collection->ns() + "' is not kept as a collection that could be repaired");
   RepairReport report;
   {
-    std::unique_lock schema(stored->schema_mutex());
+    const auto schema = base::hold_exclusively(stored->schema_mutex(), interrupted);
     if (stored->dropped())
       throw base::OperationError(ErrorCode::namespace_not_found, "Collection '" + stored->ns() + "' does not exist to validate.");
     const auto still = store.dedup().hold();

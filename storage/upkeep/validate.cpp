@@ -25,7 +25,6 @@ namespace {
 
 constexpr size_t named_max = 100;       // At most this many errors of one kind are named one by one.
 constexpr size_t damaged_max = 10'000;  // At most this many damaged documents are named.
-constexpr int64_t check_every = 1000;
 
 // This class checks records against indexes and back, in one snapshot.
 class Validation {
@@ -142,7 +141,7 @@ class Validation {
         return error(std::string("the records can't be walked to the end: ") + damage.what());
       }
       ++report.records;
-      if (interrupted_ && report.records % check_every == 0) interrupted_();
+      if (interrupted_) interrupted_();
       check_record(transaction, *opened);
     }
   }
@@ -230,7 +229,8 @@ class Validation {
     cursor->seek({});
     int64_t& entries = report.indexes[i].keys;
     while (cursor->next()) {
-      if (++entries % check_every == 0 && interrupted_) interrupted_();
+      ++entries;
+      if (interrupted_) interrupted_();
     }
     if (entries != expected_[i] || !report.indexes[i].valid) find_dangling(transaction, i);
   }
@@ -277,7 +277,7 @@ class Validation {
 };
 
 ValidateReport validate_stored(Store& store, StoredCollection& collection, bool full, const std::function<void()>& interrupted) {
-  std::unique_lock schema(collection.schema_mutex());
+  const auto schema = base::hold_exclusively(collection.schema_mutex(), interrupted);
   if (collection.dropped())
     throw base::OperationError(base::ErrorCode::namespace_not_found,
                                "Collection '" + collection.ns() + "' does not exist to validate.");
@@ -301,7 +301,7 @@ ValidateReport validate_by_scan(Engine& engine, Collection& collection, const st
       break;
     }
     ++report.records;
-    if (interrupted && report.records % check_every == 0) interrupted();
+    if (interrupted) interrupted();
     try {
       scan->document();
     } catch (const base::OperationError& damage) {

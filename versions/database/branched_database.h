@@ -11,6 +11,7 @@
 #include <mutex>
 #include <shared_mutex>
 
+#include "base/interruptible_mutex.h"
 #include "storage/collections/branch_changes.h"
 #include "versions/branch/commit_proof.h"
 #include "versions/branch/verification.h"
@@ -68,9 +69,13 @@ class BranchedDatabase : public std::enable_shared_from_this<BranchedDatabase> {
 
   // Must be held around each transaction that commits, merges, makes a branch, sweeps or purges, from before it begins: the
   // database's indexes don't change until it ends.
-  [[nodiscard]] std::shared_lock<std::shared_mutex> keep_indexes() { return std::shared_lock(indexes_); }
+  [[nodiscard]] base::SharedHold keep_indexes(const base::Interrupted& interrupted = nullptr) {
+    return base::hold_shared(indexes_, interrupted);
+  }
   // Must be held while indexes change, together with the collection's schema lock.
-  [[nodiscard]] std::unique_lock<std::shared_mutex> change_indexes() { return std::unique_lock(indexes_); }
+  [[nodiscard]] base::ExclusiveHold change_indexes(const base::Interrupted& interrupted) {
+    return base::hold_exclusively(indexes_, interrupted);
+  }
   // It does what storage::ViewSource::check_unique says.
   void check_unique(storage::CollectionId collection, const storage::StoredIndexes& built, std::string_view ns,
                     const std::function<void()>& interrupted);
@@ -288,7 +293,7 @@ class BranchedDatabase : public std::enable_shared_from_this<BranchedDatabase> {
   BranchesPast branches_past_;
   OpenMerges open_merges_;
   // Both are standard ones, since functions return their locks.
-  std::shared_mutex indexes_;
+  base::InterruptibleMutex indexes_;
   mutable std::shared_mutex mutex_;  // protects the list of collections, here and in branches_
   bool closed_ = false;
   std::map<storage::CollectionId, std::shared_ptr<Versions>> collections_;

@@ -1,13 +1,12 @@
 #include "versions/database/databases.h"
 
-#include <charconv>
 #include <set>
 
-#include "base/varint.h"
 #include "storage/collections/past_catalog.h"
 #include "storage/engine/drop_now.h"
 #include "storage/engine/names.h"
 #include "storage/store.h"
+#include "versions/database/database_rows.h"
 #include "versions/log/branch_change.h"
 #include "versions/log/snapshot_entries.h"
 
@@ -21,67 +20,7 @@ using storage::StoredCollection;
 namespace {
 
 constexpr std::string_view table_name = "versions-databases";
-constexpr std::string_view next_key = "n";
 constexpr std::string_view unfinished_prefix = "tmp.agg_out.";  // such a collection takes another one's place when it is done
-
-Bytes database_key(std::string_view name) {
-  Bytes key(1, 'd');
-  key.append(name);
-  return key;
-}
-
-Bytes kept_key(uint32_t number, std::string_view name) {
-  Bytes key(1, 'k');
-  return key.append(storage::catalog_key(number)).append(name);
-}
-
-[[noreturn]] void damaged() {
-  throw OperationError(ErrorCode::data_corruption_detected, "the list of branched databases can't be read");
-}
-
-struct Row {
-  uint32_t number = 0;
-  std::map<storage::CollectionId, int64_t> holes;
-};
-
-Bytes write_row(const Row& row) {
-  Bytes out;
-  base::append_varint(out, row.number);
-  for (const auto& [collection, holes] : row.holes) {
-    base::append_varint(out, collection);
-    base::append_varint(out, static_cast<uint64_t>(holes));
-  }
-  return out;
-}
-
-uint64_t take(BytesView& bytes) {
-  const auto number = base::take_varint(bytes);
-  if (!number) damaged();
-  return *number;
-}
-
-Row read_row(BytesView bytes) {
-  Row row{.number = static_cast<uint32_t>(take(bytes)), .holes = {}};
-  while (!bytes.empty()) {
-    const auto collection = static_cast<storage::CollectionId>(take(bytes));
-    row.holes[collection] = static_cast<int64_t>(take(bytes));
-  }
-  return row;
-}
-
-struct KeptRow {
-  uint32_t number = 0;
-  std::string name;
-  std::vector<storage::CollectionId> collections;
-};
-
-KeptRow read_kept(BytesView key, BytesView value) {
-  constexpr size_t behind_number = 1 + sizeof(uint32_t);
-  if (key.size() <= behind_number) damaged();
-  KeptRow row{__builtin_bswap32(base::load_le<uint32_t>(key.data() + 1)), std::string(key.substr(behind_number)), {}};
-  while (!value.empty()) row.collections.push_back(static_cast<storage::CollectionId>(take(value)));
-  return row;
-}
 
 Ref ref_of(std::string_view db) {
   const auto ref = split_name(db).ref;
@@ -108,13 +47,13 @@ Databases::~Databases() {
 void Databases::load() {
   const std::vector<std::string> tables = store_.engine().table_names();
   if (std::find(tables.begin(), tables.end(), table_name) == tables.end()) return;
-  table_ = store_.engine().open_table(std::string(table_name), {.allocation_bytes = 512});
-  std::map<std::string, Row> rows;
+  table_ = store_.engine().open_table(std::string(table_name), {.allocation_bytes = 512, .copied = true});
+  std::map<std::string, DatabaseRow> rows;
   {
     Transaction transaction(store_, Transaction::Mode::read);
     storage::TableCursor cursor = table_.cursor(transaction);
     for (bool on = cursor.seek("d"); on && cursor.key().starts_with('d'); on = cursor.next()) {
-      rows.emplace(cursor.key().substr(1), read_row(cursor.value()));
+      rows.emplace(cursor.key().substr(1), read_database_row(cursor.value()));
     }
   }
   for (const auto& [name, row] : rows) {
@@ -132,26 +71,26 @@ void Databases::load() {
 }
 
 void Databases::load_kept() {
-  std::vector<KeptRow> rows, gone;
+  std::vector<KeptDatabaseRow> rows, gone;
   {
     Transaction transaction(store_, Transaction::Mode::read);
     storage::TableCursor cursor = table_.cursor(transaction);
     for (bool on = cursor.seek("k"); on && cursor.key().starts_with('k'); on = cursor.next()) {
-      KeptRow row = read_kept(cursor.key(), cursor.value());
+      KeptDatabaseRow row = read_kept_row(cursor.key(), cursor.value());
       std::erase_if(row.collections, [&](const auto& id) { return !shown_by_any_snapshot(transaction, id); });
       const bool shown = !row.collections.empty() || BranchesPast::shown_by_any_snapshot(past_.past(), transaction, row.number);
       (shown ? rows : gone).push_back(std::move(row));
     }
   }
-  for (const KeptRow& row : gone) {
-    storage::in_transaction(store_,
-                            [&](Transaction& transaction) { table_.remove(transaction, kept_key(row.number, row.name)); });
+  for (const KeptDatabaseRow& row : gone) {
+    storage::in_transaction(
+        store_, [&](Transaction& transaction) { table_.remove(transaction, kept_database_key(row.number, row.name)); });
   }
-  for (const KeptRow& row : rows) {
+  for (const KeptDatabaseRow& row : rows) {
     Kept kept{std::make_shared<BranchedDatabase>(past_.past(), log_, row.name, row.number, nodes_), {}};
     for (const storage::CollectionId id : row.collections) {
       const auto collection = store_.catalog().stored(id);
-      if (!collection) damaged();
+      if (!collection) database_list_is_damaged();
       kept.database->add(*collection, 0);
       kept.database->share(*collection);
       kept.collections.push_back(collection);
@@ -258,13 +197,13 @@ std::vector<std::shared_ptr<BranchedDatabase>> Databases::all() const {
 }
 
 Databases::Begun Databases::find_or_begin(const std::string& name, const CommitInfo& info, Stamp given,
-                                          const storage::ReplayedChange* replayed) {
+                                          const storage::SchemaChange& how) {
   if (auto database = find(name)) return {std::move(database)};
   if (name == "local" || name == "admin" || name == "config") {
     throw OperationError(ErrorCode::illegal_operation, "database '" + name + "' can't have branches");
   }
   Begun begun;
-  store_.catalog().alone(name, [&](std::vector<std::shared_ptr<StoredCollection>> collections) {
+  store_.catalog().alone(name, how.interrupted, [&](std::vector<std::shared_ptr<StoredCollection>> collections) {
     if ((begun.database = find(name))) return;
     if (collections.empty()) throw OperationError(ErrorCode::namespace_not_found, "database '" + name + "' does not exist");
     for (const auto& collection : collections) {
@@ -274,12 +213,12 @@ Databases::Begun Databases::find_or_begin(const std::string& name, const CommitI
       }
     }
     std::erase_if(collections, [](const auto& collection) { return !has_versions(*collection); });
-    if (!table_.exists()) table_ = store_.engine().open_table(std::string(table_name), {.allocation_bytes = 512});
-    Row row;
+    if (!table_.exists()) table_ = store_.engine().open_table(std::string(table_name), {.allocation_bytes = 512, .copied = true});
+    DatabaseRow row;
     {
       Transaction transaction(store_, Transaction::Mode::read);
-      auto next = table_.get(transaction, next_key);
-      row.number = next ? static_cast<uint32_t>(take(*next)) : 1;
+      const auto next = table_.get(transaction, next_database_key);
+      row.number = next ? read_next_database(*next) : 1;
     }
     auto database = std::make_shared<BranchedDatabase>(past_.past(), log_, name, row.number, nodes_);
     for (const auto& collection : collections) {
@@ -291,12 +230,10 @@ Databases::Begun Databases::find_or_begin(const std::string& name, const CommitI
     for (const auto& collection : collections) database->add(*collection, row.holes[collection->id()]);
     storage::in_transaction(store_, [&](Transaction& transaction) {
       transaction.set_next_stamp(given);
-      transaction.set_replayed(replayed);
+      transaction.set_replayed(how.replayed);
       BranchesPast::database_changing(past_.past(), transaction, name, std::nullopt);
-      Bytes next;
-      base::append_varint(next, uint64_t{row.number} + 1);
-      table_.put(transaction, next_key, next);
-      table_.put(transaction, database_key(name), write_row(row));
+      table_.put(transaction, next_database_key, write_next_database(row.number + 1));
+      table_.put(transaction, database_key(name), write_database_row(row));
       database->begin(transaction, info);
       begun.logged = transaction.newest_stamp();
     });
@@ -442,12 +379,10 @@ void Databases::dropping(Transaction& transaction, std::string_view db) {
   const uint32_t number = database->number();
   BranchesPast::database_changing(past_.past(), transaction, db, number);
   table_.remove(transaction, database_key(db));
-  Bytes shown;
-  for (const storage::CollectionId id : database->collections()) {
-    if (shown_by_any_snapshot(transaction, id)) base::append_varint(shown, id);
-  }
+  std::vector<storage::CollectionId> shown = database->collections();
+  std::erase_if(shown, [&](const auto& id) { return !shown_by_any_snapshot(transaction, id); });
   if (shown.empty() && !BranchesPast::shown_by_any_snapshot(past_.past(), transaction, number)) return;
-  table_.put(transaction, kept_key(number, db), shown);
+  table_.put(transaction, kept_database_key(number, db), write_kept_collections(shown));
 }
 
 bool Databases::shown_by_any_snapshot(Transaction& transaction, storage::CollectionId collection) const {
@@ -460,10 +395,10 @@ void Databases::dropped(std::string_view db) {
   std::optional<Kept> kept;
   {
     Transaction transaction(store_, Transaction::Mode::read);
-    const Bytes key = kept_key(database->number(), db);
+    const Bytes key = kept_database_key(database->number(), db);
     if (const auto row = table_.get(transaction, key)) {
       kept.emplace(Kept{database, {}});
-      for (const storage::CollectionId id : read_kept(key, *row).collections)
+      for (const storage::CollectionId id : read_kept_row(key, *row).collections)
         kept->collections.push_back(store_.catalog().stored(id));
     }
   }
@@ -520,8 +455,9 @@ void Databases::forget_kept() {
     if (!shown) {
       const auto own = kept.database->table_names();
       tables.insert(tables.end(), own.begin(), own.end());
-      storage::in_transaction(
-          store_, [&](Transaction& transaction) { table_.remove(transaction, kept_key(number, kept.database->name())); });
+      storage::in_transaction(store_, [&](Transaction& transaction) {
+        table_.remove(transaction, kept_database_key(number, kept.database->name()));
+      });
     }
     for (const std::string& table : tables) store_.engine().drop_table(table);
   }
@@ -535,7 +471,8 @@ void Databases::replay(const std::string& db, const std::vector<storage::BranchC
   if (changes.size() == 1 && first == log::Purge::name) return replay_purge(db, changes.front(), replayed);
   if (first == log::BeginBranches::name) {
     if (find(db)) log::refuse("the log begins branches of database '" + db + "', which has branches already");
-    find_or_begin(db, log::BeginBranches::decode(changes.front().command).made.info(), changes.front().stamp, &replayed);
+    find_or_begin(db, log::BeginBranches::decode(changes.front().command).made.info(), changes.front().stamp,
+                  {.replayed = &replayed});
     return;
   }
   const auto database = find(db);
@@ -557,7 +494,7 @@ void Databases::replay(const std::string& db, const std::vector<storage::BranchC
     alone = alone || forgets || name == log::ResetBranch::name;
   }
   if (!alone) return work();
-  store_.catalog().alone(db, [&](const auto&) {
+  store_.catalog().alone(db, nullptr, [&](const auto&) {
     work();
     for (const std::string& branch : views) database->forget_views(branch);
   });

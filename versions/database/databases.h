@@ -40,9 +40,8 @@ class Databases final : public storage::ViewSource, public storage::BranchReplay
     bool is_new = false;  // whether this call began the branches
     Stamp logged = 0;     // the timestamp of the log's entry of that
   };
-  // `given` is the change's timestamp, and `replayed` the change, if another member made it.
-  Begun find_or_begin(const std::string& name, const CommitInfo& info, Stamp given = 0,
-                      const storage::ReplayedChange* replayed = nullptr);
+  // `given` is the change's timestamp if another member made it.
+  Begun find_or_begin(const std::string& name, const CommitInfo& info, Stamp given = 0, const storage::SchemaChange& how = {});
 
   // Drops the branch with whatever isn't committed there. Nobody else may write to it.
   void drop_branch(BranchedDatabase& database, const std::string& name);
@@ -75,7 +74,9 @@ class Databases final : public storage::ViewSource, public storage::BranchReplay
   void gone(const storage::Collection& collection) override;
   void check_alone(std::string_view db, std::string_view what) override;
   void created(storage::StoredCollection& collection) override;
-  std::unique_lock<std::shared_mutex> changing_indexes(std::string_view db) override { return need(db)->change_indexes(); }
+  base::ExclusiveHold changing_indexes(std::string_view db, const base::Interrupted& interrupted) override {
+    return need(db)->change_indexes(interrupted);
+  }
   void check_unique(const storage::StoredCollection& collection, const storage::StoredIndexes& built, std::string_view ns,
                     const std::function<void()>& interrupted) override;
   void dropping(Transaction& transaction, std::string_view db) override;

@@ -38,7 +38,7 @@ class PastCollection final : public storage::Collection, public std::enable_shar
   bool dropped() const override { return base_->moves() != was_shared_ || !past_.snapshots().find(snapshot_.number); }
   bool read_only() const override { return true; }
   std::string_view read_only_because() const override { return "a snapshot is read-only"; }
-  std::shared_mutex& schema_mutex() override { return base_->schema_mutex(); }
+  base::InterruptibleMutex& schema_mutex() override { return base_->schema_mutex(); }
   std::vector<std::shared_ptr<const storage::Index>> indexes() const override { return {indexes_.begin(), indexes_.end()}; }
   std::shared_ptr<const storage::Index> index(std::string_view name) const override;
 

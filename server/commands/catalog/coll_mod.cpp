@@ -85,7 +85,7 @@ class CollMod : public Command {
       throw OperationError(ErrorCode::namespace_not_found, "ns does not exist");
     }
     write::check_writable(*collection);
-    if (index) change(catalog, collection, Arguments("collMod.index", *index), reply);
+    if (index) change(op, catalog, collection, Arguments("collMod.index", *index), reply);
     for (const auto& [name, value] : wanted) {
       if (!value) continue;
       const bson::Document before(collection->options().document);
@@ -93,13 +93,13 @@ class CollMod : public Command {
         throw OperationError(ErrorCode::invalid_options, "a capped collection can't have commits");
       if (before[name].is_object()) reply.append(std::string(name) + "_old", before[name]);
       reply.append(std::string(name) + "_new", *value);
-      catalog.alter_option(collection, name, *value);
+      catalog.alter_option(collection, name, *value, {.interrupted = op.interrupted()});
     }
   }
 
  private:
-  static void change(storage::Catalog& catalog, const std::shared_ptr<storage::Collection>& collection, const Arguments& wanted,
-                     bson::Builder& reply) {
+  static void change(OperationContext& op, storage::Catalog& catalog, const std::shared_ptr<storage::Collection>& collection,
+                     const Arguments& wanted, bson::Builder& reply) {
     wanted.only({"name", "keyPattern", "expireAfterSeconds", "hidden", "unique", "prepareUnique"});
     if (wanted.any("unique").exists() || wanted.any("prepareUnique").exists()) {
       throw OperationError(ErrorCode::command_not_supported, "converting an index to unique is not supported");
@@ -117,7 +117,7 @@ class CollMod : public Command {
     storage::IndexSpec spec = index->spec();
     if (seconds) set_expiry(spec, *seconds, reply);
     if (hidden) set_hidden(spec, *hidden, reply);
-    catalog.alter_index(collection, spec);
+    catalog.alter_index(collection, spec, {.interrupted = op.interrupted()});
   }
 
   static void set_expiry(storage::IndexSpec& spec, int64_t seconds, bson::Builder& reply) {

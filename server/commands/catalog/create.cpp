@@ -145,7 +145,7 @@ class Create : public Command {
     write::check_creatable(ns);
     storage::Catalog& catalog = write::store_of(op).catalog();
     try {
-      catalog.create(ns, options);
+      catalog.create(ns, options, {}, {.interrupted = op.interrupted()});
     } catch (const OperationError& error) {
       if (error.code() != ErrorCode::namespace_exists) throw;
       check_same(catalog, ns, options);

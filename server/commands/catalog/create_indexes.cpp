@@ -57,10 +57,10 @@ class CreateIndexes : public Command {
     bool created = false;
     auto collection = catalog.find(ns);
     if (!collection) {
-      collection = catalog.open_or_create(ns);
+      collection = catalog.open_or_create(ns, {.interrupted = op.interrupted()});
       created = true;
     }
-    const auto built = catalog.create_indexes(collection, specs, [&op] { op.check_interrupt(); });
+    const auto built = catalog.create_indexes(collection, specs, {.interrupted = op.interrupted()});
     reply.append("numIndexesBefore", built.before).append("numIndexesAfter", built.after);
     if (built.before == built.after) {
       reply.append("note", "all indexes already exist");

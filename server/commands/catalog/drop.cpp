@@ -37,7 +37,7 @@ class Drop : public Command {
     const auto collection = catalog.find(ns);
     const auto indexes = collection ? static_cast<int32_t>(collection->indexes().size()) : 0;
     // Dropping a collection that doesn't exist succeeds, with a shorter reply.
-    if (!catalog.drop(ns)) return;
+    if (!catalog.drop(ns, {.interrupted = op.interrupted()})) return;
     reply.append("nIndexesWas", indexes).append("ns", ns);
   }
 };

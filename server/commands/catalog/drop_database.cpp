@@ -31,7 +31,7 @@ class DropDatabase : public Command {
     if (request.db == "admin" || request.db == "config" || request.db == "local") {
       throw OperationError(ErrorCode::illegal_operation, "Dropping the '" + request.db + "' database is prohibited.");
     }
-    if (!write::store_of(op).catalog().drop_database(request.db)) return;
+    if (!write::store_of(op).catalog().drop_database(request.db, {.interrupted = op.interrupted()})) return;
     op.services().profiler.forget(request.db);
     reply.append("dropped", request.db);
   }

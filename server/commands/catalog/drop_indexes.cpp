@@ -98,7 +98,8 @@ class DropIndexes : public Command {
     }
     write::check_writable(*collection);
     const auto before = static_cast<int32_t>(collection->indexes().size());
-    for (const auto& name : names_of(*collection, wanted)) catalog.drop_index(collection, name);
+    for (const auto& name : names_of(*collection, wanted))
+      catalog.drop_index(collection, name, {.interrupted = op.interrupted()});
     reply.append("nIndexesWas", before);
     if (wanted.is_string() && wanted.as_string() == "*") reply.append("msg", "non-_id indexes dropped for collection");
   }

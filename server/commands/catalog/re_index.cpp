@@ -36,7 +36,7 @@ class ReIndex : public Command {
     write::check_writable(*collection);
     const auto count = [&] { return static_cast<int32_t>(collection->indexes().size()); };
     reply.append("nIndexesWas", count());
-    catalog.rebuild_indexes(collection, [&op] { op.check_interrupt(); });
+    catalog.rebuild_indexes(collection, op.interrupted());
     reply.append("nIndexes", count());
     auto indexes = reply.array("indexes");
     for (const auto& index : collection->indexes()) indexes.append(index->spec().document);

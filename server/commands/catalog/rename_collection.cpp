@@ -48,7 +48,7 @@ class RenameCollection : public Command {
     const bool capped = source && source->options().capped;  // a capped collection has no branches
     if (!capped && write::database_of(from) == write::database_of(to) && write::Replacement::applies(op, to))
       return write::rename_on_branch(op, from, to, drop_target);
-    catalog.rename(from, to, drop_target);
+    catalog.rename(from, to, drop_target, nullptr, {.interrupted = op.interrupted()});
   }
 };
 

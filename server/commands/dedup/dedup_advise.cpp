@@ -75,7 +75,7 @@ class Contents : public dedup::RecordSource {
 
   std::optional<base::Bytes> fetch(const dedup::ContentId& id) override {
     op_.check_interrupt();
-    const std::shared_lock schema(collection_.schema_mutex());
+    const auto schema = base::hold_shared(collection_.schema_mutex(), op_.interrupted());
     if (collection_.dropped()) return std::nullopt;
     storage::Transaction transaction(store_, storage::Transaction::Mode::read);
     return collection_.records().find(transaction, id.record, id.generation);
@@ -107,7 +107,7 @@ class Study {
         keys_.add(id.record, document, seen.source ? std::optional(seen.source->record) : std::nullopt);
       }
     }
-    advice_ = advisor_.finish(contents_, [this] { op_.check_interrupt(); });
+    advice_ = advisor_.finish(contents_, op_.interrupted());
   }
 
   const dedup::Advice& advice() const { return advice_; }
@@ -125,7 +125,7 @@ class Study {
   // Each batch has a storage snapshot: one for all of a large collection would keep the contents that others overwrite meanwhile.
   bool read_batch() {
     batch_.clear();
-    const std::shared_lock schema(collection_->schema_mutex());
+    const auto schema = base::hold_shared(collection_->schema_mutex(), op_.interrupted());
     if (collection_->dropped()) throw OperationError(ErrorCode::query_plan_killed, "collection dropped: " + collection_->ns());
     storage::Transaction transaction(store_, storage::Transaction::Mode::read);
     storage::RecordCursor cursor = collection_->records().cursor(transaction);

@@ -151,11 +151,10 @@ class DedupChain : public Command {
     const auto collection = store.catalog().open(ns);
     if (!collection) throw OperationError(ErrorCode::namespace_not_found, "Collection '" + ns + "' does not exist");
     if (collection->read_only()) throw OperationError(ErrorCode::illegal_operation, "'" + ns + "' names contents, it keeps none");
-    const std::shared_lock schema(collection->schema_mutex());
+    const auto schema = base::hold_shared(collection->schema_mutex(), op.interrupted());
     storage::Transaction transaction(store, storage::Transaction::Mode::read);
     const auto record = collection->find_id(transaction, id);
-    const auto view =
-        record ? storage::view_chain(*collection, transaction, *record, [&op] { op.check_interrupt(); }) : std::nullopt;
+    const auto view = record ? storage::view_chain(*collection, transaction, *record, op.interrupted()) : std::nullopt;
     if (!view) throw OperationError(ErrorCode::no_such_key, "No document of '" + ns + "' has _id: " + bson::to_shell(id));
     append_totals(reply, ns, *view);
     NodeWriter writer(op, *collection, transaction, *view);

@@ -165,7 +165,7 @@ class Validate : public Command {
       throw OperationError(ErrorCode::namespace_not_found, "Collection '" + ns + "' does not exist to validate.");
     }
     storage::Store& store = write::store_of(op);
-    const auto interrupted = [&op] { op.check_interrupt(); };
+    const base::Interrupted interrupted = op.interrupted();
     if (repair) {
       const auto copies = [&store](const storage::Collection& of, storage::RecordId, storage::Stamp generation) {
         return copy_in_log(store, of, generation);

@@ -44,7 +44,7 @@ versions::Databases::Begun branched_from(OperationContext& op, const Request& re
                                          const versions::CommitInfo& first) {
   if (ref.name != versions::BranchedDatabase::main || !ref.steps.empty()) return {branched(op, request)};
   write::store_of(op);
-  auto begun = op.services().databases->find_or_begin(database_of(request), first);
+  auto begun = op.services().databases->find_or_begin(database_of(request), first, 0, {.interrupted = op.interrupted()});
   op.last_write = std::max(op.last_write, begun.logged);
   return begun;
 }

@@ -42,7 +42,7 @@ class Commit : public Command {
   static std::optional<bson::Document> commit(OperationContext& op, versions::BranchedDatabase& database,
                                               const versions::Ref& ref, const versions::CommitInfo& info,
                                               const std::vector<std::string>& collections, bool is_new) {
-    const auto indexes = database.keep_indexes();
+    const auto indexes = database.keep_indexes(op.interrupted());
     versions::CommitAttempts attempts(database);
     return write::in_transaction(op, [&](storage::Transaction& transaction) -> std::optional<bson::Document> {
       const versions::Branch branch = database.branch(transaction, ref);

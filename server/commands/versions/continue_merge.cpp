@@ -31,7 +31,7 @@ class ContinueMerge : public Command {
     BranchedDatabase::Merge merge;
     std::string what;
     bson::Document shown;
-    const auto indexes = database->keep_indexes();
+    const auto indexes = database->keep_indexes(op.interrupted());
     const auto prepare_or_merge = [&] {
       return write::in_transaction(op, [&](storage::Transaction& transaction) {
         const versions::Branch branch = database->branch(transaction, ref);

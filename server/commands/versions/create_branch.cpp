@@ -32,7 +32,7 @@ class CreateBranch : public Command {
     const versions::Ref from = given ? ref_of(*given) : ref_of(request);
     const versions::CommitInfo first = commit_info(op, arguments, "before the first branch");
     const auto database = branched_from(op, request, from, first).database;
-    const auto indexes = database->keep_indexes();
+    const auto indexes = database->keep_indexes(op.interrupted());
     const bson::Document made = write::in_transaction(op, [&](storage::Transaction& transaction) {
       const versions::Place parent = database->place(transaction, from);
       database->create(transaction, name, from);

@@ -30,7 +30,7 @@ class DropBranch : public Command {
     const auto database = branched(op, request);
     storage::Store& store = write::store_of(op);
     // It waits for those who write to the branch.
-    store.catalog().alone(database->name(), [&](const auto&) {
+    store.catalog().alone(database->name(), op.interrupted(), [&](const auto&) {
       write::in_transaction(op, [&](storage::Transaction& transaction) {
         check_nothing_lost(transaction, *database, name, force);
         database->drop(transaction, name, write::keep_for_log(op));

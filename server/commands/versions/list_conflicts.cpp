@@ -52,7 +52,7 @@ class ListConflicts : public Command {
     const auto database = branched(op, request);
     const versions::Ref ref = ref_of(request);
     std::vector<bson::Document> documents;
-    const auto indexes = database->keep_indexes();
+    const auto indexes = database->keep_indexes(op.interrupted());
     try {
       write::in_transaction(op, [&](storage::Transaction& transaction) {
         documents.clear();

@@ -43,7 +43,7 @@ void MergeCommand::run(OperationContext& op, const Request& request, bson::Build
 
   BranchedDatabase::Merge merge;
   std::string into, head;
-  const auto indexes = database->keep_indexes();
+  const auto indexes = database->keep_indexes(op.interrupted());
   const auto prepare_or_merge = [&] {
     return write::in_transaction(op, [&](storage::Transaction& transaction) {
       how.find(transaction, *database);

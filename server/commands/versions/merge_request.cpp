@@ -129,7 +129,7 @@ MergeRequest::Terms MergeRequest::terms(OperationContext& op, const Arguments& a
 MergeRequest::MergeRequest(OperationContext& op, MergeKind kind, std::string from, const Arguments& arguments)
     : from_(std::move(from)) {
   request_.kind = kind;
-  request_.interrupted = [&op] { op.check_interrupt(); };
+  request_.interrupted = op.interrupted();
   const Terms all = terms(op, arguments, {});
   request_.resolve = versions::resolver(all.rules);
   manual_ = all.manual;

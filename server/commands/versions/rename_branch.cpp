@@ -24,7 +24,7 @@ class RenameBranch : public Command {
     const std::string name(arguments.required_string("renameBranch")), to(arguments.required_string("to"));
     const auto database = branched(op, request);
     storage::Store& store = write::store_of(op);
-    store.catalog().alone(database->name(), [&](const auto&) {
+    store.catalog().alone(database->name(), op.interrupted(), [&](const auto&) {
       write::in_transaction(op, [&](storage::Transaction& transaction) { database->rename(transaction, name, to); });
       database->forget_views(name);
     });

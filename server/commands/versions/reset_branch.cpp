@@ -31,7 +31,7 @@ class ResetBranch : public Command {
     const auto database = branched(op, request);
     storage::Store& store = write::store_of(op);
     bson::Document shown;
-    store.catalog().alone(database->name(), [&](const auto&) {
+    store.catalog().alone(database->name(), op.interrupted(), [&](const auto&) {
       shown = write::in_transaction(op, [&](storage::Transaction& transaction) {
         check_nothing_lost(transaction, *database, name, force);
         const auto commit = database->reset(transaction, name, to, write::keep_for_log(op));
