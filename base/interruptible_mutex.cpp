@@ -18,11 +18,10 @@ class Counted {
   std::atomic<int>& count_;
 };
 
-void ask(MutexLock& lock, const Interrupted& interrupted) {
+void ask(Mutex& mutex, const Interrupted& interrupted) REQUIRES(mutex) {
   if (!interrupted) return;
-  lock.unlock();
+  const MutexUnlock open(mutex);
   interrupted();
-  lock.lock();
 }
 
 }  // namespace
@@ -67,7 +66,7 @@ void InterruptibleMutex::lock(const Interrupted& interrupted) {
     const Counted waiting(waiting_), exclusive(waiting_exclusively_);
     while (!try_lock()) {
       changed_.wait_for(lock, between_questions);
-      ask(lock, interrupted);
+      ask(mutex_, interrupted);
     }
   } catch (...) {
     wake();  // those who gave way
@@ -85,7 +84,7 @@ void InterruptibleMutex::lock_shared(const Interrupted& interrupted) {
     const bool held = holders_ == exclusively;
     const bool woken = changed_.wait_for(lock, held ? between_questions : giving_way);
     if (!held && !woken) gives_way = false;
-    ask(lock, interrupted);
+    ask(mutex_, interrupted);
   }
 }
 
