@@ -10,7 +10,7 @@ namespace storage {
 namespace {
 
 constexpr char table_name[] = "past-catalog";
-const TableOptions table_options{.allocation_bytes = 512};
+const TableOptions table_options{.allocation_bytes = 512, .copied = true};
 
 Bytes row_key(CollectionId collection, Stamp snapshot) {
   Bytes key = catalog_key(collection);

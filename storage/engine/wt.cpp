@@ -6,7 +6,9 @@
 #include <fstream>
 #include <iterator>
 #include <map>
+#include <set>
 #include <utility>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -172,6 +174,64 @@ void drop_half_a_turtle(const std::string& path) {
   std::filesystem::remove(draft, error);
 }
 
+// Copies of WiredTiger's own files while they are salvaged.
+class DamagedFiles {
+ public:
+  explicit DamagedFiles(const std::string& path) : path_(path), copies_(path + "/_damaged") {
+    std::error_code error;
+    std::filesystem::remove_all(copies_, error);
+    std::filesystem::create_directory(copies_);
+    for (const auto& file : std::filesystem::directory_iterator(path_)) {
+      const std::string name = file.path().filename();
+      if (name.starts_with("WiredTiger") && name != "WiredTiger.lock")
+        std::filesystem::copy_file(file.path(), copies_ + "/" + name);
+    }
+  }
+  DamagedFiles(const DamagedFiles&) = delete;
+  DamagedFiles& operator=(const DamagedFiles&) = delete;
+  ~DamagedFiles() {
+    std::error_code error;
+    std::filesystem::remove_all(copies_, error);
+  }
+
+  bool set_history_aside() const {
+    std::error_code error;
+    return std::filesystem::remove(path_ / "WiredTigerHS.wt", error);
+  }
+  void bring_back() const {
+    for (const auto& file : std::filesystem::directory_iterator(copies_)) {
+      std::filesystem::copy_file(file.path(), path_ / file.path().filename(), std::filesystem::copy_options::overwrite_existing);
+    }
+  }
+
+ private:
+  const std::filesystem::path path_;
+  const std::string copies_;
+};
+
+// Files of tables that nothing is known of any more.
+std::vector<std::string> tables_without_metadata(const std::string& path, WT_CONNECTION* connection) {
+  std::set<std::string> known;
+  WT_SESSION* raw = nullptr;
+  check(connection->open_session(connection, nullptr, nullptr, &raw), "opening a session");
+  const Session session(raw);
+  {
+    const Cursor metadata = open_cursor(session.get(), "metadata:");
+    while (metadata->next(metadata.get()) == 0) {
+      const char* key = nullptr;
+      check(metadata->get_key(metadata.get(), &key), "reading the metadata");
+      constexpr std::string_view prefix = "file:";
+      if (std::string_view(key).starts_with(prefix)) known.emplace(key + prefix.size());
+    }
+  }
+  std::vector<std::string> lost;
+  for (const auto& file : std::filesystem::directory_iterator(path)) {
+    const std::string name = file.path().filename();
+    if (name.ends_with(".wt") && !name.starts_with("WiredTiger") && !known.contains(name)) lost.push_back(name);
+  }
+  return lost;
+}
+
 }  // namespace
 
 int Connection::open(const std::string& path, const std::string& config) {
@@ -179,21 +239,30 @@ int Connection::open(const std::string& path, const std::string& config) {
 }
 
 // If WiredTiger's metadata or journal is damaged, WiredTiger salvages it. It doesn't salvage the file with older versions of
-// rows, but makes that file anew if it is missing.
+// rows, but makes that file anew if it is missing. Metadata that has lost tables is no salvation: whoever opened the directory
+// then would see less than there is, and take it for all. So the damaged files come back.
 int Connection::salvage(const std::string& path, const std::string& config) {
   base::log(base::Severity::warning, base::LogComponent::storage, 22348, "WiredTiger can't open its files, so they are salvaged",
             base::Attributes().add("error", take_last_message()));
+  const DamagedFiles damaged(path);
   const std::string salvaging = config + ",salvage=true";
-  if (const int result = open(path, salvaging); result == 0) return 0;
-  const std::string history = path + "/WiredTigerHS.wt";
-  std::error_code error;
-  std::filesystem::rename(history, history + ".damaged", error);
-  if (!error) {
-    base::log(base::Severity::warning, base::LogComponent::storage, 22349,
-              "The file of older versions of rows is made anew; the damaged one is kept beside it",
-              base::Attributes().add("file", history).add("error", take_last_message()));
+  int result = open(path, salvaging);
+  if (result != 0 && damaged.set_history_aside()) {
+    base::log(base::Severity::warning, base::LogComponent::storage, 22349, "The file of older versions of rows is made anew",
+              base::Attributes().add("error", take_last_message()));
+    result = open(path, salvaging);
   }
-  return open(path, salvaging);
+  if (result != 0) {
+    damaged.bring_back();
+    return result;
+  }
+  const std::vector<std::string> lost = tables_without_metadata(path, connection_);
+  if (lost.empty()) return 0;
+  connection_->close(std::exchange(connection_, nullptr), nullptr);
+  damaged.bring_back();
+  throw OperationError(ErrorCode::data_corruption_detected,
+                       "WiredTiger's metadata is damaged, and has lost " + std::to_string(lost.size()) + " tables (" +
+                           lost.front() + " and others): restore a backup, or copy the data of another member");
 }
 
 Connection::Connection(const std::string& path, const std::string& config, bool may_salvage)
