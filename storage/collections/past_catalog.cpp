@@ -25,7 +25,7 @@ PastCatalog::PastCatalog(Engine& engine) : engine_(engine) {
 }
 
 void PastCatalog::make() {
-  if (!table_.exists()) table_ = engine_.internals().tables.open(table_name, table_options);
+  if (!table_.exists()) table_ = engine_.open_table(table_name, table_options);
 }
 
 void PastCatalog::save(Transaction& transaction, CollectionId collection, const CollectionEntry* before, Stamp snapshot) const {
