@@ -37,7 +37,7 @@ bool repair(Assembly& assembly, const std::string& db, const std::string& name) 
   const bool valid = reply["valid"].truthy();
   log_lines(ns, reply, "warnings", Severity::warning);
   log_lines(ns, reply, "errors", Severity::error);
-  base::log(valid ? Severity::info : Severity::error, LogComponent::storage, 7100063, "Repaired a collection",
+  base::log(valid ? Severity::info : Severity::error, LogComponent::storage, 7100063, "Validated and repaired a collection",
             Attributes().add("namespace", ns).add("valid", valid).add("repaired", reply["repaired"].truthy()));
   return valid;
 }
