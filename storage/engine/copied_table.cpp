@@ -37,8 +37,8 @@ struct Comparison {
   bool same = true;
 };
 
-Comparison compare(Engine& engine, const Table& table, const Table& copy) {
-  Walk one(engine, table), other(engine, copy);
+Comparison compare(Engine& engine, const std::string& table, const std::string& copy) {
+  Walk one(engine, Table(table)), other(engine, Table(copy));
   Comparison found;
   for (;;) {
     const bool more = one.next(), more_copied = other.next();
@@ -50,26 +50,42 @@ Comparison compare(Engine& engine, const Table& table, const Table& copy) {
   return found;
 }
 
+[[noreturn]] void fail_both(const std::string& name) {
+  throw base::OperationError(
+      base::ErrorCode::data_corruption_detected,
+      "the table " + name + " is damaged, and there is no sound copy: restore a backup, or copy the data of another member");
+}
+
+void make_same(Engine& engine, const std::string& name, const std::string& copy) {
+  const Comparison found = compare(engine, name, copy);
+  if (found.table_sound && found.copy_sound && found.same) return;
+  if (!found.table_sound && !found.copy_sound) fail_both(name);
+  const std::string &from = found.table_sound ? name : copy, &to = found.table_sound ? copy : name;
+  base::log(base::Severity::warning, base::LogComponent::storage, log_restored,
+            "One of two tables that have the same rows is damaged or behind; it is made anew from the other",
+            base::Attributes().add("table", to).add("from", from));
+  engine.internals().tables.replace_rows(engine, to, from);
+}
+
 }  // namespace
 
-Table keep_copy(Engine& engine, const Table& table, const Table& copy, bool is_new) {
-  const Comparison found = compare(engine, table, copy);
-  if (!found.table_sound && (!found.copy_sound || is_new)) {
-    throw base::OperationError(
-        base::ErrorCode::data_corruption_detected,
-        "the table " + table.name() + " is damaged, and so is its copy: restore a backup, or copy the data of another member");
+Table open_copied(Engine& engine, const std::string& name, const TableOptions& options) {
+  Tables& tables = engine.internals().tables;
+  const std::string copy = copy_name(name);
+  if (!tables.exists(name)) {
+    tables.open(name, options);
+    tables.open(copy, options);
+  } else if (tables.exists(copy)) {
+    tables.open(name, options);
+    tables.open(copy, options);
+    make_same(engine, name, copy);
+  } else {
+    // The copy appears with all of its rows, since an empty one that a crash left would count as whole.
+    if (!can_be_read(engine, tables.open(name, options))) fail_both(name);
+    tables.describe(copy, options);
+    tables.replace_rows(engine, copy, name);
   }
-  const bool restores = !found.table_sound;
-  if (restores || !found.copy_sound || !found.same) {
-    if (!is_new) {
-      base::log(base::Severity::warning, base::LogComponent::storage, log_restored,
-                "A table is damaged; it is made anew from its copy",
-                base::Attributes().add("table", restores ? table.name() : copy.name()));
-    }
-    Tables& tables = engine.internals().tables;
-    tables.replace_rows(engine, restores ? table.name() : copy.name(), restores ? copy.name() : table.name());
-  }
-  return {table.name(), copy.name()};
+  return {name, copy};
 }
 
 }  // namespace storage

@@ -5,9 +5,9 @@
 
 namespace storage {
 
-// Compares a table with its copy, and replaces one that is damaged, or behind because an older version didn't keep a copy.
-// `is_new`: the copy was made just now. Nobody else may use the two. Returns the table that writes to both. Throws
-// DataCorruptionDetected if neither can be read.
-Table keep_copy(Engine& engine, const Table& table, const Table& copy, bool is_new);
+// Opens both tables, or makes them. If one of them is damaged, or is behind the table because an older version of the program
+// didn't write to it, it is made anew from the other. Nobody else may use the two yet. Returns the table that writes to both.
+// Throws DataCorruptionDetected if neither can be read.
+Table open_copied(Engine& engine, const std::string& name, const TableOptions& options);
 
 }  // namespace storage

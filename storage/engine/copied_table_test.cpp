@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 #include <filesystem>
 
+#include "storage/engine/internals.h"
 #include "storage/testing/damage.h"
 #include "storage/testing/temporary_store.h"
 
@@ -104,6 +105,22 @@ TEST_CASE("a copied table of which both are damaged can't be opened") {
   Store store(options);
   Engine& engine = store.engine();
   CHECK_THROWS_AS(engine.open_table("t", copied), base::OperationError);
+}
+
+TEST_CASE("a damaged table of an older version doesn't get a copy of a part") {
+  TemporaryDirectory directory;
+  const StoreOptions options = test_options(directory.path());
+  {
+    Store store(options);
+    Engine& engine = store.engine();
+    write(engine, engine.open_table("t"), 0, 500);
+  }
+  damage(options, "t", 0);
+  for (int start = 0; start < 2; ++start) {
+    Store store(options);
+    CHECK_THROWS_AS(store.engine().open_table("t", copied), base::OperationError);
+    CHECK_FALSE(store.engine().internals().tables.exists("t_copy"));
+  }
 }
 
 TEST_CASE("a table of an older version gets its copy") {

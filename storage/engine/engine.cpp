@@ -134,11 +134,7 @@ base::Clock& Engine::clock() const {
 }
 
 Table Engine::open_table(const std::string& name, const TableOptions& options) {
-  Tables& tables = internals_->tables;
-  const Table table = tables.open(name, options);
-  if (!options.copied) return table;
-  const bool is_new = !tables.exists(copy_name(name));
-  return keep_copy(*this, table, tables.open(copy_name(name), options), is_new);
+  return options.copied ? open_copied(*this, name, options) : internals_->tables.open(name, options);
 }
 void Engine::make_empty(const Table& table) {
   internals_->tables.make_empty(table.name());

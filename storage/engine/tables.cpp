@@ -244,6 +244,11 @@ void Tables::stop() {
   for (const std::string& name : work) try_drop(session.get(), name);
 }
 
+void Tables::describe(const std::string& name, const TableOptions& options) {
+  const base::MutexLock lock(mutex_);
+  settings_[name] = configuration(options, journaled_);
+}
+
 Table Tables::open(const std::string& name, const TableOptions& options) {
   const base::MutexLock lock(mutex_);
   settings_[name] = configuration(options, journaled_);

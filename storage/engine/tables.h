@@ -35,6 +35,8 @@ class Tables {
   ~Tables();
 
   Table open(const std::string& name, const TableOptions& options);
+  // Says how a table is to be made that replace_rows makes.
+  void describe(const std::string& name, const TableOptions& options);
   // The names are sorted. Tables that are being dropped are left out, and so are copies (TableOptions::copied).
   std::vector<std::string> names() const;
   bool exists(const std::string& name) const;
@@ -47,8 +49,8 @@ class Tables {
   void drop_now(const std::string& name);  // with its copy; it is called while nobody else uses the table
   // Drops a table and makes it anew, without rows. Nobody else may use the table. It has to have been opened before.
   void make_empty(const std::string& name);
-  // Makes the table anew with the rows of another one. A crash leaves it as it was, or with all of these rows. Nobody else may
-  // use the table.
+  // Makes the table, anew if it exists, with the rows of another one. A crash leaves it as it was, or with all of these rows.
+  // Nobody else may use the table.
   void replace_rows(Engine& engine, const std::string& name, const std::string& by);
   // Copies all rows of `name` that can be read into a new file, which takes the place of the old one. If the file can't be
   // opened, WiredTiger salvages what it finds in it first, and `salvaged` is set: rows may then be older than the last ones that
