@@ -40,7 +40,7 @@ class MemberMachine {
   bool copy_wanted() const { return copy_wanted_; }
   int maintenance() const { return maintenance_; }
   // May this member stand for election?
-  bool electable() const { return part_.in_set && part_.electable && electable_ && maintenance_ == 0; }
+  bool electable() const { return part_.in_set && part_.electable && electable_ && maintenance_ == 0 && replays_; }
   // Leadership has ended, or own writes were replaced, and the driver hasn't dealt with it: until then it isn't known what of
   // this member's own writes stays, and nothing may be applied.
   bool unsure() const { return demoted_ || replaced_; }
@@ -55,6 +55,8 @@ class MemberMachine {
   void want_copy() { copy_wanted_ = true; }
   // Some of this member's data can't be read, and another member has data: it hands over if it leads, and wants a copy then.
   void data_damaged() { damaged_ = true; }
+  // The log can't be replayed any further, so this member could never take over.
+  void end_replay() { replays_ = false; }
 
   // ---- what consensus decides ----
   struct Stood {
@@ -126,6 +128,7 @@ class MemberMachine {
   int maintenance_ = 0;  // how often it was begun and not ended
   bool copy_wanted_ = false;
   bool damaged_ = false;
+  bool replays_ = true;
   std::optional<consensus::Behind> log_begins_;
   int64_t aligned_us_ = 0, advanced_us_ = 0, stepped_down_us_ = 0, handed_over_us_, shortened_us_;
   std::optional<int64_t> copied_us_;

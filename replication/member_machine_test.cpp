@@ -160,6 +160,15 @@ TEST_CASE("a member with damaged data copies another's once somebody else leads"
   CHECK(primary.machine.due(primary.now + 13 * second).copy);
 }
 
+TEST_CASE("a member that can't replay the log is not electable") {
+  Member member;
+  REQUIRE(member.machine.electable());
+  member.machine.data_damaged();
+  CHECK(member.machine.electable());
+  member.machine.end_replay();
+  CHECK_FALSE(member.machine.electable());
+}
+
 TEST_CASE("what is due comes round, and a copy is tried again after ten seconds") {
   Member member;
   CHECK_FALSE(member.machine.due(member.now).copy);

@@ -199,6 +199,12 @@ bool ReplicaSet::replays_nothing_more(const std::exception& error) {
   if (!refusal || refusal->code() != ErrorCode::data_corruption_detected || store_.engine().damaged_pages().empty()) return false;
   note_damage();
   if (!damage_noted_) return false;
+  {
+    const base::MutexLock lock(mutex_);
+    machine_.end_replay();
+    tell_electable();
+    if (machine_.about_to_lead()) node_->resign();
+  }
   base::log(Severity::error, LogComponent::repl, 7100045, "What the set has agreed on needs data that is damaged here",
             Attributes().add("error", error.what()));
   return true;
