@@ -2,7 +2,6 @@
 
 #include "base/log.h"
 #include "bson/builder.h"
-#include "bson/json.h"
 #include "server/assembly/assembly.h"
 #include "server/core/services.h"
 #include "storage/collections/catalog.h"
@@ -17,7 +16,6 @@ using base::LogComponent;
 using base::Severity;
 
 void log_lines(const std::string& ns, bson::DocumentView reply, std::string_view name, Severity severity) {
-  if (!reply.has(name)) return;
   for (const auto& line : reply[name].as_document()) {
     base::log(severity, LogComponent::storage, 7100061, "Repair of a collection",
               Attributes().add("namespace", ns).add(name == "errors" ? "error" : "warning", line.as_string()));

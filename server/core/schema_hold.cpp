@@ -1,7 +1,5 @@
 #include "server/core/schema_hold.h"
 
-#include <exception>
-
 #include "base/clock.h"
 #include "server/core/metrics.h"
 #include "server/core/operation.h"
@@ -19,19 +17,20 @@ base::SharedHold wait(OperationContext& op, base::InterruptibleMutex& mutex, boo
   std::atomic<int32_t>& waiting = reads ? op.locks.waiting_to_read : op.locks.waiting_to_write;
   const base::Clock& clock = op.services().clock;
   const int64_t begun_us = clock.monotonic_us();
+  const auto end = [&] {
+    add(waiting, -1);
+    counted.waited.add();
+    counted.waited_us.add(clock.monotonic_us() - begun_us);
+  };
   add(waiting, 1);
-  base::SharedHold hold;
-  std::exception_ptr interrupted;
   try {
-    hold = base::hold_shared(mutex, op.interrupted());
+    base::SharedHold hold = base::hold_shared(mutex, op.interrupted());
+    end();
+    return hold;
   } catch (...) {
-    interrupted = std::current_exception();
+    end();
+    throw;
   }
-  add(waiting, -1);
-  counted.waited.add();
-  counted.waited_us.add(clock.monotonic_us() - begun_us);
-  if (interrupted) std::rethrow_exception(interrupted);
-  return hold;
 }
 
 }  // namespace
