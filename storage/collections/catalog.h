@@ -26,7 +26,7 @@ struct SchemaChange {
   // It is called while the change waits for those who use the collection, and between batches of an index build. It may throw;
   // then nothing is changed.
   base::Interrupted interrupted = nullptr;
-  // What another member logged and the call replays; nullptr: the change is this member's own.
+  // The call replays this change, which another member logged. With nullptr the change is this member's own.
   const ReplayedChange* replayed = nullptr;
 };
 
