@@ -51,6 +51,12 @@ namespace base {
   X(invalid_index_specification_option, 197, "InvalidIndexSpecificationOption") X(invalid_uuid, 207, "InvalidUUID") \
   X(no_such_session, 206, "NoSuchSession") X(transaction_too_old, 225, "TransactionTooOld") X(not_implemented, 238, "NotImplemented") \
   X(snapshot_too_old, 239, "SnapshotTooOld") X(no_such_transaction, 251, "NoSuchTransaction")    \
+  X(conflicting_operation_in_progress, 117, "ConflictingOperationInProgress")                   \
+  X(command_failed, 125, "CommandFailed") X(no_sharding_enabled, 193, "NoShardingEnabled")       \
+  X(snapshot_unavailable, 246, "SnapshotUnavailable") X(transaction_committed, 256, "TransactionCommitted") \
+  X(operation_not_supported_in_transaction, 263, "OperationNotSupportedInTransaction")          \
+  X(transaction_exceeded_lifetime_limit_seconds, 290, "TransactionExceededLifetimeLimitSeconds") \
+  X(transaction_too_large_for_cache, 313, "TransactionTooLargeForCache")                        \
   X(query_exceeded_memory_limit_no_disk_use_allowed, 292, "QueryExceededMemoryLimitNoDiskUseAllowed") \
   X(no_query_execution_plans, 291, "NoQueryExecutionPlans") X(api_strict_error, 323, "APIStrictError") \
   X(api_version_error, 322, "APIVersionError") X(not_writable_primary, 10107, "NotWritablePrimary") \

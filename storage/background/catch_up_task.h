@@ -16,6 +16,7 @@ class CatchUpTask final : public Task {
       : engine_(engine), options_(options), tracked_(tracked), encoder_(encoder), figures_(figures), flush_(flush), tidy_(tidy) {}
 
   bool step(const Round& round) override;
+  bool moves_contents() const override { return false; }
   WriteBurst::Waiting waiting() const override { return {.behind = tracked_.count_behind() > 0}; }
 
  private:

@@ -4,6 +4,7 @@
 
 #include "storage/contents/record_store_state.h"
 #include "storage/engine/engine.h"
+#include "storage/engine/internals.h"
 #include "storage/engine/transaction.h"
 
 namespace storage {
@@ -25,7 +26,8 @@ bool ColdTask::step(const Round& round) {
 }
 
 void ColdTask::answer_some() {
-  if (awaited()) some(true);
+  if (!awaited()) return;
+  if (const auto alone = needs_.engine.internals().drafts.try_alone(false)) some(true);
 }
 
 void ColdTask::forget(CollectionId collection) {

@@ -35,6 +35,7 @@ class EncodeTask final : public Task {
   EncodeTask(const Needs& needs, std::vector<DropListener*> listeners) : needs_(needs), listeners_(std::move(listeners)) {}
 
   bool step(const Round& round) override;
+  bool moves_contents() const override { return false; }
   // The works that are still queued are left. New records are later read from the place where encoding stopped; updates wait for
   // a pass.
   void finish() override;

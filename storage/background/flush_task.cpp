@@ -1,5 +1,7 @@
 #include "storage/background/flush_task.h"
 
+#include "storage/engine/internals.h"
+
 namespace storage {
 
 namespace {
@@ -10,8 +12,10 @@ bool FlushTask::step(const Round& round) {
   return (round.idle || round.draining || half_full()) && flush(false);
 }
 
+// While drafts are open the cache keeps what it has, and drops what saves least.
 void FlushTask::relieve() {
-  if (half_full()) flush(false);
+  if (!half_full()) return;
+  if (const auto alone = engine_.internals().drafts.try_alone(false)) flush(false);
 }
 
 bool FlushTask::half_full() const {

@@ -14,6 +14,7 @@ class OptionsTask final : public Task {
       : options_(options), partitions_(partitions), write_backs_(write_backs) {}
 
   bool needs_room() const override { return false; }
+  bool moves_contents() const override { return false; }
   bool step(const Round&) override {
     if (!options_.take()) return false;
     partitions_.take_options();

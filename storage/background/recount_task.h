@@ -22,6 +22,7 @@ class RecountTask final : public Task {
 
   // A step gives up, to begin again later, when something more urgent comes.
   bool step(const Round& round) override;
+  bool moves_contents() const override { return false; }
   // The run has ended in order when all counts are right.
   void finish() override;
 

@@ -27,6 +27,7 @@ class SaveTask final : public Task, public DropListener {
 
   // Saving is never a reason for another round, so the function returns false.
   bool step(const Round& round) override;
+  bool moves_contents() const override { return false; }
   void finish() override { save(true); }
   void forget(CollectionId collection) override;
 

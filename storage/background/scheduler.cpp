@@ -21,6 +21,7 @@ constexpr std::chrono::microseconds nap_max = std::chrono::milliseconds(500);  /
 constexpr int nap_share = 40;  // A nap lasts 1/40 of the time for which there was nothing to do.
 constexpr std::chrono::microseconds after_failure = std::chrono::milliseconds(1000);
 constexpr int64_t quiet_us = 2'000'000;
+constexpr int64_t between_waits_us = 500'000;
 
 uint64_t thread_cpu_us() {
   timespec time{};
@@ -32,8 +33,9 @@ uint64_t thread_cpu_us() {
 
 Scheduler::Scheduler(base::Clock& clock, std::string thread_name) : clock_(clock), thread_name_(std::move(thread_name)) {}
 
-void Scheduler::start(std::vector<Task*> most_urgent_first, std::function<bool()> has_room) {
+void Scheduler::start(std::vector<Task*> most_urgent_first, std::function<bool()> has_room, Drafts* drafts) {
   tasks_ = std::move(most_urgent_first);
+  drafts_ = drafts;
   has_room_ = std::move(has_room);
   const base::MutexLock lock(mutex_);
   thread_ = std::thread([this] { run(); });
@@ -140,7 +142,18 @@ void Scheduler::run() {
 bool Scheduler::step() {
   const Round now = round();
   return std::any_of(tasks_.begin(), tasks_.end(),
-                     [&](Task* task) { return (now.room || !task->needs_room()) && task->step(now); });
+                     [&](Task* task) { return (now.room || !task->needs_room()) && step_of(*task, now); });
+}
+
+// While a draft is open, the task has no turn; what waits for it waits on. The thread waits for drafts to end only now and then,
+// since others don't begin meanwhile.
+bool Scheduler::step_of(Task& task, const Round& now) {
+  if (!drafts_ || !task.moves_contents()) return task.step(now);
+  const int64_t now_us = clock_.monotonic_us();
+  const bool wait = now_us - drafts_awaited_us_ > between_waits_us;
+  const auto alone = drafts_->try_alone(wait);
+  if (!alone && wait) drafts_awaited_us_ = now_us;
+  return alone && task.step(now);
 }
 
 bool Scheduler::has_room() const {

@@ -18,6 +18,7 @@
 #include "base/mutex.h"
 #include "storage/background/background_pace.h"
 #include "storage/background/task.h"
+#include "storage/engine/drafts.h"
 
 namespace storage {
 
@@ -31,7 +32,8 @@ class Scheduler {
 
   // The tasks must live until `stop` has returned. A scheduler is started once. `has_room` tells whether the disk has room for
   // background work; without it there always is.
-  void start(std::vector<Task*> most_urgent_first, std::function<bool()> has_room = {});
+  // `drafts`: steps that move contents are alone with respect to them; nullptr: there are none.
+  void start(std::vector<Task*> most_urgent_first, std::function<bool()> has_room = {}, Drafts* drafts = nullptr);
   // This function lets the current step end and the tasks finish. It returns true when it is the call that ended the thread.
   bool stop();
   bool running() const;   // The thread was started, and `stop` wasn't called.
@@ -51,7 +53,8 @@ class Scheduler {
 
   // No task does anything while the lock is held. The caller must not call `drain` meanwhile.
   std::unique_lock<std::mutex> hold();
-  bool hold_awaited() const { return holders_ > 0; }  // A thread waits in `hold`; a long step asks this too.
+  // A thread waits in `hold`, or for its draft to begin; a long step asks this too.
+  bool hold_awaited() const { return holders_ > 0 || (drafts_ && drafts_->awaited()); }
 
   uint64_t cpu_micros() const { return cpu_micros_; }        // This is the CPU time of the thread.
   uint64_t rested_micros() const { return rested_micros_; }  // The thread rested for this long because others wanted the CPU.
@@ -62,6 +65,7 @@ class Scheduler {
  private:
   void run();
   bool step();
+  bool step_of(Task& task, const Round& now);
   Round round() const;
   void rest();
   void nap(base::MutexLock& lock, std::chrono::microseconds least) REQUIRES(mutex_);
@@ -73,6 +77,8 @@ class Scheduler {
   const std::string thread_name_;
   std::vector<Task*> tasks_;  // These two are set before the thread begins.
   std::function<bool()> has_room_;
+  Drafts* drafts_ = nullptr;
+  int64_t drafts_awaited_us_ = 0;  // the thread waited in vain for drafts to end
   std::atomic<int64_t> last_client_us_{0};
   std::atomic<bool> napping_{false};
   std::atomic<uint64_t> cpu_micros_{0}, rested_micros_{0};

@@ -29,10 +29,11 @@ struct Counted final : Task {
   WriteBurst::Waiting waiting() const override { return {.count = left}; }
   bool awaited() const override { return is_awaited; }
   bool needs_room() const override { return wants_room; }
+  bool moves_contents() const override { return moves; }
 
   std::atomic<size_t> left{0}, steps{0};
   std::atomic<bool> draining{false}, tidying{false}, idle{false}, quiet{false};
-  std::atomic<bool> fails{false}, finished{false}, is_awaited{false}, wants_room{true};
+  std::atomic<bool> fails{false}, finished{false}, is_awaited{false}, wants_room{true}, moves{true};
 };
 
 // Nothing that is not done after this time will be done without a cause.
@@ -42,7 +43,7 @@ void let_pass() {
 
 struct Scheduled {
   void start() {
-    scheduler.start({&first, &second}, [this] { return has_room.load(); });
+    scheduler.start({&first, &second}, [this] { return has_room.load(); }, &drafts);
   }
   // A client leaves works for the first task.
   void write(size_t works) {
@@ -53,6 +54,7 @@ struct Scheduled {
 
   base::testing::StoppedClock clock;
   Counted first, second;
+  Drafts drafts;
   std::atomic<bool> has_room{true};
   Scheduler scheduler{clock, "dedup"};
 };
@@ -198,4 +200,41 @@ TEST_CASE("a task that fails is tried again") {
   all.scheduler.drain(false);
   CHECK_FALSE(all.first.fails);
   CHECK(all.first.left == 0);
+}
+
+TEST_CASE("a task that moves contents has no turn while a draft is open, and others have") {
+  Scheduled all;
+  all.second.moves = false;
+  all.clock.advance(1h);
+  {
+    const auto draft = all.drafts.hold(nullptr);
+    all.first.left = 2;
+    all.second.left = 2;
+    all.start();
+    CHECK(wait_until([&] { return all.second.left == 0; }));
+    let_pass();
+    CHECK(all.first.left == 2);
+    CHECK(all.first.steps == 0);
+  }
+  CHECK(wait_until([&] { return all.first.left == 0; }));
+}
+
+TEST_CASE("a draft waits for a step that moves contents, and the step learns of it") {
+  Drafts drafts;
+  auto alone = drafts.try_alone(false);
+  REQUIRE(alone);
+  std::atomic<bool> begun{false};
+  std::thread client([&] {
+    const auto draft = drafts.hold(nullptr);
+    begun = true;
+  });
+  CHECK(wait_until([&] { return drafts.awaited(); }));
+  CHECK_FALSE(begun);
+  alone = {};
+  client.join();
+  CHECK_FALSE(drafts.awaited());
+  const auto draft = drafts.hold(nullptr);
+  CHECK_FALSE(drafts.try_alone(false));
+  CHECK_FALSE(drafts.try_alone(true));
+  CHECK(drafts.hold(nullptr));  // whoever waited in vain keeps no draft from beginning
 }

@@ -29,6 +29,10 @@ class Task {
   // that others wait for, returns false.
   virtual bool needs_room() const { return true; }
 
+  // A step of a task that stores contents in another way waits until no draft is open (engine/drafts.h), and drafts wait for it. A
+  // task that only reads contents, or encodes them in memory, returns false.
+  virtual bool moves_contents() const { return true; }
+
   // These functions must be cheap, and must not call the scheduler.
   virtual WriteBurst::Waiting waiting() const { return {}; }  // This is what clients have left for the task.
   virtual bool awaited() const { return false; }              // Somebody waits for the task, so the thread must not rest.

@@ -115,6 +115,9 @@ class Collection : public Documents {
   // it exclusively.
   virtual base::InterruptibleMutex& schema_mutex() = 0;
 
+  // Returns a timestamp from which on the indexes are as they are now. A transaction that can't see everything up to it
+  // (Transaction::visible_below) may miss entries in them.
+  virtual Stamp indexes_since() const { return 0; }
   // Returns a snapshot of the list, with _id first. It includes indexes that are still being built.
   virtual std::vector<std::shared_ptr<const Index>> indexes() const = 0;
   virtual std::shared_ptr<const Index> index(std::string_view name) const = 0;

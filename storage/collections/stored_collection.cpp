@@ -44,7 +44,8 @@ void StoredCollection::set_entry(const CollectionEntry& entry) {
 // Writes that belong only to this member take no timestamp of the log, so they leave no gaps in its time: on a secondary the
 // primary's entries have the timestamps in between.
 Stamp StoredCollection::take_stamp(Transaction& transaction) const {
-  return logged_.load(std::memory_order_relaxed) ? transaction.next_stamp() : transaction.unlogged_stamp();
+  const bool logged = logged_.load(std::memory_order_relaxed) || transaction.is_draft();
+  return logged ? transaction.next_stamp() : transaction.unlogged_stamp();
 }
 
 void StoredCollection::set_options(const CollectionOptions& options) {
@@ -61,6 +62,7 @@ std::shared_ptr<const StoredIndexes> StoredCollection::stored_indexes() const {
 void StoredCollection::set_indexes(std::shared_ptr<const StoredIndexes> indexes) {
   const base::MutexLock lock(mutex_);
   indexes_ = std::move(indexes);
+  indexes_since_.store(engine_.last_stamp(), std::memory_order_release);
 }
 
 std::vector<std::shared_ptr<const Index>> StoredCollection::indexes() const {
@@ -107,6 +109,7 @@ void StoredCollection::correct_counts(int64_t records, int64_t bytes) {
 
 void StoredCollection::report(Transaction& transaction, RecordId record, const Superseded& superseded, Stamp after,
                               bson::DocumentView document) {
+  if (transaction.is_draft()) return;
   // Dedup that is switched off at run time keeps reports for later. If it was off from the start, it has nothing to do until it
   // is switched on.
   WriteObserver* const observer = services_.observer.load(std::memory_order_relaxed);

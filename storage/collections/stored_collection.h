@@ -25,6 +25,7 @@ class StoredCollection final : public Collection, public std::enable_shared_from
   bool dropped() const override { return dropped_.load(std::memory_order_acquire); }
   bool read_only() const override { return false; }
   base::InterruptibleMutex& schema_mutex() override { return schema_mutex_; }
+  Stamp indexes_since() const override { return indexes_since_.load(std::memory_order_acquire); }
 
   std::vector<std::shared_ptr<const Index>> indexes() const override;
   std::shared_ptr<const Index> index(std::string_view name) const override;
@@ -118,6 +119,7 @@ class StoredCollection final : public Collection, public std::enable_shared_from
   std::atomic<const CollectionOptions*> options_;
   CollectionEntry entry_ GUARDED_BY(mutex_);
   std::shared_ptr<const StoredIndexes> indexes_ GUARDED_BY(mutex_);
+  std::atomic<Stamp> indexes_since_{0};
   std::atomic<bool> dropped_{false};
   const std::shared_ptr<Counts> counts_;
   RecordStore records_;

@@ -66,7 +66,7 @@ Superseded StoredDocuments::take_away(Transaction& transaction, RecordId id, bso
 }
 
 Stamp StoredDocuments::shown_before(Stamp write) const {
-  return collection_.logged() ? collection_.contents().snapshots.newest_before(write) : 0;
+  return collection_.logged() && !is_draft(write) ? collection_.contents().snapshots.newest_before(write) : 0;
 }
 
 void StoredDocuments::save(Transaction& transaction, RecordId record, const Superseded& before, Stamp write) const {

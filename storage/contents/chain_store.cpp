@@ -50,6 +50,7 @@ void ChainStore::put_row(Transaction& transaction, const Table& table, RecordId 
 // Writes the head row of a record that has none, and removes it again: a transaction that makes the record a base at the same
 // time conflicts.
 void ChainStore::claim_head(Transaction& transaction, RecordId record) const {
+  if (transaction.is_draft()) return;  // the background, with which this conflicts, waits for drafts
   const Bytes key = record_key(record);
   tables_.heads.put(transaction, key, head_row(record, {.chain = record}));
   tables_.heads.remove(transaction, key);

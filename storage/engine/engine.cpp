@@ -106,7 +106,7 @@ void Engine::Internals::conflict(const Transaction::Session& session) const {
   const char* reason = raw->get_rollback_reason(raw);
   const bool cache = reason && std::string_view(reason).find("conflict") == std::string_view::npos;
   if (cache && session.written_bytes > options.cache_bytes / transaction_share_max) {
-    throw base::OperationError(313, "Transaction is too large and will not fit in the storage engine cache");
+    throw base::OperationError(base::ErrorCode::transaction_too_large_for_cache, "Transaction is too large and will not fit in the storage engine cache");
   }
 }
 
@@ -228,6 +228,10 @@ Stamp Engine::recovered_stamp() const {
 Stamp Engine::checkpointed_stamp() const {
   return internals_->checkpointed_stamp;
 }
+base::SharedHold Engine::hold_draft(const base::Interrupted& interrupted) {
+  return internals_->drafts.hold(interrupted);
+}
+
 void Engine::on_transaction_over(std::function<void()> called) {
   internals_->transaction_over = std::move(called);
 }

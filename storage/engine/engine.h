@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/interruptible_mutex.h"
 #include "bson/builder.h"
 #include "storage/engine/damaged_pages.h"
 #include "storage/engine/table.h"
@@ -97,6 +98,11 @@ class Engine {
   // releases it. This costs space for everything that changes meanwhile. The snapshot must not be held longer than the engine
   // lives.
   std::shared_ptr<const Snapshot> keep_snapshot();
+
+  // Whoever opens a draft (Transaction::Mode::draft) holds this from before its beginning to its end: meanwhile the background
+  // stores nothing in another way, which the draft would conflict with. `interrupted` is called while the call waits for the
+  // background, some milliseconds, and may throw.
+  base::SharedHold hold_draft(const base::Interrupted& interrupted);
 
   // Sets a function that is called, on any thread, after a transaction that took timestamps is over: all_committed may have moved
   // then. It is set before there are such transactions.

@@ -9,6 +9,7 @@
 #include "base/mutex.h"
 #include "storage/engine/checkpointer.h"
 #include "storage/engine/disk_space.h"
+#include "storage/engine/drafts.h"
 #include "storage/engine/engine.h"
 #include "storage/engine/journal.h"
 #include "storage/engine/reclaimer.h"
@@ -41,6 +42,7 @@ struct Engine::Internals {
   DiskSpace space;
   wt::Connection connection;
   StampSource stamps;
+  Drafts drafts;
   SessionPool sessions;
   std::timed_mutex commit_mutex;           // it is held only during a commit; a member of a replica set doesn't use it
   std::unique_ptr<StableCommits> stable;   // it exists on a member of a replica set

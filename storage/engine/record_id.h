@@ -18,6 +18,11 @@ using CollectionId = uint32_t;
 // A Stamp is the timestamp of a write: seconds since 1970 in the upper half, a count within the second in the lower half. It is
 // unique and goes up over the whole server. It is the `ts` of the write's oplog entry, and it names a content as its generation.
 using Stamp = uint64_t;
+// A transaction that is never committed has timestamps of its own, above all others (Transaction::Mode::draft).
+inline constexpr Stamp first_draft_stamp = Stamp{1} << 63;
+inline bool is_draft(Stamp stamp) {
+  return stamp >= first_draft_stamp;
+}
 
 enum class Direction { forward, backward };
 

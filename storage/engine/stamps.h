@@ -42,6 +42,8 @@ class StampSource {
   void adopt(Stamp stamp, StampRange& range);
   // Returns a timestamp for a write that has no part in the log. These timestamps go up too, but apart from the others.
   Stamp apart();
+  // Returns a timestamp for a write that is never committed. No two such writes in a process have the same one.
+  Stamp draft() { return drafts_.fetch_add(1, std::memory_order_relaxed); }
   void release(uint64_t place);
 
   // Returns how many transactions took timestamps.
@@ -62,6 +64,7 @@ class StampSource {
   base::Clock& clock_;
   mutable base::Mutex mutex_;
   std::atomic<Stamp> all_committed_{1};
+  std::atomic<Stamp> drafts_{first_draft_stamp};
   Stamp last_ GUARDED_BY(mutex_) = 0;
   Stamp apart_ GUARDED_BY(mutex_) = 0;
   uint64_t front_place_ GUARDED_BY(mutex_) = 1;  // this is the place of open_.front()

@@ -58,9 +58,9 @@ Transaction::Transaction(Engine& engine, Mode mode)
   begin(nullptr);
 }
 
-Transaction::Transaction(Engine& engine, const Snapshot& snapshot)
+Transaction::Transaction(Engine& engine, const Snapshot& snapshot, Mode mode)
     : engine_(engine),
-      mode_(Mode::read),
+      mode_(mode),
       session_(engine.internals().sessions.take(), [](Session* session) { session->pool.give_back(session); }) {
   visible_below_ = snapshot.stamp + 1;
   char settings[40] = "read_timestamp=";
@@ -89,6 +89,7 @@ void Transaction::finish() {
 
 void Transaction::commit() {
   base::check(open_, "commit of a finished transaction");
+  base::check(mode_ != Mode::draft, "commit of a draft");
   Engine::Internals& internals = engine_.internals();
   if (!session_->counts.empty()) session_->counts.write(*this, internals.counts, session_->slot);
   session_->let_go_of_pages();
@@ -123,6 +124,7 @@ void Transaction::let_go_of_pages() {
 
 Stamp Transaction::next_stamp() {
   StampSource& stamps = engine_.internals().stamps;
+  if (mode_ == Mode::draft) return newest_stamp_ = stamps.draft();
   Stamp stamp = std::exchange(given_stamp_, 0);
   if (stamp != 0) {
     stamps.adopt(stamp, stamps_);
@@ -135,6 +137,10 @@ Stamp Transaction::next_stamp() {
 
 Stamp Transaction::unlogged_stamp() {
   return engine_.internals().stamps.apart();
+}
+
+uint64_t Transaction::written_bytes() const {
+  return session_->written_bytes;
 }
 
 void Transaction::after_commit(std::function<void()> action) {

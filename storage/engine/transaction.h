@@ -43,11 +43,14 @@ struct Snapshot {
 
 class Transaction {
  public:
-  enum class Mode { read, write };
+  // A draft sees what it writes, and conflicts with others who write the same rows, but it is never committed: whoever drafts
+  // makes the same changes once more in a transaction that is. So a draft may stay open for as long as a client thinks; its
+  // timestamps are of no log, hold no reader back, and nothing of the past is kept for it.
+  enum class Mode { read, write, draft };
 
   Transaction(Engine& engine, Mode mode);
-  // The transaction reads the state of `snapshot`.
-  Transaction(Engine& engine, const Snapshot& snapshot);
+  // The transaction reads the state of `snapshot`; it may be a draft, which then conflicts with every later write.
+  Transaction(Engine& engine, const Snapshot& snapshot, Mode mode = Mode::read);
   ~Transaction();  // the destructor rolls back a transaction that isn't over
   Transaction(const Transaction&) = delete;
   Transaction& operator=(const Transaction&) = delete;
@@ -99,7 +102,10 @@ class Transaction {
   bool uses_caches() const { return uses_caches_; }
 
   Engine& engine() const { return engine_; }
-  bool writes() const { return mode_ == Mode::write; }
+  bool writes() const { return mode_ != Mode::read; }
+  bool is_draft() const { return mode_ == Mode::draft; }
+  // Returns how many bytes the transaction has written so far, all tables together.
+  uint64_t written_bytes() const;
 
   struct Session;  // it is the engine's session with its cursors; only storage/ uses it
   Session& session() { return *session_; }

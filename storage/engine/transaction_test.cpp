@@ -187,3 +187,47 @@ TEST_CASE("a large transaction is committed beside many small ones") {
   Transaction reader(engine, Mode::read);
   CHECK(large.get(reader, "2999") == Bytes(1000, 'e'));
 }
+
+TEST_CASE("a draft sees what it writes, conflicts with others, holds no reader of the log back and is never committed") {
+  TemporaryDirectory directory;
+  Engine engine(test_options(directory.path()));
+  const Table table = engine.open_table("things");
+  in_transaction(engine, [&](Transaction& transaction) { table.put(transaction, "k", "1"); });
+  const Stamp readable = engine.all_committed();
+  {
+    Transaction draft(engine, Mode::draft);
+    table.put(draft, "k", "2");
+    CHECK(read_number(draft, table, "k") == 2);
+    const Stamp first = draft.next_stamp(), second = draft.next_stamp();
+    CHECK(is_draft(first));
+    CHECK(second > first);
+    CHECK(engine.all_committed() == readable);
+    CHECK(draft.written_bytes() > 0);
+    Transaction other(engine, Mode::write);
+    CHECK(read_number(other, table, "k") == 1);
+    CHECK_THROWS_AS(table.put(other, "k", "3"), WriteConflict);
+  }
+  Transaction reader(engine, Mode::read);
+  CHECK(read_number(reader, table, "k") == 1);
+}
+
+TEST_CASE("a draft of an earlier state conflicts with what was written since") {
+  TemporaryDirectory directory;
+  EngineOptions options = test_options(directory.path());
+  options.replicated = true;
+  Engine engine(options);
+  const Table table = engine.open_table("things");
+  const auto write = [&](const char* value) {
+    in_transaction(engine, [&](Transaction& transaction) {
+      table.put(transaction, "k", value);
+      transaction.next_stamp();
+    });
+    engine.set_majority_committed(engine.last_stamp());
+  };
+  write("1");
+  const auto snapshot = engine.keep_snapshot();
+  write("2");
+  Transaction draft(engine, *snapshot, Mode::draft);
+  CHECK(read_number(draft, table, "k") == 1);
+  CHECK_THROWS_AS(table.put(draft, "k", "3"), WriteConflict);
+}

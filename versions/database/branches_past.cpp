@@ -73,7 +73,7 @@ std::shared_ptr<past::ShownRecords> shown_records(std::function<RecordSet()> rea
 // --- a collection
 
 Stamp CollectionPast::shown_before(Stamp write) const {
-  return past_.store().declared_snapshots().newest_before(write);
+  return storage::is_draft(write) ? 0 : past_.store().declared_snapshots().newest_before(write);
 }
 
 void CollectionPast::save_content(Transaction& transaction, RecordId record, const storage::Superseded& before, Stamp write) {

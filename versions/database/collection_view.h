@@ -63,6 +63,7 @@ class CollectionView final : public storage::Collection {
   bool read_only() const override { return place_.id == BranchId::none; }
   std::string_view read_only_because() const override { return read_only() ? "only branches can be written to" : ""; }
   base::InterruptibleMutex& schema_mutex() override { return shared_.base.schema_mutex(); }
+  storage::Stamp indexes_since() const override { return shared_.base.indexes_since(); }
   std::vector<std::shared_ptr<const storage::Index>> indexes() const override { return shared_.base.indexes(); }
   std::shared_ptr<const storage::Index> index(std::string_view name) const override { return shared_.base.index(name); }
 
