@@ -1,5 +1,6 @@
 #include "replication/applier.h"
 
+#include <algorithm>
 #include <map>
 #include <shared_mutex>
 #include <unordered_map>
@@ -214,6 +215,33 @@ void Applier::pass_over(const LogRecord& record) {
 }
 
 void Applier::apply(const std::vector<LogRecord>& records) {
+  const bool some_parts =
+      !parts_.empty() || std::any_of(records.begin(), records.end(), [](const LogRecord& record) { return record.goes_on; });
+  if (some_parts)
+    apply_whole(whole_transactions(records));
+  else
+    apply_whole(records);
+}
+
+std::vector<LogRecord> Applier::whole_transactions(const std::vector<LogRecord>& records) {
+  const auto first_of = [](const LogRecord& record) { return record.first() - record.entries.front().entry.behind_first; };
+  std::vector<LogRecord> whole;
+  for (const LogRecord& record : records) {
+    // Another primary's records follow when the one that began the transaction lost its lead.
+    if (!parts_.empty() && first_of(parts_.front()) != first_of(record)) drop_parts();
+    parts_.push_back(record);
+    if (!record.goes_on) whole.push_back(join(std::exchange(parts_, {})));
+  }
+  return whole;
+}
+
+Stamp Applier::drop_parts() {
+  const Stamp newest = parts_.empty() ? 0 : parts_.back().last();
+  parts_.clear();
+  return newest;
+}
+
+void Applier::apply_whole(const std::vector<LogRecord>& records) {
   for (size_t at = 0; at < records.size();) {
     if (passed(records[at])) {
       pass_over(records[at++]);

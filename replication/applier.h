@@ -36,13 +36,19 @@ class Applier {
 
   // Applies them in their order, which is the log's. An exception means that this member isn't as the others are, or can't go on:
   // it must stop. The message names entry, namespace and _id; records before the failing one may have been applied.
+  // A transaction of several records is applied with the last of them; until then they are kept in memory.
   void apply(const std::vector<LogRecord>& records);
+  // The member that wrote the newest records lost its lead before the end of its transaction: they are forgotten. Returns the
+  // newest timestamp in them; 0: there were none.
+  storage::Stamp drop_parts();
 
   ForwardLog& forward() { return forward_; }
   const AppliedCounts& counts() const { return counts_; }  // from any thread
 
  private:
   class Batch;
+  std::vector<LogRecord> whole_transactions(const std::vector<LogRecord>& records);
+  void apply_whole(const std::vector<LogRecord>& records);
   bool passed(const LogRecord& record);
   void pass_over(const LogRecord& record);
   void apply_schema(const LogRecord& record);
@@ -54,6 +60,7 @@ class Applier {
   LocalCommitter& committer_;
   SessionStore& sessions_;
   ForwardLog forward_;
+  std::vector<LogRecord> parts_;  // of a transaction whose end hasn't come yet
   AppliedCounts counts_;
 };
 

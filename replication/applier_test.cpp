@@ -473,3 +473,80 @@ TEST_CASE("a batch that runs into another writer is made again, and its deltas w
   require_same(a, b);
   require_warm(b, a, big(1, "fourth"));
 }
+
+namespace {
+
+// Inserts documents of a megabyte each in one client's transaction of the session.
+void large_transaction(Member& member, BytesView session, int64_t number, int from, int count) {
+  const auto collection = member.store.catalog().open_or_create("shop.large");
+  const auto history = member.sessions.check_out(session, number, [] {});
+  const std::shared_lock schema(collection->schema_mutex());
+  member.write([&](Transaction& transaction) {
+    transaction.expect_stamps(static_cast<uint64_t>(count));
+    history->begin();
+    Stamp last = 0;
+    for (int i = 0; i < count; ++i) {
+      const SessionWrite write = history->transaction_part(i == count - 1);
+      const auto document = json("{_id: " + std::to_string(from + i) + ", text: '" + text_of(static_cast<uint64_t>(from + i), 50'000) + "'}");
+      last = member.committer.insert(transaction, *collection, document, &write).generation;
+    }
+    history->ended_transaction({last, 1});
+    history->save(transaction);
+  });
+}
+
+}  // namespace
+
+TEST_CASE("a large transaction travels in parts and is applied with the last") {
+  TemporaryDirectory first, second;
+  Member a(first.path()), b(second.path());
+  const Bytes session(SessionWrite::id_bytes, 's');
+  large_transaction(a, session, 7, 0, 20);
+  auto records = sent(a, a.records());
+  REQUIRE(records.size() > 3);
+  const auto part = std::find_if(records.begin(), records.end(), [](const LogRecord& record) { return record.goes_on; });
+  REQUIRE(part != records.end());
+  CHECK_FALSE(records.back().goes_on);
+  // In pieces, as they may come.
+  const LogRecord last = records.back();
+  records.pop_back();
+  for (const LogRecord& record : records) b.applier.apply({record});
+  CHECK(documents_of(b.store, *b.store.catalog().open("shop.large")).empty());
+  b.applier.apply({last});
+  require_same(a, b);
+  require_valid(b);
+  CHECK(b.sessions.committed_transaction(session, 7, [] {}) == a.sessions.committed_transaction(session, 7, [] {}));
+  CHECK(b.sessions.committed_transaction(session, 7, [] {}).has_value());
+  CHECK_FALSE(b.sessions.committed_transaction(session, 8, [] {}).has_value());
+  // They may come once more after a restart.
+  b.applier.apply(sent(a.records()));
+  require_same(a, b);
+}
+
+TEST_CASE("parts whose end never came are forgotten") {
+  TemporaryDirectory first, second;
+  Member a(first.path()), b(second.path());
+  large_transaction(a, Bytes(SessionWrite::id_bytes, 's'), 1, 0, 20);
+  auto records = sent(a.records());
+  while (!records.empty() && !records.back().goes_on) records.pop_back();
+  REQUIRE_FALSE(records.empty());
+  b.applier.apply(records);
+  const Stamp newest = records.back().last();
+  const auto later = b.store.catalog().open("shop.large");
+  CHECK(documents_of(b.store, *later).empty());
+  SECTION("when the member leads itself") {
+    CHECK(b.applier.drop_parts() == newest);
+    CHECK(b.applier.drop_parts() == 0);
+  }
+  SECTION("when another member leads") {
+    TemporaryDirectory third;
+    Member c(third.path());
+    c.applier.apply(sent(a.records(1, 1)));  // the collection alone
+    c.store.engine().raise_stamp(newest);
+    const auto collection = c.store.catalog().open("shop.large");
+    c.write([&](Transaction& transaction) { c.committer.insert(transaction, *collection, json("{_id: 'other'}")); });
+    b.applier.apply(sent(c.records(newest + 1)));
+    CHECK(documents_of(b.store, *later).size() == 1);
+    require_valid(b);
+  }
+}

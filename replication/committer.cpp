@@ -11,7 +11,6 @@ namespace {
 
 // A diff that is no such saving is not worth having two ways to read a change.
 constexpr size_t diff_share_max = 2;
-constexpr uint64_t entry_bytes = 80;  // about, beside what it says
 
 bson::Document id_of(bson::DocumentView document) {
   bson::Builder out;
@@ -54,7 +53,10 @@ Entry LocalCommitter::entry_of(char op, std::string_view ns, BytesView uuid, con
   entry.uuid = uuid;
   entry.ns = ns;
   if (term_) entry.term = term_();
-  if (session) entry.session = *session;
+  if (session) {
+    entry.in_transaction = session->part != SessionWrite::Part::statement;
+    if (session->part != SessionWrite::Part::transaction) entry.session = *session;
+  }
   return entry;
 }
 
@@ -122,20 +124,14 @@ void LocalCommitter::branches_changed(storage::Transaction& transaction, std::st
 }
 
 // The entry has its content: what changed the document made the record too, and it may be older than the entry.
-uint64_t LocalCommitter::document_changed(storage::Transaction& transaction, std::string_view ns, BytesView uuid,
-                                          const bson::DocumentView* before, const bson::DocumentView* after) {
+void LocalCommitter::document_changed(storage::Transaction& transaction, std::string_view ns, BytesView uuid,
+                                      const bson::DocumentView* before, const bson::DocumentView* after) {
   Entry entry = entry_of(!after ? 'd' : before ? 'u' : 'i', ns, uuid, nullptr);
   const auto diff = before && after ? small_diff(*before, *after) : std::nullopt;
   const bson::Document id = diff || !after ? id_of(after ? *after : *before) : bson::Document();
   entry.o = diff ? diff->view() : after ? *after : id.view();
   if (diff) entry.o2 = id.view();
   Performer(oplog_, transaction).append(entry);
-  return entry.o.size() + ns.size() + entry_bytes;
-}
-
-// Members agree on a transaction as one record.
-uint64_t LocalCommitter::documents_bytes_max() const {
-  return store_.options().replicated ? log_record_bytes_max / 2 : UINT64_MAX;
 }
 
 void LocalCommitter::content_lost(storage::Transaction& transaction, storage::CollectionId collection, storage::RecordId record,

@@ -24,6 +24,8 @@ bson::Document id_of(bson::DocumentView document) {
 
 constexpr uint8_t session_flag = 0x80;
 constexpr uint8_t behind_flag = 0x40;
+constexpr uint8_t transaction_flag = 0x20;
+constexpr uint8_t flags = session_flag | behind_flag | transaction_flag;
 
 void encode_session(const SessionWrite& session, Bytes& out) {
   base::check(session.session.size() == SessionWrite::id_bytes, "a session's id");
@@ -63,7 +65,7 @@ bool names_its_document(const Entry& entry) {
 
 void encode(const Entry& entry, Bytes& out) {
   out.push_back(static_cast<char>(static_cast<uint8_t>(entry.form) | (entry.session ? session_flag : 0) |
-                                  (entry.behind_first ? behind_flag : 0)));
+                                  (entry.behind_first ? behind_flag : 0) | (entry.in_transaction ? transaction_flag : 0)));
   out.push_back(entry.op);
   base::append_le(out, entry.wall_ms);
   out.append(entry.uuid.size() == uuid_bytes ? entry.uuid : no_uuid);
@@ -111,10 +113,11 @@ base::Result<Entry> decode_as(BytesView value, Entry::Form one, Entry::Form othe
   constexpr size_t fixed = 2 + 8 + uuid_bytes;
   if (value.size() < fixed) return damaged("too short");
   Entry entry;
-  const auto form = static_cast<uint8_t>(value[0]) & ~(session_flag | behind_flag);
+  const auto form = static_cast<uint8_t>(value[0]) & ~flags;
   const bool in_session = static_cast<uint8_t>(value[0]) & session_flag;
   const bool is_behind = static_cast<uint8_t>(value[0]) & behind_flag;
   entry.form = static_cast<Entry::Form>(form);
+  entry.in_transaction = static_cast<uint8_t>(value[0]) & transaction_flag;
   if (entry.form != one && entry.form != other) return damaged("unknown form");
   entry.op = value[1];
   entry.wall_ms = base::load_le<int64_t>(value.data() + 2);
@@ -129,6 +132,7 @@ base::Result<Entry> decode_as(BytesView value, Entry::Form one, Entry::Form othe
     entry.behind_first = *behind;
   }
   if (in_session && !(entry.session = take_session(value))) return damaged("session");
+  if (entry.session && entry.in_transaction) entry.session->part = SessionWrite::Part::transaction_end;
   const auto ns_bytes = base::take_varint(value);
   if (!ns_bytes || *ns_bytes > value.size()) return damaged("name cut short");
   entry.ns = value.substr(0, *ns_bytes);
@@ -178,9 +182,7 @@ Entry made_whole(const Entry& named, bson::DocumentView content) {
   return whole;
 }
 
-bson::Document oplog_document(storage::Stamp stamp, const Entry& entry) {
-  bson::Builder out;
-  if (entry.session) out.append("lsid", lsid_document(entry.session->session)).append("txnNumber", entry.session->txn_number);
+void append_operation(bson::Builder& out, const Entry& entry) {
   out.append("op", std::string_view(&entry.op, 1)).append("ns", entry.ns);
   if (entry.uuid != no_uuid) out.append("ui", bson::Binary{uuid_subtype, entry.uuid});
   out.append("o", entry.o);
@@ -189,6 +191,12 @@ bson::Document oplog_document(storage::Stamp stamp, const Entry& entry) {
   } else if (names_its_document(entry)) {
     out.append("o2", id_of(entry.o));
   }
+}
+
+bson::Document oplog_document(storage::Stamp stamp, const Entry& entry) {
+  bson::Builder out;
+  if (entry.session) out.append("lsid", lsid_document(entry.session->session)).append("txnNumber", entry.session->txn_number);
+  append_operation(out, entry);
   if (entry.session) {
     out.append("stmtId", entry.session->statement);
     if (entry.session->image != SessionWrite::Image::none) {

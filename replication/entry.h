@@ -12,8 +12,10 @@
 //          form 3, delta  in the set's log alone: instead of o, what makes it of another content
 //          form + 128: a retryable write, with `session`; else there is none of it
 //          form + 64: not the first of its transaction; before `session` stands how far behind that it is stamped (varint)
+//          form + 32: of a client's transaction of several statements; the last of it has the session
 //
-// Read it is MongoDB's: {lsid, txnNumber, op, ns, ui, o, o2, stmtId, ts, t, v, wall, prevOpTime}.
+// Read it is MongoDB's: {lsid, txnNumber, op, ns, ui, o, o2, stmtId, ts, t, v, wall, prevOpTime}. The entries of a client's
+// transaction are read as one: {lsid, txnNumber, op: "c", ns: "admin.$cmd", o: {applyOps: […]}, ts, t, v, wall, prevOpTime}.
 #pragma once
 
 #include <optional>
@@ -32,12 +34,15 @@ struct SessionWrite {
   static constexpr size_t id_bytes = 16 + 32;  // lsid: the UUID, then the user's digest
   // findAndModify answered with this content; it is kept for the answer to a retry.
   enum class Image : uint8_t { none = 0, before = 1, after = 2 };
+  // A retryable statement stands alone; the writes of a client's transaction belong together, and its last one ends it.
+  enum class Part : uint8_t { statement, transaction, transaction_end };
 
   BytesView session;  // id_bytes of them
   int64_t txn_number = 0;
   int32_t statement = 0;
   OpTime previous = no_optime;  // of the same session and number
   Image image = Image::none;
+  Part part = Part::statement;
 };
 
 struct Entry {
@@ -58,6 +63,7 @@ struct Entry {
   int64_t term = 1;
   // How far behind the first stamp of its transaction: entries are one transaction's where stamp - behind_first is the same.
   uint64_t behind_first = 0;
+  bool in_transaction = false;  // of a client's transaction
   std::optional<SessionWrite> session;
   std::string_view ns;
   // named
@@ -81,6 +87,8 @@ Entry made_whole(const Entry& named, bson::DocumentView content);
 
 // The entry as MongoDB shows it; `entry` is whole.
 bson::Document oplog_document(storage::Stamp stamp, const Entry& entry);
+// Appends the entry, which is whole, as one of the operations in a client's transaction: {op, ns, ui, o, o2}.
+void append_operation(bson::Builder& out, const Entry& entry);
 // How many bytes that takes, without building it; of a named entry too.
 uint64_t oplog_document_bytes(const Entry& entry);
 

@@ -11,6 +11,7 @@ using storage::Stamp;
 namespace {
 
 enum class RecordForm : uint8_t { plain = 1, compressed = 2 };
+constexpr uint8_t goes_on_flag = 0x10;
 constexpr int compression_level = 3;      // contents that went whole, most likely
 constexpr uint64_t entry_bytes_min = 27;  // what decode of an entry wants at least
 
@@ -78,38 +79,51 @@ void LogRecordBuilder::add(Stamp stamp, const Entry& entry) {
   ++count_;
 }
 
-LogRecord LogRecordBuilder::done() {
+LogRecord LogRecordBuilder::done(bool goes_on) {
   auto body = std::make_shared<Bytes>();
   body->reserve(entries_.size() + 20);
   base::append_varint(*body, first_);
   base::append_varint(*body, count_);
   body->append(entries_);
   *this = {};
-  return parse(std::move(body)).or_throw();
+  LogRecord record = parse(std::move(body)).or_throw();
+  record.goes_on = goes_on;
+  return record;
 }
 
 Bytes encode(const LogRecord& record, size_t compress_from) {
+  base::check(record.bodies_before.empty(), "parts of a transaction travel one by one");
   const Bytes& body = *record.body;
+  const auto form = [&](RecordForm of) { return static_cast<char>(static_cast<uint8_t>(of) | (record.goes_on ? goes_on_flag : 0)); };
   Bytes out;
   if (body.size() > compress_from) {
     if (const Bytes frame = compressed(body); !frame.empty()) {
       out.reserve(frame.size() + 10);
-      out.push_back(static_cast<char>(RecordForm::compressed));
+      out.push_back(form(RecordForm::compressed));
       base::append_varint(out, body.size());
       out.append(frame);
       return out;
     }
   }
   out.reserve(body.size() + 1);
-  out.push_back(static_cast<char>(RecordForm::plain));
+  out.push_back(form(RecordForm::plain));
   out.append(body);
   return out;
 }
 
-base::Result<LogRecord> decode_record(BytesView bytes) {
-  if (bytes.empty()) return damaged("it is empty");
-  const auto form = static_cast<RecordForm>(bytes[0]);
-  bytes.remove_prefix(1);
+LogRecord join(std::vector<LogRecord> parts) {
+  LogRecord whole;
+  for (LogRecord& part : parts) {
+    whole.entries.insert(whole.entries.end(), part.entries.begin(), part.entries.end());
+    if (whole.body) whole.bodies_before.push_back(std::move(whole.body));
+    whole.body = std::move(part.body);
+  }
+  return whole;
+}
+
+namespace {
+
+base::Result<LogRecord> decode_body(BytesView bytes, RecordForm form) {
   if (form == RecordForm::plain) {
     if (bytes.size() > log_record_bytes_max) return damaged("too large");
     return parse(std::make_shared<const Bytes>(bytes));
@@ -119,6 +133,18 @@ base::Result<LogRecord> decode_record(BytesView bytes) {
   auto body = body_bytes ? decompressed(bytes, *body_bytes) : std::nullopt;
   if (!body) return damaged("what is compressed in it");
   return parse(std::make_shared<const Bytes>(std::move(*body)));
+}
+
+}  // namespace
+
+base::Result<LogRecord> decode_record(BytesView bytes) {
+  if (bytes.empty()) return damaged("it is empty");
+  const auto first = static_cast<uint8_t>(bytes[0]);
+  auto record = decode_body(bytes.substr(1), static_cast<RecordForm>(first & ~goes_on_flag));
+  if (!record.ok()) return record;
+  LogRecord whole = std::move(record).value();
+  whole.goes_on = first & goes_on_flag;
+  return whole;
 }
 
 Bytes stamp_context(storage::Stamp stamp) {

@@ -1,9 +1,11 @@
 // A log record is what members agree on at one place of the set's log: a transaction,
-// as its oplog entries with their contents, each under its timestamp.
+// as its oplog entries with their contents, each under its timestamp. A large transaction takes several records, its parts, at
+// places one behind the other.
 //
 //   record   | form, 1 | body |
 //            form 1, plain        body as it is
 //            form 2, compressed   bytes of the body (varint), then a zstd frame of it
+//            form + 16: the transaction goes on in the next record
 //   body     | first stamp | entries | { bytes, entry (entry.h) } … |          numbers are varints
 //
 // An entry's stamp is the first one and what the entry says it lies behind it.
@@ -18,6 +20,8 @@
 namespace replication {
 
 inline constexpr size_t log_record_bytes_max = 256 << 20;  // of the body
+// A record ends after the entry with which it has so many bytes.
+inline constexpr size_t log_part_bytes = 8 << 20;
 
 struct LogRecord {
   struct Item {
@@ -25,7 +29,9 @@ struct LogRecord {
     Entry entry;  // views into `body`
   };
   std::vector<Item> entries;          // at least one, their stamps going up
+  bool goes_on = false;               // it is a part of a transaction, and not the last
   std::shared_ptr<const Bytes> body;  // what they were read from
+  std::vector<std::shared_ptr<const Bytes>> bodies_before;  // the same of the parts that were put together with it
 
   storage::Stamp first() const { return entries.front().stamp; }
   storage::Stamp last() const { return entries.back().stamp; }
@@ -40,7 +46,8 @@ class LogRecordBuilder {
   void add(storage::Stamp stamp, const Entry& entry);
   bool empty() const { return count_ == 0; }
   size_t bytes() const { return entries_.size(); }
-  LogRecord done();
+  // `goes_on`: more of the transaction follows.
+  LogRecord done(bool goes_on = false);
 
  private:
   storage::Stamp first_ = 0;  // of its transaction
@@ -54,6 +61,9 @@ class LogRecordBuilder {
 Bytes encode(const LogRecord& record, size_t compress_from = 1 << 20);
 // Fails with DataCorruptionDetected.
 base::Result<LogRecord> decode_record(BytesView bytes);
+
+// Puts the parts of a transaction together.
+LogRecord join(std::vector<LogRecord> parts);
 
 // The newest stamp of a record, as it travels beside its data in the log.
 Bytes stamp_context(storage::Stamp stamp);

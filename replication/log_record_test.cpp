@@ -126,6 +126,29 @@ TEST_CASE("of a record that is cut short or changed nothing is read outside of i
   });
 }
 
+TEST_CASE("parts of a transaction travel one by one and are put together") {
+  const Bytes uuid(16, 'u');
+  std::vector<LogRecord> parts;
+  std::vector<bson::Document> documents;
+  for (int i = 0; i < 6; ++i) documents.push_back(bson::json("{_id: " + std::to_string(i) + "}"));
+  LogRecordBuilder builder;
+  for (uint64_t i = 0; i < 6; ++i) {
+    Entry entry;
+    entry.op = 'i', entry.uuid = uuid, entry.ns = "db.c", entry.o = documents[i], entry.behind_first = i;
+    builder.add(100 + i, entry);
+    if (i % 2 == 1) parts.push_back(decode_record(encode(builder.done(i < 5))).or_throw());
+  }
+  REQUIRE(parts.size() == 3);
+  CHECK(parts[0].goes_on);
+  CHECK(parts[1].goes_on);
+  CHECK_FALSE(parts[2].goes_on);
+  CHECK(parts[1].first() == 102);
+  const LogRecord whole = join(std::move(parts));
+  REQUIRE(whole.entries.size() == 6);
+  CHECK_FALSE(whole.goes_on);
+  for (int i = 0; i < 6; ++i) CHECK(whole.entries[static_cast<size_t>(i)].entry.o["_id"].as_int32() == i);
+}
+
 TEST_CASE("a record says how large it is, and is not believed beyond bounds") {
   Bytes bomb("\2", 1);
   for (int i = 0; i < 8; ++i) bomb.push_back('\xff');

@@ -1,6 +1,9 @@
 // The oplog as a collection like any other: what find, aggregate, getMore and
 // tailing readers see as local.oplog.rs.
+#include <algorithm>
+
 #include "bson/builder.h"
+#include "replication/logged_transactions.h"
 #include "replication/oplog_state.h"
 #include "storage/collections/catalog.h"
 #include "storage/store.h"
@@ -25,12 +28,19 @@ class Contents {
   bool available(const Entry& entry) { return entry.form == Entry::Form::whole || collection_of(entry) != nullptr; }
 
   bson::Document read(Transaction& transaction, Stamp stamp, const Entry& entry) {
-    if (entry.form == Entry::Form::whole) return oplog_document(stamp, entry);
+    Bytes content;
+    return oplog_document(stamp, whole(transaction, stamp, entry, content));
+  }
+
+  // Returns the entry with its content, which stands in `content` if the entry only names it.
+  Entry whole(Transaction& transaction, Stamp stamp, const Entry& entry, Bytes& content) {
+    if (entry.form == Entry::Form::whole) return entry;
     const auto collection = collection_of(entry);
     if (collection) {
       try {
-        if (const auto content = collection->records().find(transaction, entry.record, stamp)) {
-          return oplog_document(stamp, made_whole(entry, bson::DocumentView(*content)));
+        if (auto found = collection->records().find(transaction, entry.record, stamp)) {
+          content = std::move(*found);
+          return made_whole(entry, bson::DocumentView(content));
         }
       } catch (const OperationError&) {
         if (!collection->dropped()) throw;
@@ -59,6 +69,16 @@ Entry decoded(BytesView value) {
   return decode(value).or_throw();
 }
 
+bson::Document read_part(Oplog::State& state, Transaction& transaction, Contents& contents, const std::vector<LoggedPart>& parts,
+                         size_t at) {
+  return transaction_document(
+      state.table.cursor(transaction), parts, at,
+      [&](Stamp stamp, const Entry& entry, Bytes& content) -> std::optional<Entry> {
+        if (!contents.available(entry)) return std::nullopt;
+        return contents.whole(transaction, stamp, entry, content);
+      });
+}
+
 class OplogScan final : public storage::CollectionScan {
  public:
   OplogScan(std::shared_ptr<Oplog::State> state, Transaction& transaction, Direction direction)
@@ -78,7 +98,7 @@ class OplogScan final : public storage::CollectionScan {
       }
       last_ = stamp();
       entry_ = decoded(rows_->value());
-      if (contents_.available(entry_)) return true;
+      if (entry_.in_transaction ? find_part() : contents_.available(entry_)) return true;
     }
     return false;
   }
@@ -86,7 +106,8 @@ class OplogScan final : public storage::CollectionScan {
   RecordId record() const override { return static_cast<RecordId>(last_); }
 
   bson::DocumentView document() override {
-    document_ = contents_.read(*transaction_, last_, entry_);
+    document_ = entry_.in_transaction ? read_part(*state_, *transaction_, contents_, parts_, part_)
+                                      : contents_.read(*transaction_, last_, entry_);
     return document_;
   }
 
@@ -121,6 +142,23 @@ class OplogScan final : public storage::CollectionScan {
   bool step() { return forward_ ? rows_->next() : rows_->previous(); }
   Stamp stamp() const { return stamp_from_key(rows_->key()); }
 
+  // The scan stands on a row of a client's transaction. Goes to the part that comes next in its direction, and returns false if
+  // none does: the log was cut within the transaction, or the scan began behind the part's first row.
+  bool find_part() {
+    const Stamp first = last_ - entry_.behind_first;
+    if (parts_.empty() || parts_.front().first != first) parts_ = parts_of_transaction(state_->table.cursor(*transaction_), first);
+    const auto behind = std::find_if(parts_.begin(), parts_.end(), [&](const LoggedPart& part) {
+      return forward_ ? part.last >= last_ : part.last > last_;
+    });
+    part_ = static_cast<size_t>(behind - parts_.begin());
+    if (!forward_ && part_-- == 0) return false;
+    if (part_ >= parts_.size()) return false;
+    // The next step leaves the part.
+    rows_->seek(entry_key(forward_ ? parts_[part_].last : parts_[part_].first));
+    last_ = parts_[part_].last;
+    return true;
+  }
+
   const std::shared_ptr<Oplog::State> state_;
   const bool forward_;
   Contents contents_;
@@ -132,6 +170,8 @@ class OplogScan final : public storage::CollectionScan {
   bool fresh_ = true;
   bool done_ = false;
   Entry entry_;
+  std::vector<LoggedPart> parts_;  // of the client's transaction that the scan was in last
+  size_t part_ = 0;
   bson::Document document_;
 };
 
@@ -167,6 +207,13 @@ class OplogCollection final : public storage::Collection {
     const Bytes value(*row);
     const Entry entry = decoded(value);
     Contents contents(state_->store);
+    if (entry.in_transaction) {
+      const auto parts = parts_of_transaction(state_->table.cursor(transaction), stamp - entry.behind_first);
+      for (size_t at = 0; at < parts.size(); ++at) {
+        if (parts[at].last == stamp) return read_part(*state_, transaction, contents, parts, at);
+      }
+      return std::nullopt;
+    }
     if (!contents.available(entry)) return std::nullopt;
     return contents.read(transaction, stamp, entry);
   }

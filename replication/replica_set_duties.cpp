@@ -134,7 +134,11 @@ void ReplicaSet::take_over() {
     led_terms_.insert(term);
     config = *config_;
   }
-  const Stamp newest = oplog_.newest().optime.ts;
+  Stamp newest = oplog_.newest().optime.ts;
+  {
+    const base::MutexLock turn(applying_mutex_);
+    newest = std::max(newest, applier_.drop_parts());
+  }
   store_.engine().raise_stamp(newest);
   config.term = static_cast<int64_t>(term);
   pump_->lead(term, newest);

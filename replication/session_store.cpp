@@ -20,6 +20,7 @@ namespace {
 
 constexpr std::string_view records_ns = session_records_ns, images_ns = session_images_ns;
 constexpr int64_t no_number = -1;
+constexpr std::string_view committed_state = "committed";
 constexpr auto wait_step = std::chrono::milliseconds(20);
 
 // Rewritten all the time and never alike for long: nothing for dedup.
@@ -59,6 +60,7 @@ void put_record(Transaction& transaction, storage::Collection& records, const Se
   out.append("_id", lsid_document(write.session)).append("txnNum", write.txn_number);
   append_optime(out, "lastWriteOpTime", last);
   out.append("lastWriteDate", bson::Date{static_cast<int64_t>(last.ts >> 32) * 1000});
+  if (write.part == SessionWrite::Part::transaction_end) out.append("state", committed_state);
   put(transaction, records, out.done(), last.ts);
 }
 
@@ -102,6 +104,7 @@ struct SessionHistory::State {
   bool incomplete = false;  // the log was cut before the first statement
   int64_t txn_number = no_number;
   OpTime last = no_optime;
+  bool transaction = false;  // a client's transaction was committed under the number, and `last` is its end
   std::map<int32_t, Stamp> executed;
 };
 
@@ -123,9 +126,18 @@ std::optional<Stamp> SessionHistory::executed(int32_t statement) const {
   return std::nullopt;
 }
 
+std::optional<OpTime> SessionHistory::committed_transaction() const {
+  return state_->transaction ? std::optional(state_->last) : std::nullopt;
+}
+
+bool SessionHistory::has_statements() const {
+  return !state_->executed.empty() || state_->incomplete;
+}
+
 void SessionHistory::begin() {
   last_ = state_->last;
   written_.clear();
+  ended_transaction_ = false;
 }
 
 SessionWrite SessionHistory::next(int32_t statement, SessionWrite::Image image) const {
@@ -137,15 +149,28 @@ void SessionHistory::wrote(int32_t statement, OpTime optime) {
   written_.emplace_back(statement, optime.ts);
 }
 
+SessionWrite SessionHistory::transaction_part(bool last) const {
+  SessionWrite write = next(0);
+  write.part = last ? SessionWrite::Part::transaction_end : SessionWrite::Part::transaction;
+  return write;
+}
+
+void SessionHistory::ended_transaction(OpTime last) {
+  last_ = last;
+  ended_transaction_ = true;
+}
+
 void SessionHistory::keep_image(Transaction& transaction, SessionWrite::Image image, bson::DocumentView document) {
   put_image(transaction, *images_, next(0, image), last_.ts, document);
 }
 
 void SessionHistory::save(Transaction& transaction) {
-  if (written_.empty()) return;
-  put_record(transaction, *records_, next(0), last_);
-  transaction.after_commit([state = state_, last = last_, written = written_] {
+  if (written_.empty() && !ended_transaction_) return;
+  store_.record_writes_.add();
+  put_record(transaction, *records_, ended_transaction_ ? transaction_part(true) : next(0), last_);
+  transaction.after_commit([state = state_, last = last_, written = written_, ended_transaction = ended_transaction_] {
     state->last = last;
+    state->transaction = ended_transaction;
     for (const auto& [statement, stamp] : written) state->executed.emplace(statement, stamp);
   });
 }
@@ -157,8 +182,7 @@ std::optional<bson::Document> SessionHistory::image(Stamp stamp) const {
   return bson::Document(kept->find("image").as_document());
 }
 
-std::unique_ptr<SessionHistory> SessionStore::check_out(BytesView session, int64_t txn_number,
-                                                        const std::function<void()>& interrupted) {
+std::unique_ptr<SessionHistory> SessionStore::take(BytesView session, const std::function<void()>& interrupted) {
   std::shared_ptr<SessionHistory::State> state;
   {
     base::MutexLock lock(mutex_);
@@ -179,6 +203,24 @@ std::unique_ptr<SessionHistory> SessionStore::check_out(BytesView session, int64
   }
   std::unique_ptr<SessionHistory> history(new SessionHistory(*this, state));  // gives it back whatever comes
   if (!state->loaded) load(*state);
+  return history;
+}
+
+std::optional<OpTime> SessionStore::committed_transaction(BytesView session, int64_t txn_number,
+                                                          const std::function<void()>& interrupted) {
+  const auto history = take(session, interrupted);
+  return history->state_->txn_number == txn_number ? history->committed_transaction() : std::nullopt;
+}
+
+bool SessionStore::begin_transaction(BytesView session, int64_t txn_number, const std::function<void()>& interrupted) {
+  const auto history = advance(session, txn_number, interrupted);
+  return !history->has_statements() && !history->committed_transaction();
+}
+
+std::unique_ptr<SessionHistory> SessionStore::advance(BytesView session, int64_t txn_number,
+                                                      const std::function<void()>& interrupted) {
+  auto history = take(session, interrupted);
+  const std::shared_ptr<SessionHistory::State> state = history->state_;
   if (txn_number < state->txn_number) {
     throw OperationError(ErrorCode::transaction_too_old,
                          "Retryable write with txnNumber " + std::to_string(txn_number) + " is prohibited on session " +
@@ -189,8 +231,15 @@ std::unique_ptr<SessionHistory> SessionStore::check_out(BytesView session, int64
     state->txn_number = txn_number;
     state->last = no_optime;
     state->incomplete = false;
+    state->transaction = false;
     state->executed.clear();
   }
+  return history;
+}
+
+std::unique_ptr<SessionHistory> SessionStore::check_out(BytesView session, int64_t txn_number,
+                                                        const std::function<void()>& interrupted) {
+  auto history = advance(session, txn_number, interrupted);
   history->begin();
   const auto take = [&](std::string_view ns, std::shared_ptr<storage::Collection>& collection, base::SharedHold& schema) {
     do {
@@ -209,12 +258,16 @@ void SessionStore::load(SessionHistory::State& state) {
   const auto record = get(store_, records_ns, state.id);
   state.executed.clear();
   state.incomplete = false;
+  state.transaction = false;
   state.last = no_optime;
   state.loaded = true;
   if (!record) return;
   state.txn_number = record->find("txnNum").to_int64();
   const auto last = record->find("lastWriteOpTime").as_document();
   state.last = {stamp_of(last["ts"].as_timestamp()), last["t"].to_int64()};
+  const auto ended = record->find("state");
+  state.transaction = ended.is_string() && ended.as_string() == committed_state;
+  if (state.transaction) return;
   for (OpTime at = state.last; at.ts != 0;) {
     const auto row = oplog_.row(at.ts);
     const auto entry = row ? decode(*row) : base::Result<Entry>(Entry());
@@ -235,6 +288,7 @@ void SessionStore::keep_image(Transaction& transaction, storage::Collection& ima
 
 void SessionStore::written_elsewhere(Transaction& transaction, storage::Collection& records, const SessionWrite& write,
                                      OpTime last) {
+  record_writes_.add();
   put_record(transaction, records, write, last);
   transaction.after_commit([this, session = Bytes(write.session)] {
     const base::MutexLock lock(mutex_);

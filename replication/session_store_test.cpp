@@ -13,6 +13,7 @@
 #include "storage/testing/temporary_store.h"
 
 using namespace replication;
+using storage::Stamp;
 using storage::Store;
 using storage::TemporaryDirectory;
 using storage::Transaction;
@@ -188,6 +189,41 @@ TEST_CASE("a session is lent to one at a time, and to nobody whose wait was inte
   first.reset();
   second.join();
   CHECK(got);
+}
+
+TEST_CASE("a session knows which transaction it has committed, also after a restart") {
+  TemporaryDirectory directory;
+  const Bytes session(SessionWrite::id_bytes, 's');
+  const auto nobody = [] {};
+  OpTime committed = no_optime;
+  {
+    Member member(directory.path());
+    CHECK(member.sessions.begin_transaction(session, 5, nobody));
+    CHECK_FALSE(member.sessions.committed_transaction(session, 5, nobody).has_value());
+    CHECK_THROWS_AS(member.sessions.begin_transaction(session, 4, nobody), base::OperationError);
+    const auto collection = member.store.catalog().open_or_create("t.c");
+    const auto history = member.check_out(session, 5);
+    storage::in_transaction(member.store, [&](Transaction& transaction) {
+      history->begin();
+      Stamp last = 0;
+      for (const bool end : {false, true}) {
+        const SessionWrite write = history->transaction_part(end);
+        last = member.committer.insert(transaction, *collection, bson::json(end ? "{_id: 2}" : "{_id: 1}"), &write).generation;
+      }
+      committed = {last, 1};
+      history->ended_transaction(committed);
+      history->save(transaction);
+    });
+    CHECK(history->committed_transaction() == committed);
+  }
+  Member member(directory.path());
+  CHECK(member.sessions.committed_transaction(session, 5, nobody) == committed);
+  CHECK_FALSE(member.sessions.begin_transaction(session, 5, nobody));
+  // The session goes on with statements of their own.
+  CHECK(member.run(session, 6, {0}) == 0);
+  CHECK_FALSE(member.sessions.committed_transaction(session, 5, nobody).has_value());
+  CHECK_FALSE(member.sessions.begin_transaction(session, 6, nobody));
+  CHECK(member.run(session, 6, {0}) == 1);
 }
 
 TEST_CASE("records of sessions that ended go, others stay") {

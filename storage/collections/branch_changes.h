@@ -24,12 +24,9 @@ class BranchLog {
   virtual ~BranchLog() = default;
   // Reports a command like {commit: "dev", …}; `db` is the database's name without a ref.
   virtual void branches_changed(Transaction& transaction, std::string_view db, bson::DocumentView command) = 0;
-  // Reports a changed document, before its command. `before` or `after` is nullptr when there was or is no document. Returns
-  // how many bytes the report takes.
-  virtual uint64_t document_changed(Transaction& transaction, std::string_view ns, BytesView uuid,
-                                    const bson::DocumentView* before, const bson::DocumentView* after) = 0;
-  // Returns how many bytes the reports of all documents of one transaction may take.
-  virtual uint64_t documents_bytes_max() const = 0;
+  // Reports a changed document, before its command. `before` or `after` is nullptr when there was or is no document.
+  virtual void document_changed(Transaction& transaction, std::string_view ns, BytesView uuid, const bson::DocumentView* before,
+                                const bson::DocumentView* after) = 0;
   // Reports a content before the store drops it, since an entry may name it.
   virtual void content_lost(Transaction& transaction, CollectionId collection, RecordId record, const Superseded& content) = 0;
 };

@@ -413,7 +413,8 @@ def test_old_numbers_and_wrong_ones_are_refused(client):
     assert raw(port, {**insert, "txnNumber": bson.Int64(6), "$db": "t"})["code"] == 72
     assert raw(port, {"find": "c", "lsid": session, "txnNumber": bson.Int64(6), "$db": "t"})["code"] == 50768
     assert raw(port, {**insert, "lsid": {"id": "x"}, "txnNumber": bson.Int64(6), "$db": "t"})["code"] == 207
-    assert raw(port, {**insert, "lsid": session, "txnNumber": bson.Int64(6), "autocommit": False, "startTransaction": True, "$db": "t"})["code"] == 20
+    for wrong in ({"autocommit": True}, {"startTransaction": True}, {"autocommit": False, "startTransaction": False}):
+        assert raw(port, {**insert, "lsid": session, "txnNumber": bson.Int64(6), **wrong, "$db": "t"})["code"] == 72
     assert run(client, {**insert, "stmtIds": [1, 2]}, session, 6)["code"] == 72
 
 

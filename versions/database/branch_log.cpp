@@ -21,14 +21,9 @@ Hash BranchedDatabase::commit_id(Transaction& transaction, CommitNumber commit) 
 void BranchedDatabase::log_documents(Transaction& transaction, const std::string& into,
                                      const std::map<size_t, BranchStore::Adoption>& adoptions) {
   if (!log_) return;
-  uint64_t bytes = 0;
   const auto changed = [&](const std::string& ns, BytesView uuid, const bson::DocumentView* before,
                            const bson::DocumentView* after) {
-    bytes += log_->document_changed(transaction, ns, uuid, before, after);
-    if (bytes <= log_->documents_bytes_max()) return;
-    throw OperationError(ErrorCode::illegal_operation,
-                         "the merge changes documents of more than " + std::to_string(log_->documents_bytes_max() >> 20) +
-                             " MB, which is more than the replica set's log takes in one transaction");
+    log_->document_changed(transaction, ns, uuid, before, after);
   };
   const std::string db = name_of(into);
   for (const auto& [collection, adoption] : adoptions) {

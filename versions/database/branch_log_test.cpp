@@ -28,21 +28,18 @@ struct Logged final : storage::BranchLog {
     changes.push_back({bson::Document(command), std::move(documents)});
     documents.clear();
   }
-  uint64_t document_changed(Transaction&, std::string_view ns, BytesView, const bson::DocumentView* before,
-                            const bson::DocumentView* after) override {
+  void document_changed(Transaction&, std::string_view ns, BytesView, const bson::DocumentView* before,
+                        const bson::DocumentView* after) override {
     Document& document = documents.emplace_back(Document{std::string(ns), {}, {}});
     if (before) document.before = bson::Document(*before);
     if (after) document.after = bson::Document(*after);
-    return 1;
   }
-  uint64_t documents_bytes_max() const override { return bytes_max; }
   void content_lost(Transaction&, storage::CollectionId, RecordId, const storage::Superseded&) override { ++lost; }
 
   std::vector<Change> changes;
   std::vector<Document> documents;
   const storage::ReplayedChange* replayed = nullptr;  // what the last transaction replayed
   int lost = 0;
-  uint64_t bytes_max = UINT64_MAX;
 };
 
 // The log of these tests takes the entries of replays as it takes others; it only checks that a replay says that it is one.
@@ -280,29 +277,6 @@ TEST_CASE("the log of commits is in the same order wherever one of two lines cam
   };
   CHECK(log_of(a).size() == 4);
   CHECK(log_of(a) == log_of(b));
-}
-
-TEST_CASE("a merge that is too large for the log is refused") {
-  Member a;
-  a.databases.find_or_begin("shop", {});
-  a.change([&](Transaction& transaction) { a.shop().create(transaction, "dev", {.name = "main"}); });
-  a.change([&](Transaction& transaction) {
-    for (int id = 0; id < 3; ++id)
-      a.put(transaction, "shop@dev.things", json("{_id: " + std::to_string(id) + ", u: " + std::to_string(id) + "}"));
-    a.shop().commit(transaction, "dev", {});
-  });
-  const auto merge = [&] {
-    a.change([&](Transaction& transaction) {
-      a.shop().merge(transaction, "main",
-                     {.from = a.shop().branch(transaction, {.name = "dev"}).head, .resolve = fields(Prefer::theirs)}, {});
-    });
-  };
-  a.logged.bytes_max = 2;
-  CHECK_THROWS(merge());
-  CHECK(a.documents("shop.things").empty());
-  a.logged.bytes_max = 3;
-  merge();
-  CHECK(a.documents("shop.things").size() == 3);
 }
 
 TEST_CASE("changes of names are replayed, and what does not fit is refused") {
