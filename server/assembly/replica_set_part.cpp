@@ -16,6 +16,7 @@
 #include "server/core/options.h"
 #include "server/core/parameters.h"
 #include "server/core/services.h"
+#include "server/core/transaction_registry.h"
 #include "server/core/status_sections.h"
 #include "server/core/topology.h"
 #include "server/peers/backup_host.h"
@@ -104,7 +105,10 @@ replication::ReplicaSetOptions ReplicaSetPart::State::member_options() {
     services.topology.changed();
     members.nudge();
   };
-  out.interrupt_writers = [this] { services.operations.kill_writers(base::ErrorCode::interrupted_due_to_state_change); };
+  out.interrupt_writers = [this] {
+    services.operations.kill_writers(base::ErrorCode::interrupted_due_to_state_change);
+    services.transactions->abort_all(base::ErrorCode::interrupted_due_to_state_change);
+  };
   out.became_primary = [this] {
     default_concerns.refresh();
     write::drop_unfinished_output(store, *services.databases);

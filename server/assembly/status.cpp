@@ -109,7 +109,7 @@ void append_latencies(const OperationContext& op, const Metrics& metrics, bson::
   append_latency(out, "reads", metrics.reads, histograms);
   append_latency(out, "writes", metrics.writes, histograms);
   append_latency(out, "commands", metrics.commands, histograms);
-  out.object("transactions").append("latency", int64_t{0}).append("ops", int64_t{0});
+  append_latency(out, "transactions", metrics.transactions, histograms);
 }
 
 void append_asserts(const Metrics::Asserts& counted, bson::Builder& out) {
@@ -210,7 +210,7 @@ void add_status_sections(Services& services) {
   sections.add("opcountersRepl", [](OperationContext&, bson::Builder& out) {  // a member of a set has its own
     for (const char* name : {"insert", "query", "update", "delete", "getmore", "command"}) out.append(name, int64_t{0});
   });
-  sections.add("transactions", [&s](OperationContext&, bson::Builder& out) { append_transactions(s.metrics.retries, out); });
+  sections.add("transactions", [&s](OperationContext&, bson::Builder& out) { append_transactions(s, out); });
   sections.add("metrics", [&s](OperationContext&, bson::Builder& out) { append_metrics(s, out); });
 }
 

@@ -4,7 +4,9 @@
 #include "server/core/command.h"
 #include "server/core/command_registry.h"
 #include "server/core/operation.h"
+#include "replication/session_store.h"
 #include "server/core/services.h"
+#include "server/core/transaction_registry.h"
 #include "server/query/cursor_registry.h"
 
 namespace server {
@@ -93,12 +95,19 @@ void append_locks(const Metrics::Locks& locks, bson::Builder& out) {
   append_modes(collection, "timeAcquiringMicros", locks.read.waited_us, locks.write.waited_us);
 }
 
-void append_transactions(const Metrics::Retries& retries, bson::Builder& out) {
+void append_transactions(const Services& services, bson::Builder& out) {
+  const Metrics::Retries& retries = services.metrics.retries;
   out.append("retriedCommandsCount", retries.commands.get()).append("retriedStatementsCount", retries.statements.get());
-  for (const char* name : {"currentActive", "currentInactive", "currentOpen", "totalAborted", "totalCommitted", "totalStarted",
-                           "totalPrepared", "totalPreparedThenCommitted", "totalPreparedThenAborted", "currentPrepared"}) {
-    out.append(name, int64_t{0});  // transactions of several documents are refused
-  }
+  const auto counts = services.transactions ? services.transactions->counts() : TransactionRegistry::Counts();
+  out.append("currentActive", counts.active).append("currentInactive", counts.inactive).append("currentOpen", counts.open);
+  out.append("totalAborted", counts.aborted).append("totalCommitted", counts.committed).append("totalStarted", counts.started);
+  out.append("transactionsCollectionWriteCount", services.session_store ? services.session_store->record_writes() : int64_t{0});
+  out.object("lastCommittedTransaction")
+      .append("operationCount", counts.last_operations)
+      .append("oplogOperationBytes", counts.last_bytes);
+  // There are no transactions over several shards.
+  for (const char* name : {"totalPrepared", "totalPreparedThenCommitted", "totalPreparedThenAborted", "currentPrepared"})
+    out.append(name, int64_t{0});
 }
 
 void append_metrics(const Services& services, bson::Builder& out) {

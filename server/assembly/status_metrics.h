@@ -17,7 +17,7 @@ void append_global_lock(const Services& services, int64_t begun_us, bson::Builde
 // Shows how many operations read and write now; mongod has tickets for them, here threads alone limit them.
 void append_concurrent(const Services& services, bson::Builder& out);
 void append_locks(const Metrics::Locks& locks, bson::Builder& out);
-void append_transactions(const Metrics::Retries& retries, bson::Builder& out);
+void append_transactions(const Services& services, bson::Builder& out);
 void append_metrics(const Services& services, bson::Builder& out);
 
 }  // namespace server

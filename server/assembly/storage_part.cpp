@@ -17,7 +17,9 @@
 #include "server/core/parameters.h"
 #include "server/core/passes.h"
 #include "server/core/services.h"
+#include "server/core/session_registry.h"
 #include "server/core/status_sections.h"
+#include "server/core/transaction_registry.h"
 #include "server/query/cursor_registry.h"
 #include "server/query/plan/implies.h"
 #include "server/write/branch_sweeper.h"
@@ -41,6 +43,10 @@ using base::Severity;
 namespace {
 
 constexpr auto housekeeping_interval = std::chrono::seconds(4);
+constexpr auto transactions_interval = std::chrono::seconds(1);
+// Drafts take at most so many percent of the cache. The engine can't evict what isn't committed, and begins to slow writers down
+// when a fifth of the cache has to be written.
+constexpr uint64_t drafts_percent = 15;
 
 uint64_t oplog_bytes(const Options& options) {
   return options.oplog_mb > 0 ? static_cast<uint64_t>(options.oplog_mb) << 20 : replication::default_oplog_bytes(options.dbpath);
@@ -121,6 +127,8 @@ struct StoragePart::State {
 
   void add_sections();
   void add_parameters();
+  void end_session(bson::DocumentView lsid);
+  void add_transactions();
   void join_set(const Options& options);
 
   Services& services;
@@ -131,12 +139,14 @@ struct StoragePart::State {
   versions::Databases databases;
   std::unique_ptr<ReplicaSetPart> set;  // with --replSet
   query::CursorRegistry cursors{services.clock};
+  std::unique_ptr<TransactionRegistry> transactions;  // with --replSet
   storage::IndexRenewal indexes{store};
   std::unique_ptr<write::TtlMonitor> ttl;
   std::unique_ptr<write::BranchSweeper> sweeper;
   std::unique_ptr<write::SnapshotKeeper> snapshots;
   std::unique_ptr<Passes> housekeeping;
   std::unique_ptr<SessionCare> session_care;
+  std::unique_ptr<Passes> transaction_care;
 };
 
 void StoragePart::State::add_sections() {
@@ -163,6 +173,27 @@ void StoragePart::State::add_sections() {
   sections.add("cursors", [this](OperationContext&, bson::Builder& out) { append_cursors(cursors.counts(), out); });
 }
 
+void StoragePart::State::end_session(bson::DocumentView lsid) {
+  cursors.kill_session(lsid);
+  if (!transactions) return;
+  if (lsid.empty())
+    transactions->abort_all(base::ErrorCode::interrupted);
+  else
+    transactions->forget(session_key(lsid), base::ErrorCode::interrupted);
+}
+
+void StoragePart::State::add_transactions() {
+  drop_stand_ins(store.catalog());
+  transactions = std::make_unique<TransactionRegistry>(
+      services.clock, services.metrics, [this](bson::BytesView session, int64_t number) { cursors.end_transaction(session_uuid(session), number); });
+  transactions->drafts_bytes_max = store.options().cache_bytes / 100 * drafts_percent;
+  services.transactions = transactions.get();
+  services.parameters.add_integer("transactionLifetimeLimitSeconds", transactions->lifetime_seconds, {.min = 1});
+  services.parameters.add_integer("maxTransactionLockRequestTimeoutMillis", transactions->lock_timeout_ms);
+  transaction_care = std::make_unique<Passes>(
+      "abortExpiredTransactions", [] { return transactions_interval; }, [this] { transactions->expire(); });
+}
+
 void StoragePart::State::join_set(const Options& options) {
   if (options.repl_set.empty()) {
     if (replication::read_local(store, "local.system.replset")) {
@@ -175,6 +206,7 @@ void StoragePart::State::join_set(const Options& options) {
     }
     return;
   }
+  add_transactions();
   set = std::make_unique<ReplicaSetPart>(options, services, store, oplog, committer);
 }
 
@@ -202,7 +234,7 @@ StoragePart::StoragePart(const Options& options, Services& services) {
   services.committer = &state.committer;
   services.oplog = &state.oplog;
   services.when_durable = [&state](std::function<void()> done) { state.committer.when_durable(std::move(done)); };
-  services.session_ended = [&state](bson::DocumentView lsid) { state.cursors.kill_session(lsid); };
+  services.session_ended = [&state](bson::DocumentView lsid) { state.end_session(lsid); };
   state.add_sections();
   state.add_parameters();
   state.join_set(options);
@@ -230,6 +262,7 @@ void StoragePart::start() {
   state.sweeper->start();
   state.snapshots->start();
   state.housekeeping->start();
+  if (state.transaction_care) state.transaction_care->start();
 }
 
 void StoragePart::hand_over() {
@@ -238,12 +271,13 @@ void StoragePart::hand_over() {
 
 StoragePart::~StoragePart() {
   if (!state_) return;
+  state_->transaction_care.reset();
   state_->session_care.reset();
   state_->housekeeping.reset();
   state_->snapshots.reset();
   state_->sweeper.reset();
   state_->ttl.reset();
-  state_->cursors.kill_session({});
+  state_->end_session({});
   base::log(Severity::info, LogComponent::storage, 22317, "Closing the data directory");
 }
 

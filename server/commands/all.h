@@ -6,6 +6,7 @@
 
 #define PALIMPSEST_COMMANDS(X)         \
   X(abort_merge)                       \
+  X(abort_transaction)                 \
   X(aggregate)                         \
   X(append_oplog_note)                 \
   X(apply_ops)                         \
@@ -16,6 +17,7 @@
   X(coll_mod)                          \
   X(coll_stats)                        \
   X(commit)                            \
+  X(commit_transaction)                \
   X(compact)                           \
   X(configure_fail_point)              \
   X(conn_pool_stats)                   \
@@ -23,6 +25,7 @@
   X(connection_status)                 \
   X(continue_merge)                    \
   X(convert_to_capped)                 \
+  X(coordinate_commit_transaction)     \
   X(count)                             \
   X(create)                            \
   X(create_branch)                     \

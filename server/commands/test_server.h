@@ -15,6 +15,8 @@ class TestServer {
  public:
   TestServer();                                  // has a directory of its own
   explicit TestServer(const std::string& path);  // uses an existing directory
+  struct SetOfOne {};
+  explicit TestServer(SetOfOne);  // is the primary of a replica set that has no other member
 
   bson::Document run(bson::DocumentView command) { return assembly_->run("test", command); }
   bson::Document run(const std::string& db, bson::DocumentView command) { return assembly_->run(db, command); }

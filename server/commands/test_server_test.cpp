@@ -1,5 +1,7 @@
 #include <catch2/catch.hpp>
 
+#include "base/error.h"
+#include "base/testing.h"
 #include "bson/compare.h"
 #include "bson/json.h"
 #include "server/commands/test_server.h"
@@ -49,6 +51,15 @@ TestServer::TestServer() : directory_(std::make_unique<storage::TemporaryDirecto
 }
 
 TestServer::TestServer(const std::string& path) : assembly_(std::make_unique<Assembly>(options_for(path))) {}
+
+TestServer::TestServer(SetOfOne) : directory_(std::make_unique<storage::TemporaryDirectory>()) {
+  Options options = options_for(directory_->path());
+  options.repl_set = "rs";
+  assembly_ = std::make_unique<Assembly>(options);
+  expect("admin", R"({replSetInitiate: {_id: "rs", members: [{_id: 0, host: "localhost:27017"}]}})", "{ok: 1}");
+  base::check(base::testing::wait_until([&] { return run("admin", bson::json("{hello: 1}"))["isWritablePrimary"].truthy(); }),
+              "a set of one member elects it");
+}
 
 void TestServer::expect(const std::string& db, const std::string& command, const std::string& reply) {
   const bson::Document document = bson::json(command);

@@ -104,6 +104,12 @@ class Command {
   // If true, a request with lsid and txnNumber takes effect once, however often it is sent.
   virtual bool retryable() const { return false; }
 
+  // InTransaction says whether the command may be a part of a client's transaction of several statements. `later`: it may, but
+  // not as the first.
+  enum class InTransaction { refused, later, allowed };
+  virtual InTransaction in_transaction() const { return InTransaction::refused; }
+  virtual bool ends_transaction() const { return false; }
+
   // Returns how many milliseconds dispatch lets pass before run(), with no thread waiting; it waits no longer once the topology
   // changes. The awaitable hello uses it.
   virtual int64_t await_topology_ms(const Services&, const Request&) const { return 0; }

@@ -146,7 +146,7 @@ void apply_read_concern(OperationContext& op, bson::DocumentView given, const Co
   check_times(op.read_concern, given.has("afterOpTime"));
   const bool replicated = given.has("afterClusterTime") || given.has("afterOpTime") || given.has("atClusterTime") ||
                           (level && (*level == "linearizable" || *level == "snapshot"));
-  if (level && *level != "local" && !command.takes_read_concern() && !(*level == "snapshot" && command.takes_snapshot())) {
+  if (level && *level != "local" && !op.in_transaction && !command.takes_read_concern() && !(*level == "snapshot" && command.takes_snapshot())) {
     throw OperationError(ErrorCode::invalid_options, "Command " + std::string(command.name()) +
                                                          " does not support { readConcern: { level: \"" + std::string(*level) +
                                                          "\" } }");
@@ -154,10 +154,58 @@ void apply_read_concern(OperationContext& op, bson::DocumentView given, const Co
   const bool declared = op.read_concern.at_cluster_time.has_value();  // a standalone server has declared snapshots too
   if (replicated && !declared && !op.services().replica_set)
     throw OperationError(123, "node needs to be a replica set member to use read concern");
-  if (op.read_concern.level == "snapshot" && !command.takes_snapshot()) {
+  if (op.read_concern.level == "snapshot" && !op.in_transaction && !command.takes_snapshot()) {
     throw OperationError(ErrorCode::invalid_options, "readConcern level snapshot is not valid for command " +
                                                          std::string(command.name()) + " outside of a transaction");
   }
+}
+
+[[noreturn]] void refuse_option(const char* why) {
+  throw OperationError(ErrorCode::invalid_options, why);
+}
+
+void check_in_transaction(const OperationContext& op, const Command& command) {
+  const auto refuse = [](const std::string& why) {
+    throw OperationError(ErrorCode::operation_not_supported_in_transaction, why);
+  };
+  const std::string name(command.name());
+  const auto allowed = command.in_transaction();
+  if (name == "count") {
+    refuse(
+        "Cannot run 'count' in a multi-document transaction. Please see http://dochub.mongodb.org/core/transaction-count for a "
+        "recommended alternative.");
+  }
+  if (allowed == Command::InTransaction::refused) refuse("Cannot run '" + name + "' in a multi-document transaction.");
+  if (op.starts_transaction && allowed == Command::InTransaction::later)
+    refuse("Cannot run '" + name + "' as the first operation of a multi-document transaction.");
+  if (op.request().body.find("explain").truthy()) refuse("Cannot run 'explain' in a multi-document transaction.");
+  const std::string& db = op.request().db;
+  const auto target = op.request().body.first();
+  if (target.is_string() && target.as_string() == "system.profile")
+    refuse("Cannot run command against the '" + db + ".system.profile' namespace in a transaction.");
+  const bool own = db == "admin" || db == "config" || db == "local";
+  if (own && allowed == Command::InTransaction::allowed && !command.admin_only())
+    refuse("Cannot run command against the '" + db + "' database in a transaction.");
+  const std::string& level = op.read_concern.level;
+  if (op.starts_transaction && !level.empty() && level != "local" && level != "majority" && level != "snapshot") {
+    refuse_option(
+        "The readConcern level must be either 'local' (default), 'majority' or 'snapshot' in order to run in a transaction");
+  }
+}
+
+// Throws if these options don't belong together.
+void check_transaction_options(const Element& autocommit, const Element& start) {
+  if (start.exists() && !autocommit.exists())
+    refuse_option("'startTransaction' field requires 'autocommit' field to also be specified");
+  if (autocommit.exists() && autocommit.as_bool()) refuse_option("Specifying autocommit=true is not allowed.");
+  if (start.exists() && !start.as_bool()) refuse_option("Specifying startTransaction=false is not allowed.");
+}
+
+Element boolean_field(const Element& field) {
+  if (field.type() == Type::boolean) return field;
+  throw OperationError(ErrorCode::type_mismatch, "BSON field 'OperationSessionInfo." + std::string(field.name) +
+                                                     "' is the wrong type '" + std::string(bson::type_name(field.type())) +
+                                                     "', expected type 'bool'");
 }
 
 void check_session(OperationContext& op, bool transaction) {
@@ -179,10 +227,7 @@ void check_session(OperationContext& op, bool transaction) {
   if (!op.txn_number)
     throw OperationError(ErrorCode::invalid_options, "'autocommit' field requires a transaction number to also be specified");
   if (*op.txn_number < 0) throw OperationError(ErrorCode::invalid_options, "Transaction number cannot be negative");
-  if (op.services().replica_set && !transaction) return;
-  if (op.services().replica_set) {
-    throw OperationError(ErrorCode::illegal_operation, "Multi-document transactions are not supported");
-  }
+  if (op.services().replica_set) return;
   throw OperationError(ErrorCode::illegal_operation, "Transaction numbers are only allowed on a replica set member or mongos");
 }
 
@@ -248,7 +293,7 @@ bool is_generic_argument(std::string_view name) {
 
 void apply_generic_arguments(OperationContext& op, const Command& command) {
   const Request& request = op.request();
-  bool transaction = false, read_concern = false;
+  Element autocommit, start, read_concern, write_concern;
   auto at = request.body.begin();
   // The first field is the command itself, whatever its name.
   if (at != request.body.end()) ++at;
@@ -268,8 +313,10 @@ void apply_generic_arguments(OperationContext& op, const Command& command) {
                                                            "', expected type 'long'");
       }
       op.txn_number = field.as_int64();
-    } else if (field.name == "autocommit" || field.name == "startTransaction") {
-      transaction = true;
+    } else if (field.name == "autocommit") {
+      autocommit = boolean_field(field);
+    } else if (field.name == "startTransaction") {
+      start = boolean_field(field);
     } else if (field.name == "apiVersion") {
       if (!field.is_string()) {
         throw OperationError(ErrorCode::type_mismatch, "BSON field 'APIParametersFromClient.apiVersion' is the wrong type '" +
@@ -286,23 +333,36 @@ void apply_generic_arguments(OperationContext& op, const Command& command) {
         throw OperationError(ErrorCode::type_mismatch, "\"writeConcern\" had the wrong type. Expected object, found " +
                                                            std::string(bson::type_name(field.type())));
       }
-      if (!command.takes_write_concern())
-        throw OperationError(ErrorCode::invalid_options, "Command does not support writeConcern");
-      op.write_concern = parse_write_concern(field.as_document(), op.services().replica_set != nullptr);
+      write_concern = field;
     } else if (field.name == "readConcern") {
       if (!field.is_object()) {
         throw OperationError(ErrorCode::type_mismatch, "\"readConcern\" had the wrong type. Expected object, found " +
                                                            std::string(bson::type_name(field.type())));
       }
-      read_concern = !field.as_document().empty();
-      apply_read_concern(op, field.as_document(), command);
+      read_concern = field;
     }
   }
-  if (!read_concern && command.takes_read_concern() && op.services().default_concerns && request.db != "local") {
+  op.in_transaction = autocommit.exists();
+  op.starts_transaction = start.exists();
+  check_transaction_options(autocommit, start);
+  check_session(op, op.in_transaction);
+  if (write_concern.exists()) {
+    if (op.in_transaction && !command.ends_transaction())
+      refuse_option("writeConcern is not allowed within a multi-statement transaction");
+    if (!command.takes_write_concern()) refuse_option("Command does not support writeConcern");
+    op.write_concern = parse_write_concern(write_concern.as_document(), op.services().replica_set != nullptr);
+  }
+  if (read_concern.exists()) {
+    if (op.in_transaction && !op.starts_transaction)
+      refuse_option("Only the first command in a transaction may specify a readConcern");
+    apply_read_concern(op, read_concern.as_document(), command);
+  }
+  const bool given_level = read_concern.exists() && !read_concern.as_document().empty();
+  if (!given_level && command.takes_read_concern() && op.services().default_concerns && request.db != "local") {
     op.read_concern.level = op.services().default_concerns->current()->read_level;
   }
   check_api(op, command);
-  check_session(op, transaction);
+  if (op.in_transaction) check_in_transaction(op, command);
 }
 
 void check_known_fields(const Command& command, const Request& request, bool api_strict) {

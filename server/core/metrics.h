@@ -43,6 +43,7 @@ class Metrics {
       buckets[LatencyHistogram::bucket_of(time)].add();
     }
   } reads, writes, commands;
+  Latency transactions;  // from the first statement to the end
 
   struct Retries {
     Counter commands, statements;  // those that had been executed before

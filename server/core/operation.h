@@ -33,6 +33,8 @@ class Retry;
 
 struct Request;
 struct Services;
+class ClientTransaction;
+class TransactionHold;
 class Command;
 class OperationRegistry;
 
@@ -115,6 +117,12 @@ class OperationContext {
   // The session and the transaction number that the client sent; missing if it sent none.
   bson::ValueView lsid;
   std::optional<int64_t> txn_number;
+  // The client sent autocommit: false: the operation is a part of a transaction of several statements.
+  bool in_transaction = false;
+  bool starts_transaction = false;
+  // The transaction, while it is in progress; and the operation's hold on it, whatever its state.
+  ClientTransaction* transaction = nullptr;
+  TransactionHold* transaction_hold = nullptr;
 
   // Keeps a member of a replica set primary until the operation ends. Throws NotWritablePrimary.
   void hold_primary();

@@ -55,6 +55,7 @@ class ServerParameters;
 class SessionRegistry;
 class StatusSections;
 class Topology;
+class TransactionRegistry;
 
 struct Services {
   const Options& options;
@@ -81,6 +82,7 @@ struct Services {
   replication::Oplog* oplog = nullptr;
   replication::Coordinator* replica_set = nullptr;     // also null on a standalone server
   replication::SessionStore* session_store = nullptr;  // also null on a standalone server
+  TransactionRegistry* transactions = nullptr;         // also null on a standalone server
   peers::BackupHost* backups = nullptr;                // also null on a standalone server
   peers::Members* members = nullptr;                   // the other members' states; also null on a standalone server
   DefaultConcerns* default_concerns = nullptr;         // also null on a standalone server

@@ -30,6 +30,10 @@ bson::Document session_document(bson::BytesView key) {
   return out.done();
 }
 
+bson::BytesView session_uuid(bson::BytesView key) {
+  return key.substr(0, uuid_bytes);
+}
+
 void SessionRegistry::use(const bson::Bytes& key, int64_t now_ms) {
   const base::MutexLock lock(mutex_);
   const auto found = sessions_.find(key);

@@ -21,6 +21,7 @@ namespace server {
 // Returns a session's key: its UUID and the digest of its user, which here is the empty user.
 bson::Bytes session_key(bson::DocumentView lsid);
 bson::Document session_document(bson::BytesView key);  // {id, uid}
+bson::BytesView session_uuid(bson::BytesView key);
 
 // Thread-safe.
 class SessionRegistry {

@@ -17,11 +17,13 @@
 #include "server/core/reply_size.h"
 #include "server/core/services.h"
 #include "server/core/session_registry.h"
+#include "server/core/transaction_registry.h"
 #include "server/core/valid_text.h"
 #include "server/dispatch/fail_command.h"
 #include "server/dispatch/operation_counts.h"
 #include "server/dispatch/profiler.h"
 #include "server/dispatch/set_rules.h"
+#include "server/dispatch/transaction_rules.h"
 #include "server/write/retry.h"
 #include "server/write/write_errors.h"
 
@@ -93,9 +95,10 @@ Dispatcher::Reply Dispatcher::run(Client& client, const Request& request, bool e
   bson::Document details;
   CommandFault fault;
   bool began = false;
+  std::unique_ptr<TransactionHold> transaction;
   try {
     bson::Builder body(std::move(memory));
-    run_checked(op, command, fault, began, body);
+    run_checked(op, command, fault, began, transaction, body);
     body.append("ok", 1.0);
     append_times(op, body);
     reply.body = body.done();
@@ -110,6 +113,9 @@ Dispatcher::Reply Dispatcher::run(Client& client, const Request& request, bool e
     bson::Builder more;
     write::append_error_details(error, more);
     details = more.done();
+  } catch (const TransientTransactionError& error) {
+    code = error.code();
+    message = error.what();
   } catch (const storage::WriteConflict& conflict) {  // of what is not run again: a read that the engine gave up, say
     code = ErrorCode::write_conflict;
     message = conflict.what();
@@ -122,12 +128,13 @@ Dispatcher::Reply Dispatcher::run(Client& client, const Request& request, bool e
     base::log(Severity::error, LogComponent::command, 9200001, "Command failed unexpectedly",
               base::Attributes().add("command", request.command).add("error", error.what()));
   }
+  if (transaction) abort_after_error(*transaction, !reply.ok, reply.body);
   if (!reply.ok) {
     services_.metrics.asserts.user.add();
     bson::Builder more;
     more.append_all(details);
     if (!fault.labels)
-      append_labels(op, command, code, more);
+      append_labels(op, command, code, false, more);
     else if (!fault.labels->view().as_document().empty())
       more.append_array("errorLabels", fault.labels->view().as_document());
     append_topology(services_, code, more);
@@ -151,7 +158,8 @@ Dispatcher::Reply Dispatcher::run(Client& client, const Request& request, bool e
   return reply;
 }
 
-void Dispatcher::run_checked(OperationContext& op, Command* command, CommandFault& fault, bool& began, bson::Builder& reply) {
+void Dispatcher::run_checked(OperationContext& op, Command* command, CommandFault& fault, bool& began,
+                             std::unique_ptr<TransactionHold>& transaction, bson::Builder& reply) {
   const Request& request = op.request();
   if (!command) throw OperationError(ErrorCode::command_not_found, "no such command: '" + request.command + "'");
   if (!valid_database_name(request.db))
@@ -172,6 +180,7 @@ void Dispatcher::run_checked(OperationContext& op, Command* command, CommandFaul
   learn_cluster_time(op);
   check_member(op, *command);
   await_read_concern(op);
+  transaction = enter_transaction(op, *command);
   begin_read(op);
   begin_retryable(op, *command);
   if (command->writes() && replication::has_history(request.db)) op.hold_primary();

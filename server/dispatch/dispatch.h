@@ -12,6 +12,7 @@
 namespace server {
 
 class Client;
+class TransactionHold;
 struct CommandFault;
 
 // Thread-safe.
@@ -44,7 +45,9 @@ class Dispatcher {
 
  private:
   // `began` is set once everything is checked and the command itself runs.
-  void run_checked(OperationContext& op, Command* command, CommandFault& fault, bool& began, bson::Builder& reply);
+  // `transaction` is set once the operation has found its client's transaction.
+  void run_checked(OperationContext& op, Command* command, CommandFault& fault, bool& began,
+                   std::unique_ptr<TransactionHold>& transaction, bson::Builder& reply);
   void log_slow(const OperationContext& op, const Command* command, const Reply& reply, int64_t elapsed_ms, bool wanted) const;
 
   Services& services_;

@@ -79,13 +79,13 @@ bool names(bson::DocumentView data, const Client& client, const Request& request
   return false;
 }
 
-// Appends the reply's labels: the fail point's, or if it has none those that the error has by itself.
+// Appends the labels of a write concern's error: the fail point's, or if it has none those that the error has by itself.
 void append_labels_of(const OperationContext& op, const Command& command, bson::DocumentView data, bson::DocumentView error,
                       bson::Builder& reply) {
   if (const auto labels = data.find("errorLabels"); labels.is_array()) {
     if (!labels.as_document().empty()) reply.append_array("errorLabels", labels.as_document());
   } else {
-    append_labels(op, &command, static_cast<ErrorCode>(error.find("code").to_int64()), reply);
+    append_labels(op, &command, static_cast<ErrorCode>(error.find("code").to_int64()), true, reply);
   }
 }
 

@@ -11,6 +11,7 @@
 #include "server/core/services.h"
 #include "server/core/session_registry.h"
 #include "server/core/topology.h"
+#include "server/core/transaction_registry.h"
 #include "server/query/cursor_registry.h"
 #include "server/write/retry.h"
 #include "server/write/target.h"
@@ -98,6 +99,11 @@ ReadMoment moment_at(OperationContext& op, Stamp time) {
   return {time, nullptr, declared->number};
 }
 
+// Returns whether the command takes effect once, however often it is sent.
+bool may_be_sent_again(const OperationContext& op, const Command& command) {
+  return op.txn_number && (op.in_transaction ? command.ends_transaction() : command.retryable());
+}
+
 // Returns whether the read preference lets other members than the primary answer.
 bool opted_in(const Request& request) {
   const auto preference = request.body.find("$readPreference");
@@ -136,7 +142,8 @@ void learn_cluster_time(OperationContext& op) {
 }
 
 void begin_read(OperationContext& op) {
-  if (!initiated(op.services()) || !op.read_concern.majority_committed()) return;
+  // What a transaction has read is majority-committed once its commit is.
+  if (!initiated(op.services()) || !op.read_concern.majority_committed() || op.in_transaction) return;
   const replication::Standing now = op.services().replica_set->standing();
   if (now.state == MemberState::primary) op.led_term = now.term;
 }
@@ -146,6 +153,7 @@ void check_member(const OperationContext& op, const Command& command) {
   if (!set) return;
   const MemberState state = set->state();
   if (state == MemberState::primary) return;
+  if (op.in_transaction) throw OperationError(ErrorCode::not_writable_primary, "not primary");
   // Databases that belong to this member alone can always be written.
   if (command.writes() && op.request().db == "local") return;
   const auto rule = command.on_secondary();
@@ -170,7 +178,7 @@ void await_read_concern(OperationContext& op) {
   if (concern.level == "linearizable" && op.services().replica_set->state() != MemberState::primary) {
     throw OperationError(ErrorCode::not_writable_primary, "cannot satisfy linearizable read concern on non-primary node");
   }
-  const bool snapshot = concern.level == "snapshot";
+  const bool snapshot = concern.level == "snapshot" && !op.in_transaction;  // a transaction's draft is a snapshot
   const auto take = [&] {
     auto newest = op.services().cursors->snapshots.newest(*op.services().store, op.services().clock.wall_ms());
     op.moment = ReadMoment{newest->stamp, std::move(newest)};
@@ -187,7 +195,7 @@ void await_read_concern(OperationContext& op) {
 }
 
 void begin_retryable(OperationContext& op, const Command& command) {
-  if (!op.txn_number || !op.services().session_store) return;
+  if (!op.txn_number || !op.services().session_store || op.in_transaction) return;
   if (!command.retryable()) {
     throw OperationError(50768,
                          "txnNumber may only be provided for multi-document transactions and retryable write commands. "
@@ -201,15 +209,21 @@ void begin_retryable(OperationContext& op, const Command& command) {
     throw OperationError(ErrorCode::illegal_operation,
                          "Retryable writes to config." + std::string(collection.as_string()) + " are not allowed");
   if (!replication::has_history(op.request().db)) return;  // nor does the log have entries of it
-  auto history = op.services().session_store->check_out(session_key(op.lsid.as_document()), *op.txn_number, op.interrupted());
+  const bson::Bytes session = session_key(op.lsid.as_document());
+  op.services().transactions->passed(op, session, *op.txn_number);
+  auto history = op.services().session_store->check_out(session, *op.txn_number, op.interrupted());
+  if (history->committed_transaction()) {
+    throw OperationError(ErrorCode::invalid_options,
+                         "Must specify autocommit=false on all operations of a multi-statement transaction.");
+  }
   op.retry = std::make_unique<write::Retry>(op, std::move(history));
 }
 
 std::optional<Dispatcher::Reply::Acknowledgement> acknowledgement(const OperationContext& op, const Command& command) {
   const Services& services = op.services();
-  if (!initiated(services)) return std::nullopt;
+  if (!initiated(services) || (op.in_transaction && !command.ends_transaction())) return std::nullopt;
   Dispatcher::Reply::Acknowledgement asked;
-  asked.retryable = op.txn_number.has_value() && command.retryable();
+  asked.retryable = may_be_sent_again(op, command);
   const bool wrote = command.writes() || op.last_write != 0 || op.write_concern.given;
   if (wrote) {
     if (op.request().db == "local") return std::nullopt;
@@ -262,10 +276,29 @@ bool can_retry_after(ErrorCode code) {
   return std::find(std::begin(codes), std::end(codes), static_cast<int32_t>(code)) != std::end(codes);
 }
 
-void append_labels(const OperationContext& op, const Command* command, ErrorCode code, bson::Builder& reply) {
-  if (!op.services().replica_set || !command || !command->retryable() || !op.txn_number || !can_retry_after(code)) return;
+namespace {
+
+// Returns whether the whole transaction may be run again after this error.
+bool is_transient(ErrorCode code, bool ends_transaction) {
+  constexpr auto prepared_transaction_in_progress = static_cast<ErrorCode>(267);  // a fail point may ask for it
+  if (code == prepared_transaction_in_progress || code == ErrorCode::write_conflict || code == ErrorCode::lock_timeout || code == ErrorCode::snapshot_unavailable ||
+      code == ErrorCode::snapshot_too_old || code == ErrorCode::no_such_transaction)
+    return true;
+  // Whether a commit took effect isn't known after the others.
+  return !ends_transaction && can_retry_after(code);
+}
+
+}  // namespace
+
+void append_labels(const OperationContext& op, const Command* command, ErrorCode code, bool of_write_concern,
+                   bson::Builder& reply) {
+  if (!op.services().replica_set || !command || !op.txn_number) return;
+  const bool transient = op.in_transaction && !of_write_concern && is_transient(code, command->ends_transaction());
+  const bool retryable = may_be_sent_again(op, *command) && can_retry_after(code);
+  if (!transient && !retryable) return;
   auto labels = reply.array("errorLabels");
-  labels.append("RetryableWriteError");
+  if (retryable) labels.append("RetryableWriteError");
+  if (transient) labels.append("TransientTransactionError");
 }
 
 void append_topology(const Services& services, ErrorCode code, bson::Builder& reply) {

@@ -28,8 +28,9 @@ std::optional<Dispatcher::Reply::Acknowledgement> acknowledgement_of_failure(con
                                                                              base::ErrorCode code);
 // Appends $clusterTime and operationTime.
 void append_times(const OperationContext& op, bson::Builder& reply);
-// Appends errorLabels if a driver may try again.
-void append_labels(const OperationContext& op, const Command* command, base::ErrorCode code, bson::Builder& reply);
+// Appends errorLabels if a driver may try again. `of_write_concern`: the command itself has succeeded.
+void append_labels(const OperationContext& op, const Command* command, base::ErrorCode code, bool of_write_concern,
+                   bson::Builder& reply);
 // Appends topologyVersion to errors about this member's state: a driver that knows this version already needn't ask again.
 void append_topology(const Services& services, base::ErrorCode code, bson::Builder& reply);
 bool can_retry_after(base::ErrorCode code);

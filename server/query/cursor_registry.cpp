@@ -39,6 +39,21 @@ void check_session(const Cursor& cursor, const OperationContext& op) {
   }
 }
 
+void check_transaction(const Cursor& cursor, const OperationContext& op) {
+  const bool had = cursor.txn_number.has_value(), has = op.in_transaction;
+  const std::string begin = "Cannot run getMore on cursor " + std::to_string(cursor.id) + ", which was ";
+  if (!had && has)
+    throw OperationError(50739, begin + "not created in a transaction, in transaction " + std::to_string(*op.txn_number));
+  if (had && !has) {
+    throw OperationError(50740,
+                         begin + "created in transaction " + std::to_string(*cursor.txn_number) + ", without a transaction number");
+  }
+  if (had && cursor.txn_number != op.txn_number) {
+    throw OperationError(50741, begin + "created in transaction " + std::to_string(*cursor.txn_number) + ", in transaction " +
+                                    std::to_string(*op.txn_number));
+  }
+}
+
 bson::Document api_of(const OperationContext& op) {
   if (op.api.version.empty()) return {};
   bson::Builder out;
@@ -98,6 +113,7 @@ std::unique_ptr<Cursor> CursorRegistry::check_out(int64_t id, std::string_view n
   }
   if (!slot.cursor) throw OperationError(cursor_in_use, "cursor id " + std::to_string(id) + " is already in use");
   check_session(*slot.cursor, op);
+  check_transaction(*slot.cursor, op);
   check_api(*slot.cursor, op);
   slot.operation = op.id();
   if (!std::exchange(slot.read_on, true)) ++counts_.read_on;
@@ -126,7 +142,7 @@ void CursorRegistry::finish(int64_t id) {
 }
 
 CursorRegistry::Killed CursorRegistry::kill(int64_t id, std::string_view ns) {
-  std::unique_ptr<Cursor> dead;  // it is destroyed outside the lock
+  Dead dead;  // it is destroyed outside the lock
   const base::MutexLock lock(mutex_);
   const auto found = slots_.find(id);
   if (found == slots_.end() || found->second.killed || found->second.ns != ns) return {};
@@ -135,20 +151,20 @@ CursorRegistry::Killed CursorRegistry::kill(int64_t id, std::string_view ns) {
     slot.killed = true;
     return {.found = true, .operation = slot.operation};
   }
-  dead = std::move(slot.cursor);
+  bury(std::move(slot.cursor), dead);
   erase(found);
   return {.found = true};
 }
 
 void CursorRegistry::kill_session(bson::DocumentView lsid) {
-  std::vector<std::unique_ptr<Cursor>> dead;
+  Dead dead;
   const base::MutexLock lock(mutex_);
   for (auto it = slots_.begin(); it != slots_.end();) {
     Slot& slot = it->second;
     if (slot.lsid.empty() || (!lsid.empty() && !same_session(slot.lsid, lsid))) {
       ++it;
     } else if (slot.cursor) {
-      dead.push_back(std::move(slot.cursor));
+      bury(std::move(slot.cursor), dead);
       it = erase(it);
     } else {
       slot.killed = true;
@@ -160,19 +176,45 @@ void CursorRegistry::kill_session(bson::DocumentView lsid) {
 size_t CursorRegistry::expire() {
   const int64_t now_ms = clock_.wall_ms();
   snapshots.expire(now_ms);
-  std::vector<std::unique_ptr<Cursor>> dead;
+  size_t expired = 0;
+  Dead dead;
   const base::MutexLock lock(mutex_);
   for (auto it = slots_.begin(); it != slots_.end();) {
     Slot& slot = it->second;
     if (slot.cursor && !slot.no_timeout && now_ms - slot.used_ms >= timeout_ms.load()) {
-      dead.push_back(std::move(slot.cursor));
+      ++expired;
+      bury(std::move(slot.cursor), dead);
       it = erase(it);
     } else {
       ++it;
     }
   }
-  counts_.timed_out += static_cast<int64_t>(dead.size());
-  return dead.size();
+  counts_.timed_out += static_cast<int64_t>(expired);
+  return expired;
+}
+
+void CursorRegistry::bury(std::unique_ptr<Cursor> cursor, Dead& dead) {
+  (cursor->txn_number ? dead_in_transactions_ : dead).push_back(std::move(cursor));
+}
+
+void CursorRegistry::end_transaction(bson::BytesView session_id, int64_t txn_number) {
+  Dead dead;
+  const base::MutexLock lock(mutex_);
+  const auto belongs = [&](const Cursor& cursor) {
+    return cursor.txn_number == txn_number && cursor.lsid.view().find("id").as_binary().bytes == session_id;
+  };
+  for (auto it = slots_.begin(); it != slots_.end();) {
+    if (!it->second.cursor || !belongs(*it->second.cursor)) {
+      ++it;
+      continue;
+    }
+    dead.push_back(std::move(it->second.cursor));
+    it = erase(it);
+  }
+  const auto buried = std::partition(dead_in_transactions_.begin(), dead_in_transactions_.end(),
+                                     [&](const std::unique_ptr<Cursor>& cursor) { return !belongs(*cursor); });
+  std::move(buried, dead_in_transactions_.end(), std::back_inserter(dead));
+  dead_in_transactions_.erase(buried, dead_in_transactions_.end());
 }
 
 std::vector<CursorRegistry::Waiting> CursorRegistry::waiting() const {
@@ -243,6 +285,7 @@ void reply_first_batch(OperationContext& op, CursorRegistry& registry, std::uniq
     if (op.deadline()) cursor->time_left = *op.remaining();
     cursor->moment = op.moment;
     cursor->api = api_of(op);
+    if (op.transaction) cursor->txn_number = op.txn_number;
     cursor->progress = op.progress();
     cursor->majority_committed = op.read_concern.majority_committed();
     id = registry.add(std::move(cursor));

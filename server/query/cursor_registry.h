@@ -55,6 +55,7 @@ struct Cursor {
   std::optional<bson::Document> stashed;  // it was read, but didn't fit into the last batch
   bson::Document command;                 // the command that made it, for currentOp
   bson::Document lsid;                    // empty: no session
+  std::optional<int64_t> txn_number;      // it belongs to this transaction of the session, and ends with it
   bson::Document api;                     // apiVersion, apiStrict and apiDeprecationErrors, as that command gave them
   bool tailable = false;
   bool await_data = false;
@@ -68,7 +69,8 @@ struct Cursor {
   CursorSource::Examined reported;  // what earlier operations have reported
 };
 
-// Thread-safe. A cursor is in the registry or checked out by one operation.
+// Thread-safe. A cursor is in the registry or checked out by one operation. A cursor in a client's transaction reads from a
+// storage transaction that serves one thread at a time; so it is destroyed by whoever works in the transaction, or ends it.
 class CursorRegistry {
  public:
   explicit CursorRegistry(base::Clock& clock) : clock_(clock) {}
@@ -99,6 +101,8 @@ class CursorRegistry {
   Killed kill(int64_t id, std::string_view ns);
   // Kills the cursors of a session that ended; the empty document means all sessions.
   void kill_session(bson::DocumentView lsid);
+  // Closes the cursors of a client's transaction. The caller has the transaction, and nobody else works in it.
+  void end_transaction(bson::BytesView session_id, int64_t txn_number);
 
   // Drops cursors that nobody used for timeout_ms; returns how many. Call it every few seconds.
   size_t expire();
@@ -142,9 +146,13 @@ class CursorRegistry {
   };
   using Slots = std::map<int64_t, Slot>;
   Slots::iterator erase(Slots::iterator slot) REQUIRES(mutex_);
+  using Dead = std::vector<std::unique_ptr<Cursor>>;
+  // Takes the cursor out of its slot, for the caller to destroy without the lock.
+  void bury(std::unique_ptr<Cursor> cursor, Dead& dead) REQUIRES(mutex_);
   base::Clock& clock_;
   mutable base::Mutex mutex_;
   Slots slots_ GUARDED_BY(mutex_);
+  Dead dead_in_transactions_ GUARDED_BY(mutex_);
   Counts counts_ GUARDED_BY(mutex_);
 };
 

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <map>
 #include <set>
 
 #include "base/clock.h"
@@ -10,6 +11,7 @@
 #include "server/core/operation.h"
 #include "server/core/options.h"
 #include "server/core/services.h"
+#include "server/core/transaction_registry.h"
 #include "server/core/valid_text.h"
 #include "server/query/cursor_registry.h"
 
@@ -63,7 +65,52 @@ void append_locks(bson::Builder& out, const OperationContext::Locks& held) {
   out.append("waitingForLock", some(held.waiting_to_read) || some(held.waiting_to_write));
 }
 
-bson::Document describe(const OperationContext& op, const std::string& host, bool whole) {
+// What currentOp shows of open transactions: of those that an operation works in, and the whole entries of the others.
+struct Transactions {
+  std::map<int32_t, bson::Document> of_operations;
+  std::vector<bson::Document> idle;
+};
+
+bson::Document describe(const TransactionRegistry::View& view, const Services& services) {
+  const ClientTransaction::Life& life = view.life;
+  const int64_t open_us = view.now_us - life.started_us;
+  const int64_t active_us = life.busy_us + (life.busy_since_us != 0 ? view.now_us - life.busy_since_us : 0);
+  bson::Builder out;
+  {
+    auto parameters = out.object("parameters");
+    parameters.append("txnNumber", view.transaction.number()).append("autocommit", false);
+    auto concern = parameters.object("readConcern");
+    if (!life.read_level.empty()) concern.append("level", life.read_level);
+    concern.append("provenance", "clientSupplied");
+  }
+  out.append("startWallClockTime", base::iso_date(life.started_ms)).append("timeOpenMicros", open_us);
+  out.append("timeActiveMicros", active_us).append("timeInactiveMicros", open_us - active_us);
+  out.append("expiryTime", base::iso_date(life.started_ms + services.transactions->lifetime_seconds * 1000));
+  return out.done();
+}
+
+Transactions view_transactions(const Services& services, const std::string& host) {
+  Transactions found;
+  if (!services.transactions) return found;
+  services.transactions->visit([&](const TransactionRegistry::View& view) {
+    bson::Document shown = describe(view, services);
+    if (view.operation != 0) {
+      found.of_operations.emplace(view.operation, std::move(shown));
+      return;
+    }
+    bson::Builder out;
+    out.append("type", "idleSession").append("host", host).append("desc", "inactive transaction");
+    for (const auto& field : view.life.client) {
+      if (field.name != "desc") out.append_element(field);
+    }
+    out.append("lsid", view.life.lsid).append("transaction", shown).append("waitingForLock", false).append("active", false);
+    out.object("locks");
+    found.idle.push_back(out.done());
+  });
+  return found;
+}
+
+bson::Document describe(const OperationContext& op, const std::string& host, bool whole, const Transactions& transactions) {
   const Request& request = op.request();
   const int64_t us = op.elapsed_us();
   bson::Builder out = begin(op.client(), host, true, op.services().clock.wall_ms());
@@ -75,6 +122,8 @@ bson::Document describe(const OperationContext& op, const std::string& host, boo
   if (const auto summary = op.plan_summary(); !summary.empty()) out.append("planSummary", summary);
   append_progress(out, op.progress());
   append_locks(out, op.locks);
+  if (const auto found = transactions.of_operations.find(op.id()); found != transactions.of_operations.end())
+    out.append("transaction", found->second);
   if (op.killed()) out.append("killPending", true);
   return out.done();
 }
@@ -102,10 +151,11 @@ std::vector<bson::Document> view_operations(Services& services, const OperationV
   char name[256] = "";
   ::gethostname(name, sizeof name - 1);
   const std::string host = std::string(name) + ":" + std::to_string(services.options.port);
+  Transactions transactions = view_transactions(services, host);
   std::vector<bson::Document> found;
   std::set<ClientId> busy;
   services.operations.visit([&](const OperationContext& running) {
-    found.push_back(with_valid_text(describe(running, host, options.whole_commands)));
+    found.push_back(with_valid_text(describe(running, host, options.whole_commands, transactions)));
     busy.insert(running.client().id());
   });
   if (options.idle_connections) {
@@ -114,6 +164,8 @@ std::vector<bson::Document> view_operations(Services& services, const OperationV
         found.push_back(with_valid_text(begin(client, host, false, services.clock.wall_ms()).done()));
     });
   }
+  if (options.idle_sessions)
+    for (auto& one : transactions.idle) found.push_back(with_valid_text(std::move(one)));
   if (options.idle_cursors && services.cursors) {
     for (const auto& cursor : services.cursors->waiting()) found.push_back(with_valid_text(describe(cursor, host)));
   }

@@ -1,6 +1,7 @@
 #include "server/query/reader.h"
 
 #include "base/error.h"
+#include "server/core/client_transaction.h"
 #include "server/core/operation.h"
 #include "server/core/services.h"
 #include "storage/collections/catalog.h"
@@ -9,15 +10,20 @@
 namespace server::query {
 
 std::shared_ptr<storage::Collection> open_collection(OperationContext& op, const std::string& ns) {
-  const storage::Catalog& catalog = op.services().store->catalog();
-  auto collection = op.moment ? catalog.open(name_at(op, ns)) : catalog.open(ns);
+  auto collection = open_present(op, op.moment ? name_at(op, ns) : ns);
   op.looked_for(collection ? collection->id() : OperationContext::Counts::not_there);
   return collection;
 }
 
+std::shared_ptr<storage::Collection> open_present(OperationContext& op, const std::string& ns) {
+  if (!op.transaction) return op.services().store->catalog().open(ns);
+  const ClientTransaction::Use* const use = op.transaction->open(op, ns);
+  return use ? use->collection : nullptr;
+}
+
 Reader::Reader(OperationContext& op, std::shared_ptr<storage::Collection> collection, std::string ns, const Query& query,
                Allowance* whole)
-    : op_(&op), collection_(std::move(collection)), ns_(std::move(ns)) {
+    : op_(&op), collection_(std::move(collection)), ns_(std::move(ns)), drafted_(op.transaction != nullptr) {
   open();
   // It was dropped between the look-up and the lock, so it doesn't exist.
   if (collection_ && collection_->dropped()) {
@@ -25,7 +31,7 @@ Reader::Reader(OperationContext& op, std::shared_ptr<storage::Collection> collec
     collection_ = nullptr;
     open();
   }
-  keeps_transaction_ = collection_ && collection_->moves();
+  keeps_transaction_ = drafted_ || (collection_ && collection_->moves());
   executor_ = make_executor(op, *transaction_, collection_, query, whole);
 }
 
@@ -36,12 +42,16 @@ Reader::~Reader() {
 }
 
 void Reader::open() {
+  if (drafted_) {
+    transaction_ = op_->transaction->draft();
+    return;
+  }
   if (collection_) schema_ = SchemaHold(*op_, collection_->schema_mutex(), SchemaHold::Intent::read);
   storage::Store& store = *op_->services().store;
   if (op_->moment && !op_->moment->is_declared())
-    transaction_ = std::make_unique<storage::Transaction>(store, *op_->moment->snapshot);
+    transaction_ = std::make_shared<storage::Transaction>(store, *op_->moment->snapshot);
   else
-    transaction_ = std::make_unique<storage::Transaction>(store, storage::Transaction::Mode::read);
+    transaction_ = std::make_shared<storage::Transaction>(store, storage::Transaction::Mode::read);
 }
 
 void Reader::close() {
@@ -50,6 +60,7 @@ void Reader::close() {
 }
 
 void Reader::lock() {
+  if (drafted_) return;
   schema_ = SchemaHold(*op_, collection_->schema_mutex(), SchemaHold::Intent::read);
   if (collection_->dropped()) throw base::OperationError(base::ErrorCode::query_plan_killed, "collection dropped: '" + ns_ + "'");
 }

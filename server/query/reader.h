@@ -10,10 +10,13 @@ namespace server::query {
 
 // Opens the collection as of the operation's moment; nullptr: there is no such collection.
 std::shared_ptr<storage::Collection> open_collection(OperationContext& op, const std::string& ns);
+// Opens the collection as it is now, or as the operation's transaction sees it; nullptr: there is no such collection.
+std::shared_ptr<storage::Collection> open_present(OperationContext& op, const std::string& ns);
 
 // Between begin and end (of a batch, say) it holds a transaction and the schema lock, and renews both at every pause. If
 // documents move when they change (storage::Collection::moves) it keeps the transaction to its own end, so that it shows one
-// moment. It may move between threads while ended.
+// moment. It may move between threads while ended. In a client's transaction it reads from that one's draft, which holds the
+// locks too.
 class Reader {
  public:
   // Begins: plans the query and stands before the first document. `whole`: the reader is a part of that computation, which lives
@@ -44,8 +47,9 @@ class Reader {
   std::shared_ptr<storage::Collection> collection_;
   std::string ns_;
   SchemaHold schema_;
-  std::unique_ptr<storage::Transaction> transaction_;
+  std::shared_ptr<storage::Transaction> transaction_;
   std::unique_ptr<Executor> executor_;
+  const bool drafted_;  // the transaction is the draft of a client's
   bool keeps_transaction_ = false;
 };
 

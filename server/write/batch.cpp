@@ -15,8 +15,8 @@ std::function<void()> on_conflict(OperationContext& op) {
 }
 
 std::optional<BatchStop> run_batch(OperationContext& op, size_t count, const BatchWork& work, const std::function<bool()>& full) {
-  return storage::in_transaction(
-      store_of(op),
+  return in_own_or_draft(
+      op,
       [&](storage::Transaction& transaction) -> std::optional<BatchStop> {
         transaction.expect_stamps(count);
         for (size_t i = 0; i < count; ++i) {
@@ -29,8 +29,7 @@ std::optional<BatchStop> run_batch(OperationContext& op, size_t count, const Bat
           if (full && full() && i + 1 < count) return BatchStop{i + 1, nullptr};
         }
         return std::nullopt;
-      },
-      on_conflict(op));
+      });
 }
 
 }  // namespace server::write

@@ -34,6 +34,14 @@ std::optional<BatchStop> run_batch(OperationContext& op, size_t count, const Bat
 // Returns a function that is called between attempts: it counts the conflict, and throws if the operation is to stop.
 std::function<void()> on_conflict(OperationContext& op);
 
+// Runs `work` in a storage transaction of its own and commits it, and does so again after each conflict. In a client's
+// transaction `work` runs once, in that one's draft: a conflict aborts it.
+template <class Work>
+auto in_own_or_draft(OperationContext& op, Work&& work) {
+  if (op.transaction) return work(*op.transaction->draft());
+  return storage::in_transaction(store_of(op), std::forward<Work>(work), on_conflict(op));
+}
+
 // Works as storage::in_transaction, and stops when the operation is interrupted. The operation's write concern waits for the
 // entries that it logs.
 template <class Work>

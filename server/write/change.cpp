@@ -52,7 +52,7 @@ class Finder {
     // A sort reads everything before it returns the first document, so it is better to run the query again in the rare case that
     // the document is gone.
     if (!selection.all && !selection.sort.empty()) query.limit = 1;
-    auto collection = store_of(op).catalog().open(ns);
+    auto collection = query::open_present(op, std::string(ns));
     if (!collection) check_writable(op, ns);
     reader_.emplace(op, std::move(collection), std::string(ns), query);
     query::note_plan(op, reader_->executor());
@@ -101,14 +101,13 @@ class Changer {
     if (!target) return {};
     DocumentWriter writer(op_, target);
     op_.set_plan_summary("IDHACK");
-    auto effect = storage::in_transaction(
-        store_of(op_),
+    auto effect = in_own_or_draft(
+        op_,
         [&](Transaction& transaction) -> std::optional<Effect> {
           const auto record = target->find_id(transaction, id);
           if (!record) return std::nullopt;
           return change_if_matching(transaction, target, writer, *record);
-        },
-        on_conflict(op_));
+        });
     Changed changed;
     count_examined(op_, effect ? 1 : 0);
     if (effect) count(std::move(*effect), changed);

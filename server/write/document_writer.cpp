@@ -6,12 +6,20 @@
 #include "replication/committer.h"
 #include "server/core/operation.h"
 #include "server/core/services.h"
+#include "server/core/transaction_registry.h"
 #include "server/write/retry.h"
 #include "server/write/target.h"
 
 namespace server::write {
 
+// A client's transaction that commits has the record to itself: the writer waits as for any conflict.
+void DocumentWriter::check_claims(storage::RecordId record) const {
+  const TransactionRegistry* const transactions = op_.services().transactions;
+  if (transactions && transactions->claims.claimed({target_->id(), record})) throw storage::WriteConflict();
+}
+
 storage::RecordId DocumentWriter::insert(storage::Transaction& transaction, bson::DocumentView document) {
+  if (target_.use()) return op_.transaction->insert(*target_.use(), document);
   std::optional<replication::SessionWrite> session;
   bytes_ += document.size();
   if (op_.retry) session = op_.retry->before(false);
@@ -23,6 +31,8 @@ storage::RecordId DocumentWriter::insert(storage::Transaction& transaction, bson
 
 void DocumentWriter::update(storage::Transaction& transaction, storage::RecordId record, bson::DocumentView before,
                             bson::DocumentView after, bool replacement) {
+  if (target_.use()) return op_.transaction->update(*target_.use(), record, before, after, replacement);
+  check_claims(record);
   bytes_ += after.size();
   const auto form = replacement ? replication::UpdateForm::replacement : replication::UpdateForm::smallest;
   std::optional<replication::SessionWrite> session;
@@ -44,6 +54,8 @@ void DocumentWriter::keep(storage::Transaction& transaction, storage::Stamp stam
 }
 
 void DocumentWriter::remove(storage::Transaction& transaction, storage::RecordId record, bson::DocumentView before) {
+  if (target_.use()) return op_.transaction->remove(*target_.use(), record, before);
+  check_claims(record);
   std::optional<replication::SessionWrite> session;
   std::optional<bson::Document> image;
   if (op_.retry) {

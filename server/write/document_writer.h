@@ -35,6 +35,7 @@ class DocumentWriter {
   void begin() { bytes_ = 0; }
 
  private:
+  void check_claims(storage::RecordId record) const;
   void keep(storage::Transaction& transaction, storage::Stamp stamp, const std::optional<bson::Document>& image);
 
   OperationContext& op_;

@@ -55,8 +55,8 @@ struct Attempt {
 template <class PlaceOf>
 Attempt insert_batch(OperationContext& op, DocumentWriter& writer, const std::vector<bson::DocumentView>& documents,
                      size_t stamps_each, bool ordered, const PlaceOf& place_of) {
-  return storage::in_transaction(
-      store_of(op),
+  return in_own_or_draft(
+      op,
       [&](storage::Transaction& transaction) {
         Attempt attempt;
         transaction.expect_stamps(documents.size() * stamps_each);
@@ -74,8 +74,7 @@ Attempt insert_batch(OperationContext& op, DocumentWriter& writer, const std::ve
         }
         if (op.retry) op.retry->save(transaction);
         return attempt;
-      },
-      on_conflict(op));
+      });
 }
 
 }  // namespace
@@ -83,7 +82,7 @@ Attempt insert_batch(OperationContext& op, DocumentWriter& writer, const std::ve
 InsertOutcome insert_documents(OperationContext& op, std::string_view ns, const std::vector<bson::DocumentView>& documents,
                                const InsertOptions& options) {
   InsertOutcome outcome;
-  const bool ordered = options.ordered;
+  const bool ordered = options.ordered || op.transaction;  // an error ends a transaction
   const auto place_of = [&](size_t index) { return options.places.empty() ? index : options.places[index]; };
   if (op.retry) op.retry->batch(true);
   size_t at = 0;

@@ -58,7 +58,7 @@ class UpdateRun {
       } catch (const OperationError& error) {
         // Another upsert was faster: now there is a document to update. If there isn't, the key belongs to a document that the
         // query doesn't match.
-        if (error.code() != ErrorCode::duplicate_key || lost_race) throw;
+        if (error.code() != ErrorCode::duplicate_key || lost_race || op_.transaction) throw;
         op_.check_interrupt();
       }
     }
@@ -121,8 +121,7 @@ class UpdateRun {
     if (statement_.keep_after) outcome.after = statement_.keep_after(document);
     const Target target = Target::open_or_create(op_, ns_);
     DocumentWriter writer(op_, target);
-    storage::in_transaction(
-        store_of(op_), [&](storage::Transaction& transaction) { writer.insert(transaction, document); }, on_conflict(op_));
+    in_own_or_draft(op_, [&](storage::Transaction& transaction) { writer.insert(transaction, document); });
     outcome.upserted_id = bson::Value(document.find("_id"));
   }
 

@@ -29,7 +29,38 @@ void check_writable(OperationContext& op, std::string_view ns) {
   if (databases && database_of(ns).find('@') != ns.npos) databases->home(ns);
 }
 
+namespace {
+
+void check_in_transaction(const storage::Collection& collection, const std::string& ns) {
+  if (!collection.options().capped) return;
+  throw base::OperationError(
+      base::ErrorCode::operation_not_supported_in_transaction,
+      "Collection '" + ns + "' is a capped collection. Writes in transactions are not allowed on capped collections.");
+}
+
+}  // namespace
+
+Target Target::in_transaction(OperationContext& op, ClientTransaction::Use* use) {
+  Target target;
+  if (!use) return target;
+  check_writable(*use->collection);
+  check_in_transaction(*use->collection, use->ns);
+  target.collection_ = use->collection;
+  target.use_ = use;
+  op.looked_for(target.collection_->id());
+  return target;
+}
+
 Target Target::open(OperationContext& op, std::string_view ns) {
+  if (!op.transaction) return open_anew(op, ns);
+  if (op.moment && op.moment->is_declared())
+    throw base::OperationError(base::ErrorCode::illegal_operation, "a transaction at a declared snapshot is read-only");
+  ClientTransaction::Use* const use = op.transaction->open(op, std::string(ns));
+  if (!use) check_writable(op, ns);
+  return in_transaction(op, use);
+}
+
+Target Target::open_anew(OperationContext& op, std::string_view ns) {
   storage::Catalog& catalog = store_of(op).catalog();
   for (;;) {
     Target target;
@@ -54,6 +85,10 @@ Target Target::held(std::shared_ptr<storage::Collection> collection) {
 }
 
 Target Target::open_or_create(OperationContext& op, std::string_view ns) {
+  if (op.transaction) {
+    if (Target target = open(op, ns)) return target;
+    return in_transaction(op, &op.transaction->create(op, std::string(ns), {}));
+  }
   for (;;) {
     if (Target target = open(op, ns)) return target;
     op.check_interrupt();

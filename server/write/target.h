@@ -5,6 +5,7 @@
 #include <memory>
 #include <string_view>
 
+#include "server/core/client_transaction.h"
 #include "server/core/schema_hold.h"
 #include "storage/collections/collection.h"
 
@@ -19,16 +20,22 @@ class OperationContext;
 namespace server::write {
 
 // A target holds the schema lock shared: indexes and name stay as they are while it lives. Don't hold it across a wait for the
-// client, nor twice by one thread.
+// client, nor twice by one thread. In a client's transaction the transaction holds the lock, to its end.
 class Target {
  public:
   // Returns an empty target if there is no such collection. Throws CommandNotSupported for one that takes no writes.
   static Target open(OperationContext& op, std::string_view ns);
   static Target open_or_create(OperationContext& op, std::string_view ns);
-  // The caller holds the schema lock itself, exclusively.
+  // Works as `open` does outside of a client's transaction.
+  static Target open_anew(OperationContext& op, std::string_view ns);
+  // The caller holds the schema lock itself.
   static Target held(std::shared_ptr<storage::Collection> collection);
 
+  static Target in_transaction(OperationContext& op, ClientTransaction::Use* use);
+
   explicit operator bool() const { return collection_ != nullptr; }
+  // Within a client's transaction: what it knows of the collection.
+  ClientTransaction::Use* use() const { return use_; }
   storage::Collection& operator*() const { return *collection_; }
   storage::Collection* operator->() const { return collection_.get(); }
   const std::shared_ptr<storage::Collection>& shared() const { return collection_; }
@@ -36,6 +43,7 @@ class Target {
  private:
   std::shared_ptr<storage::Collection> collection_;
   SchemaHold schema_;
+  ClientTransaction::Use* use_ = nullptr;  // the transaction holds the schema lock
 };
 
 // Throws if the collection can't be written to: it is in a snapshot, a tag or a commit, or is a view of something else.

@@ -5,6 +5,7 @@
 #include "bson/json.h"
 #include "server/commands/shared/collection_options.h"
 #include "server/core/arguments.h"
+#include "server/core/client_transaction.h"
 #include "server/core/collation.h"
 #include "server/core/command.h"
 #include "server/core/operation.h"
@@ -133,6 +134,7 @@ class Create : public Command {
   bool writes() const override { return true; }
   bool takes_collection() const override { return true; }
   bool stable_api() const override { return true; }
+  InTransaction in_transaction() const override { return InTransaction::allowed; }
 
   void run(OperationContext& op, const Request& request, bson::Builder&) override {
     const Arguments arguments(request);
@@ -144,21 +146,24 @@ class Create : public Command {
     const std::string ns = request.ns();
     write::check_creatable(ns);
     storage::Catalog& catalog = write::store_of(op).catalog();
+    if (op.transaction) {
+      op.transaction->create(op, ns, options);
+      return;
+    }
     try {
       catalog.create(ns, options, {}, {.interrupted = op.interrupted()});
     } catch (const OperationError& error) {
       if (error.code() != ErrorCode::namespace_exists) throw;
-      check_same(catalog, ns, options);
+      if (const auto existing = catalog.open(ns)) check_same(*existing, ns, options);
     }
   }
 
  private:
   // Creating an existing collection with the same options succeeds.
-  static void check_same(storage::Catalog& catalog, const std::string& ns, const storage::CollectionOptions& options) {
-    const auto existing = catalog.open(ns);
-    if (!existing || existing->options().document.bytes() == options.document.bytes()) return;
+  static void check_same(const storage::Collection& existing, const std::string& ns, const storage::CollectionOptions& options) {
+    if (existing.options().document.bytes() == options.document.bytes()) return;
     bson::Builder shown;
-    shown.append("uuid", bson::Binary{4, existing->uuid_bytes()}).append_all(existing->options().document);
+    shown.append("uuid", bson::Binary{4, existing.uuid_bytes()}).append_all(existing.options().document);
     throw OperationError(ErrorCode::namespace_exists,
                          "namespace " + ns + " already exists, but with different options: " + bson::to_shell(shown.done()));
   }

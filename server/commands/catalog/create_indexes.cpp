@@ -2,6 +2,7 @@
 #include "base/error.h"
 #include "server/commands/catalog/commit_quorum.h"
 #include "server/core/arguments.h"
+#include "server/core/client_transaction.h"
 #include "server/core/command.h"
 #include "server/core/operation.h"
 #include "server/write/namespaces.h"
@@ -46,6 +47,7 @@ class CreateIndexes : public Command {
   bool writes() const override { return true; }
   bool takes_collection() const override { return true; }
   bool stable_api() const override { return true; }
+  InTransaction in_transaction() const override { return InTransaction::allowed; }
 
   void run(OperationContext& op, const Request& request, bson::Builder& reply) override {
     const Arguments arguments(request);
@@ -53,21 +55,34 @@ class CreateIndexes : public Command {
     write::check_writable(ns);
     const auto quorum = parse_commit_quorum(op, arguments.any("commitQuorum"));
     const auto specs = parse_specs(arguments);
-    storage::Catalog& catalog = write::store_of(op).catalog();
     bool created = false;
-    auto collection = catalog.find(ns);
-    if (!collection) {
-      collection = catalog.open_or_create(ns, {.interrupted = op.interrupted()});
-      created = true;
-    }
-    const auto built = catalog.create_indexes(collection, specs, {.interrupted = op.interrupted()});
+    const auto built = op.transaction ? build_in_transaction(op, ns, specs, created) : build(op, ns, specs, created);
     reply.append("numIndexesBefore", built.before).append("numIndexesAfter", built.after);
     if (built.before == built.after) {
       reply.append("note", "all indexes already exist");
     } else {
       reply.append("createdCollectionAutomatically", created);
     }
-    if (quorum && built.before != built.after) await_commit_quorum(op, *quorum);
+    if (quorum && built.before != built.after && !op.transaction) await_commit_quorum(op, *quorum);
+  }
+
+ private:
+  static storage::CreateIndexesResult build(OperationContext& op, const std::string& ns,
+                                            const std::vector<storage::IndexSpec>& specs, bool& created) {
+    storage::Catalog& catalog = write::store_of(op).catalog();
+    auto collection = catalog.find(ns);
+    created = !collection;
+    if (created) collection = catalog.open_or_create(ns, {.interrupted = op.interrupted()});
+    return catalog.create_indexes(collection, specs, {.interrupted = op.interrupted()});
+  }
+
+  static storage::CreateIndexesResult build_in_transaction(OperationContext& op, const std::string& ns,
+                                                           const std::vector<storage::IndexSpec>& specs, bool& created) {
+    ClientTransaction& transaction = *op.transaction;
+    ClientTransaction::Use* use = transaction.open(op, ns);
+    created = use == nullptr;
+    if (created) use = &transaction.create(op, ns, {});
+    return transaction.create_indexes(op, *use, specs);
   }
 };
 

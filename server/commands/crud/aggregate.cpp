@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <iterator>
+
 #include "server/commands/crud/explainable.h"
 #include "server/core/arguments.h"
 #include "server/core/collation.h"
@@ -15,6 +18,22 @@ namespace {
 
 using bson::Element;
 using bson::Value;
+
+// These stages read or write outside of the operation's storage transaction.
+constexpr std::string_view outside_of_transactions[] = {
+    "$acrossBranches", "$acrossSnapshots", "$changeStream", "$collStats",      "$currentOp",      "$diff",
+    "$history",        "$indexStats",      "$listLocalSessions", "$listSessions", "$merge", "$out", "$planCacheStats"};
+
+void check_in_transaction(const query::Pipeline& pipeline) {
+  for (const auto& spec : pipeline.specs()) {
+    if (std::find(std::begin(outside_of_transactions), std::end(outside_of_transactions), spec->name()) ==
+        std::end(outside_of_transactions))
+      continue;
+    throw base::OperationError(base::ErrorCode::operation_not_supported_in_transaction,
+                               "Operation not permitted in transaction :: caused by :: Aggregation stage " +
+                                   std::string(spec->name()) + " cannot run within a multi-document transaction");
+  }
+}
 
 // A running pipeline behind a cursor.
 class PipelineSource final : public query::CursorSource {
@@ -50,6 +69,7 @@ class Aggregate final : public Command, public Explainable {
   bool takes_snapshot() const override { return true; }
   bool takes_write_concern() const override { return true; }
   bool stable_api() const override { return true; }
+  InTransaction in_transaction() const override { return InTransaction::allowed; }
 
   void run(OperationContext& op, const Request& request, bson::Builder& reply) override {
     const Arguments arguments(request);
@@ -57,6 +77,7 @@ class Aggregate final : public Command, public Explainable {
     auto context = make_context(op, request, arguments);
     auto pipeline = std::make_unique<query::Pipeline>(stages, *context);
     check_source(*pipeline, *context);
+    if (op.in_transaction) check_in_transaction(*pipeline);
     if (arguments.boolean("explain").value_or(false)) {
       show(*pipeline, query::Verbosity::query_planner, reply);
       return append_explained(op, request, reply);

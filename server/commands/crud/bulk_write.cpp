@@ -238,11 +238,13 @@ class BulkWrite : public Command {
   OpKind kind() const override { return OpKind::bulk_write; }
   bool writes() const override { return true; }
   bool stable_api() const override { return true; }
+  InTransaction in_transaction() const override { return InTransaction::allowed; }
   bool retryable() const override { return true; }
 
   void run(OperationContext& op, const Request& request, bson::Builder& reply) override {
     BulkWriteRequest wanted;
     wanted.read(op, request);
+    if (op.transaction) wanted.ordered = true;  // an error ends a transaction
     if (op.retry) op.retry->read_ids(request.body, wanted.ops.size());
     Run run(op, wanted);
     run.run();

@@ -49,6 +49,7 @@ class Delete : public Command {
   bool takes_collection() const override { return true; }
   OpKind kind() const override { return OpKind::remove; }
   bool stable_api() const override { return true; }
+  InTransaction in_transaction() const override { return InTransaction::allowed; }
   bool retryable() const override { return true; }
 
   void run(OperationContext& op, const Request& request, bson::Builder& reply) override {
@@ -78,7 +79,7 @@ class Delete : public Command {
         statement.failed(error);
         op.check_interrupt();
         errors.add(i, error);
-        if (ordered) break;
+        if (ordered || op.transaction) break;
       }
     }
     reply.append("n", static_cast<int32_t>(deleted));

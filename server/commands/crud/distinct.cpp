@@ -84,6 +84,7 @@ class Values {
 class Distinct : public Command, public Explainable {
  public:
   std::string_view name() const override { return "distinct"; }
+  InTransaction in_transaction() const override { return InTransaction::allowed; }
   std::string_view help() const override { return "{ distinct : 'collection name' , key : 'a.b' , query : {} }"; }
   std::optional<FieldNames> fields() const override {
     static constexpr std::string_view names[] = {"key", "query", "collation", "hint", "queryOptions", "collectionUUID"};

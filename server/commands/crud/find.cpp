@@ -70,6 +70,7 @@ class Find : public Command, public Explainable {
   OpKind kind() const override { return OpKind::query; }
   bool takes_snapshot() const override { return true; }
   bool stable_api() const override { return true; }
+  InTransaction in_transaction() const override { return InTransaction::allowed; }
 
   void run(OperationContext& op, const Request& request, bson::Builder& reply) override {
     const query::FindRequest find = query::parse_find(op, request);

@@ -124,6 +124,7 @@ class FindAndModify : public Command {
   bool writes() const override { return true; }
   bool takes_collection() const override { return true; }
   bool stable_api() const override { return true; }
+  InTransaction in_transaction() const override { return InTransaction::allowed; }
   bool retryable() const override { return true; }
 
   void run(OperationContext& op, const Request& request, bson::Builder& reply) override {

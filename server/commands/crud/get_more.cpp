@@ -72,6 +72,7 @@ class GetMore : public Command {
   }
   OpKind kind() const override { return OpKind::get_more; }
   bool stable_api() const override { return true; }
+  InTransaction in_transaction() const override { return InTransaction::later; }
   // Drivers name the snapshot with every command of a snapshot session; the cursor has its own.
   bool takes_snapshot() const override { return true; }
 

@@ -21,6 +21,7 @@ class Insert : public Command {
   bool takes_collection() const override { return true; }
   OpKind kind() const override { return OpKind::insert; }
   bool stable_api() const override { return true; }
+  InTransaction in_transaction() const override { return InTransaction::allowed; }
   bool retryable() const override { return true; }
 
   void run(OperationContext& op, const Request& request, bson::Builder& reply) override {

@@ -40,6 +40,7 @@ class KillCursors : public Command {
   }
   bool takes_collection() const override { return true; }
   bool stable_api() const override { return true; }
+  InTransaction in_transaction() const override { return InTransaction::later; }
 
   void run(OperationContext& op, const Request& request, bson::Builder& reply) override {
     const std::string ns = request.ns();

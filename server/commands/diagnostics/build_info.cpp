@@ -46,6 +46,7 @@ class BuildInfo : public Command {
  public:
   std::string_view name() const override { return "buildInfo"; }
   std::vector<std::string_view> aliases() const override { return {"buildinfo"}; }
+  InTransaction in_transaction() const override { return InTransaction::later; }
   std::string_view help() const override { return "get version #, etc.\n{ buildinfo:1 }"; }
   bool before_auth() const override { return true; }
 

@@ -13,6 +13,7 @@ class ConnectionStatus : public Command {
     return "Returns connection-specific information such as logged-in users and their roles";
   }
   bool stable_api() const override { return true; }
+  InTransaction in_transaction() const override { return InTransaction::later; }
   bool before_auth() const override { return true; }
 
   void run(OperationContext&, const Request& request, bson::Builder& reply) override {

@@ -16,6 +16,7 @@ class Handshake : public Command {
 
   std::string_view help() const override { return "Check if this server is primary for a replica set"; }
   bool before_auth() const override { return true; }
+  InTransaction in_transaction() const override { return InTransaction::later; }
   int64_t await_topology_ms(const Services& services, const Request& request) const override;
   void run(OperationContext& op, const Request& request, bson::Builder& reply) override;
 

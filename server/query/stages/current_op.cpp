@@ -34,8 +34,7 @@ StageSpecPtr parse_current_op(const bson::Element& specification, PipelineContex
   }
   OperationViewOptions options{.whole_commands = true};
   for (const bson::Element& field : specification.as_document()) {
-    // Without access control every operation is the client's own; there are no other shards; and idle sessions are those with an
-    // open transaction.
+    // Without access control every operation is the client's own; and there are no other shards.
     const bool known = field.name == "allUsers" || field.name == "idleConnections" || field.name == "idleSessions" ||
                        field.name == "localOps" || field.name == "truncateOps" || field.name == "idleCursors" ||
                        field.name == "backtrace";
@@ -48,6 +47,7 @@ StageSpecPtr parse_current_op(const bson::Element& specification, PipelineContex
     }
     if (field.name == "idleConnections") options.idle_connections = field.as_bool();
     if (field.name == "idleCursors") options.idle_cursors = field.as_bool();
+    if (field.name == "idleSessions") options.idle_sessions = field.as_bool();
     if (field.name == "truncateOps") options.whole_commands = !field.as_bool();
   }
   return std::make_unique<CurrentOpStage>(specification, options);
