@@ -9,13 +9,13 @@
 
 #include "base/random.h"
 #include "bench/data/workload.h"
+#include "bench/measure/clients.h"
 #include "bench/measure/cpu_clock.h"
 #include "bench/measure/interrupt.h"
+#include "bench/measure/process.h"
 #include "bench/measure/server.h"
 #include "bench/options.h"
 #include "bench/sets/command.h"
-#include "bench/wire/clients.h"
-#include "bench/wire/process.h"
 #include "bson/builder.h"
 
 namespace bench::wire {
@@ -157,8 +157,8 @@ Cell measure(const Settings& settings, pid_t pid, const std::string& address, Co
     cell.rates.push_back(operations / lap.seconds);
     cell.cpu_us.push_back(used.cpu_seconds * 1e6 / operations);
     cell.switches.push_back(static_cast<double>(used.switches) / operations);
-    cell.p50_us.push_back(lap.p50_us);
-    cell.p99_us.push_back(lap.p99_us);
+    cell.p50_us.push_back(lap.latency.p50_us);
+    cell.p99_us.push_back(lap.latency.p99_us);
   }
   return cell;
 }
@@ -217,8 +217,9 @@ void measure_blocked(const Settings& settings, const std::string& server, Report
   others.join();
   report.goals.push_back(
       {fmt::format("ping while {} commands are blocked: the slowest of {}", blocked_connections, lap.operations), "ms",
-       lap.most_us / 1000, 10, true,
-       fmt::format("median {:.0f} µs; while they arrive the slowest takes {:.1f} ms", lap.p50_us, arriving.most_us / 1000)});
+       lap.latency.most_us / 1000, 10, true,
+       fmt::format("median {:.0f} µs; while they arrive the slowest takes {:.1f} ms", lap.latency.p50_us,
+                   arriving.latency.most_us / 1000)});
 }
 
 int run(Settings& settings) {

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-namespace bench::wire {
+namespace bench {
 
 struct Usage {
   double cpu_seconds = 0;
@@ -17,4 +17,4 @@ struct Usage {
 // Throws std::runtime_error where there is no such process.
 Usage usage_of(pid_t pid);
 
-}  // namespace bench::wire
+}  // namespace bench

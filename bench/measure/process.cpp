@@ -1,4 +1,4 @@
-#include "bench/wire/process.h"
+#include "bench/measure/process.h"
 
 #include <ctime>
 #include <filesystem>
@@ -6,7 +6,7 @@
 #include <stdexcept>
 #include <string>
 
-namespace bench::wire {
+namespace bench {
 namespace {
 
 uint64_t switches_of(const std::filesystem::path& thread) {
@@ -34,4 +34,4 @@ Usage usage_of(pid_t pid) {
   return usage;
 }
 
-}  // namespace bench::wire
+}  // namespace bench

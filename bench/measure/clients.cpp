@@ -1,4 +1,4 @@
-#include "bench/wire/clients.h"
+#include "bench/measure/clients.h"
 
 #include <netdb.h>
 #include <netinet/in.h>
@@ -13,7 +13,7 @@
 #include "base/bytes.h"
 #include "bson/json.h"
 
-namespace bench::wire {
+namespace bench {
 
 using Clock = std::chrono::steady_clock;
 
@@ -44,11 +44,15 @@ int open_connection(const std::string& address) {
 
 }  // namespace
 
+void demand_accepted(bson::DocumentView reply) {
+  if (!reply.find("ok").truthy() || reply.has("writeErrors") || reply.has("writeConcernError"))
+    throw std::runtime_error("the server refused the request: " + bson::to_json(reply));
+}
+
 struct Clients::Connection {
   int descriptor = -1;
   base::Bytes out, in;
   size_t received = 0;
-  Clock::time_point sent;
 
   size_t reply_bytes() const { return received < 4 ? 0 : static_cast<size_t>(base::load_le<int32_t>(in.data())); }
   bson::DocumentView reply() const {
@@ -82,7 +86,6 @@ void Clients::send(Connection& connection, bson::DocumentView command) {
   out.push_back(0);
   out.append(command.bytes());
   connection.received = 0;
-  connection.sent = Clock::now();
   for (size_t done = 0; done < out.size();) {
     const ssize_t sent = ::send(connection.descriptor, out.data() + done, out.size() - done, MSG_NOSIGNAL);
     if (sent <= 0) throw std::runtime_error("the server closed the connection");
@@ -97,11 +100,7 @@ bool Clients::receive(Connection& connection) {
       recv(connection.descriptor, connection.in.data() + connection.received, connection.in.size() - connection.received, 0);
   if (got <= 0) throw std::runtime_error("the server closed the connection");
   connection.received += static_cast<size_t>(got);
-  if (connection.received < head_bytes || connection.received < connection.reply_bytes()) return false;
-  const bson::DocumentView reply = connection.reply();
-  if (!reply.find("ok").truthy() || reply.has("writeErrors"))
-    throw std::runtime_error("the server refused the request: " + bson::to_json(reply));
-  return true;
+  return connection.received >= head_bytes && connection.received >= connection.reply_bytes();
 }
 
 bson::Document Clients::ask(bson::DocumentView command) {
@@ -109,37 +108,52 @@ bson::Document Clients::ask(bson::DocumentView command) {
   send(first, command);
   while (!receive(first)) {
   }
+  demand_accepted(first.reply());
   return bson::Document(first.reply());
 }
 
-Lap Clients::run(std::chrono::duration<double> time, const NextRequest& next) {
-  std::vector<float> latencies;
-  const auto begun = Clock::now();
-  const auto end = begun + std::chrono::duration_cast<Clock::duration>(time);
-  for (size_t i = 0; i < connections_.size(); ++i) send(*connections_[i], next(i));
+void Clients::converse(const NextStep& next) {
+  size_t busy = 0;
+  const auto go_on = [&](size_t number, const bson::DocumentView* reply) {
+    const std::optional<bson::Document> request = next(number, reply);
+    if (request) send(*connections_[number], *request);
+    return request.has_value();
+  };
+  for (size_t i = 0; i < connections_.size(); ++i) busy += go_on(i, nullptr);
   std::vector<epoll_event> events(connections_.size());
-  for (size_t busy = connections_.size(); busy > 0;) {
+  while (busy > 0) {
     const int ready = epoll_wait(poll_, events.data(), static_cast<int>(events.size()), -1);
     for (int i = 0; i < ready; ++i) {
       const size_t number = events[static_cast<size_t>(i)].data.u64;
       Connection& connection = *connections_[number];
       if (!receive(connection)) continue;
-      const auto now = Clock::now();
-      latencies.push_back(std::chrono::duration<float, std::micro>(now - connection.sent).count());
-      if (now < end)
-        send(connection, next(number));
-      else
-        --busy;
+      const bson::DocumentView reply = connection.reply();
+      if (!go_on(number, &reply)) --busy;
     }
   }
+}
+
+Lap Clients::run(std::chrono::duration<double> time, const NextRequest& next) {
+  std::vector<float> latencies_us;
+  std::vector<Clock::time_point> sent(connections_.size());
+  const auto begun = Clock::now();
+  const auto end = begun + std::chrono::duration_cast<Clock::duration>(time);
+  converse([&](size_t number, const bson::DocumentView* reply) -> std::optional<bson::Document> {
+    if (reply) {
+      const auto now = Clock::now();
+      demand_accepted(*reply);
+      latencies_us.push_back(std::chrono::duration<float, std::micro>(now - sent[number]).count());
+      if (now >= end) return std::nullopt;
+    }
+    bson::Document request = next(number);
+    sent[number] = Clock::now();
+    return request;
+  });
   Lap lap;
-  lap.operations = latencies.size();
+  lap.operations = latencies_us.size();
   lap.seconds = std::chrono::duration<double>(Clock::now() - begun).count();
-  std::sort(latencies.begin(), latencies.end());
-  lap.p50_us = latencies[latencies.size() / 2];
-  lap.p99_us = latencies[latencies.size() * 99 / 100];
-  lap.most_us = latencies.back();
+  lap.latency = latency_of(std::move(latencies_us));
   return lap;
 }
 
-}  // namespace bench::wire
+}  // namespace bench
