@@ -6,6 +6,7 @@
 #include "bench/past/command.h"
 #include "bench/sets/command.h"
 #include "bench/sizes/command.h"
+#include "bench/transactions/command.h"
 #include "bench/wire/command.h"
 
 namespace bench {
@@ -34,6 +35,10 @@ const std::vector<Benchmark>& all() {
       {"wire",
        "small commands over sockets at 1, 8, 32, 256 connections: what one costs the server in CPU time and context switches",
        wire::add_options},
+      {"transactions",
+       "transfers between accounts in transactions, beside the same updates without: rate, aborts, latency, CPU; the figures to "
+       "reach",
+       transactions::add_options},
   };
   return benchmarks;
 }

@@ -27,6 +27,7 @@ class ReplicaSet {
   // Connects to the primary alone, without discovery; `options` stand as in a connection string: "w=majority&journal=true".
   std::string uri(const std::string& options = {}) const;
   size_t members() const { return members_.size(); }
+  const Server& primary() const { return *members_.front(); }
   double cpu_seconds() const;
   // Waits until every member has what was written so far.
   void synchronize();
