@@ -28,7 +28,11 @@ def parameter(client):
 
 def wait_aborted(session, *codes):
     """Until a statement says that the transaction has ended."""
-    reply = wait_until(lambda: (lambda reply: reply if reply["ok"] == 0 else None)(session.run({"find": "c", "limit": 1})), pause=0.1)
+    def error():
+        reply = session.run({"find": "c", "limit": 1})
+        return reply if reply["ok"] == 0 else None
+
+    reply = wait_until(error, pause=0.1)
     assert reply["code"] in codes, reply
     refused(session.run({"find": "c"}), 251, TRANSIENT)
     refused(session.commit(), 251, TRANSIENT)

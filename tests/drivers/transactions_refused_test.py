@@ -17,11 +17,11 @@ def test_a_standalone_server_has_no_transactions():
         assert reply["errmsg"] == "Transaction numbers are only allowed on a replica set member or mongos" and reply["codeName"] == "IllegalOperation"
         refused(session.commit(), 20)
         refused(session.abort(), 20)
-        with server.client() as client, client.start_session() as driven, pytest.raises(OperationFailure) as failure:
-            with driven.start_transaction():
+        with server.client() as client, client.start_session() as driven:
+            with pytest.raises(OperationFailure) as failure, driven.start_transaction():
                 client.t.c.find_one(session=driven)
-        assert failure.value.code == 20
-        assert client.t.list_collection_names() == []
+            assert failure.value.code == 20
+            assert client.t.list_collection_names() == []
 
 
 def test_numbers_of_no_transaction(client, raw):

@@ -112,7 +112,7 @@ def test_statements_see_the_transactions_writes_and_others_do_not(client, end, r
             total, = collection.aggregate([{"$group": {"_id": None, "sum": {"$sum": "$n"}, "count": {"$sum": 1}}}], session=session)
             assert (total["sum"], total["count"]) == (sum(numbers), len(numbers))
             assert collection.count_documents({}, session=session) == len(numbers)
-            assert contents(collection) == before and collection.estimated_document_count() == len(before)
+            assert contents(collection) == before
         if end == "commit":
             session.commit_transaction()
         else:
