@@ -1,14 +1,14 @@
 """Finds why a driver's test failed or was skipped, from its name and its error.
 
 A cause is a feature of the server, or of the machine, that the test needs. The first cause that fits counts: a test of a
-transaction over a change stream counts for transactions.
+collation in a change stream counts for change streams. Transactions are no cause: the server has them, and a test of one that
+fails counts for what else it needs, or as "other".
 """
 import re
 
 # Causes of failures: (cause, pattern for the test's name, pattern for its error). An empty pattern fits nothing.
 FAILURES = (
     ("client-side encryption", r"encrypt|csfle|fle2|qe_", r"pymongocrypt|encryptedFields|autoEncrypt"),
-    ("transactions", r"transaction|txn", r"Multi-document transactions are not supported|commitTransaction|abortTransaction"),
     ("change streams", r"change_?-?stream", r"\$changeStream|ChangeStream"),
     ("authentication and TLS", r"test_auth|test_ssl|test_saslprep|scram|x509|_tls|oidc",
      r"'(?:createUser|updateUser|dropUser|dropAllUsersFromDatabase|saslStart|saslContinue|authenticate)'|sslSupport|tlsCAFile"),

@@ -118,7 +118,8 @@ def main():
             if not server.running():
                 print(f"the server ended during {file.name}:\n{server.tail()}")
                 return 1
-            with server.client(directConnection=True) as client:  # a file that was stopped may have left them on
+            with server.client(directConnection=True) as client:  # a file that was stopped may have left transactions open, and fail points on
+                client.admin.command("killAllSessions", [])
                 for point in ("failCommand", "failGetMoreAfterCursorCheckout", "maxTimeAlwaysTimeOut", "onPrimaryTransactionalWrite"):
                     client.admin.command("configureFailPoint", point, mode="off")
     counts, failed = report(read_outcomes(outcomes_path), suite)
