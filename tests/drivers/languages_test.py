@@ -1,5 +1,5 @@
 """These tests use a replica set of three through the official drivers of other languages: discovery, read preference, causal sessions,
-bulk writes, write concerns, and writes that go on while the primary is stepped down and killed.
+bulk writes, write concerns, transactions, and writes that go on while the primary is stepped down and killed.
 
 Each program does everything itself and says `ask kill HOST` (start, pause, continue) where it wants a member touched.
 """

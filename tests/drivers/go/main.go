@@ -16,6 +16,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/event"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
+	"go.mongodb.org/mongo-driver/v2/mongo/readconcern"
 	"go.mongodb.org/mongo-driver/v2/mongo/readpref"
 	"go.mongodb.org/mongo-driver/v2/mongo/writeconcern"
 	"go.mongodb.org/mongo-driver/v2/tag"
@@ -153,6 +154,64 @@ func whileWriting(name string, change func(primary string)) string {
 	return before
 }
 
+// Transfers between accounts: one that meets another writer runs again, and one that can't be paid leaves nothing behind.
+func transactions(client *mongo.Client) {
+	accounts, tries, notEnough := db.Collection("accounts"), 0, errors.New("not enough")
+	_, err := accounts.InsertMany(ctx, []any{append(id("a"), bson.E{Key: "n", Value: 100}), append(id("b"), bson.E{Key: "n", Value: 0})})
+	sound(err)
+	change := func(ctx context.Context, account, operator string, n int) error {
+		_, err := accounts.UpdateOne(ctx, id(account), bson.D{{Key: operator, Value: bson.D{{Key: "n", Value: n}}}})
+		return err
+	}
+	transfer := func(amount int) func(context.Context) (any, error) {
+		return func(inSession context.Context) (any, error) {
+			var from struct{ N int }
+			if err := accounts.FindOne(inSession, id("a")).Decode(&from); err != nil {
+				return nil, err
+			}
+			if tries++; tries == 1 {
+				sound(change(ctx, "a", "$inc", 5))
+			}
+			if err := change(inSession, "b", "$inc", amount); err != nil {
+				return nil, err
+			}
+			if from.N < amount {
+				return nil, notEnough
+			}
+			return nil, change(inSession, "a", "$set", from.N-amount)
+		}
+	}
+	balances := func(ctx context.Context, what string, wanted ...int) {
+		cursor, err := accounts.Find(ctx, bson.D{}, options.Find().SetSort(id(1)))
+		sound(err)
+		var found []struct{ N int }
+		sound(cursor.All(ctx, &found))
+		check(len(found) == len(wanted), what, ": ", found)
+		for i := range wanted {
+			check(found[i].N == wanted[i], what, ": ", found)
+		}
+	}
+	session, err := client.StartSession()
+	sound(err)
+	defer session.EndSession(ctx)
+	how := options.Transaction().SetReadConcern(readconcern.Snapshot()).SetWriteConcern(writeconcern.Majority())
+	_, err = session.WithTransaction(ctx, transfer(30), how)
+	sound(err)
+	check(tries == 2, tries, " tries")
+	balances(ctx, "30 were paid", 75, 30)
+	_, err = session.WithTransaction(ctx, transfer(1000), how)
+	check(errors.Is(err, notEnough), "it was not there to be paid: ", err)
+	balances(ctx, "nothing was paid", 75, 30)
+	sound(session.StartTransaction(how))
+	inSession := mongo.NewSessionContext(ctx, session)
+	_, err = accounts.DeleteOne(inSession, id("a"))
+	sound(err)
+	balances(inSession, "the transaction sees what it deleted", 30)
+	balances(ctx, "others don't", 75, 30)
+	sound(session.AbortTransaction(ctx))
+	balances(ctx, "it is there again", 75, 30)
+}
+
 func main() {
 	client, err := mongo.Connect(options.Client().ApplyURI(os.Args[1]).SetServerSelectionTimeout(120 * time.Second).
 		SetHeartbeatInterval(500 * time.Millisecond).SetServerMonitor(&event.ServerMonitor{TopologyDescriptionChanged: changed}))
@@ -184,6 +243,8 @@ func main() {
 	}
 	check(session.OperationTime() != nil, "the session has a time")
 	session.EndSession(ctx)
+
+	transactions(client)
 
 	// Many writes in one command, in order and not.
 	bulk, err := db.Collection("bulk").BulkWrite(ctx, []mongo.WriteModel{

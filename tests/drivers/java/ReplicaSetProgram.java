@@ -68,6 +68,45 @@ public class ReplicaSetProgram {
     throw new AssertionError("nothing was refused");
   }
 
+  // Transfers between accounts: one that meets another writer runs again, and one that can't be paid leaves nothing behind.
+  static void transactions(MongoClient client) throws Exception {
+    MongoCollection<Document> accounts = coll("accounts");
+    accounts.insertMany(List.of(id("a").append("n", 100), id("b").append("n", 0)));
+    TransactionOptions options = TransactionOptions.builder().readConcern(ReadConcern.SNAPSHOT).writeConcern(WriteConcern.MAJORITY).build();
+    AtomicInteger tries = new AtomicInteger();
+    try (ClientSession session = client.startSession()) {
+      session.withTransaction(() -> transfer(session, 30, tries), options);
+      check(tries.get() == 2, tries + " tries");
+      check(balances(accounts.find()).equals(List.of(75, 30)), "30 were paid");
+      try {
+        session.withTransaction(() -> transfer(session, 1000, tries), options);
+        check(false, "it was not there to be paid");
+      } catch (IllegalStateException error) {
+        check(balances(accounts.find()).equals(List.of(75, 30)), "nothing was paid");
+      }
+      session.startTransaction(options);
+      accounts.deleteOne(session, id("a"));
+      check(balances(accounts.find(session)).equals(List.of(30)), "the transaction sees what it deleted");
+      check(balances(accounts.find()).equals(List.of(75, 30)), "others don't");
+      session.abortTransaction();
+    }
+    check(balances(accounts.find()).equals(List.of(75, 30)), "it is there again");
+  }
+
+  static Object transfer(ClientSession session, int amount, AtomicInteger tries) {
+    MongoCollection<Document> accounts = coll("accounts");
+    int there = accounts.find(session, id("a")).first().getInteger("n");
+    if (tries.incrementAndGet() == 1) accounts.updateOne(id("a"), Updates.inc("n", 5));
+    accounts.updateOne(session, id("b"), Updates.inc("n", amount));
+    if (there < amount) throw new IllegalStateException("not enough");
+    accounts.updateOne(session, id("a"), Updates.set("n", there - amount));
+    return null;
+  }
+
+  static List<Integer> balances(FindIterable<Document> found) {
+    return found.sort(id(1)).map(each -> each.getInteger("n")).into(new ArrayList<>());
+  }
+
   // The driver's one retry hides a change of primary, and nothing is done twice. Returns who was primary before.
   static String whileWriting(String name, Work change) throws Exception {
     MongoCollection<Document> target = coll(name);
@@ -133,6 +172,8 @@ public class ReplicaSetProgram {
         }
         check(session.getOperationTime() != null, "the session has a time");
       }
+
+      transactions(client);
 
       // Many writes in one command, in order and not.
       BulkWriteResult bulk = coll("bulk").bulkWrite(List.of(

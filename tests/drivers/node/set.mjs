@@ -61,6 +61,33 @@ await client.withSession({causalConsistency: true}, async session => {
   assert(session.operationTime);
 });
 
+// Transfers between accounts: one that meets another writer runs again, and one that can't be paid leaves nothing behind.
+const accounts = db.collection('accounts');
+await accounts.insertMany([{_id: 'a', n: 100}, {_id: 'b', n: 0}]);
+let tries = 0;
+async function transfer(session, amount) {
+  const {n} = await accounts.findOne({_id: 'a'}, {session});
+  if (++tries === 1) await accounts.updateOne({_id: 'a'}, {$inc: {n: 5}});
+  await accounts.updateOne({_id: 'b'}, {$inc: {n: amount}}, {session});
+  if (n < amount) throw new Error('not enough');
+  await accounts.updateOne({_id: 'a'}, {$set: {n: n - amount}}, {session});
+}
+const balances = async options => (await accounts.find({}, options).sort({_id: 1}).toArray()).map(each => each.n);
+await client.withSession(async session => {
+  const options = {readConcern: {level: 'snapshot'}, writeConcern: {w: 'majority'}};
+  await session.withTransaction(() => transfer(session, 30), options);
+  assert.equal(tries, 2);
+  assert.deepEqual(await balances(), [75, 30]);
+  assert.equal((await fails(() => session.withTransaction(() => transfer(session, 1000), options))).message, 'not enough');
+  assert.deepEqual(await balances(), [75, 30]);
+  session.startTransaction(options);
+  await accounts.deleteOne({_id: 'a'}, {session});
+  assert.deepEqual(await balances({session}), [30]);
+  assert.deepEqual(await balances(), [75, 30]);
+  await session.abortTransaction();
+  assert.deepEqual(await balances(), [75, 30]);
+});
+
 // Many writes in one command, in order and not.
 const bulk = await db.collection('bulk').bulkWrite([
   {insertOne: {document: {_id: 1, n: 1}}}, {insertOne: {document: {_id: 2, n: 2}}}, {updateMany: {filter: {}, update: {$inc: {n: 10}}}},
