@@ -82,10 +82,17 @@ StoredCatalog::StoredCatalog(Contents& contents, PastCatalog& past)
       past_catalog_(past),
       table_(engine_.open_table("catalog", {.allocation_bytes = 512, .copied = true})) {
   load();
-  engine_.name_tables([this](std::string_view table) {
+  engine_.name_tables([this](std::string_view table) -> std::string {
     const base::ReaderLock lock(mutex_);
     const auto found = by_id_.find(owner_of(table));
-    return found == by_id_.end() ? std::string() : "collection " + found->second->ns();
+    if (found == by_id_.end()) return {};
+    const std::string collection = "collection " + found->second->ns();
+    if (!table.starts_with("index-")) return collection;
+    const auto indexes = static_cast<StoredCollection&>(*found->second).stored_indexes();
+    for (const auto& index : *indexes) {
+      if (index->table().name() == table) return "index " + index->spec().name + " of " + collection;
+    }
+    return collection;
   });
 }
 

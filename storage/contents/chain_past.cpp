@@ -20,13 +20,13 @@ size_t room(BytesView content) {
 
 RowPreStates ChainStore::pre_states(RecordId record, BytesView list, Stamp above) const {
   auto parsed = RowPreStates::parse(list, above);
-  if (!parsed) throw_damaged(collection_, record, parsed.failure().message);
+  if (!parsed) throw_damaged(tables_, record, parsed.failure().message);
   return std::move(*parsed);
 }
 
 Stamp ChainStore::pre_state_not_after(RecordId record, BytesView list, Stamp above, Stamp newest) const {
   const auto generation = PreStateSearch().find(list, above, newest);
-  if (!generation) throw_damaged(collection_, record, generation.failure().message);
+  if (!generation) throw_damaged(tables_, record, generation.failure().message);
   return generation.value();
 }
 
@@ -34,13 +34,13 @@ Stamp ChainStore::pre_state(RecordId record, BytesView list, Stamp above, BytesV
                             ReadInfo* info) const {
   PreStateSearch search;
   const auto generation = search.find(list, above, newest);
-  if (!generation) throw_damaged(collection_, record, generation.failure().message);
+  if (!generation) throw_damaged(tables_, record, generation.failure().message);
   if (generation.value() != 0) make_pre_state(record, search, own, out, info);
   return generation.value();
 }
 
 void ChainStore::make_pre_state(RecordId record, const PreStateSearch& found, BytesView own, Bytes& out, ReadInfo* info) const {
-  if (const auto failure = found.make(own, out)) throw_damaged(collection_, record, failure->message);
+  if (const auto failure = found.make(own, out)) throw_damaged(tables_, record, failure->message);
   if (info) ++info->hops;
 }
 
@@ -78,7 +78,7 @@ ChainStore::Turn ChainStore::turn_over(RecordId record, const Current& old, cons
   if (!before.kept && old.pre_states.empty()) [[likely]]
     return turn;
   const auto summary = PreStateSummary::of(old.pre_states, old.generation);
-  if (!summary) throw_damaged(collection_, record, summary.failure().message);
+  if (!summary) throw_damaged(tables_, record, summary.failure().message);
   const PreStateSummary& all = summary.value();
   if (all.count > 0 && keep.shown < all.oldest) {
     // The snapshots that showed them were dropped.

@@ -14,7 +14,7 @@ bool ChainStore::promote(Transaction& transaction, RecordId record, std::optiona
   if (!place || place->row.form != RecordRow::Form::stub) return false;
   const ChainKey key{place->row.chain, {record, place->row.generation}};
   const auto bytes = tables_.chains.get(transaction, chain_key(key));
-  if (!bytes) throw_damaged(collection_, record, "its delta in chain " + std::to_string(key.chain) + " is missing");
+  if (!bytes) throw_damaged(tables_, record, "its delta in chain " + std::to_string(key.chain) + " is missing");
   const Bytes copy(*bytes);
   const ChainRow row = parse_chain_row(copy, key).or_throw();
   if (row.form != ChainRow::Form::delta || row.base.chain == key.chain) return false;

@@ -126,7 +126,7 @@ void ChainStore::stand_whole(Transaction& transaction, const ChainKey& key, cons
   const RecordId record = key.content.record;
   const auto place = find_row(tables_, transaction, record);
   if (!place || place->row.form != RecordRow::Form::stub || place->row.generation != key.content.generation) {
-    throw_damaged(collection_, record, "its row does not lead to its content");
+    throw_damaged(tables_, record, "its row does not lead to its content");
   }
   const Table& table = *place->table;
   const Bytes whole = raw_row(key.content.generation, row.checksum, content, place->row.past);

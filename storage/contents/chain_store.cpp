@@ -35,7 +35,7 @@ std::optional<ChainStore::Current> ChainStore::current(Transaction& transaction,
   }
   now.key = {place->row.chain, {record, now.generation}};
   const auto bytes = tables_.chains.get(transaction, chain_key(now.key));
-  if (!bytes) throw_damaged(collection_, record, "its delta in chain " + std::to_string(now.key.chain) + " is missing");
+  if (!bytes) throw_damaged(tables_, record, "its delta in chain " + std::to_string(now.key.chain) + " is missing");
   now.chain_bytes = std::make_unique<const Bytes>(*bytes);
   now.chain_row = parse_chain_row(*now.chain_bytes, now.key).or_throw();
   return now;
@@ -160,7 +160,7 @@ void ChainStore::drop_reference(Transaction& transaction, ChainKey base, StoreCo
 Bytes ChainStore::content_of(Transaction& transaction, RecordId record, const RecordRow& row, ReadInfo* info,
                              std::vector<ContentReader::Dead>* dead, ContentReader* reader) const {
   if (row.form == RecordRow::Form::raw) {
-    if (base::checksum32(row.content) != row.checksum) throw_damaged(collection_, record, "its checksum does not hold");
+    if (base::checksum32(row.content) != row.checksum) throw_damaged(tables_, record, "its checksum does not hold");
     return Bytes(row.content);
   }
   std::optional<ContentReader> own;
@@ -172,7 +172,7 @@ Bytes ChainStore::content_of(Transaction& transaction, RecordId record, const Re
   if (!content) {
     if (content.failure().code != ErrorCode::data_corruption_detected)
       throw OperationError(content.failure().code, content.failure().message);
-    throw_damaged(collection_, record, content.failure().message);
+    throw_damaged(tables_, record, content.failure().message);
   }
   if (dead && !reader->dead().empty()) *dead = reader->dead();
   return std::move(*content);
@@ -181,7 +181,7 @@ Bytes ChainStore::content_of(Transaction& transaction, RecordId record, const Re
 Bytes ChainStore::read_chain(Transaction& transaction, const ChainKey& key) const {
   ContentReader reader(tables_, transaction, collection_);
   auto content = reader.read(key);
-  if (!content) throw_damaged(collection_, key.content.record, content.failure().message);
+  if (!content) throw_damaged(tables_, key.content.record, content.failure().message);
   return std::move(*content);
 }
 
@@ -212,7 +212,7 @@ std::optional<Bytes> ChainStore::find_in(Transaction& transaction, const ChainKe
 std::optional<Bytes> ChainStore::find_in(ContentReader& reader, const ChainKey& key, ReadInfo* info) const {
   auto content = reader.find(key, info);
   if (!content) return std::nullopt;
-  if (!*content) throw_damaged(collection_, key.content.record, content->failure().message);
+  if (!*content) throw_damaged(tables_, key.content.record, content->failure().message);
   return std::move(**content);
 }
 
@@ -311,7 +311,7 @@ Superseded ChainStore::take_old(Transaction& transaction, RecordId record, Curre
     before.bytes = read_chain(transaction, old.key);
     return before;
   }
-  if (base::checksum32(old.content) != old.checksum) throw_damaged(collection_, record, "its checksum does not hold");
+  if (base::checksum32(old.content) != old.checksum) throw_damaged(tables_, record, "its checksum does not hold");
   before.bytes = std::move(old.content);
   return before;
 }

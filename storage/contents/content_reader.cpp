@@ -3,6 +3,8 @@
 #include <utility>
 
 #include "storage/contents/contents.h"
+#include "storage/contents/unreadable_range.h"
+#include "storage/engine/internals.h"
 
 namespace storage {
 
@@ -14,10 +16,12 @@ base::Failure corrupt(const std::string& what) {
 
 }  // namespace
 
-void throw_damaged(CollectionId collection, RecordId record, const std::string& what) {
-  throw base::OperationError(
-      base::ErrorCode::data_corruption_detected,
-      "record " + std::to_string(record) + " of collection " + std::to_string(collection) + " cannot be read: " + what);
+void throw_damaged(const StoreTables& tables, RecordId record, const std::string& what) {
+  const auto& owner = tables.contents->engine.internals().sessions.table_owner;
+  std::string name = owner ? owner(tables.records.name()) : "";
+  if (name.empty()) name = "collection " + std::to_string(tables.collection);
+  throw base::OperationError(base::ErrorCode::data_corruption_detected,
+                             "record " + std::to_string(record) + " of " + name + " cannot be read: " + what);
 }
 
 std::optional<RowPlace> find_row(const StoreTables& tables, Transaction& transaction, RecordId record, bool likely_packed) {
@@ -25,19 +29,21 @@ std::optional<RowPlace> find_row(const StoreTables& tables, Transaction& transac
   const Table* order[] = {&tables.records, &tables.packed};
   if (likely_packed) std::swap(order[0], order[1]);
   // A row is in one of the tables only, so damage to one of them doesn't concern the rows of the other.
-  std::optional<base::OperationError> damage;
+  std::optional<std::string> damage;
+  const Table* damaged = nullptr;
   for (const Table* table : order) {
     std::optional<BytesView> bytes;
     try {
       bytes = table->get(transaction, key);
     } catch (const base::OperationError& error) {
       if (error.code() != base::ErrorCode::data_corruption_detected) throw;
-      damage = error;
+      damage = error.what();
+      damaged = table;
     }
     if (!bytes) continue;
     return RowPlace{table, parse_record_row(*bytes, record).or_throw()};
   }
-  if (damage) throw base::OperationError(*damage);
+  if (damage) throw_unreadable(tables, transaction, *damaged, record, *damage);
   return std::nullopt;
 }
 
@@ -52,7 +58,9 @@ std::optional<RowPlace> find_sound_row(const StoreTables& tables, Transaction& t
 
 std::optional<base::Result<Bytes>> ContentReader::find(const ChainKey& key, ReadInfo* info) {
   ++contents_;
-  if (!find_chain_row(key)) return std::nullopt;
+  const auto there = try_chain_row(key);
+  if (!there) return base::Result<Bytes>(there.failure());
+  if (!there.value()) return std::nullopt;
   found_ = true;
   return decode(key, info);
 }
@@ -110,6 +118,15 @@ std::optional<std::pair<ChainKey, ChainRow>> ContentReader::find_kept(RecordId r
   return std::nullopt;
 }
 
+base::Result<bool> ContentReader::try_chain_row(const ChainKey& key) {
+  try {
+    return find_chain_row(key);
+  } catch (const base::OperationError& damage) {
+    if (damage.code() != base::ErrorCode::data_corruption_detected) throw;
+    return corrupt("content " + to_string(key.content) + " in chain " + std::to_string(key.chain) + ": " + damage.what());
+  }
+}
+
 bool ContentReader::find_chain_row(const ChainKey& key) {
   wanted_.clear();
   append_chain_key(wanted_, key);
@@ -164,7 +181,13 @@ base::Result<dedup::StoredForm> ContentReader::fetch_form(const dedup::ContentId
   if (dedup_id(key.content) != id) return corrupt("asked for a content that is no one's base");
 
   dedup::StoredForm form;
-  if (std::exchange(found_, false) || find_chain_row(key)) {
+  bool in_chain = std::exchange(found_, false);
+  if (!in_chain) {
+    const auto there = try_chain_row(key);
+    if (!there) return there.failure();
+    in_chain = there.value();
+  }
+  if (in_chain) {
     const auto parsed = parse_chain_row(*chain_row_, key);
     if (!parsed) return parsed.failure();
     const ChainRow& row = parsed.value();

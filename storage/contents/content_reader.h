@@ -26,7 +26,7 @@ std::optional<RowPlace> find_row(const StoreTables& tables, Transaction& transac
 std::optional<RowPlace> find_sound_row(const StoreTables& tables, Transaction& transaction, RecordId record);
 
 // Throws DataCorruptionDetected with a message that names the collection and the record.
-[[noreturn]] void throw_damaged(CollectionId collection, RecordId record, const std::string& what);
+[[noreturn]] void throw_damaged(const StoreTables& tables, RecordId record, const std::string& what);
 
 // A reader isn't thread-safe and lives within its transaction. Callers that read many contents should use one reader for all:
 // the next content often lies right behind the last one, and so does its base.
@@ -79,6 +79,8 @@ class ContentReader : public dedup::FormSource {
   };
 
   bool find_chain_row(const ChainKey& key);
+  // Fails if the chain table is damaged there.
+  base::Result<bool> try_chain_row(const ChainKey& key);
   base::Result<Bytes> decode(const ChainKey& key, ReadInfo* info);
   base::Result<Bytes> decode(const ChainKey& key, dedup::DecodeStats& stats, dedup::HopBaseCache* cache);
   bool walk_to(BytesView wanted);  // moves in the chain table

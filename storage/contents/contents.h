@@ -8,6 +8,7 @@
 #include "dedup/hop_base_cache.h"
 #include "storage/contents/declared_snapshots.h"
 #include "storage/contents/read_limits.h"
+#include "storage/contents/unreadable_range.h"
 
 namespace storage {
 
@@ -26,6 +27,7 @@ struct Contents {
   ReadLimits read_limits;
   dedup::HopBaseCache hop_bases{dedup::Options{}.hop_base_cache_bytes};
   DeclaredSnapshots snapshots;
+  UnreadableRanges unreadable_ranges;
   // This object keeps what declared snapshots show; nullptr: no snapshot was ever declared.
   std::atomic<PreStates*> pre_states{nullptr};
 };

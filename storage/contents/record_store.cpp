@@ -1,10 +1,14 @@
 #include "storage/contents/record_store.h"
 
+#include <utility>
+
+#include "base/error.h"
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/prefetch.h"
 #include "storage/contents/contents.h"
 #include "storage/contents/record_store_state.h"
+#include "storage/contents/unreadable_range.h"
 #include "storage/engine/engine.h"
 
 namespace storage {
@@ -235,9 +239,19 @@ struct RecordCursor::State {
   }
   void place(Side& side) {
     if (side.from == 0) return;
-    const Bytes key = record_key(side.from);
-    side.from = 0;
-    placed_on(side, direction == Direction::forward ? side.cursor.seek(key) : side.cursor.seek_back(key));
+    const RecordId from = std::exchange(side.from, 0);
+    const Bytes key = record_key(from);
+    try {
+      placed_on(side, direction == Direction::forward ? side.cursor.seek(key) : side.cursor.seek_back(key));
+    } catch (const base::OperationError& error) {
+      fail(side, from, error);
+    }
+  }
+  // Says between which records a scan met damage.
+  [[noreturn]] void fail(const Side& side, RecordId at, const base::OperationError& error) {
+    if (error.code() != base::ErrorCode::data_corruption_detected) throw base::OperationError(error);
+    const StoreTables& tables = store.chains.tables();
+    throw_unreadable(tables, transaction, &side == &sides[0] ? tables.records : tables.packed, at, error.what());
   }
   // When only one side has the record, the other waits: to place it may mean a walk over all rows that moved from its table,
   // until their pages are written.
@@ -253,12 +267,19 @@ struct RecordCursor::State {
     }
     return false;
   }
-  void step(Side& side) { placed_on(side, direction == Direction::forward ? side.cursor.next() : side.cursor.previous()); }
+  void step(Side& side) {
+    try {
+      placed_on(side, direction == Direction::forward ? side.cursor.next() : side.cursor.previous());
+    } catch (const base::OperationError& error) {
+      if (direction == Direction::forward) fail(side, side.on ? side.id + 1 : record_id_min, error);
+      fail(side, side.on ? side.id - 1 : record_id_max, error);
+    }
+  }
   const RecordRow& row() {
     if (parsed) return *parsed;
     const Side& side = sides[at];
     const auto read = parse_record_row(side.cursor.value(), side.id);
-    if (!read) throw_damaged(store.chains.collection(), side.id, read.failure().message);
+    if (!read) throw_damaged(store.chains.tables(), side.id, read.failure().message);
     return parsed.emplace(read.value());
   }
   void leave_record() {
@@ -344,7 +365,7 @@ BytesView RecordCursor::content() {
   if (state.decoded_of == row.generation) return state.decoded;
   if (row.form == RecordRow::Form::raw) {
     if (base::checksum32(row.content) != row.checksum)
-      throw_damaged(state.store.chains.collection(), id(), "its checksum does not hold");
+      throw_damaged(state.store.chains.tables(), id(), "its checksum does not hold");
     return row.content;
   }
   if (!state.reader) state.reader.emplace(state.store.chains.tables(), state.transaction, state.store.chains.collection());
@@ -360,7 +381,7 @@ std::optional<Stamp> RecordCursor::generation_not_after(Stamp newest) {
   if (row.past.pre_states.empty()) return std::nullopt;
   base::prefetch(row.content);  // the caller wants it next, and it isn't in the CPU's cache
   const auto generation = state.search.find(row.past.pre_states, row.generation, newest);
-  if (!generation) throw_damaged(state.store.chains.collection(), id(), generation.failure().message);
+  if (!generation) throw_damaged(state.store.chains.tables(), id(), generation.failure().message);
   state.found = generation.value();
   return state.found != 0 ? std::optional(state.found) : std::nullopt;
 }

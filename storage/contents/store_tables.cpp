@@ -59,8 +59,12 @@ StoreTables StoreTables::open(Contents& contents, CollectionId collection, const
   settling.block_compressor = fresh;
   const TableOptions small{
       .block_compressor = fresh, .leaf_page_bytes = 16 << 10, .allocation_bytes = 512, .prefix_compression = true};
-  return {engine.open_table(names[0], growing), engine.open_table(names[1], settled), engine.open_table(names[2], small),
-          engine.open_table(names[3], settling), &contents};
+  return {engine.open_table(names[0], growing),
+          engine.open_table(names[1], settled),
+          engine.open_table(names[2], small),
+          engine.open_table(names[3], settling),
+          &contents,
+          collection};
 }
 
 StoreCounts& StoreCounts::operator+=(const StoreCounts& more) {

@@ -23,6 +23,7 @@ struct StoreTables {
   Table heads;
   Table chains;
   Contents* contents = nullptr;
+  CollectionId collection = 0;
 
   // Opens the tables, or creates them. page_layout explains `profile`. The caller may not be inside a transaction.
   static StoreTables open(Contents& contents, CollectionId collection, const std::string& profile);

@@ -37,7 +37,7 @@ class Viewer {
     const auto found =
         std::find_if(view_.nodes.begin(), view_.nodes.end(), [&](const ChainNode& node) { return node.key == asked; });
     if (found == view_.nodes.end()) {
-      throw_damaged(store_.collection(), record, "its delta in chain " + std::to_string(asked.chain) + " is missing");
+      throw_damaged(tables_, record, "its delta in chain " + std::to_string(asked.chain) + " is missing");
     }
     view_.asked = static_cast<size_t>(found - view_.nodes.begin());
     return std::move(view_);
@@ -82,7 +82,7 @@ class Viewer {
     ask();
     const auto place = find_row(tables_, transaction_, key.content.record, key.content.record < store_.packed_below());
     if (!place || place->row.form != RecordRow::Form::raw || place->row.generation != key.content.generation) {
-      throw_damaged(store_.collection(), key.content.record,
+      throw_damaged(tables_, key.content.record,
                     "content " + to_string(key.content) + " in chain " + std::to_string(key.chain) + " is missing");
     }
     ChainNode node;
@@ -171,7 +171,7 @@ Bytes read_node(Collection& collection, Transaction& transaction, const ChainNod
   const ChainStore& store = collection.records().state().chains;
   ContentReader reader(store.tables(), transaction, store.collection());
   auto content = reader.read(node.key);
-  if (!content) throw_damaged(store.collection(), node.key.content.record, content.failure().message);
+  if (!content) throw_damaged(store.tables(), node.key.content.record, content.failure().message);
   return std::move(*content);
 }
 
