@@ -9,7 +9,6 @@
 #include "base/log.h"
 #include "bson/builder.h"
 #include "bson/json.h"
-#include "replication/local_document.h"
 #include "replication/member_ids.h"
 #include "storage/engine/transaction.h"
 #include "storage/store.h"
@@ -71,9 +70,10 @@ ReplicaSet::ReplicaSet(storage::Store& store, Oplog& oplog, Applier& applier, ba
       applier_(applier),
       clock_(clock),
       options_(std::move(options)),
+      own_config_(store, set_config_ns),
       disk_(store),
       machine_(clock.monotonic_us()) {
-  const auto document = read_local(store_, set_config_ns);
+  const auto document = own_config_.read();
   if (!document) return;
   SetConfig config = parse_set_config(*document);
   if (config.name != options_.set_name) {
@@ -284,7 +284,7 @@ storage::Stamp ReplicaSet::write_config(const SetConfig& config, std::string_vie
   const auto collection = store_.catalog().open_or_create(set_config_ns);
   const std::shared_lock schema(collection->schema_mutex());
   return storage::in_transaction(store_, [&](storage::Transaction& transaction) {
-    put_local(transaction, *collection, document);
+    own_config_.put(transaction, *collection, document);
     return append_message(transaction, entry_document);
   });
 }
@@ -396,7 +396,7 @@ void ReplicaSet::go_on_alone(const std::shared_ptr<const SetConfig>& now, const 
     batch.meta.members.index = image.last + 1;  // what the log has up to there changes it no more
     batch.meta.members.voters = {consensus_id(next.members[find_self(next)])};
     disk_.write({batch});
-    write_local(store_, set_config_ns, next.document());
+    own_config_.write(next.document());
   } catch (...) {
     start_over(why);
     throw;
@@ -419,7 +419,7 @@ void ReplicaSet::learn_config(const SetConfig& config, const std::string& from) 
   const bool copies = self && !self->arbiter && (joins || consensus::is_arbiter(node_id_));
   base::log(Severity::info, LogComponent::repl, 7100036, "Another member told of the configuration",
             Attributes().add("member", from));
-  if (!copies) write_local(store_, set_config_ns, config.document());  // a copy brings its own
+  if (!copies) own_config_.write(config.document());  // a copy brings its own
   adopt(config);
   if (copies) {
     machine_.await_data(now_us());

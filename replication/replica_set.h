@@ -12,7 +12,7 @@
 // Data that the set has decided against is never mended in place: the process starts anew, from a checkpoint that has
 // only what is majority-committed, and replays the log from there. The same way leads out of a copy of another's data.
 //
-//   local.system.replset     the configuration, written in the transaction of the log's entry that brings it
+//   local.system.replset     the configuration (LocalDocument), written in the transaction of the log's entry that brings it
 #pragma once
 
 #include <atomic>
@@ -30,6 +30,7 @@
 #include "replication/consensus/table_log_disk.h"
 #include "replication/consensus/tcp_transport.h"
 #include "replication/coordinator.h"
+#include "replication/local_document.h"
 #include "replication/log_places.h"
 #include "replication/log_pump.h"
 #include "replication/member_machine.h"
@@ -172,6 +173,7 @@ class ReplicaSet final : public Coordinator, private consensus::NodeOwner {
   Applier& applier_;
   base::Clock& clock_;
   const ReplicaSetOptions options_;
+  const LocalDocument own_config_;
   consensus::TableLogDisk disk_;
   WriteAcks acks_;
 

@@ -6,7 +6,6 @@
 #include "base/host_port.h"
 #include "base/log.h"
 #include "base/random.h"
-#include "replication/local_document.h"
 #include "replication/log_shortening.h"
 #include "replication/member_ids.h"
 #include "replication/replica_set.h"
@@ -298,7 +297,7 @@ void ReplicaSet::adopt_logged_configs(const std::vector<LogRecord>& records, boo
       const auto config = logged.entry.o.find("config");
       if (!config.is_object()) continue;
       if (!in_use) {
-        write_local(store_, set_config_ns, config.as_document());
+        own_config_.write(config.as_document());
         continue;
       }
       const base::MutexLock lock(mutex_);

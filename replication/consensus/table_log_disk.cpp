@@ -28,6 +28,18 @@ Index TableLogDisk::last_index(Transaction& transaction) const {
 }
 
 std::optional<LogImage> TableLogDisk::load() {
+  try {
+    return read_image();
+  } catch (const base::OperationError& damage) {
+    if (damage.code() != base::ErrorCode::data_corruption_detected) throw;
+    throw base::OperationError(damage.code(),
+                               std::string("the set's log of this member is damaged: empty the data directory, so that this "
+                                           "member copies the data of another one (") +
+                                   damage.what() + ")");
+  }
+}
+
+std::optional<LogImage> TableLogDisk::read_image() {
   Transaction transaction(engine_, Transaction::Mode::read);
   const std::optional<BytesView> value = table_.get(transaction, meta_key());
   if (!value) {

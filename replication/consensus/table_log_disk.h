@@ -25,6 +25,7 @@ class TableLogDisk final : public LogDisk {
   std::vector<EntryPtr> read(Index low, Index high, uint64_t bytes_max) override;
 
  private:
+  std::optional<LogImage> read_image();
   struct Newest {  // row; without a term: not known
     Index index = 0;
     std::optional<Term> term;

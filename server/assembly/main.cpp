@@ -24,7 +24,7 @@ using base::Attributes;
 using base::LogComponent;
 using base::Severity;
 
-enum ExitCode { clean = 0, bad_options = 2, net_error = 48, need_upgrade = 62, cannot_start = 100 };
+enum ExitCode { clean = 0, bad_options = 2, damaged = 14, net_error = 48, need_upgrade = 62, cannot_start = 100 };
 
 int fail(int exit_code, int32_t log_id, const std::string& message, const std::string& error) {
   base::log(Severity::error, LogComponent::control, log_id, message, Attributes().add("error", error));
@@ -96,8 +96,10 @@ Ending serve(const server::Options& options) {
   } catch (const base::OperationError& error) {
     if (error.code() == base::ErrorCode::bad_value)
       return {fail(bad_options, 20574, "Error during global initialization", error.what())};
-    const bool upgrade = error.code() == base::ErrorCode::unsupported_format;
-    return {fail(upgrade ? need_upgrade : cannot_start, 20557, "DBException in initAndListen, terminating", error.what())};
+    const ExitCode code = error.code() == base::ErrorCode::unsupported_format         ? need_upgrade
+                          : error.code() == base::ErrorCode::data_corruption_detected ? damaged
+                                                                                      : cannot_start;
+    return {fail(code, 20557, "DBException in initAndListen, terminating", error.what())};
   } catch (const std::exception& error) {
     return {fail(cannot_start, 20557, "DBException in initAndListen, terminating", error.what())};
   }

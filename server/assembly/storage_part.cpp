@@ -196,7 +196,7 @@ void StoragePart::State::add_transactions() {
 
 void StoragePart::State::join_set(const Options& options) {
   if (options.repl_set.empty()) {
-    if (replication::read_local(store, "local.system.replset")) {
+    if (replication::was_member(store)) {
       base::log_startup_warning(
           20547,
           "Document(s) exist in 'system.replset', but started without --replSet. Database contents may appear inconsistent with "

@@ -58,7 +58,6 @@ Engine::Internals::Internals(Engine& the_engine, const EngineOptions& given, con
       sessions(connection),
       stable(given.replicated ? std::make_unique<StableCommits>(connection) : nullptr),
       tables(connection, sessions, !given.replicated),
-      log_state(given.replicated ? tables.open(log_state_table, {.allocation_bytes = 512, .always_journaled = true}) : Table()),
       journal(connection, given.journal_commit_ms),
       checkpointer(*given.clock, connection, space, given.checkpoint_seconds,
                    [this](const auto& take) { around_checkpoint(take); }),
@@ -93,6 +92,7 @@ void Engine::Internals::require_room(DiskUse use) {
 
 void Engine::Internals::load_log_state() {
   if (!stable) return;
+  log_state = engine.open_table(log_state_table, {.allocation_bytes = 512, .always_journaled = true, .copied = true});
   Transaction transaction(engine, Transaction::Mode::read);
   const auto row = log_state.get(transaction, log_state_key);
   if (!row || row->size() != sizeof(Stamp)) return;
