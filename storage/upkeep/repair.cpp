@@ -7,10 +7,12 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/log.h"
+#include "bson/keystring.h"
 #include "bson/validate.h"
 #include "storage/background/dedup_service.h"
 #include "storage/collections/stored_catalog.h"
 #include "storage/contents/chain_check.h"
+#include "storage/contents/contents.h"
 #include "storage/contents/record_store_state.h"
 #include "storage/engine/internals.h"
 #include "storage/engine/readable_rows.h"
@@ -42,7 +44,7 @@ std::string lost_and_found(const Collection& collection) {
 class Repair {
  public:
   Repair(Store& store, StoredCollection& collection, const ContentCopies& copies, VersionEntries* versions,
-         const std::function<void()>& interrupted)
+         const std::function<void()>& interrupted, DocumentLog* log)
       : store_(store),
         engine_(store.engine()),
         collection_(collection),
@@ -50,19 +52,21 @@ class Repair {
         tables_(chains_.tables()),
         copies_(copies),
         versions_(versions),
-        interrupted_(interrupted) {}
+        interrupted_(interrupted),
+        log_(log) {}
 
   RepairReport report;
 
   void run() {
     mend_tables();
+    restore_from_log();
     heal_contents();
     drop_damaged_pre_states();
     correct_chains();
     const auto indexes = collection_.stored_indexes();
     for (const auto& index : *indexes) correct_index(*index);
     correct_counts();
-    warn(report.restored_contents, "Restored {} contents from copies.");
+    warn(report.restored_contents, "Restored {} contents from copies and the log.");
     warn(report.removed_records, "Removed {} invalid documents.");
     warn(report.moved_documents, "Removed {} duplicate documents.");
     warn(report.inserted_keys, "Inserted {} missing index entries.");
@@ -110,6 +114,7 @@ class Repair {
     for (const std::string& name : damaged) {
       bool salvaged = false;
       const int64_t rows = engine_.internals().tables.keep_readable(engine_, name, salvaged);
+      collection_.contents().unreadable_ranges.forget();
       ++report.rewritten_tables;
       report.warnings.push_back("Table " + name + " was damaged; " + std::to_string(rows) + " rows could be kept." +
                                 (salvaged
@@ -124,8 +129,69 @@ class Repair {
       Transaction transaction(engine_, Transaction::Mode::read);
       if (readable(transaction, document.record)) continue;
       report.lost.push_back(name_of(document));
-      report.warnings.push_back("Lost: " + report.lost.back());
+      const auto why = why_not_.find(document.record);
+      report.warnings.push_back("Lost: " + report.lost.back() + (why == why_not_.end() ? "" : "; " + why->second));
     }
+  }
+
+  // --- documents in the log
+
+  void restore_from_log() {
+    if (!log_ || unreadable_.empty()) return;
+    // There the log's entries don't say which of a document's records they are of.
+    if (versions_) {
+      for (const DamagedDocument& document : unreadable_)
+        why_not_[document.record] = "the log isn't searched for documents of a database with branches";
+      return;
+    }
+    const auto logged = log_->find(collection_, unreadable_, interrupted_);
+    for (const DamagedDocument& document : unreadable_) {
+      ask();
+      const auto found = logged.find(document.record);
+      if (found == logged.end()) {
+        why_not_[document.record] = "its _id isn't known, so the log can't be searched for it";
+      } else if (found->second.entries.empty()) {
+        why_not_[document.record] = found->second.why_not;
+      } else {
+        restore_from_log(document, found->second);
+      }
+    }
+  }
+
+  void restore_from_log(const DamagedDocument& document, const LoggedDocument& logged) {
+    const RecordId record = document.record;
+    const Stamp generation = logged.entries.back();
+    const auto content = log_->content(logged);
+    if (!content || !holds(*content) || !is_of(*content, document.id)) {
+      why_not_[record] = "the log's entries of it don't make a document of that _id";
+      return;
+    }
+    bool older = false;
+    const bool made = in_transaction(engine_, [&](Transaction& transaction) {
+      if (readable(transaction, record)) return false;
+      // If the row is there, it says what the newest content is.
+      const auto place = find_sound_row(tables_, transaction, record);
+      older = place && place->row.generation != generation;
+      if (older) return false;
+      const RecordId chain = place && place->row.form == RecordRow::Form::stub ? place->row.chain : record;
+      make_whole(transaction, {{chain, {record, generation}}, std::nullopt, false, false, 0}, *content);
+      return true;
+    });
+    if (older) why_not_[record] = "the log has another content of it than its record had";
+    if (!made) return;
+    ++report.restored_contents;
+    report.restored.push_back(name_of(document));
+    report.warnings.push_back("Restored from the log: " + report.restored.back() + ", as of Timestamp(" +
+                              std::to_string(generation >> 32) + ", " + std::to_string(static_cast<uint32_t>(generation)) + ")");
+    base::log(base::Severity::warning, base::LogComponent::storage, log_restored, "A lost document was restored from the log",
+              base::Attributes().add("ns", collection_.ns()).add("document", report.restored.back()));
+  }
+
+  static bool is_of(BytesView content, bson::DocumentView id) {
+    bson::KeyString one, other;
+    one.append(static_cast<bson::ValueView>(bson::DocumentView(content).find("_id")));
+    other.append(static_cast<bson::ValueView>(id.find("_id")));
+    return one.bytes() == other.bytes();
   }
 
   // --- contents
@@ -713,6 +779,8 @@ class Repair {
   const ContentCopies& copies_;
   VersionEntries* const versions_;
   const std::function<void()>& interrupted_;
+  DocumentLog* const log_;
+  std::map<RecordId, std::string> why_not_;  // the log has nothing of these records' documents
   std::shared_ptr<Collection> lost_;
   std::vector<DamagedDocument> unreadable_;
   IndexKeys keys_;
@@ -721,7 +789,8 @@ class Repair {
 }  // namespace
 
 RepairReport repair_collection(Store& store, const std::shared_ptr<Collection>& collection, bool full,
-                               const ContentCopies& copies, VersionEntries* versions, const std::function<void()>& interrupted) {
+                               const ContentCopies& copies, VersionEntries* versions, const std::function<void()>& interrupted,
+                               DocumentLog* log) {
   const std::shared_ptr<Collection> home = collection->home();
   const auto stored = std::dynamic_pointer_cast<StoredCollection>(home ? home : collection);
   if (!stored)
@@ -733,7 +802,7 @@ RepairReport repair_collection(Store& store, const std::shared_ptr<Collection>& 
     if (stored->dropped())
       throw base::OperationError(ErrorCode::namespace_not_found, "Collection '" + stored->ns() + "' does not exist to validate.");
     const auto still = store.dedup().hold();
-    Repair repair(store, *stored, copies, versions, interrupted);
+    Repair repair(store, *stored, copies, versions, interrupted, log);
     repair.run();
     report = std::move(repair.report);
   }
@@ -741,15 +810,12 @@ RepairReport repair_collection(Store& store, const std::shared_ptr<Collection>& 
   return report;
 }
 
-std::vector<RecordId> corrupt_records(Engine& engine, Collection& collection, size_t count_max,
-                                      const std::function<void()>& interrupted) {
-  std::vector<RecordId> corrupt;
+std::vector<DamagedDocument> corrupt_records(Engine& engine, Collection& collection, size_t count_max,
+                                             const std::function<void()>& interrupted) {
   const std::shared_ptr<Collection> home = collection.home();
   auto* const stored = dynamic_cast<StoredCollection*>(home ? home.get() : &collection);
-  if (!stored) return corrupt;
-  for (const DamagedDocument& document : damaged_documents(engine, *stored, count_max, interrupted))
-    corrupt.push_back(document.record);
-  return corrupt;
+  if (!stored) return {};
+  return damaged_documents(engine, *stored, count_max, interrupted);
 }
 
 }  // namespace storage

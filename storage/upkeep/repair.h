@@ -2,6 +2,8 @@
 //
 //   tables     the rows of a damaged table that can be read are copied to a new file; the
 //              steps that follow find out what the others were
+//   documents  those whose records were lost are made anew from the log, if the log has all
+//              that makes their newest contents
 //   contents   a content that does not match its checksum is restored from a copy, and
 //              then the contents based on it can be read again; if there is no copy,
 //              what is left of the record moves to local.lost_and_found.<uuid>
@@ -15,8 +17,10 @@
 #pragma once
 
 #include <functional>
+#include <map>
 
 #include "storage/collections/collection.h"
+#include "storage/upkeep/damaged_documents.h"
 
 namespace storage {
 
@@ -26,6 +30,24 @@ class Store;
 // This is a plug that finds a whole copy of a content elsewhere, by the content's name. The repair uses the copy only if its
 // checksum is right.
 using ContentCopies = std::function<std::optional<Bytes>(const Collection& collection, RecordId record, Stamp generation)>;
+
+// What a log has of a document that was lost.
+struct LoggedDocument {
+  // These entries make the newest content that the log knows of: the first has a content, and the others change it. The last
+  // one's timestamp is the content's generation. The list is empty if the log can't make the content.
+  std::vector<Stamp> entries;
+  std::string why_not;  // "the log's newest entry of it, Timestamp(1, 2), only names its content"
+};
+
+// This is a plug that finds lost documents in a log by their `_id`s.
+class DocumentLog {
+ public:
+  virtual ~DocumentLog() = default;
+  // Looks for all of them in one walk. What has no `_id` is left out.
+  virtual std::map<RecordId, LoggedDocument> find(const Collection& collection, const std::vector<DamagedDocument>& lost,
+                                                  const std::function<void()>& interrupted) = 0;
+  virtual std::optional<Bytes> content(const LoggedDocument& logged) = 0;
+};
 
 // This is a plug for the entries of `_id` in a database with branches, which lead to versions. The implementation knows where an
 // entry is stored, and what a branch and a commit have for its record.
@@ -47,10 +69,11 @@ struct RepairReport {
   int64_t moved_documents = 0;
   int64_t inserted_keys = 0;
   int64_t removed_keys = 0;
-  int64_t corrected_types = 0;    // These types belong to index entries that existed.
-  int64_t corrected_chains = 0;   // This counts rows of chains.
-  int64_t rewritten_tables = 0;   // These tables had damaged pages.
-  std::vector<std::string> lost;  // These documents could not be read and are gone: "document {_id: 5} (record 17)".
+  int64_t corrected_types = 0;        // These types belong to index entries that existed.
+  int64_t corrected_chains = 0;       // This counts rows of chains.
+  int64_t rewritten_tables = 0;       // These tables had damaged pages.
+  std::vector<std::string> lost;      // These documents could not be read and are gone: "document {_id: 5} (record 17)".
+  std::vector<std::string> restored;  // These could not be read, and the log had what makes them.
   std::vector<std::string> warnings;
 
   bool repaired() const {
@@ -61,14 +84,15 @@ struct RepairReport {
 };
 
 // This function repairs one collection. It throws NamespaceNotFound when the collection was dropped, and CommandNotSupported for
-// a collection that isn't kept in records (the log). `versions` is nullptr when the database has no branches.
+// a collection that isn't kept in records (the log). `versions` is nullptr when the database has no branches; then a `log` that
+// isn't nullptr is searched for documents that were lost.
 RepairReport repair_collection(Store& store, const std::shared_ptr<Collection>& collection, bool full,
                                const ContentCopies& copies, VersionEntries* versions,
-                               const std::function<void()>& interrupted = nullptr);
+                               const std::function<void()>& interrupted = nullptr, DocumentLog* log = nullptr);
 
-// This function returns at most `count_max` records whose contents can't be read, so that a caller can name them after validate
-// found some.
-std::vector<RecordId> corrupt_records(Engine& engine, Collection& collection, size_t count_max,
-                                      const std::function<void()>& interrupted = nullptr);
+// This function returns at most `count_max` documents that can't be read, so that a caller can name them after validate found
+// some.
+std::vector<DamagedDocument> corrupt_records(Engine& engine, Collection& collection, size_t count_max,
+                                             const std::function<void()>& interrupted = nullptr);
 
 }  // namespace storage

@@ -12,9 +12,10 @@ def leaf_pages(path):
             and int.from_bytes(data[at + 28:at + 32], "little") % UNIT == 0]
 
 
-def damage_rows(path):
-    """Flips a byte of each page of rows. Returns how many there are."""
-    pages = leaf_pages(path)
+def damage_rows(path, keep=lambda at, pages: False):
+    """Flips a byte of each page of rows that isn't to be kept. Returns how many these are."""
+    all_pages = leaf_pages(path)
+    pages = [at for at in all_pages if not keep(at, all_pages)]
     data = bytearray(path.read_bytes())
     for at in pages:
         data[at + 50] ^= 0x21

@@ -1,6 +1,7 @@
 // validate reads a whole collection, compares records, checksums and indexes, and repairs what it can.
 #include "storage/upkeep/validate.h"
 #include "base/error.h"
+#include "replication/logged_documents.h"
 #include "server/core/arguments.h"
 #include "server/core/command.h"
 #include "server/core/operation.h"
@@ -12,6 +13,7 @@
 #include "storage/store.h"
 #include "storage/upkeep/repair.h"
 #include "versions/database/databases.h"
+#include "versions/database/shown_by.h"
 
 namespace server {
 namespace {
@@ -75,8 +77,58 @@ void append_repair(const storage::RepairReport& repair, bson::Builder& reply) {
   append_count(reply, "numCorrectedChainEntries", repair.corrected_chains);
 }
 
+// The documents that can't be read, and who shows them.
+struct Damaged {
+  std::vector<storage::DamagedDocument> documents;
+  size_t current = 0;  // so many have records that can't be read; the others can't be read in snapshots
+  std::map<storage::RecordId, versions::ShownBy> shown;
+};
+
+Damaged find_damaged(OperationContext& op, const std::shared_ptr<storage::Collection>& collection, bool full,
+                     storage::ValidateReport& report) {
+  Damaged damaged;
+  const base::Interrupted interrupted = op.interrupted();
+  if (report.corrupt_records > 0)
+    damaged.documents = storage::corrupt_records(write::store_of(op).engine(), *collection, corrupt_records_max, interrupted);
+  damaged.current = damaged.documents.size();
+  const std::shared_ptr<storage::Collection> home = collection->home();
+  const auto stored = std::dynamic_pointer_cast<storage::StoredCollection>(home ? home : collection);
+  const Services& services = op.services();
+  if (!full || report.valid || !stored || !services.databases || !services.past) return damaged;
+  damaged.shown =
+      versions::shown_by(*services.databases, *services.past, stored, damaged.documents, corrupt_records_max, interrupted);
+  for (size_t i = damaged.current; i < damaged.documents.size(); ++i) {
+    const storage::DamagedDocument& document = damaged.documents[i];
+    std::string where;
+    for (const std::string& name : damaged.shown[document.record].databases) where += (where.empty() ? "" : ", ") + name;
+    report.errors.push_back(storage::name_of(document) + " can't be read in " + where + ": " + document.why);
+  }
+  return damaged;
+}
+
+// MongoDB's reply has the records' ids alone.
+void append_damaged(const Damaged& damaged, bson::Builder& reply) {
+  {
+    auto list = reply.array("corruptRecords");
+    for (size_t i = 0; i < damaged.current; ++i) list.append(static_cast<int64_t>(damaged.documents[i].record));
+  }
+  if (damaged.documents.empty()) return;
+  auto list = reply.array("damagedDocuments");
+  for (const storage::DamagedDocument& document : damaged.documents) {
+    auto one = list.object();
+    if (!document.id.empty()) one.append("_id", document.id["_id"]);
+    one.append("recordId", static_cast<int64_t>(document.record)).append("reason", document.why);
+    const auto shown = damaged.shown.find(document.record);
+    if (shown == damaged.shown.end()) continue;
+    append_list(one, "shownBy", shown->second.databases);
+    if (shown->second.commits.empty()) continue;
+    append_list(one, "commits", shown->second.commits);
+    append_count(one, "moreCommits", static_cast<int64_t>(shown->second.more_commits));
+  }
+}
+
 void append_report(const storage::Collection& collection, const storage::ValidateReport& report,
-                   const storage::RepairReport* repair, const std::vector<storage::RecordId>& corrupt, bson::Builder& reply) {
+                   const storage::RepairReport* repair, const Damaged& damaged, bson::Builder& reply) {
   reply.append("ns", collection.ns()).append("uuid", bson::Binary{4, collection.uuid_bytes()});
   append_count(reply, "nInvalidDocuments", report.invalid_documents);
   reply.append("nNonCompliantDocuments", 0);
@@ -101,10 +153,7 @@ void append_report(const storage::Collection& collection, const storage::Validat
   append_list(reply, "errors", report.errors);
   append_entries(reply, "extraIndexEntries", report.extra_entries);
   append_entries(reply, "missingIndexEntries", report.missing_entries);
-  {
-    auto list = reply.array("corruptRecords");
-    for (const storage::RecordId record : corrupt) list.append(static_cast<int64_t>(record));
-  }
+  append_damaged(damaged, reply);
   if (repaired) append_repair(*repair, reply);
   if (!report.valid) {
     reply.append("advice",
@@ -172,7 +221,10 @@ class Validate : public Command {
       };
       const auto database = op.services().databases ? op.services().databases->find(storage::database_of(ns)) : nullptr;
       const auto versions = database ? database->entries_to_repair(collection->id()) : nullptr;
-      const auto report = storage::repair_collection(store, collection, full, copies, versions.get(), interrupted);
+      std::optional<replication::LoggedDocuments> log;
+      if (op.services().oplog) log.emplace(store, *op.services().oplog);
+      const auto report =
+          storage::repair_collection(store, collection, full, copies, versions.get(), interrupted, log ? &*log : nullptr);
       return append_report(*collection, report.after, &report, {}, reply);
     }
     auto report = storage::validate_collection(store, collection, full, interrupted);
@@ -183,9 +235,8 @@ class Validate : public Command {
       report.errors.push_back("fast count (" + std::to_string(report.records_counted) + ") does not match number of records (" +
                               std::to_string(report.records) + ") for collection '" + ns + "'");
     }
-    std::vector<storage::RecordId> corrupt;
-    if (report.corrupt_records > 0) corrupt = storage::corrupt_records(store, *collection, corrupt_records_max, interrupted);
-    append_report(*collection, report, nullptr, corrupt, reply);
+    const Damaged damaged = find_damaged(op, collection, full, report);
+    append_report(*collection, report, nullptr, damaged, reply);
   }
 };
 
