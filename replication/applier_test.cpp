@@ -487,7 +487,8 @@ void large_transaction(Member& member, BytesView session, int64_t number, int fr
     Stamp last = 0;
     for (int i = 0; i < count; ++i) {
       const SessionWrite write = history->transaction_part(i == count - 1);
-      const auto document = json("{_id: " + std::to_string(from + i) + ", text: '" + text_of(static_cast<uint64_t>(from + i), 50'000) + "'}");
+      const auto document =
+          json("{_id: " + std::to_string(from + i) + ", text: '" + text_of(static_cast<uint64_t>(from + i), 50'000) + "'}");
       last = member.committer.insert(transaction, *collection, document, &write).generation;
     }
     history->ended_transaction({last, 1});

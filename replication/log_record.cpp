@@ -94,7 +94,9 @@ LogRecord LogRecordBuilder::done(bool goes_on) {
 Bytes encode(const LogRecord& record, size_t compress_from) {
   base::check(record.bodies_before.empty(), "parts of a transaction travel one by one");
   const Bytes& body = *record.body;
-  const auto form = [&](RecordForm of) { return static_cast<char>(static_cast<uint8_t>(of) | (record.goes_on ? goes_on_flag : 0)); };
+  const auto form = [&](RecordForm of) {
+    return static_cast<char>(static_cast<uint8_t>(of) | (record.goes_on ? goes_on_flag : 0));
+  };
   Bytes out;
   if (body.size() > compress_from) {
     if (const Bytes frame = compressed(body); !frame.empty()) {

@@ -28,9 +28,9 @@ struct LogRecord {
     storage::Stamp stamp = 0;
     Entry entry;  // views into `body`
   };
-  std::vector<Item> entries;          // at least one, their stamps going up
-  bool goes_on = false;               // it is a part of a transaction, and not the last
-  std::shared_ptr<const Bytes> body;  // what they were read from
+  std::vector<Item> entries;                                // at least one, their stamps going up
+  bool goes_on = false;                                     // it is a part of a transaction, and not the last
+  std::shared_ptr<const Bytes> body;                        // what they were read from
   std::vector<std::shared_ptr<const Bytes>> bodies_before;  // the same of the parts that were put together with it
 
   storage::Stamp first() const { return entries.front().stamp; }

@@ -71,12 +71,11 @@ Entry decoded(BytesView value) {
 
 bson::Document read_part(Oplog::State& state, Transaction& transaction, Contents& contents, const std::vector<LoggedPart>& parts,
                          size_t at) {
-  return transaction_document(
-      state.table.cursor(transaction), parts, at,
-      [&](Stamp stamp, const Entry& entry, Bytes& content) -> std::optional<Entry> {
-        if (!contents.available(entry)) return std::nullopt;
-        return contents.whole(transaction, stamp, entry, content);
-      });
+  return transaction_document(state.table.cursor(transaction), parts, at,
+                              [&](Stamp stamp, const Entry& entry, Bytes& content) -> std::optional<Entry> {
+                                if (!contents.available(entry)) return std::nullopt;
+                                return contents.whole(transaction, stamp, entry, content);
+                              });
 }
 
 class OplogScan final : public storage::CollectionScan {
@@ -146,10 +145,10 @@ class OplogScan final : public storage::CollectionScan {
   // none does: the log was cut within the transaction, or the scan began behind the part's first row.
   bool find_part() {
     const Stamp first = last_ - entry_.behind_first;
-    if (parts_.empty() || parts_.front().first != first) parts_ = parts_of_transaction(state_->table.cursor(*transaction_), first);
-    const auto behind = std::find_if(parts_.begin(), parts_.end(), [&](const LoggedPart& part) {
-      return forward_ ? part.last >= last_ : part.last > last_;
-    });
+    if (parts_.empty() || parts_.front().first != first)
+      parts_ = parts_of_transaction(state_->table.cursor(*transaction_), first);
+    const auto behind = std::find_if(parts_.begin(), parts_.end(),
+                                     [&](const LoggedPart& part) { return forward_ ? part.last >= last_ : part.last > last_; });
     part_ = static_cast<size_t>(behind - parts_.begin());
     if (!forward_ && part_-- == 0) return false;
     if (part_ >= parts_.size()) return false;

@@ -1,10 +1,10 @@
 #include "server/assembly/status_metrics.h"
 
 #include "base/clock.h"
+#include "replication/session_store.h"
 #include "server/core/command.h"
 #include "server/core/command_registry.h"
 #include "server/core/operation.h"
-#include "replication/session_store.h"
 #include "server/core/services.h"
 #include "server/core/transaction_registry.h"
 #include "server/query/cursor_registry.h"

@@ -185,7 +185,8 @@ void StoragePart::State::end_session(bson::DocumentView lsid) {
 void StoragePart::State::add_transactions() {
   drop_stand_ins(store.catalog());
   transactions = std::make_unique<TransactionRegistry>(
-      services.clock, services.metrics, [this](bson::BytesView session, int64_t number) { cursors.end_transaction(session_uuid(session), number); });
+      services.clock, services.metrics,
+      [this](bson::BytesView session, int64_t number) { cursors.end_transaction(session_uuid(session), number); });
   transactions->drafts_bytes_max = store.options().cache_bytes / 100 * drafts_percent;
   services.transactions = transactions.get();
   services.parameters.add_integer("transactionLifetimeLimitSeconds", transactions->lifetime_seconds, {.min = 1});

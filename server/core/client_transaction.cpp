@@ -114,10 +114,10 @@ ClientTransaction::Use* ClientTransaction::open(OperationContext& op, const std:
     use.schema = hold_schema(op, ns, use.collection->schema_mutex());
     if (use.collection->dropped()) continue;
     if (use.collection->indexes_since() >= draft_->visible_below()) {
-      throw TransientTransactionError(
-          ErrorCode::snapshot_unavailable,
-          "Unable to read from a snapshot due to pending collection catalog changes; please retry the operation. The indexes of " +
-              ns + " were changed after the transaction began.");
+      throw TransientTransactionError(ErrorCode::snapshot_unavailable,
+                                      "Unable to read from a snapshot due to pending collection catalog changes; please retry "
+                                      "the operation. The indexes of " +
+                                          ns + " were changed after the transaction began.");
     }
     return &uses_.emplace(ns, std::move(use)).first->second;
   }
@@ -127,7 +127,8 @@ ClientTransaction::Use& ClientTransaction::create(OperationContext& op, const st
                                                   const storage::CollectionOptions& options) {
   if (open(op, ns)) throw OperationError(ErrorCode::namespace_exists, "Collection " + ns + " already exists.");
   auto collection = services_.store->catalog().create(stand_in_name(), options, {}, {.interrupted = op.interrupted()});
-  Use use{.ns = ns, .collection = std::move(collection), .schema = {}, .creates_collection = true, .options = options, .indexes = {}};
+  Use use{
+      .ns = ns, .collection = std::move(collection), .schema = {}, .creates_collection = true, .options = options, .indexes = {}};
   return uses_.emplace(ns, std::move(use)).first->second;
 }
 
@@ -174,7 +175,8 @@ RecordId ClientTransaction::insert(const Use& use, bson::DocumentView document) 
 
 void ClientTransaction::update(const Use& use, RecordId record, bson::DocumentView before, bson::DocumentView after,
                                bool replacement) {
-  Change change{.kind = Change::Kind::update, .replacement = replacement, .use = &use, .record = record, .document = bson::Document(after)};
+  Change change{
+      .kind = Change::Kind::update, .replacement = replacement, .use = &use, .record = record, .document = bson::Document(after)};
   check_claims(use, record);
   const storage::Updated updated = use.collection->update(*draft_, record, before, change.document);
   change.becomes = updated.record;

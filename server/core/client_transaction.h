@@ -74,10 +74,10 @@ class ClientTransaction {
     Kind kind;
     bool replacement = false;  // an update that gives the whole document
     const Use* use;
-    storage::RecordId record = 0;     // in the draft; an insert's is the new one
-    storage::RecordId becomes = 0;    // an update's record afterwards
-    storage::Stamp generation = 0;    // what the record held before; a draft's own timestamp if the transaction wrote it
-    bson::Document document;          // the new one; of a removed one {_id}
+    storage::RecordId record = 0;   // in the draft; an insert's is the new one
+    storage::RecordId becomes = 0;  // an update's record afterwards
+    storage::Stamp generation = 0;  // what the record held before; a draft's own timestamp if the transaction wrote it
+    bson::Document document;        // the new one; of a removed one {_id}
   };
 
   // The draft. Cursors of the transaction share it; after the transaction's end it can only be destroyed.
@@ -113,7 +113,7 @@ class ClientTransaction {
     int64_t busy_since_us = 0;  // 0: no statement is running
     int64_t busy_us = 0;        // without the running statement
     std::string read_level;
-    bson::Document client;      // {client, connectionId, appName, clientMetadata} of the last statement
+    bson::Document client;  // {client, connectionId, appName, clientMetadata} of the last statement
     bson::Document lsid;
   };
   Life life;                   // guarded by the registry

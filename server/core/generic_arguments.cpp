@@ -146,7 +146,8 @@ void apply_read_concern(OperationContext& op, bson::DocumentView given, const Co
   check_times(op.read_concern, given.has("afterOpTime"));
   const bool replicated = given.has("afterClusterTime") || given.has("afterOpTime") || given.has("atClusterTime") ||
                           (level && (*level == "linearizable" || *level == "snapshot"));
-  if (level && *level != "local" && !op.in_transaction && !command.takes_read_concern() && !(*level == "snapshot" && command.takes_snapshot())) {
+  if (level && *level != "local" && !op.in_transaction && !command.takes_read_concern() &&
+      !(*level == "snapshot" && command.takes_snapshot())) {
     throw OperationError(ErrorCode::invalid_options, "Command " + std::string(command.name()) +
                                                          " does not support { readConcern: { level: \"" + std::string(*level) +
                                                          "\" } }");

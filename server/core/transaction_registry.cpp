@@ -127,14 +127,14 @@ void TransactionRegistry::destroy(std::unique_ptr<ClientTransaction> transaction
   if (transaction) close_cursors_(transaction->session(), transaction->number());
 }
 
-std::unique_ptr<TransactionHold> TransactionRegistry::start(OperationContext& op, bson::BytesView session,
-                                                                      int64_t number) {
+std::unique_ptr<TransactionHold> TransactionRegistry::start(OperationContext& op, bson::BytesView session, int64_t number) {
   auto entry = check_out(op, session);
   auto hold = std::make_unique<TransactionHold>(*this, entry);
   if (number < entry->number) {
-    throw OperationError(ErrorCode::transaction_too_old,
-                         "Cannot start transaction with " + shown(number) + " on session " + base::to_hex(session.substr(0, 16)) +
-                             " because a newer transaction with " + shown(entry->number) + " has already started on this session.");
+    throw OperationError(ErrorCode::transaction_too_old, "Cannot start transaction with " + shown(number) + " on session " +
+                                                             base::to_hex(session.substr(0, 16)) +
+                                                             " because a newer transaction with " + shown(entry->number) +
+                                                             " has already started on this session.");
   }
   if (number == entry->number) {
     throw OperationError(ErrorCode::conflicting_operation_in_progress,
@@ -155,15 +155,14 @@ std::unique_ptr<TransactionHold> TransactionRegistry::start(OperationContext& op
   return hold;
 }
 
-std::unique_ptr<TransactionHold> TransactionRegistry::resume(OperationContext& op, bson::BytesView session,
-                                                                       int64_t number) {
+std::unique_ptr<TransactionHold> TransactionRegistry::resume(OperationContext& op, bson::BytesView session, int64_t number) {
   auto entry = check_out(op, session);
   auto hold = std::make_unique<TransactionHold>(*this, entry);
   if (number < entry->number) {
-    throw OperationError(ErrorCode::transaction_too_old,
-                         "Cannot continue transaction with " + shown(number) + " on session " +
-                             base::to_hex(session.substr(0, 16)) + " because a newer transaction with " + shown(entry->number) +
-                             " has already started on this session.");
+    throw OperationError(ErrorCode::transaction_too_old, "Cannot continue transaction with " + shown(number) + " on session " +
+                                                             base::to_hex(session.substr(0, 16)) +
+                                                             " because a newer transaction with " + shown(entry->number) +
+                                                             " has already started on this session.");
   }
   if (number > entry->number) {
     throw OperationError(ErrorCode::no_such_transaction,

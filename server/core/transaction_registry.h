@@ -70,8 +70,8 @@ class TransactionRegistry {
   std::unique_ptr<TransactionHold> resume(OperationContext& op, bson::BytesView session, int64_t number);
   // Returns whether the session has had a transaction of this number, or a later one, since the server started.
   bool knows(bson::BytesView session, int64_t number) const;
-  // The session uses the number for something else: a transaction in progress that is older is aborted. Throws InvalidOptions (72)
-  // if the number is that of a transaction.
+  // The session uses the number for something else: a transaction in progress that is older is aborted. Throws InvalidOptions
+  // (72) if the number is that of a transaction.
   void passed(OperationContext& op, bson::BytesView session, int64_t number);
 
   // Aborts what is in progress in the sessions that `which` selects. The operations that work in them are killed with `code`, and

@@ -25,15 +25,15 @@ class WriteClaims {
   // itself.
   std::shared_ptr<void> claim(std::vector<WriteClaim> records);
 
-  // Returns whether somebody has claimed the record; a writer then acts as after a conflict. It costs a load while nobody commits.
-  bool claimed(const WriteClaim& record) const {
-    return count_.load(std::memory_order_acquire) != 0 && look(record);
-  }
+  // Returns whether somebody has claimed the record; a writer then acts as after a conflict. It costs a load while nobody
+  // commits.
+  bool claimed(const WriteClaim& record) const { return count_.load(std::memory_order_acquire) != 0 && look(record); }
 
  private:
   struct Hash {
     size_t operator()(const WriteClaim& claim) const {
-      return static_cast<size_t>((static_cast<uint64_t>(claim.record) ^ uint64_t{claim.collection} << 40) * 0x9e3779b97f4a7c15ull);
+      return static_cast<size_t>((static_cast<uint64_t>(claim.record) ^ uint64_t{claim.collection} << 40) *
+                                 0x9e3779b97f4a7c15ull);
     }
   };
   bool look(const WriteClaim& record) const;

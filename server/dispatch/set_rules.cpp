@@ -281,8 +281,8 @@ namespace {
 // Returns whether the whole transaction may be run again after this error.
 bool is_transient(ErrorCode code, bool ends_transaction) {
   constexpr auto prepared_transaction_in_progress = static_cast<ErrorCode>(267);  // a fail point may ask for it
-  if (code == prepared_transaction_in_progress || code == ErrorCode::write_conflict || code == ErrorCode::lock_timeout || code == ErrorCode::snapshot_unavailable ||
-      code == ErrorCode::snapshot_too_old || code == ErrorCode::no_such_transaction)
+  if (code == prepared_transaction_in_progress || code == ErrorCode::write_conflict || code == ErrorCode::lock_timeout ||
+      code == ErrorCode::snapshot_unavailable || code == ErrorCode::snapshot_too_old || code == ErrorCode::no_such_transaction)
     return true;
   // Whether a commit took effect isn't known after the others.
   return !ends_transaction && can_retry_after(code);

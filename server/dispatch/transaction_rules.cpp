@@ -29,8 +29,9 @@ std::unique_ptr<TransactionHold> start(OperationContext& op, bson::BytesView ses
 }
 
 [[noreturn]] void ended(const OperationContext& op, std::string_view how) {
-  throw OperationError(how == "committed" ? ErrorCode::transaction_committed : ErrorCode::no_such_transaction,
-                       "Transaction with { txnNumber: " + std::to_string(*op.txn_number) + " } has been " + std::string(how) + ".");
+  throw OperationError(
+      how == "committed" ? ErrorCode::transaction_committed : ErrorCode::no_such_transaction,
+      "Transaction with { txnNumber: " + std::to_string(*op.txn_number) + " } has been " + std::string(how) + ".");
 }
 
 }  // namespace

@@ -45,8 +45,8 @@ void check_transaction(const Cursor& cursor, const OperationContext& op) {
   if (!had && has)
     throw OperationError(50739, begin + "not created in a transaction, in transaction " + std::to_string(*op.txn_number));
   if (had && !has) {
-    throw OperationError(50740,
-                         begin + "created in transaction " + std::to_string(*cursor.txn_number) + ", without a transaction number");
+    throw OperationError(
+        50740, begin + "created in transaction " + std::to_string(*cursor.txn_number) + ", without a transaction number");
   }
   if (had && cursor.txn_number != op.txn_number) {
     throw OperationError(50741, begin + "created in transaction " + std::to_string(*cursor.txn_number) + ", in transaction " +

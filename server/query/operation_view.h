@@ -12,7 +12,7 @@ struct Services;
 struct OperationViewOptions {
   bool idle_connections = false;
   bool idle_cursors = false;
-  bool idle_sessions = true;  // those with an open transaction
+  bool idle_sessions = true;    // those with an open transaction
   bool whole_commands = false;  // false: fields of more than a kilobyte are shown by their size
 };
 

@@ -15,21 +15,19 @@ std::function<void()> on_conflict(OperationContext& op) {
 }
 
 std::optional<BatchStop> run_batch(OperationContext& op, size_t count, const BatchWork& work, const std::function<bool()>& full) {
-  return in_own_or_draft(
-      op,
-      [&](storage::Transaction& transaction) -> std::optional<BatchStop> {
-        transaction.expect_stamps(count);
-        for (size_t i = 0; i < count; ++i) {
-          try {
-            work(transaction, i);
-          } catch (const base::OperationError&) {
-            op.check_interrupt();
-            return BatchStop{i, std::current_exception()};
-          }
-          if (full && full() && i + 1 < count) return BatchStop{i + 1, nullptr};
-        }
-        return std::nullopt;
-      });
+  return in_own_or_draft(op, [&](storage::Transaction& transaction) -> std::optional<BatchStop> {
+    transaction.expect_stamps(count);
+    for (size_t i = 0; i < count; ++i) {
+      try {
+        work(transaction, i);
+      } catch (const base::OperationError&) {
+        op.check_interrupt();
+        return BatchStop{i, std::current_exception()};
+      }
+      if (full && full() && i + 1 < count) return BatchStop{i + 1, nullptr};
+    }
+    return std::nullopt;
+  });
 }
 
 }  // namespace server::write

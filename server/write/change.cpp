@@ -101,13 +101,11 @@ class Changer {
     if (!target) return {};
     DocumentWriter writer(op_, target);
     op_.set_plan_summary("IDHACK");
-    auto effect = in_own_or_draft(
-        op_,
-        [&](Transaction& transaction) -> std::optional<Effect> {
-          const auto record = target->find_id(transaction, id);
-          if (!record) return std::nullopt;
-          return change_if_matching(transaction, target, writer, *record);
-        });
+    auto effect = in_own_or_draft(op_, [&](Transaction& transaction) -> std::optional<Effect> {
+      const auto record = target->find_id(transaction, id);
+      if (!record) return std::nullopt;
+      return change_if_matching(transaction, target, writer, *record);
+    });
     Changed changed;
     count_examined(op_, effect ? 1 : 0);
     if (effect) count(std::move(*effect), changed);

@@ -99,7 +99,8 @@ class Repetition {
     }
     const auto now = collection.current(transaction, change.record);
     if (!now || *now != change.record) lost_race();
-    if (collection.records().generation_not_after(transaction, *now, std::numeric_limits<Stamp>::max(), true) != change.generation)
+    if (collection.records().generation_not_after(transaction, *now, std::numeric_limits<Stamp>::max(), true) !=
+        change.generation)
       lost_race();
     return *now;
   }
@@ -113,7 +114,8 @@ class Repetition {
   OperationContext& op_;
   const std::map<const Use*, Target>& targets_;
   const std::vector<Change>& changes_;
-  std::unordered_map<std::pair<const Use*, RecordId>, RecordId, Hash> moved_;  // records of the draft that have other numbers here
+  std::unordered_map<std::pair<const Use*, RecordId>, RecordId, Hash>
+      moved_;  // records of the draft that have other numbers here
 };
 
 std::map<const Use*, Target> open_targets(OperationContext& op, const std::vector<Change>& changes) {

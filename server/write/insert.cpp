@@ -55,26 +55,24 @@ struct Attempt {
 template <class PlaceOf>
 Attempt insert_batch(OperationContext& op, DocumentWriter& writer, const std::vector<bson::DocumentView>& documents,
                      size_t stamps_each, bool ordered, const PlaceOf& place_of) {
-  return in_own_or_draft(
-      op,
-      [&](storage::Transaction& transaction) {
-        Attempt attempt;
-        transaction.expect_stamps(documents.size() * stamps_each);
-        if (op.retry) op.retry->begin();
-        for (; attempt.done < documents.size(); ++attempt.done) {
-          if (op.retry) op.retry->at(place_of(attempt.done));
-          try {
-            writer.insert(transaction, documents[attempt.done]);
-          } catch (const base::OperationError&) {
-            // A failed document leaves nothing behind in the transaction, so the others may go on in it.
-            op.check_interrupt();
-            attempt.failed.emplace_back(attempt.done, std::current_exception());
-            if (ordered) break;
-          }
-        }
-        if (op.retry) op.retry->save(transaction);
-        return attempt;
-      });
+  return in_own_or_draft(op, [&](storage::Transaction& transaction) {
+    Attempt attempt;
+    transaction.expect_stamps(documents.size() * stamps_each);
+    if (op.retry) op.retry->begin();
+    for (; attempt.done < documents.size(); ++attempt.done) {
+      if (op.retry) op.retry->at(place_of(attempt.done));
+      try {
+        writer.insert(transaction, documents[attempt.done]);
+      } catch (const base::OperationError&) {
+        // A failed document leaves nothing behind in the transaction, so the others may go on in it.
+        op.check_interrupt();
+        attempt.failed.emplace_back(attempt.done, std::current_exception());
+        if (ordered) break;
+      }
+    }
+    if (op.retry) op.retry->save(transaction);
+    return attempt;
+  });
 }
 
 }  // namespace

@@ -37,8 +37,9 @@ DedupBackground::DedupBackground(Contents& contents, const Catalog& the_catalog,
 
 void DedupBackground::start() {
   load_places(catalog, state, tracked, recount);  // This comes before a client can write: old work comes before new work.
-  scheduler.start({&take_options, &encode, &flush, &catch_up, &promote, &splice, &save, &recount, &sweep, &cold, &tidy},
-                  [this] { return engine.internals().space.has_room(DiskUse::background); }, &engine.internals().drafts);
+  scheduler.start(
+      {&take_options, &encode, &flush, &catch_up, &promote, &splice, &save, &recount, &sweep, &cold, &tidy},
+      [this] { return engine.internals().space.has_room(DiskUse::background); }, &engine.internals().drafts);
 }
 
 void DedupBackground::stop() {

@@ -43,7 +43,8 @@ void let_pass() {
 
 struct Scheduled {
   void start() {
-    scheduler.start({&first, &second}, [this] { return has_room.load(); }, &drafts);
+    scheduler.start(
+        {&first, &second}, [this] { return has_room.load(); }, &drafts);
   }
   // A client leaves works for the first task.
   void write(size_t works) {

@@ -29,8 +29,8 @@ class Task {
   // that others wait for, returns false.
   virtual bool needs_room() const { return true; }
 
-  // A step of a task that stores contents in another way waits until no draft is open (engine/drafts.h), and drafts wait for it. A
-  // task that only reads contents, or encodes them in memory, returns false.
+  // A step of a task that stores contents in another way waits until no draft is open (engine/drafts.h), and drafts wait for it.
+  // A task that only reads contents, or encodes them in memory, returns false.
   virtual bool moves_contents() const { return true; }
 
   // These functions must be cheap, and must not call the scheduler.

@@ -1,6 +1,6 @@
-// A draft (Transaction::Mode::draft) stays open for as long as a client thinks. If the background stored a document in another way
-// meanwhile, the draft could no longer write to it: the row is newer than what the draft sees, though the document isn't. So the
-// background moves contents only while no draft is open.
+// A draft (Transaction::Mode::draft) stays open for as long as a client thinks. If the background stored a document in another
+// way meanwhile, the draft could no longer write to it: the row is newer than what the draft sees, though the document isn't. So
+// the background moves contents only while no draft is open.
 #pragma once
 
 #include <atomic>
@@ -29,9 +29,9 @@ class Drafts {
   // A draft waits to begin.
   bool awaited() const { return awaiting_.load(std::memory_order_relaxed) > 0; }
 
-  // Returns a lock that keeps drafts from beginning, or an empty one if a draft is open. With `wait` it waits some 20 ms for those
-  // that are open to end; drafts that want to begin meanwhile let the caller go first, so that short drafts in close succession
-  // don't keep it out.
+  // Returns a lock that keeps drafts from beginning, or an empty one if a draft is open. With `wait` it waits some 20 ms for
+  // those that are open to end; drafts that want to begin meanwhile let the caller go first, so that short drafts in close
+  // succession don't keep it out.
   base::ExclusiveHold try_alone(bool wait) {
     base::ExclusiveHold alone(mutex_, std::try_to_lock);
     if (alone || !wait) return alone;

@@ -106,7 +106,8 @@ void Engine::Internals::conflict(const Transaction::Session& session) const {
   const char* reason = raw->get_rollback_reason(raw);
   const bool cache = reason && std::string_view(reason).find("conflict") == std::string_view::npos;
   if (cache && session.written_bytes > options.cache_bytes / transaction_share_max) {
-    throw base::OperationError(base::ErrorCode::transaction_too_large_for_cache, "Transaction is too large and will not fit in the storage engine cache");
+    throw base::OperationError(base::ErrorCode::transaction_too_large_for_cache,
+                               "Transaction is too large and will not fit in the storage engine cache");
   }
 }
 

@@ -22,9 +22,7 @@ void BranchedDatabase::log_documents(Transaction& transaction, const std::string
                                      const std::map<size_t, BranchStore::Adoption>& adoptions) {
   if (!log_) return;
   const auto changed = [&](const std::string& ns, BytesView uuid, const bson::DocumentView* before,
-                           const bson::DocumentView* after) {
-    log_->document_changed(transaction, ns, uuid, before, after);
-  };
+                           const bson::DocumentView* after) { log_->document_changed(transaction, ns, uuid, before, after); };
   const std::string db = name_of(into);
   for (const auto& [collection, adoption] : adoptions) {
     const SharedCollection& shared = *in_order_[collection];

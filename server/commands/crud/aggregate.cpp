@@ -21,8 +21,8 @@ using bson::Value;
 
 // These stages read or write outside of the operation's storage transaction.
 constexpr std::string_view outside_of_transactions[] = {
-    "$acrossBranches", "$acrossSnapshots", "$changeStream", "$collStats",      "$currentOp",      "$diff",
-    "$history",        "$indexStats",      "$listLocalSessions", "$listSessions", "$merge", "$out", "$planCacheStats"};
+    "$acrossBranches", "$acrossSnapshots",   "$changeStream", "$collStats", "$currentOp", "$diff",          "$history",
+    "$indexStats",     "$listLocalSessions", "$listSessions", "$merge",     "$out",       "$planCacheStats"};
 
 void check_in_transaction(const query::Pipeline& pipeline) {
   for (const auto& spec : pipeline.specs()) {

@@ -71,7 +71,7 @@ Documents documents_in(const bson::Document& reply) {
 
 // What a transaction of the model has seen and written. The names are of databases: a collection of each is used.
 struct Open {
-  std::map<std::string, Documents> sees;             // with its own writes
+  std::map<std::string, Documents> sees;  // with its own writes
   std::set<std::pair<std::string, int>> written;
   std::vector<std::pair<std::string, int>> touched;  // in order
 };
@@ -122,7 +122,9 @@ class World {
     const Documents& expected = open_[who]->sees[db];
     switch (random_.below(3)) {
       case 0: CHECK(documents_in(session.run(db, "{find: 'c', sort: {_id: -1}}")) == expected); break;
-      case 1: CHECK(documents_in(session.run(db, "{aggregate: 'c', pipeline: [{$match: {n: {$gte: 0}}}], cursor: {}}")) == expected); break;
+      case 1:
+        CHECK(documents_in(session.run(db, "{aggregate: 'c', pipeline: [{$match: {n: {$gte: 0}}}], cursor: {}}")) == expected);
+        break;
       default: {
         const int id = static_cast<int>(random_.below(ids));
         const Documents found = documents_in(session.run(db, "{find: 'c', filter: {_id: " + std::to_string(id) + "}}"));
@@ -193,7 +195,8 @@ class World {
     else if (kind == 2)
       reply = sessions_[who].run(db, "{findAndModify: 'c', query: " + q + ", update: {$set: {n: " + n + "}}}");
     else
-      reply = sessions_[who].run(db, "{update: 'c', updates: [{q: " + q + ", u: {_id: " + std::to_string(id) + ", n: " + n + "}}]}");
+      reply =
+          sessions_[who].run(db, "{update: 'c', updates: [{q: " + q + ", u: {_id: " + std::to_string(id) + ", n: " + n + "}}]}");
     INFO(db << " " << id << " " << kind << ": " << bson::to_shell(reply));
 
     const bool own = open.written.contains({db, id});
@@ -350,8 +353,9 @@ TEST_CASE("a transaction is one entry in the log, or a chain above 16 MB") {
   CHECK(code_of(session.run("test", "{delete: 'c', deletes: [{q: {_id: 2}, limit: 1}]}")) == 0);
   CHECK(code_of(session.commit()) == 0);
   const auto newest = [&](int64_t count) {
-    return server.run("local", json("{find: 'oplog.rs', filter: {ns: 'admin.$cmd'}, sort: {$natural: -1}, limit: " +
-                                    std::to_string(count) + "}"));
+    return server.run(
+        "local",
+        json("{find: 'oplog.rs', filter: {ns: 'admin.$cmd'}, sort: {$natural: -1}, limit: " + std::to_string(count) + "}"));
   };
   bson::Document reply = newest(5);
   const auto entries = reply["cursor"].as_document()["firstBatch"].as_document();
@@ -381,7 +385,8 @@ TEST_CASE("a transaction is one entry in the log, or a chain above 16 MB") {
     const auto state = cursor["cursor"].as_document();
     for (const auto& one : (state.has("firstBatch") ? state["firstBatch"] : state["nextBatch"]).as_document()) {
       const auto shown = one.as_document();
-      chain.emplace_back(shown["o"].as_document()["applyOps"].as_document().count(), shown["o"].as_document()["partialTxn"].truthy());
+      chain.emplace_back(shown["o"].as_document()["applyOps"].as_document().count(),
+                         shown["o"].as_document()["partialTxn"].truthy());
       CHECK(shown["prevOpTime"].as_document()["ts"].as_timestamp() == before);
       before = shown["ts"].as_timestamp();
     }
