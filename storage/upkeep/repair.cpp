@@ -122,6 +122,37 @@ class Repair {
                                        "were written."
                                      : ""));
     }
+    drop_doubles(std::find(damaged.begin(), damaged.end(), tables_.records.name()) == damaged.end());
+  }
+
+  // A salvaged table may have rows again that have moved to the other one since: of two rows the older one goes. `records_sound`:
+  // the table of records is the one that wasn't salvaged.
+  void drop_doubles(bool records_sound) {
+    std::vector<Bytes> doubles;
+    {
+      Transaction transaction(engine_, Transaction::Mode::read);
+      size_t seen = 0;
+      TableCursor packed = tables_.packed.cursor(transaction);
+      while (packed.next()) {
+        if (++seen % batch == 0) ask();
+        if (tables_.records.get(transaction, packed.key())) doubles.emplace_back(packed.key());
+      }
+    }
+    const auto generation = [](BytesView row, RecordId record) {
+      const auto parsed = parse_record_row(row, record);
+      return parsed ? std::optional(parsed.value().generation) : std::nullopt;
+    };
+    for (const Bytes& key : doubles) {
+      in_transaction(engine_, [&](Transaction& transaction) {
+        const RecordId record = record_from_key(key);
+        const Bytes in_records(tables_.records.get(transaction, key).value_or(BytesView()));
+        const Bytes in_packed(tables_.packed.get(transaction, key).value_or(BytesView()));
+        const auto one = generation(in_records, record), other = generation(in_packed, record);
+        const bool keep_record = one == other ? records_sound : one > other;
+        (keep_record ? tables_.packed : tables_.records).remove(transaction, key);
+      });
+      ++report.corrected_chains;
+    }
   }
 
   void name_lost() {
