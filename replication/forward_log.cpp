@@ -22,9 +22,11 @@ constexpr size_t bases_tried = 3;
   throw base::OperationError(base::ErrorCode::data_corruption_detected, what);
 }
 
-// Does the entry make the contents that it has? A merge's entry only says what they are now; other entries made them.
+// Does the entry make the contents that it has? A merge's entry only says what they are now; other entries made them. Of the
+// transactions in parts, merges are those that aren't a client's.
 bool made_by_its_entry(const LogRecord& record, const Entry& entry) {
-  return entry.op == 'c' || !record.changes_schema();
+  const bool of_merge = record.changes_schema() || (record.goes_on && !entry.in_transaction);
+  return entry.op == 'c' || !of_merge;
 }
 
 // No entry says of which documents.
@@ -76,7 +78,7 @@ LogRecord ForwardLog::encode(const LogRecord& record) {
     builder.add(item.stamp, delta ? *delta : item.entry);
     if (made_by_its_entry(record, item.entry)) pass(item.stamp, item.entry, &features);
   }
-  LogRecord made = builder.done();
+  LogRecord made = builder.done(record.goes_on);
   figures_.forward_bytes.add(static_cast<int64_t>(made.body->size()));
   return made;
 }

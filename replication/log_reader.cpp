@@ -53,7 +53,7 @@ std::vector<LogRecord> LogReader::read(Stamp from, Stamp below, size_t bytes_max
       bytes += builder.bytes();
       records.push_back(builder.done());
       if (bytes >= bytes_max) return last_.reset(), records;
-    } else if (builder.bytes() >= log_part_bytes) {
+    } else if (builder.bytes() >= (entry.in_transaction ? log_part_bytes : log_merge_part_bytes)) {
       bytes += builder.bytes();
       records.push_back(builder.done(true));
       if (bytes >= bytes_max) return last_.reset(), records;

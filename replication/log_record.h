@@ -20,8 +20,9 @@
 namespace replication {
 
 inline constexpr size_t log_record_bytes_max = 256 << 20;  // of the body
-// A record ends after the entry with which it has so many bytes.
-inline constexpr size_t log_part_bytes = 8 << 20;
+// A record of a client's transaction ends after the entry with which it has so many bytes, and one of a merge after so many.
+// Other writes are in smaller transactions.
+inline constexpr size_t log_part_bytes = 8 << 20, log_merge_part_bytes = 32 << 20;
 
 struct LogRecord {
   struct Item {
