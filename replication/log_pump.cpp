@@ -100,12 +100,14 @@ void LogPump::run() {
 }
 
 std::optional<consensus::Position> LogPump::propose(const LogRecord& record, consensus::Term term) {
-  const base::Bytes data = encode(forward_.encode(record)), context = stamp_context(record.last());
+  // A part has no timestamp of its own: nothing is reached before the last.
+  const base::Bytes data = encode(forward_.encode(record)),
+                    context = record.goes_on ? base::Bytes() : stamp_context(record.last());
   forward_.figures().sent_bytes.add(static_cast<int64_t>(data.size()));
   for (;;) {
     if (const auto place = propose_(data, context)) {
       base::check(place->term == term, "a record went to the log in another term than it was written in");
-      placed_(*place, record);
+      if (!record.goes_on) placed_(*place, record);
       return place;
     }
     // Too much is under way, or leadership is being handed over or gone: then somebody will say so.

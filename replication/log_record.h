@@ -66,7 +66,7 @@ base::Result<LogRecord> decode_record(BytesView bytes);
 // Puts the parts of a transaction together.
 LogRecord join(std::vector<LogRecord> parts);
 
-// The newest stamp of a record, as it travels beside its data in the log.
+// The newest stamp of a record, as it travels beside its data in the log. A part of a transaction that goes on has none.
 Bytes stamp_context(storage::Stamp stamp);
 storage::Stamp stamp_of_context(BytesView context);  // 0: none
 

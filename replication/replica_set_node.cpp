@@ -231,8 +231,10 @@ void ReplicaSet::apply(const std::vector<EntryPtr>& entries) {
       if (entry->context.empty()) begun = entry->term;
       continue;
     }
-    committed = stamp_of_context(entry->context);
-    newest = entry;
+    if (const Stamp stamp = stamp_of_context(entry->context); stamp != 0) {  // not a part of a transaction, but the last
+      committed = stamp;
+      newest = entry;
+    }
     if (entry->index <= ahead || own_terms.contains(entry->term)) continue;  // this member's own: it is here already
     records.push_back(decode_record(entry->data).or_throw());
   }
