@@ -2,6 +2,8 @@
 import random
 import subprocess
 
+from pymongo import UpdateOne
+
 from tests.support.damage import damage_rows
 from tests.support.palimpsest import BIN, Server
 
@@ -27,9 +29,12 @@ def fill(client, updated):
     return {one["_id"]: one for one in docs.find()}
 
 
-def damage_records(server):
-    largest = max(server.dbpath.glob("records-*.wt"), key=lambda path: path.stat().st_size)
-    assert damage_rows(largest) > 1
+def largest_file(server):
+    return max(server.dbpath.glob("records-*.wt"), key=lambda path: path.stat().st_size)
+
+
+def damage_records(file):
+    assert damage_rows(file) > 1
 
 
 def named(lines, kind):
@@ -53,7 +58,7 @@ def test_documents_that_were_updated_come_back_from_the_log():
         with server.client() as client:
             before = fill(client, updated)
         server.stop()
-        damage_records(server)
+        damage_records(largest_file(server))
         server.start()
         with server.client() as client:
             reply = client["t"].command("validate", "docs", full=True, repair=True)
@@ -72,7 +77,7 @@ def test_a_repair_at_start_takes_documents_from_the_log():
         with server.client() as client:
             before = fill(client, updated)
         server.stop()
-        damage_records(server)
+        damage_records(largest_file(server))
         with open(server.log, "ab") as out:
             done = subprocess.run([str(BIN / "palimpsestd"), "--repair", "--dbpath", str(server.dbpath), "--nounixsocket", *SETTINGS],
                                   stdout=out, stderr=out, timeout=300, check=False)
@@ -93,7 +98,7 @@ def test_a_capped_collection_comes_back_as_a_whole():
             capped.insert_many({"_id": key, "n": key, "text": rng.randbytes(400).hex()} for key in range(DOCUMENTS))
             before = {one["_id"]: one for one in capped.find()}
         server.stop()
-        damage_records(server)
+        damage_records(largest_file(server))
         server.start()
         with server.client() as client:
             reply = client["t"].command("validate", "docs", repair=True)
@@ -107,11 +112,16 @@ def test_what_the_log_can_not_prove_is_lost():
     with Server(*SETTINGS) as server:
         with server.client() as client:
             before = fill(client, range(2, DOCUMENTS, 4))
+            client.admin.command("fsync")
+            file = largest_file(server)
             filler = client["t"]["filler"]
-            filler.insert_many({"text": random.Random(1).randbytes(400).hex()} for _ in range(DOCUMENTS))
-            client["t"]["filler"].update_many({}, {"$set": {"later": 1}})
+            filler.insert_many({"_id": i} for i in range(DOCUMENTS))
+            # The log has the differences, so they make it long enough to have pages in its middle.
+            dice = random.Random(1)
+            filler.update_many({}, {"$set": {"text": dice.randbytes(3000).hex()}})
+            filler.bulk_write([UpdateOne({"_id": i}, {"$set": {"later": dice.randbytes(1000).hex()}}) for i in range(DOCUMENTS)])
         server.stop()
-        damage_records(server)
+        damage_records(file)
         assert damage_rows(server.dbpath / "oplog.wt", keep=lambda at, pages: at == pages[0] or at == pages[-1]) > 0
         server.start()
         with server.client() as client:

@@ -95,14 +95,14 @@ def test_a_member_whose_part_of_the_log_is_damaged_says_what_to_do():
 
 
 def test_a_member_starts_without_one_copy_of_what_its_checkpoints_hold():
-    with one_member() as (one, member, _):
-        one.client()["t"]["c"].insert_many({"_id": key} for key in range(100))
+    with one_member() as (_, member, _table):
+        member.direct["t"]["c"].insert_many({"_id": key} for key in range(100))
         for table in ("log_state", "log_state_copy"):
             write_log_state(member)
             assert member.stop() == 0
             damage(member, table)
             start_as_primary(member)
-            assert one.client()["t"]["c"].count_documents({"_id": {"$type": "int"}}) == 100
+            assert member.direct["t"]["c"].count_documents({"_id": {"$type": "int"}}) == 100
         write_log_state(member)
         assert member.stop() == 0
         damage(member, "log_state")
