@@ -58,7 +58,7 @@ struct Measured {
   std::map<std::string, uint64_t> errors;
 
   bool has_both() const { return cells.size() == 2; }
-  // What each lap of transactions was to the lap of separate writes beside it.
+  // Returns the rate of each lap of transactions as a share of the rate of the lap of separate writes beside it.
   std::vector<double> rates_percent() const {
     return compare(
         [](const Cell& separate, const Cell& transaction, size_t i) { return 100 * transaction.rates[i] / separate.rates[i]; });

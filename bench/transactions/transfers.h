@@ -19,7 +19,7 @@ namespace bench::transactions {
 
 enum class Mode { separate, transaction };
 
-// What all clients together did.
+// This struct counts what all clients together did.
 struct Transferred {
   uint64_t transfers = 0;   // all their writes were acknowledged
   uint64_t statements = 0;  // updates that were executed, of aborted transactions too

@@ -102,9 +102,7 @@ void append_transactions(const Services& services, bson::Builder& out) {
   out.append("currentActive", counts.active).append("currentInactive", counts.inactive).append("currentOpen", counts.open);
   out.append("totalAborted", counts.aborted).append("totalCommitted", counts.committed).append("totalStarted", counts.started);
   out.append("transactionsCollectionWriteCount", services.session_store ? services.session_store->record_writes() : int64_t{0});
-  out.object("lastCommittedTransaction")
-      .append("operationCount", counts.last_operations)
-      .append("oplogOperationBytes", counts.last_bytes);
+  out.object("lastCommittedTransaction").append("operationCount", counts.last_operations);
   // There are no transactions over several shards.
   for (const char* name : {"totalPrepared", "totalPreparedThenCommitted", "totalPreparedThenAborted", "currentPrepared"})
     out.append(name, int64_t{0});

@@ -19,6 +19,7 @@
 #include "base/error.h"
 #include "base/interruptible_mutex.h"
 #include "bson/document.h"
+#include "server/core/client.h"
 #include "server/core/memory.h"
 #include "server/core/read_moment.h"
 #include "storage/collections/catalog.h"
@@ -98,7 +99,6 @@ class ClientTransaction {
   void remove(const Use& use, storage::RecordId record, bson::DocumentView before);
 
   const std::vector<Change>& changes() const { return changes_; }
-  uint64_t changed_bytes() const { return held_.bytes(); }
   std::map<std::string, Use, std::less<>>& uses() { return uses_; }
 
   // Rolls the draft back. The changes stay listed.
@@ -106,14 +106,15 @@ class ClientTransaction {
   // Lets the collections' schemas go, and removes the stand-ins.
   void let_go();
 
-  // What currentOp and the limit on the lifetime look at.
+  // currentOp shows these fields, and the limit on the lifetime looks at the start.
   struct Life {
     int64_t started_ms = 0;     // wall time
     int64_t started_us = 0;     // monotonic
     int64_t busy_since_us = 0;  // 0: no statement is running
     int64_t busy_us = 0;        // without the running statement
     std::string read_level;
-    bson::Document client;  // {client, connectionId, appName, clientMetadata} of the last statement
+    bson::Document client;  // of the last statement, as append_client (client_view.h) describes it
+    ClientId client_id{0};
     bson::Document lsid;
   };
   Life life;                   // guarded by the registry

@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "bson/builder.h"
+#include "server/core/client_view.h"
 #include "server/core/metrics.h"
 #include "server/core/operation.h"
 #include "server/core/services.h"
@@ -21,18 +22,6 @@ constexpr uint64_t counted_in_steps_of = 64 << 10;
 
 std::string shown(int64_t number) {
   return "{ txnNumber: " + std::to_string(number) + " }";
-}
-
-bson::Document client_of(const OperationContext& op) {
-  const Client& client = op.client();
-  bson::Builder out;
-  out.append("desc", client.description()).append("connectionId", static_cast<int32_t>(client.id()));
-  out.append("client", client.remote());
-  if (const auto metadata = client.metadata()) {
-    if (!metadata->app_name.empty()) out.append("appName", metadata->app_name);
-    out.append("clientMetadata", metadata->document);
-  }
-  return out.done();
 }
 
 }  // namespace
@@ -97,7 +86,12 @@ void TransactionRegistry::give_back(Entry& entry) {
       ClientTransaction::Life& life = entry.transaction->life;
       life.busy_us += clock_.monotonic_us() - life.busy_since_us;
       life.busy_since_us = 0;
-      life.client = client_of(*entry.op);
+      if (const Client& client = entry.op->client(); life.client.empty() || life.client_id != client.id()) {
+        bson::Builder shown;
+        append_client(shown, client);
+        life.client = shown.done();
+        life.client_id = client.id();
+      }
     }
     entry.op = nullptr;
     // A session that never had a transaction is not remembered.
@@ -108,19 +102,20 @@ void TransactionRegistry::give_back(Entry& entry) {
 
 std::unique_ptr<ClientTransaction> TransactionRegistry::end(Entry& entry, State how) {
   const base::MutexLock lock(mutex_);
-  entry.state = how;
   if (!entry.transaction) return nullptr;
-  count_end(*entry.transaction, how);
+  count_end(entry, how);
   return std::move(entry.transaction);
 }
 
-void TransactionRegistry::count_end(const ClientTransaction& transaction, State how) {
+void TransactionRegistry::count_end(Entry& entry, State how) {
+  const ClientTransaction& transaction = *entry.transaction;
+  entry.state = how;
+  open_.erase(&entry);
   drafts_bytes_ -= transaction.counted_bytes;
   metrics_.transactions.record(clock_.monotonic_us() - transaction.life.started_us);
   if (how == State::aborted) return aborted_.add();
   committed_.add();
   last_operations_ = static_cast<int64_t>(transaction.changes().size());
-  last_bytes_ = static_cast<int64_t>(transaction.changed_bytes());
 }
 
 void TransactionRegistry::destroy(std::unique_ptr<ClientTransaction> transaction) {
@@ -151,6 +146,7 @@ std::unique_ptr<TransactionHold> TransactionRegistry::start(OperationContext& op
   entry->number = number;
   entry->state = State::in_progress;
   entry->transaction = std::move(transaction);
+  open_.insert(entry.get());
   started_.add();
   return hold;
 }
@@ -202,22 +198,18 @@ void TransactionRegistry::abort_idle(const std::function<bool(const Entry& entry
   std::vector<std::unique_ptr<ClientTransaction>> ended;
   {
     const base::MutexLock lock(mutex_);
-    for (const auto& [session, entry] : entries_) {
-      if (!entry->transaction || !which(*entry)) continue;
-      if (entry->op) {
-        entry->op->kill(code);
+    for (auto next = open_.begin(); next != open_.end();) {
+      Entry& entry = **next++;  // its end takes it out of the set
+      if (!which(entry)) continue;
+      if (entry.op) {
+        entry.op->kill(code);
         continue;
       }
-      count_end(*entry->transaction, State::aborted);
-      entry->state = State::aborted;
-      ended.push_back(std::move(entry->transaction));
+      count_end(entry, State::aborted);
+      ended.push_back(std::move(entry.transaction));
     }
   }
   for (auto& transaction : ended) destroy(std::move(transaction));
-}
-
-void TransactionRegistry::abort(const std::function<bool(bson::BytesView session)>& which, ErrorCode code) {
-  abort_idle([&](const Entry& entry) { return which(entry.session); }, code);
 }
 
 void TransactionRegistry::abort_all(ErrorCode code) {
@@ -225,7 +217,7 @@ void TransactionRegistry::abort_all(ErrorCode code) {
 }
 
 void TransactionRegistry::forget(bson::BytesView session, ErrorCode code) {
-  abort([&](bson::BytesView other) { return other == session; }, code);
+  abort_idle([&](const Entry& entry) { return entry.session == session; }, code);
   const base::MutexLock lock(mutex_);
   const auto found = entries_.find(session);
   if (found != entries_.end() && !found->second->op) entries_.erase(found);
@@ -246,13 +238,12 @@ void TransactionRegistry::check_size(ClientTransaction& writing) {
     drafts_bytes_ += bytes - std::exchange(writing.counted_bytes, bytes);
     if (drafts_bytes_ <= drafts_bytes_max) return;
     Entry* found = nullptr;
-    for (const auto& [session, entry] : entries_) {
-      if (!entry->transaction || entry->op || entry->transaction->counted_bytes == 0) continue;
-      if (!found || entry->transaction->life.started_us < found->transaction->life.started_us) found = entry.get();
+    for (Entry* entry : open_) {
+      if (entry->op || entry->transaction->counted_bytes == 0) continue;
+      if (!found || entry->transaction->life.started_us < found->transaction->life.started_us) found = entry;
     }
     if (found) {
-      count_end(*found->transaction, State::aborted);
-      found->state = State::aborted;
+      count_end(*found, State::aborted);
       oldest = std::move(found->transaction);
     }
   }
@@ -270,19 +261,14 @@ TransactionRegistry::Counts TransactionRegistry::counts() const {
   counts.aborted = aborted_.get();
   const base::MutexLock lock(mutex_);
   counts.last_operations = last_operations_;
-  counts.last_bytes = last_bytes_;
-  for (const auto& [session, entry] : entries_) {
-    if (!entry->transaction) continue;
-    ++counts.open;
-    ++(entry->op ? counts.active : counts.inactive);
-  }
+  counts.open = static_cast<int64_t>(open_.size());
+  for (const Entry* entry : open_) ++(entry->op ? counts.active : counts.inactive);
   return counts;
 }
 
 void TransactionRegistry::visit(const std::function<void(const View&)>& visitor) const {
   const base::MutexLock lock(mutex_);
-  for (const auto& [session, entry] : entries_) {
-    if (!entry->transaction) continue;
+  for (const Entry* entry : open_) {
     const ClientTransaction& transaction = *entry->transaction;
     visitor({transaction, transaction.life, clock_.monotonic_us(), entry->op ? entry->op->id() : 0});
   }

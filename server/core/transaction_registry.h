@@ -10,6 +10,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -57,7 +58,7 @@ class TransactionRegistry {
   // The parameters transactionLifetimeLimitSeconds and maxTransactionLockRequestTimeoutMillis (negative: without limit).
   std::atomic<int64_t> lifetime_seconds{60};
   std::atomic<int64_t> lock_timeout_ms{5};
-  // What all drafts together may have in the cache; the engine can't evict any of it.
+  // All drafts together may have so many bytes in the cache, since the engine can't evict any of them.
   std::atomic<uint64_t> drafts_bytes_max{UINT64_MAX};
 
   WriteClaims claims;  // of the transactions that commit
@@ -74,9 +75,7 @@ class TransactionRegistry {
   // (72) if the number is that of a transaction.
   void passed(OperationContext& op, bson::BytesView session, int64_t number);
 
-  // Aborts what is in progress in the sessions that `which` selects. The operations that work in them are killed with `code`, and
-  // abort their transactions themselves.
-  void abort(const std::function<bool(bson::BytesView session)>& which, base::ErrorCode code);
+  // Aborts what is in progress. The operations that work in transactions are killed with `code`, and abort them themselves.
   void abort_all(base::ErrorCode code);
   // Forgets a session that has ended; its transaction is aborted.
   void forget(bson::BytesView session, base::ErrorCode code);
@@ -90,7 +89,7 @@ class TransactionRegistry {
   struct Counts {
     int64_t open = 0, active = 0, inactive = 0;
     int64_t started = 0, committed = 0, aborted = 0;  // in total
-    int64_t last_operations = 0, last_bytes = 0;      // of the one that was committed last
+    int64_t last_operations = 0;                      // of the one that was committed last
   };
   Counts counts() const;
 
@@ -112,7 +111,7 @@ class TransactionRegistry {
   void give_back(Entry& entry);
   // Takes the transaction out of an entry that the caller has; the caller destroys what it returns, without the lock.
   std::unique_ptr<ClientTransaction> end(Entry& entry, State how);
-  void count_end(const ClientTransaction& transaction, State how) REQUIRES(mutex_);
+  void count_end(Entry& entry, State how) REQUIRES(mutex_);  // the caller takes the transaction out of the entry
   void destroy(std::unique_ptr<ClientTransaction> transaction);
   void abort_idle(const std::function<bool(const Entry& entry)>& which, base::ErrorCode code);
 
@@ -121,10 +120,11 @@ class TransactionRegistry {
   mutable base::Mutex mutex_;
   base::Condition given_back_;
   std::map<bson::Bytes, std::shared_ptr<Entry>, std::less<>> entries_ GUARDED_BY(mutex_);
+  std::set<Entry*> open_ GUARDED_BY(mutex_);  // those with a transaction in progress
   uint64_t drafts_bytes_ GUARDED_BY(mutex_) = 0;
   Metrics& metrics_;
   base::Counter started_, committed_, aborted_;
-  int64_t last_operations_ GUARDED_BY(mutex_) = 0, last_bytes_ GUARDED_BY(mutex_) = 0;
+  int64_t last_operations_ GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace server

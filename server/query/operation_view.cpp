@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "server/core/client_view.h"
 #include "server/core/command.h"
 #include "server/core/operation.h"
 #include "server/core/options.h"
@@ -45,11 +46,7 @@ void append_progress(bson::Builder& out, const Progress& progress) {
 bson::Builder begin(const Client& client, const std::string& host, bool active, int64_t now_ms) {
   bson::Builder out;
   out.append("type", "op").append("host", host).append("desc", client.description());
-  out.append("connectionId", static_cast<int32_t>(client.id())).append("client", client.remote());
-  if (const auto metadata = client.metadata()) {
-    if (!metadata->app_name.empty()) out.append("appName", metadata->app_name);
-    out.append("clientMetadata", metadata->document);
-  }
+  append_client(out, client);
   out.append("isFromUserConnection", client.id() != ClientId{0});
   out.append("active", active).append("currentOpTime", base::iso_date(now_ms));
   return out;
@@ -100,10 +97,11 @@ Transactions view_transactions(const Services& services, const std::string& host
     }
     bson::Builder out;
     out.append("type", "idleSession").append("host", host).append("desc", "inactive transaction");
-    for (const auto& field : view.life.client) {
-      if (field.name != "desc") out.append_element(field);
-    }
-    out.append("lsid", view.life.lsid).append("transaction", shown).append("waitingForLock", false).append("active", false);
+    out.append_all(view.life.client)
+        .append("lsid", view.life.lsid)
+        .append("transaction", shown)
+        .append("waitingForLock", false)
+        .append("active", false);
     out.object("locks");
     found.idle.push_back(out.done());
   });

@@ -69,7 +69,8 @@ Documents documents_in(const bson::Document& reply) {
   return found;
 }
 
-// What a transaction of the model has seen and written. The names are of databases: a collection of each is used.
+// An Open transaction of the model knows what it sees and what it has written. The strings are names of databases; the test uses
+// one collection of each.
 struct Open {
   std::map<std::string, Documents> sees;  // with its own writes
   std::set<std::pair<std::string, int>> written;

@@ -1,0 +1,13 @@
+#include "server/core/client_view.h"
+
+namespace server {
+
+void append_client(bson::Builder& out, const Client& client) {
+  out.append("connectionId", static_cast<int32_t>(client.id())).append("client", client.remote());
+  const auto metadata = client.metadata();
+  if (!metadata) return;
+  if (!metadata->app_name.empty()) out.append("appName", metadata->app_name);
+  out.append("clientMetadata", metadata->document);
+}
+
+}  // namespace server
