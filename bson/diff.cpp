@@ -40,16 +40,27 @@ bool has_plain_names(DocumentView array) {
   return true;
 }
 
-std::optional<Document> compute_object(DocumentView before, DocumentView after);
-std::optional<Document> compute_array(DocumentView before, DocumentView after);
+// Where the walk through both documents is.
+struct Walk {
+  const WholePaths* whole;
+  std::string path;
+};
 
-// Appends the difference of the two values one level down, if that is shorter than the value.
-std::optional<Document> compute_within(const ValueView& before, const ValueView& after) {
-  if (before.type() != after.type()) return std::nullopt;
+std::optional<Document> compute_object(DocumentView before, DocumentView after, Walk& walk);
+std::optional<Document> compute_array(DocumentView before, DocumentView after, Walk& walk);
+
+// Computes the difference of the two values one level down; nothing: the value serves better.
+std::optional<Document> compute_within(const ValueView& before, const ValueView& after, std::string_view name, Walk& walk) {
+  if (before.type() != after.type() || (!before.is_object() && !before.is_array())) return std::nullopt;
+  const size_t length = walk.path.size();
+  if (walk.whole) walk.path.append(length == 0 ? "" : ".").append(name);
   std::optional<Document> result;
-  if (before.is_object()) result = compute_object(before.as_document(), after.as_document());
-  if (before.is_array()) result = compute_array(before.as_document(), after.as_document());
-  if (result && result->size() >= after.bytes().size()) return std::nullopt;
+  if (!walk.whole || !walk.whole->contains(walk.path)) {
+    result = before.is_object() ? compute_object(before.as_document(), after.as_document(), walk)
+                                : compute_array(before.as_document(), after.as_document(), walk);
+  }
+  walk.path.resize(length);
+  if (!walk.whole && result && result->size() >= after.bytes().size()) return std::nullopt;
   return result;
 }
 
@@ -66,7 +77,7 @@ void append_section(Builder& out, const char* name, const std::vector<Element>& 
 
 // Insertions go to the end, so only the leading part of `after` that occurs in `before` in the same
 // order can stay where it is; what follows is inserted.
-std::optional<Document> compute_object(DocumentView before, DocumentView after) {
+std::optional<Document> compute_object(DocumentView before, DocumentView after, Walk& walk) {
   if (has_duplicate_names(before) || has_duplicate_names(after)) return std::nullopt;
   std::vector<Element> updated, inserted;
   std::vector<std::string_view> deleted;
@@ -78,7 +89,7 @@ std::optional<Document> compute_object(DocumentView before, DocumentView after) 
       continue;
     }
     if (!from.identical(*to)) {
-      auto inner = compute_within(from, *to);
+      auto inner = compute_within(from, *to, from.name, walk);
       inner ? void(within.push_back({from.name, std::move(*inner)})) : updated.push_back(*to);
     }
     ++to;
@@ -102,7 +113,7 @@ std::optional<Document> compute_object(DocumentView before, DocumentView after) 
   return out.done();
 }
 
-std::optional<Document> compute_array(DocumentView before, DocumentView after) {
+std::optional<Document> compute_array(DocumentView before, DocumentView after, Walk& walk) {
   if (!has_plain_names(before) || !has_plain_names(after)) return std::nullopt;
   Builder out;
   out.append("a", true);
@@ -112,7 +123,7 @@ std::optional<Document> compute_array(DocumentView before, DocumentView after) {
   for (const Element& to : after) {
     const bool fresh = from == before.end();
     if (fresh || !from->identical(to)) {
-      const auto inner = fresh ? std::nullopt : compute_within(*from, to);
+      const auto inner = fresh ? std::nullopt : compute_within(*from, to, to.name, walk);
       if (inner) {
         out.append(prefixed('s', to.name), *inner);
       } else {
@@ -280,12 +291,107 @@ Document apply_array(DocumentView before, DocumentView diff) {
   return Document(out.done_value().view().as_document());
 }
 
+// --- outlines ---
+
+void append_outline(DocumentView diff, Builder& out) {
+  const bool array = is_array_diff(diff);
+  for (const Element& section : diff) {
+    if (section.name.starts_with('s')) {
+      Builder inner = out.object(section.name);
+      append_outline(section.as_document(), inner);
+    } else if (array && section.name.starts_with('u')) {
+      out.append_null(section.name);
+    } else if (!array && (section.name == "u" || section.name == "i")) {
+      Builder fields = out.object(section.name);
+      for (const Element& field : section.as_document()) fields.append_null(field.name);
+    } else {
+      out.append_element(section);
+    }
+  }
+}
+
+ValueView value_in(DocumentView after, std::string_view name) {
+  const auto value = after.find(name);
+  if (!value.exists()) throw Malformed{"there is no '" + std::string(name) + "'"};
+  return value;
+}
+
+void fill(DocumentView outline, DocumentView after, Builder& out) {
+  const bool array = is_array_diff(outline);
+  for (const Element& section : outline) {
+    const std::string_view name = section.name;
+    if (name.starts_with('s')) {
+      const ValueView within = value_in(after, name.substr(1));
+      if (!section.is_object() || (!within.is_object() && !within.is_array()))
+        throw Malformed{"'" + std::string(name) + "' is no level"};
+      Builder inner = out.object(name);
+      fill(section.as_document(), within.as_document(), inner);
+    } else if (array && name.starts_with('u')) {
+      out.append(name, value_in(after, name.substr(1)));
+    } else if (!array && (name == "u" || name == "i")) {
+      if (!section.is_object()) throw Malformed{"the section '" + std::string(name) + "' is no object"};
+      Builder fields = out.object(name);
+      for (const Element& field : section.as_document()) fields.append(field.name, value_in(after, field.name));
+    } else {
+      out.append_element(section);
+    }
+  }
+}
+
+// Returns by how much `fill` makes the outline longer.
+size_t filling_bytes(DocumentView outline, DocumentView after) {
+  const bool array = is_array_diff(outline);
+  size_t bytes = 0;
+  const auto add = [&](const ValueView& placeholder, std::string_view name) {
+    if (placeholder.type() != Type::null) throw Malformed{"a value in it"};
+    bytes += value_in(after, name).bytes().size();
+  };
+  for (const Element& section : outline) {
+    const std::string_view name = section.name;
+    if (name.starts_with('s')) {
+      const ValueView within = value_in(after, name.substr(1));
+      if (!section.is_object() || (!within.is_object() && !within.is_array()))
+        throw Malformed{"'" + std::string(name) + "' is no level"};
+      bytes += filling_bytes(section.as_document(), within.as_document());
+    } else if (array && name.starts_with('u')) {
+      add(section, name.substr(1));
+    } else if (!array && (name == "u" || name == "i")) {
+      if (!section.is_object()) throw Malformed{"the section '" + std::string(name) + "' is no object"};
+      for (const Element& field : section.as_document()) add(field, field.name);
+    }
+  }
+  return bytes;
+}
+
 }  // namespace
 
-std::optional<Document> compute(DocumentView before, DocumentView after) {
-  auto result = compute_object(before, after);
-  if (result && result->size() >= after.size()) return std::nullopt;
-  return result;
+std::optional<Document> compute(DocumentView before, DocumentView after, const WholePaths* whole) {
+  Walk walk{whole, {}};
+  return compute_object(before, after, walk);
+}
+
+Document outline(DocumentView diff) {
+  Builder out;
+  append_outline(diff, out);
+  return out.done();
+}
+
+base::Result<Document> filled(DocumentView outline, DocumentView after) {
+  try {
+    Builder out;
+    fill(outline, after, out);
+    return out.done();
+  } catch (const Malformed& malformed) {
+    return base::Failure{base::ErrorCode::failed_to_parse, "not a diff's outline: " + malformed.what};
+  }
+}
+
+std::optional<size_t> filled_bytes(DocumentView outline, DocumentView after) {
+  try {
+    return outline.size() + filling_bytes(outline, after);
+  } catch (const Malformed&) {
+    return std::nullopt;
+  }
 }
 
 base::Result<Document> apply(DocumentView before, DocumentView diff) {

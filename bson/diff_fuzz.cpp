@@ -15,7 +15,11 @@ bool run(base::BytesView input) {
   const auto applied = bson::diff::apply(first.value(), second.value());
   if (applied.ok()) base::check(bson::validate(applied.value().bytes(), {.bytes_max = size_t{1} << 30}).ok());
   const auto diff = bson::diff::compute(first.value(), second.value());
-  if (diff) base::check(bson::diff::apply(first.value(), *diff).value().bytes() == second.value().bytes());
+  if (diff) {
+    base::check(bson::diff::apply(first.value(), *diff).value().bytes() == second.value().bytes());
+    base::check(bson::diff::filled(bson::diff::outline(*diff), second.value()).value().bytes() == diff->bytes());
+  }
+  (void)bson::diff::filled(second.value(), first.value());
   return true;
 }
 

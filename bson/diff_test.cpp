@@ -23,7 +23,6 @@ TEST_CASE("a diff leads from one document to the other, byte for byte") {
     const Document after = *changed_document(before);
     const auto diff = diff::compute(before, after);
     if (!diff) return;
-    RC_ASSERT(diff->size() < after.size());
     RC_ASSERT(diff::apply(before, *diff).value().bytes() == after.bytes());
   }));
   CHECK(rc::check("strangers", [] {
@@ -63,8 +62,31 @@ TEST_CASE("diffs have MongoDB's form") {
         R"({"ss": {"a": true, "u1": 3, "u3": 4}})");
   CHECK(computed(("{s: [" + std::string(filler) + ", 1, 2]}").c_str(), ("{s: [" + std::string(filler) + "]}").c_str()) ==
         R"({"ss": {"a": true, "l": 1}})");
-  CHECK(computed("{a: 1}", "{a: 2}") == "whole");
+  CHECK(computed("{a: 1}", "{a: 2}") == R"({"u": {"a": 2}})");
+  CHECK(computed("{a: 1, a: 2}", "{a: 2}") == "whole");
   CHECK(computed(with("").c_str(), with("").c_str()) == "{}");
+}
+
+TEST_CASE("a diff goes down everywhere but where it is told not to") {
+  const auto told = [](const char* before, const char* after, const diff::WholePaths& whole) {
+    return to_json(diff::compute(json(before), json(after), &whole)->view());
+  };
+  CHECK(told("{a: {b: 1}}", "{a: {b: 2}}", {}) == R"({"sa": {"u": {"b": 2}}})");
+  CHECK(told("{a: {b: 1}}", "{a: {b: 2}}", {"a"}) == R"({"u": {"a": {"b": 2}}})");
+  CHECK(told("{l: []}", "{l: [1]}", {}) == R"({"sl": {"a": true, "u0": 1}})");
+  CHECK(told("{l: [{x: {y: 1}}, 5]}", "{l: [{x: {y: 2}}, 6]}", {"l.0.x"}) ==
+        R"({"sl": {"a": true, "s0": {"u": {"x": {"y": 2}}}, "u1": 6}})");
+  CHECK(told("{}", "{a: {b: 1}}", {}) == R"({"i": {"a": {"b": 1}}})");
+  CHECK(rc::check("any paths", [] {
+    const Document before = *arbitrary_document(4);
+    const Document after = *changed_document(before);
+    diff::WholePaths whole;
+    for (const Element& field : after.view()) {
+      if (*rc::gen::arbitrary<bool>()) whole.emplace(field.name);
+    }
+    const auto diff = diff::compute(before, after, &whole);
+    if (diff) RC_ASSERT(diff::apply(before, *diff).value().bytes() == after.bytes());
+  }));
 }
 
 TEST_CASE("a diff is applied leniently where the document moved on") {
@@ -73,6 +95,32 @@ TEST_CASE("a diff is applied leniently where the document moved on") {
   CHECK(applied("{a: [1]}", "{sa: {a: true, u3: 4}}") == R"({"a": [1, null, null, 4]})");
   CHECK(applied("{a: [1, 2, 3]}", "{sa: {a: true, l: 1}}") == R"({"a": [1]})");
   CHECK(applied("{a: 1, b: 2}", "{i: {a: 3}}") == R"({"b": 2, "a": 3})");
+}
+
+TEST_CASE("an outline and the document give the diff again") {
+  CHECK(rc::check("changed documents", [] {
+    const Document before = *arbitrary_document(4);
+    const Document after = *changed_document(before);
+    const auto diff = diff::compute(before, after);
+    if (!diff) return;
+    const Document outline = diff::outline(*diff);
+    RC_ASSERT(diff::filled(outline, after).value().bytes() == diff->bytes());
+    RC_ASSERT(diff::filled_bytes(outline, after) == diff->size());
+  }));
+  const auto diff = json("{d: {x: false}, u: {a: 'long'}, i: {n: {m: 1}}, sl: {a: true, l: 3, u1: 'long', s2: {u: {q: 1}}}}");
+  CHECK(to_json(diff::outline(diff)) == R"({"d": {"x": false}, "u": {"a": null}, "i": {"n": null}, )"
+                                        R"("sl": {"a": true, "l": 3, "u1": null, "s2": {"u": {"q": null}}}})");
+}
+
+TEST_CASE("an outline that isn't the document's is refused") {
+  CHECK(rc::check("any document for an outline", [] {
+    const Document after = *arbitrary_document(), other = *arbitrary_document();
+    (void)diff::filled(other, after);
+  }));
+  for (const char* bad : {"{u: {b: null}}", "{u: 1}", "{sa: {u: {x: null}}}", "{sb: {}}", "{sa: {a: true, u5: null}}"}) {
+    INFO(bad);
+    CHECK_FALSE(diff::filled(json(bad), json("{a: [1]}")).ok());
+  }
 }
 
 TEST_CASE("what is no diff is refused") {

@@ -9,8 +9,9 @@
 namespace replication {
 namespace {
 
-// A diff that is no such saving is not worth having two ways to read a change.
-constexpr size_t diff_share_max = 2;
+// A larger diff goes as its outline beside the content, which may travel as a delta, and of which the log keeps no second copy
+// while the record has it. Where the outline would hardly be smaller, the diff itself is simpler to read.
+constexpr size_t diff_share_max = 2, diff_bytes_simple = 64;
 
 bson::Document id_of(bson::DocumentView document) {
   bson::Builder out;
@@ -18,13 +19,30 @@ bson::Document id_of(bson::DocumentView document) {
   return out.done();
 }
 
-// {$v: 2, diff: {…}}, or nothing where the whole document serves better.
-std::optional<bson::Document> small_diff(bson::DocumentView before, bson::DocumentView after) {
-  const auto diff = bson::diff::compute(before, after);
-  if (!diff || diff->size() > after.size() / diff_share_max) return std::nullopt;
+// What an update by operators did: a diff, an outline, or neither where the document can't be described by one.
+struct Description {
+  std::optional<bson::Document> diff;  // {$v: 2, diff: {…}}
+  std::optional<bson::Document> outline;
+};
+
+Description describe(bson::DocumentView before, bson::DocumentView after, const UpdateForm& form) {
+  const auto diff = bson::diff::compute(before, after, form.whole ? &*form.whole : nullptr);
+  if (!diff) return {};
+  bson::Document outline;
+  if (diff->size() > after.size() / diff_share_max) {
+    outline = bson::diff::outline(*diff);
+    if (diff->size() > outline.size() + diff_bytes_simple) return {std::nullopt, std::move(outline)};
+  }
   bson::Builder out;
   out.append("$v", 2).append("diff", *diff);
-  return out.done();
+  return {out.done(), std::nullopt};
+}
+
+// Makes `entry` an update; what it gets views of lives in `description` and `id`.
+void fill_in_update(Entry& entry, const Description& description, const bson::Document& id, bson::DocumentView after) {
+  entry.o = description.diff ? description.diff->view() : after;
+  if (description.diff) entry.o2 = id.view();
+  if (description.outline) entry.outline = description.outline->view();
 }
 
 }  // namespace
@@ -72,7 +90,7 @@ storage::Stored LocalCommitter::insert(storage::Transaction& transaction, storag
 
 storage::Stamp LocalCommitter::update(storage::Transaction& transaction, storage::Collection& collection,
                                       storage::RecordId record, bson::DocumentView before, bson::DocumentView after,
-                                      UpdateForm form, const SessionWrite* session) {
+                                      const UpdateForm& form, const SessionWrite* session) {
   const std::string ns = collection.ns();
   if (!has_history(ns)) {
     collection.update(transaction, record, before, after);
@@ -80,14 +98,9 @@ storage::Stamp LocalCommitter::update(storage::Transaction& transaction, storage
   }
   const Bytes uuid = collection.uuid_bytes();
   Entry entry = entry_of('u', ns, uuid, session);
-  const auto diff = form == UpdateForm::smallest ? small_diff(before, after) : std::nullopt;
-  const bson::Document id = diff ? id_of(after) : bson::Document();
-  if (diff) {
-    entry.o = *diff;
-    entry.o2 = id.view();
-  } else {
-    entry.o = after;
-  }
+  const Description description = form.is_replacement ? Description() : describe(before, after, form);
+  const bson::Document id = description.diff ? id_of(after) : bson::Document();
+  fill_in_update(entry, description, id, after);
   return Performer(oplog_, transaction).update(collection, record, before, after, entry);
 }
 
@@ -127,10 +140,15 @@ void LocalCommitter::branches_changed(storage::Transaction& transaction, std::st
 void LocalCommitter::document_changed(storage::Transaction& transaction, std::string_view ns, BytesView uuid,
                                       const bson::DocumentView* before, const bson::DocumentView* after) {
   Entry entry = entry_of(!after ? 'd' : before ? 'u' : 'i', ns, uuid, nullptr);
-  const auto diff = before && after ? small_diff(*before, *after) : std::nullopt;
-  const bson::Document id = diff || !after ? id_of(after ? *after : *before) : bson::Document();
-  entry.o = diff ? diff->view() : after ? *after : id.view();
-  if (diff) entry.o2 = id.view();
+  if (before && after) {
+    const Description description = describe(*before, *after, UpdateForm::smallest);
+    const bson::Document id = id_of(*after);
+    fill_in_update(entry, description, id, *after);
+    Performer(oplog_, transaction).append(entry);
+    return;
+  }
+  const bson::Document id = after ? bson::Document() : id_of(*before);
+  entry.o = after ? *after : id.view();
   Performer(oplog_, transaction).append(entry);
 }
 

@@ -8,6 +8,7 @@
 #include <functional>
 
 #include "base/clock.h"
+#include "bson/diff.h"
 #include "replication/log_record.h"
 #include "replication/oplog.h"
 #include "storage/collections/branch_changes.h"
@@ -19,10 +20,15 @@ class Store;
 
 namespace replication {
 
-enum class UpdateForm {
-  smallest,     // a $v: 2 diff where that is much smaller than the document
-  replacement,  // the document as a whole: what a replacement-style update did
+// What readers of the log see of an update.
+struct UpdateForm {
+  bool is_replacement = false;  // the whole document; else a $v: 2 diff
+  // Of operators: the objects and arrays that they set as a whole. nullopt: the diff is as short as it can be.
+  std::optional<bson::diff::WholePaths> whole = {};
+
+  static const UpdateForm smallest, replacement;
 };
+inline const UpdateForm UpdateForm::smallest{}, UpdateForm::replacement{.is_replacement = true};
 
 // Thread-safe. Every call belongs to a transaction the caller commits; what each throws is what the
 // collection throws.
@@ -35,8 +41,8 @@ class Committer {
   virtual storage::Stored insert(storage::Transaction& transaction, storage::Collection& collection, bson::DocumentView document,
                                  const SessionWrite* session = nullptr) = 0;
   virtual storage::Stamp update(storage::Transaction& transaction, storage::Collection& collection, storage::RecordId record,
-                                bson::DocumentView before, bson::DocumentView after, UpdateForm form = UpdateForm::smallest,
-                                const SessionWrite* session = nullptr) = 0;
+                                bson::DocumentView before, bson::DocumentView after,
+                                const UpdateForm& form = UpdateForm::smallest, const SessionWrite* session = nullptr) = 0;
   virtual storage::Stamp remove(storage::Transaction& transaction, storage::Collection& collection, storage::RecordId record,
                                 bson::DocumentView before, const SessionWrite* session = nullptr) = 0;
   // {create: "orders", …}; `uuid`: of the collection, or empty.
@@ -62,7 +68,7 @@ class LocalCommitter final : public Committer, public storage::BranchLog, privat
   storage::Stored insert(storage::Transaction& transaction, storage::Collection& collection, bson::DocumentView document,
                          const SessionWrite* session = nullptr) override;
   storage::Stamp update(storage::Transaction& transaction, storage::Collection& collection, storage::RecordId record,
-                        bson::DocumentView before, bson::DocumentView after, UpdateForm form = UpdateForm::smallest,
+                        bson::DocumentView before, bson::DocumentView after, const UpdateForm& form = UpdateForm::smallest,
                         const SessionWrite* session = nullptr) override;
   storage::Stamp remove(storage::Transaction& transaction, storage::Collection& collection, storage::RecordId record,
                         bson::DocumentView before, const SessionWrite* session = nullptr) override;

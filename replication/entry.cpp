@@ -2,6 +2,7 @@
 
 #include "base/varint.h"
 #include "bson/builder.h"
+#include "bson/diff.h"
 #include "bson/validate.h"
 
 namespace replication {
@@ -22,10 +23,13 @@ bson::Document id_of(bson::DocumentView document) {
   return out.done();
 }
 
+constexpr size_t diff_around_bytes = 19;  // of {$v: 2, diff: …}
+
 constexpr uint8_t session_flag = 0x80;
 constexpr uint8_t behind_flag = 0x40;
 constexpr uint8_t transaction_flag = 0x20;
-constexpr uint8_t flags = session_flag | behind_flag | transaction_flag;
+constexpr uint8_t outline_flag = 0x10;
+constexpr uint8_t flags = session_flag | behind_flag | transaction_flag | outline_flag;
 
 void encode_session(const SessionWrite& session, Bytes& out) {
   base::check(session.session.size() == SessionWrite::id_bytes, "a session's id");
@@ -65,7 +69,8 @@ bool names_its_document(const Entry& entry) {
 
 void encode(const Entry& entry, Bytes& out) {
   out.push_back(static_cast<char>(static_cast<uint8_t>(entry.form) | (entry.session ? session_flag : 0) |
-                                  (entry.behind_first ? behind_flag : 0) | (entry.in_transaction ? transaction_flag : 0)));
+                                  (entry.behind_first ? behind_flag : 0) | (entry.in_transaction ? transaction_flag : 0) |
+                                  (entry.outline ? outline_flag : 0)));
   out.push_back(entry.op);
   base::append_le(out, entry.wall_ms);
   out.append(entry.uuid.size() == uuid_bytes ? entry.uuid : no_uuid);
@@ -74,6 +79,7 @@ void encode(const Entry& entry, Bytes& out) {
   if (entry.session) encode_session(*entry.session, out);
   base::append_varint(out, entry.ns.size());
   out.append(entry.ns);
+  if (entry.outline) out.append(entry.outline->bytes());
   if (entry.form == Entry::Form::named) {
     base::append_varint(out, entry.collection);
     base::append_varint(out, static_cast<uint64_t>(entry.record));
@@ -116,6 +122,7 @@ base::Result<Entry> decode_as(BytesView value, Entry::Form one, Entry::Form othe
   const auto form = static_cast<uint8_t>(value[0]) & ~flags;
   const bool in_session = static_cast<uint8_t>(value[0]) & session_flag;
   const bool is_behind = static_cast<uint8_t>(value[0]) & behind_flag;
+  const bool has_outline = static_cast<uint8_t>(value[0]) & outline_flag;
   entry.form = static_cast<Entry::Form>(form);
   entry.in_transaction = static_cast<uint8_t>(value[0]) & transaction_flag;
   if (entry.form != one && entry.form != other) return damaged("unknown form");
@@ -137,6 +144,12 @@ base::Result<Entry> decode_as(BytesView value, Entry::Form one, Entry::Form othe
   if (!ns_bytes || *ns_bytes > value.size()) return damaged("name cut short");
   entry.ns = value.substr(0, *ns_bytes);
   value.remove_prefix(*ns_bytes);
+  if (has_outline) {
+    const auto outline = bson::validate(value);
+    if (!outline.ok() || entry.op != 'u') return damaged("outline");
+    entry.outline = outline.value();
+    value.remove_prefix(entry.outline->size());
+  }
   if (entry.form == Entry::Form::named) {
     const auto collection = base::take_varint(value);
     const auto record = collection ? base::take_varint(value) : std::nullopt;
@@ -159,6 +172,7 @@ base::Result<Entry> decode_as(BytesView value, Entry::Form one, Entry::Form othe
   if (!o.ok()) return damaged("o is no document");
   entry.o = o.value();
   value.remove_prefix(entry.o.size());
+  if (entry.outline && (!bson::diff::filled_bytes(*entry.outline, entry.o) || !value.empty())) return damaged("outline");
   if (value.empty()) return entry;
   const auto o2 = bson::validate(value, options);
   if (!o2.ok() || o2.value().size() != value.size()) return damaged("o2 is no document");
@@ -182,10 +196,24 @@ Entry made_whole(const Entry& named, bson::DocumentView content) {
   return whole;
 }
 
+bson::Document diff_of(const Entry& entry) {
+  const auto diff = bson::diff::filled(*entry.outline, entry.o);
+  if (!diff.ok()) {
+    throw base::OperationError(base::ErrorCode::data_corruption_detected,
+                               "damaged entry in the oplog: " + diff.failure().message);
+  }
+  bson::Builder out;
+  out.append("$v", 2).append("diff", diff.value());
+  return out.done();
+}
+
 void append_operation(bson::Builder& out, const Entry& entry) {
   out.append("op", std::string_view(&entry.op, 1)).append("ns", entry.ns);
   if (entry.uuid != no_uuid) out.append("ui", bson::Binary{uuid_subtype, entry.uuid});
-  out.append("o", entry.o);
+  if (entry.outline)
+    out.append("o", diff_of(entry));
+  else
+    out.append("o", entry.o);
   if (entry.o2) {
     out.append("o2", *entry.o2);
   } else if (names_its_document(entry)) {
@@ -229,7 +257,12 @@ uint64_t oplog_document_bytes(const Entry& entry) {
   if (entry.session && entry.session->image != SessionWrite::Image::none) {
     bytes += 17 + 5 + (entry.session->image == SessionWrite::Image::before ? 8 : 9);
   }
-  bytes += entry.form == Entry::Form::named ? entry.content_bytes : entry.o.size();
+  if (!entry.outline)
+    bytes += entry.form == Entry::Form::named ? entry.content_bytes : entry.o.size();
+  else if (entry.form == Entry::Form::named)  // as if all of the content were new
+    bytes += diff_around_bytes + entry.outline->size() + entry.content_bytes;
+  else
+    bytes += diff_around_bytes + bson::diff::filled_bytes(*entry.outline, entry.o).value_or(0);
   if (entry.o2) {
     bytes += 4 + entry.o2->size();
   } else if (names_its_document(entry)) {

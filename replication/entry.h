@@ -10,9 +10,10 @@
 //          form 1, named  body = collection, record, bytes of the content       (varints)
 //          form 2, whole  body = o, then o2 where there is one                  (BSON)
 //          form 3, delta  in the set's log alone: instead of o, what makes it of another content
-//          form + 128: a retryable write, with `session`; else there is none of it
-//          form + 64: not the first of its transaction; before `session` stands how far behind that it is stamped (varint)
-//          form + 32: of a client's transaction of several statements; the last of it has the session
+//          form + 16: an update by operators whose content is taken whole; before the body stands its diff's outline
+//          (bson/diff.h) form + 128: a retryable write, with `session`; else there is none of it form + 64: not the first of its
+//          transaction; before `session` stands how far behind that it is stamped (varint) form + 32: of a client's transaction
+//          of several statements; the last of it has the session
 //
 // Read it is MongoDB's: {lsid, txnNumber, op, ns, ui, o, o2, stmtId, ts, t, v, wall, prevOpTime}. The entries of a client's
 // transaction are read as one: {lsid, txnNumber, op: "c", ns: "admin.$cmd", o: {applyOps: […]}, ts, t, v, wall, prevOpTime}.
@@ -66,6 +67,8 @@ struct Entry {
   bool in_transaction = false;  // of a client's transaction
   std::optional<SessionWrite> session;
   std::string_view ns;
+  // An update by operators whose content is named, whole or a delta: with the content it gives the diff that readers see.
+  std::optional<bson::DocumentView> outline;
   // named
   storage::CollectionId collection = 0;
   storage::RecordId record = 0;
@@ -85,6 +88,8 @@ base::Result<Entry> decode_logged(BytesView value);  // of a record of the set's
 // The entry with its content taken in.
 Entry made_whole(const Entry& named, bson::DocumentView content);
 
+// {$v: 2, diff: …} of an update that has an outline, and is whole. Throws DataCorruptionDetected.
+bson::Document diff_of(const Entry& entry);
 // The entry as MongoDB shows it; `entry` is whole.
 bson::Document oplog_document(storage::Stamp stamp, const Entry& entry);
 // Appends the entry, which is whole, as one of the operations in a client's transaction: {op, ns, ui, o, o2}.

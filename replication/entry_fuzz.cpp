@@ -48,7 +48,10 @@ std::vector<Bytes> seeds() {
       SessionWrite{.session = session, .txn_number = 5, .statement = 1, .previous = {9, 2}, .image = SessionWrite::Image::before};
   Entry delta = entry(Entry::Form::delta, 'u');
   delta.delta = {.base_behind = 4, .base_checksum = 5, .content_hash = 6, .base_id = o2.view(), .instructions = "instructions"};
-  return {encoded(named), encoded(whole), encoded(delta)};
+  const auto outline = bson::json("{u: {a: null}}");
+  Entry update = entry(Entry::Form::whole, 'u');
+  update.o = o.view(), update.outline = outline.view();
+  return {encoded(named), encoded(whole), encoded(delta), encoded(update)};
 }
 
 const base::FuzzTarget target("entry", run, seeds);

@@ -174,9 +174,8 @@ RecordId ClientTransaction::insert(const Use& use, bson::DocumentView document) 
 }
 
 void ClientTransaction::update(const Use& use, RecordId record, bson::DocumentView before, bson::DocumentView after,
-                               bool replacement) {
-  Change change{
-      .kind = Change::Kind::update, .replacement = replacement, .use = &use, .record = record, .document = bson::Document(after)};
+                               const replication::UpdateForm& form) {
+  Change change{.kind = Change::Kind::update, .use = &use, .record = record, .document = bson::Document(after), .form = form};
   check_claims(use, record);
   const storage::Updated updated = use.collection->update(*draft_, record, before, change.document);
   change.becomes = updated.record;

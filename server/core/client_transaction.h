@@ -19,6 +19,7 @@
 #include "base/error.h"
 #include "base/interruptible_mutex.h"
 #include "bson/document.h"
+#include "replication/committer.h"
 #include "server/core/client.h"
 #include "server/core/memory.h"
 #include "server/core/read_moment.h"
@@ -73,12 +74,12 @@ class ClientTransaction {
   struct Change {
     enum class Kind : uint8_t { insert, update, remove };
     Kind kind;
-    bool replacement = false;  // an update that gives the whole document
     const Use* use;
     storage::RecordId record = 0;   // in the draft; an insert's is the new one
     storage::RecordId becomes = 0;  // an update's record afterwards
     storage::Stamp generation = 0;  // what the record held before; a draft's own timestamp if the transaction wrote it
     bson::Document document;        // the new one; of a removed one {_id}
+    replication::UpdateForm form = {};
   };
 
   // The draft. Cursors of the transaction share it; after the transaction's end it can only be destroyed.
@@ -95,7 +96,8 @@ class ClientTransaction {
 
   // Each makes the write in the draft, and lists it. Throws what the collection throws, and TransactionTooLargeForCache.
   storage::RecordId insert(const Use& use, bson::DocumentView document);
-  void update(const Use& use, storage::RecordId record, bson::DocumentView before, bson::DocumentView after, bool replacement);
+  void update(const Use& use, storage::RecordId record, bson::DocumentView before, bson::DocumentView after,
+              const replication::UpdateForm& form);
   void remove(const Use& use, storage::RecordId record, bson::DocumentView before);
 
   const std::vector<Change>& changes() const { return changes_; }

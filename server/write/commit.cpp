@@ -81,8 +81,7 @@ class Repetition {
     const auto before = collection.find(transaction, record);
     if (!before) lost_race();
     if (change.kind == Change::Kind::remove) return committer.remove(transaction, collection, record, *before, &session);
-    const auto form = change.replacement ? replication::UpdateForm::replacement : replication::UpdateForm::smallest;
-    const Stamp stamp = committer.update(transaction, collection, record, *before, change.document, form, &session);
+    const Stamp stamp = committer.update(transaction, collection, record, *before, change.document, change.form, &session);
     if (!collection.moves()) return stamp;
     // The next change of the document finds it where it is now.
     const auto now = collection.find_id(transaction, change.document.find("_id"));

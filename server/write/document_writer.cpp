@@ -30,11 +30,10 @@ storage::RecordId DocumentWriter::insert(storage::Transaction& transaction, bson
 }
 
 void DocumentWriter::update(storage::Transaction& transaction, storage::RecordId record, bson::DocumentView before,
-                            bson::DocumentView after, bool replacement) {
-  if (target_.use()) return op_.transaction->update(*target_.use(), record, before, after, replacement);
+                            bson::DocumentView after, const replication::UpdateForm& form) {
+  if (target_.use()) return op_.transaction->update(*target_.use(), record, before, after, form);
   check_claims(record);
   bytes_ += after.size();
-  const auto form = replacement ? replication::UpdateForm::replacement : replication::UpdateForm::smallest;
   std::optional<replication::SessionWrite> session;
   std::optional<bson::Document> image;  // `before` may be a view that the update invalidates
   if (op_.retry) {

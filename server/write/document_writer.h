@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "bson/document.h"
+#include "replication/committer.h"
 #include "storage/collections/collection.h"
 #include "storage/engine/transaction.h"
 
@@ -25,9 +26,8 @@ class DocumentWriter {
 
   // `document` must be storable (storable.h). Throws DuplicateKey …
   storage::RecordId insert(storage::Transaction& transaction, bson::DocumentView document);
-  // With `replacement` the log keeps the whole document instead of the difference.
   void update(storage::Transaction& transaction, storage::RecordId record, bson::DocumentView before, bson::DocumentView after,
-              bool replacement = false);
+              const replication::UpdateForm& form = replication::UpdateForm::smallest);
   void remove(storage::Transaction& transaction, storage::RecordId record, bson::DocumentView before);
 
   // Returns the bytes of contents that were inserted or updated since the last call of begin.

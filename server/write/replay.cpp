@@ -39,16 +39,16 @@ bson::Document checked(bson::DocumentView document) {
 }
 
 Effect put(storage::Transaction& transaction, DocumentWriter& writer, const Match& match, bson::DocumentView after,
-           bool replacement) {
+           const replication::UpdateForm& form = replication::UpdateForm::smallest) {
   Effect effect;
   effect.modified = after.bytes() != match.document.bytes();
-  if (effect.modified) writer.update(transaction, match.record, match.document, after, replacement);
+  if (effect.modified) writer.update(transaction, match.record, match.document, after, form);
   return effect;
 }
 
 bool replace(OperationContext& op, const LoggedChange& change, const Selection& same) {
   return change_matching(op, change.ns, same, [&](storage::Transaction& transaction, DocumentWriter& writer, const Match& match) {
-           return put(transaction, writer, match, change.o, true);
+           return put(transaction, writer, match, change.o, replication::UpdateForm::replacement);
          }).matched > 0;
 }
 
@@ -85,7 +85,7 @@ void apply_diff(OperationContext& op, const LoggedChange& change, const Selectio
       throw OperationError(ErrorCode::immutable_field,
                            "After applying the update, the (immutable) field '_id' was found to have been altered");
     }
-    return put(transaction, writer, match, checked(after), false);
+    return put(transaction, writer, match, checked(after));
   });
 }
 

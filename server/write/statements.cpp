@@ -95,8 +95,14 @@ class UpdateRun {
     effect.modified = after.has_value();
     if (statement_.keep_before) effect.before = statement_.keep_before(match.document);
     if (statement_.keep_after) effect.after = statement_.keep_after(after ? after->view() : match.document);
-    if (after) writer.update(transaction, match.record, match.document, *after, update_->kind() == Update::Kind::replacement);
+    if (after) writer.update(transaction, match.record, match.document, *after, form_of(application));
     return effect;
+  }
+
+  replication::UpdateForm form_of(Application& application) const {
+    if (update_->kind() == Update::Kind::replacement) return replication::UpdateForm::replacement;
+    if (update_->kind() == Update::Kind::pipeline) return replication::UpdateForm::smallest;
+    return {.whole = std::move(application.whole)};
   }
 
   void check_supplied() const {

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "bson/diff.h"
 #include "bson/document.h"
 #include "bson/value.h"
 #include "server/core/allowance.h"
@@ -38,6 +39,9 @@ struct Application {
   void work(size_t units = 1) const {
     if (allowance) allowance->work(units);
   }
+
+  // The objects and arrays that were set as a whole.
+  bson::diff::WholePaths whole;
 
   std::vector<std::string> path;  // leads to the place of the walk
   std::string dotted() const;
@@ -69,6 +73,8 @@ class Modifier {
   virtual bool creates(const Application&) const { return true; }
   // Operators that don't create their path ignore one that a scalar blocks.
   virtual bool tolerates_blocked_path() const { return false; }
+  // If true, an array keeps its elements and gets others behind them.
+  virtual bool appends() const { return false; }
   // Only $setOnInsert returns true.
   virtual bool only_on_insert() const { return false; }
 };

@@ -236,7 +236,10 @@ Change Leaf::apply(const ValueView& current, Application& application) const {
     throw OperationError(ErrorCode::immutable_field, "Performing an update on the path '" + application.dotted() +
                                                          "' would modify the immutable field '_id'");
   }
-  if (change.kind == Change::Kind::set) check_depth(change.value, static_cast<int>(application.path.size()));
+  if (change.kind != Change::Kind::set) return change;
+  check_depth(change.value, static_cast<int>(application.path.size()));
+  const auto set = change.value.view();
+  if (set.is_object() || (set.is_array() && !modifier_->appends())) application.whole.insert(application.dotted());
   return change;
 }
 

@@ -46,6 +46,7 @@ class AddToSet : public Modifier {
     }
     return added ? Change::set(out.done_value()) : Change::keep();
   }
+  bool appends() const override { return true; }
 
  private:
   std::vector<bson::Value> values_;

@@ -69,6 +69,7 @@ class Push : public Modifier {
     for (const auto& element : elements) out.append(element);
     return Change::set(out.done_value());
   }
+  bool appends() const override { return !clauses_.position && !clauses_.slice && clauses_.sort.empty(); }
 
  private:
   // Negative positions count from the end.
