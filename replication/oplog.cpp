@@ -50,6 +50,7 @@ Oplog::State::State(storage::Store& the_store, uint64_t max)
     : store(the_store),
       table(store.engine().open_table("oplog",
                                       {.block_compressor = store.options().block_compressor, .leaf_page_bytes = 64 << 10})),
+      pre_images(the_store),
       bytes_max(static_cast<int64_t>(max)),
       step_bytes(std::max(step_bytes_min, bytes_max / steps_wanted)) {}
 
@@ -332,6 +333,9 @@ void Oplog::keep_content(Transaction& transaction, storage::CollectionId collect
 
 std::shared_ptr<storage::Collection> Oplog::collection() const {
   return state_->shown;
+}
+PreImages& Oplog::pre_images() {
+  return state_->pre_images;
 }
 OplogStats Oplog::stats() {
   return state_->stats();

@@ -14,6 +14,7 @@
 #include <memory>
 
 #include "replication/entry.h"
+#include "replication/pre_images.h"
 #include "storage/collections/collection.h"
 #include "storage/store.h"
 
@@ -47,6 +48,8 @@ class Oplog {
                     const storage::Superseded& before);
 
   std::shared_ptr<storage::Collection> collection() const;
+  // What documents were before changes that the log has.
+  PreImages& pre_images();
   OplogStats stats();
   // The entry with this stamp as MongoDB shows it; nullopt: cut off, or its content went with its collection.
   std::optional<bson::Document> find(storage::Stamp stamp);

@@ -41,6 +41,7 @@ struct Oplog::State {
 
   storage::Store& store;
   const storage::Table table;
+  PreImages pre_images;
   const int64_t bytes_max;
   const int64_t step_bytes;
   Bytes uuid;                                  // set by `load`

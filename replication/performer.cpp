@@ -41,6 +41,10 @@ Stamp Performer::update(storage::Collection& collection, storage::RecordId recor
                         bson::DocumentView after, Entry entry, Stamp given) {
   transaction_.set_next_stamp(given);
   const storage::Updated updated = collection.update(transaction_, record, before, after);
+  if (collection.options().pre_images) {
+    oplog_.pre_images().keep(transaction_, collection, record, updated.generation, bson::DocumentView(updated.before.bytes),
+                             &after, updated.record != record);
+  }
   oplog_.keep_content(transaction_, collection.id(), record, updated.before);
   if (entry.o2) {
     write(entry, updated.generation, given);
@@ -57,6 +61,9 @@ Stamp Performer::remove(storage::Collection& collection, storage::RecordId recor
   transaction_.set_next_stamp(stamp);  // on a branch it marks what is removed
   const storage::Superseded superseded = collection.remove(transaction_, record, before);
   transaction_.set_next_stamp(0);
+  if (collection.options().pre_images) {
+    oplog_.pre_images().keep(transaction_, collection, record, stamp, bson::DocumentView(superseded.bytes), nullptr, false);
+  }
   oplog_.keep_content(transaction_, collection.id(), record, superseded);
   write(entry, stamp, given);
   return stamp;

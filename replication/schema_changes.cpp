@@ -130,7 +130,7 @@ class Change {
 
   void modify() {
     const auto found = collection(target());
-    for (const std::string_view option : {"dedup", "commits"}) {
+    for (const std::string_view option : {"dedup", "commits", "changeStreamPreAndPostImages"}) {
       if (const auto value = command_.find(option); value.is_object())
         return catalog_.alter_option(found, option, value.as_document(), {.replayed = &replayed_});
     }

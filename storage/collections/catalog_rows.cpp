@@ -93,7 +93,7 @@ CollectionEntry decode_entry(BytesView row) {
   entry.ns = document["ns"].as_string();
   entry.uuid = document["uuid"].as_binary().bytes;
   entry.options.document = bson::Document(document["options"].as_document());
-  entry.options.dedup = read_dedup_options(entry.options.document);
+  read_option_document(entry.options);
   entry.options.capped = document.has("cappedBytes");
   entry.options.capped_bytes = document["cappedBytes"].to_int64();
   entry.options.capped_records = document["cappedRecords"].to_int64();

@@ -29,11 +29,15 @@ dedup::Lineage lineage_of(const CollectionDedup& options, bson::DocumentView doc
 
 struct CollectionOptions {
   bson::Document document;  // as `create` received them and listCollections shows them
-  CollectionDedup dedup;    // parsed from `document`
+  CollectionDedup dedup;    // parsed from `document`, and so is the next
+  bool pre_images = false;  // changeStreamPreAndPostImages: {enabled: true}
   bool capped = false;
   int64_t capped_bytes = 0;
   int64_t capped_records = 0;  // 0: no limit by count
 };
+
+// Parses what `options.document` says.
+void read_option_document(CollectionOptions& options);
 
 struct Stored {
   RecordId id = 0;

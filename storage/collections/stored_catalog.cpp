@@ -208,7 +208,7 @@ StoredCatalog::Shared StoredCatalog::create_stored(std::string_view ns, const Co
                         .options = options,
                         .indexes = {},
                         .next_index = 2};
-  entry.options.dedup = read_dedup_options(entry.options.document);
+  read_option_document(entry.options);
   entry.indexes.push_back({1, id_index_spec(), true});
   const Shared collection = make(entry, std::make_shared<Counts>());
   try {
@@ -436,7 +436,7 @@ void StoredCatalog::alter_option(const std::shared_ptr<Collection>& given, std::
   }
   options.append(name, value);
   entry.options.document = options.done();
-  entry.options.dedup = read_dedup_options(entry.options.document);
+  read_option_document(entry.options);
   bson::Builder command;
   command.append("collMod", collection_of(entry.ns)).append(name, value);
   const bson::Document document = command.done();

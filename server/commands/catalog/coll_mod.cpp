@@ -66,12 +66,14 @@ class CollMod : public Command {
   void run(OperationContext& op, const Request& request, bson::Builder& reply) override {
     const Arguments arguments(request);
     const auto index = arguments.object("index");
-    const std::pair<std::string_view, std::optional<bson::Document>> wanted[] = {{"dedup", parse_dedup_options(arguments)},
-                                                                                 {"commits", parse_commits_options(arguments)}};
+    const std::pair<std::string_view, std::optional<bson::Document>> wanted[] = {
+        {"dedup", parse_dedup_options(arguments)},
+        {"commits", parse_commits_options(arguments)},
+        {pre_images_option, parse_image_options(op, arguments)}};
     const FieldNames options = fields().value();
     for (const auto& field : request.body) {
       const bool other = field.name != "index" && field.name != "dedup" && field.name != "commits" &&
-                         field.name != request.command && !field.is_nullish();
+                         field.name != pre_images_option && field.name != request.command && !field.is_nullish();
       for (std::string_view name : options) {
         if (!other || field.name != name) continue;
         throw OperationError(ErrorCode::command_not_supported, "collMod's option '" + std::string(name) + "' is not supported");
@@ -91,8 +93,10 @@ class CollMod : public Command {
       const bson::Document before(collection->options().document);
       if (name == "commits" && before["capped"].truthy())
         throw OperationError(ErrorCode::invalid_options, "a capped collection can't have commits");
-      if (before[name].is_object()) reply.append(std::string(name) + "_old", before[name]);
-      reply.append(std::string(name) + "_new", *value);
+      if (name != pre_images_option) {
+        if (before[name].is_object()) reply.append(std::string(name) + "_old", before[name]);
+        reply.append(std::string(name) + "_new", *value);
+      }
       catalog.alter_option(collection, name, *value, {.interrupted = op.interrupted()});
     }
   }

@@ -28,13 +28,12 @@ using base::OperationError;
 
 // These kinds of collection aren't offered; making a plain one instead would be worse than an error.
 void refuse_kinds(const Arguments& arguments) {
-  static constexpr std::array<std::pair<std::string_view, std::string_view>, 8> kinds = {{
+  static constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kinds = {{
       {"viewOn", "views"},
       {"timeseries", "time-series collections"},
       {"clusteredIndex", "clustered collections"},
       {"encryptedFields", "encrypted collections"},
       {"validator", "validators"},
-      {"changeStreamPreAndPostImages", "pre- and post-images of changes"},
       {"expireAfterSeconds", "collections that expire as a whole"},
       {"indexOptionDefaults", "defaults of index options"},
   }};
@@ -69,7 +68,7 @@ int64_t positive(const Arguments& arguments, std::string_view name, int64_t leas
                                   ", actual value '" + std::to_string(*value) + "'");
 }
 
-storage::CollectionOptions parse_options(const Arguments& arguments) {
+storage::CollectionOptions parse_options(const OperationContext& op, const Arguments& arguments) {
   storage::CollectionOptions options;
   options.capped = arguments.loose_boolean("capped").value_or(false);
   const bool has_size = arguments.any("size").exists();
@@ -94,6 +93,7 @@ storage::CollectionOptions parse_options(const Arguments& arguments) {
     if (options.capped) invalid("a capped collection can't have commits");
     shown.append("commits", *commits);
   }
+  if (const auto images = parse_image_options(op, arguments)) shown.append(pre_images_option, *images);
   options.document = shown.done();
   return options;
 }
@@ -142,7 +142,7 @@ class Create : public Command {
     check_collation(arguments.any("collation"));
     if (const auto id_index = arguments.object("idIndex")) check_id_index(*id_index);
     if (const auto store = arguments.object("storageEngine")) storage::check_engine_option(*store);
-    const auto options = parse_options(arguments);
+    const auto options = parse_options(op, arguments);
     const std::string ns = request.ns();
     write::check_creatable(ns);
     storage::Catalog& catalog = write::store_of(op).catalog();

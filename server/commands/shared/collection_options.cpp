@@ -7,6 +7,7 @@
 #include "bson/path.h"
 #include "server/core/arguments.h"
 #include "server/core/operation.h"
+#include "server/core/services.h"
 #include "server/write/detailed_error.h"
 #include "server/write/namespaces.h"
 #include "server/write/target.h"
@@ -90,6 +91,24 @@ void check_collection_uuid(OperationContext& op, const bson::ValueView& uuid, st
   else
     details.append_null("actualCollection");
   throw write::DetailedError(static_cast<ErrorCode>(361), "Collection UUID does not match that specified", details.done());
+}
+
+std::optional<bson::Document> parse_image_options(const OperationContext& op, const Arguments& arguments) {
+  const auto given = arguments.object(pre_images_option);
+  if (!given) return std::nullopt;
+  const Arguments images(arguments.dotted(pre_images_option), *given);
+  images.only({"enabled"});
+  const auto enabled = images.boolean("enabled");
+  if (!enabled) {
+    throw base::OperationError(40414, "BSON field '" + images.dotted("enabled") + "' is missing but a required field");
+  }
+  if (*enabled && !op.services().replica_set) {
+    throw base::OperationError(base::ErrorCode::invalid_options,
+                               "changeStreamPreAndPostImages is only supported on replica sets");
+  }
+  bson::Builder out;
+  out.append("enabled", *enabled);
+  return out.done();
 }
 
 }  // namespace server

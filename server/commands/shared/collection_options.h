@@ -25,4 +25,8 @@ std::optional<bson::Document> parse_dedup_options(const Arguments& arguments);
 // Does the same for `commits: {tree, buckets}` (versions/branch/tree_kind.h).
 std::optional<bson::Document> parse_commits_options(const Arguments& arguments);
 
+// Does the same for `changeStreamPreAndPostImages: {enabled}`, which a standalone server refuses (InvalidOptions).
+inline constexpr std::string_view pre_images_option = "changeStreamPreAndPostImages";
+std::optional<bson::Document> parse_image_options(const OperationContext& op, const Arguments& arguments);
+
 }  // namespace server

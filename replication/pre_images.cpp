@@ -1,0 +1,152 @@
+#include "replication/pre_images.h"
+
+#include <vector>
+
+#include "base/hash.h"
+#include "base/varint.h"
+#include "dedup/delta.h"
+#include "storage/collections/catalog.h"
+#include "storage/store.h"
+
+namespace replication {
+
+using storage::CollectionId;
+using storage::RecordId;
+using storage::Stamp;
+using storage::Transaction;
+
+namespace {
+
+enum class Form : uint8_t { whole = 1, delta = 2 };
+
+constexpr size_t header_bytes = 1 + sizeof(uint32_t);
+constexpr size_t delta_content_min = 256;  // smaller contents are kept whole
+constexpr uint64_t whole_every = 32;
+constexpr int expired_per_transaction = 1000;
+constexpr char by_stamp = 's', by_record = 'r';
+
+Bytes stamp_key(Stamp stamp) {
+  Bytes key(1, by_stamp);
+  base::append_be64(key, stamp);
+  return key;
+}
+
+Bytes record_key(CollectionId collection, RecordId record, Stamp stamp) {
+  Bytes key(1, by_record);
+  base::append_be64(key, collection);
+  base::append_be64(key, static_cast<uint64_t>(record));
+  base::append_be64(key, stamp);
+  return key;
+}
+
+struct Place {
+  CollectionId collection;
+  RecordId record;
+};
+
+std::optional<Place> place_in(BytesView value) {
+  const auto collection = base::take_varint(value);
+  const auto record = collection ? base::take_varint(value) : std::nullopt;
+  if (!record) return std::nullopt;
+  return Place{static_cast<CollectionId>(*collection), static_cast<RecordId>(*record)};
+}
+
+bool is_whole(Stamp stamp) {
+  Bytes bytes;
+  base::append_be64(bytes, stamp);
+  return base::hash64(bytes) % whole_every == 0;
+}
+
+}  // namespace
+
+PreImages::PreImages(storage::Store& store)
+    : store_(store),
+      table_(store.engine().open_table("pre-images",
+                                       {.block_compressor = store.options().block_compressor, .leaf_page_bytes = 64 << 10})) {}
+
+void PreImages::keep(Transaction& transaction, const storage::Collection& collection, RecordId record, Stamp stamp,
+                     bson::DocumentView before, const bson::DocumentView* after, bool moved) {
+  std::optional<Bytes> delta;
+  if (after && !moved && before.size() >= delta_content_min && !is_whole(stamp)) {
+    delta = dedup::encode(after->bytes(), before.bytes(), {.literal_bytes_max = before.size() / 2});
+  }
+  Bytes value(1, static_cast<char>(delta ? Form::delta : Form::whole));
+  base::append_le(value, base::checksum32(before.bytes()));
+  value.append(delta ? BytesView(*delta) : before.bytes());
+  Bytes place;
+  base::append_varint(place, collection.id());
+  base::append_varint(place, static_cast<uint64_t>(record));
+  table_.put(transaction, stamp_key(stamp), place);
+  table_.put(transaction, record_key(collection.id(), record, stamp), value);
+}
+
+std::optional<Bytes> PreImages::find(Stamp stamp) {
+  Transaction transaction(store_, Transaction::Mode::read);
+  std::optional<Place> place;
+  if (const auto row = table_.get(transaction, stamp_key(stamp))) place = place_in(*row);
+  if (!place) return std::nullopt;
+
+  // The deltas lead to the first content that is whole: a later pre-image, or what the record has after the last change.
+  struct Step {
+    uint32_t checksum;
+    Bytes delta;
+  };
+  std::vector<Step> steps;
+  std::optional<Bytes> content;
+  Stamp last = 0;
+  const Bytes end = record_key(place->collection, place->record, UINT64_MAX);
+  storage::TableCursor rows = table_.cursor(transaction);
+  for (bool on = rows.seek(record_key(place->collection, place->record, stamp)); on && rows.key() <= end && !content;
+       on = rows.next()) {
+    const BytesView value = rows.value();
+    last = base::load_be64(rows.key().data() + rows.key().size() - sizeof(uint64_t));
+    if (steps.empty() && last != stamp) return std::nullopt;
+    if (value.size() < header_bytes) return std::nullopt;
+    const auto checksum = base::load_le<uint32_t>(value.data() + 1);
+    if (static_cast<Form>(value[0]) == Form::whole) {
+      content = Bytes(value.substr(header_bytes));
+      if (base::checksum32(*content) != checksum) return std::nullopt;
+    } else {
+      steps.push_back({checksum, Bytes(value.substr(header_bytes))});
+    }
+  }
+  if (!content) {
+    auto collection = store_.catalog().open(place->collection);
+    if (!collection) collection = store_.catalog().dropped(place->collection);
+    if (collection) content = collection->records().find(transaction, place->record, last);
+    if (!content) return std::nullopt;
+  }
+  for (auto step = steps.rbegin(); step != steps.rend(); ++step) {
+    auto made = dedup::apply(*content, step->delta, {.output_bytes_max = bson::document_bytes_max_internal});
+    if (!made.ok() || base::checksum32(made.value()) != step->checksum) return std::nullopt;
+    content = std::move(made).value();
+  }
+  return content;
+}
+
+int64_t PreImages::expire(Stamp below) {
+  int64_t expired = 0;
+  for (bool more = true; more;) {
+    more = false;
+    storage::in_transaction(store_, [&](Transaction& transaction) {
+      std::vector<std::pair<Bytes, Bytes>> gone;
+      storage::TableCursor rows = table_.cursor(transaction);
+      for (bool on = rows.seek(stamp_key(0)); on && rows.key() < BytesView(stamp_key(below)); on = rows.next()) {
+        const Stamp stamp = base::load_be64(rows.key().data() + 1);
+        const auto place = place_in(rows.value());
+        gone.emplace_back(Bytes(rows.key()), place ? record_key(place->collection, place->record, stamp) : Bytes());
+        if (gone.size() == expired_per_transaction) break;
+      }
+      rows.reset();
+      for (const auto& [by_time, by_place] : gone) {
+        table_.remove(transaction, by_time);
+        if (!by_place.empty()) table_.remove(transaction, by_place);
+      }
+      more = gone.size() == expired_per_transaction;
+      expired += static_cast<int64_t>(gone.size());
+    });
+  }
+  return expired;
+}
+
+}  // namespace replication
