@@ -125,6 +125,10 @@ class Coordinator {
   // confirmed, after this call, that it still is one. Else why it can't be said.
   virtual void when_read_stands(OpTime read_at, std::function<void(std::optional<WriteConcernFailure>)> done) = 0;
 
+  // Calls back once, from any thread, when something with a later timestamp than this is majority-committed and can be read here;
+  // or when this member stops being primary, whatever is committed then.
+  virtual void when_committed_past(storage::Stamp stamp, std::function<void()> done) = 0;
+
   // Another member has this configuration. A member uses it that has none yet, or that the log no longer reaches.
   virtual void learn_config(const SetConfig& config, const std::string& from) = 0;
 

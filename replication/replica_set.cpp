@@ -496,6 +496,12 @@ storage::Stamp ReplicaSet::write_noop(storage::Stamp at_least, bson::DocumentVie
   return storage::in_transaction(store_, [&](storage::Transaction& transaction) { return append_message(transaction, message); });
 }
 
+void ReplicaSet::when_committed_past(storage::Stamp stamp, std::function<void()> done) {
+  WriteConcern majority;
+  majority.mode = "majority";
+  acks_.wait({stamp + 1, 0}, majority, now_us(), [done = std::move(done)](const auto&) { done(); });
+}
+
 void ReplicaSet::when_read_stands(OpTime read_at, std::function<void(std::optional<WriteConcernFailure>)> done) {
   if (state() != MemberState::primary) {
     bool all_committed = false;

@@ -91,6 +91,7 @@ class ReplicaSet final : public Coordinator, private consensus::NodeOwner {
   void when_acknowledged(OpTime optime, const WriteConcern& concern,
                          std::function<void(std::optional<WriteConcernFailure>)> done) override;
   void when_read_stands(OpTime read_at, std::function<void(std::optional<WriteConcernFailure>)> done) override;
+  void when_committed_past(storage::Stamp stamp, std::function<void()> done) override;
   storage::Stamp write_noop(storage::Stamp at_least, bson::DocumentView message) override;
   void learn_config(const SetConfig& config, const std::string& from) override;
 

@@ -46,6 +46,7 @@ class SaidMember final : public Coordinator {
   void when_acknowledged(OpTime, const WriteConcern&, std::function<void(std::optional<WriteConcernFailure>)> done) override {
     done(std::nullopt);
   }
+  void when_committed_past(storage::Stamp, std::function<void()>) override {}
   void when_read_stands(OpTime, std::function<void(std::optional<WriteConcernFailure>)> done) override { done(std::nullopt); }
   void maintain(bool) override {}
   storage::Stamp write_noop(storage::Stamp, bson::DocumentView) override { return 0; }

@@ -1,0 +1,358 @@
+#include "replication/log_feed.h"
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <thread>
+#include <unordered_set>
+#include <utility>
+
+#include "base/log.h"
+#include "storage/store.h"
+
+namespace replication {
+
+using storage::Stamp;
+
+namespace {
+
+constexpr size_t read_bytes_max = 4 << 20, read_rows_max = 20'000;      // of the feed, at a time
+constexpr size_t taken_max = 128, taken_bytes_max = 1 << 20;            // by a follower, at a time
+constexpr size_t behind_bytes_max = 1 << 20, behind_rows_max = 20'000;  // the same from the log
+constexpr auto work_max = std::chrono::milliseconds(500);
+constexpr auto retry_after = std::chrono::seconds(1);
+
+using Wakes = std::vector<std::function<void()>>;
+
+void call(Wakes& wakes) {
+  for (auto& wake : wakes) wake();
+}
+
+}  // namespace
+
+// What a follower shares with the feed is guarded by the feed's mutex; an annotation can't name another object's mutex here.
+struct LogFeed::Follower::State {
+  State(std::shared_ptr<LogFeed::State> from, LogScope of, Stamp after, std::shared_ptr<const Filter> by)
+      : feed(std::move(from)),
+        scope(std::move(of)),
+        filter(std::move(by)),
+        verdict(filter ? scope.name() + ' ' + filter->name : std::string()),
+        position(after) {}
+
+  const std::shared_ptr<LogFeed::State> feed;
+  const LogScope scope;
+  const std::shared_ptr<const Filter> filter;
+  const std::string verdict;   // the name of what the filter says about the scope's changes
+  std::function<void()> wake;  // shared
+  Stamp position;              // shared: everything up to here was taken
+  std::deque<LoggedChangePtr> taken;
+};
+
+struct LogFeed::State : std::enable_shared_from_this<LogFeed::State> {
+  State(storage::Store& the_store, Oplog& the_oplog, Coordinator& the_set) : store(the_store), oplog(the_oplog), set(the_set) {}
+
+  // The changes of a scope that lie behind `since` are among the kept ones.
+  struct Covered {
+    LogScope scope;
+    int followers = 0;
+    Stamp since = 0;
+  };
+  struct Kept {
+    Stamp row;
+    LogSubject subject;
+    LoggedChangePtr change;
+  };
+
+  // What a filter says about changes of a scope: whether it wants any of them.
+  struct Verdict {
+    LogScope scope;
+    std::shared_ptr<const Filter> filter;
+    bool wanted = false;
+  };
+  using Verdicts = std::map<std::string, Verdict>;
+
+  void run();
+  bool read_on(base::MutexLock& lock) REQUIRES(mutex);  // false: there is nothing new
+  Verdicts filters() const REQUIRES(mutex);
+  static void judge(const LoggedChanges& read, Verdicts& verdicts);
+  void keep(const LoggedChanges& read, const Verdicts& verdicts, Wakes& wakes) REQUIRES(mutex);
+  void forget_all() REQUIRES(mutex);
+  void await_commit(base::MutexLock& lock) REQUIRES(mutex);
+  bool covers(const Follower::State& follower) const REQUIRES(mutex);
+  std::deque<Kept>::const_iterator behind(Stamp position) const REQUIRES(mutex);
+  void take(Follower::State& follower) REQUIRES(mutex);
+
+  storage::Store& store;
+  Oplog& oplog;
+  Coordinator& set;
+
+  mutable base::Mutex mutex;
+  base::Condition woken;
+  bool stopping GUARDED_BY(mutex) = false;
+  bool awaiting GUARDED_BY(mutex) = false;   // the coordinator will call
+  bool committed GUARDED_BY(mutex) = false;  // it has called
+  std::map<std::string, Covered> scopes GUARDED_BY(mutex);
+  std::unordered_set<Follower::State*> followers GUARDED_BY(mutex);
+  std::deque<Kept> kept GUARDED_BY(mutex);
+  Stamp kept_from GUARDED_BY(mutex) = 0;   // what lies behind this row, and is covered, is kept
+  Stamp tail GUARDED_BY(mutex) = 0;        // read up to here
+  Stamp reading_to GUARDED_BY(mutex) = 0;  // while it reads
+  Figures counts GUARDED_BY(mutex);
+  std::thread thread GUARDED_BY(mutex);
+};
+
+void LogFeed::State::run() {
+  base::LogContext context("LogFeed");
+  base::MutexLock lock(mutex);
+  while (!stopping) {
+    if (followers.empty()) {
+      forget_all();
+      woken.wait(lock);
+      continue;
+    }
+    try {
+      if (read_on(lock)) continue;
+      await_commit(lock);
+    } catch (const std::exception& error) {
+      base::log(base::Severity::warning, base::LogComponent::repl, 7200601, "The log could not be read on; trying again",
+                base::Attributes().add("error", error.what()));
+    }
+    if (!stopping && !committed) woken.wait_for(lock, retry_after);
+    committed = false;
+  }
+}
+
+void LogFeed::State::forget_all() {
+  kept.clear();
+  counts.kept_bytes = 0;
+  tail = kept_from = 0;
+}
+
+// The coordinator may call at once, or when the feed is gone.
+void LogFeed::State::await_commit(base::MutexLock& lock) {
+  if (std::exchange(awaiting, true)) return;
+  const Stamp after = tail;
+  lock.unlock();
+  set.when_committed_past(after, [weak = weak_from_this()] {
+    const auto state = weak.lock();
+    if (!state) return;
+    const base::MutexLock its(state->mutex);
+    state->awaiting = false;
+    state->committed = true;
+    state->woken.notify_one();
+  });
+  lock.lock();
+}
+
+bool LogFeed::State::read_on(base::MutexLock& lock) {
+  std::vector<LogScope> wanted;
+  for (const auto& [name, covered] : scopes) wanted.push_back(covered.scope);
+  const Stamp from = tail;
+  lock.unlock();
+  const Stamp upto = set.progress().committed.optime.ts;
+  lock.lock();
+  if (upto <= from || stopping) return false;
+  reading_to = upto;
+  lock.unlock();
+  LoggedChanges read;
+  const auto done = [&] {
+    lock.lock();
+    reading_to = 0;
+  };
+  try {
+    read = read_changes(
+        store, oplog, from, upto,
+        [&](const LogSubject& subject) {
+          return std::any_of(wanted.begin(), wanted.end(), [&](const LogScope& scope) { return scope.has(subject); });
+        },
+        read_bytes_max, read_rows_max);
+  } catch (...) {
+    done();
+    throw;
+  }
+  done();
+  Verdicts verdicts = filters();
+  lock.unlock();
+  judge(read, verdicts);
+  lock.lock();
+  const bool on = read.read_to > from;
+  Wakes wakes;
+  keep(read, verdicts, wakes);
+  lock.unlock();
+  call(wakes);
+  lock.lock();
+  return on;
+}
+
+LogFeed::State::Verdicts LogFeed::State::filters() const {
+  Verdicts verdicts;
+  for (const Follower::State* follower : followers) {
+    if (follower->filter && follower->wake) verdicts.try_emplace(follower->verdict, Verdict{follower->scope, follower->filter});
+  }
+  return verdicts;
+}
+
+void LogFeed::State::judge(const LoggedChanges& read, Verdicts& verdicts) {
+  for (auto& [name, verdict] : verdicts) {
+    verdict.wanted = std::any_of(read.changes.begin(), read.changes.end(), [&](const LoggedChangePtr& change) {
+      return verdict.scope.has(change->subject) && verdict.filter->wants(*change);
+    });
+  }
+}
+
+void LogFeed::State::keep(const LoggedChanges& read, const Verdicts& verdicts, Wakes& wakes) {
+  ++counts.rounds;
+  const Stamp before = std::exchange(tail, read.read_to);
+  for (const LoggedChangePtr& change : read.changes) {
+    counts.kept_bytes += static_cast<int64_t>(change->bytes());
+    kept.push_back({change->row, change->subject, change});
+  }
+  while (counts.kept_bytes > static_cast<int64_t>(kept_bytes_max)) {
+    kept_from = kept.front().row;
+    counts.kept_bytes -= static_cast<int64_t>(kept.front().change->bytes());
+    kept.pop_front();
+  }
+  for (Follower::State* follower : followers) {
+    if (!follower->wake) continue;
+    const auto concerns = [&](const LoggedChangePtr& change) { return follower->scope.has(change->subject); };
+    const auto verdict = follower->filter ? verdicts.find(follower->verdict) : verdicts.end();
+    const bool wanted =
+        verdict != verdicts.end() ? verdict->second.wanted : std::any_of(read.changes.begin(), read.changes.end(), concerns);
+    if (wanted)
+      wakes.push_back(std::exchange(follower->wake, nullptr));
+    else if (follower->position == before)
+      follower->position = tail;
+  }
+}
+
+bool LogFeed::State::covers(const Follower::State& follower) const {
+  const auto found = scopes.find(follower.scope.name());
+  return found != scopes.end() && follower.position >= std::max(kept_from, found->second.since);
+}
+
+std::deque<LogFeed::State::Kept>::const_iterator LogFeed::State::behind(Stamp position) const {
+  return std::upper_bound(kept.begin(), kept.end(), position, [](Stamp stamp, const Kept& one) { return stamp < one.row; });
+}
+
+void LogFeed::State::take(Follower::State& follower) {
+  size_t bytes = 0;
+  for (auto one = behind(follower.position); one != kept.end(); ++one) {
+    if (follower.taken.size() >= taken_max || bytes >= taken_bytes_max) return;
+    follower.position = one->row;
+    if (!follower.scope.has(one->subject)) continue;
+    follower.taken.push_back(one->change);
+    bytes += one->change->bytes();
+  }
+  follower.position = std::max(follower.position, tail);
+}
+
+LogFeed::LogFeed(storage::Store& store, Oplog& oplog, Coordinator& set) : state_(std::make_shared<State>(store, oplog, set)) {}
+
+LogFeed::~LogFeed() {
+  Wakes wakes;
+  std::thread thread;
+  {
+    const base::MutexLock lock(state_->mutex);
+    state_->stopping = true;
+    for (Follower::State* follower : state_->followers) {
+      if (follower->wake) wakes.push_back(std::exchange(follower->wake, nullptr));
+    }
+    thread = std::move(state_->thread);
+    state_->woken.notify_all();
+  }
+  call(wakes);
+  if (thread.joinable()) thread.join();
+}
+
+std::shared_ptr<LogFeed::Follower> LogFeed::follow(const LogScope& scope, Stamp after, std::shared_ptr<const Filter> filter) {
+  auto follower = std::make_shared<Follower::State>(state_, scope, after, std::move(filter));
+  const Stamp now = state_->set.progress().committed.optime.ts;
+  const base::MutexLock lock(state_->mutex);
+  if (state_->tail == 0) state_->tail = state_->kept_from = now;
+  auto [found, fresh] = state_->scopes.try_emplace(scope.name(), State::Covered{scope});
+  if (fresh) found->second.since = std::max(state_->tail, state_->reading_to);
+  ++found->second.followers;
+  state_->followers.insert(follower.get());
+  ++state_->counts.followers;
+  if (!state_->thread.joinable() && !state_->stopping) state_->thread = std::thread([state = state_.get()] { state->run(); });
+  state_->woken.notify_all();
+  return std::shared_ptr<Follower>(new Follower(std::move(follower)));
+}
+
+LogFeed::Figures LogFeed::figures() const {
+  const base::MutexLock lock(state_->mutex);
+  Figures figures = state_->counts;
+  figures.kept_changes = static_cast<int64_t>(state_->kept.size());
+  return figures;
+}
+
+LogFeed::Follower::Follower(std::shared_ptr<State> state) : state_(std::move(state)) {}
+
+LogFeed::Follower::~Follower() {
+  LogFeed::State& feed = *state_->feed;
+  std::function<void()> wake;
+  {
+    const base::MutexLock lock(feed.mutex);
+    wake = std::exchange(state_->wake, nullptr);
+    feed.followers.erase(state_.get());
+    --feed.counts.followers;
+    const auto found = feed.scopes.find(state_->scope.name());
+    if (--found->second.followers == 0) feed.scopes.erase(found);
+    if (feed.followers.empty()) feed.woken.notify_all();
+  }
+  if (wake) wake();
+}
+
+LoggedChangePtr LogFeed::Follower::next(const base::Interrupted& interrupted) {
+  State& own = *state_;
+  LogFeed::State& feed = *own.feed;
+  const auto began = std::chrono::steady_clock::now();
+  while (own.taken.empty()) {
+    Stamp from = 0, upto = 0;
+    {
+      const base::MutexLock lock(feed.mutex);
+      if (feed.stopping || own.position >= feed.tail) return nullptr;
+      if (feed.covers(own)) {
+        feed.take(own);
+        if (own.taken.empty()) return nullptr;
+        break;
+      }
+      from = own.position;
+      upto = feed.tail;
+    }
+    LoggedChanges read = read_changes(
+        feed.store, feed.oplog, from, upto, [&](const LogSubject& subject) { return own.scope.has(subject); }, behind_bytes_max,
+        behind_rows_max, interrupted);
+    const base::MutexLock lock(feed.mutex);
+    own.position = read.read_to;
+    feed.counts.read_behind += static_cast<int64_t>(read.changes.size());
+    own.taken.assign(std::make_move_iterator(read.changes.begin()), std::make_move_iterator(read.changes.end()));
+    if (own.taken.empty() && std::chrono::steady_clock::now() - began > work_max) return nullptr;
+  }
+  LoggedChangePtr change = std::move(own.taken.front());
+  own.taken.pop_front();
+  return change;
+}
+
+Stamp LogFeed::Follower::passed() const {
+  if (!state_->taken.empty()) return state_->taken.front()->row - 1;
+  const base::MutexLock lock(state_->feed->mutex);
+  return state_->position;
+}
+
+void LogFeed::Follower::when_more(std::function<void()> wake) {
+  State& own = *state_;
+  LogFeed::State& feed = *own.feed;
+  {
+    const base::MutexLock lock(feed.mutex);
+    bool more = feed.stopping || (own.position < feed.tail && !feed.covers(own));
+    for (auto one = feed.behind(own.position); !more && one != feed.kept.end(); ++one) more = own.scope.has(one->subject);
+    if (!more) {
+      own.wake = std::move(wake);
+      return;
+    }
+  }
+  wake();
+}
+
+}  // namespace replication

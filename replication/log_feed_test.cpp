@@ -1,0 +1,216 @@
+#include "replication/log_feed.h"
+
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+#include "replication/test_support.h"
+
+namespace replication {
+namespace {
+
+using storage::Stamp;
+
+// A set in which everything is majority-committed up to where the test says.
+class Committed final : public Coordinator {
+ public:
+  explicit Committed(storage::Store& store) : store_(store) {}
+
+  const std::string& set_name() const override { return name_; }
+  Standing standing() const override { return {}; }
+  Progress progress() const override {
+    Progress progress;
+    progress.committed.optime.ts = upto_.load();
+    return progress;
+  }
+  LogEnd log_end() const override { return {}; }
+  MemberState state() const override { return MemberState::primary; }
+  int64_t write_term() const override { return 1; }
+  std::shared_lock<std::shared_mutex> hold_primary() override { return {}; }
+  void initiate(const SetConfig&) override {}
+  SetConfig default_config() const override { return {}; }
+  void reconfigure(SetConfig, bool) override {}
+  void step_down(const StepDown&) override {}
+  void freeze(int64_t) override {}
+  void maintain(bool) override {}
+  std::optional<WriteConcernFailure> unsatisfiable(const WriteConcern&) const override { return std::nullopt; }
+  void when_acknowledged(OpTime, const WriteConcern&, std::function<void(std::optional<WriteConcernFailure>)>) override {}
+  void when_read_stands(OpTime, std::function<void(std::optional<WriteConcernFailure>)>) override {}
+  void when_committed_past(Stamp stamp, std::function<void()> done) override {
+    {
+      const base::MutexLock lock(mutex_);
+      if (upto_ <= stamp) {
+        waiting_.push_back(std::move(done));
+        return;
+      }
+    }
+    done();
+  }
+  void learn_config(const SetConfig&, const std::string&) override {}
+  Stamp write_noop(Stamp, bson::DocumentView) override { return 0; }
+
+  Stamp commit() {
+    std::vector<std::function<void()>> due;
+    {
+      const base::MutexLock lock(mutex_);
+      upto_ = store_.engine().all_committed() - 1;
+      due.swap(waiting_);
+    }
+    for (auto& done : due) done();
+    return upto_;
+  }
+
+ private:
+  storage::Store& store_;
+  const std::string name_ = "rs";
+  std::atomic<Stamp> upto_{0};
+  base::Mutex mutex_;
+  std::vector<std::function<void()>> waiting_ GUARDED_BY(mutex_);
+};
+
+struct Fed {
+  explicit Fed(const std::string& path) : member(path), set(member.store), feed(member.store, member.oplog, set) {
+    orders = member.store.catalog().create("shop.orders", {});
+    other = member.store.catalog().create("shop.other", {});
+    start = set.commit();
+  }
+
+  void insert(storage::Collection& into, int id, size_t bytes = 0) {
+    const auto document = bson::json("{_id: " + std::to_string(id) + ", pad: '" + std::string(bytes, 'p') + "'}");
+    member.write([&](storage::Transaction& transaction) { member.committer.insert(transaction, into, document); });
+  }
+
+  test::Member member;
+  Committed set;
+  LogFeed feed;
+  std::shared_ptr<storage::Collection> orders, other;
+  Stamp start = 0;
+};
+
+std::vector<int64_t> read(LogFeed::Follower& follower, size_t count) {
+  std::vector<int64_t> ids;
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  while (ids.size() < count && std::chrono::steady_clock::now() < until) {
+    if (const auto change = follower.next(nullptr))
+      ids.push_back(change->entry.o["_id"].to_int64());
+    else
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return ids;
+}
+
+std::vector<int64_t> numbers(int from, int to) {
+  std::vector<int64_t> all;
+  for (int i = from; i < to; ++i) all.push_back(i);
+  return all;
+}
+
+TEST_CASE("a follower sees what is majority-committed in its scope, in order") {
+  storage::TemporaryDirectory directory;
+  Fed fed(directory.path());
+  const auto one = fed.feed.follow(LogScope::collection("shop.orders"), fed.start);
+  const auto both = fed.feed.follow(LogScope::database("shop"), fed.start);
+  const auto none = fed.feed.follow(LogScope::database("sho"), fed.start);
+  for (int i = 0; i < 10; ++i) fed.insert(i % 2 ? *fed.other : *fed.orders, i);
+  CHECK(one->next(nullptr) == nullptr);  // nothing is committed yet
+  const Stamp upto = fed.set.commit();
+  CHECK(read(*both, 10) == numbers(0, 10));
+  CHECK(read(*one, 5) == std::vector<int64_t>{0, 2, 4, 6, 8});
+  CHECK(none->next(nullptr) == nullptr);
+  CHECK(none->passed() == upto);
+  CHECK(both->next(nullptr) == nullptr);
+  CHECK(both->passed() == upto);
+}
+
+TEST_CASE("a follower that comes late, or is far behind, misses nothing") {
+  storage::TemporaryDirectory directory;
+  Fed fed(directory.path());
+  const auto early = fed.feed.follow(LogScope::collection("shop.other"), fed.start);
+  constexpr int many = 60;
+  // More than the feed keeps in memory.
+  for (int i = 0; i < many; ++i) fed.insert(*fed.orders, i, 1 << 20);
+  fed.set.commit();
+  const auto late = fed.feed.follow(LogScope::collection("shop.orders"), fed.start);
+  CHECK(read(*late, many) == numbers(0, many));
+  for (int i = many; i < 2 * many; ++i) {
+    fed.insert(*fed.orders, i, 1 << 20);
+    fed.set.commit();
+  }
+  CHECK(read(*late, many) == numbers(many, 2 * many));
+  CHECK(fed.feed.figures().kept_bytes <= static_cast<int64_t>(LogFeed::kept_bytes_max));
+  CHECK(early->next(nullptr) == nullptr);
+}
+
+TEST_CASE("followers that wait are woken by what is theirs alone") {
+  storage::TemporaryDirectory directory;
+  Fed fed(directory.path());
+  auto mine = fed.feed.follow(LogScope::collection("shop.orders"), fed.start);
+  const auto others = fed.feed.follow(LogScope::collection("shop.other"), fed.start);
+  std::atomic<int> woken{0}, woken_others{0};
+  const auto wait_for = [](const std::atomic<int>& count, int wanted) {
+    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    while (count < wanted && std::chrono::steady_clock::now() < until) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    return count == wanted;
+  };
+  mine->when_more([&] { ++woken; });
+  others->when_more([&] { ++woken_others; });
+  fed.insert(*fed.orders, 1);
+  fed.set.commit();
+  CHECK(wait_for(woken, 1));
+  CHECK(read(*mine, 1) == numbers(1, 2));
+  CHECK(woken_others == 0);
+  mine->when_more([&] { ++woken; });
+  fed.insert(*fed.other, 2);
+  fed.set.commit();
+  CHECK(wait_for(woken_others, 1));
+  CHECK(woken == 1);
+  mine.reset();  // whoever waits for it learns that it is gone
+  CHECK(woken == 2);
+}
+
+TEST_CASE("a client's transaction has one time, and places in it") {
+  storage::TemporaryDirectory directory;
+  Fed fed(directory.path());
+  const auto follower = fed.feed.follow(LogScope::database("shop"), fed.start);
+  const Bytes session(SessionWrite::id_bytes, 's');
+  Stamp end = 0;
+  fed.member.write([&](storage::Transaction& transaction) {
+    for (int i = 0; i < 3; ++i) {
+      const SessionWrite write{.session = session,
+                               .txn_number = 7,
+                               .part = i == 2 ? SessionWrite::Part::transaction_end : SessionWrite::Part::transaction};
+      const auto document = bson::json("{_id: " + std::to_string(i) + "}");
+      end = fed.member.committer.insert(transaction, *fed.orders, document, &write).generation;
+    }
+  });
+  fed.set.commit();
+  for (int i = 0; i < 3; ++i) {
+    LoggedChangePtr change;
+    while (!(change = follower->next(nullptr))) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    CHECK(change->time == end);
+    CHECK(change->index == i);
+    CHECK(change->session == session);
+    CHECK(change->txn_number == 7);
+    const auto found = find_change(fed.member.store, fed.member.oplog, change->time, change->index);
+    REQUIRE(found);
+    CHECK(found->row == change->row);
+  }
+  CHECK(find_change(fed.member.store, fed.member.oplog, end, 3) == nullptr);
+  CHECK(row_before(fed.member.store, fed.member.oplog, end) == end - 3);
+}
+
+TEST_CASE("changes of a collection that is dropped meanwhile are still read") {
+  storage::TemporaryDirectory directory;
+  Fed fed(directory.path());
+  fed.insert(*fed.orders, 1);
+  fed.member.store.catalog().drop("shop.orders");
+  fed.set.commit();
+  const auto follower = fed.feed.follow(LogScope::collection("shop.orders"), fed.start);
+  CHECK(read(*follower, 1) == numbers(1, 2));
+  LoggedChangePtr drop;
+  while (!(drop = follower->next(nullptr))) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  CHECK(drop->entry.o.first().name == "drop");
+}
+
+}  // namespace
+}  // namespace replication

@@ -1,0 +1,219 @@
+#include "replication/logged_change.h"
+
+#include <limits>
+#include <optional>
+
+#include "base/hash.h"
+#include "storage/collections/catalog.h"
+#include "storage/engine/names.h"
+#include "storage/store.h"
+
+namespace replication {
+
+using storage::Stamp;
+using storage::TableCursor;
+using storage::Transaction;
+
+namespace {
+
+constexpr size_t rows_between_checks = 256;
+
+uint64_t hash_of(std::string_view name) {
+  return base::hash64(name);
+}
+
+bool is_of_users(std::string_view db) {
+  return db != "admin" && db != "config" && db != "local" && db.find('@') == std::string_view::npos;
+}
+
+// Reads rows one after the other, and knows the transaction that it is in.
+class Rows {
+ public:
+  Rows(storage::Store& store, Oplog& oplog)
+      : store_(store), oplog_(oplog), transaction_(store, Transaction::Mode::read), rows_(oplog.rows(transaction_)) {}
+
+  Stamp visible_below() const { return transaction_.visible_below(); }
+  bool seek(Stamp stamp) { return rows_.seek(entry_key(stamp)); }
+  bool next() { return rows_.next(); }
+  Stamp stamp() const { return stamp_from_key(rows_.key()); }
+  BytesView value() const { return rows_.value(); }
+
+  // Returns the change of the row that the cursor stands on; nullptr: its content is gone, or the log was cut within its
+  // transaction.
+  LoggedChangePtr change(const Entry& entry, const LogSubject& subject) {
+    auto change = std::make_shared<LoggedChange>();
+    change->row = change->time = stamp();
+    if (entry.in_transaction) {
+      if (!enter(change->row - entry.behind_first)) return nullptr;
+      change->time = in_.last;
+      change->index = place_of(change->row);
+      change->session = in_.session;
+      change->txn_number = in_.number;
+    }
+    change->subject = subject;
+    change->value = Bytes(value());
+    change->entry = decode(change->value).or_throw();
+    if (entry.form == Entry::Form::named && !read_content(*change)) return nullptr;
+    return change;
+  }
+
+ private:
+  struct ClientTransaction {
+    Stamp first = 0, last = 0;
+    Bytes session;
+    int64_t number = 0;
+    bool whole = false;
+    Stamp counted = 0;   // this row
+    int64_t place = -1;  // has this place
+  };
+
+  // The last row of a client's transaction has the session.
+  bool enter(Stamp first) {
+    if (in_.first == first) return in_.whole;
+    in_ = {};
+    in_.first = first;
+    TableCursor rows = oplog_.rows(transaction_);
+    if (!rows.seek(entry_key(first)) || stamp_from_key(rows.key()) != first) return false;
+    do {
+      const Entry entry = decode(rows.value()).or_throw();
+      in_.last = stamp_from_key(rows.key());
+      if (!entry.in_transaction || in_.last - entry.behind_first != first) return false;
+      if (!entry.session) continue;
+      in_.session = Bytes(entry.session->session);
+      in_.number = entry.session->txn_number;
+      in_.whole = true;
+    } while (!in_.whole && rows.next());
+    return in_.whole;
+  }
+
+  int64_t place_of(Stamp row) {
+    TableCursor rows = oplog_.rows(transaction_);
+    bool on = rows.seek(entry_key(in_.counted == 0 ? in_.first : in_.counted + 1));
+    for (; on && stamp_from_key(rows.key()) <= row; on = rows.next()) ++in_.place;
+    in_.counted = row;
+    return in_.place;
+  }
+
+  bool read_content(LoggedChange& change) {
+    if (!collection_ || collection_->id() != change.entry.collection) {
+      collection_ = store_.catalog().open(change.entry.collection);
+      if (!collection_) collection_ = store_.catalog().dropped(change.entry.collection);
+    }
+    if (!collection_) return false;
+    std::optional<Bytes> content;
+    try {
+      content = collection_->records().find(transaction_, change.entry.record, change.row);
+    } catch (const base::OperationError&) {
+      if (!collection_->dropped()) throw;
+    }
+    if (!content) return false;
+    change.content = std::move(*content);
+    change.entry = made_whole(change.entry, bson::DocumentView(change.content));
+    return true;
+  }
+
+  storage::Store& store_;
+  Oplog& oplog_;
+  Transaction transaction_;
+  TableCursor rows_;
+  std::shared_ptr<storage::Collection> collection_;  // entries of one collection come in runs
+  ClientTransaction in_;
+};
+
+}  // namespace
+
+LogSubject subject_of(const Entry& entry) {
+  const std::string_view db = storage::database_of(entry.ns);
+  LogSubject subject;
+  subject.ns = hash_of(entry.ns);
+  subject.db = hash_of(db);
+  subject.command = entry.op == 'c';
+  subject.is_public = is_of_users(db);
+  if (!subject.command || entry.form != Entry::Form::whole) return subject;
+  const auto to = entry.o.find("to");
+  if (entry.o.empty() || entry.o.first().name != "renameCollection" || !to.is_string()) return subject;
+  subject.other_ns = hash_of(to.as_string());
+  subject.other_db = hash_of(storage::database_of(to.as_string()));
+  return subject;
+}
+
+LogScope::LogScope(Kind kind, std::string name) : kind_(kind), name_(std::move(name)) {
+  if (kind_ == Kind::deployment) return;
+  const std::string db(kind_ == Kind::database ? std::string_view(name_) : storage::database_of(name_));
+  db_ = hash_of(db);
+  home_ = hash_of(std::string_view(db).substr(0, db.find('@')));
+  if (kind_ == Kind::collection) ns_ = hash_of(name_);
+}
+
+bool LogScope::has(const LogSubject& subject) const {
+  if (kind_ == Kind::deployment) return subject.is_public;
+  if (subject.command) return subject.db == home_ || subject.db == db_ || subject.other_db == db_;
+  return kind_ == Kind::database ? subject.db == db_ : subject.ns == ns_;
+}
+
+LoggedChanges read_changes(storage::Store& store, Oplog& oplog, Stamp after, Stamp upto, const WantedChange& wanted,
+                           size_t bytes_max, size_t rows_max, const base::Interrupted& interrupted) {
+  LoggedChanges out;
+  out.read_to = after;
+  Rows rows(store, oplog);
+  upto = std::min(upto, rows.visible_below() - 1);
+  size_t bytes = 0, looked = 0;
+  for (bool on = rows.seek(after + 1); on && rows.stamp() <= upto; on = rows.next()) {
+    if (bytes >= bytes_max || looked == rows_max) return out;
+    if (++looked % rows_between_checks == 0 && interrupted) interrupted();
+    const Entry entry = decode(rows.value()).or_throw();
+    out.read_to = rows.stamp();
+    if (entry.op == 'n') continue;
+    const LogSubject subject = subject_of(entry);
+    if (!wanted(subject)) continue;
+    if (auto change = rows.change(entry, subject)) {
+      bytes += change->bytes();
+      out.changes.push_back(std::move(change));
+    }
+  }
+  out.read_to = std::max(out.read_to, upto);
+  return out;
+}
+
+LoggedChangePtr find_change(storage::Store& store, Oplog& oplog, Stamp time, int64_t index) {
+  Rows rows(store, oplog);
+  if (time >= rows.visible_below() || !rows.seek(time) || rows.stamp() != time) return nullptr;
+  Entry entry = decode(rows.value()).or_throw();
+  if (entry.in_transaction) {
+    const Stamp first = time - entry.behind_first;
+    bool on = rows.seek(first);
+    for (int64_t place = 0; on && place < index && rows.stamp() < time; ++place) on = rows.next();
+    if (!on) return nullptr;
+    entry = decode(rows.value()).or_throw();
+  }
+  if (entry.op == 'n') return nullptr;
+  auto change = rows.change(entry, subject_of(entry));
+  return change && change->time == time && change->index == index ? change : nullptr;
+}
+
+Stamp row_before(storage::Store& store, Oplog& oplog, Stamp time) {
+  Rows rows(store, oplog);
+  const Stamp before = time == 0 ? 0 : time - 1;
+  if (!rows.seek(std::max<Stamp>(time, 1))) return before;
+  const Entry entry = decode(rows.value()).or_throw();
+  return entry.in_transaction ? std::min(before, rows.stamp() - entry.behind_first - 1) : before;
+}
+
+Stamp oldest_row(storage::Store& store, Oplog& oplog) {
+  Rows rows(store, oplog);
+  return rows.seek(1) ? rows.stamp() : 0;
+}
+
+// A set's log begins with its first configuration. As long as that is there, nothing was ever cut.
+bool log_reaches(storage::Store& store, Oplog& oplog, Stamp time) {
+  Rows rows(store, oplog);
+  if (!rows.seek(1)) return true;
+  if (rows.stamp() <= time + 1) return true;
+  const Entry first = decode(rows.value()).or_throw();
+  const auto config = first.op == 'n' ? first.o["config"] : bson::Element();
+  if (!config.is_object()) return false;
+  const auto term = config.as_document()["term"], version = config.as_document()["version"];
+  return term.is_number() && term.to_int64() == 1 && version.is_number() && version.to_int64() == 1;
+}
+
+}  // namespace replication
