@@ -134,6 +134,18 @@ class OperationContext {
   // A fail point sets it: the connection closes instead of sending the reply.
   bool close_connection = false;
 
+  // A command that has nothing to return yet parks itself instead of blocking its thread: its reply is dropped, and it runs again
+  // when `when_more` calls back, from any thread, or at `until`.
+  struct Parked {
+    Time until;
+    std::function<void(std::function<void()> wake)> when_more;
+  };
+  std::optional<Parked> parked;
+  // It was parked, and runs again; it may park itself until then.
+  std::optional<Time> parked_until;
+
+  bool change_stream = false;  // it reads from a change stream
+
   // The client allows several replies to this request (OP_MSG exhaustAllowed).
   bool exhaust_allowed = false;
   // A command sets it to run again with this body and to send one more reply.

@@ -26,6 +26,7 @@ class Past;
 namespace replication {
 class Committer;
 class Coordinator;
+class LogFeed;
 class Oplog;
 class SessionStore;
 }  // namespace replication
@@ -81,6 +82,7 @@ struct Services {
   replication::Committer* committer = nullptr;  // every write of a user goes through it
   replication::Oplog* oplog = nullptr;
   replication::Coordinator* replica_set = nullptr;     // also null on a standalone server
+  replication::LogFeed* log_feed = nullptr;            // also null on a standalone server
   replication::SessionStore* session_store = nullptr;  // also null on a standalone server
   TransactionRegistry* transactions = nullptr;         // also null on a standalone server
   peers::BackupHost* backups = nullptr;                // also null on a standalone server

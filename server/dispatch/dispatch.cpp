@@ -83,11 +83,13 @@ int64_t Dispatcher::await_topology_ms(const Client& client, const Request& reque
   return ms;
 }
 
-Dispatcher::Reply Dispatcher::run(Client& client, const Request& request, bool exhaust_allowed, bson::Bytes memory) {
+Dispatcher::Reply Dispatcher::run(Client& client, const Request& request, bool exhaust_allowed, bson::Bytes memory,
+                                  std::optional<OperationContext::Time> parked_until) {
   base::LogContext context(client.description());
   Command* command = services_.commands.find(request.command);
   OperationContext op(services_, client, request, command);
   op.exhaust_allowed = exhaust_allowed;
+  op.parked_until = parked_until;
   op.explain_wanted = services_.profiler.watches(request.db);
   Reply reply;
   ErrorCode code = ErrorCode::ok;
@@ -104,6 +106,10 @@ Dispatcher::Reply Dispatcher::run(Client& client, const Request& request, bool e
     reply.body = body.done();
     check_document_size(reply.body.size(), reply_bytes_max);
     reply.ok = true;
+    if (op.parked) {
+      reply.parked = std::move(op.parked);
+      return reply;
+    }
     reply.acknowledgement = acknowledgement(op, *command);
     reply.await_durable = !services_.replica_set && op.write_concern.journal && wants_journal(request);
     reply.next_invocation = std::move(op.next_invocation);

@@ -8,6 +8,7 @@
 
 #include "replication/coordinator.h"
 #include "server/core/command.h"
+#include "server/core/operation.h"
 
 namespace server {
 
@@ -39,9 +40,12 @@ class Dispatcher {
     std::optional<Acknowledgement> acknowledgement;
     bool close_connection = false;  // the connection closes without an answer
     std::optional<bson::Document> next_invocation;
+    std::optional<OperationContext::Parked> parked;  // the body says nothing; the connection waits and runs the request again
   };
-  // The reply uses `memory` again. Blocks as long as the command does; never throws.
-  Reply run(Client& client, const Request& request, bool exhaust_allowed, bson::Bytes memory = {});
+  // The reply uses `memory` again. Blocks as long as the command does; never throws. `parked_until`: the request was parked, and
+  // runs again.
+  Reply run(Client& client, const Request& request, bool exhaust_allowed, bson::Bytes memory = {},
+            std::optional<OperationContext::Time> parked_until = std::nullopt);
 
  private:
   // `began` is set once everything is checked and the command itself runs.

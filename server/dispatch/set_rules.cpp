@@ -104,6 +104,12 @@ bool may_be_sent_again(const OperationContext& op, const Command& command) {
   return op.txn_number && (op.in_transaction ? command.ends_transaction() : command.retryable());
 }
 
+// Returns whether a driver may open a change stream again after this error, where it was.
+bool stream_can_resume_after(ErrorCode code) {
+  static constexpr int32_t codes[] = {6, 7, 63, 89, 91, 133, 150, 189, 234, 262, 9001, 10107, 11600, 11602, 13388, 13435, 13436};
+  return std::find(std::begin(codes), std::end(codes), static_cast<int32_t>(code)) != std::end(codes);
+}
+
 // Returns whether the read preference lets other members than the primary answer.
 bool opted_in(const Request& request) {
   const auto preference = request.body.find("$readPreference");
@@ -292,13 +298,16 @@ bool is_transient(ErrorCode code, bool ends_transaction) {
 
 void append_labels(const OperationContext& op, const Command* command, ErrorCode code, bool of_write_concern,
                    bson::Builder& reply) {
-  if (!op.services().replica_set || !command || !op.txn_number) return;
+  if (!op.services().replica_set || !command) return;
+  const bool resumable = op.change_stream && stream_can_resume_after(code);
+  if (!op.txn_number && !resumable) return;
   const bool transient = op.in_transaction && !of_write_concern && is_transient(code, command->ends_transaction());
   const bool retryable = may_be_sent_again(op, *command) && can_retry_after(code);
-  if (!transient && !retryable) return;
+  if (!transient && !retryable && !resumable) return;
   auto labels = reply.array("errorLabels");
   if (retryable) labels.append("RetryableWriteError");
   if (transient) labels.append("TransientTransactionError");
+  if (resumable) labels.append("ResumableChangeStreamError");
 }
 
 void append_topology(const Services& services, ErrorCode code, bson::Builder& reply) {

@@ -245,7 +245,10 @@ bool fill_batch(OperationContext& op, Cursor& cursor, int64_t documents_max, bso
   // An entry of the log holds a document of any size, and more.
   const size_t bytes_max = cursor.ns.starts_with("local.") ? bson::document_bytes_max_internal : bson::document_bytes_max;
   for (int64_t count = 0; documents_max < 0 || count < documents_max; ++count) {
-    if (!cursor.stashed && !cursor.source->next()) return false;
+    if (!cursor.stashed && !cursor.source->next()) {
+      cursor.resume_token = cursor.source->resume_token();
+      return false;
+    }
     const bson::DocumentView document = cursor.stashed ? cursor.stashed->view() : cursor.source->document();
     check_document_size(document.size(), bytes_max);
     if (count > 0 && batch.size() - before + document.size() > batch_bytes_max) {
@@ -254,9 +257,14 @@ bool fill_batch(OperationContext& op, Cursor& cursor, int64_t documents_max, bso
     }
     op.allowance().memory().hold(document.size());
     batch.append(document);
+    if (cursor.resume_token) cursor.resume_token = bson::Document(document["_id"].as_document());
     cursor.stashed.reset();
   }
   return cursor.stashed.has_value() || !cursor.source->exhausted();
+}
+
+void append_resume_token(const Cursor& cursor, bson::Builder& out) {
+  if (cursor.resume_token) out.append("postBatchResumeToken", *cursor.resume_token);
 }
 
 void count_batch(OperationContext& op, Cursor& cursor, size_t returned) {
@@ -276,11 +284,13 @@ void reply_first_batch(OperationContext& op, CursorRegistry& registry, std::uniq
   bool more = false;
   {
     auto batch = out.array("firstBatch");
+    cursor->resume_token = cursor->source->resume_token();
     more = fill_batch(op, *cursor, documents_max, batch);
     count_batch(op, *cursor, batch.count());
   }
+  append_resume_token(*cursor, out);
   int64_t id = 0;
-  if ((more || cursor->tailable) && !single_batch) {
+  if ((more || (cursor->tailable && !cursor->source->closed())) && !single_batch) {
     cursor->source->end();
     if (op.deadline()) cursor->time_left = *op.remaining();
     cursor->moment = op.moment;

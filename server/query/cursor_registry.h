@@ -44,6 +44,13 @@ class CursorSource {
     int64_t documents = 0;
   };
   virtual std::optional<Examined> examined() const { return std::nullopt; }
+  // A source that can tell when it may have more returns a function that calls back once then, from any thread, or when the
+  // source ends; it may outlive the source. Others return nothing, and are asked again and again.
+  virtual std::function<void(std::function<void()> wake)> when_more() { return nullptr; }
+  // Returns true if there will never be more, even for a cursor that waits for more.
+  virtual bool closed() const { return false; }
+  // Of a change stream: where it can be resumed after everything that was read; else nothing.
+  virtual std::optional<bson::Document> resume_token() const { return std::nullopt; }
   // Records in the operation that reads from it how its plan went (plan_notes.h).
   virtual void note_execution(OperationContext&) const {}
 };
@@ -60,6 +67,8 @@ struct Cursor {
   bool tailable = false;
   bool await_data = false;
   bool no_timeout = false;
+  // Of a change stream: the postBatchResumeToken.
+  std::optional<bson::Document> resume_token;
   // The time left of the maxTimeMS that find gave; getMores share it.
   std::optional<std::chrono::microseconds> time_left;
   std::optional<ReadMoment> moment;  // reads show this moment
@@ -160,6 +169,9 @@ class CursorRegistry {
 // fit) and 16 MB; a document that doesn't fit is stashed. Returns false if there are no more. Throws BSONObjectTooLarge (10334)
 // for a document that no reply can hold.
 bool fill_batch(OperationContext& op, Cursor& cursor, int64_t documents_max, bson::ArrayBuilder& batch);
+
+// Appends postBatchResumeToken to a reply's cursor, if it is a change stream's.
+void append_resume_token(const Cursor& cursor, bson::Builder& out);
 
 // Counts the current batch in `op`.
 void count_batch(OperationContext& op, Cursor& cursor, size_t returned);

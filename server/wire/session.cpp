@@ -13,6 +13,7 @@
 #include <asio/write.hpp>
 #include <atomic>
 
+#include "base/clock_time.h"
 #include "base/log.h"
 #include "replication/consensus/frame.h"
 #include "replication/coordinator.h"
@@ -375,9 +376,15 @@ awaitable<Dispatcher::Reply> Session::run(const Request& request, bool exhaust) 
   if (topology_ms > 0) co_await await_topology(topology_ms);
   metrics_.connections.active.add(1);
   Dispatcher::Reply reply;
-  {
-    Reactors::Running running([](void* session) { static_cast<Session*>(session)->watch_for_hangup(); }, this);
-    reply = dispatcher_.run(client_, request, exhaust, std::move(reply_memory_));
+  for (std::optional<OperationContext::Time> parked_until;;) {
+    {
+      Reactors::Running running([](void* session) { static_cast<Session*>(session)->watch_for_hangup(); }, this);
+      reply = dispatcher_.run(client_, request, exhaust, std::move(reply_memory_), parked_until);
+    }
+    if (!reply.parked || closed_) break;
+    reply_memory_ = std::move(reply.body).bytes();
+    parked_until = ending_ ? base::now(services_.clock) : reply.parked->until;
+    if (!ending_) co_await await_more(*reply.parked);
   }
   metrics_.connections.active.add(-1);
   if (reply.await_durable && services_.when_durable) co_await await_durable();
@@ -404,6 +411,24 @@ awaitable<void> Session::await_topology(int64_t ms) {
   co_await pause->wait(std::chrono::milliseconds(ms));
   services_.topology.forget(subscription);
   metrics_.connections.awaiting_topology.add(-1);
+  const base::MutexLock lock(mutex_);
+  pause_.reset();
+}
+
+awaitable<void> Session::await_more(const OperationContext::Parked& parked) {
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(parked.until - base::now(services_.clock));
+  if (left <= std::chrono::milliseconds(0)) co_return;
+  const auto pause = std::make_shared<Pause>(socket_.get_executor());
+  {
+    const base::MutexLock lock(mutex_);
+    if (closed_ || ending_) co_return;
+    pause_ = pause;
+  }
+  // The callback may be kept for longer than the connection lives.
+  parked.when_more([weak = std::weak_ptr(pause)] {
+    if (const auto waiting = weak.lock()) waiting->end();
+  });
+  co_await pause->wait(left);
   const base::MutexLock lock(mutex_);
   pause_.reset();
 }

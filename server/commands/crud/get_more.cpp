@@ -82,6 +82,7 @@ class GetMore : public Command {
     const std::string ns = requested_namespace(request);
     const auto batch_size = Arguments("getMore", request.body).unsigned_integer("batchSize");
     CheckedOut cursor(registry, registry.check_out(id, ns, op));
+    op.change_stream = cursor->resume_token.has_value();
     const bool awaits = cursor->tailable && cursor->await_data;
     const auto patience = request.body.find("maxTimeMS");
     if (patience.is_number() && !awaits) {
@@ -105,16 +106,21 @@ class GetMore : public Command {
       // Other than in find, 0 means no limit here.
       const int64_t documents_max = batch_size.value_or(0) > 0 ? *batch_size : -1;
       more = query::fill_batch(op, *cursor, documents_max, batch);
-      if (awaits) {
+      if (awaits && batch.count() == 0 && !cursor->source->closed()) {
         const milliseconds wait = patience.is_number() ? milliseconds(patience.to_int64()) : await_default;
-        more = await(op, *cursor, documents_max, wait, batch) || more;
+        auto when_more = cursor->source->when_more();
+        if (when_more)
+          park(op, wait, std::move(when_more));
+        else
+          more = await(op, *cursor, documents_max, wait, batch) || more;
       }
       query::count_batch(op, *cursor, batch.count());
       op.counts.cursor_id = id;
     }
+    query::append_resume_token(*cursor, out);
     if (op.moment) out.append("atClusterTime", replication::timestamp_of(op.moment->stamp));
     int64_t next_id = 0;
-    if (more || cursor->tailable) {
+    if (more || (cursor->tailable && !cursor->source->closed())) {
       cursor->source->end();
       cursor->progress = op.progress();
       if (cursor->time_left && op.deadline()) cursor->time_left = *op.remaining();
@@ -136,6 +142,13 @@ class GetMore : public Command {
     throw OperationError(
         code.is_number() ? static_cast<int32_t>(code.to_int64()) : static_cast<int32_t>(ErrorCode::internal_error),
         "Hit the 'failGetMoreAfterCursorCheckout' failpoint");
+  }
+
+  // No thread waits meanwhile: a server may have thousands of such cursors.
+  static void park(OperationContext& op, milliseconds patience, std::function<void(std::function<void()>)> when_more) {
+    const auto now = base::now(op.services().clock);
+    const auto until = op.parked_until ? *op.parked_until : now + patience;
+    if (now < until) op.parked = OperationContext::Parked{until, std::move(when_more)};
   }
 
   // Looks again, ever less often, until there is a document or the time is up.
