@@ -6,6 +6,7 @@
 #include "bench/past/command.h"
 #include "bench/sets/command.h"
 #include "bench/sizes/command.h"
+#include "bench/streams/command.h"
 #include "bench/transactions/command.h"
 #include "bench/wire/command.h"
 
@@ -39,6 +40,8 @@ const std::vector<Benchmark>& all() {
        "transfers between accounts in transactions, beside the same updates without: rate, aborts, latency, CPU; the figures to "
        "reach",
        transactions::add_options},
+      {"streams", "open change streams while documents are inserted: CPU, memory, the delay of events; the figures to reach",
+       streams::add_options},
   };
   return benchmarks;
 }
