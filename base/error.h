@@ -53,6 +53,8 @@ namespace base {
   X(snapshot_too_old, 239, "SnapshotTooOld") X(no_such_transaction, 251, "NoSuchTransaction")    \
   X(conflicting_operation_in_progress, 117, "ConflictingOperationInProgress")                   \
   X(command_failed, 125, "CommandFailed") X(no_sharding_enabled, 193, "NoShardingEnabled")       \
+  X(no_matching_document, 47, "NoMatchingDocument") X(invalid_resume_token, 260, "InvalidResumeToken") \
+  X(change_stream_fatal_error, 280, "ChangeStreamFatalError") X(change_stream_history_lost, 286, "ChangeStreamHistoryLost") \
   X(snapshot_unavailable, 246, "SnapshotUnavailable") X(transaction_committed, 256, "TransactionCommitted") \
   X(operation_not_supported_in_transaction, 263, "OperationNotSupportedInTransaction")          \
   X(transaction_exceeded_lifetime_limit_seconds, 290, "TransactionExceededLifetimeLimitSeconds") \

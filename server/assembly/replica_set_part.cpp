@@ -7,10 +7,12 @@
 #include "base/mutex.h"
 #include "replication/applier.h"
 #include "replication/local_document.h"
+#include "replication/log_feed.h"
 #include "replication/replica_set.h"
 #include "replication/session_store.h"
 #include "server/assembly/own_address.h"
 #include "server/commands/replication/handshake.h"
+#include "server/core/cluster_parameters.h"
 #include "server/core/default_concerns.h"
 #include "server/core/operation.h"
 #include "server/core/options.h"
@@ -67,20 +69,24 @@ struct ReplicaSetPart::State {
       : options(given_options),
         services(given_services),
         store(given_store),
+        log(oplog),
         sessions(store, oplog),
         applier(store, oplog, committer, sessions),
         backups(store, services.clock),
         default_concerns(store, services.clock),
         members(member, services.clock),
-        member(store, oplog, applier, services.clock, member_options()) {}
+        member(store, oplog, applier, services.clock, member_options()),
+        feed(store, oplog, member) {}
 
   replication::ReplicaSetOptions member_options();
   void check_alone(const replication::SetConfig& next, replication::LogEnd own);
+  void expire_pre_images();
   void copy(std::function<std::optional<std::string>()> source, std::function<replication::consensus::HardState()> stop_voting);
 
   const Options& options;
   Services& services;
   storage::Store& store;
+  replication::Oplog& log;
   replication::SessionStore sessions;
   replication::Applier applier;
   peers::BackupHost backups;
@@ -93,6 +99,7 @@ struct ReplicaSetPart::State {
 
   peers::Members members;  // `member` nudges it as long as it lives
   replication::ReplicaSet member;
+  replication::LogFeed feed;
 };
 
 replication::ReplicaSetOptions ReplicaSetPart::State::member_options() {
@@ -190,6 +197,16 @@ void ReplicaSetPart::State::copy(std::function<std::optional<std::string>()> fro
   running->run();
 }
 
+// A pre-image is of use as long as its change is in the log, or as long as the set was told.
+void ReplicaSetPart::State::expire_pre_images() {
+  storage::Stamp below = replication::oldest_row(store, log);
+  if (const auto seconds = pre_image_seconds(store)) {
+    const int64_t oldest = services.clock.wall_ms() / 1000 - *seconds;
+    if (oldest > 0) below = std::max(below, static_cast<storage::Stamp>(oldest) << 32);
+  }
+  log.pre_images().expire(below);
+}
+
 ReplicaSetPart::ReplicaSetPart(const Options& options, Services& services, storage::Store& store, replication::Oplog& oplog,
                                replication::LocalCommitter& committer) {
   take_over_copy(options, store);
@@ -197,6 +214,7 @@ ReplicaSetPart::ReplicaSetPart(const Options& options, Services& services, stora
   State& state = *state_;
   committer.set_term_source([&member = state.member] { return member.write_term(); });
   services.replica_set = &state.member;
+  services.log_feed = &state.feed;
   services.session_store = &state.sessions;
   services.backups = &state.backups;
   services.default_concerns = &state.default_concerns;
@@ -212,6 +230,11 @@ ReplicaSetPart::ReplicaSetPart(const Options& options, Services& services, stora
   });
   services.status.add(
       "forwardLog", [&forward = state.applier.forward()](OperationContext&, bson::Builder& out) { forward.append_status(out); });
+  services.status.add("changeStreams", [&feed = state.feed](OperationContext&, bson::Builder& out) {
+    const replication::LogFeed::Figures figures = feed.figures();
+    out.append("open", figures.followers).append("keptChanges", figures.kept_changes).append("keptBytes", figures.kept_bytes);
+    out.append("rounds", figures.rounds).append("readFromLog", figures.read_behind);
+  });
   services.parameters.add_boolean("dedupForwardLog", state.applier.forward().enabled);
   services.append_initial_sync = [&state](bson::Builder& out) {
     const base::MutexLock lock(state.sync_mutex);
@@ -237,6 +260,7 @@ void ReplicaSetPart::stop() {
 void ReplicaSetPart::keep_house() {
   state_->backups.expire();
   state_->default_concerns.refresh();
+  state_->expire_pre_images();
 }
 
 void ReplicaSetPart::hand_over() {

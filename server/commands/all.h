@@ -60,6 +60,7 @@
   X(fsync)                             \
   X(fsync_unlock)                      \
   X(get_cmd_line_opts)                 \
+  X(get_cluster_parameter)             \
   X(get_default_rw_concern)            \
   X(get_diagnostic_data)               \
   X(get_log)                           \
@@ -122,6 +123,7 @@
   X(roles_info)                        \
   X(rotate_certificates)               \
   X(server_status)                     \
+  X(set_cluster_parameter)             \
   X(set_default_rw_concern)            \
   X(set_feature_compatibility_version) \
   X(set_parameter)                     \

@@ -9,6 +9,7 @@
 #include "server/core/services.h"
 #include "server/query/cursor_registry.h"
 #include "server/query/expressions/now.h"
+#include "server/query/stages/change_stream.h"
 #include "server/query/stages/pipeline.h"
 #include "server/query/stages/support.h"
 #include "server/write/output.h"
@@ -39,7 +40,9 @@ void check_in_transaction(const query::Pipeline& pipeline) {
 class PipelineSource final : public query::CursorSource {
  public:
   PipelineSource(std::unique_ptr<query::PipelineContext> context, std::unique_ptr<query::Pipeline> pipeline)
-      : context_(std::move(context)), pipeline_(std::move(pipeline)), stage_(pipeline_->start()) {}
+      : context_(std::move(context)), pipeline_(std::move(pipeline)), stage_(pipeline_->start()) {
+    if (context_->change_stream) stage_ = query::keep_tokens(std::move(stage_), *pipeline_, *context_->change_stream);
+  }
 
   void begin(OperationContext& op) override {
     context_->op = &op;
@@ -48,6 +51,13 @@ class PipelineSource final : public query::CursorSource {
   void end() override { stage_->end(); }
   bool next() override { return stage_->next(); }
   bson::DocumentView document() override { return stage_->document(); }
+  bool closed() const override { return context_->change_stream && context_->change_stream->closed(); }
+  std::function<void(std::function<void()>)> when_more() override {
+    return context_->change_stream ? context_->change_stream->when_more() : nullptr;
+  }
+  std::optional<bson::Document> resume_token() const override {
+    return context_->change_stream ? std::optional(context_->change_stream->resume_token()) : std::nullopt;
+  }
 
  private:
   std::unique_ptr<query::PipelineContext> context_;
@@ -77,6 +87,10 @@ class Aggregate final : public Command, public Explainable {
     auto context = make_context(op, request, arguments);
     auto pipeline = std::make_unique<query::Pipeline>(stages, *context);
     check_source(*pipeline, *context);
+    query::check_change_stream(*pipeline);
+    const bool stream = query::is_change_stream(*pipeline);
+    op.change_stream = stream;
+    if (stream) check_stream_concern(op);
     if (op.in_transaction) check_in_transaction(*pipeline);
     if (arguments.boolean("explain").value_or(false)) {
       show(*pipeline, query::Verbosity::query_planner, reply);
@@ -109,6 +123,7 @@ class Aggregate final : public Command, public Explainable {
 
     auto cursor = std::make_unique<query::Cursor>();
     cursor->ns = ns;
+    cursor->tailable = cursor->await_data = stream;
     cursor->command = bson::Document(request.body);
     if (op.lsid.is_object()) cursor->lsid = bson::Document(op.lsid.as_document());
     cursor->source = std::make_unique<PipelineSource>(std::move(context), std::move(pipeline));
@@ -128,6 +143,18 @@ class Aggregate final : public Command, public Explainable {
   static void show(const query::Pipeline& pipeline, query::Verbosity verbosity, bson::Builder& reply) {
     reply.append("explainVersion", "1");
     pipeline.explain(verbosity, reply);
+  }
+
+  // A change stream returns nothing but what is majority-committed, so it has nothing to wait for in the end.
+  static void check_stream_concern(OperationContext& op) {
+    if (!op.read_concern.level.empty() && op.read_concern.level != "majority") {
+      throw base::OperationError(base::ErrorCode::invalid_options,
+                                 "Aggregation stage $changeStream cannot run with a readConcern other than 'majority', or in a "
+                                 "multi-document transaction. Current readConcern: " +
+                                     op.read_concern.level);
+    }
+    op.read_concern.level.clear();
+    op.led_term.reset();
   }
 
   static Value hint_of(const Arguments& arguments) {
@@ -169,6 +196,7 @@ class Aggregate final : public Command, public Explainable {
   static void check_source(const query::Pipeline& pipeline, const query::PipelineContext& context) {
     const std::string_view source =
         !pipeline.empty() && pipeline.specs()[0]->is_source() ? pipeline.specs()[0]->name() : std::string_view();
+    if (source == "$changeStream") return;
     const bool own_source = source == "$documents" || source == "$listLocalSessions" || source == "$currentOp";
     if (context.collection.empty() && !own_source) {
       const std::string first = pipeline.empty() ? "" : std::string(pipeline.specs()[0]->name());

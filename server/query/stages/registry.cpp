@@ -20,6 +20,7 @@ const std::unordered_map<std::string_view, StageParser>& stages() {
       {"$bucket", parse_bucket},
       {"$bucketAuto", parse_bucket_auto},
       {"$changeStream", parse_change_stream},
+      {"$changeStreamSplitLargeEvent", parse_split_large_event},
       {"$collStats", parse_coll_stats},
       {"$count", parse_count},
       {"$currentOp", parse_current_op},

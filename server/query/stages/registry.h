@@ -16,6 +16,7 @@ StageSpecPtr parse_add_fields(const bson::Element& specification, PipelineContex
 StageSpecPtr parse_bucket(const bson::Element& specification, PipelineContext& context);
 StageSpecPtr parse_bucket_auto(const bson::Element& specification, PipelineContext& context);
 StageSpecPtr parse_change_stream(const bson::Element& specification, PipelineContext& context);
+StageSpecPtr parse_split_large_event(const bson::Element& specification, PipelineContext& context);
 StageSpecPtr parse_coll_stats(const bson::Element& specification, PipelineContext& context);
 StageSpecPtr parse_count(const bson::Element& specification, PipelineContext& context);
 StageSpecPtr parse_current_op(const bson::Element& specification, PipelineContext& context);

@@ -22,6 +22,8 @@ class Collection;
 
 namespace server::query {
 
+class ChangeStreamSource;
+
 class Stage {
  public:
   explicit Stage(std::unique_ptr<Stage> source) : source_(std::move(source)) {}
@@ -58,8 +60,9 @@ struct PipelineContext {
   bson::Document let;     // the variables of `scope`, for filters
   bson::Value hint = {};  // an index's name or key; missing: none
   bool allow_disk_use = true;
-  int depth = 0;                  // the depth of sub-pipelines
-  SinkMaker make_sink = nullptr;  // set for pipelines that may write
+  int depth = 0;                                // the depth of sub-pipelines
+  SinkMaker make_sink = nullptr;                // set for pipelines that may write
+  ChangeStreamSource* change_stream = nullptr;  // the running $changeStream, if the pipeline begins with one
 
   // nullptr: the pipeline is parsed alone.
   PipelineContext(int64_t now_ms, OperationContext* current);

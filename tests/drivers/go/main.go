@@ -118,6 +118,26 @@ func whileWriting(name string, change func(primary string)) string {
 	target, before := db.Collection(name), primary()
 	var stop atomic.Bool
 	var count atomic.Int64
+	// A change stream goes on over all that, and has every insert once, in order.
+	stream, err := target.Watch(ctx, mongo.Pipeline{{{Key: "$match", Value: bson.D{{Key: "operationType", Value: "insert"}}}}})
+	sound(err)
+	inserted, reading := []any{}, make(chan error, 1)
+	go func() {
+		for !stop.Load() || int64(len(inserted)) <= count.Load() {
+			var event struct{ DocumentKey struct{ ID any `bson:"_id"` } `bson:"documentKey"` }
+			if stream.TryNext(ctx) {
+				if err := stream.Decode(&event); err != nil {
+					reading <- err
+					return
+				}
+				inserted = append(inserted, event.DocumentKey.ID)
+			} else if err := stream.Err(); err != nil {
+				reading <- err
+				return
+			}
+		}
+		reading <- nil
+	}()
 	sound(insert(target, append(id("sum"), bson.E{Key: "n", Value: 0})))
 	writing := make(chan error, 1)
 	go func() {
@@ -144,6 +164,12 @@ func whileWriting(name string, change func(primary string)) string {
 	more()
 	stop.Store(true)
 	sound(<-writing)
+	sound(<-reading)
+	sound(stream.Close(ctx))
+	check(int64(len(inserted)) == count.Load()+1 && inserted[0] == "sum", len(inserted), " events of ", count.Load(), " inserts")
+	for i, each := range inserted[1:] {
+		check(each == int64(i), i, " comes as ", each)
+	}
 	found, err := target.CountDocuments(ctx, bson.D{})
 	sound(err)
 	check(found == count.Load()+1, found, " documents after ", count.Load(), " writes")

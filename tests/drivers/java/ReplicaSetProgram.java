@@ -4,6 +4,7 @@ import com.mongodb.*;
 import com.mongodb.bulk.BulkWriteResult;
 import com.mongodb.client.*;
 import com.mongodb.client.model.*;
+import com.mongodb.client.model.changestream.ChangeStreamDocument;
 import com.mongodb.connection.*;
 import com.mongodb.event.*;
 import java.io.*;
@@ -113,8 +114,17 @@ public class ReplicaSetProgram {
     String before = primary();
     AtomicBoolean stop = new AtomicBoolean();
     AtomicInteger count = new AtomicInteger();
+    // A change stream goes on over all that, and has every insert once, in order.
+    MongoChangeStreamCursor<ChangeStreamDocument<Document>> stream = target.watch(List.of(Aggregates.match(new Document("operationType", "insert")))).cursor();
+    List<Object> inserted = new CopyOnWriteArrayList<>();
     target.insertOne(id("sum").append("n", 0));
-    ExecutorService pool = Executors.newSingleThreadExecutor();
+    ExecutorService pool = Executors.newFixedThreadPool(2);
+    Future<?> reading = pool.submit(() -> {
+      while (!stop.get() || inserted.size() <= count.get()) {
+        ChangeStreamDocument<Document> event = stream.tryNext();
+        if (event != null) inserted.add(event.getFullDocument().get("_id"));
+      }
+    });
     Future<?> writing = pool.submit(() -> {
       while (!stop.get()) {
         target.insertOne(id(count.get()));
@@ -132,7 +142,11 @@ public class ReplicaSetProgram {
     more.run();
     stop.set(true);
     writing.get();
+    reading.get(120, TimeUnit.SECONDS);
+    stream.close();
     pool.shutdown();
+    check(inserted.size() == count.get() + 1 && inserted.get(0).equals("sum"), "the stream has " + inserted.size() + " of " + count.get() + " inserts");
+    for (int i = 0; i < count.get(); ++i) check(inserted.get(i + 1).equals(i), i + " comes as " + inserted.get(i + 1));
     check(target.countDocuments() == count.get() + 1, "a write is missing");
     check(target.find(id("sum")).first().getInteger("n") == count.get(), "an update was lost or done twice");
     check(count.get() > 20, "only " + count.get() + " writes");

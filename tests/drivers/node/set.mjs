@@ -124,6 +124,16 @@ async function whileWriting(collection, change) {
       await again();
     }
   };
+  // A change stream goes on over all that, and has every insert once, in order.
+  const stream = target.watch([{$match: {operationType: 'insert'}}]), inserted = [];
+  await stream.tryNext();
+  const reading = (async () => {
+    while (!stop || inserted.length <= count) {
+      const event = await stream.tryNext();
+      if (event) inserted.push(event.documentKey._id);
+    }
+  })();
+  reading.catch(() => {});
   await target.insertOne({_id: 'sum', n: 0});
   const writing = (async () => {
     for (; !stop; ++count) {
@@ -140,6 +150,10 @@ async function whileWriting(collection, change) {
   await more();
   stop = true;
   await writing;
+  await Promise.race([reading, until('the stream has all inserts', () => inserted.length > count)]);
+  await reading;
+  await stream.close();
+  assert.deepEqual(inserted, ['sum', ...Array(count).keys()]);
   assert.equal(await target.countDocuments(), count + 1);
   const {n} = await target.findOne({_id: 'sum'});
   assert(unclear <= 1 && n <= count && n >= count - unclear, `${n} of ${count}, ${unclear} unclear`);

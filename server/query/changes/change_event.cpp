@@ -1,0 +1,377 @@
+#include "server/query/changes/change_event.h"
+
+#include "base/error.h"
+#include "bson/diff.h"
+#include "server/core/operation.h"
+#include "server/core/services.h"
+#include "server/core/text.h"
+#include "server/query/changes/commit_event.h"
+#include "server/query/changes/update_description.h"
+#include "server/query/matcher.h"
+#include "storage/collections/catalog.h"
+#include "storage/engine/names.h"
+#include "storage/store.h"
+#include "versions/database/databases.h"
+
+namespace server::query {
+
+using bson::Document;
+using bson::DocumentView;
+using replication::Entry;
+using replication::LoggedChange;
+
+namespace {
+
+constexpr uint8_t uuid_subtype = 4;
+constexpr std::string_view main_branch = "main";
+
+bool is_none(base::BytesView uuid) {
+  return uuid.find_first_not_of('\0') == base::BytesView::npos;
+}
+
+ResumeToken token_of(const LoggedChange& change) {
+  ResumeToken token;
+  token.time = change.time;
+  token.kind = ResumeToken::Kind::event;
+  token.index = change.index;
+  if (!is_none(change.entry.uuid)) token.collection = base::Bytes(change.entry.uuid);
+  return token;
+}
+
+// Whether an update wrote the document anew, as a replacement does.
+bool replaces(const Entry& entry) {
+  return !entry.o2 && !entry.outline;
+}
+
+std::string_view type_of(const Entry& entry) {
+  switch (entry.op) {
+    case 'i': return "insert";
+    case 'u': return replaces(entry) ? "replace" : "update";
+    case 'd': return "delete";
+    default: return "";
+  }
+}
+
+bson::ValueView id_of(const Entry& entry) {
+  return entry.o2 ? (*entry.o2)["_id"] : entry.o["_id"];
+}
+
+DocumentView diff_in(DocumentView update) {
+  const auto diff = update["diff"];
+  return diff.is_object() ? diff.as_document() : DocumentView();
+}
+
+Document key_document(const bson::ValueView& id) {
+  bson::Builder out;
+  out.append("_id", id);
+  return out.done();
+}
+
+// The document as it is now. Whoever dropped or replaced the collection since took it away.
+std::optional<Document> look_up(OperationContext& op, const Entry& entry) {
+  storage::Store& store = *op.services().store;
+  const auto collection = store.catalog().open(entry.ns);
+  if (!collection || base::BytesView(collection->uuid_bytes()) != entry.uuid) return std::nullopt;
+  try {
+    const std::shared_lock schema(collection->schema_mutex());
+    if (collection->dropped()) return std::nullopt;
+    storage::Transaction transaction(store, storage::Transaction::Mode::read);
+    const auto record = collection->find_id(transaction, id_of(entry));
+    return record ? collection->find(transaction, *record) : std::nullopt;
+  } catch (const base::OperationError&) {
+    if (!collection->dropped()) throw;
+    return std::nullopt;
+  }
+}
+
+std::optional<Document> before_of(OperationContext& op, const LoggedChange& change) {
+  auto bytes = op.services().oplog->pre_images().find(change.row);
+  if (!bytes) return std::nullopt;
+  return Document(DocumentView(*bytes));
+}
+
+// The document right after the update. What the log has of it, or made of what was before.
+std::optional<Document> after_of(OperationContext& op, const LoggedChange& change) {
+  if (!change.entry.o2) return Document(change.entry.o);
+  const auto before = before_of(op, change);
+  if (!before) return std::nullopt;
+  auto after = bson::diff::apply(*before, diff_in(change.entry.o));
+  return after.ok() ? std::optional(std::move(after).value()) : std::nullopt;
+}
+
+[[noreturn]] void no_image(std::string_view which, std::string_view of, const LoggedChange& change) {
+  throw base::OperationError(base::ErrorCode::no_matching_document,
+                             "Change stream was configured to require a " + std::string(which) + "-image for all " +
+                                 std::string(of) + ", but the " + std::string(which) +
+                                 "-image was not found for event: " + show(key_document(id_of(change.entry)).view()));
+}
+
+void append_place(bson::Builder& out, std::string_view name, std::string_view db, std::string_view collection) {
+  bson::Builder place = out.object(name);
+  place.append("db", db);
+  if (!collection.empty()) place.append("coll", collection);
+}
+
+Document place_document(std::string_view db, std::string_view collection) {
+  bson::Builder place;
+  place.append("db", db).append("coll", collection);
+  return place.done();
+}
+
+// The fields of a command but its first.
+Document rest_of(DocumentView command) {
+  bson::Builder out;
+  bool first = true;
+  for (const auto& field : command) {
+    if (!std::exchange(first, false)) out.append_element(field);
+  }
+  return out.done();
+}
+
+Document index_list(const Document& index) {
+  bson::Builder out;
+  {
+    bson::ArrayBuilder list = out.array("indexes");
+    list.append(index);
+  }
+  return out.done();
+}
+
+std::string collection_with(OperationContext& op, std::string_view db, const bson::ValueView& uuid) {
+  if (uuid.type() != bson::Type::binary) return {};
+  for (const auto& collection : op.services().store->catalog().collections(db)) {
+    if (base::BytesView(collection->uuid_bytes()) == uuid.as_binary().bytes)
+      return std::string(storage::collection_of(collection->ns()));
+  }
+  return {};
+}
+
+// Appends the fields that every event begins with.
+void append_head(const LoggedChange& change, const ResumeToken& token, std::string_view type, bool expanded, bson::Builder& out) {
+  out.append("_id", token.document()).append("operationType", type);
+  out.append("clusterTime", replication::timestamp_of(change.time));
+  if (expanded && !token.collection.empty() && type != "invalidate")
+    out.append("collectionUUID", bson::Binary{uuid_subtype, token.collection});
+  out.append("wallTime", bson::Date{change.entry.wall_ms});
+  if (!change.session.empty()) {
+    out.append("lsid", replication::lsid_document(change.session)).append("txnNumber", change.txn_number);
+  }
+}
+
+// `op` looks up documents, if the options ask for them.
+Document document_event(OperationContext* op, const LoggedChange& change, const EventOptions& options) {
+  const Entry& entry = change.entry;
+  const std::string_view type = type_of(entry);
+  bson::Builder out;
+  append_head(change, token_of(change), type, options.expanded, out);
+  if (type == "insert" || type == "replace") {
+    out.append("fullDocument", entry.o);
+  } else if (type == "update" && options.full_document != PostImage::plain) {
+    const auto document = options.full_document == PostImage::lookup ? look_up(*op, entry) : after_of(*op, change);
+    if (document)
+      out.append("fullDocument", *document);
+    else if (options.full_document == PostImage::required)
+      no_image("post", "update events", change);
+    else
+      out.append_null("fullDocument");
+  }
+  append_place(out, "ns", storage::database_of(entry.ns), storage::collection_of(entry.ns));
+  out.append("documentKey", key_document(id_of(entry)));
+  if (type == "update") {
+    const Document made = entry.outline ? replication::diff_of(entry) : Document();
+    const DocumentView diff = diff_in(entry.outline ? made.view() : entry.o);
+    {
+      bson::Builder description = out.object("updateDescription");
+      append_update_description(diff, options.expanded, description);
+    }
+    if (options.raw) out.append("rawUpdateDescription", diff);
+  }
+  if (type != "insert" && options.before != PreImage::off) {
+    if (const auto before = before_of(*op, change))
+      out.append("fullDocumentBeforeChange", *before);
+    else if (options.before == PreImage::required)
+      no_image("pre", "update, delete and replace events", change);
+    else
+      out.append_null("fullDocumentBeforeChange");
+  }
+  return out.done();
+}
+
+// An event into which nothing is looked up is the same for all streams.
+bool is_shared(const Entry& entry, const EventOptions& options) {
+  const bool is_update = entry.op == 'u' && !replaces(entry);
+  return !(is_update && (options.full_document != PostImage::plain || options.raw)) &&
+         (options.before == PreImage::off || entry.op == 'i');
+}
+
+std::shared_ptr<const Document> shared_event(const LoggedChange& change, const EventOptions& options) {
+  auto& kept = change.shown[options.expanded ? 1 : 0];
+  auto document = kept.load();
+  if (!document) {
+    EventOptions plain;
+    plain.expanded = options.expanded;
+    document = std::make_shared<const Document>(document_event(nullptr, change, plain));
+    kept.store(document);
+  }
+  return document;
+}
+
+}  // namespace
+
+ChangeEvents::ChangeEvents(replication::LogScope scope, std::string db, std::string collection, const EventOptions& options)
+    : scope_(std::move(scope)), db_(std::move(db)), collection_(std::move(collection)), options_(options) {}
+
+bool ChangeEvents::shows(std::string_view db, std::string_view collection) const {
+  if (collection.starts_with("system.") && !options_.system) return false;
+  if (scope_.is_deployment()) return true;
+  return db == db_ && (collection_.empty() || collection == collection_);
+}
+
+// Changes of branches are commands of their database. To a stream of a branch, losing the branch is as a database being dropped.
+ChangeEvents::Meaning ChangeEvents::meaning_for_branch(OperationContext& op, std::string_view home, DocumentView command) const {
+  const bson::Element first = command.first();
+  const std::string_view name = first.name;
+  const std::string_view branch = first.is_string() ? first.as_string() : std::string_view();
+  const std::string db = branch == main_branch ? std::string(home) : std::string(home) + "@" + std::string(branch);
+  const bool own = !scope_.is_deployment() && db == db_;
+  Meaning out;
+  if (name == "dropBranch" || name == "renameBranch") {
+    if (own) out = {collection_.empty() ? "dropDatabase" : "drop", {db_, collection_}, {}, {}, true};
+  } else if (name == "resetBranch") {
+    if (own) out.invalidates = out.only_invalidates = true;
+  } else if (name == "makeCollection" || name == "dropCollection") {
+    if (!own && !(scope_.is_deployment() && branch == main_branch)) return out;
+    const std::string collection = collection_with(op, home, command["collection"]);
+    if (collection.empty() || !shows(db, collection)) return out;
+    if (name == "dropCollection")
+      out = {"drop", {db, collection}, {}, {}, !collection_.empty()};
+    else if (options_.expanded)
+      out = {"create", {db, collection}, {}, {}};
+  }
+  return out;
+}
+
+ChangeEvents::Meaning ChangeEvents::meaning_of(OperationContext& op, const LoggedChange& change) const {
+  const DocumentView o = change.entry.o;
+  Meaning out;
+  if (o.empty()) return out;
+  const std::string_view db = storage::database_of(change.entry.ns), name = o.first().name;
+  const bool whole_database = collection_.empty() && !scope_.is_deployment();
+  if (name == "dropDatabase") {
+    const std::string shown = scope_.is_deployment() ? std::string(db) : db_;
+    const bool concerns = scope_.is_deployment() || db == std::string_view(db_).substr(0, db_.find('@'));
+    // A collection's stream has the drop of its collection, which goes before.
+    if (concerns && collection_.empty()) out = {"dropDatabase", {shown, {}}, {}, {}, whole_database};
+    return out;
+  }
+  if (!o.first().is_string()) return out;
+  if (name == "renameCollection") {
+    const std::string_view from = o.first().as_string(), to = o["to"].is_string() ? o["to"].as_string() : std::string_view();
+    const auto part = [](std::string_view ns) {
+      return Place{std::string(storage::database_of(ns)), std::string(storage::collection_of(ns))};
+    };
+    const Place source = part(from), target = part(to);
+    if (!shows(source.db, source.collection) && !shows(target.db, target.collection)) return out;
+    bson::Builder description;
+    description.append("to", place_document(target.db, target.collection));
+    if (o["dropTarget"].type() == bson::Type::binary) description.append_element(o["dropTarget"]);
+    return {"rename", source, place_document(target.db, target.collection), description.done(), !collection_.empty()};
+  }
+  const std::string_view collection = o.first().as_string();
+  if (name == "drop") {
+    // In a database with branches a collection goes when no branch has it any more, and each branch has said so before.
+    if (!shows(db, collection) || op.services().databases->find(std::string(db))) return out;
+    return {"drop", {std::string(db), std::string(collection)}, {}, {}, !collection_.empty()};
+  }
+  const bool schema = name == "create" || name == "createIndexes" || name == "dropIndexes" || name == "collMod";
+  if (!schema) return meaning_for_branch(op, db, o);
+  if (!options_.expanded || !shows(db, collection)) return out;
+  out.place = {std::string(db), std::string(collection)};
+  out.type = name == "collMod" ? "modify" : std::string(name);
+  if (name == "createIndexes") {
+    out.description = index_list(rest_of(o));
+  } else if (name == "dropIndexes") {
+    bson::Builder index;
+    if (o["key"].is_object()) index.append("v", 2).append_element(o["key"]);
+    index.append("name", static_cast<bson::ValueView>(o["index"]));
+    out.description = index_list(index.done());
+  } else {
+    out.description = rest_of(o);
+  }
+  return out;
+}
+
+Document ChangeEvents::commit_event(OperationContext& op, const LoggedChange& change) const {
+  const std::string_view branch = branch_of_commit(change.entry.o), home = storage::database_of(change.entry.ns);
+  if (branch.empty()) return {};
+  const std::string db = branch == main_branch ? std::string(home) : std::string(home) + "@" + std::string(branch);
+  // The database's own name stands for all branches.
+  if (db_ != home && db != db_) return {};
+  bson::Builder event;
+  append_head(change, token_of(change), type_of_commit(change.entry.o), false, event);
+  append_place(event, "ns", db, {});
+  append_commit(op, home, change.entry.o, event);
+  return event.done();
+}
+
+std::shared_ptr<const replication::LogFeed::Filter> ChangeEvents::filter(const Document& match) const {
+  if (options_.commits) return nullptr;
+  std::shared_ptr<const Matcher> matcher;
+  try {
+    matcher = Matcher::parse(match);  // without expressions, which belong to one operation
+  } catch (const base::OperationError&) {
+    return nullptr;
+  }
+  auto out = std::make_shared<replication::LogFeed::Filter>();
+  out->name = (options_.expanded ? "+" : "-") + std::string(match.view().bytes());
+  out->wants = [matcher = std::move(matcher), options = options_](const LoggedChange& change) {
+    return change.entry.op == 'c' || !is_shared(change.entry, options) || matcher->matches(*shared_event(change, options));
+  };
+  return out;
+}
+
+void ChangeEvents::append(OperationContext& op, const LoggedChange& change, std::vector<ChangeEvent>& out) const {
+  const ResumeToken token = token_of(change);
+  if (options_.commits) {
+    if (change.entry.op != 'c') return;
+    if (auto event = commit_event(op, change); !event.empty())
+      out.push_back({token, std::make_shared<const Document>(std::move(event))});
+    return;
+  }
+  if (change.entry.op != 'c') {
+    if (!shows(storage::database_of(change.entry.ns), storage::collection_of(change.entry.ns))) return;
+    auto document = is_shared(change.entry, options_) ? shared_event(change, options_)
+                                                      : std::make_shared<const Document>(document_event(&op, change, options_));
+    out.push_back({token, std::move(document)});
+    return;
+  }
+  const Meaning meaning = meaning_of(op, change);
+  if (!meaning.type.empty()) {
+    bson::Builder event;
+    append_head(change, token, meaning.type, options_.expanded, event);
+    append_place(event, "ns", meaning.place.db, meaning.place.collection);
+    if (!meaning.to.empty()) event.append("to", meaning.to);
+    if (options_.expanded && !meaning.description.empty()) event.append("operationDescription", meaning.description);
+    out.push_back({token, std::make_shared<const Document>(event.done())});
+  }
+  if (!meaning.invalidates) return;
+  ResumeToken end = token;
+  end.from_invalidate = true;
+  bson::Builder event;
+  append_head(change, end, "invalidate", false, event);
+  out.push_back({end, std::make_shared<const Document>(event.done()), true});
+}
+
+bool ChangeEvents::has(OperationContext& op, const LoggedChange& change, const ResumeToken& token) const {
+  if (!scope_.has(change.subject)) return false;
+  ResumeToken own = token_of(change);
+  own.from_invalidate = token.from_invalidate;
+  if (!own.same_event(token)) return false;
+  if (options_.commits) return change.entry.op == 'c' && !branch_of_commit(change.entry.o).empty();
+  if (change.entry.op != 'c')
+    return !token.from_invalidate && shows(storage::database_of(change.entry.ns), storage::collection_of(change.entry.ns));
+  const Meaning meaning = meaning_of(op, change);
+  return token.from_invalidate ? meaning.invalidates : !meaning.type.empty();
+}
+
+}  // namespace server::query

@@ -1,0 +1,114 @@
+#include <catch2/catch.hpp>
+
+#include <rapidcheck.h>
+
+#include "base/error.h"
+#include "bson/diff.h"
+#include "bson/json.h"
+#include "bson/test_generators.h"
+#include "server/query/changes/resume_token.h"
+#include "server/query/changes/update_description.h"
+
+namespace server::query {
+namespace {
+
+std::string described(const char* diff, bool disambiguate = false) {
+  bson::Builder out;
+  append_update_description(bson::json(diff), disambiguate, out);
+  return bson::to_json(out.done().view());
+}
+
+rc::Gen<ResumeToken> any_token() {
+  return rc::gen::exec([] {
+    ResumeToken token;
+    token.time = *rc::gen::arbitrary<uint64_t>();
+    using Kind = ResumeToken::Kind;
+    token.kind = *rc::gen::element(Kind::high_water, Kind::difference, Kind::event);
+    if (token.kind == Kind::high_water) return token;
+    token.index =
+        *rc::gen::weightedOneOf<int64_t>({{3, rc::gen::inRange<int64_t>(0, 300)}, {1, rc::gen::inRange<int64_t>(0, 1LL << 40)}});
+    token.from_invalidate = *rc::gen::arbitrary<bool>();
+    if (*rc::gen::arbitrary<bool>()) token.collection = base::Bytes(16, *rc::gen::arbitrary<char>());
+    if (*rc::gen::arbitrary<bool>()) token.part = *rc::gen::inRange<int64_t>(0, 300);
+    return token;
+  });
+}
+
+TEST_CASE("a resume token reads as it was written") {
+  CHECK(rc::check("any token", [] {
+    const ResumeToken token = *any_token();
+    const ResumeToken read = ResumeToken::parse(token.document());
+    RC_ASSERT(read.document().bytes() == token.document().bytes());
+    RC_ASSERT(read.same_event(token));
+    RC_ASSERT(read.part == token.part);
+  }));
+}
+
+TEST_CASE("resume tokens sort by time, kind, place and part") {
+  const auto key = [](const ResumeToken& token) {
+    return std::make_tuple(token.time, token.kind, token.index, token.from_invalidate);
+  };
+  CHECK(rc::check("two tokens", [&] {
+    ResumeToken a = *any_token(), b = *any_token();
+    if (*rc::gen::arbitrary<bool>()) b.time = a.time;
+    a.collection = b.collection;
+    const auto text = [](const ResumeToken& token) { return std::string(token.document()["_data"].as_string()); };
+    if (key(a) != key(b)) RC_ASSERT((key(a) < key(b)) == (text(a) < text(b)));
+    b = a;
+    a.part = *rc::gen::inRange<int64_t>(0, 300), b.part = *rc::gen::inRange<int64_t>(0, 300);
+    RC_ASSERT((*a.part < *b.part) == (text(a) < text(b)));
+  }));
+}
+
+TEST_CASE("the beginning of a token is MongoDB's") {
+  ResumeToken token = ResumeToken::at(uint64_t{0x65B2A9A1} << 32 | 1);
+  CHECK(token.document()["_data"].as_string() == "8265B2A9A1000000012B0429296E1404");
+  token.kind = ResumeToken::Kind::event;
+  token.collection = base::Bytes(16, '\x46');
+  CHECK(token.document()["_data"].as_string() ==
+        "8265B2A9A1000000012B042C0100296E5A100446464646464646464646464646464646"
+        "04");
+}
+
+TEST_CASE("what is no token is refused") {
+  CHECK(rc::check("changed tokens", [] {
+    std::string text((*any_token()).document()["_data"].as_string());
+    const size_t at = *rc::gen::inRange<size_t>(0, text.size());
+    switch (*rc::gen::inRange(0, 3)) {
+      case 0: text.resize(at); break;
+      case 1: text[at] = *rc::gen::arbitrary<char>(); break;
+      default: text.insert(at, "00");
+    }
+    bson::Builder document;
+    document.append("_data", text);
+    try {
+      const ResumeToken read = ResumeToken::parse(document.done());
+      (void)read.document();
+    } catch (const base::OperationError&) {
+    }
+  }));
+}
+
+TEST_CASE("an update's description is made of its diff") {
+  CHECK(described("{d: {gone: false}, u: {a: 1}, i: {n: {m: 1}}, ss: {u: {x: 2}, d: {y: false}}}") ==
+        R"({"updatedFields": {"a": 1, "n": {"m": 1}, "s.x": 2}, "removedFields": ["gone", "s.y"], "truncatedArrays": []})");
+  CHECK(described("{sl: {a: true, l: 2, u0: 'x', s1: {u: {q: 1}}}}") ==
+        R"({"updatedFields": {"l.0": "x", "l.1.q": 1}, "removedFields": [], "truncatedArrays": [{"field": "l", "newSize": 2}]})");
+  CHECK(described("{u: {'a.b': 1}, sl: {a: true, u0: 1, s1: {u: {'5': 1}}}, d: {plain: false}}", true) ==
+        R"({"updatedFields": {"a.b": 1, "l.0": 1, "l.1.5": 1}, "removedFields": ["plain"], "truncatedArrays": [], )"
+        R"("disambiguatedPaths": {"a.b": ["a.b"], "l.1.5": ["l", 1, "5"]}})");
+  CHECK(described("{}") == R"({"updatedFields": {}, "removedFields": [], "truncatedArrays": []})");
+}
+
+TEST_CASE("every diff that is computed can be described") {
+  CHECK(rc::check("changed documents", [] {
+    const bson::Document before = *bson::arbitrary_document(4), after = *bson::changed_document(before);
+    const auto diff = bson::diff::compute(before, after);
+    if (!diff) return;
+    bson::Builder out;
+    append_update_description(*diff, true, out);
+  }));
+}
+
+}  // namespace
+}  // namespace server::query
