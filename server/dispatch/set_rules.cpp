@@ -300,13 +300,15 @@ void append_labels(const OperationContext& op, const Command* command, ErrorCode
                    bson::Builder& reply) {
   if (!op.services().replica_set || !command) return;
   const bool resumable = op.change_stream && stream_can_resume_after(code);
-  if (!op.txn_number && !resumable) return;
+  const bool fatal = code == ErrorCode::change_stream_fatal_error || code == ErrorCode::change_stream_history_lost;
+  if (!op.txn_number && !resumable && !fatal) return;
   const bool transient = op.in_transaction && !of_write_concern && is_transient(code, command->ends_transaction());
   const bool retryable = may_be_sent_again(op, *command) && can_retry_after(code);
-  if (!transient && !retryable && !resumable) return;
+  if (!transient && !retryable && !resumable && !fatal) return;
   auto labels = reply.array("errorLabels");
   if (retryable) labels.append("RetryableWriteError");
   if (transient) labels.append("TransientTransactionError");
+  if (fatal) labels.append("NonResumableChangeStreamError");
   if (resumable) labels.append("ResumableChangeStreamError");
 }
 

@@ -376,7 +376,8 @@ def test_tokens_must_be_left_alone(db):
             assert getattr(failure.value, "code", 280) == 280
         reply = db.command("aggregate", "c", pipeline=[{"$changeStream": {}}, stage], cursor={})["cursor"]
         db.c.insert_one({})
-        refused(280, db.command, "getMore", reply["id"], collection="c", maxTimeMS=DEADLINE * 1000)
+        error = refused(280, db.command, "getMore", reply["id"], collection="c", maxTimeMS=DEADLINE * 1000)
+        assert error.has_error_label("NonResumableChangeStreamError")
 
 
 def test_large_events_are_split(db):

@@ -38,12 +38,15 @@ class KillCursors : public Command {
     static constexpr std::string_view names[] = {"cursors"};
     return names;
   }
-  bool takes_collection() const override { return true; }
+  bool may_take_collection() const override { return true; }
   bool stable_api() const override { return true; }
   InTransaction in_transaction() const override { return InTransaction::later; }
 
   void run(OperationContext& op, const Request& request, bson::Builder& reply) override {
-    const std::string ns = request.ns();
+    // Cursors of a whole database have names of their own, such as $cmd.aggregate.
+    const bson::Element first = request.body.first();
+    const bool is_own = first.is_string() && first.as_string().starts_with("$cmd.");
+    const std::string ns = is_own ? request.db + "." + std::string(first.as_string()) : request.ns();
     std::vector<int64_t> killed, not_found;
     for (int64_t id : requested_ids(request)) {
       const auto outcome = op.services().cursors->kill(id, ns);
