@@ -63,7 +63,13 @@ class Repetition {
     for (const Change& change : changes_) {
       op_.check_interrupt();
       const SessionWrite session = history.transaction_part(&change == &changes_.back());
-      stamp = make(transaction, change, session);
+      try {
+        stamp = make(transaction, change, session);
+      } catch (const OperationError& error) {
+        // The draft had the key to itself. Others could take it once the draft was rolled back.
+        if (error.code() != ErrorCode::duplicate_key) throw;
+        lost_race();
+      }
     }
     return stamp;
   }

@@ -593,6 +593,29 @@ def test_a_transaction_makes_collections(client, raw, how, end):
         client.t.c.insert_one({"_id": 1})  # the name is free
 
 
+@pytest.mark.parametrize("statement", ["insert", "update"])
+def test_a_key_that_another_takes_during_the_commit_is_a_conflict(client, raw, pool, statement):
+    """Between the draft and its commit the key is free for a moment, and the other waits for that moment."""
+    client.t.c.create_index("k", unique=True)
+    session, ends = raw(), set()
+    for i in range(200):
+        client.t.c.insert_one({"_id": f"before {i}", "k": -1 - i})
+        session.start()
+        done(session.insert("c", {"_id": i, "k": i}) if statement == "insert" else session.update("c", {"_id": f"before {i}"}, {"$set": {"k": i}}))
+        other = pool.submit(client.t.c.insert_one, {"_id": i if i % 2 and statement == "insert" else -1 - i, "k": i})
+        time.sleep(random.random() * 0.004)
+        reply = session.commit()
+        lost = other.exception()
+        if lost is None:
+            refused(reply, 112, TRANSIENT)
+        else:
+            done(reply)
+            assert lost.code == 11000, lost
+        ends.add(lost is None)
+    assert False in ends
+    assert client.t.c.count_documents({"k": {"$gte": 0}}) == 200
+
+
 def test_of_two_transactions_that_make_a_collection_one_conflicts(client, raw):
     one, other = raw().start(), raw().start()
     done(one.insert("c", {"_id": "one"}))
