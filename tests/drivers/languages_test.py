@@ -1,5 +1,5 @@
 """These tests use a replica set of three through the official drivers of other languages: discovery, read preference, causal sessions,
-bulk writes, write concerns, transactions, and writes that go on while the primary is stepped down and killed.
+bulk writes, write concerns, transactions, and writes that go on while the primary is stepped down and killed. Mongoose uses transactions on a set of one member.
 
 Each program does everything itself and says `ask kill HOST` (start, pause, continue) where it wants a member touched.
 """
@@ -36,11 +36,11 @@ def three_members():
         yield members
 
 
-def node():
+def node(program="set.mjs"):
     modules = BUILT / "node"
     if not shutil.which("node") or not (modules / ".complete").exists():
         pytest.skip("no Node driver here: scripts/test installs it where there is npm")
-    return ["node", str(SOURCES / "node" / "set.mjs")], {"DRIVER_MODULES": str(modules / "node_modules")}
+    return ["node", str(SOURCES / "node" / program)], {"DRIVER_MODULES": str(modules / "node_modules")}
 
 
 def java():
@@ -87,3 +87,10 @@ def test_a_driver_finds_its_way_through_a_set(language):
             program.kill()
         logs = "\n".join(member.tail(8) for member in members.values())
         assert code == 0 and said[-1].strip() == "passed", "".join(said[-60:]) + logs
+
+
+def test_mongoose_has_transactions(one_member):
+    command, environment = node("mongoose.mjs")
+    run = subprocess.run([*command, f"mongodb://{one_member.host}:{one_member.port}/mongoose?replicaSet=rs0"], text=True, stdout=subprocess.PIPE,
+                         stderr=subprocess.STDOUT, env={**os.environ, **environment}, timeout=4 * DEADLINE)
+    assert run.returncode == 0 and run.stdout.strip().endswith("passed"), run.stdout[-5000:] + one_member.tail()

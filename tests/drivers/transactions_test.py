@@ -3,6 +3,7 @@
 Refusals are in transactions_refused_test.py; restarts, times and monitoring in transactions_ends_test.py.
 """
 import copy
+import datetime
 import random
 import time
 
@@ -20,6 +21,73 @@ from tests.support.waiting import DEADLINE, wait_until
 
 def contents(collection, session=None):
     return {document["_id"]: document for document in collection.find(session=session)}
+
+
+# ---- what frameworks send --------------------------------------------------------------------------
+
+def equals(field, value):
+    """A condition as Prisma writes it."""
+    return {"$and": [{"$eq": [f"${field}", {"$literal": value}]}, {"$ne": [f"${field}", "$$REMOVE"]}]}
+
+
+def test_nested_writes_as_prisma_sends_them(client):
+    """prisma.user.create({data: {…, posts: {create: […]}, tags: {connect: […]}}}), then an update and a delete: each a transaction with a read concern,
+    reads by pipelines with conditions in $expr, updates by pipelines, and ids that are looked up before each write."""
+    db = client.t
+    db.User.create_index("email", unique=True)
+    options = {"read_concern": ReadConcern("majority"), "write_concern": WriteConcern("majority")}
+    tags = db.Tag.insert_many([{"name": "a", "postIDs": []}, {"name": "b", "postIDs": []}]).inserted_ids
+
+    def ids(collection, condition, session):
+        return [one["_id"] for one in db[collection].aggregate([{"$match": {"$expr": condition}}, {"$project": {"_id": 1}}], allowDiskUse=True, session=session)]
+
+    def create(session, email):
+        user = db.User.insert_one({"email": email, "name": "A", "at": datetime.datetime(2024, 1, 1)}, session=session).inserted_id
+        posts = [db.Post.insert_one({"title": title, "authorId": user, "tagIDs": []}, session=session).inserted_id for title in ("one", "two")]
+        for post in posts:
+            assert ids("Tag", {"$and": [{"$in": ["$_id", {"$literal": tags}]}, {"$ne": ["$_id", "$$REMOVE"]}]}, session) == tags
+            db.Post.update_one({"_id": {"$eq": post}}, {"$addToSet": {"tagIDs": {"$each": tags}}}, session=session)
+            db.Tag.update_many({"_id": {"$in": tags}}, {"$addToSet": {"postIDs": post}}, session=session)
+        shown = list(db.User.aggregate([
+            {"$match": {"$expr": equals("_id", user)}},
+            {"$lookup": {"from": "Post", "let": {"left": "$_id"}, "as": "posts", "pipeline": [
+                {"$match": {"$expr": {"$eq": ["$authorId", "$$left"]}}}, {"$sort": {"title": 1}}, {"$project": {"_id": 1, "title": 1}}]}},
+            {"$limit": 1}, {"$project": {"_id": 1, "email": 1, "posts": 1}}], allowDiskUse=True, session=session))
+        assert shown == [{"_id": user, "email": email, "posts": [{"_id": post, "title": title} for post, title in zip(posts, ("one", "two"))]}]
+        return user
+
+    with client.start_session() as session:
+        with session.start_transaction(**options):
+            user = create(session, "a@x")
+            assert db.Post.count_documents({}) == 0
+        assert db.Post.count_documents({"authorId": user}) == 2 and all(len(one["postIDs"]) == 2 for one in db.Tag.find())
+
+        # An email that is there: nothing is left of the user and the posts before it.
+        with pytest.raises(DuplicateKeyError):
+            with session.start_transaction(**options):
+                create(session, "b@x")
+                create(session, "a@x")
+        assert db.User.count_documents({}) == 1 and db.Post.count_documents({}) == 2
+
+        with session.start_transaction(**options):
+            [found] = ids("User", equals("email", "a@x"), session)
+            reply = db.User.update_many({"_id": {"$in": [found]}}, [{"$set": {"name": {"$literal": "B"}}}, {"$set": {"n": {"$add": [{"$ifNull": ["$n", 0]}, 1]}}}],
+                                        session=session)
+            assert reply.matched_count == 1
+            assert db.Post.update_many({"_id": {"$in": ids("Post", equals("authorId", found), session)}}, [{"$set": {"seen": {"$literal": True}}}],
+                                       session=session).matched_count == 2
+        assert db.User.find_one() == {"_id": user, "email": "a@x", "name": "B", "at": datetime.datetime(2024, 1, 1), "n": 1}
+
+        # createMany with skipDuplicates writes without an order; in a transaction a duplicate ends it.
+        with pytest.raises(BulkWriteError):
+            with session.start_transaction(**options):
+                db.User.insert_many([{"email": "c@x"}, {"email": "a@x"}, {"email": "d@x"}], ordered=False, session=session)
+        with session.start_transaction(**options):
+            gone = ids("Post", equals("authorId", user), session)
+            db.Tag.update_many({"_id": {"$in": tags}}, {"$pullAll": {"postIDs": gone}}, session=session)
+            assert db.Post.delete_many({"_id": {"$in": gone}}, session=session).deleted_count == 2
+            assert db.User.find_one_and_delete({"$expr": equals("email", "a@x")}, session=session)["_id"] == user
+        assert (db.User.count_documents({}), db.Post.count_documents({}), db.Tag.count_documents({"postIDs": []})) == (0, 0, 2)
 
 
 # ---- what statements see --------------------------------------------------------------------------
