@@ -1,7 +1,8 @@
 """A server is killed in and around commits: each transaction is there whole or not at all, and those that were acknowledged are there.
 
-`PALIMPSEST_TRANSACTION_KILLS=300` kills it so many times.
+`PALIMPSEST_TRANSACTION_KILLS=300` kills it so many times, and at every call that changes files.
 """
+import collections
 import os
 import random
 import socket
@@ -13,6 +14,7 @@ import bson
 import pytest
 
 from tests.drivers.replica_set_test import direct, raw
+from tests.support.kill_at_call import KillAtCall
 from tests.support.palimpsest import Server, receive_raw, send_raw
 from tests.support.transactions import TRANSIENT, RawSession
 from tests.support.waiting import DEADLINE, wait_until
@@ -196,3 +198,101 @@ def test_a_server_is_killed_in_a_commit(size, seconds):
             with direct(server) as client:
                 client.t.c.delete_many({}), client.t2.c.delete_many({})
         assert 20 in outcomes
+
+
+def all_of(session, kind, name):
+    """The statements of a transaction; returns what is there when it took effect, as (database, collection, count)."""
+    steps = [("t", "c", {"_id": f"{name} one"}), ("t2", "c", {"_id": f"{name} two"})]
+    if kind == "several entries of the log":
+        steps += [("t", "c", {"_id": f"{name} {i}", "text": random.randbytes(1 << 20).hex()}) for i in range(9)]
+    if kind == "new collections":
+        steps += [(database, f"made {name}", {"_id": f"{name} made"}) for database in ("t", "t2")]
+    for database, collection, document in steps:
+        reply = session.insert(collection, document, db=database)
+        assert reply["ok"] == 1 and "writeErrors" not in reply, reply
+    reply = session.update("c", {"_id": "count"}, {"$inc": {"n": 1}})
+    assert reply["ok"] == 1 and reply["nModified"] == 1, reply
+    return steps
+
+
+@pytest.mark.parametrize("kind, step", [("one entry of the log", 1), ("several entries of the log", 6), ("new collections", 30), ("a checkpoint meanwhile", 20)])
+def test_a_commit_is_whole_at_whichever_call_the_server_is_killed(kind, step, tmp_path):
+    """kill -9 leaves what was given to the kernel, so that the calls that change files are all the moments there are."""
+    dbpath = tmp_path / "db"
+    dbpath.mkdir()
+    kills = KillAtCall(tmp_path, dbpath)
+    every_call = KILLS >= 100
+    struck, outcomes = [], set()
+    with Server("--replSet", "rs0", "--syncdelay", "3600", "--setParameter", "enableTestCommands=1", dbpath=dbpath, env=kills.env) as server:
+        server.initiate()
+        with direct(server) as client:
+            client.t.c.insert_one({"_id": "count", "n": 0}), client.t2.create_collection("c")
+        count, number = 0, 0
+        while True:
+            number += 1 if every_call else random.randint(1, step)
+            passed = True
+            for half in (False, True) if every_call else (random.random() < 0.5,):
+                name = f"{number} {half}"
+                session = RawSession(server.port).start()
+                steps = all_of(session, kind, name)
+                concern = random.choice([{"w": "majority"}, {"w": 1, "j": True}])
+                checkpoint = threading.Thread(target=attempt, args=[lambda: raw(server.port, {"fsync": 1, "$db": "admin"})])
+                kills.arm(number, half)
+                if kind == "a checkpoint meanwhile":
+                    checkpoint.start()
+                answered = attempt(lambda: session.commit(writeConcern=concern))
+                if checkpoint.ident:
+                    checkpoint.join()
+                kills.disarm()
+                if kills.struck:
+                    struck.append(kills.struck)
+                    passed = False
+                    server.ended()
+                    if random.random() < 0.3:  # and once more, while it recovers
+                        kills.arm(random.randrange(1, 60))
+                        server.start(wait=False)
+                        wait_until(lambda: kills.struck or listens(server), server.tail)
+                        kills.disarm()
+                        server.kill()
+                    server.start()
+                    wait_until(lambda: raw(server.port, {"hello": 1, "$db": "admin"})["isWritablePrimary"], server.tail)
+                with direct(server) as client:
+                    there = [client[database][collection].count_documents({"_id": document["_id"]}) for database, collection, document in steps]
+                    made = [f"made {name}" in client[database].list_collection_names() for database in ("t", "t2")]
+                    now = client.t.c.find_one({"_id": "count"})["n"]
+                story = f"{kills.struck!r}, half: {half}, call {number}: {there} {made} {count} {now} {answered}"
+                assert len(set(there)) == 1 and now - count == there[0], story
+                if kind != "new collections":
+                    assert not any(made), story
+                elif there[0]:
+                    assert all(made), story
+                if answered:
+                    assert answered["ok"] == 1 and there[0] == 1, story
+                again = session.commit(writeConcern={"w": "majority"})
+                assert (again["ok"] == 1) == (there[0] == 1), (again, story)
+                count = now
+                outcomes.add(there[0])
+            if passed:
+                break
+        with direct(server) as client:
+            for database in ("t", "t2"):
+                for collection in client[database].list_collection_names():
+                    report = client[database].command("validate", collection, full=True)
+                    assert report["valid"] and not report["errors"], report
+        print(f"{kind}: killed {len(struck)} times, the last at call {number - 1} of a commit: {collections.Counter(one.split()[0] for one in struck)}")
+        assert 1 in outcomes and struck
+        assert server.stop() == 0
+
+
+def attempt(call):
+    """What the call returns; None where the server went before it answered."""
+    try:
+        return call()
+    except (OSError, EOFError):
+        return None
+
+
+def listens(server):
+    if not server.running():
+        return True
+    return attempt(lambda: socket.create_connection((server.host, server.port), timeout=1).close() or True)
