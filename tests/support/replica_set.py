@@ -24,8 +24,8 @@ SCALE = float(os.environ.get("PALIMPSEST_SETS_SCALE", "1"))
 class Member(Server):
     """One member, with direct clients that are closed with it."""
 
-    def __init__(self, *arguments, set_name="rs0", **options):
-        super().__init__("--replSet", set_name, "--wiredTigerCacheSizeGB", "0.25", "--setParameter", "enableTestCommands=1",
+    def __init__(self, *arguments, set_name="rs0", cache_gb=0.25, **options):
+        super().__init__("--replSet", set_name, "--wiredTigerCacheSizeGB", str(cache_gb), "--setParameter", "enableTestCommands=1",
                          *arguments, **options)
         self._direct = None
         self.held = False
