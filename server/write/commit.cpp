@@ -1,5 +1,7 @@
 #include "server/write/commit.h"
 
+#include <algorithm>
+#include <iterator>
 #include <limits>
 #include <unordered_map>
 
@@ -46,7 +48,9 @@ void create_schema(OperationContext& op, ClientTransaction& transaction) {
       const auto collection = catalog.create(ns, use.options, {}, how);
       if (!use.indexes.empty()) catalog.create_indexes(collection, use.indexes, how);
     } catch (const OperationError& error) {
-      if (error.code() != ErrorCode::namespace_exists) throw;
+      // Others see the collection from here on, and may have created, dropped or filled it meanwhile.
+      constexpr ErrorCode races[] = {ErrorCode::namespace_exists, ErrorCode::namespace_not_found, ErrorCode::duplicate_key};
+      if (std::find(std::begin(races), std::end(races), error.code()) == std::end(races)) throw;
       lost_race();
     }
   }

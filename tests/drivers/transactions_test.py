@@ -5,12 +5,13 @@ Refusals are in transactions_refused_test.py; restarts, times and monitoring in 
 import copy
 import datetime
 import random
+import threading
 import time
 
 import bson
 import pymongo
 import pytest
-from pymongo.errors import BulkWriteError, DuplicateKeyError, OperationFailure
+from pymongo.errors import BulkWriteError, DuplicateKeyError, OperationFailure, PyMongoError
 from pymongo.read_concern import ReadConcern
 from pymongo.write_concern import WriteConcern
 
@@ -695,6 +696,36 @@ def test_of_two_transactions_that_make_a_collection_one_conflicts(client, raw):
     done(other.insert("c", {"_id": "other"}))
     done(other.commit())
     assert client.t.c.count_documents({}) == 2
+
+
+def test_a_new_collection_that_others_drop_or_fill_meanwhile_is_a_conflict(client, raw, pool):
+    ends, over = [], threading.Event()
+
+    def meanwhile(change):
+        while not over.is_set():
+            try:
+                change(client.t[f"new{len(ends)}"])
+            except PyMongoError:  # it may be dropped, or have the index
+                pass
+            time.sleep(0.001)
+
+    others = [pool.submit(meanwhile, lambda collection: collection.drop()), pool.submit(meanwhile, lambda collection: collection.insert_many([{"k": 1}, {"k": 1}]))]
+    try:
+        for i in range(25):
+            session = raw().start()
+            name, replies = f"new{i}", []
+            for step in (lambda: session.run({"create": name}), lambda: session.run({"createIndexes": name, "indexes": [{"key": {"k": 1}, "name": "k", "unique": True}]}),
+                         lambda: session.insert(name, {"_id": 1, "k": 0}), session.commit):
+                replies.append(step())
+                if replies[-1]["ok"] == 0:
+                    break
+            # It may be there when the transaction begins: the first statement says so.
+            if replies[-1]["ok"] == 0 and not (len(replies) == 1 and replies[0]["code"] == 48) and not (len(replies) == 2 and replies[1]["code"] == 263):
+                refused(replies[-1], replies[-1]["code"], TRANSIENT)
+            ends.append(replies[-1]["ok"])
+    finally:
+        over.set()
+        [one.result() for one in others]
 
 
 def test_an_index_that_is_there_may_be_asked_for(client, raw):
