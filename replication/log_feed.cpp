@@ -21,6 +21,9 @@ constexpr size_t taken_max = 128, taken_bytes_max = 1 << 20;            // by a 
 constexpr size_t behind_bytes_max = 1 << 20, behind_rows_max = 20'000;  // the same from the log
 constexpr auto work_max = std::chrono::milliseconds(500);
 constexpr auto retry_after = std::chrono::seconds(1);
+// After a round that woke followers the feed rests for a while, so that the next events come to many followers together: each
+// wake costs the server a command. A lone event comes at once all the same.
+constexpr auto rest_each = std::chrono::microseconds(30), rest_max = std::chrono::microseconds(30'000);
 
 using Wakes = std::vector<std::function<void()>>;
 
@@ -73,6 +76,7 @@ struct LogFeed::State : std::enable_shared_from_this<LogFeed::State> {
 
   void run();
   bool read_on(base::MutexLock& lock) REQUIRES(mutex);  // false: there is nothing new
+  void rest(base::MutexLock& lock, size_t woke) REQUIRES(mutex);
   Verdicts filters() const REQUIRES(mutex);
   static void judge(const LoggedChanges& read, Verdicts& verdicts);
   void keep(const LoggedChanges& read, const Verdicts& verdicts, Wakes& wakes) REQUIRES(mutex);
@@ -181,7 +185,13 @@ bool LogFeed::State::read_on(base::MutexLock& lock) {
   lock.unlock();
   call(wakes);
   lock.lock();
+  rest(lock, wakes.size());
   return on;
+}
+
+void LogFeed::State::rest(base::MutexLock& lock, size_t woke) {
+  const auto until = std::chrono::steady_clock::now() + std::min(rest_max, rest_each * static_cast<int64_t>(woke));
+  while (!stopping && std::chrono::steady_clock::now() < until) woken.wait_until(lock, until);
 }
 
 LogFeed::State::Verdicts LogFeed::State::filters() const {

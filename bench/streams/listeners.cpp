@@ -39,12 +39,12 @@ bson::Document asking(int64_t cursor, Listen listen) {
 }  // namespace
 
 Listeners::Listeners(const std::string& address, size_t count, Listen listen, const Writes& writes, size_t first)
-    : connections_(address, count), listen_(listen), writes_(writes), streams_(count) {
+    : connections_(address, count), listen_(listen), writes_(writes), first_(first), streams_(count) {
   // All are open before the first write is made.
   connections_.converse([&](size_t stream, const bson::DocumentView* reply) -> std::optional<bson::Document> {
     if (!reply) return opening(listen_);
     demand_accepted(*reply);
-    streams_[stream] = {(*reply)["cursor"].as_document()["id"].to_int64(), first};
+    streams_[stream].cursor = (*reply)["cursor"].as_document()["id"].to_int64();
     return std::nullopt;
   });
   thread_ = std::thread([this] { run(); });
@@ -71,10 +71,12 @@ std::optional<bson::Document> Listeners::step(size_t number, const bson::Documen
     demand_accepted(*reply);
     for (const bson::Element& each : (*reply)["cursor"].as_document()["nextBatch"].as_document()) {
       const auto write = static_cast<size_t>(each.as_document()["documentKey"].as_document()["_id"].to_int64());
-      if (write != stream.next)
-        throw std::runtime_error("a stream has the event of write " + std::to_string(write) + " where that of " +
-                                 std::to_string(stream.next) + " is due");
-      ++stream.next;
+      const size_t at = write - first_;
+      if (write < first_ || (at < stream.seen.size() && stream.seen[at]))
+        throw std::runtime_error("a stream has the event of write " + std::to_string(write) + " twice, or too early");
+      if (at >= stream.seen.size()) stream.seen.resize(2 * at + 1);
+      stream.seen[at] = true;
+      ++stream.events;
       // The event may be here before the acknowledgement.
       const auto acknowledged = writes_.acknowledged(write);
       const auto delay = acknowledged == Writes::Clock::time_point() ? Writes::Clock::duration(0) : now - acknowledged;
@@ -83,10 +85,10 @@ std::optional<bson::Document> Listeners::step(size_t number, const bson::Documen
     }
   }
   const size_t end = end_;
-  const size_t wanted = listen_ == Listen::everything ? end : 0;
-  if (end != SIZE_MAX && stream.next >= wanted) return std::nullopt;
+  const size_t wanted = listen_ == Listen::everything && end > first_ ? end - first_ : 0;
+  if (end != SIZE_MAX && stream.events >= wanted) return std::nullopt;
   if (now.time_since_epoch().count() - last_event_ > Writes::Clock::duration(patience).count() && end != SIZE_MAX)
-    throw std::runtime_error("a stream lacks the events from write " + std::to_string(stream.next) + " on");
+    throw std::runtime_error("a stream has " + std::to_string(stream.events) + " of " + std::to_string(wanted) + " events");
   return asking(stream.cursor, listen_);
 }
 

@@ -37,12 +37,14 @@ class Listeners {
 
   struct Stream {
     int64_t cursor = 0;
-    size_t next = 0;  // the write whose event comes next
+    std::vector<bool> seen;  // the writes whose events came, from first_ on; concurrent ones come in any order
+    size_t events = 0;
   };
 
   Clients connections_;
   const Listen listen_;
   const Writes& writes_;
+  const size_t first_;
   std::vector<Stream> streams_;
   std::vector<float> delays_us_;
   std::atomic<size_t> end_{SIZE_MAX};  // known once all writes were made

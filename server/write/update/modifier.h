@@ -41,7 +41,7 @@ struct Application {
   }
 
   // The objects and arrays that were set as a whole.
-  bson::diff::WholePaths whole;
+  bson::diff::WholePaths whole = {};
 
   std::vector<std::string> path;  // leads to the place of the walk
   std::string dotted() const;
