@@ -75,13 +75,13 @@ struct LogFeed::State : std::enable_shared_from_this<LogFeed::State> {
   using Verdicts = std::map<std::string, Verdict>;
 
   void run();
-  bool read_on(base::MutexLock& lock) REQUIRES(mutex);  // false: there is nothing new
-  void rest(base::MutexLock& lock, size_t woke) REQUIRES(mutex);
-  Verdicts filters() const REQUIRES(mutex);
+  bool read_on() EXCLUDES(mutex);  // false: there is nothing new
+  void rest(size_t woke) EXCLUDES(mutex);
+  void await_commit() EXCLUDES(mutex);
+  Verdicts filters() const EXCLUDES(mutex);
   static void judge(const LoggedChanges& read, Verdicts& verdicts);
   void keep(const LoggedChanges& read, const Verdicts& verdicts, Wakes& wakes) REQUIRES(mutex);
   void forget_all() REQUIRES(mutex);
-  void await_commit(base::MutexLock& lock) REQUIRES(mutex);
   bool covers(const Follower::State& follower) const REQUIRES(mutex);
   std::deque<Kept>::const_iterator behind(Stamp position) const REQUIRES(mutex);
   void take(Follower::State& follower) REQUIRES(mutex);
@@ -107,20 +107,24 @@ struct LogFeed::State : std::enable_shared_from_this<LogFeed::State> {
 
 void LogFeed::State::run() {
   base::LogContext context("LogFeed");
-  base::MutexLock lock(mutex);
-  while (!stopping) {
-    if (followers.empty()) {
-      forget_all();
-      woken.wait(lock);
-      continue;
+  for (;;) {
+    {
+      base::MutexLock lock(mutex);
+      if (stopping) return;
+      if (followers.empty()) {
+        forget_all();
+        woken.wait(lock);
+        continue;
+      }
     }
     try {
-      if (read_on(lock)) continue;
-      await_commit(lock);
+      if (read_on()) continue;
+      await_commit();
     } catch (const std::exception& error) {
       base::log(base::Severity::warning, base::LogComponent::repl, 7200601, "The log could not be read on; trying again",
                 base::Attributes().add("error", error.what()));
     }
+    base::MutexLock lock(mutex);
     if (!stopping && !committed) woken.wait_for(lock, retry_after);
     committed = false;
   }
@@ -133,36 +137,37 @@ void LogFeed::State::forget_all() {
 }
 
 // The coordinator may call at once, or when the feed is gone.
-void LogFeed::State::await_commit(base::MutexLock& lock) {
-  if (std::exchange(awaiting, true)) return;
-  const Stamp after = tail;
-  lock.unlock();
+void LogFeed::State::await_commit() {
+  Stamp after = 0;
+  {
+    const base::MutexLock lock(mutex);
+    if (std::exchange(awaiting, true)) return;
+    after = tail;
+  }
   set.when_committed_past(after, [weak = weak_from_this()] {
     const auto state = weak.lock();
     if (!state) return;
-    const base::MutexLock its(state->mutex);
+    const base::MutexLock lock(state->mutex);
     state->awaiting = false;
     state->committed = true;
     state->woken.notify_one();
   });
-  lock.lock();
 }
 
-bool LogFeed::State::read_on(base::MutexLock& lock) {
-  std::vector<LogScope> wanted;
-  for (const auto& [name, covered] : scopes) wanted.push_back(covered.scope);
-  const Stamp from = tail;
-  lock.unlock();
+bool LogFeed::State::read_on() {
   const Stamp upto = set.progress().committed.optime.ts;
-  lock.lock();
-  if (upto <= from || stopping) return false;
-  reading_to = upto;
-  lock.unlock();
+  std::vector<LogScope> wanted;
+  Stamp from = 0;
+  {
+    // A scope that comes from here on is covered behind `upto`.
+    const base::MutexLock lock(mutex);
+    if (stopping || tail == 0 || upto <= tail) return false;
+    for (const auto& [name, covered] : scopes) wanted.push_back(covered.scope);
+    from = tail;
+    reading_to = upto;
+  }
   LoggedChanges read;
-  const auto done = [&] {
-    lock.lock();
-    reading_to = 0;
-  };
+  Verdicts verdicts;
   try {
     read = read_changes(
         store, oplog, from, upto,
@@ -170,31 +175,32 @@ bool LogFeed::State::read_on(base::MutexLock& lock) {
           return std::any_of(wanted.begin(), wanted.end(), [&](const LogScope& scope) { return scope.has(subject); });
         },
         read_bytes_max, read_rows_max);
+    verdicts = filters();
+    judge(read, verdicts);
   } catch (...) {
-    done();
+    const base::MutexLock lock(mutex);
+    reading_to = 0;
     throw;
   }
-  done();
-  Verdicts verdicts = filters();
-  lock.unlock();
-  judge(read, verdicts);
-  lock.lock();
-  const bool on = read.read_to > from;
   Wakes wakes;
-  keep(read, verdicts, wakes);
-  lock.unlock();
+  {
+    const base::MutexLock lock(mutex);
+    reading_to = 0;
+    keep(read, verdicts, wakes);
+  }
   call(wakes);
-  lock.lock();
-  rest(lock, wakes.size());
-  return on;
+  rest(wakes.size());
+  return read.read_to > from;
 }
 
-void LogFeed::State::rest(base::MutexLock& lock, size_t woke) {
+void LogFeed::State::rest(size_t woke) {
   const auto until = std::chrono::steady_clock::now() + std::min(rest_max, rest_each * static_cast<int64_t>(woke));
+  base::MutexLock lock(mutex);
   while (!stopping && std::chrono::steady_clock::now() < until) woken.wait_until(lock, until);
 }
 
 LogFeed::State::Verdicts LogFeed::State::filters() const {
+  const base::MutexLock lock(mutex);
   Verdicts verdicts;
   for (const Follower::State* follower : followers) {
     if (follower->filter && follower->wake) verdicts.try_emplace(follower->verdict, Verdict{follower->scope, follower->filter});
