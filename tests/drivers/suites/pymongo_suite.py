@@ -96,7 +96,7 @@ def main():
     parser.add_argument("suite", type=pathlib.Path, help="the source distribution, unpacked")
     parser.add_argument("files", nargs="*", help="only these files of tests: test_cursor.py")
     parser.add_argument("-k", help="only tests whose names fit, as pytest's -k")
-    arguments = parser.parse_args()
+    arguments = parser.parse_intermixed_args()
     suite = arguments.suite.resolve()
     files = [suite / "test" / name for name in arguments.files] or \
         [file for file in sorted((suite / "test").glob("test_*.py")) if file.name not in LEFT_OUT]
