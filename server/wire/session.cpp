@@ -79,8 +79,8 @@ constexpr std::string_view tls_handshake = "\x16\x03";  // a record of type hand
 
 }  // namespace
 
-// A pause is a coroutine's wait that any thread may end early.
-class Pause {
+// A pause is a coroutine's wait that any thread may end early. It is made by make_shared.
+class Pause : public std::enable_shared_from_this<Pause> {
  public:
   explicit Pause(Session::Socket::executor_type executor) : timer_(executor) {}
 
@@ -91,17 +91,23 @@ class Pause {
   }
 
   awaitable<void> wait(std::chrono::milliseconds most) {
-    auto start = [this, most](auto handler) {
-      const base::MutexLock lock(mutex_);
-      timer_.expires_after(ended_ ? std::chrono::milliseconds(0) : most);
-      timer_.async_wait(std::move(handler));
-    };
+    auto start = [pause = shared_from_this(), most](auto handler) { pause->begin(pause, most, std::move(handler)); };
     asio::error_code ended;
     auto token = redirect_error(use_awaitable, ended);
     co_await asio::async_initiate<decltype(token), void(asio::error_code)>(std::move(start), token);
   }
 
  private:
+  // As soon as the wait has begun another thread may end it and go on with the coroutine, to its end. `alive` is this object,
+  // which lives until the lock is released.
+  template <class Handler>
+  void begin(std::shared_ptr<Pause> alive, std::chrono::milliseconds most, Handler handler) {
+    const base::MutexLock lock(mutex_);
+    timer_.expires_after(ended_ ? std::chrono::milliseconds(0) : most);
+    timer_.async_wait(std::move(handler));
+    (void)alive;
+  }
+
   base::Mutex mutex_;
   bool ended_ GUARDED_BY(mutex_) = false;
   asio::steady_timer timer_ GUARDED_BY(mutex_);
