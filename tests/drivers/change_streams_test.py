@@ -219,8 +219,12 @@ def test_batches_always_have_a_token(db):
     reply = db.command("aggregate", "c", pipeline=[{"$changeStream": {}}], cursor={"batchSize": 0})["cursor"]
     token = reply["postBatchResumeToken"]
     db.other.insert_one({"_id": 1})  # moves the stream on, though it isn't the stream's
-    newer = db.command("getMore", reply["id"], collection="c", maxTimeMS=300)["cursor"]
-    assert newer["nextBatch"] == [] and newer["postBatchResumeToken"]["_data"] > token["_data"]
+
+    def newer_batch():
+        batch = db.command("getMore", reply["id"], collection="c", maxTimeMS=300)["cursor"]
+        assert batch["nextBatch"] == []
+        return batch if batch["postBatchResumeToken"]["_data"] > token["_data"] else None
+    newer = wait_until(newer_batch)
     db.c.insert_many([{"_id": at} for at in range(5)])
     batch = db.command("getMore", reply["id"], collection="c", batchSize=2, maxTimeMS=DEADLINE * 1000)["cursor"]
     assert batch["postBatchResumeToken"] == batch["nextBatch"][-1]["_id"]
