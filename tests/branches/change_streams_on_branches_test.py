@@ -6,6 +6,7 @@ from pymongo.errors import OperationFailure
 
 from tests.branches.conftest import Branched
 from tests.support.palimpsest import Server
+from tests.support.streams import events
 from tests.support.waiting import DEADLINE
 
 
@@ -25,17 +26,6 @@ def shop(server):
         yield database
         database.check()
         client.drop_database(database.name)
-
-
-def events(stream, count):
-    got = []
-    until = time.monotonic() + DEADLINE
-    while len(got) < count:
-        event = stream.try_next()
-        if event is not None:
-            got.append(event)
-        assert time.monotonic() < until, f"{len(got)} of {count} events came: {got}"
-    return got
 
 
 def kinds(got):

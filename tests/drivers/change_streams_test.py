@@ -9,6 +9,7 @@ import pytest
 from pymongo.errors import OperationFailure, PyMongoError
 from pymongo.read_concern import ReadConcern
 
+from tests.support.streams import events
 from tests.support.waiting import DEADLINE, wait_until
 
 
@@ -22,18 +23,6 @@ def refused(code, call, *arguments, **options):
         call(*arguments, **options)
     assert failure.value.code == code, failure.value
     return failure.value
-
-
-def events(stream, count):
-    """The next `count` events; fails when they don't come."""
-    got = []
-    until = time.monotonic() + DEADLINE
-    while len(got) < count:
-        event = stream.try_next()
-        if event is not None:
-            got.append(event)
-        assert time.monotonic() < until, f"{len(got)} of {count} events came: {got}"
-    return got
 
 
 def no_event(stream):
@@ -439,12 +428,9 @@ def test_a_standalone_server_says_what_is_missing(server):
 # ---- waiting -------------------------------------------------------------------------------------------
 
 def test_a_waiting_stream_wakes_at_once(db):
-    waits = []
-
     def insert():
         for at in range(20):
-            time.sleep(0.05)
-            waits.append(time.monotonic())
+            time.sleep(0.05)  # the stream waits by then, mostly
             db.c.insert_one({"_id": at})
     with db.c.watch(max_await_time_ms=DEADLINE * 1000) as stream:
         writer = threading.Thread(target=insert)
