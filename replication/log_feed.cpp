@@ -33,7 +33,7 @@ void call(Wakes& wakes) {
 
 }  // namespace
 
-// What a follower shares with the feed is guarded by the feed's mutex; an annotation can't name another object's mutex here.
+// The feed's mutex guards the members that a follower shares with the feed; an annotation can't name another object's mutex here.
 struct LogFeed::Follower::State {
   State(std::shared_ptr<LogFeed::State> from, LogScope of, Stamp after, std::shared_ptr<const Filter> by)
       : feed(std::move(from)),
@@ -66,7 +66,7 @@ struct LogFeed::State : std::enable_shared_from_this<LogFeed::State> {
     LoggedChangePtr change;
   };
 
-  // What a filter says about changes of a scope: whether it wants any of them.
+  // A verdict says whether a filter wants any of a scope's changes.
   struct Verdict {
     LogScope scope;
     std::shared_ptr<const Filter> filter;
@@ -81,6 +81,7 @@ struct LogFeed::State : std::enable_shared_from_this<LogFeed::State> {
   Verdicts filters() const EXCLUDES(mutex);
   static void judge(const LoggedChanges& read, Verdicts& verdicts);
   void keep(const LoggedChanges& read, const Verdicts& verdicts, Wakes& wakes) REQUIRES(mutex);
+  bool is_due(const Follower::State& follower, const LoggedChanges& read, const Verdicts& verdicts) const REQUIRES(mutex);
   void forget_all() REQUIRES(mutex);
   bool covers(const Follower::State& follower) const REQUIRES(mutex);
   std::deque<Kept>::const_iterator behind(Stamp position) const REQUIRES(mutex);
@@ -216,6 +217,16 @@ void LogFeed::State::judge(const LoggedChanges& read, Verdicts& verdicts) {
   }
 }
 
+bool LogFeed::State::is_due(const Follower::State& follower, const LoggedChanges& read, const Verdicts& verdicts) const {
+  // The feed lacks changes of a follower that came while it read, or that is too far behind: that one reads the log itself.
+  if (!covers(follower)) return follower.position < tail;
+  if (follower.filter) {
+    if (const auto verdict = verdicts.find(follower.verdict); verdict != verdicts.end()) return verdict->second.wanted;
+  }
+  return std::any_of(read.changes.begin(), read.changes.end(),
+                     [&](const LoggedChangePtr& change) { return follower.scope.has(change->subject); });
+}
+
 void LogFeed::State::keep(const LoggedChanges& read, const Verdicts& verdicts, Wakes& wakes) {
   ++counts.rounds;
   const Stamp before = std::exchange(tail, read.read_to);
@@ -230,11 +241,7 @@ void LogFeed::State::keep(const LoggedChanges& read, const Verdicts& verdicts, W
   }
   for (Follower::State* follower : followers) {
     if (!follower->wake) continue;
-    const auto concerns = [&](const LoggedChangePtr& change) { return follower->scope.has(change->subject); };
-    const auto verdict = follower->filter ? verdicts.find(follower->verdict) : verdicts.end();
-    const bool wanted =
-        verdict != verdicts.end() ? verdict->second.wanted : std::any_of(read.changes.begin(), read.changes.end(), concerns);
-    if (wanted)
+    if (is_due(*follower, read, verdicts))
       wakes.push_back(std::exchange(follower->wake, nullptr));
     else if (follower->position == before)
       follower->position = tail;

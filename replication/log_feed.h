@@ -46,13 +46,13 @@ class LogFeed {
     explicit Follower(std::shared_ptr<State> state);
     std::shared_ptr<State> state_;
   };
-  // Says which changes are worth waking a follower for; next() returns the others all the same. Filters with the same name are
-  // the same, and are asked once for all followers of a scope. `wants` is called on the feed's thread.
+  // A filter says which changes are worth waking a follower for; next() returns the others all the same. Filters with the same
+  // name are the same, and are asked once for all followers of a scope. `wants` is called on the feed's thread.
   struct Filter {
     std::string name;
     std::function<bool(const LoggedChange&)> wants;
   };
-  // Begins behind `after`.
+  // The follower begins behind `after`.
   std::shared_ptr<Follower> follow(const LogScope& scope, storage::Stamp after, std::shared_ptr<const Filter> filter = nullptr);
 
   struct Figures {

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <thread>
 
+#include "replication/stub_coordinator.h"
 #include "replication/test_support.h"
 
 namespace replication {
@@ -12,30 +13,15 @@ namespace {
 using storage::Stamp;
 
 // A set in which everything is majority-committed up to where the test says.
-class Committed final : public Coordinator {
+class Committed final : public test::StubCoordinator {
  public:
   explicit Committed(storage::Store& store) : store_(store) {}
 
-  const std::string& set_name() const override { return name_; }
-  Standing standing() const override { return {}; }
   Progress progress() const override {
     Progress progress;
     progress.committed.optime.ts = upto_.load();
     return progress;
   }
-  LogEnd log_end() const override { return {}; }
-  MemberState state() const override { return MemberState::primary; }
-  int64_t write_term() const override { return 1; }
-  std::shared_lock<std::shared_mutex> hold_primary() override { return {}; }
-  void initiate(const SetConfig&) override {}
-  SetConfig default_config() const override { return {}; }
-  void reconfigure(SetConfig, bool) override {}
-  void step_down(const StepDown&) override {}
-  void freeze(int64_t) override {}
-  void maintain(bool) override {}
-  std::optional<WriteConcernFailure> unsatisfiable(const WriteConcern&) const override { return std::nullopt; }
-  void when_acknowledged(OpTime, const WriteConcern&, std::function<void(std::optional<WriteConcernFailure>)>) override {}
-  void when_read_stands(OpTime, std::function<void(std::optional<WriteConcernFailure>)>) override {}
   void when_committed_past(Stamp stamp, std::function<void()> done) override {
     {
       const base::MutexLock lock(mutex_);
@@ -46,8 +32,6 @@ class Committed final : public Coordinator {
     }
     done();
   }
-  void learn_config(const SetConfig&, const std::string&) override {}
-  Stamp write_noop(Stamp, bson::DocumentView) override { return 0; }
 
   Stamp commit() {
     std::vector<std::function<void()>> due;
@@ -62,7 +46,6 @@ class Committed final : public Coordinator {
 
  private:
   storage::Store& store_;
-  const std::string name_ = "rs";
   std::atomic<Stamp> upto_{0};
   base::Mutex mutex_;
   std::vector<std::function<void()>> waiting_ GUARDED_BY(mutex_);
@@ -103,6 +86,12 @@ std::vector<int64_t> numbers(int from, int to) {
   std::vector<int64_t> all;
   for (int i = from; i < to; ++i) all.push_back(i);
   return all;
+}
+
+bool wait_for(const std::atomic<int>& count, int wanted) {
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  while (count < wanted && std::chrono::steady_clock::now() < until) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  return count == wanted;
 }
 
 TEST_CASE("a follower sees what is majority-committed in its scope, in order") {
@@ -147,11 +136,6 @@ TEST_CASE("followers that wait are woken by what is theirs alone") {
   auto mine = fed.feed.follow(LogScope::collection("shop.orders"), fed.start);
   const auto others = fed.feed.follow(LogScope::collection("shop.other"), fed.start);
   std::atomic<int> woken{0}, woken_others{0};
-  const auto wait_for = [](const std::atomic<int>& count, int wanted) {
-    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-    while (count < wanted && std::chrono::steady_clock::now() < until) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    return count == wanted;
-  };
   mine->when_more([&] { ++woken; });
   others->when_more([&] { ++woken_others; });
   fed.insert(*fed.orders, 1);
@@ -166,6 +150,54 @@ TEST_CASE("followers that wait are woken by what is theirs alone") {
   CHECK(woken == 1);
   mine.reset();  // whoever waits for it learns that it is gone
   CHECK(woken == 2);
+}
+
+TEST_CASE("a follower that comes while the feed reads misses nothing") {
+  storage::TemporaryDirectory directory;
+  Fed fed(directory.path());
+  std::shared_ptr<LogFeed::Follower> late;
+  std::atomic<int> woken{0}, woken_late{0};
+  auto filter = std::make_shared<LogFeed::Filter>();
+  filter->name = "all";
+  // The feed asks after it has read, and before others see what it has read.
+  filter->wants = [&](const LoggedChange&) {
+    late = fed.feed.follow(LogScope::collection("shop.other"), fed.start);
+    CHECK(late->next(nullptr) == nullptr);
+    late->when_more([&] { ++woken_late; });
+    return true;
+  };
+  const auto early = fed.feed.follow(LogScope::collection("shop.orders"), fed.start, filter);
+  early->when_more([&] { ++woken; });
+  fed.insert(*fed.other, 1);
+  fed.insert(*fed.orders, 2);
+  fed.set.commit();
+  CHECK(wait_for(woken, 1));
+  CHECK(read(*early, 1) == numbers(2, 3));
+  CHECK(wait_for(woken_late, 1));
+  CHECK(read(*late, 1) == numbers(1, 2));
+}
+
+TEST_CASE("a filter leaves followers asleep, and keeps nothing from them") {
+  storage::TemporaryDirectory directory;
+  Fed fed(directory.path());
+  auto filter = std::make_shared<LogFeed::Filter>();
+  filter->name = "even";
+  filter->wants = [](const LoggedChange& change) { return change.entry.o["_id"].to_int64() % 2 == 0; };
+  const auto some = fed.feed.follow(LogScope::collection("shop.orders"), fed.start, filter);
+  const auto all = fed.feed.follow(LogScope::collection("shop.orders"), fed.start);
+  std::atomic<int> woken{0}, woken_all{0};
+  some->when_more([&] { ++woken; });
+  all->when_more([&] { ++woken_all; });
+  fed.insert(*fed.orders, 1);
+  fed.set.commit();
+  CHECK(wait_for(woken_all, 1));
+  CHECK(woken == 0);
+  CHECK(read(*all, 1) == numbers(1, 2));
+  fed.insert(*fed.orders, 2);
+  fed.set.commit();
+  CHECK(wait_for(woken, 1));
+  CHECK(read(*some, 1) == numbers(2, 3));
+  CHECK(read(*all, 1) == numbers(2, 3));
 }
 
 TEST_CASE("a client's transaction has one time, and places in it") {

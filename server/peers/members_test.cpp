@@ -6,6 +6,7 @@
 #include "base/random.h"
 #include "base/testing.h"
 #include "bson/json.h"
+#include "replication/stub_coordinator.h"
 #include "server/peers/quorum_check.h"
 #include "server/wire/test_server.h"
 
@@ -16,9 +17,8 @@ using base::ErrorCode;
 using namespace replication;
 
 // A set's member that only says what the test tells it to.
-class SaidMember final : public Coordinator {
+class SaidMember final : public replication::test::StubCoordinator {
  public:
-  const std::string& set_name() const override { return name; }
   Standing standing() const override {
     std::lock_guard lock(mutex_);
     return standing_;
@@ -35,22 +35,6 @@ class SaidMember final : public Coordinator {
     learned_from_ = from;
     adopt(config);
   }
-  int64_t write_term() const override { return 1; }
-  std::shared_lock<std::shared_mutex> hold_primary() override { return {}; }
-  void initiate(const SetConfig&) override {}
-  SetConfig default_config() const override { return {}; }
-  void reconfigure(SetConfig, bool) override {}
-  void step_down(const StepDown&) override {}
-  void freeze(int64_t) override {}
-  std::optional<WriteConcernFailure> unsatisfiable(const WriteConcern&) const override { return std::nullopt; }
-  void when_acknowledged(OpTime, const WriteConcern&, std::function<void(std::optional<WriteConcernFailure>)> done) override {
-    done(std::nullopt);
-  }
-  void when_committed_past(storage::Stamp, std::function<void()>) override {}
-  void when_read_stands(OpTime, std::function<void(std::optional<WriteConcernFailure>)> done) override { done(std::nullopt); }
-  void maintain(bool) override {}
-  storage::Stamp write_noop(storage::Stamp, bson::DocumentView) override { return 0; }
-
   void say(const SetConfig& config, MemberState state, const std::string& primary = "") {
     std::lock_guard lock(mutex_);
     adopt(config);
@@ -70,7 +54,6 @@ class SaidMember final : public Coordinator {
   }
   int64_t version() const { return place_of(standing().config.get()).version; }
 
-  std::string name = "rs";
   std::string host;
 
  private:
