@@ -49,7 +49,7 @@ class CursorSource {
   virtual std::function<void(std::function<void()> wake)> when_more() { return nullptr; }
   // Returns true if there will never be more, even for a cursor that waits for more.
   virtual bool closed() const { return false; }
-  // Of a change stream: where it can be resumed after everything that was read; else nothing.
+  // A change stream returns the token by which it can be resumed after everything that was read; others return nothing.
   virtual std::optional<bson::Document> resume_token() const { return std::nullopt; }
   // Records in the operation that reads from it how its plan went (plan_notes.h).
   virtual void note_execution(OperationContext&) const {}
@@ -67,7 +67,7 @@ struct Cursor {
   bool tailable = false;
   bool await_data = false;
   bool no_timeout = false;
-  // Of a change stream: the postBatchResumeToken.
+  // A change stream's postBatchResumeToken.
   std::optional<bson::Document> resume_token;
   // The time left of the maxTimeMS that find gave; getMores share it.
   std::optional<std::chrono::microseconds> time_left;

@@ -92,6 +92,17 @@ def test_collections_of_branches_come_and_go(shop):
         assert kinds(events(of_main, 1)) == [("insert", "still")]
 
 
+def test_a_collection_that_no_other_branch_has(shop):
+    """Its drop takes it away altogether."""
+    dev = shop["dev"]
+    dev.fresh.insert_one({"_id": 1})
+    with dev.watch() as of_dev, dev.fresh.watch() as of_fresh:
+        dev.fresh.drop()
+        drop, = events(of_dev, 1)
+        assert (drop["operationType"], drop["ns"]) == ("drop", {"db": dev.name, "coll": "fresh"})
+        assert [event["operationType"] for event in events(of_fresh, 2)] == ["drop", "invalidate"]
+
+
 def test_commits(shop):
     main, dev = shop["main"], shop["dev"]
     commits = [{"$changeStream": {"commits": True}}]

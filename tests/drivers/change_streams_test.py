@@ -360,6 +360,30 @@ def test_later_stages(db):
         refused(20, db.c.watch, [stage])
 
 
+def test_streams_with_one_match_and_other_options(db):
+    """What one stream's filter says holds for no other stream that looks documents up."""
+    db.create_collection("c", changeStreamPreAndPostImages={"enabled": True})
+    db.c.insert_one({"_id": 1, "a": 1})
+    match = [{"$match": {"fullDocument.a": {"$gte": 2}}}]
+    for n in range(2, 10):  # each time other streams, of which the server asks another one first
+        options = [{"full_document": "updateLookup"}, {"full_document": "required"}, {}]
+        streams = [db.c.watch(match, max_await_time_ms=1000, **each) for each in options]
+        got = [None] * len(streams)
+
+        def read(at):
+            got[at] = streams[at].try_next()
+        waiting = [threading.Thread(target=read, args=(at,)) for at in range(len(streams))]
+        [each.start() for each in waiting]
+        time.sleep(0.2)  # all wait by then, mostly
+        db.c.update_one({"_id": 1}, {"$set": {"a": n}})
+        [each.join() for each in waiting]
+        assert got[-1] is None
+        for stream, event in zip(streams[:-1], got[:-1]):
+            event = event or events(stream, 1)[0]
+            assert event["fullDocument"]["a"] == n
+        [stream.close() for stream in streams]
+
+
 def test_tokens_must_be_left_alone(db):
     for stage in ({"$project": {"_id": 0}}, {"$set": {"_id": 5}}, {"$replaceWith": {"a": 1}}):
         with db.c.watch([stage]) as stream:

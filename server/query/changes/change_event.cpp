@@ -38,7 +38,7 @@ ResumeToken token_of(const LoggedChange& change) {
   return token;
 }
 
-// Whether an update wrote the document anew, as a replacement does.
+// Returns whether an update wrote the document anew, as a replacement does.
 bool replaces(const Entry& entry) {
   return !entry.o2 && !entry.outline;
 }
@@ -90,13 +90,11 @@ std::optional<Document> before_of(OperationContext& op, const LoggedChange& chan
   return Document(DocumentView(*bytes));
 }
 
-// The document right after the update. What the log has of it, or made of what was before.
-std::optional<Document> after_of(OperationContext& op, const LoggedChange& change) {
-  if (!change.entry.o2) return Document(change.entry.o);
-  const auto before = before_of(op, change);
+// Returns the document right after the update: the log has it, or a diff makes it of the document before.
+std::optional<Document> after_of(const Entry& entry, const std::optional<Document>& before) {
+  if (!entry.o2) return Document(entry.o);
   if (!before) return std::nullopt;
-  auto after = bson::diff::apply(*before, diff_in(change.entry.o));
-  return after.ok() ? std::optional(std::move(after).value()) : std::nullopt;
+  return bson::diff::apply(*before, diff_in(entry.o)).or_throw();
 }
 
 [[noreturn]] void no_image(std::string_view which, std::string_view of, const LoggedChange& change) {
@@ -137,11 +135,25 @@ Document index_list(const Document& index) {
   return out.done();
 }
 
-std::string collection_with(OperationContext& op, std::string_view db, const bson::ValueView& uuid) {
+// Returns the name of the collection that a change of branches gives by its UUID; empty if nobody knows it. One that no branch
+// has any more is dropped altogether by an entry that follows, and this one has the name.
+std::string collection_of(OperationContext& op, const LoggedChange& change) {
+  const std::string_view db = storage::database_of(change.entry.ns);
+  const auto uuid = change.entry.o["collection"];
   if (uuid.type() != bson::Type::binary) return {};
   for (const auto& collection : op.services().store->catalog().collections(db)) {
     if (base::BytesView(collection->uuid_bytes()) == uuid.as_binary().bytes)
       return std::string(storage::collection_of(collection->ns()));
+  }
+  constexpr size_t bytes_max = 1 << 20, rows_max = 10'000;
+  const auto commands = replication::read_changes(
+      *op.services().store, *op.services().oplog, change.row, op.services().replica_set->progress().committed.optime.ts,
+      [&](const replication::LogSubject& subject) { return subject.command && subject.db == change.subject.db; }, bytes_max,
+      rows_max, op.interrupted());
+  for (const auto& command : commands.changes) {
+    const Entry& entry = command->entry;
+    if (entry.uuid == uuid.as_binary().bytes && !entry.o.empty() && entry.o.first().name == "drop" && entry.o.first().is_string())
+      return std::string(entry.o.first().as_string());
   }
   return {};
 }
@@ -164,10 +176,14 @@ Document document_event(OperationContext* op, const LoggedChange& change, const 
   const std::string_view type = type_of(entry);
   bson::Builder out;
   append_head(change, token_of(change), type, options.expanded, out);
+  const bool is_update = type == "update", shows_before = type != "insert" && options.before != PreImage::off;
+  const bool shows_after =
+      is_update && (options.full_document == PostImage::when_available || options.full_document == PostImage::required);
+  const auto before = shows_before || (shows_after && entry.o2) ? before_of(*op, change) : std::nullopt;
   if (type == "insert" || type == "replace") {
     out.append("fullDocument", entry.o);
-  } else if (type == "update" && options.full_document != PostImage::plain) {
-    const auto document = options.full_document == PostImage::lookup ? look_up(*op, entry) : after_of(*op, change);
+  } else if (is_update && options.full_document != PostImage::plain) {
+    const auto document = shows_after ? after_of(entry, before) : look_up(*op, entry);
     if (document)
       out.append("fullDocument", *document);
     else if (options.full_document == PostImage::required)
@@ -177,7 +193,7 @@ Document document_event(OperationContext* op, const LoggedChange& change, const 
   }
   append_place(out, "ns", storage::database_of(entry.ns), storage::collection_of(entry.ns));
   out.append("documentKey", key_document(id_of(entry)));
-  if (type == "update") {
+  if (is_update) {
     const Document made = entry.outline ? replication::diff_of(entry) : Document();
     const DocumentView diff = diff_in(entry.outline ? made.view() : entry.o);
     {
@@ -186,8 +202,8 @@ Document document_event(OperationContext* op, const LoggedChange& change, const 
     }
     if (options.raw) out.append("rawUpdateDescription", diff);
   }
-  if (type != "insert" && options.before != PreImage::off) {
-    if (const auto before = before_of(*op, change))
+  if (shows_before) {
+    if (before)
       out.append("fullDocumentBeforeChange", *before);
     else if (options.before == PreImage::required)
       no_image("pre", "update, delete and replace events", change);
@@ -228,8 +244,9 @@ bool ChangeEvents::shows(std::string_view db, std::string_view collection) const
 }
 
 // Changes of branches are commands of their database. To a stream of a branch, losing the branch is as a database being dropped.
-ChangeEvents::Meaning ChangeEvents::meaning_for_branch(OperationContext& op, std::string_view home, DocumentView command) const {
-  const bson::Element first = command.first();
+ChangeEvents::Meaning ChangeEvents::meaning_for_branch(OperationContext& op, const LoggedChange& change) const {
+  const std::string_view home = storage::database_of(change.entry.ns);
+  const bson::Element first = change.entry.o.first();
   const std::string_view name = first.name;
   const std::string_view branch = first.is_string() ? first.as_string() : std::string_view();
   const std::string db = branch == main_branch ? std::string(home) : std::string(home) + "@" + std::string(branch);
@@ -238,10 +255,10 @@ ChangeEvents::Meaning ChangeEvents::meaning_for_branch(OperationContext& op, std
   if (name == "dropBranch" || name == "renameBranch") {
     if (own) out = {collection_.empty() ? "dropDatabase" : "drop", {db_, collection_}, {}, {}, true};
   } else if (name == "resetBranch") {
-    if (own) out.invalidates = out.only_invalidates = true;
+    if (own) out.invalidates = true;
   } else if (name == "makeCollection" || name == "dropCollection") {
     if (!own && !(scope_.is_deployment() && branch == main_branch)) return out;
-    const std::string collection = collection_with(op, home, command["collection"]);
+    const std::string collection = collection_of(op, change);
     if (collection.empty() || !shows(db, collection)) return out;
     if (name == "dropCollection")
       out = {"drop", {db, collection}, {}, {}, !collection_.empty()};
@@ -284,7 +301,7 @@ ChangeEvents::Meaning ChangeEvents::meaning_of(OperationContext& op, const Logge
     return {"drop", {std::string(db), std::string(collection)}, {}, {}, !collection_.empty()};
   }
   const bool schema = name == "create" || name == "createIndexes" || name == "dropIndexes" || name == "collMod";
-  if (!schema) return meaning_for_branch(op, db, o);
+  if (!schema) return meaning_for_branch(op, change);
   if (!options_.expanded || !shows(db, collection)) return out;
   out.place = {std::string(db), std::string(collection)};
   out.type = name == "collMod" ? "modify" : std::string(name);
@@ -292,7 +309,6 @@ ChangeEvents::Meaning ChangeEvents::meaning_of(OperationContext& op, const Logge
     out.description = index_list(rest_of(o));
   } else if (name == "dropIndexes") {
     bson::Builder index;
-    if (o["key"].is_object()) index.append("v", 2).append_element(o["key"]);
     index.append("name", static_cast<bson::ValueView>(o["index"]));
     out.description = index_list(index.done());
   } else {
@@ -323,7 +339,11 @@ std::shared_ptr<const replication::LogFeed::Filter> ChangeEvents::filter(const D
     return nullptr;
   }
   auto out = std::make_shared<replication::LogFeed::Filter>();
-  out->name = (options_.expanded ? "+" : "-") + std::string(match.view().bytes());
+  // Streams whose events differ have filters of their own.
+  for (const int option :
+       {static_cast<int>(options_.full_document), static_cast<int>(options_.before), int{options_.expanded}, int{options_.raw}})
+    out->name += std::to_string(option);
+  out->name += std::string(match.view().bytes());
   out->wants = [matcher = std::move(matcher), options = options_](const LoggedChange& change) {
     return change.entry.op == 'c' || !is_shared(change.entry, options) || matcher->matches(*shared_event(change, options));
   };

@@ -59,19 +59,18 @@ class ChangeEvents {
   struct Place {
     std::string db, collection;
   };
-  // What a command of the log is to the stream.
+  // A meaning says what a command of the log is to the stream.
   struct Meaning {
     std::string type;  // the operationType; empty: no event
     Place place;
     bson::Document to;           // of a rename
     bson::Document description;  // operationDescription
     bool invalidates = false;
-    bool only_invalidates = false;  // there is no event before the invalidation
   };
 
   bool shows(std::string_view db, std::string_view collection) const;
   Meaning meaning_of(OperationContext& op, const replication::LoggedChange& change) const;
-  Meaning meaning_for_branch(OperationContext& op, std::string_view home, bson::DocumentView command) const;
+  Meaning meaning_for_branch(OperationContext& op, const replication::LoggedChange& change) const;
   bson::Document commit_event(OperationContext& op, const replication::LoggedChange& change) const;
 
   const replication::LogScope scope_;

@@ -2,10 +2,13 @@
 
 #include <rapidcheck.h>
 
+#include <set>
+
 #include "base/error.h"
 #include "bson/diff.h"
 #include "bson/json.h"
 #include "bson/test_generators.h"
+#include "server/query/changes/change_event.h"
 #include "server/query/changes/resume_token.h"
 #include "server/query/changes/update_description.h"
 
@@ -87,6 +90,29 @@ TEST_CASE("what is no token is refused") {
     } catch (const base::OperationError&) {
     }
   }));
+}
+
+TEST_CASE("streams share a filter only if they have the same events") {
+  const auto name = [](const EventOptions& options, const char* match) {
+    return ChangeEvents(replication::LogScope::database("shop"), "shop", "", options).filter(bson::json(match))->name;
+  };
+  std::set<std::string> names;
+  size_t count = 0;
+  for (const auto full : {PostImage::plain, PostImage::lookup, PostImage::when_available, PostImage::required}) {
+    for (const auto before : {PreImage::off, PreImage::when_available, PreImage::required}) {
+      for (const int flags : {0, 1, 2, 3}) {
+        EventOptions options;
+        options.full_document = full, options.before = before;
+        options.expanded = flags & 1, options.raw = flags & 2;
+        for (const char* match : {"{a: 1}", "{a: 2}"}) {
+          names.insert(name(options, match));
+          CHECK(name(options, match) == name(options, match));
+          ++count;
+        }
+      }
+    }
+  }
+  CHECK(names.size() == count);
 }
 
 TEST_CASE("an update's description is made of its diff") {

@@ -33,7 +33,7 @@ struct ResumeToken {
   bson::Document document() const;
   // Throws InvalidResumeToken, 40647 or 40649.
   static ResumeToken parse(bson::DocumentView token);
-  // Whether both are of one event, in whatever parts.
+  // Returns whether both are of one event, in whatever parts.
   bool same_event(const ResumeToken& other) const;
 };
 

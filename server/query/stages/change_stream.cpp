@@ -34,7 +34,7 @@ constexpr std::string_view allowed_behind[] = {
     "$addFields", "$changeStreamSplitLargeEvent", "$match", "$project", "$redact", "$replaceRoot", "$replaceWith", "$set",
     "$unset"};
 
-// Where a stream begins.
+// A stream begins at one of these, or now.
 struct Start {
   std::optional<ResumeToken> token;  // behind this event, or at this time
   std::optional<Stamp> time;
@@ -53,6 +53,7 @@ class ChangeStream final : public Stage, public ChangeStreamSource {
       : Stage(nullptr), op_(context.op), events_(scope, context.db, context.collection, options) {
     context.change_stream = this;
     if (!match.empty()) filter_ = events_.filter(match);
+    if (start.token && start.token->part) resumed_in_parts_ = start.token;
     const Stamp newest = committed();
     if (start.token && start.token->kind == ResumeToken::Kind::event && start.token->time > newest) {
       // Another member has returned the event, and this one will have it too. Until then its events wake the stream.
@@ -89,7 +90,7 @@ class ChangeStream final : public Stage, public ChangeStreamSource {
       }
       const auto change = follower_->next(op_->interrupted());
       if (!change) {
-        // What lies before this time and is the stream's was returned.
+        // The stream has returned everything of its own that lies before this time.
         if (const Stamp passed = follower_->passed(); passed > token_.time) token_ = ResumeToken::at(passed);
         return false;
       }
@@ -170,7 +171,6 @@ class ChangeStream final : public Stage, public ChangeStreamSource {
     bool behind = false;
     for (ChangeEvent& event : made) {
       const bool is_it = event.token.same_event(token);
-      if (is_it && token.part) resumed_in_parts_ = token;
       if (behind || (is_it && token.part)) pending_.push_back(std::move(event));
       behind = behind || is_it;
     }

@@ -13,9 +13,9 @@ namespace server::query {
 class ChangeStreamSource {
  public:
   virtual ~ChangeStreamSource() = default;
-  // Where the stream can be resumed after everything that was read.
+  // Returns the token by which the stream can be resumed after everything that was read.
   virtual bson::Document resume_token() const = 0;
-  // The token of the event that was returned last.
+  // Returns the token of the event that was returned last.
   virtual ResumeToken event_token() const = 0;
   // The stream was resumed within a split event; the event comes again, and whoever splits it leaves out what the client has.
   virtual std::optional<ResumeToken> resumed_in_parts() const = 0;
