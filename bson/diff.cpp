@@ -40,7 +40,7 @@ bool has_plain_names(DocumentView array) {
   return true;
 }
 
-// Where the walk through both documents is.
+// A walk goes through both documents; it knows the path to where it is.
 struct Walk {
   const WholePaths* whole;
   std::string path;
@@ -316,51 +316,60 @@ ValueView value_in(DocumentView after, std::string_view name) {
   return value;
 }
 
-void fill(DocumentView outline, DocumentView after, Builder& out) {
-  const bool array = is_array_diff(outline);
-  for (const Element& section : outline) {
-    const std::string_view name = section.name;
-    if (name.starts_with('s')) {
-      const ValueView within = value_in(after, name.substr(1));
-      if (!section.is_object() || (!within.is_object() && !within.is_array()))
-        throw Malformed{"'" + std::string(name) + "' is no level"};
-      Builder inner = out.object(name);
-      fill(section.as_document(), within.as_document(), inner);
-    } else if (array && name.starts_with('u')) {
-      out.append(name, value_in(after, name.substr(1)));
-    } else if (!array && (name == "u" || name == "i")) {
-      if (!section.is_object()) throw Malformed{"the section '" + std::string(name) + "' is no object"};
-      Builder fields = out.object(name);
-      for (const Element& field : section.as_document()) fields.append(field.name, value_in(after, field.name));
-    } else {
-      out.append_element(section);
-    }
+// Fills an outline in: makes the diff.
+class Filling {
+ public:
+  explicit Filling(Builder& out) : out_(out) {}
+  void keep(const Element& section) { out_.append_element(section); }
+  void bring(std::string_view name, const ValueView& value) { out_.append(name, value); }
+  template <class Within>
+  void section(std::string_view name, const Within& within) {
+    Builder inner = out_.object(name);
+    Filling filling(inner);
+    within(filling);
   }
-}
 
-// Returns by how much `fill` makes the outline longer.
-size_t filling_bytes(DocumentView outline, DocumentView after) {
-  const bool array = is_array_diff(outline);
+ private:
+  Builder& out_;
+};
+
+// Counts by how much Filling makes the outline longer.
+struct Counting {
   size_t bytes = 0;
-  const auto add = [&](const ValueView& placeholder, std::string_view name) {
+  void keep(const Element&) {}
+  void bring(std::string_view, const ValueView& value) { bytes += value.bytes().size(); }
+  template <class Within>
+  void section(std::string_view, const Within& within) {
+    within(*this);
+  }
+};
+
+template <class Sink>
+void fill(DocumentView outline, DocumentView after, Sink& sink) {
+  const bool array = is_array_diff(outline);
+  const auto bring = [&](Sink& into, const Element& placeholder, std::string_view name) {
     if (placeholder.type() != Type::null) throw Malformed{"a value in it"};
-    bytes += value_in(after, name).bytes().size();
+    into.bring(placeholder.name, value_in(after, name));
   };
   for (const Element& section : outline) {
     const std::string_view name = section.name;
+    const bool fields = !array && (name == "u" || name == "i");
+    if ((fields || name.starts_with('s')) && !section.is_object())
+      throw Malformed{"the section '" + std::string(name) + "' is no object"};
     if (name.starts_with('s')) {
       const ValueView within = value_in(after, name.substr(1));
-      if (!section.is_object() || (!within.is_object() && !within.is_array()))
-        throw Malformed{"'" + std::string(name) + "' is no level"};
-      bytes += filling_bytes(section.as_document(), within.as_document());
+      if (!within.is_object() && !within.is_array()) throw Malformed{"'" + std::string(name) + "' is no level"};
+      sink.section(name, [&](Sink& inner) { fill(section.as_document(), within.as_document(), inner); });
+    } else if (fields) {
+      sink.section(name, [&](Sink& inner) {
+        for (const Element& field : section.as_document()) bring(inner, field, field.name);
+      });
     } else if (array && name.starts_with('u')) {
-      add(section, name.substr(1));
-    } else if (!array && (name == "u" || name == "i")) {
-      if (!section.is_object()) throw Malformed{"the section '" + std::string(name) + "' is no object"};
-      for (const Element& field : section.as_document()) add(field, field.name);
+      bring(sink, section, name.substr(1));
+    } else {
+      sink.keep(section);
     }
   }
-  return bytes;
 }
 
 }  // namespace
@@ -379,7 +388,8 @@ Document outline(DocumentView diff) {
 base::Result<Document> filled(DocumentView outline, DocumentView after) {
   try {
     Builder out;
-    fill(outline, after, out);
+    Filling filling(out);
+    fill(outline, after, filling);
     return out.done();
   } catch (const Malformed& malformed) {
     return base::Failure{base::ErrorCode::failed_to_parse, "not a diff's outline: " + malformed.what};
@@ -388,7 +398,9 @@ base::Result<Document> filled(DocumentView outline, DocumentView after) {
 
 std::optional<size_t> filled_bytes(DocumentView outline, DocumentView after) {
   try {
-    return outline.size() + filling_bytes(outline, after);
+    Counting counting;
+    fill(outline, after, counting);
+    return outline.size() + counting.bytes;
   } catch (const Malformed&) {
     return std::nullopt;
   }

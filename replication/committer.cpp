@@ -19,7 +19,7 @@ bson::Document id_of(bson::DocumentView document) {
   return out.done();
 }
 
-// What an update by operators did: a diff, an outline, or neither where the document can't be described by one.
+// A description says what an update by operators did, by a diff or by an outline; it has neither if no diff can say it.
 struct Description {
   std::optional<bson::Document> diff;  // {$v: 2, diff: {…}}
   std::optional<bson::Document> outline;

@@ -20,10 +20,10 @@ class Store;
 
 namespace replication {
 
-// What readers of the log see of an update.
+// An UpdateForm says what readers of the log see of an update.
 struct UpdateForm {
   bool is_replacement = false;  // the whole document; else a $v: 2 diff
-  // Of operators: the objects and arrays that they set as a whole. nullopt: the diff is as short as it can be.
+  // These are the objects and arrays that operators set as a whole. nullopt: the diff is as short as it can be.
   std::optional<bson::diff::WholePaths> whole = {};
 
   static const UpdateForm smallest, replacement;

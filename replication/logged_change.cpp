@@ -18,10 +18,6 @@ namespace {
 
 constexpr size_t rows_between_checks = 256;
 
-uint64_t hash_of(std::string_view name) {
-  return base::hash64(name);
-}
-
 bool is_of_users(std::string_view db) {
   return db != "admin" && db != "config" && db != "local" && db.find('@') == std::string_view::npos;
 }
@@ -125,24 +121,23 @@ class Rows {
 LogSubject subject_of(const Entry& entry) {
   const std::string_view db = storage::database_of(entry.ns);
   LogSubject subject;
-  subject.ns = hash_of(entry.ns);
-  subject.db = hash_of(db);
+  subject.ns = base::hash64(entry.ns);
+  subject.db = base::hash64(db);
   subject.command = entry.op == 'c';
   subject.is_public = is_of_users(db);
   if (!subject.command || entry.form != Entry::Form::whole) return subject;
   const auto to = entry.o.find("to");
   if (entry.o.empty() || entry.o.first().name != "renameCollection" || !to.is_string()) return subject;
-  subject.other_ns = hash_of(to.as_string());
-  subject.other_db = hash_of(storage::database_of(to.as_string()));
+  subject.other_db = base::hash64(storage::database_of(to.as_string()));
   return subject;
 }
 
 LogScope::LogScope(Kind kind, std::string name) : kind_(kind), name_(std::move(name)) {
   if (kind_ == Kind::deployment) return;
   const std::string db(kind_ == Kind::database ? std::string_view(name_) : storage::database_of(name_));
-  db_ = hash_of(db);
-  home_ = hash_of(std::string_view(db).substr(0, db.find('@')));
-  if (kind_ == Kind::collection) ns_ = hash_of(name_);
+  db_ = base::hash64(db);
+  home_ = base::hash64(std::string_view(db).substr(0, db.find('@')));
+  if (kind_ == Kind::collection) ns_ = base::hash64(name_);
 }
 
 bool LogScope::has(const LogSubject& subject) const {

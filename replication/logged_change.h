@@ -14,10 +14,10 @@
 
 namespace replication {
 
-// What a row of the log is about, in a form that is quick to compare.
+// A subject says what a row of the log is about, in a form that is quick to compare.
 struct LogSubject {
-  uint64_t ns = 0, db = 0;              // hashes
-  uint64_t other_ns = 0, other_db = 0;  // where a collection is renamed to; else 0
+  uint64_t ns = 0, db = 0;  // hashes
+  uint64_t other_db = 0;    // of the database that a collection is renamed to; else 0
   bool command = false;
   bool is_public = false;  // of a database of users, under its own name: no branch, and none of admin, config and local
 };
@@ -58,7 +58,7 @@ struct LoggedChange {
 
   size_t bytes() const { return sizeof(LoggedChange) + value.size() + content.size(); }
 
-  // What readers made of the change, so that only the first has the work. They choose the places.
+  // Readers keep here what they made of the change, so that only the first has the work. They choose the places.
   mutable std::array<std::atomic<std::shared_ptr<const bson::Document>>, 2> shown;
 };
 using LoggedChangePtr = std::shared_ptr<const LoggedChange>;
@@ -76,8 +76,8 @@ LoggedChanges read_changes(storage::Store& store, Oplog& oplog, storage::Stamp a
                            const WantedChange& wanted, size_t bytes_max, size_t rows_max,
                            const base::Interrupted& interrupted = nullptr);
 
-// Finds the change at a place in the log, by the timestamp that it shows and its place within its transaction. Returns nullptr if
-// there is none.
+// This finds the change at a place in the log, by the timestamp that it shows and its place within its transaction. Returns
+// nullptr if there is none.
 LoggedChangePtr find_change(storage::Store& store, Oplog& oplog, storage::Stamp time, int64_t index);
 
 // Returns the row that the first change which shows this time, or a later one, comes behind: a client's transaction shows the

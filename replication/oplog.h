@@ -48,7 +48,7 @@ class Oplog {
                     const storage::Superseded& before);
 
   std::shared_ptr<storage::Collection> collection() const;
-  // What documents were before changes that the log has.
+  // They have what documents were before changes that the log has.
   PreImages& pre_images();
   OplogStats stats();
   // The entry with this stamp as MongoDB shows it; nullopt: cut off, or its content went with its collection.

@@ -51,6 +51,12 @@ std::optional<Place> place_in(BytesView value) {
   return Place{static_cast<CollectionId>(*collection), static_cast<RecordId>(*record)};
 }
 
+[[noreturn]] void damaged(Stamp stamp) {
+  throw base::OperationError(base::ErrorCode::data_corruption_detected,
+                             "the pre-image of the change at Timestamp(" + std::to_string(stamp >> 32) + ", " +
+                                 std::to_string(static_cast<uint32_t>(stamp)) + ") is damaged");
+}
+
 bool is_whole(Stamp stamp) {
   Bytes bytes;
   base::append_be64(bytes, stamp);
@@ -101,11 +107,11 @@ std::optional<Bytes> PreImages::find(Stamp stamp) {
     const BytesView value = rows.value();
     last = base::load_be64(rows.key().data() + rows.key().size() - sizeof(uint64_t));
     if (steps.empty() && last != stamp) return std::nullopt;
-    if (value.size() < header_bytes) return std::nullopt;
+    if (value.size() < header_bytes) damaged(stamp);
     const auto checksum = base::load_le<uint32_t>(value.data() + 1);
     if (static_cast<Form>(value[0]) == Form::whole) {
       content = Bytes(value.substr(header_bytes));
-      if (base::checksum32(*content) != checksum) return std::nullopt;
+      if (base::checksum32(*content) != checksum) damaged(stamp);
     } else {
       steps.push_back({checksum, Bytes(value.substr(header_bytes))});
     }
@@ -118,6 +124,7 @@ std::optional<Bytes> PreImages::find(Stamp stamp) {
   }
   for (auto step = steps.rbegin(); step != steps.rend(); ++step) {
     auto made = dedup::apply(*content, step->delta, {.output_bytes_max = bson::document_bytes_max_internal});
+    // The collection may have kept no images for a while: then the content is another one than the delta is of.
     if (!made.ok() || base::checksum32(made.value()) != step->checksum) return std::nullopt;
     content = std::move(made).value();
   }

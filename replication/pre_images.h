@@ -37,7 +37,8 @@ class PreImages {
   void keep(storage::Transaction& transaction, const storage::Collection& collection, storage::RecordId record,
             storage::Stamp stamp, bson::DocumentView before, const bson::DocumentView* after, bool moved);
 
-  // Returns the document before the change with this timestamp; nullopt: it isn't kept, or no longer.
+  // Returns the document before the change with this timestamp; nullopt: it isn't kept, or no longer. Throws
+  // DataCorruptionDetected.
   std::optional<Bytes> find(storage::Stamp stamp);
 
   // Removes those of changes before `below`; returns how many. Call it now and then.

@@ -21,7 +21,7 @@ bson::Document cluster_parameter(storage::Store& store, std::string_view name);
 // Returns the document to store for a parameter that is set at this time. Throws NoSuchKey, TypeMismatch, BadValue.
 bson::Document new_cluster_parameter(const bson::Element& parameter, bson::Timestamp time);
 
-// How long pre-images are kept; nullopt: as long as the log has their changes.
+// Returns how long pre-images are kept; nullopt: as long as the log has their changes.
 std::optional<int64_t> pre_image_seconds(storage::Store& store);
 
 }  // namespace server

@@ -140,6 +140,18 @@ class UpdateRun {
 
 }  // namespace
 
+void put_document(OperationContext& op, std::string_view ns, std::string_view id, bson::DocumentView document) {
+  bson::Builder named;
+  named.append("_id", id);
+  const bson::Document filter = named.done();
+  const bson::Value update{bson::Document(document)};
+  UpdateStatement statement;
+  statement.selection.filter = filter;
+  statement.update = update;
+  statement.upsert = true;
+  run_update(op, ns, statement);
+}
+
 UpdateOutcome run_update(OperationContext& op, std::string_view ns, const UpdateStatement& statement) {
   UpdateOutcome outcome = UpdateRun(op, ns, statement).run();
   Metrics::Documents& documents = op.services().metrics.documents;

@@ -34,15 +34,7 @@ class SetClusterParameter final : public Command {
     }
     const bson::Document document =
         new_cluster_parameter(given.first(), replication::timestamp_of(op.services().oplog->newest().optime.ts));
-    bson::Builder id;
-    id.append_element(document.view().first());
-    const bson::Document filter = id.done();
-    const bson::Value update(document);
-    write::UpdateStatement statement;
-    statement.selection.filter = filter;
-    statement.update = update;
-    statement.upsert = true;
-    write::run_update(op, cluster_parameters_ns, statement);
+    write::put_document(op, cluster_parameters_ns, given.first().name, document);
   }
 };
 

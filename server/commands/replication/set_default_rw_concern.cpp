@@ -41,7 +41,7 @@ class SetDefaultRWConcern : public Command {
     if (write && write->empty() && before->write) {
       throw OperationError(ErrorCode::illegal_operation, "The global default write concern cannot be unset once it is set.");
     }
-    store(op, merged(op, before->stored, read, write));
+    write::put_document(op, settings_ns, default_concerns_id, merged(op, before->stored, read, write));
     defaults.refresh();
     append_defaults(*defaults.current(), reply);
   }
@@ -72,18 +72,6 @@ class SetDefaultRWConcern : public Command {
     out.append("updateOpTime", replication::timestamp_of(op.services().oplog->newest().optime.ts));
     out.append("updateWallClockTime", bson::Date{op.services().clock.wall_ms()});
     return out.done();
-  }
-
-  static void store(OperationContext& op, const bson::Document& document) {
-    bson::Builder id;
-    id.append("_id", default_concerns_id);
-    const bson::Document filter = id.done();
-    const bson::Value update(document);
-    write::UpdateStatement statement;
-    statement.selection.filter = filter;
-    statement.update = update;
-    statement.upsert = true;
-    write::run_update(op, settings_ns, statement);
   }
 };
 
