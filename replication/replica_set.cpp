@@ -73,15 +73,7 @@ ReplicaSet::ReplicaSet(storage::Store& store, Oplog& oplog, Applier& applier, ba
       own_config_(store, set_config_ns),
       disk_(store),
       machine_(clock.monotonic_us()) {
-  const auto document = own_config_.read();
-  if (!document) return;
-  SetConfig config = parse_set_config(*document);
-  if (config.name != options_.set_name) {
-    throw OperationError(ErrorCode::invalid_replica_set_config, "Local replica set configuration document reports set name of " +
-                                                                    config.name + ", but command line reports " +
-                                                                    options_.set_name);
-  }
-  adopt(std::move(config));
+  if (const auto document = own_config_.read()) adopt_found(*document);
 }
 
 ReplicaSet::~ReplicaSet() {
@@ -118,6 +110,17 @@ void ReplicaSet::start() {
   duty_thread_ = std::thread([this] { duty_loop(); });
 }
 
+// A configuration that the data directory has may be that of another set.
+void ReplicaSet::adopt_found(bson::DocumentView document) {
+  SetConfig config = parse_set_config(document);
+  if (config.name != options_.set_name) {
+    throw OperationError(ErrorCode::invalid_replica_set_config, "Local replica set configuration document reports set name of " +
+                                                                    config.name + ", but command line reports " +
+                                                                    options_.set_name);
+  }
+  adopt(std::move(config));
+}
+
 // A process lost before the first checkpoint that has the configuration finds it in the log alone.
 void ReplicaSet::adopt_from_log() {
   const auto image = disk_.load();
@@ -128,7 +131,7 @@ void ReplicaSet::adopt_from_log() {
     const LogRecord record = decode_record(entry->data).or_throw();
     for (const LogRecord::Item& item : record.entries) {
       const auto config = item.entry.op == 'n' ? item.entry.o.find("config") : bson::Element();
-      if (config.is_object()) return adopt(parse_set_config(config.as_document()));
+      if (config.is_object()) return adopt_found(config.as_document());
     }
   }
 }

@@ -116,6 +116,7 @@ class ReplicaSet final : public Coordinator, private consensus::NodeOwner {
   void show_state() REQUIRES(mutex_);  // what machine_ has come to
   void adopt(SetConfig config) REQUIRES(mutex_);
   void tell_electable() REQUIRES(mutex_);
+  void adopt_found(bson::DocumentView document) REQUIRES(mutex_);
   void adopt_from_log() REQUIRES(mutex_);
   size_t find_self(const SetConfig& config) const;
   void check_self(const SetConfig& config) const;

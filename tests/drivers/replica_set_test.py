@@ -120,10 +120,12 @@ def test_it_becomes_primary_by_itself_after_a_restart_in_a_later_term():
         client.close()
 
 
-def test_a_directory_of_another_set_is_refused():
+# A member that was killed has the configuration in its log alone.
+@pytest.mark.parametrize("end", [Server.stop, Server.kill])
+def test_a_directory_of_another_set_is_refused(end):
     with member() as server:
         direct(server).admin.command("replSetInitiate")
-        assert server.stop() == 0
+        end(server)
         other = Server("--replSet", "other", dbpath=server.dbpath)
         other.start(wait=False)
         assert other.ended() == 100 and "rs0" in other.tail()
