@@ -166,7 +166,7 @@ class User {
         catalog_.alter_index(collection, spec);
         return;
       }
-      default: catalog_.alter_option(some_collection(), "dedup", json("{enabled: true, key: 'n'}"));
+      default: catalog_.alter_options(some_collection(), json("{dedup: {enabled: true, key: 'n'}}"));
     }
   }
 

@@ -118,22 +118,19 @@ storage::Stamp LocalCommitter::remove(storage::Transaction& transaction, storage
   return Performer(oplog_, transaction).remove(collection, record, before, entry);
 }
 
-void LocalCommitter::command(storage::Transaction& transaction, std::string_view db, BytesView uuid, bson::DocumentView command) {
+void LocalCommitter::schema_changed(storage::Transaction& transaction, std::string_view db, BytesView uuid,
+                                    bson::DocumentView command, bson::DocumentView before) {
+  if (const storage::ReplayedChange* replayed = transaction.replayed()) return replayed->append(transaction, db, uuid, command);
   if (!has_history(db)) return;
   const std::string ns = std::string(db) + ".$cmd";
   Entry entry = entry_of('c', ns, uuid, nullptr);
   entry.o = command;
+  if (!before.empty()) entry.o2 = before;
   Performer(oplog_, transaction).append(entry);
 }
 
-void LocalCommitter::schema_changed(storage::Transaction& transaction, std::string_view db, BytesView uuid,
-                                    bson::DocumentView document) {
-  if (const storage::ReplayedChange* replayed = transaction.replayed()) return replayed->append(transaction, db, uuid, document);
-  command(transaction, db, uuid, document);
-}
-
 void LocalCommitter::branches_changed(storage::Transaction& transaction, std::string_view db, bson::DocumentView command) {
-  schema_changed(transaction, db, {}, command);
+  schema_changed(transaction, db, {}, command, {});
 }
 
 // The entry has its content: what changed the document made the record too, and it may be older than the entry.

@@ -45,8 +45,6 @@ class Committer {
                                 const UpdateForm& form = UpdateForm::smallest, const SessionWrite* session = nullptr) = 0;
   virtual storage::Stamp remove(storage::Transaction& transaction, storage::Collection& collection, storage::RecordId record,
                                 bson::DocumentView before, const SessionWrite* session = nullptr) = 0;
-  // {create: "orders", …}; `uuid`: of the collection, or empty.
-  virtual void command(storage::Transaction& transaction, std::string_view db, BytesView uuid, bson::DocumentView command) = 0;
 
   // Calls back, from any thread, when everything committed before the call will not be lost.
   virtual void when_durable(std::function<void()> done) = 0;
@@ -72,7 +70,6 @@ class LocalCommitter final : public Committer, public storage::BranchLog, privat
                         const SessionWrite* session = nullptr) override;
   storage::Stamp remove(storage::Transaction& transaction, storage::Collection& collection, storage::RecordId record,
                         bson::DocumentView before, const SessionWrite* session = nullptr) override;
-  void command(storage::Transaction& transaction, std::string_view db, BytesView uuid, bson::DocumentView command) override;
   void when_durable(std::function<void()> done) override;
 
   void branches_changed(storage::Transaction& transaction, std::string_view db, bson::DocumentView command) override;
@@ -85,8 +82,8 @@ class LocalCommitter final : public Committer, public storage::BranchLog, privat
   storage::BranchReplayer* branch_replayer() const { return branch_replayer_; }
 
  private:
-  void schema_changed(storage::Transaction& transaction, std::string_view db, BytesView uuid,
-                      bson::DocumentView command) override;
+  void schema_changed(storage::Transaction& transaction, std::string_view db, BytesView uuid, bson::DocumentView command,
+                      bson::DocumentView before) override;
 
   // An entry of `op` as every one begins.
   Entry entry_of(char op, std::string_view ns, BytesView uuid, const SessionWrite* session) const;

@@ -81,7 +81,7 @@ TEST_CASE("collections without the option keep none") {
     stamp = member.committer.update(transaction, *collection, record, before, after);
   });
   CHECK_FALSE(member.oplog.pre_images().find(stamp));
-  member.store.catalog().alter_option(collection, "changeStreamPreAndPostImages", bson::json("{enabled: true}"));
+  member.store.catalog().alter_options(collection, bson::json("{changeStreamPreAndPostImages: {enabled: true}}"));
   member.write([&](storage::Transaction& transaction) {
     stamp = member.committer.update(transaction, *collection, *collection->find_id(transaction, after["_id"]), after, before);
   });

@@ -130,12 +130,15 @@ class Change {
 
   void modify() {
     const auto found = collection(target());
-    for (const std::string_view option : {"dedup", "commits", "changeStreamPreAndPostImages"}) {
-      if (const auto value = command_.find(option); value.is_object())
-        return catalog_.alter_option(found, option, value.as_document(), {.replayed = &replayed_});
-    }
     const auto change = command_.find("index");
-    if (!change.is_object()) refuse("nothing to modify");
+    if (!change.exists()) {
+      bson::Builder options;
+      for (const auto& field : command_) {
+        if (field.name != "collMod") options.append_element(field);
+      }
+      return catalog_.alter_options(found, options.done(), {.replayed = &replayed_});
+    }
+    if (!change.is_object()) refuse("no index to modify");
     const auto name = change.as_document().find("name");
     const auto index = name.is_string() ? found->index(name.as_string()) : nullptr;
     if (!index) refuse("there is no such index");

@@ -35,8 +35,10 @@ class SchemaSink {
  public:
   virtual ~SchemaSink() = default;
   // `command` has the form of an oplog entry: {create: "orders", …}, {drop: "orders"}, {dropDatabase: 1} …; `uuid` is the
-  // collection's 16 bytes, or empty when there is no collection.
-  virtual void schema_changed(Transaction& transaction, std::string_view db, BytesView uuid, bson::DocumentView command) = 0;
+  // collection's 16 bytes, or empty when there is no collection. `before` says what the command replaced or removed, as an
+  // entry's o2 does; it is empty when there is nothing to say.
+  virtual void schema_changed(Transaction& transaction, std::string_view db, BytesView uuid, bson::DocumentView command,
+                              bson::DocumentView before) = 0;
 };
 
 struct CollectionEntry;
@@ -131,10 +133,10 @@ class Catalog {
   // collMod changes hidden and expireAfterSeconds by this call.
   virtual void alter_index(const std::shared_ptr<Collection>& collection, const IndexSpec& spec,
                            const SchemaChange& how = {}) = 0;
-  // collMod replaces a whole sub-document of the options, `dedup` or `commits`, by this call. The change applies to contents
-  // that are encoded, and commits that are made, from now on.
-  virtual void alter_option(const std::shared_ptr<Collection>& collection, std::string_view name, bson::DocumentView value,
-                            const SchemaChange& how = {}) = 0;
+  // collMod replaces whole options, as `dedup` or `commits`, by this call. `changes` has their new values; if it is empty, the
+  // call is logged all the same. The change applies to contents that are encoded, and commits that are made, from now on.
+  virtual void alter_options(const std::shared_ptr<Collection>& collection, bson::DocumentView changes,
+                             const SchemaChange& how = {}) = 0;
 
   virtual std::vector<std::string> databases() const = 0;                                       // sorted
   virtual std::vector<std::shared_ptr<Collection>> collections(std::string_view db) const = 0;  // sorted by name

@@ -38,7 +38,7 @@ std::vector<std::string> names(const Catalog& catalog, std::string_view db) {
 }
 
 struct Log final : SchemaSink {
-  void schema_changed(Transaction&, std::string_view db, BytesView, bson::DocumentView command) override {
+  void schema_changed(Transaction&, std::string_view db, BytesView, bson::DocumentView command, bson::DocumentView) override {
     lines.push_back(std::string(db) + " " + std::string(command.first().name));
   }
   std::vector<std::string> lines;
@@ -168,15 +168,15 @@ TEST_CASE("how a collection is deduplicated changes as a whole, at once and for 
       while (!stop) (void)collection->options().dedup.key.size();
     });
     for (int i = 0; i < 50; ++i)
-      catalog.alter_option(collection, "dedup", json("{profile: 'archive', key: 'b" + std::to_string(i) + "'}"));
+      catalog.alter_options(collection, json("{dedup: {profile: 'archive', key: 'b" + std::to_string(i) + "'}}"));
     stop = true;
     reading.join();
     CHECK(held.dedup.key == "a");  // a holder of the old options keeps them
     CHECK(collection->options().dedup.enabled);
     CHECK(collection->options().dedup.key == "b49");
     catalog.drop("shop.orders");
-    CHECK(code_of([&] { catalog.alter_option(collection, "dedup", json("{}")); }) == ErrorCode::namespace_not_found);
-    catalog.alter_option(catalog.create("shop.lists", options), "dedup", json("{profile: 'archive'}"));
+    CHECK(code_of([&] { catalog.alter_options(collection, json("{dedup: {}}")); }) == ErrorCode::namespace_not_found);
+    catalog.alter_options(catalog.create("shop.lists", options), json("{dedup: {profile: 'archive'}}"));
   }
   Store store(test_options(directory.path()));
   const auto collection = store.catalog().open("shop.lists");
@@ -238,7 +238,7 @@ TEST_CASE("each change of the schema is logged within its transaction") {
   const auto collection = store.catalog().open_or_create("shop.orders");
   store.catalog().create_indexes(collection, {spec("{key: {x: 1}, name: 'x'}")});
   store.catalog().alter_index(collection, spec("{key: {x: 1}, name: 'x', hidden: true}"));
-  store.catalog().alter_option(collection, "dedup", json("{enabled: false}"));
+  store.catalog().alter_options(collection, json("{dedup: {enabled: false}}"));
   store.catalog().drop_index(collection, "x");
   store.catalog().rename("shop.orders", "shop.old", false);
   store.catalog().create("shop.new", {});

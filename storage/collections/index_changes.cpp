@@ -3,6 +3,7 @@
 #include "bson/builder.h"
 #include "bson/compare.h"
 #include "bson/json.h"
+#include "storage/collections/state_before.h"
 #include "storage/collections/stored_catalog.h"
 #include "storage/engine/internals.h"
 #include "storage/engine/names.h"
@@ -234,7 +235,7 @@ void StoredCatalog::drop_index(const std::shared_ptr<Collection>& given, std::st
     const base::MutexLock ddl(ddl_mutex_);
     in_transaction(engine_, [&](Transaction& transaction) {
       transaction.set_replayed(how.replayed);
-      log(transaction, *collection, document);
+      log(transaction, *collection, document, index->spec().document);
       write_over(transaction, *collection, entry);
       remove_multikey(transaction, table_, entry.id, index->number());
     });
@@ -262,22 +263,26 @@ void StoredCatalog::alter_index(const std::shared_ptr<Collection>& given, const 
   for (IndexEntry& index : entry.indexes) {
     if (index.number == before->number()) index.spec = spec.document;
   }
-  bson::Builder command;
+  bson::Builder command, old;
   command.append("collMod", collection_of(entry.ns));
   {
     bson::Builder index = command.object("index");
     index.append("name", spec.name);
-    if (spec.hidden != before->spec().hidden) index.append("hidden", spec.hidden);
+    if (spec.hidden != before->spec().hidden) {
+      index.append("hidden", spec.hidden);
+      old.append("hidden", before->spec().hidden);
+    }
     if (spec.expire_after_seconds != before->spec().expire_after_seconds && spec.expire_after_seconds) {
       index.append("expireAfterSeconds", *spec.expire_after_seconds);
+      if (before->spec().expire_after_seconds) old.append("expireAfterSeconds", *before->spec().expire_after_seconds);
     }
   }
-  const bson::Document document = command.done();
+  const bson::Document document = command.done(), state = state_before(entry, old.done());
   {
     const base::MutexLock ddl(ddl_mutex_);
     in_transaction(engine_, [&](Transaction& transaction) {
       transaction.set_replayed(how.replayed);
-      log(transaction, *collection, document);
+      log(transaction, *collection, document, state);
       write_over(transaction, *collection, entry);
     });
   }

@@ -5,6 +5,7 @@
 
 #include "base/random.h"
 #include "bson/builder.h"
+#include "storage/collections/state_before.h"
 #include "storage/contents/contents.h"
 #include "storage/contents/store_tables.h"
 #include "storage/engine/internals.h"
@@ -153,9 +154,10 @@ void StoredCatalog::write_over(Transaction& transaction, const StoredCollection&
   save_before(transaction, collection, &before);
 }
 
-void StoredCatalog::log(Transaction& transaction, const StoredCollection& collection, bson::DocumentView command) {
+void StoredCatalog::log(Transaction& transaction, const StoredCollection& collection, bson::DocumentView command,
+                        bson::DocumentView before) {
   if (sink_ && !is_own(collection.ns()))
-    sink_->schema_changed(transaction, database_of(collection.ns()), collection.uuid_bytes(), command);
+    sink_->schema_changed(transaction, database_of(collection.ns()), collection.uuid_bytes(), command, before);
 }
 
 std::shared_ptr<Collection> StoredCatalog::create(std::string_view ns, const CollectionOptions& options, BytesView uuid,
@@ -364,7 +366,7 @@ bool StoredCatalog::drop_database(std::string_view db, const SchemaChange& how) 
       command.append("dropDatabase", 1);
       if (views) views->dropping(transaction, db);
       const bool others_have_it = std::any_of(all.begin(), all.end(), [](const Shared& one) { return !is_own(one->ns()); });
-      if (sink_ && others_have_it) sink_->schema_changed(transaction, db, {}, command.done());
+      if (sink_ && others_have_it) sink_->schema_changed(transaction, db, {}, command.done(), {});
     });
     if (views) views->dropped(db);  // the views use them until then
     for (const Shared& collection : all) gone(collection);
@@ -423,8 +425,7 @@ void StoredCatalog::rename(std::string_view from, std::string_view to, bool drop
   }
 }
 
-void StoredCatalog::alter_option(const std::shared_ptr<Collection>& given, std::string_view name, bson::DocumentView value,
-                                 const SchemaChange& how) {
+void StoredCatalog::alter_options(const std::shared_ptr<Collection>& given, bson::DocumentView changes, const SchemaChange& how) {
   const Shared collection = stored(given);
   const auto schema = base::hold_exclusively(collection->schema_mutex(), how.interrupted);
   if (collection->dropped()) throw OperationError(ErrorCode::namespace_not_found, "ns does not exist");
@@ -432,17 +433,17 @@ void StoredCatalog::alter_option(const std::shared_ptr<Collection>& given, std::
   CollectionEntry entry = collection->entry();
   bson::Builder options;
   for (const auto& field : entry.options.document) {
-    if (field.name != name) options.append_element(field);
+    if (!changes.find(field.name).exists()) options.append_element(field);
   }
-  options.append(name, value);
+  options.append_all(changes);
+  bson::Builder command;
+  command.append("collMod", collection_of(entry.ns)).append_all(changes);
+  const bson::Document document = command.done(), before = state_before(entry, {});
   entry.options.document = options.done();
   read_option_document(entry.options);
-  bson::Builder command;
-  command.append("collMod", collection_of(entry.ns)).append(name, value);
-  const bson::Document document = command.done();
   in_transaction(engine_, [&](Transaction& transaction) {
     transaction.set_replayed(how.replayed);
-    log(transaction, *collection, document);
+    log(transaction, *collection, document, before);
     write_over(transaction, *collection, entry);
   });
   collection->set_entry(entry);

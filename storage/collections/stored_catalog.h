@@ -39,8 +39,7 @@ class StoredCatalog final : public Catalog {
   void rebuild_indexes(const std::shared_ptr<Collection>& collection, const base::Interrupted& interrupted) override;
   void drop_index(const std::shared_ptr<Collection>& collection, std::string_view name, const SchemaChange& how) override;
   void alter_index(const std::shared_ptr<Collection>& collection, const IndexSpec& spec, const SchemaChange& how) override;
-  void alter_option(const std::shared_ptr<Collection>& collection, std::string_view name, bson::DocumentView value,
-                    const SchemaChange& how) override;
+  void alter_options(const std::shared_ptr<Collection>& collection, bson::DocumentView changes, const SchemaChange& how) override;
 
   std::vector<std::string> databases() const override;
   std::vector<std::shared_ptr<Collection>> collections(std::string_view db) const override;
@@ -87,7 +86,8 @@ class StoredCatalog final : public Catalog {
   void save_before(Transaction& transaction, const StoredCollection& collection, const CollectionEntry* before) const;
   void write_over(Transaction& transaction, const StoredCollection& collection, const CollectionEntry& entry);
   bool tables_there(const StoredCollection& collection) const;
-  void log(Transaction& transaction, const StoredCollection& collection, bson::DocumentView command);
+  void log(Transaction& transaction, const StoredCollection& collection, bson::DocumentView command,
+           bson::DocumentView before = {});
 
   // index_changes.cpp implements these.
   std::shared_ptr<StoredIndex> make_index(CollectionId collection, const IndexEntry& entry);

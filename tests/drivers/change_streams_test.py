@@ -145,19 +145,27 @@ def test_expanded_events(db):
         db.create_collection("c")
         db.c.create_index("a", name="by_a")
         db.command("collMod", "c", index={"name": "by_a", "hidden": True})
+        db.command("collMod", "c")
+        db.command("collMod", "c", changeStreamPreAndPostImages={"enabled": True}, dedup={"profile": "archive"})
         db.c.drop_index("by_a")
         db.c.insert_one({"_id": 1, "a.b": 1, "n": {"0": 1}})
         db.c.update_one({"_id": 1}, {"$set": {"n.0": 2}})
-        create, index, modify, drop, insert, update = events(stream, 6)
+        create, index, modify, empty, options, drop, insert, update = events(stream, 8)
         assert events(plain, 1)[0]["operationType"] == "insert"
     uuid = create["collectionUUID"]
-    assert all(event["collectionUUID"] == uuid for event in (index, modify, drop, insert, update))
+    assert all(event["collectionUUID"] == uuid for event in (index, modify, empty, options, drop, insert, update))
     assert create["operationType"] == "create" and create["ns"] == {"db": "t", "coll": "c"}
     assert create["operationDescription"]["idIndex"] == {"v": 2, "key": {"_id": 1}, "name": "_id_"}
     assert index["operationType"] == "createIndexes"
     assert index["operationDescription"] == {"indexes": [{"v": 2, "key": {"a": 1}, "name": "by_a"}]}
     assert modify["operationType"] == "modify" and modify["operationDescription"] == {"index": {"name": "by_a", "hidden": True}}
-    assert drop["operationType"] == "dropIndexes" and drop["operationDescription"]["indexes"][0]["name"] == "by_a"
+    assert modify["stateBeforeChange"] == {"collectionOptions": {"uuid": uuid}, "indexOptions": {"hidden": False}}
+    assert empty["operationType"] == "modify" and empty["operationDescription"] == {}
+    assert empty["stateBeforeChange"] == {"collectionOptions": {"uuid": uuid}}
+    assert options["operationDescription"] == {"dedup": {"profile": "archive"}, "changeStreamPreAndPostImages": {"enabled": True}}
+    assert options["stateBeforeChange"] == {"collectionOptions": {"uuid": uuid}}
+    assert drop["operationType"] == "dropIndexes"
+    assert drop["operationDescription"] == {"indexes": [{"v": 2, "key": {"a": 1}, "name": "by_a", "hidden": True}]}
     assert update["updateDescription"]["disambiguatedPaths"] == {"n.0": ["n", "0"]}
 
 

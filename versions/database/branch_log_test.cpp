@@ -201,9 +201,9 @@ TEST_CASE("merges are replayed without planning: what was adopted is adopted, wh
                        std::to_string(random.below(1000)) + "}"));
       }
       // The other member may have another option by then: the commit must not depend on it.
-      const char* const trees[] = {"{}", "{tree: 'patriciaTrie'}", "{tree: 'bucketTree', buckets: 9}",
-                                   "{tree: 'bucketTree', buckets: 30}"};
-      a.store.catalog().alter_option(a.store.catalog().open("shop.things"), "commits", json(trees[random.below(4)]));
+      const char* const trees[] = {"{commits: {}}", "{commits: {tree: 'patriciaTrie'}}",
+                                   "{commits: {tree: 'bucketTree', buckets: 9}}", "{commits: {tree: 'bucketTree', buckets: 30}}"};
+      a.store.catalog().alter_options(a.store.catalog().open("shop.things"), json(trees[random.below(4)]));
       if (random.below(2) == 0) {
         bool more = true;
         while (more)
@@ -223,7 +223,8 @@ TEST_CASE("merges are replayed without planning: what was adopted is adopted, wh
       return request;
     };
     if (random.below(2) == 0) {
-      a.store.catalog().alter_option(a.store.catalog().open("shop.things"), "commits", json("{tree: 'bucketTree', buckets: 20}"));
+      a.store.catalog().alter_options(a.store.catalog().open("shop.things"),
+                                      json("{commits: {tree: 'bucketTree', buckets: 20}}"));
       bool more = true;
       while (more)
         a.change([&](Transaction& transaction) {

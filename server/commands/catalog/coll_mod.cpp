@@ -88,6 +88,7 @@ class CollMod : public Command {
     }
     write::check_writable(*collection);
     if (index) change(op, catalog, collection, Arguments("collMod.index", *index), reply);
+    bson::Builder changes;
     for (const auto& [name, value] : wanted) {
       if (!value) continue;
       const bson::Document before(collection->options().document);
@@ -97,8 +98,11 @@ class CollMod : public Command {
         if (before[name].is_object()) reply.append(std::string(name) + "_old", before[name]);
         reply.append(std::string(name) + "_new", *value);
       }
-      catalog.alter_option(collection, name, *value, {.interrupted = op.interrupted()});
+      changes.append(name, *value);
     }
+    // A command that changes nothing is logged too, as MongoDB logs it.
+    const bson::Document changed = changes.done();
+    if (!index || !changed.view().empty()) catalog.alter_options(collection, changed, {.interrupted = op.interrupted()});
   }
 
  private:

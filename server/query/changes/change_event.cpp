@@ -126,6 +126,24 @@ Document rest_of(DocumentView command) {
   return out.done();
 }
 
+// An entry without o2 is of a version that logged the name alone.
+Document dropped_index(const Entry& entry) {
+  if (entry.o2) return Document(*entry.o2);
+  bson::Builder index;
+  index.append("name", static_cast<bson::ValueView>(entry.o["index"]));
+  return index.done();
+}
+
+// The log has {collectionOptions_old, indexOptions_old}.
+Document state_before(const Entry& entry) {
+  if (!entry.o2) return {};
+  bson::Builder out;
+  out.append("collectionOptions", static_cast<bson::ValueView>((*entry.o2)["collectionOptions_old"]));
+  if (const auto index = entry.o2->find("indexOptions_old"); index.exists())
+    out.append("indexOptions", static_cast<bson::ValueView>(index));
+  return out.done();
+}
+
 Document index_list(const Document& index) {
   bson::Builder out;
   {
@@ -308,11 +326,10 @@ ChangeEvents::Meaning ChangeEvents::meaning_of(OperationContext& op, const Logge
   if (name == "createIndexes") {
     out.description = index_list(rest_of(o));
   } else if (name == "dropIndexes") {
-    bson::Builder index;
-    index.append("name", static_cast<bson::ValueView>(o["index"]));
-    out.description = index_list(index.done());
+    out.description = index_list(dropped_index(change.entry));
   } else {
     out.description = rest_of(o);
+    out.before = state_before(change.entry);
   }
   return out;
 }
@@ -371,7 +388,10 @@ void ChangeEvents::append(OperationContext& op, const LoggedChange& change, std:
     append_head(change, token, meaning.type, options_.expanded, event);
     append_place(event, "ns", meaning.place.db, meaning.place.collection);
     if (!meaning.to.empty()) event.append("to", meaning.to);
-    if (options_.expanded && !meaning.description.empty()) event.append("operationDescription", meaning.description);
+    // A modification may have an empty description: it changed nothing.
+    const bool described = !meaning.description.empty() || meaning.type == "modify";
+    if (options_.expanded && described) event.append("operationDescription", meaning.description);
+    if (options_.expanded && !meaning.before.empty()) event.append("stateBeforeChange", meaning.before);
     out.push_back({token, std::make_shared<const Document>(event.done())});
   }
   if (!meaning.invalidates) return;

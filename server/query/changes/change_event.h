@@ -66,6 +66,7 @@ class ChangeEvents {
     bson::Document to;           // of a rename
     bson::Document description;  // operationDescription
     bool invalidates = false;
+    bson::Document before = {};  // stateBeforeChange
   };
 
   bool shows(std::string_view db, std::string_view collection) const;
