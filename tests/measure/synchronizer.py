@@ -1,8 +1,9 @@
-"""Lets the npm package mongochangestream keep a copy of a collection through kills and step-downs, and prints what the copy has. It is no test.
+"""Lets other people's programs keep a copy of a collection through kills and step-downs, and prints what the copy has. It is no test.
 
-    python -m tests.measure.synchronizer [--minutes 10]
+    python -m tests.measure.synchronizer [--minutes 10] [--by npm|debezium]
 
-from the root of the checkout, with what tests/requirements.txt names and npm; PALIMPSEST_BIN is the folder of palimpsestd. The packages go to
+from the root of the checkout, with what tests/requirements.txt names; PALIMPSEST_BIN is the folder of palimpsestd. `npm` is the package
+mongochangestream, and needs npm; `debezium` is Debezium's engine with its connector for MongoDB, and needs a JDK and Maven. What they need goes to
 build/synchronizer.
 """
 import argparse
@@ -26,11 +27,16 @@ BETWEEN_FAULTS_S = 20
 DOCUMENTS = 2000
 
 
-def install():
-    BUILT.mkdir(parents=True, exist_ok=True)
-    for name in ("package.json", "package-lock.json", "synchronizer.mjs"):
-        shutil.copy(SOURCES / name, BUILT / name)
+def npm(uri):
     subprocess.run(["npm", "ci", "--silent", "--no-audit", "--no-fund"], cwd=BUILT, check=True)
+    return ["node", "synchronizer.mjs", uri]
+
+
+def debezium(uri):
+    subprocess.run(["mvn", "-q", "-B", "dependency:copy-dependencies", "-DoutputDirectory=jars"], cwd=BUILT, check=True)
+    subprocess.run(["javac", "-cp", "jars/*", "Capture.java"], cwd=BUILT, check=True)
+    (BUILT / "offsets").unlink(missing_ok=True)
+    return ["java", "-cp", ".:jars/*", "Capture", uri, "offsets"]
 
 
 def write(collection, stop, counts):
@@ -55,12 +61,15 @@ def write(collection, stop, counts):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--minutes", type=float, default=10)
-    minutes = parser.parse_args().minutes
-    install()
+    parser.add_argument("--by", choices=["npm", "debezium"], default="npm")
+    arguments = parser.parse_args()
+    minutes = arguments.minutes
+    shutil.copytree(SOURCES, BUILT, dirs_exist_ok=True)
     with ReplicaSet(3, settings={"electionTimeoutMillis": 1000, "heartbeatIntervalMillis": 200}) as replica_set:
         db = replica_set.client(retryWrites=True).get_database("t", write_concern=WriteConcern("majority", wtimeout=30000))
         db.docs.insert_many({"_id": str(i), "n": 0} for i in range(0, DOCUMENTS, 2))
-        consumer = subprocess.Popen(["node", "synchronizer.mjs", replica_set.uri], cwd=BUILT, stdout=subprocess.PIPE, text=True)
+        command = {"npm": npm, "debezium": debezium}[arguments.by](replica_set.uri)
+        consumer = subprocess.Popen(command, cwd=BUILT, stdout=subprocess.PIPE, text=True)
         assert consumer.stdout.readline() == "reading\n"
         stop, counts = threading.Event(), {"writes": 0, "failed": 0}
         writer = threading.Thread(target=write, args=(db.docs, stop, counts))
