@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/hex.h"
 #include "bson/builder.h"
 #include "bson/json.h"
 #include "bson/numeric.h"
@@ -71,15 +72,7 @@ Value date_of(const ValueView& value) {
 
 // Returns the bytes of exactly so many hexadecimal digits; empty when the text is anything else.
 Bytes from_hex(std::string_view text, size_t bytes) {
-  Bytes result;
-  if (text.size() != 2 * bytes) return result;
-  for (size_t i = 0; i < text.size(); i += 2) {
-    uint8_t byte = 0;
-    const auto parsed = std::from_chars(text.data() + i, text.data() + i + 2, byte, 16);
-    if (parsed.ec != std::errc() || parsed.ptr != text.data() + i + 2) return {};
-    result.push_back(static_cast<char>(byte));
-  }
-  return result;
+  return text.size() == 2 * bytes ? base::from_hex(text).value_or(Bytes()) : Bytes();
 }
 
 Value object_id_of(const ValueView& value) {

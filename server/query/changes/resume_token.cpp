@@ -2,6 +2,7 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
+#include "base/hex.h"
 #include "server/core/text.h"
 
 namespace server::query {
@@ -76,22 +77,10 @@ std::string hex_of(BytesView bytes) {
   return text;
 }
 
-int digit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  return -1;
-}
-
 Bytes from_hex(std::string_view text) {
-  Bytes bytes;
-  for (size_t at = 0; at < text.size(); at += 2) {
-    const int high = digit(text[at]), low = at + 1 < text.size() ? digit(text[at + 1]) : -1;
-    if (high < 0 || low < 0)
-      throw base::OperationError(base::ErrorCode::failed_to_parse, "resume token string was not a valid hex string");
-    bytes.push_back(static_cast<char>(high << 4 | low));
-  }
-  return bytes;
+  auto bytes = base::from_hex(text);
+  if (!bytes) throw base::OperationError(base::ErrorCode::failed_to_parse, "resume token string was not a valid hex string");
+  return *std::move(bytes);
 }
 
 }  // namespace
