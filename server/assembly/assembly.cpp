@@ -22,6 +22,7 @@
 #include "server/dispatch/profiler.h"
 #include "server/dispatch/set_rules.h"
 #include "server/query/plan/index_filters.h"
+#include "server/script/engine.h"
 
 namespace server {
 
@@ -52,6 +53,7 @@ Assembly::Assembly(Options options, ProcessRequests requests) : parts_(std::make
   Parts& parts = *parts_;
   parts.services.request_shutdown = std::move(requests.end);
   parts.services.restart = std::move(requests.restart);
+  script::set_enabled(parts.options.scripting);
   add_log_parameters(parts.parameters);
   add_compatibility_parameters(parts.parameters);
   parts.parameters.add_boolean("enableTestCommands", parts.fail_points.enabled, false);

@@ -94,6 +94,7 @@
   X(log)                               \
   X(log_rotate)                        \
   X(logout)                            \
+  X(map_reduce)                        \
   X(merge)                             \
   X(ping)                              \
   X(plan_cache_clear)                  \

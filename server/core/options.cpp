@@ -233,6 +233,8 @@ std::vector<Setting> process_settings() {
        [](Options&, const S& v) {
          if (v != "/usr/share/zoneinfo") bad("timeZoneInfo: time zones are read from /usr/share/zoneinfo only, not from " + v);
        }},
+      flag("security.javascriptEnabled", "", "", [](Options& o, bool on) { o.scripting = on; }),
+      flag("", "noscripting", "disable clients' JavaScript functions", [](Options& o, bool on) { o.scripting = !on; }),
       {"setParameter", "setParameter", Kind::list, "set a configurable parameter: name=value", set_parameter},
       {"operationProfiling.slowOpThresholdMs", "slowms", Kind::integer, "value of slow for the log, in ms",
        [](Options& o, const S& v) { o.slow_op_ms = number<int64_t>(v, "operationProfiling.slowOpThresholdMs", -1, INT32_MAX); }},

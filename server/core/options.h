@@ -61,6 +61,8 @@ struct Options {
   double slow_op_sample_rate = 1.0;
   int profile_level = 0;  // of databases for which nobody has set another
 
+  bool scripting = true;  // clients' JavaScript functions run
+
   std::vector<std::pair<std::string, std::string>> set_parameters;
 
   // The arguments as getCmdLineOpts returns them.

@@ -147,7 +147,7 @@ std::unique_ptr<Executor> make_executor(OperationContext& op, storage::Transacti
   plan->transaction = &transaction;
   plan->engine = &transaction.engine();
   plan->temporary_path = transaction.engine().options().path + "/_tmp";
-  ParseContext context = parse_context(op, plan->query.let);
+  ParseContext context = filter_context(op, plan->query.let);
   context.allowance = &plan->allowance;
   plan->matcher = Matcher::parse(plan->query.filter, context);
   if (!plan::sorts_naturally(plan->query)) plan->sort = SortPattern::parse(plan->query.sort);

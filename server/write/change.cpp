@@ -94,7 +94,7 @@ class Changer {
         ns_(ns),
         selection_(selection),
         change_(change),
-        matcher_(query::Matcher::parse(selection.filter, query::parse_context(op, selection.let))) {}
+        matcher_(query::Matcher::parse(selection.filter, query::filter_context(op, selection.let))) {}
 
   Changed by_id(const bson::ValueView& id) {
     const Target target = Target::open(op_, ns_);

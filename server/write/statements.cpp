@@ -122,7 +122,7 @@ class UpdateRun {
 
   void upsert(UpdateOutcome& outcome) {
     Application application = this->application();
-    const auto matcher = query::Matcher::parse(statement_.selection.filter, context_);
+    const auto matcher = query::Matcher::parse(statement_.selection.filter, query::filter_context(op_, statement_.selection.let));
     bson::Document document = statement_.upsert_supplied ? supplied() : update_->make_upsert(matcher->equalities(), application);
     if (statement_.keep_after) outcome.after = statement_.keep_after(document);
     const Target target = Target::open_or_create(op_, ns_);

@@ -80,7 +80,7 @@ void parse(OperationContext& op, const Arguments& arguments, Parsed& parsed) {
   check_collation(arguments.any("collation"));
   check_combination(parsed);
   if (const auto fields = arguments.object("fields"); fields && !fields->empty()) {
-    const auto context = query::parse_context(op, statement.selection.let);
+    const auto context = query::filter_context(op, statement.selection.let);
     parsed.matcher = query::Matcher::parse(statement.selection.filter, context);
     parsed.projection = query::Projection::parse(*fields, parsed.matcher.get(), context);
     if (parsed.return_new && parsed.projection->positional()) {

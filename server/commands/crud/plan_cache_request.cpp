@@ -36,7 +36,7 @@ PlanCacheQuery required_query(const OperationContext& op, const Request& request
   query.sort = optional_object(request, "sort");
   query.projection = optional_object(request, "projection");
   check_collation(request.body.find("collation"));
-  query::Matcher::parse(query.filter, query::parse_context(op));
+  query::Matcher::parse(query.filter, query::filter_context(op));
   query.shape = query::query_shape(query.filter, query.sort, query.projection);
   return query;
 }

@@ -3,6 +3,7 @@
 
 #include "server/core/command.h"
 #include "server/core/options.h"
+#include "server/script/engine.h"
 
 namespace server {
 namespace {
@@ -55,7 +56,9 @@ class BuildInfo : public Command {
         .append("gitVersion", "palimpsest-" + std::string(palimpsest_version()))
         .append("palimpsestVersion", palimpsest_version());
     { reply.array("modules"); }
-    reply.append("allocator", allocator).append("javascriptEngine", "none").append("sysInfo", "deprecated");
+    reply.append("allocator", allocator)
+        .append("javascriptEngine", script::is_enabled() ? "quickjs" : "none")
+        .append("sysInfo", "deprecated");
     {
       auto version = reply.array("versionArray");
       version.append(7).append(0).append(14).append(0);

@@ -34,6 +34,7 @@ std::span<const OperatorEntry> date_operators();
 std::span<const OperatorEntry> object_operators();
 std::span<const OperatorEntry> percentile_operators();
 std::span<const OperatorEntry> regex_operators();
+std::span<const OperatorEntry> script_operators();
 std::span<const OperatorEntry> set_operators();
 std::span<const OperatorEntry> string_operators();
 std::span<const OperatorEntry> trigonometry_operators();

@@ -48,6 +48,7 @@ Family regex_family();
 Family array_family();
 Family bits_family();
 Family evaluation_family();
+Family script_family();
 Family refused_family();
 
 // Returns true if $ref, $id or $db is among the fields: the document is a DBRef, or a filter over a DBRef's parts.

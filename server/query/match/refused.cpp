@@ -8,10 +8,6 @@ namespace {
 using base::ErrorCode;
 using base::OperationError;
 
-NodePtr refuse_where(const bson::Element&, Parsing&) {
-  bad_value("$where is not allowed in this context");
-}
-
 NodePtr refuse_text(const bson::Element&, Parsing&) {
   throw OperationError(ErrorCode::index_not_found, "text index required for $text query");
 }
@@ -33,7 +29,7 @@ constexpr PathOperatorRow path_operators[] = {
     {"$near", refuse_near},     {"$nearSphere", refuse_near}, {"$geoNear", refuse_near},
     {"$geoWithin", refuse_geo}, {"$within", refuse_geo},      {"$geoIntersects", refuse_geo},
 };
-constexpr TopOperatorRow top_operators[] = {{"$where", refuse_where}, {"$text", refuse_text}, {"$jsonSchema", refuse_schema}};
+constexpr TopOperatorRow top_operators[] = {{"$text", refuse_text}, {"$jsonSchema", refuse_schema}};
 
 }  // namespace
 

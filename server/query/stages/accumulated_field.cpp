@@ -13,6 +13,7 @@ using bson::Value;
 using bson::ValueView;
 
 std::unique_ptr<Accumulator> AccumulatedField::make(Frame& frame) const {
+  if (script) return script->make(frame);
   AccumulatorSettings settings{.n = 1, .percentiles = percentiles};
   if (n) {
     const Value value = n->evaluate(frame);
@@ -83,6 +84,12 @@ AccumulatedField parse_accumulated_field(const Element& field, PipelineContext& 
   }
   const Element accumulator = field.as_document().first();
   AccumulatedField out{std::string(field.name), std::string(accumulator.name), nullptr, nullptr, {}};
+  if (out.accumulator == "$accumulator") {
+    auto parts = parse_script_accumulation(accumulator, context);
+    out.script = std::move(parts.accumulation);
+    out.input = std::move(parts.input);
+    return out;
+  }
   const auto form = accumulator_form(out.accumulator);
   if (!form) refuse(15952, "unknown group operator '" + out.accumulator + "'");
   if (accumulator.is_array() && out.accumulator != "$push" && out.accumulator != "$addToSet" &&

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "server/query/expressions/accumulate.h"
+#include "server/query/stages/script_accumulator.h"
 #include "server/query/stages/stage.h"
 
 namespace server::query {
@@ -14,10 +15,12 @@ struct AccumulatedField {
   std::string name;
   std::string accumulator;
   std::shared_ptr<Expression> input;
-  std::shared_ptr<Expression> n;    // of $firstN, $topN and the like
-  std::vector<double> percentiles;  // of $percentile and $median
+  std::shared_ptr<Expression> n;                               // of $firstN, $topN and the like
+  std::vector<double> percentiles;                             // of $percentile and $median
+  std::shared_ptr<const ScriptAccumulation> script = nullptr;  // of $accumulator
 
-  // Makes an accumulator for the values of `input`. Throws 5787902, 5787908 if `n` is no valid number.
+  // Makes an accumulator for the values of `input` of a group, whose key is the frame's document. Throws 5787902, 5787908 if `n`
+  // is no valid number, and what ScriptAccumulation::make throws.
   std::unique_ptr<Accumulator> make(Frame& frame) const;
 };
 

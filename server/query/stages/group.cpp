@@ -83,7 +83,11 @@ class Group final : public Stage {
     if (found == groups_.end()) {
       if (held_.bytes() > stage_memory_max) return put_aside(key, inputs, level);
       Accumulators fresh;
+      // What a group begins with depends on its key alone, since its documents come in any order.
+      const DocumentView document =
+          std::exchange(frame_.root, key.view().is_object() ? key.view().as_document() : DocumentView());
       for (const AccumulatedField& field : plan_.fields) fresh.push_back(field.make(frame_));
+      frame_.root = document;
       size_t bytes = key.view().bytes().size() + 128;
       for (const auto& accumulator : fresh) bytes += accumulator->bytes();
       held_.add(bytes);

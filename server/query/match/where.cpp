@@ -1,0 +1,43 @@
+// This file has $where.
+#include "server/query/match/parser.h"
+#include "server/script/engine.h"
+
+namespace server::query::match {
+
+namespace {
+
+// Matches documents for which a client's function returns something true. The document is `this` and `obj`.
+class Where : public Node {
+ public:
+  Where(std::string source, const bson::ValueView& specification, Allowance* allowance)
+      : Node(Kind::expr), function_(std::move(source), allowance), specification_(specification) {}
+
+  bool matches(bson::DocumentView document, Details*) const override { return function_.holds(document); }
+  bool matches_value(const bson::ValueView&) const override { return false; }
+  void append(bson::Builder& out) const override { append_operator(out); }
+  void append_operator(bson::Builder& out) const override { out.append("$where", specification_.view()); }
+
+ private:
+  const script::LazyFunction function_;
+  const bson::Value specification_;
+};
+
+NodePtr parse_where(const bson::Element& operand, Parsing& parsing) {
+  if (!parsing.context.scripts) bad_value("$where is not allowed in this context");
+  if (operand.type() == bson::Type::code_with_scope)
+    throw base::OperationError(4649201, "$where no longer supports deprecated BSON type CodeWScope");
+  auto source = script::source_of(operand);
+  if (!source) bad_value("$where got bad type");
+  if (!script::is_enabled()) bad_value("no globalScriptEngine in $where parsing");
+  return std::make_unique<Where>(*std::move(source), operand, parsing.context.allowance);
+}
+
+constexpr TopOperatorRow top_operators[] = {{"$where", parse_where}};
+
+}  // namespace
+
+Family script_family() {
+  return {{}, top_operators};
+}
+
+}  // namespace server::query::match

@@ -1,0 +1,133 @@
+#include "server/script/engine.h"
+
+#include <rapidcheck/catch.h>
+#include <catch2/catch.hpp>
+
+#include <thread>
+
+#include "base/error.h"
+#include "bson/json.h"
+#include "bson/test_generators.h"
+#include "server/core/allowance.h"
+
+namespace server::script {
+namespace {
+
+using bson::Value;
+using bson::ValueView;
+
+OperationContext* const nobody = nullptr;
+
+Value run(Engine& engine, std::string_view source, std::vector<ValueView> arguments = {}) {
+  return engine.call(engine.compile(source), arguments);
+}
+
+std::string error_of(Engine& engine, std::string_view source) {
+  try {
+    run(engine, source);
+  } catch (const base::OperationError& error) {
+    return std::to_string(static_cast<int>(error.code())) + " " + error.what();
+  }
+  return "";
+}
+
+// What goes to JavaScript and back is the same, but for what JavaScript doesn't have.
+bool survives(const ValueView& value) {
+  switch (value.type()) {
+    case bson::Type::code_with_scope:
+    case bson::Type::db_pointer:
+    case bson::Type::symbol:
+    case bson::Type::regex:
+    case bson::Type::date: return false;
+    case bson::Type::object:
+    case bson::Type::array:
+      for (const bson::Element& one : value.as_document()) {
+        if (!survives(one)) return false;
+        // An object of JavaScript has its whole numbers first, and each name once.
+        if (value.is_object() &&
+            (one.name.empty() || one.name.find_first_not_of("abcdefghijklmnopqrstuvwxyz") != std::string_view::npos))
+          return false;
+      }
+      return true;
+    default: return true;
+  }
+}
+
+}  // namespace
+
+TEST_CASE("values go to a function and come back as they were") {
+  Engine engine(nullptr);
+  const Engine::Function same = engine.compile("x => x");
+  int checked = 0;
+  CHECK(rc::check("values", [&] {
+    const Value given((*bson::arbitrary_document()).view());
+    if (!survives(given)) return;
+    const ValueView argument = given;
+    RC_ASSERT(engine.call(same, {&argument, 1}).view().identical(given));
+    ++checked;
+  }));
+  CHECK(checked > 10);
+}
+
+TEST_CASE("an engine's memory is the operation's, and goes back") {
+  MemoryPool pool(64 << 20, 32 << 20);
+  Allowance allowance(nobody, &pool);
+  {
+    Engine engine(&allowance);
+    CHECK(allowance.memory().held() > 0);
+    CHECK(error_of(engine, "const a = []; for (;;) a.push('x'.repeat(1000) + a.length)").starts_with("146 "));
+    CHECK(run(engine, "1 + 1").view().to_double() == 2);  // it goes on
+    CHECK(error_of(engine, "'x'.repeat(1 << 29)") != "");
+  }
+  CHECK(allowance.memory().held() == 0);
+}
+
+TEST_CASE("an engine without an operation ends at its own limit") {
+  Engine engine(nullptr);
+  CHECK(error_of(engine, "const a = []; for (;;) a.push('x'.repeat(1000) + a.length)")
+            .starts_with("139 InternalError: out of memory"));
+}
+
+TEST_CASE("functions run on any thread, one after another") {
+  Engine engine(nullptr);
+  const Engine::Function deep = engine.compile("function f(n) { return n === 0 ? 0 : 1 + f(n - 1) }");
+  const Value depth(100.0);
+  for (int i = 0; i < 4; ++i) {
+    std::thread([&] {
+      const ValueView arguments[] = {depth};
+      CHECK(engine.call(deep, arguments).view().to_double() == 100);
+    }).join();
+  }
+  CHECK(error_of(engine, "function f() { return f() }").starts_with("139 InternalError: too much recursion"));
+}
+
+TEST_CASE("objects that only look like BSON types are errors or plain objects") {
+  Engine engine(nullptr);
+  for (const char* source :
+       {"({__bsonType: 'ObjectId'})", "({__bsonType: 'ObjectId', __value: 'xyz'})", "({__bsonType: 'Long', __value: {}})",
+        "({__bsonType: 'Binary', __value: [0, 'xyz']})", "({__bsonType: 'Decimal128', __value: 'x'})",
+        "({__bsonType: 'Timestamp'})", "({get a() { throw 1 }})", "new Proxy({}, {ownKeys() { throw 1 }})"})
+    CHECK(error_of(engine, source).starts_with("139 "));
+  CHECK(run(engine, "({__bsonType: 'Else', a: 'b'})").view().as_document().bytes() ==
+        bson::json("{__bsonType: 'Else', a: 'b'}").bytes());
+  CHECK(error_of(engine, "__md5()") == "");
+  CHECK(error_of(engine, "__unbase64('!')").starts_with("139 TypeError"));
+  CHECK(error_of(engine, "({['a\\0b']: 1})").starts_with("139 "));
+}
+
+TEST_CASE("texts that are no UTF-16 come back as UTF-8") {
+  Engine engine(nullptr);
+  CHECK(run(engine, "'a\\ud800b'").view().as_string() ==
+        "a\xef\xbf\xbd"
+        "b");
+  CHECK(run(engine, "'\\ud83d\\ude00'").view().as_string() == "😀");
+}
+
+TEST_CASE("a global name has a value, or a function") {
+  Engine engine(nullptr);
+  engine.define("seven", Value(7.0));
+  engine.define("twice", ValueView(bson::Type::code, Value("function(x) { return 2 * x }").view().bytes()));
+  CHECK(run(engine, "twice(seven)").view().to_double() == 14);
+}
+
+}  // namespace server::script
