@@ -122,6 +122,7 @@ void LocalCommitter::schema_changed(storage::Transaction& transaction, std::stri
                                     bson::DocumentView command, bson::DocumentView before) {
   if (const storage::ReplayedChange* replayed = transaction.replayed()) return replayed->append(transaction, db, uuid, command);
   if (!has_history(db)) return;
+  if (schema_watch_) transaction.after_commit(schema_watch_(db, command));
   const std::string ns = std::string(db) + ".$cmd";
   Entry entry = entry_of('c', ns, uuid, nullptr);
   entry.o = command;

@@ -63,6 +63,11 @@ class LocalCommitter final : public Committer, public storage::BranchLog, privat
   // first write; without it the term is 1.
   void set_term_source(std::function<int64_t()> term) { term_ = std::move(term); }
 
+  // `watch` is called within the transaction of each change of a schema that this member makes itself, and returns what to do once
+  // that is committed. `command` is the log's. It is set before the first such change.
+  using SchemaWatch = std::function<std::function<void()>(std::string_view db, bson::DocumentView command)>;
+  void watch_schema(SchemaWatch watch) { schema_watch_ = std::move(watch); }
+
   storage::Stored insert(storage::Transaction& transaction, storage::Collection& collection, bson::DocumentView document,
                          const SessionWrite* session = nullptr) override;
   storage::Stamp update(storage::Transaction& transaction, storage::Collection& collection, storage::RecordId record,
@@ -93,6 +98,7 @@ class LocalCommitter final : public Committer, public storage::BranchLog, privat
   base::Clock& clock_;
   std::function<int64_t()> term_;
   storage::BranchReplayer* branch_replayer_ = nullptr;
+  SchemaWatch schema_watch_;
 };
 
 }  // namespace replication

@@ -4,9 +4,11 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "server/assembly/audit_part.h"
 #include "server/assembly/status.h"
 #include "server/assembly/storage_part.h"
 #include "server/commands/all.h"
+#include "server/core/audit.h"
 #include "server/core/collection_usage.h"
 #include "server/core/command_registry.h"
 #include "server/core/fail_points.h"
@@ -46,6 +48,7 @@ struct Assembly::Parts {
   Services services{options,  base::system_clock(), parameters, status,   metrics,       operations, commands, topology,
                     sessions, fail_points,          usage,      profiler, index_filters, memory};
   Dispatcher dispatcher{services};
+  std::unique_ptr<Audit> audit;
   std::unique_ptr<StoragePart> storage;
 };
 
@@ -54,6 +57,8 @@ Assembly::Assembly(Options options, ProcessRequests requests) : parts_(std::make
   parts.services.request_shutdown = std::move(requests.end);
   parts.services.restart = std::move(requests.restart);
   script::set_enabled(parts.options.scripting);
+  parts.audit = make_audit(parts.options, parts.services.clock);
+  parts.services.audit = parts.audit.get();
   add_log_parameters(parts.parameters);
   add_compatibility_parameters(parts.parameters);
   parts.parameters.add_boolean("enableTestCommands", parts.fail_points.enabled, false);

@@ -14,6 +14,7 @@
 #include "server/assembly/process.h"
 #include "server/assembly/repair.h"
 #include "server/assembly/restart.h"
+#include "server/core/audit.h"
 #include "server/core/options.h"
 #include "server/core/services.h"
 #include "server/wire/listener.h"
@@ -51,6 +52,16 @@ void say_hello(const server::Options& options) {
   }
 }
 
+void rotate_logs(server::Audit* audit) {
+  base::rotate_log();
+  try {
+    if (audit) audit->rotate();
+  } catch (const base::OperationError& error) {
+    base::log(Severity::error, LogComponent::access, 7100061, "The audit log can't be rotated",
+              Attributes().add("error", error.what()));
+  }
+}
+
 // Repairs what the data directory holds, and closes it. No client can connect meanwhile.
 int repair(const server::Options& options) {
   server::Assembly assembly(options);
@@ -69,7 +80,10 @@ int run(const server::Options& options, server::ProcessSignals& signals) {
     return fail(net_error, 20568, "Error setting up listener", error.what());
   }
   server::notify_parent_started();
-  const int exit_code = signals.wait_for_end();
+  server::Audit* const audit = assembly.services().audit;
+  if (audit) audit->record("startup", nullptr, options.parsed);
+  const int exit_code = signals.wait_for_end([audit] { rotate_logs(audit); });
+  if (audit && !signals.end_requested()) audit->record("shutdown", nullptr, {});
   assembly.hand_over();
   base::log(Severity::info, LogComponent::network, 20562, "Shutdown: going to close listening sockets");
   listener.stop();

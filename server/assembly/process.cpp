@@ -114,14 +114,14 @@ ProcessSignals::ProcessSignals() {
   ::pthread_sigmask(SIG_BLOCK, &signals, nullptr);
 }
 
-int ProcessSignals::wait_for_end() {
+int ProcessSignals::wait_for_end(const std::function<void()>& rotate) {
   const sigset_t signals = awaited_signals();
   for (;;) {
     int signal = 0;
     if (::sigwait(&signals, &signal) != 0) continue;
     if (signal == SIGUSR1) {
       base::log(Severity::info, LogComponent::control, 23166, "Log rotation requested");
-      base::rotate_log();
+      rotate();
       continue;
     }
     if (signal == SIGUSR2) {
@@ -137,6 +137,7 @@ int ProcessSignals::wait_for_end() {
 
 void ProcessSignals::request_end(int exit_code) {
   exit_code_ = exit_code;
+  end_requested_ = true;
   ::kill(::getpid(), SIGTERM);
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <string>
 
 namespace server {
@@ -22,8 +23,10 @@ class ProcessSignals {
  public:
   ProcessSignals();
 
-  // Waits for SIGTERM, SIGINT, request_end or request_restart, and returns the exit code; rotates the log at SIGUSR1.
-  int wait_for_end();
+  // Waits for SIGTERM, SIGINT, request_end or request_restart, and returns the exit code; calls `rotate` at SIGUSR1.
+  int wait_for_end(const std::function<void()>& rotate);
+  // Returns whether a part of the server asked for the end.
+  bool end_requested() const { return end_requested_; }
   // Returns whether a restart was requested, and nothing else.
   bool restart_wanted() const { return restarts_; }
 
@@ -33,6 +36,7 @@ class ProcessSignals {
 
  private:
   std::atomic<int> exit_code_{0};
+  std::atomic<bool> end_requested_{false};
   std::atomic<bool> restart_requested_{false};
   bool restarts_ = false;
 };

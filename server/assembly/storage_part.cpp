@@ -1,3 +1,4 @@
+#include "server/assembly/audit_part.h"
 #include "server/assembly/storage_part.h"
 
 #include <filesystem>
@@ -226,6 +227,7 @@ StoragePart::StoragePart(const Options& options, Services& services) {
   std::filesystem::remove_all(options.dbpath + "/_tmp", ignored);  // sorts leave files behind when the process is killed
   // A server that was a member continues in the term of its newest entry, because terms never decrease along the log.
   state.committer.set_term_source([term = std::max<int64_t>(1, state.oplog.newest().optime.term)] { return term; });
+  if (services.audit) audit_schemas(*services.audit, state.committer, state.store.catalog());
   state.store.catalog().set_predicate_compiler(query::plan::compile_partial_filter);
   if (options.repl_set.empty()) write::drop_unfinished_output(state.store, state.databases);  // a member does so as primary
   services.store = &state.store;

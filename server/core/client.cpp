@@ -1,5 +1,7 @@
 #include "server/core/client.h"
 
+#include "server/core/audit.h"
+
 namespace server {
 
 std::optional<ClientMetadata> Client::metadata() const {
@@ -12,6 +14,12 @@ bool Client::set_metadata(ClientMetadata metadata) {
   if (metadata_) return false;
   metadata_ = std::move(metadata);
   return true;
+}
+
+bson::Bytes Client::audit_id() const {
+  const base::MutexLock lock(mutex_);
+  if (audit_id_.empty()) audit_id_ = new_audit_id();
+  return audit_id_;
 }
 
 }  // namespace server

@@ -37,9 +37,13 @@ class Client {
   // Returns false if it was set before: a connection sends its metadata once.
   bool set_metadata(ClientMetadata metadata);
 
+  // Returns the UUID by which the audit log names the connection.
+  bson::Bytes audit_id() const;
+
   // The compressors that both sides know, in the client's order ("snappy", "zstd", "zlib").
   std::vector<std::string> compressors;
   bool sent_hello_ok = false;
+
 
  private:
   const ClientId id_;
@@ -48,6 +52,7 @@ class Client {
   const bool unix_socket_;
   mutable base::Mutex mutex_;
   std::optional<ClientMetadata> metadata_ GUARDED_BY(mutex_);
+  mutable bson::Bytes audit_id_ GUARDED_BY(mutex_);
 };
 
 }  // namespace server

@@ -13,54 +13,19 @@
 #include <sstream>
 
 #include "bson/builder.h"
+#include "server/core/setting.h"
 
 namespace server {
 namespace {
 
-enum class Kind { flag, count, integer, real, text, list, refused };
-
-// A setting of the table. `apply` gets the text as the user gave it; "true" or "false" for a flag.
-struct Setting {
-  std::string yaml;  // "net.port"; empty: command line only
-  std::string cli;   // "port", "config,-f" …; empty: YAML only
-  Kind kind;
-  std::string help;
-  std::function<void(Options&, const std::string&)> apply;
-};
-
-[[noreturn]] void bad(const std::string& message) {
-  throw OptionsError(message);
-}
-
-template <class Number>
-Number number(const std::string& text, const std::string& name, Number min, Number max) {
-  Number value{};
-  const char* const end = text.data() + text.size();
-  auto [at, error] = std::from_chars(text.data(), end, value);
-  if (error != std::errc() || at != end) bad("the argument ('" + text + "') for option '" + name + "' is invalid");
-  if (!(value >= min && value <= max)) {  // this refuses NaN too
-    std::ostringstream range;
-    range << name << " must be between " << min << " and " << max << ", inclusive";
-    bad(range.str());
-  }
-  return value;
-}
-
-std::vector<std::string> split(const std::string& text, char separator) {
-  std::vector<std::string> parts;
-  std::istringstream in(text);
-  for (std::string part; std::getline(in, part, separator);) {
-    if (!part.empty()) parts.push_back(part);
-  }
-  return parts;
-}
-
-std::string one_of(const std::string& text, const std::string& name, std::initializer_list<const char*> allowed) {
-  for (const char* value : allowed) {
-    if (text == value) return text;
-  }
-  bad("Bad value \"" + text + "\" for " + name);
-}
+using settings::bad;
+using settings::flag;
+using settings::Kind;
+using settings::number;
+using settings::one_of;
+using settings::refused;
+using settings::Setting;
+using settings::split;
 
 int octal(const std::string& text, const std::string& name) {
   int value = 0;
@@ -89,29 +54,10 @@ int profile_level(const std::string& text) {
   bad("Bad value for operationProfiling.mode: " + text + ". Supported modes are: (off|slowOp|all)");
 }
 
-bool truth(const std::string& text, const std::string& name) {
-  if (text == "true" || text == "yes" || text == "on") return true;
-  if (text == "false" || text == "no" || text == "off") return false;
-  bad("the argument ('" + text + "') for option '" + name + "' is invalid, expected a boolean");
-}
-
 void set_parameter(Options& options, const std::string& text) {
   const size_t equals = text.find('=');
   if (equals == std::string::npos || equals == 0) bad("Illegal option assignment: \"" + text + "\"");
   options.set_parameters.emplace_back(text.substr(0, equals), text.substr(equals + 1));
-}
-
-Setting flag(std::string yaml, std::string cli, std::string help, std::function<void(Options&, bool)> apply) {
-  const std::string name = yaml.empty() ? cli : yaml;
-  return {std::move(yaml), std::move(cli), Kind::flag, std::move(help),
-          [apply, name](Options& o, const std::string& v) { apply(o, truth(v, name)); }};
-}
-
-// mongod knows these settings and this server doesn't; a reason helps more than "unrecognised".
-Setting refused(std::string yaml, std::string cli, std::string why) {
-  const std::string name = cli.empty() ? yaml : "--" + cli;
-  return {
-      std::move(yaml), std::move(cli), Kind::refused, {}, [why, name](Options&, const std::string&) { bad(name + ": " + why); }};
 }
 
 std::vector<Setting> net_settings() {
@@ -129,6 +75,8 @@ std::vector<Setting> net_settings() {
              if (on) o.bind_ip = {"*"};
            }),
       flag("net.ipv6", "ipv6", "enable IPv6 support (disabled by default)", [](Options& o, bool on) { o.ipv6 = on; }),
+      refused("net.tls.mode", "tlsMode", "TLS is not supported"),
+      refused("net.ssl.mode", "sslMode", "TLS is not supported"),
       {"net.maxIncomingConnections", "maxConns", Kind::integer, "max number of simultaneous connections",
        [](Options& o, const S& v) { o.max_conns = number<int64_t>(v, "net.maxIncomingConnections", 5, 1'000'000); }},
       {"net.compression.compressors", "networkMessageCompressors", Kind::text,
@@ -143,8 +91,6 @@ std::vector<Setting> net_settings() {
        [](Options& o, const S& v) { o.unix_socket_permissions = octal(v, "filePermissions"); }},
       {"net.ioThreads", "ioThreads", Kind::integer, "threads that serve connections (default: one a core, 2 to 64)",
        [](Options& o, const S& v) { o.io_threads = number<int>(v, "net.ioThreads", 1, 64); }},
-      refused("net.tls.mode", "tlsMode", "TLS is not supported"),
-      refused("net.ssl.mode", "sslMode", "TLS is not supported"),
   };
 }
 
@@ -245,11 +191,12 @@ std::vector<Setting> process_settings() {
   };
 }
 
-const std::vector<Setting>& settings() {
+const std::vector<Setting>& all_settings() {
   static const std::vector<Setting> all = [] {
     std::vector<Setting> list = process_settings();
     for (auto& setting : net_settings()) list.push_back(std::move(setting));
     for (auto& setting : storage_settings()) list.push_back(std::move(setting));
+    for (auto& setting : settings::protection()) list.push_back(std::move(setting));
     return list;
   }();
   return all;
@@ -269,11 +216,11 @@ struct CommandLine {
   std::vector<std::vector<std::string>> texts;
   std::vector<CLI::Option*> options;
 
-  CommandLine() : texts(settings().size()), options(settings().size()) {
+  CommandLine() : texts(all_settings().size()), options(all_settings().size()) {
     app.allow_extras();
     app.set_help_flag();
-    for (size_t i = 0; i < settings().size(); ++i) {
-      const Setting& setting = settings()[i];
+    for (size_t i = 0; i < all_settings().size(); ++i) {
+      const Setting& setting = all_settings()[i];
       if (setting.cli.empty()) continue;
       const bool bare = setting.kind == Kind::flag || setting.kind == Kind::count;
       options[i] = bare ? app.add_flag("--" + setting.cli) : app.add_option("--" + setting.cli, texts[i]);
@@ -300,10 +247,10 @@ Given read_command_line(const std::vector<std::string>& argv) {
     bad("Error parsing command line: too many positional options have been specified on the command line" + hint);
   }
   Given given;
-  for (size_t i = 0; i < settings().size(); ++i) {
+  for (size_t i = 0; i < all_settings().size(); ++i) {
     const CLI::Option* option = line.options[i];
     if (!option || option->count() == 0) continue;
-    const Kind kind = settings()[i].kind;
+    const Kind kind = all_settings()[i].kind;
     if (kind == Kind::flag)
       given[i] = {option->as<bool>() ? "true" : "false"};
     else if (kind == Kind::count)
@@ -311,7 +258,8 @@ Given read_command_line(const std::vector<std::string>& argv) {
     else
       given[i] = option->results();
     if (kind != Kind::list && given[i].size() > 1) {
-      bad("Error parsing command line: option '--" + long_name(settings()[i]) + "' cannot be specified more than once" + hint);
+      bad("Error parsing command line: option '--" + long_name(all_settings()[i]) + "' cannot be specified more than once" +
+          hint);
     }
   }
   return given;
@@ -333,8 +281,8 @@ void read_scalar(const YAML::Node& node, const std::string& path, Given& given, 
     options.component_verbosity.emplace_back(name, number<int>(text, path, -1, 5));
     return;
   }
-  for (size_t i = 0; i < settings().size(); ++i) {
-    if (settings()[i].yaml == path && !path.empty()) {
+  for (size_t i = 0; i < all_settings().size(); ++i) {
+    if (all_settings()[i].yaml == path && !path.empty()) {
       if (!given.emplace(i, std::vector{text}).second) {
         bad("Error parsing YAML config file: duplicate key: " + path);
       }
@@ -383,6 +331,8 @@ struct Tree {
   std::string text;
 };
 
+constexpr char secret_shown[] = "<password>";
+
 void append_tree(bson::Builder& out, const Tree& tree) {
   for (const auto& [name, child] : tree.children) {
     if (!child.setting) {
@@ -394,6 +344,8 @@ void append_tree(bson::Builder& out, const Tree& tree) {
       out.append(name, static_cast<int32_t>(std::strtoll(child.text.c_str(), nullptr, 10)));
     } else if (child.setting->kind == Kind::real) {
       out.append(name, std::strtod(child.text.c_str(), nullptr));
+    } else if (child.setting->kind == Kind::secret) {
+      out.append(name, secret_shown);
     } else {
       out.append(name, child.text);
     }
@@ -403,7 +355,7 @@ void append_tree(bson::Builder& out, const Tree& tree) {
 bson::Document parsed_document(const Given& given, const Options& options) {
   Tree root;
   for (const auto& [i, texts] : given) {
-    const Setting& setting = settings()[i];
+    const Setting& setting = all_settings()[i];
     if (setting.kind == Kind::list) continue;
     Tree* at = &root;
     for (const auto& part : split(setting.yaml.empty() ? long_name(setting) : setting.yaml, '.')) at = &at->children[part];
@@ -419,32 +371,46 @@ bson::Document parsed_document(const Given& given, const Options& options) {
   return out.done();
 }
 
+// The arguments without passwords: "--name", "secret" and "--name=secret".
+std::vector<std::string> shown_arguments(std::vector<std::string> argv) {
+  for (const Setting& setting : all_settings()) {
+    if (setting.kind != Kind::secret) continue;
+    const std::string name = "--" + long_name(setting);
+    for (size_t i = 0; i < argv.size(); ++i) {
+      if (argv[i].starts_with(name + "=")) argv[i] = name + "=" + secret_shown;
+      if (argv[i] == name && i + 1 < argv.size()) argv[i + 1] = secret_shown;
+    }
+  }
+  return argv;
+}
+
 }  // namespace
 
 Options parse_options(const std::vector<std::string>& argv) {
   Options options;
-  options.argv = argv;
+  options.argv = shown_arguments(argv);
   Given given = read_command_line(argv);
-  for (size_t i = 0; i < settings().size(); ++i) {
-    if (long_name(settings()[i]) != "config" || !given.count(i)) continue;
+  for (size_t i = 0; i < all_settings().size(); ++i) {
+    if (long_name(all_settings()[i]) != "config" || !given.count(i)) continue;
     // The command line wins: the file doesn't overwrite what it gave.
     for (auto& [place, texts] : read_yaml(given[i].front(), options)) given.emplace(place, std::move(texts));
   }
   for (const auto& [i, texts] : given) {
-    if (!settings()[i].apply) continue;
-    for (const auto& text : texts) settings()[i].apply(options, text);
+    if (!all_settings()[i].apply) continue;
+    for (const auto& text : texts) all_settings()[i].apply(options, text);
   }
   if (options.fork && options.log_path.empty()) bad("--fork has to be used with --logpath or --syslog");
   if (options.action == Options::Action::repair && !options.repl_set.empty())
     bad("--repair repairs what this server has alone: leave out --replSet, or empty the directory and let the set copy its data");
   if (!options.repl_set.empty() && options.port == 0) bad("--replSet: a member needs a port that others know, not --port 0");
+  settings::check_protection(options);
   options.parsed = parsed_document(given, options);
   return options;
 }
 
 std::string help_text() {
   std::string text = "Usage: palimpsestd [options]\n\nOptions:\n";
-  for (const Setting& setting : settings()) {
+  for (const Setting& setting : all_settings()) {
     if (setting.cli.empty() || setting.help.empty()) continue;
     std::string left = "  --" + long_name(setting);
     if (const size_t comma = setting.cli.find(','); comma != std::string::npos)

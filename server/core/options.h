@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "bson/document.h"
+#include "server/core/security_options.h"
 
 namespace server {
 
@@ -43,6 +44,9 @@ struct Options {
 
   // replication
   std::string repl_set;  // empty: a standalone server
+
+  // auditLog
+  AuditOptions audit;
 
   // systemLog
   std::string log_path;

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 
 #include "base/clock.h"
 #include "bson/document.h"
@@ -43,6 +44,7 @@ class Members;
 }  // namespace peers
 
 struct Options;
+class Audit;
 class CollectionUsage;
 class CommandRegistry;
 class DefaultConcerns;
@@ -74,6 +76,8 @@ struct Services {
   query::IndexFilters& index_filters;
   MemoryPool& memory;                               // what operations and connections may keep, besides the cache
   const int64_t started_us = clock.monotonic_us();  // the process began, by the clock's monotonic time
+
+  Audit* audit = nullptr;  // null without --auditDestination
 
   storage::Store* store = nullptr;
   versions::Databases* databases = nullptr;  // the databases that have branches

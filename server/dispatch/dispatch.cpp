@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "bson/json.h"
 #include "replication/committer.h"
+#include "server/core/audit.h"
 #include "server/core/client.h"
 #include "server/core/command_registry.h"
 #include "server/core/fail_points.h"
@@ -19,6 +20,7 @@
 #include "server/core/session_registry.h"
 #include "server/core/transaction_registry.h"
 #include "server/core/valid_text.h"
+#include "server/dispatch/audited.h"
 #include "server/dispatch/fail_command.h"
 #include "server/dispatch/operation_counts.h"
 #include "server/dispatch/profiler.h"
@@ -98,6 +100,9 @@ Dispatcher::Reply Dispatcher::run(Client& client, const Request& request, bool e
   CommandFault fault;
   bool began = false;
   std::unique_ptr<TransactionHold> transaction;
+  std::optional<Audit::Working> working;
+  if (services_.audit) [[unlikely]]
+    working.emplace(client);
   try {
     bson::Builder body(std::move(memory));
     run_checked(op, command, fault, began, transaction, body);
@@ -153,6 +158,8 @@ Dispatcher::Reply Dispatcher::run(Client& client, const Request& request, bool e
     }
   }
   if (reply.ok) reply.body = fail_after(op, *command, std::move(reply.body));
+  if (services_.audit && command) [[unlikely]]
+    audit_command(*services_.audit, op, *command, code);
   reply.close_connection = op.close_connection;
   const int64_t us = op.elapsed_us();
   count_operation(op, command, code, us);

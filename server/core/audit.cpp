@@ -1,0 +1,79 @@
+#include "server/core/audit.h"
+
+#include "base/clock.h"
+#include "base/host_port.h"
+#include "base/log.h"
+#include "base/random.h"
+#include "bson/builder.h"
+#include "server/core/client.h"
+
+namespace server {
+namespace {
+
+thread_local const Client* working_client = nullptr;
+
+void append_address(bson::Builder& out, std::string_view name, const std::string& text, bool unix_socket) {
+  auto address = out.object(name);
+  if (unix_socket) {
+    address.append("unix", text.starts_with("/") ? text : "anonymous");
+  } else if (const auto parsed = base::parse_host_port(text)) {
+    address.append("ip", parsed->host).append("port", static_cast<int32_t>(parsed->port));
+  }
+}
+
+void append_client(bson::Builder& out, const Client* client) {
+  if (!client) {
+    out.object("local").append("isSystemUser", true);
+    out.object("remote").append("isSystemUser", true);
+  } else {
+    append_address(out, "local", client->local(), client->is_unix_socket());
+    append_address(out, "remote", client->remote(), client->is_unix_socket());
+  }
+  { out.array("users"); }
+  { out.array("roles"); }
+}
+}  // namespace
+
+bson::Bytes new_audit_id() {
+  bson::Bytes id(16, '\0');
+  for (size_t half = 0; half < 2; ++half) base::store_le<uint64_t>(id.data() + half * 8, base::entropy64());
+  id[6] = static_cast<char>((id[6] & 0x0f) | 0x40);
+  id[8] = static_cast<char>((id[8] & 0x3f) | 0x80);
+  return id;
+}
+
+Audit::Audit(std::unique_ptr<AuditSink> sink, Filter filter, base::Clock& clock)
+    : filter_(std::move(filter)), clock_(clock), sink_(std::move(sink)) {}
+
+void Audit::record(std::string_view atype, const Client* client, bson::DocumentView param, base::ErrorCode result) try {
+  bson::Builder out;
+  out.append("atype", atype).append("ts", bson::Date{clock_.wall_ms()});
+  const bson::Bytes id = client ? client->audit_id() : new_audit_id();
+  out.append("uuid", bson::Binary{4, id});
+  append_client(out, client);
+  out.append("param", param).append("result", static_cast<int32_t>(result));
+  const bson::Document event = out.done();
+  if (filter_ && !filter_(event)) return;
+  const base::MutexLock lock(mutex_);
+  sink_->write(event);
+} catch (const std::exception& error) {
+  base::log(base::Severity::error, base::LogComponent::access, 7100060, "An event of the audit log is lost",
+            base::Attributes().add("atype", atype).add("error", error.what()));
+}
+
+void Audit::rotate() {
+  const base::MutexLock lock(mutex_);
+  sink_->rotate();
+}
+
+Audit::Working::Working(const Client& client) {
+  working_client = &client;
+}
+Audit::Working::~Working() {
+  working_client = nullptr;
+}
+const Client* Audit::working_for() {
+  return working_client;
+}
+
+}  // namespace server

@@ -1,0 +1,72 @@
+#include "server/dispatch/audited.h"
+
+#include <algorithm>
+#include <array>
+
+#include "bson/builder.h"
+#include "server/core/audit.h"
+#include "server/core/command.h"
+#include "server/core/generic_arguments.h"
+#include "server/core/operation.h"
+
+namespace server {
+namespace {
+
+struct Audited {
+  std::string_view command;
+  std::string_view atype;
+};
+
+// MongoDB's events have MongoDB's names; the others are called like their commands.
+constexpr std::array audited = {
+    Audited{"abortMerge", "abortMerge"},
+    Audited{"cherryPick", "cherryPick"},
+    Audited{"commit", "commit"},
+    Audited{"continueMerge", "continueMerge"},
+    Audited{"createBranch", "createBranch"},
+    Audited{"createSnapshot", "createSnapshot"},
+    Audited{"createTag", "createTag"},
+    Audited{"dropBranch", "dropBranch"},
+    Audited{"dropSnapshot", "dropSnapshot"},
+    Audited{"dropTag", "dropTag"},
+    Audited{"logRotate", "rotateLog"},
+    Audited{"merge", "merge"},
+    Audited{"purge", "purge"},
+    Audited{"renameBranch", "renameBranch"},
+    Audited{"replSetInitiate", "replSetReconfig"},
+    Audited{"replSetReconfig", "replSetReconfig"},
+    Audited{"resetBranch", "resetBranch"},
+    Audited{"resolveConflict", "resolveConflict"},
+    Audited{"retention", "retention"},
+    Audited{"revert", "revert"},
+    Audited{"rotateCertificates", "rotateCertificates"},
+    Audited{"setClusterParameter", "setClusterParameter"},
+    Audited{"setFeatureCompatibilityVersion", "setFeatureCompatibilityVersion"},
+    Audited{"setParameter", "setParameter"},
+    Audited{"shutdown", "shutdown"},
+    Audited{"sweep", "sweep"},
+};
+
+bson::Document parameters_of(const Request& request) {
+  bson::Builder out;
+  const auto named = request.body.first();
+  if (request.command.starts_with("replSet")) {
+    if (named.is_object()) out.append("new", named.as_document());
+    return out.done();
+  }
+  out.append("ns", request.db);
+  for (const auto& field : request.body) {
+    if (!is_generic_argument(field.name)) out.append_element(field);
+  }
+  return out.done();
+}
+
+}  // namespace
+
+void audit_command(Audit& audit, const OperationContext& op, const Command& command, base::ErrorCode code) {
+  const auto found =
+      std::find_if(audited.begin(), audited.end(), [&](const Audited& one) { return one.command == command.name(); });
+  if (found != audited.end()) audit.record(found->atype, &op.client(), parameters_of(op.request()), code);
+}
+
+}  // namespace server
