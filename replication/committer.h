@@ -63,8 +63,8 @@ class LocalCommitter final : public Committer, public storage::BranchLog, privat
   // first write; without it the term is 1.
   void set_term_source(std::function<int64_t()> term) { term_ = std::move(term); }
 
-  // `watch` is called within the transaction of each change of a schema that this member makes itself, and returns what to do once
-  // that is committed. `command` is the log's. It is set before the first such change.
+  // `watch` is called within the transaction of each change of a schema that this member makes itself, and returns what to do
+  // after the commit. `command` is the log's. It is set before the first such change.
   using SchemaWatch = std::function<std::function<void()>(std::string_view db, bson::DocumentView command)>;
   void watch_schema(SchemaWatch watch) { schema_watch_ = std::move(watch); }
 

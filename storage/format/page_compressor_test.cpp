@@ -9,6 +9,7 @@
 #include <fstream>
 
 #include "base/error.h"
+#include "base/hash.h"
 #include "base/random.h"
 #include "bson/builder.h"
 #include "storage/background/dedup_service.h"
@@ -105,6 +106,23 @@ TEST_CASE("dictionaries are read back from their file, and a damaged file is ref
     }
     REQUIRE(!read_dictionaries(damaged));
   }
+}
+
+TEST_CASE("A file of dictionaries of another version is refused as that, and stays") {
+  base::Random random(4);
+  const Filled filled(random);
+  Bytes newer = read_whole(filled.file());
+  newer.resize(newer.size() - sizeof(uint64_t));
+  newer[4] = 2;
+  base::append_le(newer, base::hash64(newer));
+  for (const std::string& file : {filled.file(), filled.copy()}) write_whole(file, newer);
+  try {
+    Store store(filled.options());
+    FAIL("it is opened");
+  } catch (const base::OperationError& error) {
+    REQUIRE(error.code() == base::ErrorCode::unsupported_format);
+  }
+  REQUIRE(read_whole(filled.file()) == newer);
 }
 
 TEST_CASE("Samples that are too few make no dictionary") {

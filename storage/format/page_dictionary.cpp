@@ -64,9 +64,13 @@ Bytes write_dictionaries(const std::vector<Bytes>& dictionaries) {
 base::Result<std::vector<Bytes>> read_dictionaries(BytesView file) {
   if (file.size() < 5 + sizeof(uint64_t) || file.substr(0, 4) != BytesView(magic, 4))
     return damaged("not a file of dictionaries");
-  if (file[4] != version) return damaged("unknown version " + std::to_string(static_cast<uint8_t>(file[4])));
   const BytesView body = file.substr(0, file.size() - sizeof(uint64_t));
   if (base::load_le<uint64_t>(body.data() + body.size()) != base::hash64(body)) return damaged("the checksum does not hold");
+  if (file[4] != version) {
+    return base::Failure{base::ErrorCode::unsupported_format, "it has format version " +
+                                                                  std::to_string(static_cast<uint8_t>(file[4])) +
+                                                                  "; this program reads version " + std::to_string(version)};
+  }
   BytesView rest = body.substr(5);
   const auto count = take_varint(rest);
   if (!count || *count > dictionaries_max) return damaged("cut short");

@@ -76,10 +76,14 @@ std::optional<BytesView> take_text(BytesView& in) {
 }
 
 std::optional<CopyMarker> decode(BytesView bytes) {
-  if (bytes.size() < head_bytes + sizeof(uint64_t) || bytes.substr(0, 4) != BytesView(magic, 4) || bytes[4] != version)
-    return std::nullopt;
+  if (bytes.size() < head_bytes + sizeof(uint64_t) || bytes.substr(0, 4) != BytesView(magic, 4)) return std::nullopt;
   const BytesView body = bytes.substr(0, bytes.size() - sizeof(uint64_t));
   if (base::load_le<uint64_t>(body.data() + body.size()) != base::hash64(body)) return std::nullopt;
+  if (bytes[4] != version) {
+    throw OperationError(ErrorCode::unsupported_format, "the marker of a copied data directory has format version " +
+                                                            std::to_string(static_cast<uint8_t>(bytes[4])) +
+                                                            "; this program reads version " + std::to_string(version));
+  }
   BytesView rest = body.substr(head_bytes);
   const auto count = base::take_varint(rest);
   if (!count) return std::nullopt;

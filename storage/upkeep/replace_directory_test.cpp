@@ -9,6 +9,7 @@
 #include <map>
 #include <thread>
 
+#include "base/hash.h"
 #include "base/random.h"
 #include "base/testing.h"
 #include "storage/testing/test_support.h"
@@ -167,6 +168,26 @@ TEST_CASE("a copy that isn't what its marker says goes, and the directory stays"
     CHECK(place_copy(directory.path()) == Replaced::removed_incomplete);
     CHECK(contents(directory.path()) == with(old_data, own));
   }
+}
+
+TEST_CASE("a marker of another version is refused, and nothing is removed") {
+  const TemporaryDirectory directory;
+  prepare(directory.path());
+  const fs::path file = fs::path(directory.path()) / sync_directory / "complete";
+  std::ifstream in(file, std::ios::binary);
+  std::string bytes((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+  bytes.resize(bytes.size() - sizeof(uint64_t));
+  bytes[4] = 2;
+  base::append_le(bytes, base::hash64(bytes));
+  write(file, bytes);
+  const auto before = contents(directory.path());
+  try {
+    place_copy(directory.path());
+    FAIL("it is taken");
+  } catch (const base::OperationError& error) {
+    CHECK(error.code() == base::ErrorCode::unsupported_format);
+  }
+  CHECK(contents(directory.path()) == before);
 }
 
 TEST_CASE("a marker is refused where files are missing or have names of others") {
