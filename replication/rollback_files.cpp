@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "storage/collections/catalog.h"
+#include "storage/engine/directory.h"
 #include "storage/engine/names.h"
 #include "storage/engine/transaction.h"
 #include "storage/store.h"
@@ -104,7 +105,11 @@ int64_t write_rollback_files(storage::Store& store, Oplog& oplog, storage::Stamp
         directory + "/" + uuid_text(collection->uuid_bytes()) + std::string(db.substr(std::min(db.find('@'), db.size())));
     std::error_code error;
     std::filesystem::create_directories(folder, error);
-    write_whole(folder + "/removed." + base::iso_date(wall_ms) + ".bson", file);
+    const std::string name = folder + "/removed." + base::iso_date(wall_ms) + ".bson";
+    if (const base::Cipher* cipher = store.engine().file_cipher())
+      write_whole(name + storage::sealed_suffix, cipher->seal(file));
+    else
+      write_whole(name, file);
   }
   return documents;
 }

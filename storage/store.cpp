@@ -9,21 +9,13 @@
 #include "storage/format/page_compressor.h"
 
 namespace storage {
-namespace {
-
-std::string prepared(const StoreOptions& options) {
-  prepare_directory(options.path);
-  return options.path;
-}
-
-}  // namespace
-
 // The parts are made in this order and destroyed in the opposite one.
 struct Store::Parts {
   explicit Parts(const StoreOptions& given)
       : options(given),
-        page_compressors(prepared(given), page_layout(given.dedup.profile).settled_level),
-        engine(given, {.configuration = page_compressors.registering(),
+        encryption(prepare_directory(given.path, given.encryption)),
+        page_compressors(given.path, page_layout(given.dedup.profile).settled_level, encryption ? &encryption->files() : nullptr),
+        engine(given, {.extension = page_compressors.registering(),
                        .table_gone = [this](const std::string& table) { page_compressors.table_gone(table); }}),
         contents(engine, page_compressors, given.dedup.profile),
         past_catalog(engine),
@@ -38,6 +30,7 @@ struct Store::Parts {
   }
 
   const StoreOptions options;
+  const std::shared_ptr<const Encryption> encryption;  // nullptr: there is none
   PageCompressors page_compressors;
   Engine engine;
   Contents contents;

@@ -68,7 +68,12 @@ Context make(const SSL_METHOD* method, const Settings& settings) {
   SSL_CTX_set_max_proto_version(context.get(), settings.tls13 ? TLS1_3_VERSION : TLS1_2_VERSION);
   // A write may take a part, and may be repeated from a buffer that has moved.
   SSL_CTX_set_mode(context.get(), SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER | SSL_MODE_RELEASE_BUFFERS);
-  SSL_CTX_set_options(context.get(), SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION | SSL_OP_CIPHER_SERVER_PREFERENCE);
+  SSL_CTX_set_options(context.get(),
+                      SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION | SSL_OP_CIPHER_SERVER_PREFERENCE | SSL_OP_NO_TICKET);
+  // Every connection shows its certificate anew, so that a revoked one is of no use any more. And a server sends nothing of its
+  // own accord: whoever only writes learns from the first byte that the connection has ended.
+  SSL_CTX_set_num_tickets(context.get(), 0);
+  SSL_CTX_set_session_cache_mode(context.get(), SSL_SESS_CACHE_OFF);
   return context;
 }
 
@@ -76,8 +81,6 @@ Context make_server(const Settings& settings) {
   Context context = make(TLS_server_method(), settings);
   load_key(context.get(), settings.certificate_key_file, settings.certificate_key_password);
   const std::string& authorities = settings.cluster_ca_file.empty() ? settings.ca_file : settings.cluster_ca_file;
-  static constexpr char name[] = "palimpsest";  // sessions that ask for certificates are resumed under a name alone
-  SSL_CTX_set_session_id_context(context.get(), reinterpret_cast<const unsigned char*>(name), sizeof name - 1);
   if (authorities.empty()) return context;
   load_authorities(context.get(), authorities, settings.crl_file);
   SSL_CTX_set_client_CA_list(context.get(), SSL_load_client_CA_file(authorities.c_str()));

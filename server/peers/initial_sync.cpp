@@ -243,7 +243,7 @@ void InitialSync::attempt(const std::string& source) {
     std::partition(files.begin(), files.end(), [](const File& file) { return file.name == storage::directory_file; });
     for (const File& file : files) {
       copy(source, backup, file);
-      if (file.name == storage::directory_file) storage::prepare_directory(options_.dbpath + "/" + storage::sync_directory);
+      if (file.name == storage::directory_file) check_encryption();
     }
   } catch (const OperationError& error) {
     if (!broke(error) && !is(error, BackupHost::gone)) let_go();
@@ -254,6 +254,16 @@ void InitialSync::attempt(const std::string& source) {
   for (File& file : files) marker.files.push_back({std::move(file.name), file.bytes});
   marker.carried = encode({needs_.stop_voting(), source, clock_.wall_ms()});
   storage::complete_copy(options_.dbpath, marker);
+}
+
+// The copy is opened with this member's master key, so it must be encrypted with it, or not at all where this member's data
+// isn't.
+void InitialSync::check_encryption() const {
+  try {
+    storage::prepare_directory(options_.dbpath + "/" + storage::sync_directory, options_.encryption);
+  } catch (const OperationError& error) {
+    throw OperationError(error.code(), std::string("the sync source's data can't be used here: ") + error.what());
+  }
 }
 
 std::vector<InitialSync::File> InitialSync::list(const std::string& source, int64_t backup, int64_t count) {

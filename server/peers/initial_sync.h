@@ -19,6 +19,7 @@
 #include "base/error.h"
 #include "base/mutex.h"
 #include "bson/builder.h"
+#include "storage/engine/encryption_options.h"
 
 namespace server::peers {
 
@@ -36,6 +37,7 @@ struct InitialSyncOptions {
   int64_t unreachable_ms = 60'000;  // how long a source may be away before the attempt has failed
   int64_t reread_ms = 250;          // between tries on a connection that broke
   int64_t read_bytes = 4 << 20;     // of one read; at most 8 MB
+  storage::EncryptionOptions encryption;
 };
 
 // Initial sync asks its owner for these. All are called on the thread of run().
@@ -90,6 +92,7 @@ class InitialSync {
     uint64_t bytes() const { return data.size() + zeros; }
   };
   Part read(const std::string& source, int64_t backup, const File& file, uint64_t offset);
+  void check_encryption() const;
   void require_room(uint64_t bytes) const;
   void pause(int64_t ms);
   void check_interrupt() const;

@@ -30,7 +30,7 @@ struct Standing final : WriteObserver {
   explicit Standing(const std::string& profile = "balanced")
       : settings{.profile = profile},
         compressors(prepared(directory.path()), page_layout(profile).settled_level),
-        engine(engine_options(), {.configuration = compressors.registering(), .table_gone = {}}),
+        engine(engine_options(), {.extension = compressors.registering(), .table_gone = {}}),
         contents(engine, compressors, profile),
         past_catalog(engine),
         stored_catalog(contents, past_catalog),

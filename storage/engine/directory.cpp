@@ -63,17 +63,30 @@ std::optional<int> number_field(const std::string& text, const std::string& name
   return in >> number ? std::optional(number) : std::nullopt;
 }
 
-void check_marker(const std::string& path, const fs::path& marker) {
-  std::ifstream in(marker);
-  const std::string text((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+std::string read_marker(const std::string& path) {
+  std::ifstream in(fs::path(path) / directory_file);
+  return {(std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>()};
+}
+
+std::string marker_text(const std::string& wrapped_key) {
+  const bool encrypted = !wrapped_key.empty();
+  return "{\"format\": \"" + std::string(format_name) +
+         "\", \"version\": " + std::to_string(encrypted ? encrypted_directory_version : directory_version) +
+         (encrypted ? ", \"encryption\": " + wrapped_key : "") + "}\n";
+}
+
+// Returns whether the directory is encrypted.
+bool check_marker(const std::string& path, const std::string& text) {
+  const fs::path marker = fs::path(path) / directory_file;
   const auto version = number_field(text, "version");
   if (text.find("\"format\": \"" + std::string(format_name) + "\"") == text.npos || !version) {
     refuse("the file " + marker.string() + " is damaged: it does not name this program's format");
   }
-  if (*version != directory_version) {
-    refuse("the data directory " + path + " has format version " + std::to_string(*version) + "; this program reads version " +
-           std::to_string(directory_version));
+  if (*version != directory_version && *version != encrypted_directory_version) {
+    refuse("the data directory " + path + " has format version " + std::to_string(*version) + "; this program reads versions " +
+           std::to_string(directory_version) + " and " + std::to_string(encrypted_directory_version));
   }
+  return *version == encrypted_directory_version;
 }
 
 }  // namespace
@@ -94,22 +107,59 @@ void write_file(const std::string& directory, const std::string& name, const std
   }
 }
 
-void prepare_directory(const std::string& path) {
+std::shared_ptr<const Encryption> prepare_directory(const std::string& path, const EncryptionOptions& encryption) {
   std::error_code error;
   fs::create_directories(path, error);
   if (error || !fs::is_directory(path)) {
     throw OperationError(ErrorCode::internal_error, "cannot create the data directory " + path + ": " + error.message());
   }
-  const fs::path marker = fs::path(path) / directory_file;
-  if (fs::exists(marker)) {
-    check_marker(path, marker);
+  std::shared_ptr<const Encryption> found;
+  if (fs::exists(fs::path(path) / directory_file)) {
+    const std::string text = read_marker(path);
+    const bool encrypted = check_marker(path, text);
+    if (encrypted && !encryption.enabled)
+      throw OperationError(ErrorCode::bad_value, "the data directory " + path + " is encrypted: it needs --enableEncryption");
+    if (!encrypted && encryption.enabled) {
+      throw OperationError(ErrorCode::bad_value,
+                           "the data directory " + path +
+                               " is not encrypted: --enableEncryption is for an empty directory, into which "
+                               "the data is restored or copied");
+    }
+    if (encrypted) found = std::make_shared<const Encryption>(unwrap_data_key(text, read_master_key(encryption.key_file)));
   } else {
     check_unclaimed(path);
-    write_file(path, directory_file,
-               "{\"format\": \"" + std::string(format_name) + "\", \"version\": " + std::to_string(directory_version) + "}\n");
+    std::string wrapped;
+    if (encryption.enabled) {
+      const base::Bytes data_key = base::random_key(base::Cipher::key_bytes);
+      wrapped = wrap_data_key(data_key, read_master_key(encryption.key_file));
+      found = std::make_shared<const Encryption>(data_key);
+    }
+    write_file(path, directory_file, marker_text(wrapped));
   }
   fs::create_directories(fs::path(path) / "journal", error);
   if (error) throw OperationError(ErrorCode::internal_error, "cannot create the journal in " + path + ": " + error.message());
+  return found;
+}
+
+void change_master_key(const std::string& path, const EncryptionOptions& encryption) {
+  const std::string text = read_marker(path);
+  if (text.empty()) throw OperationError(ErrorCode::bad_value, "there is no data directory in " + path);
+  if (!check_marker(path, text)) throw OperationError(ErrorCode::bad_value, "the data directory " + path + " is not encrypted");
+  const base::Bytes data_key = unwrap_data_key(text, read_master_key(encryption.key_file));
+  write_file(path, directory_file, marker_text(wrap_data_key(data_key, read_master_key(encryption.new_key_file))));
+}
+
+base::Bytes read_sealed_file(const std::string& path, const EncryptionOptions& encryption, const std::string& file) {
+  const std::string text = read_marker(path);
+  if (text.empty() || !check_marker(path, text))
+    throw OperationError(ErrorCode::bad_value, "there is no encrypted data directory in " + path);
+  const Encryption found(unwrap_data_key(text, read_master_key(encryption.key_file)));
+  std::ifstream in(file, std::ios::binary);
+  if (!in) throw OperationError(ErrorCode::bad_value, "the file " + file + " can't be read");
+  const base::Bytes sealed((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+  auto plain = found.files().open(sealed);
+  if (!plain) throw OperationError(ErrorCode::data_corruption_detected, "the file " + file + " can't be decrypted");
+  return *std::move(plain);
 }
 
 }  // namespace storage

@@ -2,16 +2,31 @@
 // version.
 #pragma once
 
+#include <memory>
 #include <string>
+
+#include "storage/engine/encryption.h"
 
 namespace storage {
 
 inline constexpr int directory_version = 3;
+inline constexpr int encrypted_directory_version = 4;  // the marker has the wrapped data key, too
 inline constexpr char directory_file[] = "palimpsest.json";
 
-// Makes the directory and its marker file, or checks the marker that is there. Throws UnsupportedFormat for a newer version, for
-// a damaged marker, and for a directory that holds somebody else's files.
-void prepare_directory(const std::string& path);
+// Makes the directory and its marker file, or checks the marker that is there. Returns what the directory is encrypted with, or
+// nullptr. Throws UnsupportedFormat for a newer version, for a damaged marker, and for a directory that holds somebody else's
+// files; BadValue if the directory is encrypted and `encryption` isn't enabled, or the other way round, and for a key file that
+// holds no key; OperationFailed for another key than the directory's.
+std::shared_ptr<const Encryption> prepare_directory(const std::string& path, const EncryptionOptions& encryption = {});
+
+// Wraps the directory's data key with the master key of `encryption.new_key_file` from now on. Nobody has the directory open.
+// Throws as prepare_directory does.
+void change_master_key(const std::string& path, const EncryptionOptions& encryption);
+
+// A file of an encrypted directory that a person may want to read ends so; read_sealed_file reads it. Throws as prepare_directory
+// does, and DataCorruptionDetected if the file was changed or is another directory's.
+inline constexpr char sealed_suffix[] = ".sealed";
+base::Bytes read_sealed_file(const std::string& path, const EncryptionOptions& encryption, const std::string& file);
 
 // Writes a file of the directory. The file is written whole or not at all, and it survives a power loss once this returns. Throws
 // OutOfDiskSpace.

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "storage/engine/copied_table.h"
 #include "storage/engine/directory.h"
+#include "storage/engine/encryption.h"
 #include "storage/engine/essential_writes.h"
 #include "storage/engine/internals.h"
 
@@ -23,7 +24,10 @@ constexpr uint64_t large_disk_bytes = 4ull << 30;
 //
 // Files that are made for the journal in advance spare a commit the wait. WiredTiger makes the more of them the faster the
 // journal grew once, which would be a good part of a small disk.
-std::string connection_configuration(const EngineOptions& options, const DiskSpace& space, const std::string& extension) {
+std::string connection_configuration(const EngineOptions& options, const DiskSpace& space, const Encryption* encryption,
+                                     const std::string& extension) {
+  std::string extensions = extension;
+  if (encryption) extensions += (extensions.empty() ? "" : ",") + encryption->extension();
   const bool in_advance = space.filesystem_bytes() >= large_disk_bytes;
   return "create,session_max=4000,statistics=(fast),cache_size=" + std::to_string(options.cache_bytes) +
          ",eviction=(threads_min=1,threads_max=4),eviction_dirty_target=50,eviction_dirty_trigger=75,eviction_updates_target=50,"
@@ -33,12 +37,7 @@ std::string connection_configuration(const EngineOptions& options, const DiskSpa
          ",transaction_sync=(enabled=true,method=none)"
          ",builtin_extension_config={zstd={compression_level=3}}"
          ",file_manager=(close_idle_time=600,close_handle_minimum=2000,close_scan_interval=30)" +
-         extension;
-}
-
-std::string prepared(const EngineOptions& options) {
-  prepare_directory(options.path);
-  return options.path;
+         ",extensions=[" + extensions + "]" + (encryption ? encryption->configuration() : "");
 }
 
 constexpr char counts_table[] = "counts";
@@ -52,8 +51,9 @@ constexpr uint64_t transaction_share_max = 20;  // one transaction may write at 
 Engine::Internals::Internals(Engine& the_engine, const EngineOptions& given, const std::string& extension)
     : engine(the_engine),
       options(given),
-      space(prepared(given), given.cache_bytes),
-      connection(given.path, connection_configuration(given, space, extension), given.salvage),
+      encryption(prepare_directory(given.path, given.encryption)),
+      space(given.path, given.cache_bytes),
+      connection(given.path, connection_configuration(given, space, encryption.get(), extension), given.salvage),
       stamps(*given.clock),
       sessions(connection),
       stable(given.replicated ? std::make_unique<StableCommits>(connection) : nullptr),
@@ -112,7 +112,7 @@ void Engine::Internals::conflict(const Transaction::Session& session) const {
 }
 
 Engine::Engine(const EngineOptions& options, EngineExtension extension)
-    : internals_(std::make_unique<Internals>(*this, options, extension.configuration)) {
+    : internals_(std::make_unique<Internals>(*this, options, extension.extension)) {
   if (extension.table_gone) internals_->tables.when_gone(std::move(extension.table_gone));
   internals_->load_log_state();
   internals_->reclaimer.start();
@@ -128,6 +128,10 @@ Engine::~Engine() {
 
 const EngineOptions& Engine::options() const {
   return internals_->options;
+}
+
+const base::Cipher* Engine::file_cipher() const {
+  return internals_->encryption ? &internals_->encryption->files() : nullptr;
 }
 
 base::Clock& Engine::clock() const {

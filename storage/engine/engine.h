@@ -9,10 +9,12 @@
 #include <string>
 #include <vector>
 
+#include "base/cipher.h"
 #include "base/clock.h"
 #include "base/interruptible_mutex.h"
 #include "bson/builder.h"
 #include "storage/engine/damaged_pages.h"
+#include "storage/engine/encryption_options.h"
 #include "storage/engine/table.h"
 
 namespace storage {
@@ -29,13 +31,14 @@ struct EngineOptions {
   bool replicated = false;
   // WiredTiger's own files and the journal are salvaged if they can't be read: what they have lost is gone, and logged.
   bool salvage = false;
+  EncryptionOptions encryption;
   base::Clock* clock = &base::system_clock();  // it must live longer than the engine; timestamps are taken from it too
 };
 
 // A layer above adds these to the engine.
 struct EngineExtension {
-  // It is passed to wiredtiger_open, after the engine's own configuration.
-  std::string configuration;
+  // An entry of wiredtiger_open's list of extensions; it may be empty.
+  std::string extension;
   std::function<void(const std::string& table)> table_gone;  // it is called once a table was dropped; it may be nullptr
 };
 
@@ -49,6 +52,8 @@ class Engine {
   Engine& operator=(const Engine&) = delete;
 
   const EngineOptions& options() const;
+  // Seals files that a layer above keeps beside the engine's; nullptr: the directory isn't encrypted.
+  const base::Cipher* file_cipher() const;
   base::Clock& clock() const;  // everything in storage/ that measures time asks this clock
 
   // Opens the table, and makes it if it isn't there. The catalog uses this, and so do layers that keep tables of their own (the

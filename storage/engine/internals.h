@@ -10,6 +10,7 @@
 #include "storage/engine/checkpointer.h"
 #include "storage/engine/disk_space.h"
 #include "storage/engine/drafts.h"
+#include "storage/engine/encryption.h"
 #include "storage/engine/engine.h"
 #include "storage/engine/journal.h"
 #include "storage/engine/reclaimer.h"
@@ -39,6 +40,7 @@ struct Engine::Internals {
 
   Engine& engine;
   const EngineOptions options;
+  const std::shared_ptr<const Encryption> encryption;  // nullptr: there is none
   DiskSpace space;
   wt::Connection connection;
   StampSource stamps;

@@ -282,8 +282,8 @@ std::string copy_name(CollectionId id) {
 
 }  // namespace
 
-PageCompressors::PageCompressors(std::string directory, int settled_level)
-    : directory_(std::move(directory)), settled_level_(settled_level), entries_(std::make_unique<Entries>()) {
+PageCompressors::PageCompressors(std::string directory, int settled_level, const base::Cipher* cipher)
+    : directory_(std::move(directory)), settled_level_(settled_level), cipher_(cipher), entries_(std::make_unique<Entries>()) {
   entries_->interface.compress = Entries::compress;
   entries_->interface.decompress = Entries::decompress;
   std::set<CollectionId> tables, files;
@@ -306,14 +306,20 @@ PageCompressors::PageCompressors(std::string directory, int settled_level)
   }
 }
 
+base::Result<std::vector<Bytes>> PageCompressors::read(const std::string& file) const {
+  std::ifstream in(directory_ + "/" + file, std::ios::binary);
+  if (!in) return base::Failure{ErrorCode::data_corruption_detected, "it is missing or can't be read"};
+  Bytes bytes((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+  if (cipher_) {
+    auto plain = cipher_->open(bytes);
+    if (!plain) return base::Failure{ErrorCode::data_corruption_detected, "it can't be decrypted"};
+    bytes = *std::move(plain);
+  }
+  return read_dictionaries(bytes);
+}
+
 // Reads the dictionaries from their file or, if that is damaged, from its copy, and writes again what is missing.
 std::vector<Bytes> PageCompressors::load(CollectionId id) const {
-  const auto read = [&](const std::string& file) -> base::Result<std::vector<Bytes>> {
-    std::ifstream in(directory_ + "/" + file, std::ios::binary);
-    if (!in) return base::Failure{ErrorCode::data_corruption_detected, "it is missing or can't be read"};
-    const Bytes bytes((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
-    return read_dictionaries(bytes);
-  };
   auto own = read(file_name(id));
   auto copy = read(copy_name(id));
   if (!own && (!copy || own.failure().code != ErrorCode::data_corruption_detected)) {
@@ -331,8 +337,9 @@ std::vector<Bytes> PageCompressors::load(CollectionId id) const {
 }
 
 void PageCompressors::write(CollectionId id, const std::string& text) const {
-  write_file(directory_, copy_name(id), text);
-  write_file(directory_, file_name(id), text);
+  const std::string bytes = cipher_ ? cipher_->seal(text) : text;
+  write_file(directory_, copy_name(id), bytes);
+  write_file(directory_, file_name(id), bytes);
 }
 
 PageCompressors::~PageCompressors() {
@@ -345,7 +352,7 @@ std::string PageCompressors::path(CollectionId collection) const {
 
 std::string PageCompressors::registering() {
   opening = this;
-  return ",extensions=[local={entry=palimpsest_register_compressors}]";
+  return "local={entry=palimpsest_register_compressors}";
 }
 
 PageCompressors::Collection& PageCompressors::make(CollectionId id) {
@@ -445,9 +452,7 @@ std::string PageCompressors::check_file(CollectionId id) {
   if (found == collections_.end()) return {};
   const auto& known = found->second->digested.load()->dictionaries;
   const auto same = [&](const std::string& file) {
-    std::ifstream in(directory_ + "/" + file, std::ios::binary);
-    const Bytes bytes((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
-    const auto there = read_dictionaries(bytes);
+    const auto there = read(file);
     return there && there.value() == known;
   };
   if (same(file_name(id)) && same(copy_name(id))) return {};

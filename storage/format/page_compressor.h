@@ -18,6 +18,7 @@
 #include <memory>
 #include <string>
 
+#include "base/cipher.h"
 #include "base/mutex.h"
 #include "storage/engine/record_id.h"
 #include "storage/format/page_dictionary.h"
@@ -33,12 +34,13 @@ constexpr int level_archived = 19;
 // The class is thread-safe, except for `registering`.
 class PageCompressors {
  public:
-  // Reads the dictionaries of all collections in the directory. Throws DataCorruptionDetected.
-  PageCompressors(std::string directory, int settled_level);
+  // Reads the dictionaries of all collections in the directory. Throws DataCorruptionDetected. `cipher` seals the files of
+  // dictionaries; nullptr: they are plain.
+  PageCompressors(std::string directory, int settled_level, const base::Cipher* cipher = nullptr);
   ~PageCompressors();
 
-  // Returns the configuration that makes wiredtiger_open register all compressors before it replays the journal. The next
-  // wiredtiger_open of this thread takes them from this object.
+  // Returns the entry of the list of extensions that makes wiredtiger_open register all compressors before it replays the
+  // journal. The next wiredtiger_open of this thread takes them from this object.
   std::string registering();
 
   // Makes the collection's compressors known to WiredTiger; it is called before the collection's first table is made.
@@ -83,10 +85,12 @@ class PageCompressors {
   void register_with(__wt_connection* connection, Collection& collection);
   std::string path(CollectionId collection) const;
   std::vector<Bytes> load(CollectionId collection) const;
+  base::Result<std::vector<Bytes>> read(const std::string& file) const;
   void write(CollectionId collection, const std::string& text) const;
 
   const std::string directory_;
   const int settled_level_;
+  const base::Cipher* const cipher_;
   mutable base::Mutex mutex_;
   std::map<CollectionId, std::unique_ptr<Collection>> collections_ GUARDED_BY(mutex_);
   __wt_connection* connection_ GUARDED_BY(mutex_) = nullptr;

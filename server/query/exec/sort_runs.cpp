@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "storage/engine/engine.h"
 #include "storage/engine/room.h"
 
 namespace server::query::exec {
@@ -42,13 +43,19 @@ void SortRuns::add(const std::vector<SortEntry>& sorted) {
   run->path = directory_ + "/sort-" + std::to_string(getpid()) + "-" + std::to_string(++serial);
   const std::string& path = runs_.emplace_back(std::move(run))->path;  // the file goes with the runs, whatever happens to it
   std::ofstream file(path, std::ios::binary | std::ios::trunc);
+  const base::Cipher* const cipher = engine_.file_cipher();
   for (const SortEntry& entry : sorted) {
     storage::require_temporary_room(engine_, sizeof(Header) + entry.key.size() + entry.document.size());
     const Header header{static_cast<uint32_t>(entry.key.size()), static_cast<uint32_t>(entry.document.size()), entry.arrival,
                         entry.record};
     file.write(reinterpret_cast<const char*>(&header), sizeof header);
-    file.write(entry.key.data(), static_cast<std::streamsize>(entry.key.size()));
-    file.write(entry.document.bytes().data(), static_cast<std::streamsize>(entry.document.size()));
+    if (cipher) {
+      const bson::Bytes sealed = cipher->seal(entry.key + entry.document.bytes());
+      file.write(sealed.data(), static_cast<std::streamsize>(sealed.size()));
+    } else {
+      file.write(entry.key.data(), static_cast<std::streamsize>(entry.key.size()));
+      file.write(entry.document.bytes().data(), static_cast<std::streamsize>(entry.document.size()));
+    }
     bytes_ += static_cast<int64_t>(sizeof header + entry.key.size() + entry.document.size());
   }
   file.close();
@@ -58,11 +65,21 @@ void SortRuns::add(const std::vector<SortEntry>& sorted) {
 bool SortRuns::read(Run& run) {
   Header header;
   if (!run.file.read(reinterpret_cast<char*>(&header), sizeof header)) return false;
-  run.head.key.resize(header.key_bytes);
-  bson::Bytes document(header.document_bytes, '\0');
-  run.file.read(run.head.key.data(), header.key_bytes);
-  run.file.read(document.data(), header.document_bytes);
-  if (!run.file) throw base::OperationError(base::ErrorCode::internal_error, "a sorted run ended early: " + run.path);
+  bson::Bytes document;
+  if (const base::Cipher* cipher = engine_.file_cipher()) {
+    bson::Bytes sealed(size_t{header.key_bytes} + header.document_bytes + base::Cipher::overhead, '\0');
+    run.file.read(sealed.data(), static_cast<std::streamsize>(sealed.size()));
+    const auto plain = run.file ? cipher->open(sealed) : std::nullopt;
+    if (!plain) throw base::OperationError(base::ErrorCode::data_corruption_detected, "a sorted run is damaged: " + run.path);
+    run.head.key = plain->substr(0, header.key_bytes);
+    document = plain->substr(header.key_bytes);
+  } else {
+    run.head.key.resize(header.key_bytes);
+    document.resize(header.document_bytes);
+    run.file.read(run.head.key.data(), header.key_bytes);
+    run.file.read(document.data(), header.document_bytes);
+    if (!run.file) throw base::OperationError(base::ErrorCode::internal_error, "a sorted run ended early: " + run.path);
+  }
   run.head.document = bson::Document(std::move(document));
   run.head.arrival = header.arrival;
   run.head.record = header.record;

@@ -40,6 +40,13 @@ SpillFile::~SpillFile() {
 
 void SpillFile::write(const bson::Document& document) {
   storage::require_temporary_room(engine_, document.size());
+  if (const base::Cipher* cipher = engine_.file_cipher()) {
+    const base::Bytes sealed = cipher->seal(document.bytes());
+    const auto length = static_cast<uint32_t>(sealed.size());
+    if (std::fwrite(&length, 1, sizeof length, file_) != sizeof length) failed("write");
+    if (std::fwrite(sealed.data(), 1, sealed.size(), file_) != sealed.size()) failed("write");
+    return;
+  }
   if (std::fwrite(document.bytes().data(), 1, document.size(), file_) != document.size()) failed("write");
 }
 
@@ -53,6 +60,13 @@ std::optional<bson::Document> SpillFile::read() {
   if (std::fread(&length, 1, sizeof length, file_) != sizeof length) {
     if (std::ferror(file_)) failed("read");
     return std::nullopt;
+  }
+  if (const base::Cipher* cipher = engine_.file_cipher()) {
+    base::Bytes sealed(length, '\0');
+    if (std::fread(sealed.data(), 1, sealed.size(), file_) != sealed.size()) failed("read");
+    auto plain = cipher->open(sealed);
+    if (!plain) throw base::OperationError(base::ErrorCode::data_corruption_detected, "a temporary file is damaged");
+    return bson::Document(*std::move(plain));
   }
   base::Bytes bytes(length, '\0');
   std::memcpy(bytes.data(), &length, sizeof length);
