@@ -537,9 +537,9 @@ void ReplicaSet::when_read_stands(OpTime read_at, std::function<void(std::option
   node_->read_index(context);  // refused or lost: asked again with the next round of duties
 }
 
-void ReplicaSet::adopt_connection(int descriptor, base::Bytes already_read) {
+void ReplicaSet::adopt_connection(int descriptor, std::unique_ptr<base::tls::Stream> tls, base::Bytes already_read) {
   base::MutexLock lock(mutex_);
-  if (transport_ && !stopping_) return transport_->adopt(descriptor, std::move(already_read));
+  if (transport_ && !stopping_) return transport_->adopt(descriptor, std::move(tls), std::move(already_read));
   lock.unlock();
   ::close(descriptor);
 }

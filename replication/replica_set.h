@@ -25,6 +25,7 @@
 
 #include "base/clock.h"
 #include "base/mutex.h"
+#include "base/tls/contexts.h"
 #include "replication/applier.h"
 #include "replication/consensus/raft_node.h"
 #include "replication/consensus/table_log_disk.h"
@@ -48,6 +49,7 @@ namespace replication {
 struct ReplicaSetOptions {
   std::string set_name;
   std::string default_host;                              // "localhost:27017"
+  const base::tls::Contexts* tls = nullptr;              // for connections to other members; nullptr: they are plain
   std::function<bool(const std::string& host)> is_self;  // does this name lead here?
   // The state or the configuration is about to change: called before standing() shows it, and it mustn't ask back.
   std::function<void()> changed = [] {};
@@ -96,7 +98,7 @@ class ReplicaSet final : public Coordinator, private consensus::NodeOwner {
   void learn_config(const SetConfig& config, const std::string& from) override;
 
   // A connection that another member opened to this one's port. Takes the descriptor.
-  void adopt_connection(int descriptor, base::Bytes already_read);
+  void adopt_connection(int descriptor, std::unique_ptr<base::tls::Stream> tls, base::Bytes already_read);
 
  private:
   // No client's write runs, and none begins, while it lives. Whoever waits for the state learns from its begin on that a primary

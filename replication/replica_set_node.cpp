@@ -45,6 +45,7 @@ void ReplicaSet::begin_node() {
   network.self = node_id_ = consensus_id(self);
   network.listen = false;  // members come in through the port of the clients
   network.compress = true;
+  network.tls = options_.tls;
   transport_ = std::make_unique<consensus::TcpTransport>(network);
   connect_peers();
 

@@ -22,6 +22,11 @@ bool closed_by_peer(int descriptor) {
   return got == 0 || (got < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR);
 }
 
+bool has_unread(int descriptor) {
+  char byte;
+  return ::recv(descriptor, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
+}
+
 int family_of(int descriptor) {
   int family = 0;
   socklen_t bytes = sizeof family;

@@ -10,6 +10,8 @@ namespace replication::consensus {
 int unacknowledged_bytes(int descriptor);
 // Has the other side, which sends nothing, ended the connection?
 bool closed_by_peer(int descriptor);
+// Has the other side sent something that nobody has read?
+bool has_unread(int descriptor);
 // The address family of a socket; 0 for what is none.
 int family_of(int descriptor);
 // The system breaks the connection when the other side hasn't acknowledged something for so long.

@@ -1,6 +1,7 @@
 #include "replication/consensus/tcp_connection.h"
 
 #include <algorithm>
+#include <asio/post.hpp>
 #include <asio/read.hpp>
 #include <asio/strand.hpp>
 #include <cstring>
@@ -15,10 +16,12 @@ constexpr size_t read_step = 1 << 20;
 
 }  // namespace
 
-TcpConnection::TcpConnection(Protocol::socket socket, Bytes already_read, MemberId from, Owner& owner)
+TcpConnection::TcpConnection(Protocol::socket socket, std::unique_ptr<base::tls::Stream> tls, Bytes already_read, MemberId from,
+                             Owner& owner)
     : owner_(owner),
       from_(from),
       socket_(std::move(socket)),
+      tls_(std::move(tls)),
       greeting_(socket_.get_executor()),
       ahead_(std::move(already_read)) {}
 
@@ -37,11 +40,29 @@ void TcpConnection::read(char* to, size_t bytes, Step then) {
   std::memcpy(to, ahead_.data() + ahead_taken_, here);
   ahead_taken_ += here;
   if (ahead_taken_ == ahead_.size()) ahead_taken_ = 0, ahead_ = Bytes();
+  if (tls_) return read_tls(to + here, bytes - here, then);
   asio::async_read(socket_, asio::buffer(to + here, bytes - here),
                    [self = shared_from_this(), then](const asio::error_code& error, size_t) {
                      if (error) return self->end();
                      (self.get()->*then)();
                    });
+}
+
+void TcpConnection::read_tls(char* to, size_t bytes, Step then) {
+  while (bytes > 0) {
+    const auto [got, need] = tls_->read(to, bytes);
+    to += got;
+    bytes -= got;
+    if (need == base::tls::Need::nothing) continue;
+    if (need != base::tls::Need::read && need != base::tls::Need::write) return end();
+    const auto what = need == base::tls::Need::read ? Protocol::socket::wait_read : Protocol::socket::wait_write;
+    return socket_.async_wait(what, [self = shared_from_this(), to, bytes, then](const asio::error_code& error) {
+      if (error) return self->end();
+      self->read_tls(to, bytes, then);
+    });
+  }
+  // Posted, because the stream may hold many frames, each of which would be handled inside the one before.
+  asio::post(socket_.get_executor(), [self = shared_from_this(), then] { (self.get()->*then)(); });
 }
 
 void TcpConnection::read_header() {
@@ -77,7 +98,7 @@ void TcpConnection::greet(BytesView payload) {
   if (!hello || !owner_.accepts(hello.value())) return end();
   greeting_.end();
   ahead_.erase(0, ahead_taken_);
-  owner_.greeted(shared_from_this(), hello.value(), std::move(socket_), std::move(ahead_));
+  owner_.greeted(shared_from_this(), hello.value(), std::move(socket_), std::move(tls_), std::move(ahead_));
 }
 
 void TcpConnection::deliver(BytesView payload) {

@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 
+#include "base/tls/stream.h"
 #include "replication/consensus/deadline.h"
 #include "replication/consensus/frame.h"
 
@@ -27,14 +28,14 @@ class TcpConnection : public std::enable_shared_from_this<TcpConnection> {
     // The connection has become another one of `hello.from`, on the context that serves the lane: its socket and the bytes that
     // came behind the hello go on there.
     virtual void greeted(const std::shared_ptr<TcpConnection>& connection, const Hello& hello, Protocol::socket socket,
-                         Bytes already_read) = 0;
+                         std::unique_ptr<base::tls::Stream> tls, Bytes already_read) = 0;
     virtual void received(MemberId from, BytesView message) = 0;
     virtual void ended(const std::shared_ptr<TcpConnection>& connection) = 0;
   };
 
-  // `already_read` are the next bytes of the connection, which somebody else has taken off it. `from`: the member that it belongs
-  // to; 0 where the hello is still to come.
-  TcpConnection(Protocol::socket socket, Bytes already_read, MemberId from, Owner& owner);
+  // `tls`: nullptr for a plain connection. `already_read` are the next bytes of the connection, which somebody else has taken off
+  // it. `from`: the member that it belongs to; 0 where the hello is still to come.
+  TcpConnection(Protocol::socket socket, std::unique_ptr<base::tls::Stream> tls, Bytes already_read, MemberId from, Owner& owner);
   // Called once. The connection lives until it has ended or the contexts have stopped.
   void start();
 
@@ -42,6 +43,7 @@ class TcpConnection : public std::enable_shared_from_this<TcpConnection> {
   using Step = void (TcpConnection::*)();
 
   void read(char* to, size_t bytes, Step then);
+  void read_tls(char* to, size_t bytes, Step then);
   void read_header();
   void read_payload();
   void read_more();  // of the payload
@@ -53,6 +55,7 @@ class TcpConnection : public std::enable_shared_from_this<TcpConnection> {
   Owner& owner_;
   const MemberId from_;
   Protocol::socket socket_;
+  std::unique_ptr<base::tls::Stream> tls_;
   Deadline greeting_;
   Bytes ahead_;  // already_read, as far as it isn't handled yet
   size_t ahead_taken_ = 0;

@@ -4,6 +4,8 @@
 #include <asio/post.hpp>
 #include <asio/strand.hpp>
 
+#include "base/error.h"
+#include "base/log.h"
 #include "replication/consensus/socket_state.h"
 
 namespace replication::consensus {
@@ -14,6 +16,7 @@ using std::chrono::milliseconds;
 namespace {
 
 constexpr milliseconds connect_wait(1000);  // for each address of the host
+constexpr milliseconds handshake_wait(5000);
 constexpr milliseconds write_stall(5000);
 constexpr milliseconds pause_first(20), pause_max(500);
 constexpr size_t frame_bytes_wanted = 1 << 20;
@@ -75,7 +78,7 @@ void TcpLane::send_next() {
   if (payload_.empty()) return;
   if (!socket_.is_open()) return look_up();
   // Messages to a connection that the other side has closed may be lost, and only the next write would report that.
-  if (closed_by_peer(socket_.native_handle())) return fail();
+  if (closed_by_peer(socket_.native_handle()) || (tls_ && has_unread(socket_.native_handle()))) return fail();
   frame_ = encode_frame(FrameKind::messages, payload_, compressor_.get());
   write(0);
 }
@@ -111,10 +114,46 @@ void TcpLane::connect(Endpoints left) {
   deadline_.begin(connect_wait, [self = shared_from_this()] { self->drop_connection(); });
   socket_.async_connect(next, [self = shared_from_this(), left = std::move(left)](const asio::error_code& error) mutable {
     self->deadline_.end();
-    if (!error && self->socket_.is_open()) return self->greet();
+    if (!error && self->socket_.is_open()) return self->options_.tls ? self->begin_tls() : self->greet();
     self->drop_connection();
     self->connect(std::move(left));
   });
+}
+
+void TcpLane::begin_tls() {
+  asio::error_code ignored;
+  socket_.native_non_blocking(true, ignored);
+  deadline_.begin(handshake_wait, [self = shared_from_this()] { self->drop_connection(); });
+  try {
+    tls_ = options_.tls->connect(socket_.native_handle(), options_.host);
+  } catch (const base::OperationError& error) {
+    deadline_.end();
+    return report_tls(error.what());
+  }
+  shake_hands();
+}
+
+void TcpLane::report_tls(const std::string& why) {
+  if (!std::exchange(tls_failed_, true)) {
+    base::log(base::Severity::warning, base::LogComponent::repl, 7100011, "Another member can't be reached by TLS",
+              base::Attributes().add("host", options_.host).add("port", int32_t{options_.port}).add("error", why));
+  }
+  fail();
+}
+
+void TcpLane::shake_hands() {
+  using base::tls::Need;
+  const Need need = tls_->handshake();
+  if (need == Need::read || need == Need::write) {
+    const auto what = need == Need::read ? tcp::socket::wait_read : tcp::socket::wait_write;
+    return socket_.async_wait(what, [self = shared_from_this()](const asio::error_code& error) {
+      if (error || !self->tls_) return self->fail();
+      self->shake_hands();
+    });
+  }
+  deadline_.end();
+  if (need == Need::nothing) return greet();
+  report_tls(tls_->failure());
 }
 
 // The hello and the first messages go together.
@@ -127,6 +166,7 @@ void TcpLane::greet() {
     const base::MutexLock lock(mutex_);
     descriptor_ = socket_.native_handle();
   }
+  connected_ = std::chrono::steady_clock::now();
   compressor_ = options_.compress ? std::make_unique<FrameCompressor>() : nullptr;
   frame_ = encode_frame(FrameKind::hello, encode_hello(options_.hello));
   frame_ += encode_frame(FrameKind::messages, payload_, compressor_.get());
@@ -135,14 +175,38 @@ void TcpLane::greet() {
 
 void TcpLane::write(size_t from) {
   deadline_.begin(write_stall, [self = shared_from_this()] { self->drop_connection(); });
+  if (tls_) return write_tls(from);
   socket_.async_write_some(asio::buffer(frame_) + from,
                            [self = shared_from_this(), from](const asio::error_code& error, size_t bytes) {
                              self->deadline_.end();
                              if (error) return self->fail();
                              if (from + bytes < self->frame_.size()) return self->write(from + bytes);
-                             self->pause_ = pause_first;
-                             self->send_next();
+                             self->written();
                            });
+}
+
+void TcpLane::write_tls(size_t from) {
+  using base::tls::Need;
+  while (from < frame_.size()) {
+    const auto [bytes, need] = tls_->write(base::BytesView(frame_).substr(from));
+    from += bytes;
+    if (need == Need::nothing) continue;
+    if (need != Need::read && need != Need::write) return fail();
+    const auto what = need == Need::read ? tcp::socket::wait_read : tcp::socket::wait_write;
+    return socket_.async_wait(what, [self = shared_from_this(), from](const asio::error_code& error) {
+      self->deadline_.end();
+      if (error || !self->tls_) return self->fail();
+      self->write(from);
+    });
+  }
+  deadline_.end();
+  asio::post(executor_, [self = shared_from_this()] { self->written(); });
+}
+
+// Whoever refuses this member's certificate does so after its handshake, when the first messages are on their way already.
+void TcpLane::written() {
+  if (!tls_ || std::chrono::steady_clock::now() - connected_ > pause_max) pause_ = pause_first, tls_failed_ = false;
+  send_next();
 }
 
 void TcpLane::fail() {
@@ -164,6 +228,7 @@ void TcpLane::fail() {
 void TcpLane::drop_connection() {
   const base::MutexLock lock(mutex_);  // nobody looks at a descriptor that is gone
   descriptor_ = -1;
+  tls_.reset();
   asio::error_code ignored;
   socket_.close(ignored);
 }

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/mutex.h"
+#include "base/tls/contexts.h"
 #include "replication/consensus/deadline.h"
 #include "replication/consensus/frame.h"
 
@@ -25,6 +26,7 @@ struct LaneOptions {
   uint16_t port = 0;
   bool compress = false;
   uint64_t queue_bytes_max = 0;
+  const base::tls::Contexts* tls = nullptr;  // nullptr: the connection is plain
 };
 
 // Thread-safe. Work that waits keeps the lane alive until it is closed or the contexts stop.
@@ -49,8 +51,13 @@ class TcpLane : public std::enable_shared_from_this<TcpLane> {
   Bytes take() REQUIRES(mutex_);
   void look_up();
   void connect(Endpoints left);
+  void begin_tls();
+  void shake_hands();
+  void report_tls(const std::string& why);
   void greet();
   void write(size_t from);
+  void write_tls(size_t from);
+  void written();
   void fail();
   void drop_connection();
 
@@ -61,6 +68,9 @@ class TcpLane : public std::enable_shared_from_this<TcpLane> {
 
   // These belong to the executor.
   asio::ip::tcp::socket socket_;
+  std::unique_ptr<base::tls::Stream> tls_;  // of this connection
+  std::chrono::steady_clock::time_point connected_;
+  bool tls_failed_ = false;  // and the log says so
   Deadline deadline_;
   std::unique_ptr<FrameCompressor> compressor_;  // of this connection
   Bytes payload_, frame_;

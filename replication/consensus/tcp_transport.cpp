@@ -130,8 +130,8 @@ class TcpTransport::Network final : public TcpConnection::Owner {
     close(before);
   }
 
-  void adopt(int descriptor, Bytes already_read) {
-    if (auto socket = own(control_.context(), descriptor)) welcome(std::move(*socket), std::move(already_read));
+  void adopt(int descriptor, std::unique_ptr<base::tls::Stream> tls, Bytes already_read) {
+    if (auto socket = own(control_.context(), descriptor)) welcome(std::move(*socket), std::move(tls), std::move(already_read));
   }
 
   void send(std::vector<Outgoing> messages) {
@@ -161,6 +161,7 @@ class TcpTransport::Network final : public TcpConnection::Owner {
     options.port = port;
     options.compress = options_.compress && number == bulk_lane;
     options.queue_bytes_max = options_.queue_bytes_max;
+    options.tls = options_.tls;
     asio::io_context& context = number == bulk_lane ? bulk_.context() : control_.context();
     return std::make_shared<TcpLane>(context, names_, std::move(options), [this, id](size_t messages) {
       lost_ += static_cast<int64_t>(messages);
@@ -185,7 +186,7 @@ class TcpTransport::Network final : public TcpConnection::Owner {
     auto socket = std::make_shared<tcp::socket>(asio::make_strand(control_.context()));
     acceptor_->async_accept(*socket, [this, socket](const asio::error_code& error) {
       if (!error) {
-        welcome(Socket(std::move(*socket)), {});
+        welcome(Socket(std::move(*socket)), nullptr, {});
         return accept_next();
       }
       // The process is out of descriptors, most likely.
@@ -204,10 +205,10 @@ class TcpTransport::Network final : public TcpConnection::Owner {
     return std::nullopt;
   }
 
-  void welcome(Socket socket, Bytes already_read) {
+  void welcome(Socket socket, std::unique_ptr<base::tls::Stream> tls, Bytes already_read) {
     asio::error_code ignored;
     socket.set_option(asio::socket_base::keep_alive(true), ignored);
-    serve(std::make_shared<TcpConnection>(std::move(socket), std::move(already_read), MemberId{0}, *this));
+    serve(std::make_shared<TcpConnection>(std::move(socket), std::move(tls), std::move(already_read), MemberId{0}, *this));
   }
 
   // A connection that nobody serves is closed when it goes.
@@ -224,14 +225,15 @@ class TcpTransport::Network final : public TcpConnection::Owner {
     return hello.set_name == options_.set_name && hello.to == options_.self && hello.from != options_.self && hello.from != 0;
   }
 
-  void greeted(const ConnectionPtr& connection, const Hello& hello, Socket socket, Bytes already_read) override {
+  void greeted(const ConnectionPtr& connection, const Hello& hello, Socket socket, std::unique_ptr<base::tls::Stream> tls,
+               Bytes already_read) override {
     ended(connection);
     asio::error_code error;
     const int descriptor = socket.release(error);
     if (error) return;
     asio::io_context& context = hello.lane == bulk_lane ? bulk_.context() : control_.context();
     if (auto moved = own(context, descriptor))
-      serve(std::make_shared<TcpConnection>(std::move(*moved), std::move(already_read), hello.from, *this));
+      serve(std::make_shared<TcpConnection>(std::move(*moved), std::move(tls), std::move(already_read), hello.from, *this));
   }
 
   void received(MemberId from, BytesView message) override {
@@ -295,8 +297,8 @@ void TcpTransport::remove_peer(MemberId id) {
 uint16_t TcpTransport::port() const {
   return network_->port();
 }
-void TcpTransport::adopt(int descriptor, Bytes already_read) {
-  network_->adopt(descriptor, std::move(already_read));
+void TcpTransport::adopt(int descriptor, std::unique_ptr<base::tls::Stream> tls, Bytes already_read) {
+  network_->adopt(descriptor, std::move(tls), std::move(already_read));
 }
 void TcpTransport::send(std::vector<Outgoing> messages) {
   network_->send(std::move(messages));

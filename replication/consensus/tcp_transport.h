@@ -13,6 +13,7 @@
 
 #include <memory>
 
+#include "base/tls/contexts.h"
 #include "replication/consensus/transport.h"
 
 namespace replication::consensus {
@@ -24,8 +25,9 @@ struct TcpOptions {
   std::string host = "127.0.0.1";
   uint16_t port = 0;  // 0: a free one
   bool compress = false;
-  uint64_t queue_bytes_max = 64 << 20;  // to one peer, on one lane
-  int connections_max = 256;            // inbound
+  uint64_t queue_bytes_max = 64 << 20;       // to one peer, on one lane
+  int connections_max = 256;                 // inbound
+  const base::tls::Contexts* tls = nullptr;  // for connections to others; nullptr: they are plain
 };
 
 // Thread-safe.
@@ -42,9 +44,9 @@ class TcpTransport final : public Transport {
   void remove_peer(MemberId id);
   uint16_t port() const;  // 0: doesn't listen
 
-  // Serves a connection that somebody else accepted: an open socket, from here on this object's, of which `already_read` was
-  // taken off. Returns at once. Closed where there are too many, and once this is going.
-  void adopt(int descriptor, Bytes already_read);
+  // Serves a connection that somebody else accepted: an open socket, from here on this object's, its TLS (nullptr: it is plain),
+  // and `already_read`, which was taken off it. Returns at once. Closed where there are too many, and once this is going.
+  void adopt(int descriptor, std::unique_ptr<base::tls::Stream> tls, Bytes already_read);
 
   void send(std::vector<Outgoing> messages) override;
   bool under_way(MemberId to) const override;

@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/tls/contexts.h"
 #include "server/assembly/audit_part.h"
 #include "server/assembly/status.h"
 #include "server/assembly/storage_part.h"
@@ -48,6 +49,7 @@ struct Assembly::Parts {
   Services services{options,  base::system_clock(), parameters, status,   metrics,       operations, commands, topology,
                     sessions, fail_points,          usage,      profiler, index_filters, memory};
   Dispatcher dispatcher{services};
+  std::unique_ptr<base::tls::Contexts> tls;
   std::unique_ptr<Audit> audit;
   std::unique_ptr<StoragePart> storage;
 };
@@ -57,10 +59,17 @@ Assembly::Assembly(Options options, ProcessRequests requests) : parts_(std::make
   parts.services.request_shutdown = std::move(requests.end);
   parts.services.restart = std::move(requests.restart);
   script::set_enabled(parts.options.scripting);
+  if (parts.options.tls_mode != Options::TlsMode::disabled) {
+    parts.tls = std::make_unique<base::tls::Contexts>(parts.options.tls);
+    parts.services.tls = parts.tls.get();
+    if (parts.options.tls_mode != Options::TlsMode::allow) parts.services.member_tls = parts.tls.get();
+  }
   parts.audit = make_audit(parts.options, parts.services.clock);
   parts.services.audit = parts.audit.get();
   add_log_parameters(parts.parameters);
   add_compatibility_parameters(parts.parameters);
+  parts.services.redacts_log = parts.options.redact_log;
+  parts.parameters.add_boolean("redactClientLogData", parts.services.redacts_log);
   parts.parameters.add_boolean("enableTestCommands", parts.fail_points.enabled, false);
   MemoryPool::Limits& memory = parts.memory.limits();
   constexpr int64_t least = 16 << 20;

@@ -1,6 +1,6 @@
 // palimpsestd reads the options, prepares the process around the server, and ends it.
 //
-//   exit codes as mongod's: 0 clean, 2 bad options, 14 crash, 48 address in
+//   exit codes as mongod's: 0 clean, 1 files of TLS that can't be used, 2 bad options, 14 crash, 48 address in
 //   use, 62 a data directory of another version, 100 any other error that keeps
 //   it from starting
 #include <unistd.h>
@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "base/tls/contexts.h"
 #include "server/assembly/assembly.h"
 #include "server/assembly/process.h"
 #include "server/assembly/repair.h"
@@ -18,6 +19,7 @@
 #include "server/core/options.h"
 #include "server/core/services.h"
 #include "server/wire/listener.h"
+#include "storage/engine/directory.h"
 
 namespace {
 
@@ -25,7 +27,7 @@ using base::Attributes;
 using base::LogComponent;
 using base::Severity;
 
-enum ExitCode { clean = 0, bad_options = 2, damaged = 14, net_error = 48, need_upgrade = 62, cannot_start = 100 };
+enum ExitCode { clean = 0, bad_tls = 1, bad_options = 2, damaged = 14, net_error = 48, need_upgrade = 62, cannot_start = 100 };
 
 int fail(int exit_code, int32_t log_id, const std::string& message, const std::string& error) {
   base::log(Severity::error, LogComponent::control, log_id, message, Attributes().add("error", error));
@@ -43,6 +45,11 @@ void say_hello(const server::Options& options) {
                 .add("version", server::palimpsest_version()));
   base::log_startup_warning(
       22120, "Access control is not enabled for the database. Read and write access to data and configuration is unrestricted");
+  if (options.tls_mode != server::Options::TlsMode::disabled && options.tls.ca_file.empty()) {
+    base::log_startup_warning(22132,
+                              "No certificates can be validated because no CA file was given (--tlsCAFile): clients and members "
+                              "show none, or any");
+  }
   for (const auto& address : options.bind_ip) {
     if (address == "localhost" || address.starts_with("127.") || address == "::1" || address.starts_with("/")) continue;
     base::log_startup_warning(22178,
@@ -68,9 +75,28 @@ int repair(const server::Options& options) {
   return server::repair_collections(assembly) ? clean : cannot_start;
 }
 
+// Wraps the data key with another master key. Nobody else has the data directory meanwhile.
+int change_master_key(const server::Options& options) {
+  storage::change_master_key(options.dbpath, options.encryption);
+  base::log(Severity::info, LogComponent::storage, 7100070, "The data key is wrapped with the new master key",
+            Attributes().add("keyFile", options.encryption.new_key_file));
+  return clean;
+}
+
+int decrypt(const server::Options& options) {
+  try {
+    std::cout << storage::read_sealed_file(options.dbpath, options.encryption, options.decrypt_file) << std::flush;
+    return std::cout ? clean : cannot_start;
+  } catch (const base::OperationError& error) {
+    std::cerr << error.what() << "\n";
+    return error.code() == base::ErrorCode::bad_value ? bad_options : cannot_start;
+  }
+}
+
 // Runs the server from the opening of its data directory until it is closed.
 int run(const server::Options& options, server::ProcessSignals& signals) {
   if (options.action == server::Options::Action::repair) return repair(options);
+  if (options.action == server::Options::Action::change_master_key) return change_master_key(options);
   server::Assembly assembly(options, {.end = [&signals](int exit_code) { signals.request_end(exit_code); },
                                       .restart = [&signals](const std::string& why) { signals.request_restart(why); }});
   server::wire::Listener listener(assembly.services(), assembly.dispatcher());
@@ -110,6 +136,9 @@ Ending serve(const server::Options& options) {
   } catch (const base::OperationError& error) {
     if (error.code() == base::ErrorCode::bad_value)
       return {fail(bad_options, 20574, "Error during global initialization", error.what())};
+    if (error.code() == base::ErrorCode{base::tls::invalid_configuration})
+      return {
+          fail(bad_tls, 20574, "Error during global initialization", "InvalidSSLConfiguration: " + std::string(error.what()))};
     const ExitCode code = error.code() == base::ErrorCode::unsupported_format         ? need_upgrade
                           : error.code() == base::ErrorCode::data_corruption_detected ? damaged
                                                                                       : cannot_start;
@@ -133,7 +162,9 @@ int main(int argc, char** argv) {
     case server::Options::Action::help: std::cout << server::help_text(); return clean;
     case server::Options::Action::version: std::cout << server::version_text(); return clean;
     case server::Options::Action::shutdown: return server::shut_down_other(options.dbpath);
+    case server::Options::Action::decrypt: return decrypt(options);
     case server::Options::Action::serve:
+    case server::Options::Action::change_master_key:
     case server::Options::Action::repair: break;
   }
   // A restarted process is in the background already, and its log continues.

@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 #include "base/mutex.h"
+#include "base/tls/contexts.h"
 #include "replication/applier.h"
 #include "replication/local_document.h"
 #include "replication/log_feed.h"
@@ -74,7 +75,7 @@ struct ReplicaSetPart::State {
         applier(store, oplog, committer, sessions),
         backups(store, services.clock),
         default_concerns(store, services.clock),
-        members(member, services.clock),
+        members(member, services.clock, services.member_tls),
         member(store, oplog, applier, services.clock, member_options()),
         feed(store, oplog, member) {}
 
@@ -120,8 +121,9 @@ replication::ReplicaSetOptions ReplicaSetPart::State::member_options() {
     default_concerns.refresh();
     write::drop_unfinished_output(store, *services.databases);
   };
-  out.check_others = [is_self = out.is_self](const replication::SetConfig& config, bool initiating) {
-    peers::check_quorum(config, initiating, is_self);
+  out.tls = services.member_tls;
+  out.check_others = [is_self = out.is_self, tls = services.member_tls](const replication::SetConfig& config, bool initiating) {
+    peers::check_quorum(config, initiating, is_self, tls);
   };
   out.check_alone = [this](const replication::SetConfig& next, replication::LogEnd own) { check_alone(next, own); };
   out.copy = [this](auto from, auto stop_voting) { copy(std::move(from), std::move(stop_voting)); };
@@ -174,7 +176,8 @@ void ReplicaSetPart::State::copy(std::function<std::optional<std::string>()> fro
     {
       const base::MutexLock lock(sync_mutex);
       if (ending) throw base::OperationError(base::ErrorCode::shutdown_in_progress, "the server is shutting down");
-      if (!source || source->address() != host) source = std::make_unique<peers::PeerClient>(host);
+      if (!source || source->address() != host)
+        source = std::make_unique<peers::PeerClient>(host, peers::PeerOptions{.tls = services.member_tls});
       connection = source.get();
     }
     return connection->run("admin", command, source_call_ms);
@@ -187,6 +190,7 @@ void ReplicaSetPart::State::copy(std::function<std::optional<std::string>()> fro
   peers::InitialSyncOptions how;
   how.dbpath = options.dbpath;
   how.self = own_host(options);
+  how.encryption = options.encryption;
   peers::InitialSync* running = nullptr;
   {
     const base::MutexLock lock(sync_mutex);
@@ -219,8 +223,8 @@ ReplicaSetPart::ReplicaSetPart(const Options& options, Services& services, stora
   services.backups = &state.backups;
   services.default_concerns = &state.default_concerns;
   services.members = &state.members;
-  services.peer_connection = [&member = state.member](int descriptor, base::Bytes read) {
-    member.adopt_connection(descriptor, std::move(read));
+  services.peer_connection = [&member = state.member](int descriptor, std::unique_ptr<base::tls::Stream> tls, base::Bytes read) {
+    member.adopt_connection(descriptor, std::move(tls), std::move(read));
   };
   services.status.add(
       "repl", [&member = state.member](OperationContext&, bson::Builder& out) { append_set(out, "isWritablePrimary", member); });

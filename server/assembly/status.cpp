@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "base/tls/contexts.h"
 #include "server/assembly/status_metrics.h"
 #include "server/core/memory.h"
 #include "server/core/metrics.h"
@@ -45,6 +46,18 @@ void append_connections(const Services& services, bson::Builder& out) {
       .append("active", active)
       .append("threaded", active)  // the others share threads that wait for all of them
       .append("awaitingTopologyChanges", static_cast<int64_t>(services.topology.waiting()));
+}
+
+void append_tls_versions(const Metrics::Network& counted, bson::Builder& out) {
+  out.append("1.0", int64_t{0}).append("1.1", int64_t{0}).append("1.2", counted.tls12.get()).append("1.3", counted.tls13.get());
+  out.append("unknown", int64_t{0});
+}
+
+void append_certificate(const base::tls::Contexts& tls, bson::Builder& out) {
+  const base::tls::Certificate own = tls.own();
+  out.append("SSLServerSubjectName", own.subject)
+      .append("SSLServerHasCertificateAuthority", !tls.settings().ca_file.empty())
+      .append("SSLServerCertificateExpirationDate", bson::Date{own.not_after_ms});
 }
 
 void append_compressor(bson::Builder& out, const char* name, const Metrics::Network::Compressor& counted) {
@@ -197,6 +210,8 @@ void add_status_sections(Services& services) {
   StatusSections& sections = services.status;
   sections.add("connections", [&s](OperationContext&, bson::Builder& out) { append_connections(s, out); });
   sections.add("network", [&s](OperationContext&, bson::Builder& out) { append_network(s.metrics.network, out); });
+  sections.add("transportSecurity", [&s](OperationContext&, bson::Builder& out) { append_tls_versions(s.metrics.network, out); });
+  if (s.tls) sections.add("security", [&s](OperationContext&, bson::Builder& out) { append_certificate(*s.tls, out); });
   sections.add("opcounters", [&s](OperationContext&, bson::Builder& out) { append_opcounters(s.metrics, out); });
   sections.add("opLatencies", [&s](OperationContext& op, bson::Builder& out) { append_latencies(op, s.metrics, out); });
   sections.add("asserts", [&s](OperationContext&, bson::Builder& out) { append_asserts(s.metrics.asserts, out); });

@@ -1,5 +1,5 @@
-#include "server/assembly/audit_part.h"
 #include "server/assembly/storage_part.h"
+#include "server/assembly/audit_part.h"
 
 #include <filesystem>
 #include <functional>
@@ -61,6 +61,7 @@ storage::StoreOptions engine_options(const Options& options) {
   store.journal_compressor = options.journal_compressor;
   store.checkpoint_seconds = options.checkpoint_s;
   store.journal_commit_ms = options.journal_commit_ms;
+  store.encryption = options.encryption;
   store.replicated = !options.repl_set.empty();
   store.salvage = options.action == Options::Action::repair;
   store.dedup.enabled = options.dedup;

@@ -44,6 +44,9 @@ class Client {
   std::vector<std::string> compressors;
   bool sent_hello_ok = false;
 
+  // The subject of the certificate that the peer showed, as RFC 2253 writes it; missing without TLS or without a certificate that
+  // was verified.
+  std::optional<std::string> tls_subject;
 
  private:
   const ClientId id_;

@@ -23,6 +23,7 @@ class Metrics {
     Counter bytes_in, bytes_out, requests;  // uncompressed, as the commands see them
     Counter physical_in, physical_out;      // as they are on the wire
     Counter slow_clients;
+    Counter tls12, tls13;  // handshakes that came to an end, by version
     struct Compressor {
       Counter raw_in, wire_in, raw_out, wire_out;
     };

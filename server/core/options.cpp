@@ -75,8 +75,6 @@ std::vector<Setting> net_settings() {
              if (on) o.bind_ip = {"*"};
            }),
       flag("net.ipv6", "ipv6", "enable IPv6 support (disabled by default)", [](Options& o, bool on) { o.ipv6 = on; }),
-      refused("net.tls.mode", "tlsMode", "TLS is not supported"),
-      refused("net.ssl.mode", "sslMode", "TLS is not supported"),
       {"net.maxIncomingConnections", "maxConns", Kind::integer, "max number of simultaneous connections",
        [](Options& o, const S& v) { o.max_conns = number<int64_t>(v, "net.maxIncomingConnections", 5, 1'000'000); }},
       {"net.compression.compressors", "networkMessageCompressors", Kind::text,
@@ -196,6 +194,7 @@ const std::vector<Setting>& all_settings() {
     std::vector<Setting> list = process_settings();
     for (auto& setting : net_settings()) list.push_back(std::move(setting));
     for (auto& setting : storage_settings()) list.push_back(std::move(setting));
+    for (auto& setting : settings::tls()) list.push_back(std::move(setting));
     for (auto& setting : settings::protection()) list.push_back(std::move(setting));
     return list;
   }();
@@ -403,6 +402,7 @@ Options parse_options(const std::vector<std::string>& argv) {
   if (options.action == Options::Action::repair && !options.repl_set.empty())
     bad("--repair repairs what this server has alone: leave out --replSet, or empty the directory and let the set copy its data");
   if (!options.repl_set.empty() && options.port == 0) bad("--replSet: a member needs a port that others know, not --port 0");
+  settings::check_tls(options);
   settings::check_protection(options);
   options.parsed = parsed_document(given, options);
   return options;

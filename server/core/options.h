@@ -11,13 +11,15 @@
 #include <utility>
 #include <vector>
 
+#include "base/tls/settings.h"
 #include "bson/document.h"
 #include "server/core/security_options.h"
+#include "storage/engine/encryption_options.h"
 
 namespace server {
 
 struct Options {
-  enum class Action { serve, help, version, shutdown, repair };
+  enum class Action { serve, help, version, shutdown, repair, change_master_key, decrypt };
   Action action = Action::serve;
 
   // net
@@ -45,7 +47,15 @@ struct Options {
   // replication
   std::string repl_set;  // empty: a standalone server
 
-  // auditLog
+  // net.tls
+  enum class TlsMode { disabled, allow, prefer, require };
+  TlsMode tls_mode = TlsMode::disabled;
+  base::tls::Settings tls;
+
+  // security, auditLog
+  storage::EncryptionOptions encryption;
+  std::string decrypt_file;  // is written to standard output, decrypted
+  bool redact_log = false;
   AuditOptions audit;
 
   // systemLog

@@ -1,4 +1,4 @@
-// The audit log.
+// Encryption of files, the audit log, and what the log leaves out.
 #include "server/core/setting.h"
 
 namespace server::settings {
@@ -17,6 +17,28 @@ AuditOptions::Destination destination_of(const S& text) {
 
 std::vector<Setting> protection() {
   return {
+      flag("security.enableEncryption", "enableEncryption", "encrypt the files of the storage engine",
+           [](Options& o, bool on) { o.encryption.enabled = on; }),
+      {"security.encryptionKeyFile", "encryptionKeyFile", Kind::text, "file with the master key: 32 bytes in base64",
+       [](Options& o, const S& v) { o.encryption.key_file = v; }},
+      {"security.encryptionCipherMode", "encryptionCipherMode", Kind::text, "cipher of encrypted files [AES256-GCM]",
+       [](Options&, const S& v) {
+         if (v == "AES256-CBC") bad("--encryptionCipherMode AES256-CBC is not supported: it can't see that bytes were changed");
+         one_of(v, "encryptionCipherMode", {"AES256-GCM"});
+       }},
+      {"", "encryptionKeyFileNew", Kind::text, "wrap the data key with the master key of this file from now on, and end",
+       [](Options& o, const S& v) {
+         o.encryption.new_key_file = v;
+         o.action = Options::Action::change_master_key;
+       }},
+      {"", "decryptFile", Kind::text, "write a sealed file of the data directory to standard output, decrypted, and end",
+       [](Options& o, const S& v) {
+         o.decrypt_file = v;
+         o.action = Options::Action::decrypt;
+       }},
+      refused("security.kmip.serverName", "kmipServerName", "the master key comes from --encryptionKeyFile alone"),
+      flag("security.redactClientLogData", "redactClientLogData", "redact client data written to the diagnostics log",
+           [](Options& o, bool on) { o.redact_log = on; }),
       {"auditLog.destination", "auditDestination", Kind::text, "where the audit log goes [file|syslog|console]",
        [](Options& o, const S& v) { o.audit.destination = destination_of(v); }},
       {"auditLog.format", "auditFormat", Kind::text, "format of the audit log, if logging to a file [JSON|BSON]",
@@ -33,6 +55,10 @@ std::vector<Setting> protection() {
 }
 
 void check_protection(const Options& options) {
+  const storage::EncryptionOptions& encryption = options.encryption;
+  if (encryption.enabled && encryption.key_file.empty()) bad("--enableEncryption needs --encryptionKeyFile");
+  if (!encryption.enabled && !(encryption.key_file + encryption.new_key_file + options.decrypt_file).empty())
+    bad("--encryptionKeyFile must be used with --enableEncryption");
   const AuditOptions& audit = options.audit;
   const bool file = audit.destination == AuditOptions::Destination::file;
   if (file && audit.path.empty()) bad("auditPath must be specified when auditDestination is to a file");

@@ -6,12 +6,17 @@
 // assembled without that part (tests of the wire).
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
 
 #include "base/clock.h"
 #include "bson/document.h"
 
+namespace base::tls {
+class Contexts;
+class Stream;
+}  // namespace base::tls
 namespace bson {
 class Builder;
 }
@@ -77,7 +82,11 @@ struct Services {
   MemoryPool& memory;                               // what operations and connections may keep, besides the cache
   const int64_t started_us = clock.monotonic_us();  // the process began, by the clock's monotonic time
 
-  Audit* audit = nullptr;  // null without --auditDestination
+  Audit* audit = nullptr;                           // null without --auditDestination
+  base::tls::Contexts* tls = nullptr;               // null without --tlsMode
+  const base::tls::Contexts* member_tls = nullptr;  // for connections to other members; null: they are plain
+
+  std::atomic<bool> redacts_log{false};  // the log shows no values of fields
 
   storage::Store* store = nullptr;
   versions::Databases* databases = nullptr;  // the databases that have branches
@@ -103,10 +112,10 @@ struct Services {
   // Updates config.system.sessions, and forgets sessions that ended, now instead of in a few minutes.
   std::function<void()> refresh_sessions = {};
 
-  // Takes over a connection that begins as consensus connections of members do (replication/consensus/frame.h): the open socket
-  // and the bytes read from it so far. It is called on an I/O thread, and returns at once. If it is empty, such a connection is
-  // closed.
-  std::function<void(int descriptor, base::Bytes already_read)> peer_connection = {};
+  // Takes over a connection that begins as consensus connections of members do (replication/consensus/frame.h): the open socket,
+  // its TLS, which is null for a plain one, and the bytes read from it so far. It is called on an I/O thread, and returns at
+  // once. If it is empty, such a connection is closed.
+  std::function<void(int descriptor, std::unique_ptr<base::tls::Stream> tls, base::Bytes already_read)> peer_connection = {};
 
   // Appends initialSyncStatus while this member copies another one's data. Empty without a replica set.
   std::function<void(bson::Builder& out)> append_initial_sync = {};

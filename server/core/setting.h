@@ -49,7 +49,11 @@ Setting flag(std::string yaml, std::string cli, std::string help, std::function<
 // mongod knows these settings and this server doesn't; a reason helps more than "unrecognised".
 Setting refused(std::string yaml, std::string cli, std::string why);
 
-// The audit log, and what is checked once all settings are known.
+// net.tls, and what is checked once all settings are known.
+std::vector<Setting> tls();
+void check_tls(Options& options);
+
+// Encryption, the audit log and redaction, and what is checked once all settings are known.
 std::vector<Setting> protection();
 void check_protection(const Options& options);
 

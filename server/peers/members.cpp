@@ -25,7 +25,8 @@ constexpr int64_t ping_weight = 5;                           // the past weighs 
 // A watch asks one member, over and over, on a thread of its own.
 class Members::Watch {
  public:
-  Watch(Members& owner, const std::string& host) : owner_(owner), host_(host), client_(host), thread_([this] { run(); }) {}
+  Watch(Members& owner, const std::string& host)
+      : owner_(owner), host_(host), client_(host, {.tls = owner.tls_}), thread_([this] { run(); }) {}
   ~Watch() {
     {
       const base::MutexLock lock(mutex_);
@@ -129,7 +130,8 @@ class Members::Watch {
   std::thread thread_;
 };
 
-Members::Members(replication::Coordinator& set, base::Clock& clock) : set_(set), clock_(clock) {}
+Members::Members(replication::Coordinator& set, base::Clock& clock, const base::tls::Contexts* tls)
+    : set_(set), clock_(clock), tls_(tls) {}
 
 Members::~Members() {
   stop();

@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "base/mutex.h"
+#include "base/tls/contexts.h"
 #include "server/peers/heartbeat.h"
 
 namespace server::peers {
@@ -33,7 +34,8 @@ struct MemberView {
 class Members {
  public:
   // `set` is used only between start() and stop().
-  Members(replication::Coordinator& set, base::Clock& clock);
+  // `tls`: for the connections to the others; nullptr: they are plain.
+  Members(replication::Coordinator& set, base::Clock& clock, const base::tls::Contexts* tls = nullptr);
   ~Members();
   // Starts asking the members that the set's current configuration names.
   void start();
@@ -71,6 +73,7 @@ class Members {
 
   replication::Coordinator& set_;
   base::Clock& clock_;
+  const base::tls::Contexts* const tls_;
   std::map<std::string, std::unique_ptr<Watch>> watches_;  // used by the own thread alone
 
   mutable base::Mutex mutex_;

@@ -83,6 +83,7 @@ PeerClient::~PeerClient() {
 }
 
 void PeerClient::close() {
+  tls_.reset();
   if (socket_ >= 0) ::close(socket_);
   socket_ = -1;
 }
@@ -157,6 +158,7 @@ void PeerClient::ensure_connected() {
       const int on = 1;
       ::setsockopt(socket_, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
       ::setsockopt(socket_, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+      if (options_.tls) begin_tls(deadline);
       ++connections_made_;
       return;
     }
@@ -164,6 +166,18 @@ void PeerClient::ensure_connected() {
     close();
   }
   throw unreachable("Error connecting to " + address_ + " (" + why);
+}
+
+void PeerClient::begin_tls(Time deadline) {
+  using base::tls::Need;
+  tls_ = options_.tls->connect(socket_, where_.host);
+  for (;;) {
+    const Need need = tls_->handshake();
+    if (need == Need::nothing) return;
+    if (need == Need::failed || need == Need::closed)
+      throw unreachable("Error connecting to " + address_ + " :: caused by :: SSLHandshakeFailed: " + tls_->failure());
+    await(need == Need::read ? POLLIN : POLLOUT, deadline, "shaking hands with");
+  }
 }
 
 // Waits for `events`, or for the connection's end, which the next call on the socket reports.
@@ -183,6 +197,14 @@ void PeerClient::await(short events, Time deadline, const char* doing) {
 }
 
 void PeerClient::send_all(BytesView bytes, Time deadline) {
+  while (tls_ && !bytes.empty()) {
+    const auto [written, need] = tls_->write(bytes);
+    bytes.remove_prefix(written);
+    if (need == base::tls::Need::nothing) continue;
+    if (need == base::tls::Need::failed || need == base::tls::Need::closed)
+      throw unreachable("the connection to " + address_ + " broke: " + tls_->failure());
+    await(need == base::tls::Need::read ? POLLIN : POLLOUT, deadline, "sending to");
+  }
   while (!bytes.empty()) {
     await(POLLOUT, deadline, "sending to");
     const ssize_t sent = ::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
@@ -197,6 +219,15 @@ void PeerClient::receive(Bytes& into, size_t bytes, Time deadline) {
   size_t got = into.size();
   while (got < bytes) {
     if (got == into.size()) into.resize(std::min(bytes, got + std::max(got, read_step)));
+    if (tls_) {
+      const auto [more, need] = tls_->read(into.data() + got, into.size() - got);
+      got += more;
+      if (need == base::tls::Need::nothing) continue;
+      if (need == base::tls::Need::failed || need == base::tls::Need::closed)
+        throw unreachable("the connection to " + address_ + " was closed by the other side " + tls_->failure());
+      await(need == base::tls::Need::read ? POLLIN : POLLOUT, deadline, "waiting for");
+      continue;
+    }
     await(POLLIN, deadline, "waiting for");
     const ssize_t received = ::recv(socket_, into.data() + got, into.size() - got, 0);
     if (received < 0 && (errno == EINTR || errno == EAGAIN)) continue;

@@ -12,14 +12,16 @@
 #include <string>
 
 #include "base/host_port.h"
+#include "base/tls/contexts.h"
 #include "bson/document.h"
 
 namespace server::peers {
 
 struct PeerOptions {
   int64_t connect_ms = 5000;
-  int64_t call_ms = 10'000;               // from the command's first byte to its reply's last
-  uint32_t reply_bytes_max = 48'000'000;  // of a whole message
+  int64_t call_ms = 10'000;                  // from the command's first byte to its reply's last
+  uint32_t reply_bytes_max = 48'000'000;     // of a whole message
+  const base::tls::Contexts* tls = nullptr;  // nullptr: the connection is plain
 };
 
 // One thread uses it; only interrupt() may come from any.
@@ -54,6 +56,7 @@ class PeerClient {
   using Time = std::chrono::steady_clock::time_point;
 
   void ensure_connected();
+  void begin_tls(Time deadline);
   void send_all(base::BytesView bytes, Time deadline);
   void receive(base::Bytes& into, size_t bytes, Time deadline);
   void await(short events, Time deadline, const char* doing);
@@ -63,7 +66,8 @@ class PeerClient {
   const base::HostPort where_;
   const Options options_;
   int socket_ = -1;
-  int interrupt_ = -1;  // readable once interrupted
+  std::unique_ptr<base::tls::Stream> tls_;  // of the connection
+  int interrupt_ = -1;                      // readable once interrupted
   int32_t last_request_ = 0;
   int64_t connections_made_ = 0;
 };

@@ -26,8 +26,8 @@ std::string joined(const std::vector<std::string>& parts, const char* between) {
 
 class QuorumCheck {
  public:
-  QuorumCheck(const SetConfig& config, bool initiating, const MemberConfig& self)
-      : config_(config), initiating_(initiating), self_(self) {
+  QuorumCheck(const SetConfig& config, bool initiating, const MemberConfig& self, const base::tls::Contexts* tls)
+      : config_(config), initiating_(initiating), self_(self), tls_(tls) {
     for (const MemberConfig& member : config.members) voters_ += member.votes;
     count(self);
   }
@@ -46,7 +46,7 @@ class QuorumCheck {
     const int64_t time_ms = config_.heartbeat_timeout_s * 1000;
     for (const MemberConfig& member : config_.members) {
       if (&member == &self_) continue;
-      clients.emplace_back(member.host, PeerOptions{.connect_ms = time_ms, .call_ms = time_ms});
+      clients.emplace_back(member.host, PeerOptions{.connect_ms = time_ms, .call_ms = time_ms, .tls = tls_});
     }
     {
       const base::MutexLock lock(mutex_);
@@ -144,6 +144,7 @@ class QuorumCheck {
   const SetConfig& config_;
   const bool initiating_;
   const MemberConfig& self_;
+  const base::tls::Contexts* const tls_;
   int voters_ = 0;
   base::Mutex mutex_;
   base::Condition woken_;
@@ -157,7 +158,8 @@ class QuorumCheck {
 
 }  // namespace
 
-void check_quorum(const SetConfig& config, bool initiating, const std::function<bool(const std::string& host)>& is_self) {
+void check_quorum(const SetConfig& config, bool initiating, const std::function<bool(const std::string& host)>& is_self,
+                  const base::tls::Contexts* tls) {
   const MemberConfig* self = nullptr;
   for (const MemberConfig& member : config.members) {
     if (!self && is_self(member.host)) self = &member;
@@ -166,7 +168,7 @@ void check_quorum(const SetConfig& config, bool initiating, const std::function<
     throw OperationError(ErrorCode::invalid_replica_set_config,
                          "No host described in the new configuration for replica set " + config.name + " maps to this node");
   }
-  QuorumCheck(config, initiating, *self).run();
+  QuorumCheck(config, initiating, *self, tls).run();
 }
 
 }  // namespace server::peers

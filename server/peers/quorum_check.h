@@ -5,6 +5,7 @@
 #include <functional>
 #include <string>
 
+#include "base/tls/contexts.h"
 #include "replication/set_config.h"
 
 namespace server::peers {
@@ -16,6 +17,6 @@ namespace server::peers {
 // Throws NodeNotFound, NewReplicaSetConfigurationIncompatible, CannotInitializeNodeWithData with mongod's messages, and
 // InvalidReplicaSetConfig if no member is this one.
 void check_quorum(const replication::SetConfig& config, bool initiating,
-                  const std::function<bool(const std::string& host)>& is_self);
+                  const std::function<bool(const std::string& host)>& is_self, const base::tls::Contexts* tls = nullptr);
 
 }  // namespace server::peers

@@ -119,7 +119,7 @@ void Listener::start() {
   for (auto& acceptor : state_->local_acceptors) asio::co_spawn(first, state_->accept_all(acceptor), asio::detached);
   state_->reactors.start();
   base::log(Severity::info, LogComponent::network, 23016, "Waiting for connections",
-            Attributes().add("port", state_->port).add("ssl", "off"));
+            Attributes().add("port", state_->port).add("ssl", state_->services.tls ? "on" : "off"));
 }
 
 // ---- binding -------------------------------------------------------------------

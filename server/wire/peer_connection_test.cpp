@@ -42,8 +42,8 @@ struct Member {
         assembly(std::move(options)),
         listener(assembly.services(), assembly.dispatcher()) {
     transport.set_receiver(&inbox);
-    assembly.services().peer_connection = [this](int descriptor, Bytes already_read) {
-      transport.adopt(descriptor, std::move(already_read));
+    assembly.services().peer_connection = [this](int descriptor, std::unique_ptr<base::tls::Stream> tls, Bytes already_read) {
+      transport.adopt(descriptor, std::move(tls), std::move(already_read));
     };
     listener.start();
   }

@@ -147,6 +147,7 @@ void Session::finish() {
   const base::MutexLock lock(mutex_);
   closed_ = true;
   if (std::exchange(finished_, true)) return;
+  if (tls_) tls_->close_notify();
   asio::error_code ignored;
   socket_.shutdown(Socket::shutdown_both, ignored);
   socket_.close(ignored);
@@ -159,7 +160,9 @@ awaitable<void> Session::serve(bool members_only) {
   asio::error_code ignored;
   socket_.non_blocking(true, ignored);
   try {
-    while (!ending_ && co_await read_message()) {
+    // The handshake is a part of the connection's own coroutine: nobody else waits for it.
+    const bool begun = !services_.tls || co_await begin_tls();
+    while (begun && !ending_ && co_await read_message()) {
       answering_ = true;
       metrics_.network.physical_in.add(static_cast<int64_t>(message_bytes_));
       if (!co_await handle(BytesView(in_).substr(0, message_bytes_))) break;
@@ -185,7 +188,7 @@ void Session::hand_over() {
   handed_over_ = true;
   in_.resize(filled_);
   if (services_.peer_connection)
-    services_.peer_connection(descriptor, std::move(in_));
+    services_.peer_connection(descriptor, std::move(tls_), std::move(in_));
   else
     ::close(descriptor);
 }
@@ -212,7 +215,11 @@ awaitable<bool> Session::read_message() {
     }
     asio::error_code error;
     const asio::mutable_buffer room(in_.data() + filled_, in_.size() - filled_);
-    const size_t received = co_await socket_.async_read_some(room, redirect_error(use_awaitable, error));
+    size_t received = 0;
+    if (tls_)
+      received = co_await receive_tls(room, error);
+    else
+      received = co_await socket_.async_read_some(room, redirect_error(use_awaitable, error));
     filled_ += received;
     if (error || closed_) {
       const bool cut_short = !closed_ && filled_ > 0;
@@ -251,7 +258,10 @@ awaitable<void> Session::answer_http() {
       "HTTP/1.0 200 OK\r\nConnection: close\r\nContent-Type: text/plain\r\nContent-Length: " + std::to_string(http_text.size()) +
       "\r\n\r\n" + std::string(http_text);
   asio::error_code error;
-  co_await asio::async_write(socket_, asio::buffer(answer), redirect_error(use_awaitable, error));
+  if (tls_)
+    co_await send_tls(answer, error);
+  else
+    co_await asio::async_write(socket_, asio::buffer(answer), redirect_error(use_awaitable, error));
 }
 
 awaitable<bool> Session::take_memory(size_t bytes) {
@@ -401,7 +411,8 @@ awaitable<Dispatcher::Reply> Session::run(const Request& request, bool exhaust) 
 // The end of the stream is visible only if the client sent nothing more.
 void Session::watch_for_hangup() {
   char next;
-  if (filled_ > message_bytes_ || ::recv(socket_.native_handle(), &next, 1, MSG_PEEK | MSG_DONTWAIT) != 0) return;
+  if (tls_ && filled_ == message_bytes_ && peer_left_tls()) services_.operations.kill_client(client_.id(), client_disconnect);
+  if (tls_ || filled_ > message_bytes_ || ::recv(socket_.native_handle(), &next, 1, MSG_PEEK | MSG_DONTWAIT) != 0) return;
   services_.operations.kill_client(client_.id(), client_disconnect);
 }
 
@@ -504,8 +515,17 @@ awaitable<void> Session::write_reply(const Message& message, int32_t reply_id, i
   }
   const size_t bytes = asio::buffer_size(parts);
   metrics_.network.physical_out.add(static_cast<int64_t>(bytes));
-  // Nearly always the socket takes all bytes at once; the coroutine waits only for the rest.
   asio::error_code error;
+  if (tls_) {
+    const HeldBytes held(services_.memory, bytes + packed.size());
+    Bytes whole;
+    whole.reserve(bytes);
+    for (const auto& part : parts) whole.append(static_cast<const char*>(part.data()), part.size());
+    co_await send_tls(whole, error);
+    if (error) closed_ = true;
+    co_return;
+  }
+  // Nearly always the socket takes all bytes at once; the coroutine waits only for the rest.
   const size_t written = socket_.write_some(parts, error);
   if (error == asio::error::would_block || (!error && written < bytes)) {
     // The reply is in memory already, until a slow reader has taken it.

@@ -3,10 +3,12 @@
 #pragma once
 
 #include <asio/awaitable.hpp>
+#include <asio/buffer.hpp>
 #include <asio/generic/stream_protocol.hpp>
 #include <atomic>
 
 #include "base/mutex.h"
+#include "base/tls/stream.h"
 #include "server/core/client.h"
 #include "server/dispatch/dispatch.h"
 #include "server/wire/compression.h"
@@ -41,6 +43,15 @@ class Session : public std::enable_shared_from_this<Session> {
 
  private:
   asio::awaitable<bool> read_message();  // false: the connection is over
+  // Of session_tls.cpp:
+  asio::awaitable<bool> begin_tls();  // if the connection begins as TLS; false: it is over
+  enum class Beginning { tls, plain, over };
+  asio::awaitable<Beginning> await_beginning();
+  asio::awaitable<bool> shake_hands();
+  asio::awaitable<bool> await_socket(base::tls::Need need);
+  asio::awaitable<size_t> receive_tls(asio::mutable_buffer room, asio::error_code& error);
+  asio::awaitable<void> send_tls(base::BytesView bytes, asio::error_code& error);
+  bool peer_left_tls();
   enum class Start { goes_on, http, over };
   Start judge_start(std::optional<Header>& header);  // of the next message, as far as it has come
   asio::awaitable<void> answer_http();
@@ -69,6 +80,7 @@ class Session : public std::enable_shared_from_this<Session> {
   Dispatcher& dispatcher_;
   Metrics& metrics_;
   Socket socket_;
+  std::unique_ptr<base::tls::Stream> tls_;  // null: the connection is plain
   Client client_;
 
   // `in_` has the received bytes that aren't handled yet: [0, filled_); the first message_bytes_ of them are the message being

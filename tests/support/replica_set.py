@@ -22,7 +22,9 @@ SCALE = float(os.environ.get("PALIMPSEST_SETS_SCALE", "1"))
 
 
 class Member(Server):
-    """One member, with direct clients that are closed with it."""
+    """One member, with direct clients that are closed with it. `tls` has the options by which they come in."""
+
+    tls = {}
 
     def __init__(self, *arguments, set_name="rs0", cache_gb=0.25, **options):
         super().__init__("--replSet", set_name, "--wiredTigerCacheSizeGB", str(cache_gb), "--setParameter", "enableTestCommands=1",
@@ -39,7 +41,8 @@ class Member(Server):
         """A client of this member alone, that reads whatever the member is."""
         if self._direct is None:
             self._direct = pymongo.MongoClient(self.host, self.port, directConnection=True, serverSelectionTimeoutMS=10000, socketTimeoutMS=60000,
-                                               connectTimeoutMS=10000, retryWrites=False, read_preference=ReadPreference.SECONDARY_PREFERRED)
+                                               connectTimeoutMS=10000, retryWrites=False, read_preference=ReadPreference.SECONDARY_PREFERRED,
+                                               **self.tls)
         return self._direct
 
     def command(self, name, value=1, database="admin", **more):
