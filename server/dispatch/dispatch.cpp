@@ -15,6 +15,7 @@
 #include "server/core/names.h"
 #include "server/core/operation.h"
 #include "server/core/options.h"
+#include "server/core/redaction.h"
 #include "server/core/reply_size.h"
 #include "server/core/services.h"
 #include "server/core/session_registry.h"
@@ -51,9 +52,9 @@ bson::Document error_reply(ErrorCode code, const std::string& message, bson::Doc
 }
 
 // Shows the command as a log line has room for it: long fields by their size alone.
-std::string command_json(const Request& request) {
+std::string command_json(bson::DocumentView body) {
   std::string text = "{";
-  for (const auto& field : request.body) {
+  for (const auto& field : body) {
     if (text.size() > 1) text += ',';
     text += base::json_quote(field.name) + ":";
     if (field.bytes().size() > logged_field_bytes_max) {
@@ -137,7 +138,7 @@ Dispatcher::Reply Dispatcher::run(Client& client, const Request& request, bool e
     code = ErrorCode::internal_error;
     message = error.what();
     base::log(Severity::error, LogComponent::command, 9200001, "Command failed unexpectedly",
-              base::Attributes().add("command", request.command).add("error", error.what()));
+              base::Attributes().add("command", request.command).add("error", services_.redacts_log ? redacted : error.what()));
   }
   if (transaction) abort_after_error(*transaction, !reply.ok, reply.body);
   if (!reply.ok) {
@@ -154,7 +155,10 @@ Dispatcher::Reply Dispatcher::run(Client& client, const Request& request, bool e
     if (began) reply.acknowledgement = acknowledgement_of_failure(op, *command, code);
     if (base::log_enabled(Severity::debug1, LogComponent::command)) {
       base::log(Severity::debug1, LogComponent::command, 21962, "Assertion while executing command",
-                base::Attributes().add("command", request.command).add("db", request.db).add("error", message));
+                base::Attributes()
+                    .add("command", request.command)
+                    .add("db", request.db)
+                    .add("error", services_.redacts_log ? redacted : message));
     }
   }
   if (reply.ok) reply.body = fail_after(op, *command, std::move(reply.body));
@@ -165,8 +169,10 @@ Dispatcher::Reply Dispatcher::run(Client& client, const Request& request, bool e
   count_operation(op, command, code, us);
   op.retry.reset();
   const bool shown = !command || !command->sensitive(request);
-  const OperationEnd end{
-      command, {}, shown ? request.body : bson::DocumentView(), code, message, static_cast<int64_t>(reply.body.size()), us};
+  bson::Document hidden;
+  if (shown && has_secrets(request)) hidden = without_secrets(request);
+  const bson::DocumentView body = !shown ? bson::DocumentView() : hidden.empty() ? request.body : hidden.view();
+  const OperationEnd end{command, {}, body, code, message, static_cast<int64_t>(reply.body.size()), us};
   log_slow(op, command, reply, us / 1000, services_.profiler.finish(op, end));
   return reply;
 }
@@ -211,10 +217,15 @@ void Dispatcher::log_slow(const OperationContext& op, const Command* command, co
   attributes.add("type", "command").add("ns", shown_namespace(op.request(), command));
   if (const auto metadata = op.client().metadata(); metadata && !metadata->app_name.empty())
     attributes.add("appName", metadata->app_name);
+  const bool redacts = services_.redacts_log.load(std::memory_order_relaxed);
   if (command && command->sensitive(op.request())) {
     attributes.add("command", op.request().command);
+  } else if (redacts) {
+    attributes.json("command", redacted_json(op.request().body));
+  } else if (has_secrets(op.request())) {
+    attributes.json("command", command_json(without_secrets(op.request())));
   } else {
-    attributes.json("command", command_json(op.request()));
+    attributes.json("command", command_json(op.request().body));
   }
   if (const auto summary = op.plan_summary(); !summary.empty()) attributes.add("planSummary", summary);
   if (op.counts.cursor_id != 0) attributes.add("cursorid", op.counts.cursor_id);
@@ -229,7 +240,7 @@ void Dispatcher::log_slow(const OperationContext& op, const Command* command, co
   attributes.add("reslen", static_cast<int64_t>(reply.body.size()));
   if (!reply.ok) {
     attributes.add("ok", 0)
-        .add("errMsg", reply.body.find("errmsg").as_string())
+        .add("errMsg", redacts ? redacted : reply.body.find("errmsg").as_string())
         .add("errName", reply.body.find("codeName").as_string());
     attributes.add("errCode", reply.body.find("code").as_int32());
   }

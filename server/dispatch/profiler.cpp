@@ -8,6 +8,7 @@
 #include "bson/builder.h"
 #include "server/core/command.h"
 #include "server/core/options.h"
+#include "server/core/redaction.h"
 #include "server/core/services.h"
 #include "server/dispatch/profile_entry.h"
 #include "server/query/matcher.h"
@@ -160,7 +161,7 @@ bool Profiler::finish(OperationContext& op, const OperationEnd& end) {
     return wanted.log;
   } catch (const std::exception& error) {
     base::log(base::Severity::warning, base::LogComponent::command, 20703, "Cannot profile an operation",
-              base::Attributes().add("db", home_of(op, end)).add("error", error.what()));
+              base::Attributes().add("db", home_of(op, end)).add("error", op.services().redacts_log ? redacted : error.what()));
     return false;
   }
 }

@@ -11,6 +11,7 @@
 #include "server/core/command.h"
 #include "server/core/operation.h"
 #include "server/core/options.h"
+#include "server/core/redaction.h"
 #include "server/core/services.h"
 #include "server/core/transaction_registry.h"
 #include "server/core/valid_text.h"
@@ -28,7 +29,8 @@ void append_command(bson::Builder& out, const OperationContext& op, bool whole) 
     shown.append(request.command, 1);
     return;
   }
-  for (const auto& field : request.body) {
+  const bson::Document hidden = has_secrets(request) ? without_secrets(request) : bson::Document();
+  for (const auto& field : hidden.empty() ? request.body : hidden.view()) {
     if (whole || field.bytes().size() <= command_bytes_max)
       shown.append_element(field);
     else

@@ -5,6 +5,7 @@
 #include "bson/json.h"
 #include "server/core/arguments.h"
 #include "server/core/command.h"
+#include "server/core/redaction.h"
 #include "server/core/services.h"
 #include "server/query/matcher.h"
 #include "server/write/target.h"
@@ -75,11 +76,13 @@ class Profile : public Command {
         .append("sampleRate", profiler.sample_rate.load());
     if (before.filter) reply.append("filter", *before.filter);
     if (before.filter || change.filter) reply.append("note", filter_note);
-    apply(profiler, request.db, before, change);
+    apply(op, before, change);
   }
 
  private:
-  static void apply(Profiler& profiler, const std::string& db, const Profiler::Settings& before, const Change& change) {
+  static void apply(OperationContext& op, const Profiler::Settings& before, const Change& change) {
+    Profiler& profiler = op.services().profiler;
+    const std::string& db = op.request().db;
     if (change.slow_ms) profiler.slow_ms = std::clamp<int64_t>(*change.slow_ms, INT32_MIN, INT32_MAX);
     if (change.sample_rate) profiler.sample_rate = *change.sample_rate;
     if (!change.level && !change.filter_given) return;
@@ -92,7 +95,9 @@ class Profile : public Command {
                   .add("db", db)
                   .add("level", int64_t{after.level})
                   .add("slowms", profiler.slow_ms.load())
-                  .json("filter", after.filter ? bson::to_json(*after.filter) : "{}"));
+                  .json("filter", !after.filter               ? "{}"
+                                  : op.services().redacts_log ? redacted_json(*after.filter)
+                                                              : bson::to_json(*after.filter)));
   }
 };
 
