@@ -48,6 +48,7 @@ Family regex_family();
 Family array_family();
 Family bits_family();
 Family evaluation_family();
+Family schema_family();
 Family script_family();
 Family refused_family();
 

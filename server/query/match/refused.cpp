@@ -12,10 +12,6 @@ NodePtr refuse_text(const bson::Element&, Parsing&) {
   throw OperationError(ErrorCode::index_not_found, "text index required for $text query");
 }
 
-NodePtr refuse_schema(const bson::Element&, Parsing&) {
-  throw OperationError(ErrorCode::not_implemented, "$jsonSchema is not supported");
-}
-
 NodePtr refuse_near(std::string_view, const bson::Element&, bson::DocumentView, Parsing&) {
   throw OperationError(ErrorCode::no_query_execution_plans,
                        "error processing query: planner returned error :: caused by :: unable to find index for $geoNear query");
@@ -29,7 +25,7 @@ constexpr PathOperatorRow path_operators[] = {
     {"$near", refuse_near},     {"$nearSphere", refuse_near}, {"$geoNear", refuse_near},
     {"$geoWithin", refuse_geo}, {"$within", refuse_geo},      {"$geoIntersects", refuse_geo},
 };
-constexpr TopOperatorRow top_operators[] = {{"$text", refuse_text}, {"$jsonSchema", refuse_schema}};
+constexpr TopOperatorRow top_operators[] = {{"$text", refuse_text}};
 
 }  // namespace
 
