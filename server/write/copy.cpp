@@ -24,7 +24,7 @@ std::vector<base::ExclusiveHold> hold_both(OperationContext& op, storage::Collec
 void copy_documents(OperationContext& op, storage::Collection& from, const std::shared_ptr<storage::Collection>& into,
                     int64_t skip_bytes) {
   const Target target = Target::held(into);
-  DocumentWriter writer(op, target);
+  DocumentWriter writer(op, target, Validate::never);
   Progress progress{.what = "copying documents", .done = 0, .total = from.record_count()};
   storage::Transaction reading(store_of(op), storage::Transaction::Mode::read);
   const auto scan = from.scan(reading, storage::Direction::forward);

@@ -3,14 +3,53 @@
 #include <atomic>
 
 #include "base/clock.h"
+#include "base/log.h"
+#include "bson/json.h"
 #include "replication/committer.h"
+#include "server/core/command.h"
 #include "server/core/operation.h"
 #include "server/core/services.h"
 #include "server/core/transaction_registry.h"
+#include "server/write/detailed_error.h"
 #include "server/write/retry.h"
 #include "server/write/target.h"
 
 namespace server::write {
+
+namespace {
+
+constexpr int document_broke_rules = 20294;
+
+bool is_bypassed(const OperationContext& op) {
+  return op.request().body["bypassDocumentValidation"].truthy();
+}
+
+}  // namespace
+
+DocumentWriter::DocumentWriter(OperationContext& op, const Target& target, Validate validate) : op_(op), target_(target) {
+  if (validate == Validate::never) return;
+  validation_ = query::read_validation(target->options().document);
+  if (!validation_) return;
+  if (is_bypassed(op))
+    validation_.reset();
+  else
+    rules_ = query::compile_validator(validation_->rules, query::parse_context(op));
+}
+
+void DocumentWriter::check_valid(bson::DocumentView document, const bson::DocumentView* before) {
+  if (query::fulfils(op_, *rules_, document)) return;
+  if (before && validation_->moderate && !query::fulfils(op_, *rules_, *before)) return;
+  bson::Builder details;
+  {
+    bson::Builder info = details.object("errInfo");
+    info.append("failingDocumentId", static_cast<bson::ValueView>(document["_id"]));
+    info.append("details", query::explain_invalid(validation_->rules, document, query::parse_context(op_)));
+  }
+  write::DetailedError error(base::ErrorCode::document_validation_failure, "Document failed validation", details.done());
+  if (!validation_->only_warns) throw error;
+  base::log(base::Severity::warning, base::LogComponent::storage, document_broke_rules, "Document would fail validation",
+            base::Attributes().add("namespace", target_->ns()).add("error", bson::to_shell(error.details())));
+}
 
 // A client's transaction that commits has the record to itself: the writer waits as for any conflict.
 void DocumentWriter::check_claims(storage::RecordId record) const {
@@ -19,6 +58,7 @@ void DocumentWriter::check_claims(storage::RecordId record) const {
 }
 
 storage::RecordId DocumentWriter::insert(storage::Transaction& transaction, bson::DocumentView document) {
+  if (validation_) check_valid(document, nullptr);
   if (target_.use()) return op_.transaction->insert(*target_.use(), document);
   std::optional<replication::SessionWrite> session;
   bytes_ += document.size();
@@ -31,6 +71,7 @@ storage::RecordId DocumentWriter::insert(storage::Transaction& transaction, bson
 
 void DocumentWriter::update(storage::Transaction& transaction, storage::RecordId record, bson::DocumentView before,
                             bson::DocumentView after, const replication::UpdateForm& form) {
+  if (validation_) check_valid(after, &before);
   if (target_.use()) return op_.transaction->update(*target_.use(), record, before, after, form);
   check_claims(record);
   bytes_ += after.size();

@@ -8,6 +8,8 @@
 
 #include "bson/document.h"
 #include "replication/committer.h"
+#include "server/query/matcher.h"
+#include "server/query/validator.h"
 #include "storage/collections/collection.h"
 #include "storage/engine/transaction.h"
 
@@ -19,12 +21,15 @@ namespace server::write {
 
 class Target;
 
+// Whether the collection's validator is asked. Copies of documents that are stored already aren't checked again.
+enum class Validate : uint8_t { unless_bypassed, never };
+
 // A writer lives as long as the target's lock is held. Its changes take effect with the transaction's commit.
 class DocumentWriter {
  public:
-  DocumentWriter(OperationContext& op, const Target& target) : op_(op), target_(target) {}
+  DocumentWriter(OperationContext& op, const Target& target, Validate validate = Validate::unless_bypassed);
 
-  // `document` must be storable (storable.h). Throws DuplicateKey …
+  // `document` must be storable (storable.h). Throws DuplicateKey, and DocumentValidationFailure with its errInfo …
   storage::RecordId insert(storage::Transaction& transaction, bson::DocumentView document);
   void update(storage::Transaction& transaction, storage::RecordId record, bson::DocumentView before, bson::DocumentView after,
               const replication::UpdateForm& form = replication::UpdateForm::smallest);
@@ -35,12 +40,15 @@ class DocumentWriter {
   void begin() { bytes_ = 0; }
 
  private:
+  void check_valid(bson::DocumentView document, const bson::DocumentView* before);
   void check_claims(storage::RecordId record) const;
   void keep(storage::Transaction& transaction, storage::Stamp stamp, const std::optional<bson::Document>& image);
 
   OperationContext& op_;
   const Target& target_;
   size_t bytes_ = 0;
+  std::optional<query::Validation> validation_;  // nullopt: nothing is checked
+  std::shared_ptr<const query::Matcher> rules_;
 };
 
 // Returns the present as a timestamp that no other call in this process gets.

@@ -1,5 +1,5 @@
-// collMod changes options of an index that need no rebuilding (hidden, expireAfterSeconds), and a collection's options of dedup
-// and of commits' trees.
+// collMod changes options of an index that need no rebuilding (hidden, expireAfterSeconds), and a collection's validator and
+// options of dedup and of commits' trees.
 #include "base/error.h"
 #include "bson/compare.h"
 #include "bson/json.h"
@@ -70,10 +70,12 @@ class CollMod : public Command {
         {"dedup", parse_dedup_options(arguments)},
         {"commits", parse_commits_options(arguments)},
         {pre_images_option, parse_image_options(op, arguments)}};
+    const bson::Document validation = parse_validation_options(op, arguments);
     const FieldNames options = fields().value();
     for (const auto& field : request.body) {
       const bool other = field.name != "index" && field.name != "dedup" && field.name != "commits" &&
-                         field.name != pre_images_option && field.name != request.command && !field.is_nullish();
+                         field.name != pre_images_option && !validation.view().has(field.name) && field.name != request.command &&
+                         !field.is_nullish();
       for (std::string_view name : options) {
         if (!other || field.name != name) continue;
         throw OperationError(ErrorCode::command_not_supported, "collMod's option '" + std::string(name) + "' is not supported");
@@ -100,12 +102,27 @@ class CollMod : public Command {
       }
       changes.append(name, *value);
     }
+    if (!validation.empty()) changes.append_all(completed(validation, collection->options().document));
     // A command that changes nothing is logged too, as MongoDB logs it.
     const bson::Document changed = changes.done();
     if (!index || !changed.view().empty()) catalog.alter_options(collection, changed, {.interrupted = op.interrupted()});
   }
 
  private:
+  // A change of one option of validation states all three: those that were never given have their defaults.
+  static bson::Document completed(bson::DocumentView changed, bson::DocumentView before) {
+    bson::Builder out;
+    for (const auto& [name, value] :
+         {std::pair("validator", bson::Value(bson::DocumentView())), std::pair("validationLevel", bson::Value("strict")),
+          std::pair("validationAction", bson::Value("error"))}) {
+      const bson::Element given = changed[name], known = before[name];
+      out.append(name, given.exists()   ? static_cast<bson::ValueView>(given)
+                       : known.exists() ? static_cast<bson::ValueView>(known)
+                                        : value.view());
+    }
+    return out.done();
+  }
+
   static void change(OperationContext& op, storage::Catalog& catalog, const std::shared_ptr<storage::Collection>& collection,
                      const Arguments& wanted, bson::Builder& reply) {
     wanted.only({"name", "keyPattern", "expireAfterSeconds", "hidden", "unique", "prepareUnique"});

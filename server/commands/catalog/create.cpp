@@ -28,12 +28,11 @@ using base::OperationError;
 
 // These kinds of collection aren't offered; making a plain one instead would be worse than an error.
 void refuse_kinds(const Arguments& arguments) {
-  static constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kinds = {{
+  static constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kinds = {{
       {"viewOn", "views"},
       {"timeseries", "time-series collections"},
       {"clusteredIndex", "clustered collections"},
       {"encryptedFields", "encrypted collections"},
-      {"validator", "validators"},
       {"expireAfterSeconds", "collections that expire as a whole"},
       {"indexOptionDefaults", "defaults of index options"},
   }};
@@ -88,6 +87,7 @@ storage::CollectionOptions parse_options(const OperationContext& op, const Argum
     options.capped_records = std::max<int64_t>(0, records);
     if (options.capped_records > 0) shown.append("max", options.capped_records);
   }
+  shown.append_all(parse_validation_options(op, arguments));
   if (const auto dedup = parse_dedup_options(arguments)) shown.append("dedup", *dedup);
   if (const auto commits = parse_commits_options(arguments)) {
     if (options.capped) invalid("a capped collection can't have commits");

@@ -1,12 +1,16 @@
 // validate reads a whole collection, compares records, checksums and indexes, and repairs what it can.
 #include "storage/upkeep/validate.h"
 #include "base/error.h"
+#include "base/log.h"
+#include "bson/json.h"
 #include "replication/logged_documents.h"
 #include "server/core/arguments.h"
 #include "server/core/command.h"
 #include "server/core/operation.h"
 #include "server/core/scale.h"
 #include "server/core/services.h"
+#include "server/query/reader.h"
+#include "server/query/validator.h"
 #include "server/write/target.h"
 #include "storage/collections/catalog.h"
 #include "storage/engine/names.h"
@@ -42,6 +46,7 @@ void append_entries(bson::Builder& reply, std::string_view name,
 }
 
 constexpr size_t corrupt_records_max = 10'000;
+constexpr int non_compliant_document = 5363500;
 
 // The log still has some contents whole: contents that were replaced or deleted but that others are based on, and those of capped
 // collections.
@@ -128,10 +133,10 @@ void append_damaged(const Damaged& damaged, bson::Builder& reply) {
 }
 
 void append_report(const storage::Collection& collection, const storage::ValidateReport& report,
-                   const storage::RepairReport* repair, const Damaged& damaged, bson::Builder& reply) {
+                   const storage::RepairReport* repair, const Damaged& damaged, int64_t non_compliant, bson::Builder& reply) {
   reply.append("ns", collection.ns()).append("uuid", bson::Binary{4, collection.uuid_bytes()});
   append_count(reply, "nInvalidDocuments", report.invalid_documents);
-  reply.append("nNonCompliantDocuments", 0);
+  append_count(reply, "nNonCompliantDocuments", non_compliant);
   append_count(reply, "nrecords", report.records);
   append_count(reply, "nIndexes", static_cast<int64_t>(report.indexes.size()));
   {
@@ -159,6 +164,26 @@ void append_report(const storage::Collection& collection, const storage::Validat
     reply.append("advice",
                  "The collection is damaged in the places that `errors` names; restore them from a backup or another member.");
   }
+}
+
+// Counts the documents that break the collection's validator, and logs their ids.
+int64_t count_non_compliant(OperationContext& op, const std::shared_ptr<storage::Collection>& collection) {
+  constexpr int64_t logged_max = 100;
+  const auto validation = query::read_validation(collection->options().document);
+  if (!validation) return 0;
+  const auto rules = query::compile_validator(validation->rules, query::parse_context(op));
+  query::Reader reader(op, collection, collection->ns(), query::Query());
+  int64_t found = 0;
+  while (reader.next()) {
+    const bson::DocumentView document = reader.document();
+    if (query::fulfils(op, *rules, document) || ++found > logged_max) continue;
+    bson::Builder id;
+    id.append_element(document["_id"]);
+    base::log(base::Severity::warning, base::LogComponent::storage, non_compliant_document,
+              "Document is not compliant with the collection's schema",
+              base::Attributes().add("namespace", collection->ns()).add("document", bson::to_shell(id.done())));
+  }
+  return found;
 }
 
 class Validate : public Command {
@@ -225,7 +250,7 @@ class Validate : public Command {
       if (op.services().oplog) log.emplace(store, *op.services().oplog);
       const auto report =
           storage::repair_collection(store, collection, full, copies, versions.get(), interrupted, log ? &*log : nullptr);
-      return append_report(*collection, report.after, &report, {}, reply);
+      return append_report(*collection, report.after, &report, {}, 0, reply);
     }
     auto report = storage::validate_collection(store, collection, full, interrupted);
     if (report.indexes.empty() && !collection->indexes().empty())
@@ -236,7 +261,13 @@ class Validate : public Command {
                               std::to_string(report.records) + ") for collection '" + ns + "'");
     }
     const Damaged damaged = find_damaged(op, collection, full, report);
-    append_report(*collection, report, nullptr, damaged, reply);
+    const int64_t non_compliant = count_non_compliant(op, collection);
+    if (non_compliant > 0) {
+      report.warnings.push_back(
+          "Detected one or more documents in this collection not compliant with the collection's schema. Check logs for log id "
+          "5363500.");
+    }
+    append_report(*collection, report, nullptr, damaged, non_compliant, reply);
   }
 };
 

@@ -1,13 +1,16 @@
 #include "server/commands/shared/collection_options.h"
 
+#include <algorithm>
 #include <string>
 
 #include "base/error.h"
 #include "bson/builder.h"
 #include "bson/path.h"
 #include "server/core/arguments.h"
+#include "server/core/command.h"
 #include "server/core/operation.h"
 #include "server/core/services.h"
+#include "server/query/validator.h"
 #include "server/write/detailed_error.h"
 #include "server/write/namespaces.h"
 #include "server/write/target.h"
@@ -91,6 +94,43 @@ void check_collection_uuid(OperationContext& op, const bson::ValueView& uuid, st
   else
     details.append_null("actualCollection");
   throw write::DetailedError(static_cast<ErrorCode>(361), "Collection UUID does not match that specified", details.done());
+}
+
+namespace {
+
+std::optional<std::string_view> one_of(const Arguments& arguments, std::string_view name,
+                                       std::initializer_list<std::string_view> values) {
+  const auto given = arguments.string(name);
+  if (!given || std::find(values.begin(), values.end(), *given) != values.end()) return given;
+  throw OperationError(ErrorCode::bad_value, "Enumeration value '" + std::string(*given) + "' for field '" +
+                                                 arguments.dotted(name) + "' is not a valid value.");
+}
+
+void check_validator_place(std::string_view ns) {
+  const std::string_view db = write::database_of(ns);
+  if (write::is_system(ns)) {
+    throw OperationError(ErrorCode::invalid_options,
+                         "Document validators are not allowed on system collection " + std::string(ns));
+  }
+  if (db == "admin" || db == "local" || db == "config") {
+    throw OperationError(ErrorCode::invalid_options, "Document validators are not allowed on collection " + std::string(ns) +
+                                                         " in the " + std::string(db) + " internal database");
+  }
+}
+
+}  // namespace
+
+bson::Document parse_validation_options(const OperationContext& op, const Arguments& arguments) {
+  bson::Builder shown;
+  if (const auto rules = arguments.object("validator")) {
+    if (!rules->empty()) check_validator_place(op.request().ns());
+    query::check_validator(*rules, query::parse_context(op));
+    shown.append("validator", *rules);
+  }
+  if (const auto level = one_of(arguments, "validationLevel", {"off", "strict", "moderate"}))
+    shown.append("validationLevel", *level);
+  if (const auto action = one_of(arguments, "validationAction", {"error", "warn"})) shown.append("validationAction", *action);
+  return shown.done();
 }
 
 std::optional<bson::Document> parse_image_options(const OperationContext& op, const Arguments& arguments) {

@@ -25,6 +25,9 @@ std::optional<bson::Document> parse_dedup_options(const Arguments& arguments);
 // Does the same for `commits: {tree, buckets}` (versions/branch/tree_kind.h).
 std::optional<bson::Document> parse_commits_options(const Arguments& arguments);
 
+// Returns validator, validationLevel and validationAction as they were given, and are shown. Throws for rules that no collection
+// can have.
+bson::Document parse_validation_options(const OperationContext& op, const Arguments& arguments);
 // Does the same for `changeStreamPreAndPostImages: {enabled}`, which a standalone server refuses (InvalidOptions).
 inline constexpr std::string_view pre_images_option = "changeStreamPreAndPostImages";
 std::optional<bson::Document> parse_image_options(const OperationContext& op, const Arguments& arguments);

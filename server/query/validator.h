@@ -1,0 +1,35 @@
+// A validator is the query that a collection asks of its documents: its options `validator`, `validationLevel` and
+// `validationAction`.
+#pragma once
+
+#include "server/query/matcher.h"
+
+namespace server {
+class OperationContext;
+}
+
+namespace server::query {
+
+// What a collection's options say of it.
+struct Validation {
+  bson::DocumentView rules;
+  bool moderate = false;    // a document that breaks the rules already may be updated, and break them still
+  bool only_warns = false;  // a document that breaks the rules is stored, and the server's log says so
+};
+// Returns nullopt if every document may be stored.
+std::optional<Validation> read_validation(bson::DocumentView options);
+
+// Throws for rules that no collection can have.
+void check_validator(bson::DocumentView rules, const ParseContext& context);
+
+// Returns the rules, compiled. A thread keeps those that it used last, so they are compiled once; rules with expressions belong
+// to the context's operation, and are compiled each time.
+std::shared_ptr<const Matcher> compile_validator(bson::DocumentView rules, const ParseContext& context);
+
+// Returns whether the document fulfils the rules; it doesn't if an expression in them can't be computed for it.
+bool fulfils(OperationContext& op, const Matcher& rules, bson::DocumentView document);
+
+// Returns why the document breaks the rules, as `details` of errInfo show it.
+bson::Document explain_invalid(bson::DocumentView rules, bson::DocumentView document, const ParseContext& context);
+
+}  // namespace server::query
