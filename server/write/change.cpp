@@ -53,7 +53,7 @@ class Finder {
     // the document is gone.
     if (!selection.all && !selection.sort.empty()) query.limit = 1;
     auto collection = query::open_present(op, std::string(ns));
-    if (!collection) check_writable(op, ns);
+    if (!collection || (collection->moves() && !op.transaction && !store_of(op).catalog().find(ns))) check_writable(op, ns);
     reader_.emplace(op, std::move(collection), std::string(ns), query);
     query::note_plan(op, reader_->executor());
     once_ = reader_->executor().summary().starts_with("COLLSCAN");

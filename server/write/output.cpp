@@ -9,6 +9,7 @@
 #include "server/core/operation.h"
 #include "server/core/services.h"
 #include "server/query/matcher.h"
+#include "server/query/views.h"
 #include "server/write/batch.h"
 #include "server/write/document_writer.h"
 #include "server/write/namespaces.h"
@@ -160,6 +161,7 @@ class MergeSink final : public query::DocumentSink {
  public:
   MergeSink(OperationContext& op, const OutputPlan& plan) : op_(op), plan_(plan), ns_(plan.ns()) {
     check_writable(ns_);
+    query::require_no_view(op, ns_);
     const auto collection = store_of(op).catalog().open(ns_);
     bool found = plan.on.size() == 1 && plan.on[0] == "_id";
     if (collection && !found) {
@@ -277,6 +279,8 @@ std::unique_ptr<query::DocumentSink> make_sink(OperationContext& op, const Outpu
   op.hold_primary();
   if (plan.merge) return std::make_unique<MergeSink>(op, plan);
   check_writable(plan.ns());
+  if (query::find_view(op, plan.ns()))
+    throw OperationError(ErrorCode::command_not_supported_on_view, "cannot $out to a view: " + plan.ns());
   if (Replacement::applies(op, plan.ns())) {
     if (const auto existing = store_of(op).catalog().find(plan.ns())) check_not_capped(*existing);
     return std::make_unique<BranchOutSink>(op, plan.ns());

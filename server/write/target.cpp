@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "server/core/operation.h"
 #include "server/core/services.h"
+#include "server/query/views.h"
 #include "server/write/namespaces.h"
 #include "storage/collections/catalog.h"
 #include "storage/store.h"
@@ -27,6 +28,7 @@ void check_writable(const storage::Collection& collection) {
 void check_writable(OperationContext& op, std::string_view ns) {
   versions::Databases* const databases = op.services().databases;
   if (databases && database_of(ns).find('@') != ns.npos) databases->home(ns);
+  query::require_no_view(op, std::string(ns));
 }
 
 namespace {
@@ -73,6 +75,8 @@ Target Target::open_anew(OperationContext& op, std::string_view ns) {
     // Between the look-up and the lock, the collection may have been dropped or renamed.
     if (target.collection_->dropped() || target.collection_->ns() != ns) continue;
     check_writable(*target.collection_);
+    // Another branch may have the collection, and this one a view of its name.
+    if (target.collection_->moves() && !catalog.find(ns)) check_writable(op, ns);
     op.looked_for(target.collection_->id());
     return target;
   }

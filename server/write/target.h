@@ -48,7 +48,7 @@ class Target {
 
 // Throws if the collection can't be written to: it is in a snapshot, a tag or a commit, or is a view of something else.
 void check_writable(const storage::Collection& collection);
-// Does the same for a name that no collection has.
+// Does the same for a name that no collection has; throws CommandNotSupportedOnView (166) if a view has it.
 void check_writable(OperationContext& op, std::string_view ns);
 
 // Returns the engine; throws if the server was assembled without one.

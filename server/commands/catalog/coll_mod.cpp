@@ -7,7 +7,9 @@
 #include "server/core/arguments.h"
 #include "server/core/command.h"
 #include "server/core/operation.h"
+#include "server/query/views.h"
 #include "server/write/target.h"
+#include "server/write/views.h"
 #include "storage/collections/catalog.h"
 #include "storage/indexes/index_options.h"
 #include "storage/store.h"
@@ -72,7 +74,9 @@ class CollMod : public Command {
         {pre_images_option, parse_image_options(op, arguments)}};
     const bson::Document validation = parse_validation_options(op, arguments);
     const FieldNames options = fields().value();
+    const bool defines_view = arguments.any("viewOn").exists() || arguments.any("pipeline").exists();
     for (const auto& field : request.body) {
+      if (field.name == "viewOn" || field.name == "pipeline") continue;
       const bool other = field.name != "index" && field.name != "dedup" && field.name != "commits" &&
                          field.name != pre_images_option && !validation.view().has(field.name) && field.name != request.command &&
                          !field.is_nullish();
@@ -85,10 +89,14 @@ class CollMod : public Command {
     storage::Catalog& catalog = write::store_of(op).catalog();
     const auto collection = catalog.find(ns);
     if (!collection) {
+      if (auto view = query::find_view(op, ns)) return change_view(op, request, arguments, std::move(*view));
       write::check_writable(op, ns);
       throw OperationError(ErrorCode::namespace_not_found, "ns does not exist");
     }
     write::check_writable(*collection);
+    if (defines_view)
+      throw OperationError(ErrorCode::invalid_options, std::string("Option not supported on a collection: ") +
+                                                           (arguments.any("viewOn").exists() ? "viewOn" : "pipeline"));
     if (index) change(op, catalog, collection, Arguments("collMod.index", *index), reply);
     bson::Builder changes;
     for (const auto& [name, value] : wanted) {
@@ -109,6 +117,20 @@ class CollMod : public Command {
   }
 
  private:
+  static void change_view(OperationContext& op, const Request& request, const Arguments& arguments, query::View view) {
+    for (const char* name :
+         {"index", "dedup", "commits", "validator", "validationLevel", "validationAction", "changeStreamPreAndPostImages"}) {
+      if (arguments.any(name).exists())
+        throw OperationError(ErrorCode::invalid_options, std::string("Option not supported on a view: ") + name);
+    }
+    const auto on = arguments.string("viewOn");
+    const auto pipeline = arguments.array("pipeline");
+    if (!on && !pipeline) return;
+    if (on) view.on = *on;
+    if (pipeline) view.pipeline = bson::Document(*pipeline);
+    write::change_view(op, std::string(request.db), view);
+  }
+
   // A change of one option of validation states all three: those that were never given have their defaults.
   static bson::Document completed(bson::DocumentView changed, bson::DocumentView before) {
     bson::Builder out;

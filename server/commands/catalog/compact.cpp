@@ -5,6 +5,7 @@
 #include "server/core/command.h"
 #include "server/core/operation.h"
 #include "server/core/scale.h"
+#include "server/query/views.h"
 #include "server/write/target.h"
 #include "storage/background/dedup_service.h"
 #include "storage/collections/catalog.h"
@@ -29,6 +30,8 @@ class Compact : public Command {
     const std::string ns = request.ns();
     storage::Store& store = write::store_of(op);
     const auto collection = store.catalog().find(ns);
+    if (!collection && query::find_view(op, ns))
+      throw base::OperationError(base::ErrorCode::command_not_supported_on_view, "can't compact a view");
     if (!collection) throw base::OperationError(base::ErrorCode::namespace_not_found, "collection does not exist");
     write::check_writable(*collection);
     const int64_t before = sizes_of(store, *collection).total();

@@ -9,9 +9,11 @@
 #include "server/core/collation.h"
 #include "server/core/command.h"
 #include "server/core/operation.h"
+#include "server/query/views.h"
 #include "server/write/capped_copy.h"
 #include "server/write/namespaces.h"
 #include "server/write/target.h"
+#include "server/write/views.h"
 #include "storage/collections/catalog.h"
 #include "storage/engine/engine_option.h"
 #include "storage/store.h"
@@ -28,8 +30,7 @@ using base::OperationError;
 
 // These kinds of collection aren't offered; making a plain one instead would be worse than an error.
 void refuse_kinds(const Arguments& arguments) {
-  static constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kinds = {{
-      {"viewOn", "views"},
+  static constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kinds = {{
       {"timeseries", "time-series collections"},
       {"clusteredIndex", "clustered collections"},
       {"encryptedFields", "encrypted collections"},
@@ -44,7 +45,8 @@ void refuse_kinds(const Arguments& arguments) {
     }
     throw OperationError(ErrorCode::command_not_supported, std::string(kind) + " are not supported");
   }
-  if (arguments.any("pipeline").exists()) invalid("'pipeline' requires 'viewOn' to also be specified");
+  if (arguments.any("pipeline").exists() && !arguments.any("viewOn").exists())
+    invalid("'pipeline' requires 'viewOn' to also be specified");
   if (arguments.loose_boolean("autoIndexId") == false) {
     invalid("The autoIndexId option is not allowed in this version: every collection has an index on _id");
   }
@@ -98,6 +100,35 @@ storage::CollectionOptions parse_options(const OperationContext& op, const Argum
   return options;
 }
 
+// A view has no options but its own.
+void create_view(OperationContext& op, const Request& request, const Arguments& arguments, std::string_view on) {
+  static constexpr std::string_view of_collections[] = {
+      "capped",        "size",  "max",     "validator",       "validationLevel", "validationAction",
+      "storageEngine", "dedup", "commits", pre_images_option, "idIndex"};
+  for (const std::string_view name : of_collections) {
+    const bson::Element given = arguments.any(name);
+    if (given.exists() && (given.truthy() || name == "size" || name == "max"))
+      invalid("the options 'viewOn' and '" + std::string(name) + "' cannot both be specified");
+  }
+  if (op.in_transaction) {
+    throw OperationError(ErrorCode::operation_not_supported_in_transaction,
+                         "Cannot create a view in a multi-document transaction.");
+  }
+  write::check_creatable(request.ns());
+  if (write::is_system(request.ns()))
+    throw OperationError(ErrorCode::invalid_namespace, "Cannot create a view called " + std::string(request.collection()) +
+                                                           ": its name is reserved for the system");
+  query::View view;
+  view.name = request.collection();
+  view.on = on;
+  if (const auto pipeline = arguments.array("pipeline")) view.pipeline = bson::Document(*pipeline);
+  for (const bson::Element& stage : view.pipeline) {
+    if (!stage.is_object())
+      throw OperationError(ErrorCode::type_mismatch, "Each element of the 'pipeline' array must be an object");
+  }
+  write::create_view(op, std::string(request.db), view);
+}
+
 class Create : public Command {
  public:
   std::string_view name() const override { return "create"; }
@@ -142,9 +173,11 @@ class Create : public Command {
     check_collation(arguments.any("collation"));
     if (const auto id_index = arguments.object("idIndex")) check_id_index(*id_index);
     if (const auto store = arguments.object("storageEngine")) storage::check_engine_option(*store);
+    if (const auto on = arguments.string("viewOn")) return create_view(op, request, arguments, *on);
     const auto options = parse_options(op, arguments);
     const std::string ns = request.ns();
     write::check_creatable(ns);
+    write::check_no_view_has(op, ns);
     storage::Catalog& catalog = write::store_of(op).catalog();
     if (op.transaction) {
       op.transaction->create(op, ns, options);

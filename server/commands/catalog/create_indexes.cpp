@@ -5,6 +5,7 @@
 #include "server/core/client_transaction.h"
 #include "server/core/command.h"
 #include "server/core/operation.h"
+#include "server/query/views.h"
 #include "server/write/namespaces.h"
 #include "server/write/target.h"
 #include "storage/collections/catalog.h"
@@ -53,6 +54,7 @@ class CreateIndexes : public Command {
     const Arguments arguments(request);
     const std::string ns = request.ns();
     write::check_writable(ns);
+    query::require_no_view(op, ns);
     const auto quorum = parse_commit_quorum(op, arguments.any("commitQuorum"));
     const auto specs = parse_specs(arguments);
     bool created = false;

@@ -7,6 +7,7 @@
 #include "server/dispatch/profiler.h"
 #include "server/write/namespaces.h"
 #include "server/write/target.h"
+#include "server/write/views.h"
 #include "storage/collections/catalog.h"
 #include "storage/store.h"
 
@@ -37,7 +38,10 @@ class Drop : public Command {
     const auto collection = catalog.find(ns);
     const auto indexes = collection ? static_cast<int32_t>(collection->indexes().size()) : 0;
     // Dropping a collection that doesn't exist succeeds, with a shorter reply.
-    if (!catalog.drop(ns, {.interrupted = op.interrupted()})) return;
+    if (!catalog.drop(ns, {.interrupted = op.interrupted()})) {
+      if (write::drop_view(op, ns)) reply.append("ns", ns);
+      return;
+    }
     reply.append("nIndexesWas", indexes).append("ns", ns);
   }
 };

@@ -4,6 +4,7 @@
 #include "server/core/command.h"
 #include "server/core/operation.h"
 #include "server/query/matcher.h"
+#include "server/query/views.h"
 #include "server/write/target.h"
 #include "storage/collections/catalog.h"
 #include "storage/store.h"
@@ -21,6 +22,22 @@ bson::Document describe(const storage::Collection& collection, std::string_view 
       info.append("readOnly", false).append("uuid", bson::Binary{4, collection.uuid_bytes()});
     }
     if (const auto id_index = collection.index("_id_")) out.append("idIndex", id_index->spec().document);
+  }
+  return out.done();
+}
+
+bson::Document describe(const query::View& view, bool name_only) {
+  bson::Builder out;
+  out.append("name", view.name).append("type", "view");
+  if (name_only) return out.done();
+  {
+    auto options = out.object("options");
+    options.append("viewOn", view.on).append_array("pipeline", view.pipeline);
+    if (!view.collation.empty()) options.append("collation", view.collation);
+  }
+  {
+    auto info = out.object("info");
+    info.append("readOnly", true);
   }
   return out.done();
 }
@@ -50,6 +67,11 @@ class ListCollections : public Command {
       bson::Document whole = describe(*collection, name, false);
       if (!matcher->matches(whole)) continue;
       documents.push_back(name_only ? describe(*collection, name, true) : std::move(whole));
+    }
+    for (const auto& view : query::all_views(op, request.db)) {
+      if (!query::find_view(op, request.db + "." + view.name)) continue;  // a collection hides it
+      bson::Document whole = describe(view, false);
+      if (matcher->matches(whole)) documents.push_back(name_only ? describe(view, true) : std::move(whole));
     }
     reply_list(op, request, request.db + ".$cmd.listCollections", std::move(documents), reply);
   }

@@ -3,6 +3,7 @@
 #include "server/commands/shared/list_cursor.h"
 #include "server/core/command.h"
 #include "server/core/operation.h"
+#include "server/query/views.h"
 #include "server/write/target.h"
 #include "storage/collections/catalog.h"
 #include "storage/store.h"
@@ -25,6 +26,7 @@ class ListIndexes : public Command {
   void run(OperationContext& op, const Request& request, bson::Builder& reply) override {
     const std::string ns = request.ns();
     const auto collection = write::store_of(op).catalog().find(ns);
+    if (!collection) query::require_no_view(op, ns);
     if (!collection) throw base::OperationError(base::ErrorCode::namespace_not_found, "ns does not exist: " + ns);
     std::vector<bson::Document> documents;
     for (const auto& index : collection->indexes()) documents.push_back(index->spec().document);

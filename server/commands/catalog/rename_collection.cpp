@@ -5,6 +5,7 @@
 #include "server/core/command.h"
 #include "server/core/names.h"
 #include "server/core/operation.h"
+#include "server/query/views.h"
 #include "server/write/namespaces.h"
 #include "server/write/replacement.h"
 #include "server/write/target.h"
@@ -44,6 +45,9 @@ class RenameCollection : public Command {
     write::check_renamable(from, to);
     if (from == to) throw OperationError(ErrorCode::illegal_operation, "Can't rename a collection to itself");
     storage::Catalog& catalog = write::store_of(op).catalog();
+    if (query::find_view(op, from)) throw OperationError(ErrorCode::command_not_supported_on_view, "cannot rename view: " + from);
+    if (query::find_view(op, to))
+      throw OperationError(ErrorCode::namespace_exists, "a view already exists with that name: " + to);
     const auto source = catalog.find(from);
     const bool capped = source && source->options().capped;  // a capped collection has no branches
     if (!capped && write::database_of(from) == write::database_of(to) && write::Replacement::applies(op, to))

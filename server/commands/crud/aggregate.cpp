@@ -97,7 +97,8 @@ class Aggregate final : public Command, public Explainable {
       return append_explained(op, request, reply);
     }
 
-    const std::string ns = request.db + "." + (context->collection.empty() ? "$cmd.aggregate" : context->collection);
+    const std::string ns =
+        request.db + "." + (context->collection.empty() ? "$cmd.aggregate" : std::string(request.collection()));
     const auto cursor_options = arguments.object("cursor");
     if (!cursor_options) {
       throw base::OperationError(base::ErrorCode::failed_to_parse,

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "server/commands/crud/explainable.h"
+#include "server/commands/crud/view_query.h"
 #include "server/commands/shared/collection_options.h"
 #include "server/core/arguments.h"
 #include "server/core/collation.h"
@@ -38,6 +39,12 @@ int64_t limited(int64_t count, const query::Query& query) {
   return query.limit == 0 ? count : std::min(count, query.limit);
 }
 
+bson::Document count_stage() {
+  bson::Builder stage;
+  stage.append("$count", "n");
+  return stage.done();
+}
+
 class Count : public Command, public Explainable {
  public:
   std::string_view name() const override { return "count"; }
@@ -55,6 +62,11 @@ class Count : public Command, public Explainable {
     const query::Query query = parse_count(request);
     check_collection_uuid(op, request.body.find("collectionUUID"), query.ns);
     auto collection = op.services().store->catalog().open(query.ns);
+    if (is_view(op, query.ns, collection.get())) {
+      ViewDocuments counted(op, query, count_stage());
+      reply.append("n", query::fitting_int(counted.next() ? counted.document()["n"].to_int64() : 0));
+      return;
+    }
     const int64_t count = !collection                                    ? 0
                           : query.filter.empty() && !query.hint.exists() ? limited(collection->record_count(), query)
                                                                          : scan(op, collection, query);
@@ -65,6 +77,7 @@ class Count : public Command, public Explainable {
     query::Query query = parse_count(request);
     query.keep_trials = true;
     auto collection = op.services().store->catalog().open(query.ns);
+    if (is_view(op, query.ns, collection.get())) return ViewDocuments(op, query, count_stage()).explain(verbosity, reply);
     const bool by_count = collection && query.filter.empty() && !query.hint.exists();
     // A count that the collection keeps anyway needs no scan.
     query::Reader reader(op, by_count ? nullptr : collection, query.ns, query);

@@ -5,6 +5,7 @@
 #include "bson/compare.h"
 #include "replication/optime.h"
 #include "server/commands/crud/explainable.h"
+#include "server/commands/crud/view_query.h"
 #include "server/commands/shared/collection_options.h"
 #include "server/core/arguments.h"
 #include "server/core/collation.h"
@@ -97,7 +98,13 @@ class Distinct : public Command, public Explainable {
   void run(OperationContext& op, const Request& request, bson::Builder& reply) override {
     const DistinctRequest distinct = parse_distinct(request);
     check_collection_uuid(op, request.body.find("collectionUUID"), distinct.query.ns);
-    query::Reader reader(op, query::open_collection(op, distinct.query.ns), distinct.query.ns, distinct.query);
+    auto collection = query::open_collection(op, distinct.query.ns);
+    if (is_view(op, distinct.query.ns, collection.get())) {
+      Values values(distinct.key);
+      for (ViewDocuments documents(op, distinct.query); documents.next();) values.add_from(documents.document());
+      return values.append(reply);
+    }
+    query::Reader reader(op, std::move(collection), distinct.query.ns, distinct.query);
     query::note_plan(op, reader.executor());
     Values values(distinct.key);
     while (reader.next()) values.add_from(reader.document());
@@ -111,8 +118,10 @@ class Distinct : public Command, public Explainable {
 
   void explain(OperationContext& op, const Request& request, query::Verbosity verbosity, bson::Builder& reply) override {
     DistinctRequest distinct = parse_distinct(request);
+    auto collection = op.services().store->catalog().open(distinct.query.ns);
+    if (is_view(op, distinct.query.ns, collection.get())) return ViewDocuments(op, distinct.query).explain(verbosity, reply);
     distinct.query.keep_trials = true;
-    query::Reader reader(op, op.services().store->catalog().open(distinct.query.ns), distinct.query.ns, distinct.query);
+    query::Reader reader(op, std::move(collection), distinct.query.ns, distinct.query);
     while (verbosity != query::Verbosity::query_planner && reader.next()) (void)reader.document();  // decoding is counted
     reply.append("explainVersion", "1");
     reader.executor().explain(reply, verbosity);

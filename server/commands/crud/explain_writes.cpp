@@ -8,6 +8,7 @@
 #include "server/query/find_request.h"
 #include "server/query/fitting_int.h"
 #include "server/query/reader.h"
+#include "server/query/views.h"
 #include "storage/store.h"
 
 namespace server {
@@ -76,6 +77,7 @@ bool explain_write(OperationContext& op, const Request& request, std::string_vie
                    bson::Builder& reply) {
   const auto write = parse_write(op, request, command);
   if (!write) return false;
+  query::require_no_view(op, write->query.ns);
   query::Reader reader(op, op.services().store->catalog().open(write->query.ns), write->query.ns, write->query);
   int64_t matched = 0;
   for (; verbosity != query::Verbosity::query_planner && reader.next(); ++matched)

@@ -1,6 +1,7 @@
 // find returns a first batch of documents that match, and a cursor for the rest.
 #include "base/error.h"
 #include "server/commands/crud/explainable.h"
+#include "server/commands/crud/view_query.h"
 #include "server/commands/shared/collection_options.h"
 #include "server/core/command.h"
 #include "server/core/operation.h"
@@ -76,6 +77,7 @@ class Find : public Command, public Explainable {
     const query::FindRequest find = query::parse_find(op, request);
     check_collection_uuid(op, request.body.find("collectionUUID"), find.query.ns);
     auto collection = query::open_collection(op, find.query.ns);
+    if (is_view(op, find.query.ns, collection.get())) return find_on_view(op, request, find, reply);
     if (find.tailable && collection && !collection->options().capped) {
       throw base::OperationError(base::ErrorCode::bad_value, "error processing query: ns=" + find.query.ns +
                                                                  " tailable cursor requested on non capped collection");
@@ -99,6 +101,8 @@ class Find : public Command, public Explainable {
 
   void explain(OperationContext& op, const Request& request, query::Verbosity verbosity, bson::Builder& reply) override {
     query::FindRequest find = query::parse_find(op, request);
+    if (is_view(op, find.query.ns, op.services().store->catalog().open(find.query.ns).get()))
+      return explain_find_on_view(op, request, find, verbosity, reply);
     find.query.keep_trials = true;
     find.query.tailable = false;
     query::Reader reader(op, op.services().store->catalog().open(find.query.ns), find.query.ns, find.query);

@@ -2,6 +2,7 @@
 #include <map>
 
 #include "bson/compare.h"
+#include "server/commands/crud/view_query.h"
 #include "server/core/allowance.h"
 #include "server/core/arguments.h"
 #include "server/core/collation.h"
@@ -202,6 +203,10 @@ class MapReduce final : public Command {
                    Groups& groups) {
     query::Query query;
     query.ns = request.ns();
+    auto collection = query::open_collection(op, query.ns);
+    if (is_view(op, query.ns, collection.get())) {
+      throw base::OperationError(base::ErrorCode::command_not_supported_on_view, "mapReduce on a view is not yet supported");
+    }
     query.filter = bson::Document(arguments.object("query").value_or(bson::DocumentView()));
     query.sort = bson::Document(arguments.object("sort").value_or(bson::DocumentView()));
     query.limit = arguments.unsigned_integer("limit").value_or(0);
@@ -210,7 +215,7 @@ class MapReduce final : public Command {
       groups.values[known].emplace_back(value);
       groups.held.add(sizeof(Value) + key.bytes().size() + value.bytes().size());
     });
-    query::Reader reader(op, query::open_collection(op, query.ns), query.ns, query);
+    query::Reader reader(op, std::move(collection), query.ns, query);
     while (reader.next()) functions.map(reader.document());
     functions.end_map();
   }

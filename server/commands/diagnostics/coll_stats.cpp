@@ -4,6 +4,7 @@
 #include "server/core/command.h"
 #include "server/core/operation.h"
 #include "server/core/scale.h"
+#include "server/query/views.h"
 #include "server/write/target.h"
 #include "storage/background/dedup_service.h"
 #include "storage/collections/catalog.h"
@@ -69,6 +70,7 @@ class CollStats : public Command {
     const std::string ns = request.ns();
     storage::Store& store = write::store_of(op);
     const auto collection = store.catalog().find(ns);
+    if (!collection) query::require_no_view(op, ns);
     if (!collection) return append_absent(ns, scale, reply);
     const StorageSizes sizes = sizes_of(store, *collection);
     const int64_t bytes = collection->logical_bytes();  // it comes first, because a snapshot counts both with it

@@ -6,6 +6,7 @@
 #include "server/core/command.h"
 #include "server/core/operation.h"
 #include "server/core/scale.h"
+#include "server/query/views.h"
 #include "server/write/target.h"
 #include "storage/background/dedup_service.h"
 #include "storage/collections/catalog.h"
@@ -49,7 +50,7 @@ class DbStats : public Command {
     }
     reply.append("db", request.db);
     reply.append("collections", collections);
-    reply.append("views", int64_t{0});
+    reply.append("views", static_cast<int64_t>(query::all_views(op, request.db).size()));
     reply.append("objects", objects);
     reply.append("avgObjSize", objects > 0 ? static_cast<double>(bytes) / static_cast<double>(objects) : 0.0);
     append_size(reply, "dataSize", bytes, scale);

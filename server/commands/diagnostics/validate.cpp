@@ -11,6 +11,7 @@
 #include "server/core/services.h"
 #include "server/query/reader.h"
 #include "server/query/validator.h"
+#include "server/query/views.h"
 #include "server/write/target.h"
 #include "storage/collections/catalog.h"
 #include "storage/engine/names.h"
@@ -235,6 +236,8 @@ class Validate : public Command {
     const std::string ns = request.ns();
     storage::Catalog& catalog = write::store_of(op).catalog();
     const auto collection = catalog.find(ns);
+    if (!collection && query::find_view(op, ns))
+      throw OperationError(ErrorCode::command_not_supported_on_view, "Cannot validate a view");
     if (!collection) {
       throw OperationError(ErrorCode::namespace_not_found, "Collection '" + ns + "' does not exist to validate.");
     }

@@ -8,6 +8,7 @@
 #include "server/query/changes/commit_event.h"
 #include "server/query/changes/update_description.h"
 #include "server/query/matcher.h"
+#include "server/query/views.h"
 #include "storage/collections/catalog.h"
 #include "storage/engine/names.h"
 #include "storage/store.h"
@@ -286,7 +287,31 @@ ChangeEvents::Meaning ChangeEvents::meaning_for_branch(OperationContext& op, con
   return out;
 }
 
+bool ChangeEvents::defines_view(const LoggedChange& change) const {
+  return change.entry.op != 'c' && options_.expanded && collection_.empty() &&
+         storage::collection_of(change.entry.ns) == views_collection &&
+         (scope_.is_deployment() || storage::database_of(change.entry.ns) == db_);
+}
+
+ChangeEvents::Meaning ChangeEvents::meaning_of_view(const LoggedChange& change) const {
+  const auto id = id_of(change.entry);
+  if (!id.is_string() || id.as_string().find('.') == std::string_view::npos) return {};
+  Meaning out;
+  out.type = change.entry.op == 'i' ? "create" : change.entry.op == 'u' ? "modify" : "drop";
+  out.place = {std::string(storage::database_of(change.entry.ns)), std::string(storage::collection_of(id.as_string()))};
+  // The server replaces definitions as wholes; what changes a part of one came from elsewhere, and the event is without it.
+  if (change.entry.op != 'd' && !change.entry.o2) {
+    bson::Builder description;
+    for (const auto& field : change.entry.o) {
+      if (field.name != "_id") description.append_element(field);
+    }
+    out.description = description.done();
+  }
+  return out;
+}
+
 ChangeEvents::Meaning ChangeEvents::meaning_of(OperationContext& op, const LoggedChange& change) const {
+  if (defines_view(change)) return meaning_of_view(change);
   const DocumentView o = change.entry.o;
   Meaning out;
   if (o.empty()) return out;
@@ -362,7 +387,9 @@ std::shared_ptr<const replication::LogFeed::Filter> ChangeEvents::filter(const D
     out->name += std::to_string(option);
   out->name += std::string(match.view().bytes());
   out->wants = [matcher = std::move(matcher), options = options_](const LoggedChange& change) {
-    return change.entry.op == 'c' || !is_shared(change.entry, options) || matcher->matches(*shared_event(change, options));
+    const bool may_be_view = options.expanded && storage::collection_of(change.entry.ns) == views_collection;
+    return change.entry.op == 'c' || may_be_view || !is_shared(change.entry, options) ||
+           matcher->matches(*shared_event(change, options));
   };
   return out;
 }
@@ -375,7 +402,7 @@ void ChangeEvents::append(OperationContext& op, const LoggedChange& change, std:
       out.push_back({token, std::make_shared<const Document>(std::move(event))});
     return;
   }
-  if (change.entry.op != 'c') {
+  if (change.entry.op != 'c' && !defines_view(change)) {
     if (!shows(storage::database_of(change.entry.ns), storage::collection_of(change.entry.ns))) return;
     auto document = is_shared(change.entry, options_) ? shared_event(change, options_)
                                                       : std::make_shared<const Document>(document_event(&op, change, options_));
@@ -385,7 +412,7 @@ void ChangeEvents::append(OperationContext& op, const LoggedChange& change, std:
   const Meaning meaning = meaning_of(op, change);
   if (!meaning.type.empty()) {
     bson::Builder event;
-    append_head(change, token, meaning.type, options_.expanded, event);
+    append_head(change, token, meaning.type, options_.expanded && change.entry.op == 'c', event);
     append_place(event, "ns", meaning.place.db, meaning.place.collection);
     if (!meaning.to.empty()) event.append("to", meaning.to);
     // A modification may have an empty description: it changed nothing.
@@ -408,7 +435,7 @@ bool ChangeEvents::has(OperationContext& op, const LoggedChange& change, const R
   own.from_invalidate = token.from_invalidate;
   if (!own.same_event(token)) return false;
   if (options_.commits) return change.entry.op == 'c' && !branch_of_commit(change.entry.o).empty();
-  if (change.entry.op != 'c')
+  if (change.entry.op != 'c' && !defines_view(change))
     return !token.from_invalidate && shows(storage::database_of(change.entry.ns), storage::collection_of(change.entry.ns));
   const Meaning meaning = meaning_of(op, change);
   return token.from_invalidate ? meaning.invalidates : !meaning.type.empty();

@@ -59,7 +59,7 @@ class ChangeEvents {
   struct Place {
     std::string db, collection;
   };
-  // A meaning says what a command of the log is to the stream.
+  // A meaning says what a command of the log, or a change of a view's definition, is to the stream.
   struct Meaning {
     std::string type;  // the operationType; empty: no event
     Place place;
@@ -70,6 +70,9 @@ class ChangeEvents {
   };
 
   bool shows(std::string_view db, std::string_view collection) const;
+  // Returns whether the change is one of a view's definition, and shown as such.
+  bool defines_view(const replication::LoggedChange& change) const;
+  Meaning meaning_of_view(const replication::LoggedChange& change) const;
   Meaning meaning_of(OperationContext& op, const replication::LoggedChange& change) const;
   Meaning meaning_for_branch(OperationContext& op, const replication::LoggedChange& change) const;
   bson::Document commit_event(OperationContext& op, const replication::LoggedChange& change) const;

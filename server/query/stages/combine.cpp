@@ -56,7 +56,7 @@ class Facet final : public Stage {
     }
     bson::Builder out;
     for (const auto& [name, stages] : facets_) {
-      auto inner = nested_context(context_, context_.collection);
+      auto inner = nested_context(context_, {});  // it reads no collection
       const Pipeline pipeline(stages, *inner);
       StagePtr stage = pipeline.start_over(std::make_unique<InputStage>(input, inner->allowance));
       bson::ArrayBuilder results = out.array(name);
@@ -147,7 +147,7 @@ StageSpecPtr parse_facet(const Element& specification, PipelineContext& context)
                         " argument contained an element of type " + type_of(stage));
     }
     check_field_path(field.name);
-    auto inner = nested_context(context, context.collection);
+    auto inner = nested_context(context, {});
     const Pipeline checked(field.as_document(), *inner);
     for (const StageSpecPtr& spec : checked.specs()) {
       if (!spec->in_facet() || spec->is_source()) {

@@ -8,6 +8,7 @@
 #include "server/query/reader.h"
 #include "server/query/stages/registry.h"
 #include "server/query/stages/support.h"
+#include "server/query/views.h"
 #include "storage/store.h"
 
 namespace server::query {
@@ -70,6 +71,23 @@ bson::Document both(bson::DocumentView a, bson::DocumentView b) {
   return out.done();
 }
 
+// If the context's collection is a view: goes on with the view's own collection. Returns the view's stages.
+std::vector<StageSpecPtr> stages_of_view(PipelineContext& context, const std::vector<StageSpecPtr>& specs) {
+  std::vector<StageSpecPtr> stages;
+  if (!context.op || context.collection.empty()) return stages;
+  const std::string_view source = !specs.empty() && specs[0]->is_source() ? specs[0]->name() : std::string_view();
+  if (source == "$collStats" || source == "$acrossSnapshots") return stages;  // they look at the view themselves
+  const auto view = resolve_view(*context.op, context.db, context.collection);
+  if (!view) return stages;
+  if (source == "$changeStream") {
+    refuse(base::ErrorCode::command_not_supported_on_view,
+           "Namespace " + context.db + "." + context.collection + " is a view, not a collection");
+  }
+  context.collection = view->on;
+  for (const bson::Element& stage : view->pipeline) stages.push_back(parse_stage(stage, context));
+  return stages;
+}
+
 }  // namespace
 
 PipelineContext::PipelineContext(int64_t now_ms, OperationContext* current)
@@ -99,6 +117,8 @@ Pipeline::Pipeline(bson::DocumentView stages, PipelineContext& context) : contex
     }
     specs_.push_back(parse_stage(stage, context));
   }
+  auto first = stages_of_view(context, specs_);
+  specs_.insert(specs_.begin(), std::make_move_iterator(first.begin()), std::make_move_iterator(first.end()));
   for (size_t i = 0; i < specs_.size(); ++i) {
     if (specs_[i]->is_source() && i != 0) {
       refuse(40602, std::string(specs_[i]->name()) + " is only valid as the first stage in a pipeline");

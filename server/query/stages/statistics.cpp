@@ -9,6 +9,7 @@
 #include "server/core/services.h"
 #include "server/query/stages/registry.h"
 #include "server/query/stages/support.h"
+#include "server/query/views.h"
 #include "storage/store.h"
 
 namespace server::query {
@@ -76,6 +77,9 @@ class CollStats final : public SourceSpec {
       : SourceSpec("$collStats", specification), options_(specification.as_document()) {}
   StagePtr start(StagePtr, PipelineContext& context) const override {
     const auto collection = open(context);
+    // A view has latencies alone.
+    if (!collection && (options_.has("storageStats") || options_.has("count") || options_.has("queryExecStats")))
+      require_no_view(*context.op, context.db + "." + context.collection);
     bson::Builder out;
     out.append("ns", context.db + "." + context.collection).append("host", host(*context.op));
     out.append("localTime", bson::Date{context.scope.now_ms()});

@@ -1,0 +1,48 @@
+// A view is a name for a pipeline over a collection, or over another view.
+//
+// A database keeps its views as documents of its collection system.views, so they are versioned with its branches, shown as they
+// were by snapshots, and replicated like any document:
+//
+//   {_id: "shop.recent", viewOn: "orders", pipeline: [{$match: {day: {$gt: 19000}}}]}
+//
+// `_id` has the database's own name on every branch. A collection of the same name hides the view.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bson/document.h"
+
+namespace server {
+class OperationContext;
+}
+
+namespace server::query {
+
+inline constexpr std::string_view views_collection = "system.views";
+inline constexpr int view_depth_max = 20;  // how many views may stand on one another
+
+struct View {
+  std::string name;  // without the database
+  std::string on;
+  bson::Document pipeline;   // an array's elements
+  bson::Document collation;  // empty: none was given
+};
+
+// Returns the _id that the view has in system.views.
+std::string view_id(std::string_view ns);
+// Throws InvalidViewDefinition (182).
+View parse_view(bson::DocumentView document);
+
+// These calls read as the operation does: at its moment, and in its transaction.
+// Returns nullopt if the name is a collection's, or nobody's.
+std::optional<View> find_view(OperationContext& op, const std::string& ns);
+// Returns the database's views, by name.
+std::vector<View> all_views(OperationContext& op, const std::string& db);
+// Follows views down to a collection; nullopt: the name is no view's. Throws ViewDepthLimitExceeded.
+std::optional<View> resolve_view(OperationContext& op, const std::string& db, const std::string& name);
+// Throws CommandNotSupportedOnView (166) if the name is a view's.
+void require_no_view(OperationContext& op, const std::string& ns);
+
+}  // namespace server::query
