@@ -65,7 +65,7 @@ int compare_sized(const ValueView& a, const ValueView& b) {
   return a.bytes().compare(b.bytes());
 }
 
-int compare_elements(DocumentView a, DocumentView b, bool names) {
+int compare_elements(DocumentView a, DocumentView b, bool names, const Collator* collator = nullptr) {
   auto left = a.begin(), right = b.begin();
   for (; left != a.end() && right != b.end(); ++left, ++right) {
     const int ranks = canonical_rank(left->type()) - canonical_rank(right->type());
@@ -74,7 +74,7 @@ int compare_elements(DocumentView a, DocumentView b, bool names) {
       const int order = left->name.compare(right->name);
       if (order != 0) return order;
     }
-    const int order = compare(*left, *right);
+    const int order = compare(*left, *right, collator);
     if (order != 0) return order;
   }
   return static_cast<int>(left != a.end()) - static_cast<int>(right != b.end());
@@ -150,6 +150,14 @@ int compare(const ValueView& a, const ValueView& b) {
   return 0;
 }
 
+int compare_collated(const ValueView& a, const ValueView& b, const Collator& collator) {
+  const bool collatable = is_collatable(a.type()) && canonical_rank(a.type()) == canonical_rank(b.type());
+  if (!collatable) return compare(a, b);
+  if (a.is_object()) return compare_elements(a.as_document(), b.as_document(), true, &collator);
+  if (a.is_array()) return compare_elements(a.as_document(), b.as_document(), false, &collator);
+  return collator.compare(a.as_string(), b.as_string());
+}
+
 int compare(DocumentView a, DocumentView b) {
   // Equal bytes are equal values (NaN equals itself), and comparing bytes is ten times as fast as walking through them.
   return a.bytes() == b.bytes() ? 0 : compare_elements(a, b, true);
@@ -159,7 +167,7 @@ int compare_arrays(DocumentView a, DocumentView b) {
   return compare_elements(a, b, false);
 }
 
-uint64_t hash_value(const ValueView& value, uint64_t seed) {
+uint64_t hash_value(const ValueView& value, uint64_t seed, const Collator* collator) {
   const uint64_t mixed = seed * 0x9e3779b97f4a7c15u + static_cast<uint64_t>(canonical_rank(value.type()) + 2);
   switch (value.type()) {
     case Type::number_double:
@@ -171,18 +179,25 @@ uint64_t hash_value(const ValueView& value, uint64_t seed) {
     }
     case Type::object: {
       uint64_t hash = base::hash64({}, mixed);
-      for (const Element& field : value.as_document()) hash = hash_value(field, base::hash64(field.name, hash));
+      for (const Element& field : value.as_document()) hash = hash_value(field, base::hash64(field.name, hash), collator);
       return hash;
     }
     case Type::array: {
       uint64_t hash = base::hash64({}, mixed);
-      for (const Element& element : value.as_document()) hash = hash_value(element, hash);
+      for (const Element& element : value.as_document()) hash = hash_value(element, hash, collator);
       return hash;
     }
     case Type::code_with_scope:
       return hash_value(ValueView(Type::object, value.code_with_scope_scope().bytes()),
                         base::hash64(value.code_with_scope_code(), mixed));
     case Type::boolean: return base::hash64(value.as_bool() ? "t" : "f", mixed);
+    case Type::string:
+    case Type::symbol: {
+      if (!collator) return base::hash64(value.bytes(), mixed);
+      Bytes key;
+      collator->append_key(key, value.as_string());
+      return base::hash64(key, mixed);
+    }
     default: return base::hash64(value.bytes(), mixed);
   }
 }

@@ -73,30 +73,38 @@ void append_length(Bytes& out, size_t length) {
   base::append_le(out, __builtin_bswap32(static_cast<uint32_t>(length)));
 }
 
-void append_value(Bytes& out, const ValueView& value);
+void append_value(Bytes& out, const ValueView& value, const Collator* collator);
 
 // | kind of type | name 00 | value | … | 00 |
-void append_object(Bytes& out, DocumentView document) {
+void append_object(Bytes& out, DocumentView document, const Collator* collator) {
   for (const Element& field : document) {
     out.push_back(static_cast<char>(kinds_of(field.type()).first));
     append_cstring(out, field.name);
-    append_value(out, field);
+    append_value(out, field, collator);
   }
   out.push_back('\0');
 }
 
-void append_array(Bytes& out, DocumentView array) {
-  for (const Element& element : array) append_value(out, element);
+void append_array(Bytes& out, DocumentView array, const Collator* collator) {
+  for (const Element& element : array) append_value(out, element, collator);
   out.push_back('\0');
 }
 
-void append_body(Bytes& out, const ValueView& value) {
+void append_collated_string(Bytes& out, std::string_view text, const Collator& collator) {
+  Bytes key;
+  collator.append_key(key, text);
+  append_string(out, key);
+}
+
+void append_body(Bytes& out, const ValueView& value, const Collator* collator) {
   switch (value.type()) {
     case Type::string:
     case Type::symbol:
+      if (collator) return append_collated_string(out, value.as_string(), *collator);
+      return append_string(out, value.as_string());
     case Type::code: return append_string(out, value.as_string());
-    case Type::object: return append_object(out, value.as_document());
-    case Type::array: return append_array(out, value.as_document());
+    case Type::object: return append_object(out, value.as_document(), collator);
+    case Type::array: return append_array(out, value.as_document(), collator);
     case Type::binary:
       append_length(out, value.bytes().size() - 5);
       out.append(value.bytes().substr(4));
@@ -111,12 +119,12 @@ void append_body(Bytes& out, const ValueView& value) {
       return;
     case Type::code_with_scope:
       append_string(out, value.code_with_scope_code());
-      return append_object(out, value.code_with_scope_scope());
+      return append_object(out, value.code_with_scope_scope(), nullptr);
     default: return;  // the kind says it all
   }
 }
 
-void append_value(Bytes& out, const ValueView& value) {
+void append_value(Bytes& out, const ValueView& value, const Collator* collator) {
   if (value.is_number()) {
     char key[number_key_bytes_max];
     out.append(key, number_key(value, key));
@@ -125,14 +133,14 @@ void append_value(Bytes& out, const ValueView& value) {
   uint8_t first = kinds_of(value.type()).first;
   if (value.type() == Type::boolean && value.as_bool()) ++first;
   out.push_back(static_cast<char>(first));
-  append_body(out, value);
+  append_body(out, value, collator);
 }
 
 }  // namespace
 
-KeyString& KeyString::append(const ValueView& value, bool descending) {
+KeyString& KeyString::append(const ValueView& value, bool descending, const Collator* collator) {
   const size_t start = bytes_.size();
-  append_value(bytes_, value);
+  append_value(bytes_, value, collator);
   if (descending) {
     for (size_t i = start; i < bytes_.size(); ++i) bytes_[i] = static_cast<char>(~bytes_[i]);
   }

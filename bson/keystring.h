@@ -7,12 +7,14 @@
 //   object       | kind | kind of type, name 00, value | … | 00 |
 //   array        | kind | value | … | 00 |
 //   binary       | kind | length | subtype, bytes |
+//   collated     a string is its sort key (collator.h), also within objects and arrays
 //   descending   every byte inverted
 //
 // Since each value ends by itself, a key may be followed by anything of fixed
 // length (a record id) and still be taken apart from the end.
 #pragma once
 
+#include "bson/collator.h"
 #include "bson/document.h"
 
 namespace bson {
@@ -21,7 +23,7 @@ namespace bson {
 // bytes; key_types.h keeps which type it was.
 class KeyString {
  public:
-  KeyString& append(const ValueView& value, bool descending = false);
+  KeyString& append(const ValueView& value, bool descending = false, const Collator* collator = nullptr);
 
   // Ends the key so that it sorts before (or equal to), or after, every key that begins with the same values and has up to 8
   // bytes behind them. Ends of ranges need this.

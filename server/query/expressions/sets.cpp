@@ -74,7 +74,7 @@ Value set_difference(Frame& frame, std::string_view, Arguments a) {
 }
 
 bool same(const Set& a, const Set& b) {
-  return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(), bson::equal);
+  return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(), bson::ValueEqual());
 }
 
 Value set_equals(Frame& frame, std::string_view, Arguments a) {
