@@ -107,6 +107,9 @@ bool Executor::sorts() const {
 const Matcher& Executor::matcher() const {
   return *plan_->matcher;
 }
+const bson::CollatorPtr& Executor::collator() const {
+  return *plan_->query.collation;
+}
 
 namespace {
 
@@ -131,7 +134,8 @@ void choose(Executor::Plan& plan, std::vector<plan::Access> ways, OperationConte
 void apply_index_filter(Executor::Plan& plan, const OperationContext& op) {
   if (!plan.collection) return;
   Query& query = plan.query;
-  query.index_filter = op.services().index_filters.find(plan.collection->id(), query.filter, query.sort, query.projection);
+  query.index_filter =
+      op.services().index_filters.find(plan.collection->id(), query.filter, query.sort, query.projection, query.collator());
   if (query.index_filter && query.min.empty() && query.max.empty()) query.hint = {};
 }
 
@@ -147,10 +151,12 @@ std::unique_ptr<Executor> make_executor(OperationContext& op, storage::Transacti
   plan->transaction = &transaction;
   plan->engine = &transaction.engine();
   plan->temporary_path = transaction.engine().options().path + "/_tmp";
-  ParseContext context = filter_context(op, plan->query.let);
+  if (!plan->query.collation) plan->query.collation = plan->collection ? plan->collection->options().collator : nullptr;
+  const bson::CollatorPtr& collator = *plan->query.collation;
+  ParseContext context = filter_context(op, plan->query.let, collator);
   context.allowance = &plan->allowance;
   plan->matcher = Matcher::parse(plan->query.filter, context);
-  if (!plan::sorts_naturally(plan->query)) plan->sort = SortPattern::parse(plan->query.sort);
+  if (!plan::sorts_naturally(plan->query)) plan->sort = SortPattern::parse(plan->query.sort, collator);
   if (!plan->query.projection.empty()) plan->projection = Projection::parse(plan->query.projection, plan->matcher.get(), context);
   plan->ns = plan->collection ? plan->collection->ns() : plan->query.ns;
   apply_index_filter(*plan, op);

@@ -71,6 +71,7 @@ class Executor {
   std::string shape_hash() const;
   std::string plan_key() const;
   const Matcher& matcher() const;
+  const bson::CollatorPtr& collator() const;  // the query's, or else the collection's; nullptr: none
 
   // Explain shows it on top of the stages: COUNT, UPDATE, DELETE.
   struct Top {

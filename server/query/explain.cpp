@@ -8,6 +8,10 @@ namespace server::query {
 
 namespace {
 
+std::string shape_of(const Query& query) {
+  return query_shape(query.filter, query.sort, query.projection, query.collator());
+}
+
 void explain_tree(bson::Builder& out, const exec::Stage& root, Verbosity verbosity, const Executor::Top* top) {
   if (!top) return root.explain(out, verbosity);
   out.append("stage", top->stage);
@@ -36,11 +40,11 @@ void append_totals(bson::Builder& out, const exec::Stage& root, int64_t returned
 }  // namespace
 
 std::string Executor::shape_hash() const {
-  return shape_digest(query_shape(plan_->query.filter, plan_->query.sort, plan_->query.projection));
+  return shape_digest(shape_of(plan_->query));
 }
 
 std::string Executor::plan_key() const {
-  std::string key = query_shape(plan_->query.filter, plan_->query.sort, plan_->query.projection);
+  std::string key = shape_of(plan_->query);
   if (plan_->collection) {
     for (const auto& index : plan_->collection->indexes()) key += index->spec().name;
   }
@@ -58,6 +62,7 @@ void Executor::explain_planner(bson::Builder& out, const Top* top) const {
     auto parsed = planner.object("parsedQuery");
     plan_->matcher->root().append(parsed);
   }
+  if (const auto& collator = this->collator()) planner.append("collation", collator->specification());
   planner.append("queryHash", shape_hash()).append("planCacheKey", plan_key());
   planner.append("maxIndexedOrSolutionsReached", false).append("maxIndexedAndSolutionsReached", false);
   planner.append("maxScansToExplodeReached", false);

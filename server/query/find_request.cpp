@@ -2,7 +2,6 @@
 
 #include "base/error.h"
 #include "server/core/arguments.h"
-#include "server/core/collation.h"
 #include "server/core/command.h"
 #include "server/query/parse_context.h"
 
@@ -91,7 +90,7 @@ FindRequest parse_find(const OperationContext& op, const Request& request) {
   query.show_record_id = arguments.boolean("showRecordId").value_or(false);
   query.allow_disk_use = arguments.boolean("allowDiskUse").value_or(true);
   if (const auto let = arguments.object("let")) query.let = constant_let(op, *let);
-  check_collation(arguments.any("collation"));
+  query.collation = bson::parse_collation(arguments.any("collation"));
 
   find.batch_size = arguments.unsigned_integer("batchSize").value_or(101);
   find.single_batch = arguments.boolean("singleBatch").value_or(false);

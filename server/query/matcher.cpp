@@ -8,7 +8,7 @@
 
 namespace server::query {
 
-Matcher::Matcher(bson::Document filter, const ParseContext& context) : filter_(std::move(filter)) {
+Matcher::Matcher(bson::Document filter, const ParseContext& context) : filter_(std::move(filter)), collator_(context.collator) {
   const size_t bytes = parsed_bytes(filter_.size());
   if (!context.allowance || bytes == 0) return;
   held_ = std::make_unique<Held>(context.allowance->memory());

@@ -55,12 +55,14 @@ class Matcher {
   std::vector<std::pair<std::string, bson::Value>> equalities() const;
 
   const bson::Document& filter() const { return filter_; }
+  const bson::CollatorPtr& collator() const { return collator_; }
   const match::Node& root() const { return *root_; }
   bool empty() const { return filter_.empty(); }
 
  private:
   Matcher(bson::Document filter, const ParseContext& context);
   bson::Document filter_;       // nodes borrow their values from it
+  bson::CollatorPtr collator_;  // and this
   std::unique_ptr<Held> held_;  // what parsing made; nullptr: it isn't counted
   std::unique_ptr<match::Node> root_;
 };

@@ -4,12 +4,13 @@
 
 namespace server::query {
 
-ParseContext parse_context(const OperationContext& op, bson::DocumentView let) {
-  return {.expressions = expression_compiler(), .let = let, .op = &op, .allowance = &op.allowance()};
+ParseContext parse_context(const OperationContext& op, bson::DocumentView let, bson::CollatorPtr collator) {
+  return {
+      .expressions = expression_compiler(), .let = let, .op = &op, .collator = std::move(collator), .allowance = &op.allowance()};
 }
 
-ParseContext filter_context(const OperationContext& op, bson::DocumentView let) {
-  ParseContext context = parse_context(op, let);
+ParseContext filter_context(const OperationContext& op, bson::DocumentView let, bson::CollatorPtr collator) {
+  ParseContext context = parse_context(op, let, std::move(collator));
   context.scripts = true;
   return context;
 }

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string_view>
 
+#include "bson/collator.h"
 #include "bson/document.h"
 #include "bson/value.h"
 
@@ -41,15 +42,16 @@ struct ParseContext {
   const ExpressionCompiler* expressions = nullptr;
   bson::DocumentView let;                // the user's variables, already constant; borrowed
   const OperationContext* op = nullptr;  // $$NOW belongs to it
+  bson::CollatorPtr collator = nullptr;  // strings are compared by it
   Allowance* allowance = nullptr;        // expressions account to it; it must outlive what is parsed
   bool scripts = false;                  // $where may be used
 };
 
 // Makes the context of an operation: expressions plugged in, `let` borrowed. What is parsed is used by this operation alone.
-ParseContext parse_context(const OperationContext& op, bson::DocumentView let = {});
+ParseContext parse_context(const OperationContext& op, bson::DocumentView let = {}, bson::CollatorPtr collator = nullptr);
 
 // The same for a filter that may have $where.
-ParseContext filter_context(const OperationContext& op, bson::DocumentView let = {});
+ParseContext filter_context(const OperationContext& op, bson::DocumentView let = {}, bson::CollatorPtr collator = nullptr);
 
 // Returns about how many bytes parsing makes of so many: each element becomes a node.
 inline size_t parsed_bytes(size_t bytes) {

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "bson/collation.h"
 #include "bson/document.h"
 #include "bson/value.h"
 
@@ -24,6 +25,8 @@ struct Query {
   bson::Document min;  // bounds on the hinted index; empty: none
   bson::Document max;
   bson::Document let;
+  // make_executor puts the collection's default in place of a missing one, so an executor's query always has one.
+  bson::GivenCollation collation;
   bool return_key = false;
   bool show_record_id = false;
   bool allow_disk_use = false;
@@ -33,6 +36,8 @@ struct Query {
   bool count_only = false;                          // the documents aren't returned: they are fetched only to be matched
   bool keep_trials = false;                         // explain shows the trials of the plans that lost
   std::shared_ptr<const IndexFilter> index_filter;  // the allowed indexes; nullptr: all. make_executor sets it
+
+  const bson::Collator* collator() const { return collation ? collation->get() : nullptr; }
 };
 
 enum class Verbosity { query_planner, execution_stats, all_plans_execution };

@@ -66,10 +66,12 @@ std::string filter_shape(bson::DocumentView filter) {
 
 }  // namespace
 
-std::string query_shape(bson::DocumentView filter, bson::DocumentView sort, bson::DocumentView projection) {
+std::string query_shape(bson::DocumentView filter, bson::DocumentView sort, bson::DocumentView projection,
+                        const bson::Collator* collator) {
   std::string shape = filter_shape(filter);
   shape.append(sort.bytes());
-  return shape.append(projection.bytes());
+  shape.append(projection.bytes());
+  return collator ? shape.append(collator->specification().bytes()) : shape;
 }
 
 std::string shape_digest(const std::string& shape) {

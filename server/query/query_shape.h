@@ -3,12 +3,15 @@
 
 #include <string>
 
+#include "bson/collator.h"
 #include "bson/document.h"
 
 namespace server::query {
 
-// Returns a text that is equal for queries of one shape, and for those alone. Sort and projection count with all their values.
-std::string query_shape(bson::DocumentView filter, bson::DocumentView sort, bson::DocumentView projection);
+// Returns a text that is equal for queries of one shape, and for those alone. Sort, projection and collation count with all their
+// values.
+std::string query_shape(bson::DocumentView filter, bson::DocumentView sort, bson::DocumentView projection,
+                        const bson::Collator* collator);
 // Returns 8 hexadecimal digits that name the shape.
 std::string shape_digest(const std::string& shape);
 

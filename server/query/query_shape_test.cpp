@@ -8,7 +8,7 @@ namespace server::query {
 namespace {
 
 std::string shape(const std::string& filter, const std::string& sort = "{}") {
-  return query_shape(bson::json(filter), bson::json(sort), bson::json("{}"));
+  return query_shape(bson::json(filter), bson::json(sort), bson::json("{}"), nullptr);
 }
 
 }  // namespace

@@ -21,6 +21,12 @@ std::shared_ptr<storage::Collection> open_present(OperationContext& op, const st
   return use ? use->collection : nullptr;
 }
 
+bson::CollatorPtr collator_for(OperationContext& op, const std::string& ns, const bson::GivenCollation& given) {
+  if (given) return *given;
+  const auto collection = open_present(op, op.moment ? name_at(op, ns) : ns);
+  return collection ? collection->options().collator : nullptr;
+}
+
 Reader::Reader(OperationContext& op, std::shared_ptr<storage::Collection> collection, std::string ns, const Query& query,
                Allowance* whole)
     : op_(&op), collection_(std::move(collection)), ns_(std::move(ns)), drafted_(op.transaction != nullptr) {

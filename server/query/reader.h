@@ -13,6 +13,9 @@ std::shared_ptr<storage::Collection> open_collection(OperationContext& op, const
 // Opens the collection as it is now, or as the operation's transaction sees it; nullptr: there is no such collection.
 std::shared_ptr<storage::Collection> open_present(OperationContext& op, const std::string& ns);
 
+// Returns the collation of an operation on a collection: the one that it was given, or else the collection's.
+bson::CollatorPtr collator_for(OperationContext& op, const std::string& ns, const bson::GivenCollation& given);
+
 // Between begin and end (of a batch, say) it holds a transaction and the schema lock, and renews both at every pause. If
 // documents move when they change (storage::Collection::moves) it keeps the transaction to its own end, so that it shows one
 // moment. It may move between threads while ended. In a client's transaction it reads from that one's draft, which holds the

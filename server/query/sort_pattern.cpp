@@ -46,8 +46,9 @@ std::optional<bson::ValueView> plain_value(bson::DocumentView document, std::str
 
 }  // namespace
 
-SortPattern SortPattern::parse(bson::DocumentView specification) {
+SortPattern SortPattern::parse(bson::DocumentView specification, bson::CollatorPtr collator) {
   SortPattern pattern;
+  pattern.collator_ = std::move(collator);
   for (const bson::Element& element : specification) {
     if (element.name == "$natural") {
       throw OperationError(ErrorCode::bad_value, "Cannot include '$natural' in compound sort: " + show(specification));
@@ -68,7 +69,7 @@ bson::Bytes SortPattern::key(bson::DocumentView document) const {
   for (const SortField& field : fields_) {
     const auto value = plain_value(document, field.path);
     if (!value) return array_key(document);
-    key.append(*value, field.descending);
+    key.append(*value, field.descending, collator_.get());
   }
   return std::move(key).bytes();
 }
@@ -80,7 +81,7 @@ bson::Bytes SortPattern::array_key(bson::DocumentView document) const {
   std::optional<bson::Bytes> least;
   const bool one_array = visit_keys(document, paths, [&](std::span<const bson::ValueView> values) {
     bson::KeyString key;
-    for (size_t i = 0; i < values.size(); ++i) key.append(values[i], fields_[i].descending);
+    for (size_t i = 0; i < values.size(); ++i) key.append(values[i], fields_[i].descending, collator_.get());
     if (!least || key.bytes() < *least) least = std::move(key).bytes();
   });
   if (!one_array) throw OperationError(ErrorCode::bad_value, "cannot sort with keys that are parallel arrays");

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "bson/collator.h"
 #include "bson/document.h"
 
 namespace server::query {
@@ -23,18 +24,20 @@ class SortPattern {
  public:
   SortPattern() = default;
   // Throws 15974, 15975 … in MongoDB's words. {$natural: 1} isn't one: see Query.
-  static SortPattern parse(bson::DocumentView specification);
+  static SortPattern parse(bson::DocumentView specification, bson::CollatorPtr collator = nullptr);
 
   // Throws BadValue (2) for parallel arrays.
   bson::Bytes key(bson::DocumentView document) const;
 
   const std::vector<SortField>& fields() const { return fields_; }
   bool empty() const { return fields_.empty(); }
+  const bson::Collator* collator() const { return collator_.get(); }  // strings are sorted by it; nullptr: as bytes
 
  private:
   bson::Bytes array_key(bson::DocumentView document) const;
 
   std::vector<SortField> fields_;
+  bson::CollatorPtr collator_;
 };
 
 }  // namespace server::query

@@ -107,6 +107,13 @@ std::optional<View> resolve_view(OperationContext& op, const std::string& db, co
   }
 }
 
+bson::CollatorPtr view_collator(const View& view, const bson::GivenCollation& given) {
+  bson::CollatorPtr own = view.collation.empty() ? nullptr : bson::collator_of(view.collation);
+  if (given && !bson::same_collation(given->get(), own.get()))
+    throw OperationError(ErrorCode::option_not_supported_on_view, "Cannot override a view's default collation");
+  return own;
+}
+
 void require_no_view(OperationContext& op, const std::string& ns) {
   if (find_view(op, ns))
     throw OperationError(ErrorCode::command_not_supported_on_view, "Namespace " + ns + " is a view, not a collection");

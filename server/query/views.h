@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "bson/collation.h"
 #include "bson/document.h"
 
 namespace server {
@@ -42,6 +43,9 @@ std::optional<View> find_view(OperationContext& op, const std::string& ns);
 std::vector<View> all_views(OperationContext& op, const std::string& db);
 // Follows views down to a collection; nullopt: the name is no view's. Throws ViewDepthLimitExceeded.
 std::optional<View> resolve_view(OperationContext& op, const std::string& db, const std::string& name);
+// Returns the collation of reads of a view, which is the view's own: nullptr: bytes are compared. Throws OptionNotSupportedOnView
+// (167) if another one was given.
+bson::CollatorPtr view_collator(const View& view, const bson::GivenCollation& given);
 // Throws CommandNotSupportedOnView (166) if the name is a view's.
 void require_no_view(OperationContext& op, const std::string& ns);
 

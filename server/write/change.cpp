@@ -43,12 +43,13 @@ void count_examined(OperationContext& op, int64_t found) {
 // Finds the records that match, in read transactions of their own.
 class Finder {
  public:
-  Finder(OperationContext& op, std::string_view ns, const Selection& selection) : op_(op) {
+  Finder(OperationContext& op, std::string_view ns, const Selection& selection, const bson::CollatorPtr& collator) : op_(op) {
     query::Query query;
     query.filter = bson::Document(selection.filter);
     query.sort = bson::Document(selection.sort);
     query.hint = bson::Value(selection.hint);
     query.let = bson::Document(selection.let);
+    query.collation = collator;
     // A sort reads everything before it returns the first document, so it is better to run the query again in the rare case that
     // the document is gone.
     if (!selection.all && !selection.sort.empty()) query.limit = 1;
@@ -94,11 +95,15 @@ class Changer {
         ns_(ns),
         selection_(selection),
         change_(change),
-        matcher_(query::Matcher::parse(selection.filter, query::filter_context(op, selection.let))) {}
+        collator_(query::collator_for(op, std::string(ns), selection.collation)),
+        matcher_(query::Matcher::parse(selection.filter, query::filter_context(op, selection.let, collator_))) {}
 
-  Changed by_id(const bson::ValueView& id) {
+  // Returns nullopt if the index on _id has another collation than the filter.
+  std::optional<Changed> by_id(const bson::ValueView& id) {
     const Target target = Target::open(op_, ns_);
-    if (!target) return {};
+    if (!target) return Changed();
+    if (bson::is_collatable(id.type()) && !bson::same_collation(collator_.get(), target->options().collator.get()))
+      return std::nullopt;
     DocumentWriter writer(op_, target);
     op_.set_plan_summary("IDHACK");
     auto effect = in_own_or_draft(op_, [&](Transaction& transaction) -> std::optional<Effect> {
@@ -114,7 +119,7 @@ class Changer {
 
   Changed first() {
     for (;;) {
-      Finder finder(op_, ns_, selection_);
+      Finder finder(op_, ns_, selection_, collator_);
       bool found = false;
       for (auto records = finder.next(1); !records.empty(); records = finder.next(1)) {
         found = true;
@@ -130,7 +135,7 @@ class Changer {
   }
 
   Changed all() {
-    Finder finder(op_, ns_, selection_);
+    Finder finder(op_, ns_, selection_, collator_);
     Changed changed;
     for (auto records = finder.next(batch_max); !records.empty(); records = finder.next(batch_max)) {
       change_batch(records, changed);
@@ -187,6 +192,7 @@ class Changer {
   std::string_view ns_;
   const Selection& selection_;
   const DocumentChange& change_;
+  const bson::CollatorPtr collator_;
   std::unique_ptr<query::Matcher> matcher_;
 };
 
@@ -194,7 +200,9 @@ class Changer {
 
 Changed change_matching(OperationContext& op, std::string_view ns, const Selection& selection, const DocumentChange& change) {
   Changer changer(op, ns, selection, change);
-  if (const auto id = exact_id(selection)) return changer.by_id(*id);
+  if (const auto id = exact_id(selection)) {
+    if (auto changed = changer.by_id(*id)) return *std::move(changed);
+  }
   return selection.all ? changer.all() : changer.first();
 }
 

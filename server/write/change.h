@@ -14,6 +14,7 @@
 #include <optional>
 #include <string_view>
 
+#include "bson/collation.h"
 #include "bson/document.h"
 #include "bson/value.h"
 #include "storage/engine/record_id.h"
@@ -35,6 +36,7 @@ struct Selection {
   bson::DocumentView sort;  // with `all` false: decides which matching document
   bson::ValueView hint;
   bson::DocumentView let;
+  bson::GivenCollation collation;
   bool all = false;  // false: only the first match
 };
 

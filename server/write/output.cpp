@@ -148,9 +148,11 @@ class BranchOutSink final : public query::DocumentSink {
   Replacement replacement_;
 };
 
-// Returns whether the index identifies documents by `on`: it is unique, has these fields, and covers all documents.
-bool serves(const storage::Index& index, const std::vector<std::string>& on) {
+// Returns whether the index identifies documents by `on`: it is unique, has these fields, covers all documents, and takes the
+// same strings for equal as the pipeline.
+bool serves(const storage::Index& index, const std::vector<std::string>& on, const bson::Collator* collator) {
   const auto& spec = index.spec();
+  if (!bson::same_collation(spec.collator.get(), collator)) return false;
   if (!(spec.unique || index.is_id()) || !index.ready() || !spec.partial_filter.empty() || spec.fields.size() != on.size())
     return false;
   return std::all_of(spec.fields.begin(), spec.fields.end(),
@@ -163,9 +165,9 @@ class MergeSink final : public query::DocumentSink {
     check_writable(ns_);
     query::require_no_view(op, ns_);
     const auto collection = store_of(op).catalog().open(ns_);
-    bool found = plan.on.size() == 1 && plan.on[0] == "_id";
-    if (collection && !found) {
-      for (const auto& index : collection->indexes()) found |= serves(*index, plan.on);
+    bool found = !collection && plan.on.size() == 1 && plan.on[0] == "_id";
+    if (collection) {
+      for (const auto& index : collection->indexes()) found |= serves(*index, plan.on, plan.collator.get());
     }
     if (!found) throw OperationError(51183, "Cannot find index to verify that join fields will be unique");
     if (plan.when_matched == WhenMatched::pipeline) check_pipeline();
@@ -189,6 +191,7 @@ class MergeSink final : public query::DocumentSink {
     UpdateOptions options;
     options.constants = values;
     options.has_constants = true;
+    options.collator = plan_.collator;
     options.op = &op_;
     Update::parse(bson::ValueView(bson::Type::array, plan_.pipeline.bytes()), options,
                   [](bson::DocumentView) { return Predicate(); });
@@ -202,6 +205,7 @@ class MergeSink final : public query::DocumentSink {
     const bson::Document update = update_of(document);
     UpdateStatement statement;
     statement.selection.filter = filter;
+    statement.selection.collation = plan_.collator;
     statement.update = plan_.when_matched == WhenMatched::pipeline ? bson::ValueView(bson::Type::array, plan_.pipeline.bytes())
                                                                    : bson::ValueView(bson::Type::object, update.bytes());
     if (plan_.when_matched == WhenMatched::pipeline) {

@@ -6,6 +6,7 @@
 #include "server/core/operation.h"
 #include "server/core/services.h"
 #include "server/query/matcher.h"
+#include "server/query/reader.h"
 #include "server/write/batch.h"
 #include "server/write/document_writer.h"
 #include "server/write/retry.h"
@@ -31,7 +32,9 @@ PredicateCompiler predicate_compiler(const query::ParseContext& context) {
 class UpdateRun {
  public:
   UpdateRun(OperationContext& op, std::string_view ns, const UpdateStatement& statement)
-      : op_(op), ns_(ns), statement_(statement), context_(query::parse_context(op, statement.selection.let)) {
+      : op_(op), ns_(ns), statement_(statement), selection_(statement.selection) {
+    selection_.collation = query::collator_for(op, std::string(ns), selection_.collation);
+    context_ = query::parse_context(op, selection_.let, *selection_.collation);
     if (statement.selection.all && !statement.selection.sort.empty()) {
       throw OperationError(ErrorCode::failed_to_parse, "Cannot specify sort with multi=true");
     }
@@ -42,6 +45,7 @@ class UpdateRun {
     options.constants = statement.constants;
     options.has_constants = statement.has_constants;
     options.let = statement.selection.let;
+    options.collator = context_.collator;
     options.keep_empty_timestamps = statement.keep_empty_timestamps;
     options.op = &op;
     if (statement.upsert_supplied) check_supplied();
@@ -74,10 +78,10 @@ class UpdateRun {
   }
 
   UpdateOutcome update_matching() {
-    auto changed = change_matching(op_, ns_, statement_.selection,
-                                   [&](storage::Transaction& transaction, DocumentWriter& writer, const Match& match) {
-                                     return update_one(transaction, writer, match);
-                                   });
+    auto changed =
+        change_matching(op_, ns_, selection_, [&](storage::Transaction& transaction, DocumentWriter& writer, const Match& match) {
+          return update_one(transaction, writer, match);
+        });
     UpdateOutcome outcome;
     outcome.matched = changed.matched;
     outcome.modified = changed.modified;
@@ -122,7 +126,8 @@ class UpdateRun {
 
   void upsert(UpdateOutcome& outcome) {
     Application application = this->application();
-    const auto matcher = query::Matcher::parse(statement_.selection.filter, query::filter_context(op_, statement_.selection.let));
+    const auto matcher = query::Matcher::parse(statement_.selection.filter,
+                                               query::filter_context(op_, statement_.selection.let, context_.collator));
     bson::Document document = statement_.upsert_supplied ? supplied() : update_->make_upsert(matcher->equalities(), application);
     if (statement_.keep_after) outcome.after = statement_.keep_after(document);
     const Target target = Target::open_or_create(op_, ns_);
@@ -134,6 +139,7 @@ class UpdateRun {
   OperationContext& op_;
   std::string_view ns_;
   const UpdateStatement& statement_;
+  Selection selection_;  // the statement's, with the collation that applies
   query::ParseContext context_;
   std::unique_ptr<Update> update_;
 };

@@ -73,6 +73,7 @@ int64_t TtlMonitor::expire(const storage::Collection& collection, const storage:
     op.hold_primary();
     Selection selection;
     selection.filter = filter;
+    selection.collation = spec.collator;  // the index's own filter is among the conditions
     selection.all = true;
     const int64_t deleted = run_delete(op, ns, selection).deleted;
     services_.metrics.ttl.deleted_documents.add(deleted);

@@ -134,6 +134,7 @@ void check_pipeline(OperationContext& op, const std::string& db, const View& vie
   query::PipelineContext context(query::command_time_ms(op), &op);
   context.db = db;
   context.collection = view.on;
+  context.set_collator(query::view_collator(view, std::nullopt));
   const query::Pipeline parsed(view.pipeline, context);
 }
 
@@ -141,7 +142,14 @@ void check(OperationContext& op, const std::string& db, const View& view) {
   if (view.on.empty()) throw OperationError(ErrorCode::bad_value, "'viewOn' cannot be empty");
   if (!valid_collection_name(view.on))
     throw OperationError(ErrorCode::invalid_namespace, "Invalid namespace specified '" + db + "." + view.on + "'");
-  Graph(query::all_views(op, db), view).check();
+  const std::vector<View> others = query::all_views(op, db);
+  for (const View& other : others) {
+    if ((other.name == view.on || other.on == view.name) && other.collation.bytes() != view.collation.bytes()) {
+      throw OperationError(ErrorCode::option_not_supported_on_view,
+                           "View " + db + "." + view.name + " has conflicting collation with view " + db + "." + other.name);
+    }
+  }
+  Graph(others, view).check();
   check_pipeline(op, db, view);
 }
 
@@ -156,6 +164,7 @@ bson::Document definition(const std::string& db, const View& view) {
 bson::Document shown(const View& view) {
   bson::Builder out;
   out.append("viewOn", view.on).append_array("pipeline", view.pipeline);
+  if (!view.collation.empty()) out.append("collation", view.collation);
   return out.done();
 }
 

@@ -11,6 +11,7 @@ void append_error_details(const base::OperationError& error, bson::Builder& out)
   const auto* duplicate = dynamic_cast<const storage::DuplicateKey*>(&error);
   if (const auto* detailed = dynamic_cast<const DetailedError*>(&error)) out.append_all(detailed->details());
   if (duplicate) out.append("keyPattern", duplicate->pattern()).append("keyValue", duplicate->value());
+  if (duplicate && !duplicate->collation().empty()) out.append("collation", duplicate->collation());
 }
 
 namespace {

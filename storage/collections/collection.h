@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/interruptible_mutex.h"
+#include "bson/collator.h"
 #include "bson/document.h"
 #include "dedup/content.h"
 #include "storage/contents/record_store.h"
@@ -28,9 +29,10 @@ CollectionDedup read_dedup_options(bson::DocumentView options);
 dedup::Lineage lineage_of(const CollectionDedup& options, bson::DocumentView document);
 
 struct CollectionOptions {
-  bson::Document document;  // as `create` received them and listCollections shows them
-  CollectionDedup dedup;    // parsed from `document`, and so is the next
-  bool pre_images = false;  // changeStreamPreAndPostImages: {enabled: true}
+  bson::Document document;     // as `create` received them and listCollections shows them
+  CollectionDedup dedup;       // parsed from `document`, and so are the next two
+  bool pre_images = false;     // changeStreamPreAndPostImages: {enabled: true}
+  bson::CollatorPtr collator;  // the default of its operations and indexes; nullptr: strings are compared as bytes
   bool capped = false;
   int64_t capped_bytes = 0;
   int64_t capped_records = 0;  // 0: no limit by count

@@ -7,7 +7,7 @@
 namespace storage {
 
 // Returns whether entries of `index` have the types of their values in this collection. Entries of branches and snapshots
-// don't, and neither do entries of indexes that were made before entries had types.
+// don't, and neither do entries of indexes that were made before entries had types. Sort keys of a collation aren't the strings.
 bool entries_have_values(const Collection& collection, const Index& index);
 
 }  // namespace storage

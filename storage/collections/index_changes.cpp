@@ -20,7 +20,8 @@ constexpr size_t indexes_max = 64;
 // Returns whether two indexes are the same thing, whatever their names. {a: 1} and {a: 1.0} are one key pattern.
 bool equivalent(const IndexSpec& a, const IndexSpec& b) {
   return bson::compare(a.key.view(), b.key.view()) == 0 && a.unique == b.unique && a.sparse == b.sparse &&
-         bson::compare(a.partial_filter.view(), b.partial_filter.view()) == 0;
+         bson::compare(a.partial_filter.view(), b.partial_filter.view()) == 0 &&
+         bson::same_collation(a.collator.get(), b.collator.get());
 }
 
 bool same_options(const IndexSpec& a, const IndexSpec& b) {
@@ -86,7 +87,7 @@ std::vector<IndexSpec> missing_indexes(const StoredCollection& collection, const
 
 std::shared_ptr<const DocumentPredicate> StoredCatalog::compile(const IndexSpec& spec) const {
   if (spec.partial_filter.empty() || !compiler_) return nullptr;
-  return compiler_(spec.partial_filter);
+  return compiler_(spec.partial_filter, spec.collator);
 }
 
 std::shared_ptr<StoredIndex> StoredCatalog::make_index(CollectionId collection, const IndexEntry& entry) {

@@ -26,14 +26,14 @@ Bytes random_uuid() {
   return uuid;
 }
 
-bson::Document id_index_spec() {
+bson::Document id_index_spec(const bson::Collator* collator) {
   bson::Builder spec;
   {
     bson::Builder key = spec.object("key");
     key.append("_id", 1);
   }
   spec.append("name", "_id_");
-  return parse_index_spec(spec.done()).document;
+  return parse_index_spec(with_default_collation(spec.done(), collator)).document;
 }
 
 bson::Document create_command(const CollectionEntry& entry) {
@@ -165,6 +165,10 @@ std::shared_ptr<Collection> StoredCatalog::create(std::string_view ns, const Col
   ViewSource* const views = views_;
   if (!views || !uuid.empty() || (!has_ref(ns) && !views->has_views(database_of(ns))))
     return create_stored(ns, options, uuid, how);
+  if (!options.capped && options.document.view().has("collation")) {
+    throw OperationError(ErrorCode::illegal_operation,
+                         "a collection with a default collation has no branches, so there can't be " + std::string(ns));
+  }
   return options.capped ? create_capped(*views, ns, options, how) : create_on_branch(*views, ns, options, how);
 }
 
@@ -211,7 +215,7 @@ StoredCatalog::Shared StoredCatalog::create_stored(std::string_view ns, const Co
                         .indexes = {},
                         .next_index = 2};
   read_option_document(entry.options);
-  entry.indexes.push_back({1, id_index_spec(), true});
+  entry.indexes.push_back({1, id_index_spec(entry.options.collator.get()), true});
   const Shared collection = make(entry, std::make_shared<Counts>());
   try {
     in_transaction(engine_, [&](Transaction& transaction) {

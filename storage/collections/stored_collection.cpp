@@ -161,7 +161,7 @@ void StoredCollection::index_document(Transaction& transaction, StoredIndex& ind
 bool entries_have_values(const Collection& collection, const Index& index) {
   const auto* stored = dynamic_cast<const StoredCollection*>(&collection);
   const auto* entries = dynamic_cast<const StoredIndex*>(&index);
-  return stored && entries && !stored->moves() && entries->tells_types();
+  return stored && entries && !stored->moves() && entries->tells_types() && !entries->spec().collator;
 }
 
 }  // namespace storage

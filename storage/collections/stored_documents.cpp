@@ -81,7 +81,7 @@ std::optional<RecordId> StoredDocuments::find_id(Transaction& transaction, const
   const auto indexes = collection_.stored_indexes();
   if (indexes->empty() || !indexes->front()->is_id()) return std::nullopt;
   bson::KeyString key;
-  key.append(id);
+  key.append(id, false, indexes->front()->spec().collator.get());
   return indexes->front()->find(transaction, key.bytes());
 }
 

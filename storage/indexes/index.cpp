@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "bson/builder.h"
+#include "bson/collation.h"
 #include "bson/json.h"
 #include "bson/path.h"
 #include "bson/validate.h"
@@ -156,11 +157,11 @@ void parse_expiry(const Element& seconds, IndexSpec& spec) {
   spec.expire_after_seconds = seconds.to_int64();
 }
 
-void check_collation(const Element& collation) {
+void parse_collation(const Element& collation, IndexSpec& spec) {
   if (!collation.is_object()) wrong_type(collation, "an object");
-  const Element locale = collation.as_document().find("locale");
-  if (!locale.is_string() || locale.as_string() != "simple")
-    cannot("An index with a collation other than simple is not supported");
+  if (collation.as_document().empty())
+    throw OperationError(ErrorCode::bad_value, "The field 'collation' cannot be an empty object.");
+  spec.collator = bson::collator_of(collation.as_document());
 }
 
 void parse_option(const Element& field, IndexSpec& spec, DocumentView whole) {
@@ -172,7 +173,7 @@ void parse_option(const Element& field, IndexSpec& spec, DocumentView whole) {
   if (name == "sparse") return void(spec.sparse = flag(field));
   if (name == "hidden") return void(spec.hidden = flag(field));
   if (name == "expireAfterSeconds") return parse_expiry(field, spec);
-  if (name == "collation") return check_collation(field);
+  if (name == "collation") return parse_collation(field, spec);
   if (name == "partialFilterExpression") {
     if (!field.is_object()) wrong_type(field, "an object");
     spec.partial_filter = bson::Document(field.as_document());
@@ -207,6 +208,7 @@ bson::Document shown(const IndexSpec& spec, DocumentView given, bool has_filter)
   if (spec.expire_after_seconds) out.append("expireAfterSeconds", static_cast<int32_t>(*spec.expire_after_seconds));
   if (has_filter) out.append("partialFilterExpression", spec.partial_filter);
   if (spec.hidden) out.append("hidden", true);
+  if (spec.collator) out.append("collation", spec.collator->specification());
   return out.done();
 }
 
@@ -231,6 +233,13 @@ bson::Document without_unknown_options(DocumentView spec) {
   for (const Element& field : spec) {
     if (is_known(field.name)) out.append_element(field);
   }
+  return out.done();
+}
+
+bson::Document with_default_collation(DocumentView spec, const bson::Collator* collator) {
+  if (!collator || spec.has("collation")) return bson::Document(spec);
+  bson::Builder out;
+  out.append_all(spec).append("collation", collator->specification());
   return out.done();
 }
 

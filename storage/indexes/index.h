@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "bson/collator.h"
 #include "bson/document.h"
 #include "storage/engine/table.h"
 
@@ -18,8 +19,10 @@ class DocumentPredicate {
   virtual ~DocumentPredicate() = default;
   virtual bool matches(bson::DocumentView document) const = 0;
 };
-// A PredicateCompiler compiles a partialFilterExpression; it throws OperationError for an expression that it refuses.
-using PredicateCompiler = std::function<std::shared_ptr<const DocumentPredicate>(bson::DocumentView expression)>;
+// A PredicateCompiler compiles a partialFilterExpression, which compares by the index's collation; it throws OperationError for
+// an expression that it refuses.
+using PredicateCompiler =
+    std::function<std::shared_ptr<const DocumentPredicate>(bson::DocumentView expression, const bson::CollatorPtr& collator)>;
 
 struct IndexField {
   std::string path;
@@ -36,12 +39,16 @@ struct IndexSpec {
   bool hidden = false;
   std::optional<int64_t> expire_after_seconds;
   bson::Document partial_filter;  // it is empty if there is none
+  bson::CollatorPtr collator;     // the keys have its sort keys in place of strings; nullptr: the strings
   bson::Document document;        // this is the whole specification, as listIndexes shows it
 };
 
 // Parses and checks a specification in createIndexes' form ({key, name, …}). Throws the errors that MongoDB reports for a bad one
 // (CannotCreateIndex, 67; BadValue …).
 IndexSpec parse_index_spec(bson::DocumentView spec);
+
+// Returns the specification with the collation of the collection, if it has none of its own and the collection has one.
+bson::Document with_default_collation(bson::DocumentView spec, const bson::Collator* collator);
 
 // A KeyBound is one end of a range of key strings.
 struct KeyBound {

@@ -154,7 +154,7 @@ void append_key(const IndexSpec& spec, const Slots& slots, IndexKeys& out) {
   bson::KeyString key;
   bson::KeyTypes types;
   for (size_t i = 0; i < slots.size(); ++i) {
-    key.append(indexed_value(slots[i]), spec.fields[i].descending);
+    key.append(indexed_value(slots[i]), spec.fields[i].descending, spec.collator.get());
     slots[i].found ? types.add(slots[i].at) : types.add_missing(slots[i].objects > 0 ? slots[i].objects - 1 : 0);
   }
   out.add(std::move(key).bytes(), types.take());
@@ -216,7 +216,8 @@ void index_keys(const IndexSpec& spec, DocumentView document, IndexKeys& out) {
       if (!value.exists() && spec.sparse) return;
       bson::KeyString key;
       bson::KeyTypes types;
-      key.append(value.exists() ? static_cast<ValueView>(value) : ValueView(Type::null, {}), spec.fields[0].descending);
+      key.append(value.exists() ? static_cast<ValueView>(value) : ValueView(Type::null, {}), spec.fields[0].descending,
+                 spec.collator.get());
       value.exists() ? types.add(value) : types.add_missing(0);
       out.add(std::move(key).bytes(), types.take());
       return;

@@ -191,7 +191,10 @@ TEST_CASE("specifications are checked as MongoDB checks them") {
   CHECK(refused("{key: {a: 1}, name: 'a', expireAfterSeconds: 'x'}") == "CannotCreateIndex");
   CHECK(refused("{key: {a: 1, b: 1}, name: 'a', expireAfterSeconds: 5}") == "CannotCreateIndex");
   CHECK(refused("{key: {a: 1}, name: 'a', sparse: true, partialFilterExpression: {a: 1}}") == "CannotCreateIndex");
-  CHECK(refused("{key: {a: 1}, name: 'a', collation: {locale: 'de'}}") == "CannotCreateIndex");
+  CHECK(refused("{key: {a: 1}, name: 'a', collation: {locale: 'de'}}") == "accepted");
+  CHECK(refused("{key: {a: 1}, name: 'a', collation: {locale: 'zz'}}") == "BadValue");
+  CHECK(refused("{key: {a: 1}, name: 'a', collation: {}}") == "BadValue");
+  CHECK(refused("{key: {a: 1}, name: 'a', collation: 5}") == "TypeMismatch");
   CHECK(refused("{key: {a: 1}, name: 'a', wildcardProjection: {b: 1}}") == "BadValue");
   CHECK(refused("{key: {a: 1}, name: 'a', storageEngine: {wiredTiger: {}}}") == "accepted");
   CHECK(refused("{key: {a: 1}, name: 'a', storageEngine: {wiredTiger: {configString: ''}}}") == "accepted");

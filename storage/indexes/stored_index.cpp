@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "bson/builder.h"
 #include "bson/json.h"
 #include "storage/engine/engine.h"
 #include "storage/engine/touch.h"
@@ -158,6 +159,21 @@ class TwoTableCursor final : public IndexCursor {
   int at_ = -1;  // this side stands on the current entry; -1 means before the first
 };
 
+// Shows the strings of a key by their sort keys, as MongoDB does.
+bson::Document shown_collated(bson::DocumentView values, const bson::Collator& collator) {
+  bson::Builder out;
+  for (const bson::Element& value : values) {
+    if (!value.is_string()) {
+      out.append_element(value);
+      continue;
+    }
+    Bytes key;
+    collator.append_key(key, value.as_string());
+    out.append(value.name, "0x" + base::to_hex(key));
+  }
+  return out.done();
+}
+
 }  // namespace
 
 std::string index_table_name(CollectionId collection, uint32_t number) {
@@ -276,9 +292,15 @@ void StoredIndex::claim(Transaction& transaction, BytesView key, uint32_t who) c
 
 void StoredIndex::duplicate(const std::string& ns, bson::DocumentView document, BytesView key) const {
   bson::Document values = index_key_values(spec_, document, key);
-  const std::string message =
-      "E11000 duplicate key error collection: " + ns + " index: " + spec_.name + " dup key: " + bson::to_shell(values);
-  throw DuplicateKey(message, spec_.key, std::move(values));
+  bson::Document collation;
+  std::string message = "E11000 duplicate key error collection: " + ns + " index: " + spec_.name;
+  if (spec_.collator) {
+    values = shown_collated(values, *spec_.collator);
+    collation = bson::Document(spec_.collator->specification());
+    message += " collation: " + bson::to_shell(collation);
+  }
+  message += " dup key: " + bson::to_shell(values);
+  throw DuplicateKey(message, spec_.key, std::move(values), std::move(collation));
 }
 
 }  // namespace storage

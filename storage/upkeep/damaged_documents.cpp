@@ -73,7 +73,7 @@ class Search {
 
   void ask_index() {
     for (const auto& index : *collection_.stored_indexes()) {
-      if (!index->is_id()) continue;
+      if (!index->is_id() || index->spec().collator) continue;  // a sort key doesn't say what its string was
       try {
         Transaction transaction(engine_, Transaction::Mode::read);
         const auto cursor = index->cursor(transaction, Direction::forward);

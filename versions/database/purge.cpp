@@ -34,7 +34,7 @@ uint64_t Databases::purge(const std::string& db, const std::string& collection, 
 uint64_t Databases::purge_unversioned(Transaction& transaction, const std::string& db, StoredCollection& collection,
                                       const bson::ValueView& id, const BranchedDatabase::Lost& lost) const {
   bson::KeyString key;
-  key.append(id);
+  key.append(id, false, collection.options().collator.get());
   uint64_t purged = past_.past().purge(transaction, collection, key.bytes());
   if (const auto record = collection.find_id(transaction, id)) {
     const auto generation = collection.records().generation_not_after(transaction, *record, UINT64_MAX, true);

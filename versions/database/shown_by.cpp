@@ -168,7 +168,7 @@ class Search {
     }
     Transaction transaction(store_, Transaction::Mode::read);
     for (const auto& index : *collection_.stored_indexes()) {
-      if (!index->is_id()) continue;
+      if (!index->is_id() || index->spec().collator) continue;  // a sort key doesn't say what its string was
       past::SavedEntries::Cursor saved(past_.entries(), transaction, collection_.id(), index->number(),
                                        storage::Direction::forward);
       saved.seek({});

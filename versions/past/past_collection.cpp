@@ -108,31 +108,30 @@ storage::KeyRange range_of(BytesView key) {
   return {Bytes(key), Bytes(key) + Bytes(17, '\xff')};
 }
 
-bool has_id(BytesView document, BytesView key) {
-  bson::KeyString own;
-  own.append(static_cast<bson::ValueView>(bson::DocumentView(document).find("_id")));
-  return own.bytes() == key;
+Bytes id_key(const storage::Index& id_index, const bson::ValueView& id) {
+  bson::KeyString key;
+  key.append(id, false, id_index.spec().collator.get());
+  return std::move(key).bytes();
 }
 
 }  // namespace
 
 std::optional<RecordId> PastCollection::find_id(Transaction& transaction, const bson::ValueView& id) {
   if (indexes_.empty() || !indexes_.front()->is_id()) return std::nullopt;
-  bson::KeyString key;
-  key.append(id);
+  const Bytes key = id_key(*indexes_.front(), id);
   if (of_branch_) {
     PastIndexCursor versions(shared_from_this(), indexes_.front(), transaction, Direction::forward);
-    versions.seek(range_of(key.bytes()));
+    versions.seek(range_of(key));
     while (versions.next()) {
-      if (versions.key() == key.bytes()) return versions.record();
+      if (versions.key() == key) return versions.record();
     }
     return std::nullopt;
   }
-  if (const auto record = indexes_.front()->find(transaction, key.bytes())) {
-    if (shows_as(transaction, *record, key.bytes())) return record;
+  if (const auto record = indexes_.front()->find(transaction, key)) {
+    if (shows_as(transaction, *record, key)) return record;
   }
   SavedEntries::Cursor saved(past_.entries(), transaction, this->id(), indexes_.front()->number(), Direction::forward);
-  const storage::KeyRange range = range_of(key.bytes());
+  const storage::KeyRange range = range_of(key);
   saved.seek(range);
   while (saved.next()) {
     if (saved.key() == range.from && may_show(saved.record()) && shows_as(transaction, saved.record(), range.from))
@@ -158,7 +157,7 @@ bool PastCollection::shows_current(Transaction& transaction, RecordId record, By
 
 bool PastCollection::shows_as(Transaction& transaction, RecordId record, BytesView key) {
   auto shown = read(transaction, record);
-  if (!shown || !has_id(shown->content, key)) return false;
+  if (!shown || id_key(*indexes_.front(), bson::DocumentView(shown->content).find("_id")) != key) return false;
   const base::MutexLock lock(mutex_);
   found_ = std::move(shown);
   return true;

@@ -2,11 +2,11 @@
 #include <array>
 
 #include "base/error.h"
+#include "bson/collation.h"
 #include "bson/json.h"
 #include "server/commands/shared/collection_options.h"
 #include "server/core/arguments.h"
 #include "server/core/client_transaction.h"
-#include "server/core/collation.h"
 #include "server/core/command.h"
 #include "server/core/operation.h"
 #include "server/query/views.h"
@@ -54,10 +54,11 @@ void refuse_kinds(const Arguments& arguments) {
 
 // mongorestore sends the index that listIndexes has shown. The index on _id has no options, but another index can't have its
 // name.
-void check_id_index(bson::DocumentView given) {
-  const storage::IndexSpec spec = storage::parse_index_spec(given);
+void check_id_index(bson::DocumentView given, const bson::Collator* collator) {
+  const storage::IndexSpec spec = storage::parse_index_spec(storage::with_default_collation(given, collator));
   const bson::Element first = spec.key.view().first();
-  if (spec.fields.size() == 1 && first.name == "_id" && first.is_number() && first.to_double() == 1) return;
+  if (spec.fields.size() == 1 && first.name == "_id" && first.is_number() && first.to_double() == 1)
+    return check_id_collation(spec, collator);
   throw OperationError(ErrorCode::bad_value,
                        "The field 'key' for an _id index must be {_id: 1}, but got " + bson::to_shell(spec.key));
 }
@@ -69,7 +70,7 @@ int64_t positive(const Arguments& arguments, std::string_view name, int64_t leas
                                   ", actual value '" + std::to_string(*value) + "'");
 }
 
-storage::CollectionOptions parse_options(const OperationContext& op, const Arguments& arguments) {
+storage::CollectionOptions parse_options(const OperationContext& op, const Arguments& arguments, const bson::Collator* collator) {
   storage::CollectionOptions options;
   options.capped = arguments.loose_boolean("capped").value_or(false);
   const bool has_size = arguments.any("size").exists();
@@ -96,12 +97,14 @@ storage::CollectionOptions parse_options(const OperationContext& op, const Argum
     shown.append("commits", *commits);
   }
   if (const auto images = parse_image_options(op, arguments)) shown.append(pre_images_option, *images);
+  if (collator) shown.append("collation", collator->specification());
   options.document = shown.done();
   return options;
 }
 
 // A view has no options but its own.
-void create_view(OperationContext& op, const Request& request, const Arguments& arguments, std::string_view on) {
+void create_view(OperationContext& op, const Request& request, const Arguments& arguments, std::string_view on,
+                 const bson::Collator* collator) {
   static constexpr std::string_view of_collections[] = {
       "capped",        "size",  "max",     "validator",       "validationLevel", "validationAction",
       "storageEngine", "dedup", "commits", pre_images_option, "idIndex"};
@@ -121,6 +124,7 @@ void create_view(OperationContext& op, const Request& request, const Arguments& 
   query::View view;
   view.name = request.collection();
   view.on = on;
+  if (collator) view.collation = bson::Document(collator->specification());
   if (const auto pipeline = arguments.array("pipeline")) view.pipeline = bson::Document(*pipeline);
   for (const bson::Element& stage : view.pipeline) {
     if (!stage.is_object())
@@ -170,11 +174,11 @@ class Create : public Command {
   void run(OperationContext& op, const Request& request, bson::Builder&) override {
     const Arguments arguments(request);
     refuse_kinds(arguments);
-    check_collation(arguments.any("collation"));
-    if (const auto id_index = arguments.object("idIndex")) check_id_index(*id_index);
+    const bson::CollatorPtr collator = bson::parse_collation(arguments.any("collation")).value_or(nullptr);
+    if (const auto id_index = arguments.object("idIndex")) check_id_index(*id_index, collator.get());
     if (const auto store = arguments.object("storageEngine")) storage::check_engine_option(*store);
-    if (const auto on = arguments.string("viewOn")) return create_view(op, request, arguments, *on);
-    const auto options = parse_options(op, arguments);
+    if (const auto on = arguments.string("viewOn")) return create_view(op, request, arguments, *on, collator.get());
+    const auto options = parse_options(op, arguments, collator.get());
     const std::string ns = request.ns();
     write::check_creatable(ns);
     write::check_no_view_has(op, ns);

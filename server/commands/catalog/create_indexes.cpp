@@ -1,10 +1,12 @@
 // createIndexes builds the indexes that don't exist yet.
 #include "base/error.h"
 #include "server/commands/catalog/commit_quorum.h"
+#include "server/commands/shared/collection_options.h"
 #include "server/core/arguments.h"
 #include "server/core/client_transaction.h"
 #include "server/core/command.h"
 #include "server/core/operation.h"
+#include "server/query/reader.h"
 #include "server/query/views.h"
 #include "server/write/namespaces.h"
 #include "server/write/target.h"
@@ -18,7 +20,7 @@ namespace {
 using base::ErrorCode;
 using base::OperationError;
 
-std::vector<storage::IndexSpec> parse_specs(const Arguments& arguments) {
+std::vector<storage::IndexSpec> parse_specs(const Arguments& arguments, const bson::Collator* collator) {
   const bool ignore_unknown = arguments.loose_boolean("ignoreUnknownIndexOptions").value_or(false);
   std::vector<storage::IndexSpec> specs;
   for (const auto& element : arguments.required_array("indexes")) {
@@ -28,9 +30,10 @@ std::vector<storage::IndexSpec> parse_specs(const Arguments& arguments) {
                                                          std::string(bson::type_name(element.type())) +
                                                          "', expected type 'object'");
     }
-    const bson::DocumentView spec = element.as_document();
-    specs.push_back(ignore_unknown ? storage::parse_index_spec(storage::without_unknown_options(spec))
-                                   : storage::parse_index_spec(spec));
+    const bson::DocumentView given = element.as_document();
+    const bson::Document known = ignore_unknown ? storage::without_unknown_options(given) : bson::Document(given);
+    specs.push_back(storage::parse_index_spec(storage::with_default_collation(known, collator)));
+    if (specs.back().name == "_id_") check_id_collation(specs.back(), collator);
   }
   if (specs.empty()) throw OperationError(ErrorCode::bad_value, "Must specify at least one index to create");
   return specs;
@@ -56,7 +59,7 @@ class CreateIndexes : public Command {
     write::check_writable(ns);
     query::require_no_view(op, ns);
     const auto quorum = parse_commit_quorum(op, arguments.any("commitQuorum"));
-    const auto specs = parse_specs(arguments);
+    const auto specs = parse_specs(arguments, query::collator_for(op, ns, std::nullopt).get());
     bool created = false;
     const auto built = op.transaction ? build_in_transaction(op, ns, specs, created) : build(op, ns, specs, created);
     reply.append("numIndexesBefore", built.before).append("numIndexesAfter", built.after);

@@ -3,15 +3,16 @@
 
 #include "server/commands/crud/explainable.h"
 #include "server/core/arguments.h"
-#include "server/core/collation.h"
 #include "server/core/command.h"
 #include "server/core/operation.h"
 #include "server/core/services.h"
 #include "server/query/cursor_registry.h"
 #include "server/query/expressions/now.h"
+#include "server/query/reader.h"
 #include "server/query/stages/change_stream.h"
 #include "server/query/stages/pipeline.h"
 #include "server/query/stages/support.h"
+#include "server/query/views.h"
 #include "server/write/output.h"
 
 namespace server {
@@ -180,7 +181,8 @@ class Aggregate final : public Command, public Explainable {
       throw base::OperationError(base::ErrorCode::failed_to_parse,
                                  "Invalid command format: the 'aggregate' field must specify a collection name or 1");
     }
-    check_collation(arguments.any("collation"));
+    const auto collation = bson::parse_collation(arguments.any("collation"));
+    context->set_collator(collator_of(op, *context, arguments, collation));
     if (const auto let = arguments.object("let")) {
       bson::Builder values;
       for (const Element& variable : *let) {
@@ -192,6 +194,17 @@ class Aggregate final : public Command, public Explainable {
       context->define(values.done());
     }
     return context;
+  }
+
+  // A collection's default isn't the default of its change streams, which begin with whatever collection has the name.
+  static bson::CollatorPtr collator_of(OperationContext& op, const query::PipelineContext& context, const Arguments& arguments,
+                                       const bson::GivenCollation& given) {
+    if (context.collection.empty()) return given.value_or(nullptr);
+    const Element first = arguments.required_array("pipeline").first();
+    if (first.is_object() && first.as_document().first().name == "$changeStream") return given.value_or(nullptr);
+    const std::string ns = context.db + "." + context.collection;
+    if (const auto view = query::find_view(op, ns)) return query::view_collator(*view, given);
+    return query::collator_for(op, ns, given);
   }
 
   static void check_source(const query::Pipeline& pipeline, const query::PipelineContext& context) {

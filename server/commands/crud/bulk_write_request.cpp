@@ -59,7 +59,7 @@ void read_selection(const Arguments& arguments, bson::DocumentView let, write::S
   selection.all = arguments.boolean("multi").value_or(false);
   selection.hint = arguments.any("hint");
   selection.let = let;
-  check_collation(arguments.any("collation"));
+  selection.collation = bson::parse_collation(arguments.any("collation"));
 }
 
 void read_update(const Arguments& arguments, bson::DocumentView let, write::UpdateStatement& update) {

@@ -6,7 +6,6 @@
 #include "server/commands/crud/view_query.h"
 #include "server/commands/shared/collection_options.h"
 #include "server/core/arguments.h"
-#include "server/core/collation.h"
 #include "server/core/command.h"
 #include "server/core/operation.h"
 #include "server/core/services.h"
@@ -30,7 +29,7 @@ query::Query parse_count(const Request& request) {
   // a negative limit is the old shell's single batch
   query.limit = limit < 0 ? (limit == INT64_MIN ? INT64_MAX : -limit) : limit;
   query.count_only = true;
-  check_collation(arguments.any("collation"));
+  query.collation = bson::parse_collation(arguments.any("collation"));
   return query;
 }
 

@@ -3,7 +3,6 @@
 #include "server/commands/crud/write_command.h"
 #include "server/commands/shared/collection_options.h"
 #include "server/core/arguments.h"
-#include "server/core/collation.h"
 #include "server/core/operation.h"
 #include "server/dispatch/statement.h"
 #include "server/query/find_request.h"
@@ -32,7 +31,7 @@ write::Selection parse_statement(bson::DocumentView document, bson::DocumentView
   selection.all = limit.to_double() == 0;
   selection.hint = arguments.any("hint");
   selection.let = let;
-  check_collation(arguments.any("collation"));
+  selection.collation = bson::parse_collation(arguments.any("collation"));
   return selection;
 }
 

@@ -8,7 +8,6 @@
 #include "server/commands/crud/view_query.h"
 #include "server/commands/shared/collection_options.h"
 #include "server/core/arguments.h"
-#include "server/core/collation.h"
 #include "server/core/command.h"
 #include "server/core/operation.h"
 #include "server/core/services.h"
@@ -39,7 +38,7 @@ DistinctRequest parse_distinct(const Request& request) {
   distinct.query.ns = request.ns();
   distinct.query.filter = bson::Document(arguments.object("query").value_or(bson::DocumentView()));
   distinct.query.hint = query::checked_hint(arguments.any("hint"));
-  check_collation(arguments.any("collation"));
+  distinct.query.collation = bson::parse_collation(arguments.any("collation"));
   distinct.query.distinct = distinct.key;
   bson::Builder projection;  // the fields that are read of a document, so that an index may answer
   if (distinct.key != "_id") projection.append("_id", 0);
@@ -47,10 +46,10 @@ DistinctRequest parse_distinct(const Request& request) {
   return distinct;
 }
 
-// Collects values in the order in which they come first, each once.
+// Collects values in the order in which they come first, each once. Of those that the collation takes for one, the first counts.
 class Values {
  public:
-  explicit Values(std::string_view key) : path_(key) {}
+  Values(std::string_view key, const bson::Collator* collator) : path_(key), seen_(bson::ValueLess{collator}) {}
 
   void add_from(bson::DocumentView document) {
     path_.walk(document, query::match::LeafArray::whole, [&](const bson::ValueView& value, std::string_view) {
@@ -106,7 +105,7 @@ class Distinct : public Command, public Explainable {
     }
     query::Reader reader(op, std::move(collection), distinct.query.ns, distinct.query);
     query::note_plan(op, reader.executor());
-    Values values(distinct.key);
+    Values values(distinct.key, reader.executor().collator().get());
     while (reader.next()) values.add_from(reader.document());
     const query::ExecutionStats stats = reader.executor().stats();
     op.counts.keys_examined = stats.keys_examined;

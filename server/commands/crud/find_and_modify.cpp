@@ -3,11 +3,11 @@
 #include "server/commands/crud/write_command.h"
 #include "server/commands/shared/collection_options.h"
 #include "server/core/arguments.h"
-#include "server/core/collation.h"
 #include "server/core/operation.h"
 #include "server/core/reply_size.h"
 #include "server/query/find_request.h"
 #include "server/query/projection.h"
+#include "server/query/reader.h"
 #include "server/write/retry.h"
 #include "server/write/statements.h"
 
@@ -57,7 +57,7 @@ void check_combination(const Parsed& parsed) {
   if (parsed.statement.has_array_filters) cannot("Cannot specify arrayFilters and remove=true");
 }
 
-void parse(OperationContext& op, const Arguments& arguments, Parsed& parsed) {
+void parse(OperationContext& op, const std::string& ns, const Arguments& arguments, Parsed& parsed) {
   write::UpdateStatement& statement = parsed.statement;
   statement.selection.filter = arguments.object("query").value_or(bson::DocumentView());
   statement.selection.sort = arguments.object("sort").value_or(bson::DocumentView());
@@ -77,10 +77,11 @@ void parse(OperationContext& op, const Arguments& arguments, Parsed& parsed) {
   parsed.return_new = arguments.loose_boolean("new").value_or(false);
   statement.keep_empty_timestamps = arguments.boolean("bypassEmptyTsReplacement").value_or(false);
   arguments.loose_boolean("bypassDocumentValidation");
-  check_collation(arguments.any("collation"));
+  statement.selection.collation = bson::parse_collation(arguments.any("collation"));
   check_combination(parsed);
   if (const auto fields = arguments.object("fields"); fields && !fields->empty()) {
-    const auto context = query::filter_context(op, statement.selection.let);
+    const auto context =
+        query::filter_context(op, statement.selection.let, query::collator_for(op, ns, statement.selection.collation));
     parsed.matcher = query::Matcher::parse(statement.selection.filter, context);
     parsed.projection = query::Projection::parse(*fields, parsed.matcher.get(), context);
     if (parsed.return_new && parsed.projection->positional()) {
@@ -129,7 +130,7 @@ class FindAndModify : public Command {
 
   void run(OperationContext& op, const Request& request, bson::Builder& reply) override {
     Parsed parsed;
-    parse(op, Arguments(request), parsed);
+    parse(op, request.ns(), Arguments(request), parsed);
     const std::string ns = write_namespace(op, request);
     if (op.retry) {
       op.retry->read_ids(request.body, 1);

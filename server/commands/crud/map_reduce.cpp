@@ -1,16 +1,17 @@
 // mapReduce calls a client's function for each document, which emits keys with values, and another for the values of each key.
 #include <map>
 
+#include "bson/collation.h"
 #include "bson/compare.h"
 #include "server/commands/crud/view_query.h"
 #include "server/core/allowance.h"
 #include "server/core/arguments.h"
-#include "server/core/collation.h"
 #include "server/core/command.h"
 #include "server/core/operation.h"
 #include "server/core/reply_size.h"
 #include "server/query/find_request.h"
 #include "server/query/reader.h"
+#include "server/query/views.h"
 #include "server/script/engine.h"
 #include "server/write/output.h"
 #include "storage/collections/catalog.h"
@@ -180,11 +181,15 @@ class MapReduce final : public Command {
     const Arguments arguments(request);
     script::check_enabled();
     for (const std::string_view flag : {"jsMode", "verbose", "bypassDocumentValidation"}) arguments.loose_boolean(flag);
-    check_collation(arguments.any("collation"));
     const Target target = parse_target(arguments, request.db);
     Functions functions(op, arguments, request.db);
-    Groups groups(op.allowance());
-    read(op, request, arguments, functions, groups);
+    const auto given = bson::parse_collation(arguments.any("collation"));
+    const auto view = query::find_view(op, request.ns());
+    const bson::CollatorPtr collator = view ? query::view_collator(*view, given) : query::collator_for(op, request.ns(), given);
+    Groups groups(op.allowance(), collator.get());
+    query::Query query = parse_query(request, arguments);
+    query.collation = collator;
+    read(op, query, view.has_value(), functions, groups);
     if (target.how == Target::How::in_reply)
       answer(groups, functions, reply);
     else
@@ -194,29 +199,33 @@ class MapReduce final : public Command {
  private:
   // By key, in the order of keys.
   struct Groups {
-    explicit Groups(Allowance& allowance) : held(allowance.memory()) {}
+    Groups(Allowance& allowance, const bson::Collator* collator) : values(bson::ValueLess{collator}), held(allowance.memory()) {}
     std::map<Value, std::vector<Value>, bson::ValueLess> values;
     Held held;
   };
 
-  static void read(OperationContext& op, const Request& request, const Arguments& arguments, Functions& functions,
-                   Groups& groups) {
+  static query::Query parse_query(const Request& request, const Arguments& arguments) {
     query::Query query;
     query.ns = request.ns();
-    auto collection = query::open_collection(op, query.ns);
-    if (is_view(op, query.ns, collection.get())) {
-      throw base::OperationError(base::ErrorCode::command_not_supported_on_view, "mapReduce on a view is not yet supported");
-    }
     query.filter = bson::Document(arguments.object("query").value_or(bson::DocumentView()));
     query.sort = bson::Document(arguments.object("sort").value_or(bson::DocumentView()));
     query.limit = arguments.unsigned_integer("limit").value_or(0);
+    return query;
+  }
+
+  static void read(OperationContext& op, const query::Query& query, bool of_view, Functions& functions, Groups& groups) {
     functions.begin_map([&groups](const ValueView& key, const ValueView& value) {
       const Value known(key.is_nullish() ? Value::null().view() : key);
       groups.values[known].emplace_back(value);
       groups.held.add(sizeof(Value) + key.bytes().size() + value.bytes().size());
     });
-    query::Reader reader(op, std::move(collection), query.ns, query);
-    while (reader.next()) functions.map(reader.document());
+    if (of_view) {
+      ViewDocuments documents(op, query);
+      while (documents.next()) functions.map(documents.document());
+    } else {
+      query::Reader reader(op, query::open_collection(op, query.ns), query.ns, query);
+      while (reader.next()) functions.map(reader.document());
+    }
     functions.end_map();
   }
 

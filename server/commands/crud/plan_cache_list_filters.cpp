@@ -21,6 +21,7 @@ class PlanCacheListFilters : public Command {
     for (const auto& filter : op.services().index_filters.list(collection)) {
       auto one = list.object();
       one.append("query", filter->filter).append("sort", filter->sort).append("projection", filter->projection);
+      if (filter->collator) one.append("collation", filter->collator->specification());
       auto indexes = one.array("indexes");
       for (const bson::Document& key : filter->keys) indexes.append(key);
       for (const std::string& name : filter->names) indexes.append(name);

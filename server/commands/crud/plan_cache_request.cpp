@@ -1,7 +1,9 @@
 #include "server/commands/crud/plan_cache_request.h"
 
 #include "base/error.h"
-#include "server/core/collation.h"
+#include "bson/collation.h"
+#include "server/core/operation.h"
+#include "server/core/services.h"
 #include "server/query/matcher.h"
 #include "server/query/query_shape.h"
 #include "server/write/target.h"
@@ -35,9 +37,14 @@ PlanCacheQuery required_query(const OperationContext& op, const Request& request
   query.filter = bson::Document(filter.as_document());
   query.sort = optional_object(request, "sort");
   query.projection = optional_object(request, "projection");
-  check_collation(request.body.find("collation"));
-  query::Matcher::parse(query.filter, query::filter_context(op));
-  query.shape = query::query_shape(query.filter, query.sort, query.projection);
+  if (auto given = bson::parse_collation(request.body.find("collation"))) {
+    query.collator = *std::move(given);
+  } else if (op.services().store) {
+    const auto collection = op.services().store->catalog().find(request.ns());
+    if (collection) query.collator = collection->options().collator;
+  }
+  query::Matcher::parse(query.filter, query::filter_context(op, {}, query.collator));
+  query.shape = query::query_shape(query.filter, query.sort, query.projection, query.collator.get());
   return query;
 }
 

@@ -5,12 +5,14 @@
 #include <optional>
 #include <string>
 
+#include "bson/collator.h"
 #include "server/core/command.h"
 
 namespace server {
 
 struct PlanCacheQuery {
   bson::Document filter, sort, projection;
+  bson::CollatorPtr collator;
   std::string shape;  // the form in which index filters know it
 };
 

@@ -44,6 +44,7 @@ class PlanCacheSetFilter : public Command {
     filter.filter = std::move(query.filter);
     filter.sort = std::move(query.sort);
     filter.projection = std::move(query.projection);
+    filter.collator = std::move(query.collator);
     op.services().index_filters.set(collection, std::move(query.shape), std::move(filter));
   }
 };

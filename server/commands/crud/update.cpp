@@ -3,7 +3,6 @@
 #include "server/commands/crud/write_command.h"
 #include "server/commands/shared/collection_options.h"
 #include "server/core/arguments.h"
-#include "server/core/collation.h"
 #include "server/core/operation.h"
 #include "server/dispatch/statement.h"
 #include "server/query/find_request.h"
@@ -43,7 +42,7 @@ write::UpdateStatement parse_statement(bson::DocumentView document, bson::Docume
   }
   statement.upsert = arguments.boolean("upsert").value_or(false);
   statement.upsert_supplied = arguments.boolean("upsertSupplied").value_or(false);
-  check_collation(arguments.any("collation"));
+  statement.selection.collation = bson::parse_collation(arguments.any("collation"));
   return statement;
 }
 

@@ -110,6 +110,7 @@ ViewDocuments::ViewDocuments(OperationContext& op, const query::Query& query, bs
   context_->db = storage::database_of(query.ns);
   context_->collection = storage::collection_of(query.ns);
   context_->hint = query.hint;
+  if (const auto view = query::find_view(op, query.ns)) context_->set_collator(query::view_collator(*view, query.collation));
   bson::ArrayBuilder stages;
   append_stages(query, stages);
   if (!last.empty()) stages.append(last);

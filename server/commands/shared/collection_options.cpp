@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "bson/builder.h"
+#include "bson/json.h"
 #include "bson/path.h"
 #include "server/core/arguments.h"
 #include "server/core/command.h"
@@ -67,6 +68,15 @@ std::optional<bson::Document> parse_commits_options(const Arguments& arguments) 
   bson::Document commits = shown.done();
   versions::read_tree_kind(commits);
   return commits;
+}
+
+void check_id_collation(const storage::IndexSpec& id_index, const bson::Collator* collator) {
+  if (bson::same_collation(id_index.collator.get(), collator)) return;
+  const auto shown = [](const bson::Collator* one) {
+    return one ? bson::to_shell(one->specification()) : std::string("{ locale: \"simple\" }");
+  };
+  throw OperationError(ErrorCode::bad_value, "The _id index must have the same collation as the collection. Index collation: " +
+                                                 shown(id_index.collator.get()) + ", collection collation: " + shown(collator));
 }
 
 void check_uuid(const bson::ValueView& uuid) {

@@ -5,12 +5,15 @@
 #include <string_view>
 
 #include "bson/document.h"
-#include "server/core/collation.h"
+#include "storage/indexes/index.h"
 
 namespace server {
 
 class Arguments;
 class OperationContext;
+
+// Throws BadValue unless the index on _id has the collation of its collection; nullptr: none.
+void check_id_collation(const storage::IndexSpec& id_index, const bson::Collator* collator);
 
 // Throws InvalidUUID (207) for a value that isn't a UUID; a missing one is fine.
 void check_uuid(const bson::ValueView& uuid);

@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "bson/compare.h"
 #include "server/core/operation.h"
 #include "server/core/services.h"
 #include "server/query/cursor_registry.h"
@@ -71,7 +72,9 @@ bool SnapshotDifference::open_next() {
 std::optional<bson::Document> SnapshotDifference::find(storage::Collection* in, const bson::ValueView& id) {
   if (!in) return std::nullopt;
   const auto record = in->find_id(*transaction_, id);
-  return record ? in->find(*transaction_, *record) : std::nullopt;
+  auto document = record ? in->find(*transaction_, *record) : std::nullopt;
+  // A collation may take two _ids for one; they are two documents all the same.
+  return document && bson::equal(document->view()["_id"], id) ? std::move(document) : std::nullopt;
 }
 
 ChangeEvent SnapshotDifference::event(std::string_view type, bson::DocumentView document) {

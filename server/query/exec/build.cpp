@@ -35,8 +35,11 @@ void add_ends(const Access& access, IndexScanText& text) {
     const plan::Intervals intervals = walked(access, i);
     if (intervals.size() != 1) return;
     const plan::Interval& interval = intervals.front();
-    start.append(path, open && !text.start_included ? interval.high : interval.low);
-    end.append(path, open && !text.end_included ? interval.low : interval.high);
+    const auto shown = [&](const bson::Value& value) {
+      return access.index->spec().collator ? plan::readable_keys(value) : value;
+    };
+    start.append(path, shown(open && !text.start_included ? interval.high : interval.low));
+    end.append(path, shown(open && !text.end_included ? interval.low : interval.high));
     if (open || access.fields[i].front().is_point()) continue;
     open = true;
     text.start_included = interval.low_included;
@@ -50,7 +53,8 @@ IndexScanText text_of(const Access& access) {
   IndexScanText text;
   for (size_t i = 0; i < access.fields.size(); ++i) {
     std::vector<std::string> intervals;
-    for (const plan::Interval& interval : walked(access, i)) intervals.push_back(interval.show());
+    for (const plan::Interval& interval : walked(access, i))
+      intervals.push_back(interval.show(access.index->spec().collator != nullptr));
     text.bounds.emplace_back(access.index->spec().fields[i].path, std::move(intervals));
   }
   add_ends(access, text);

@@ -210,7 +210,9 @@ std::string IndexScan::summary() const {
 
 void IndexScan::append_details(bson::Builder& out) const {
   const storage::IndexSpec& spec = index_->spec();
-  out.append("keyPattern", spec.key).append("indexName", spec.name).append("isMultiKey", index_->multikey());
+  out.append("keyPattern", spec.key).append("indexName", spec.name);
+  if (spec.collator) out.append("collation", spec.collator->specification());
+  out.append("isMultiKey", index_->multikey());
   {
     auto paths = out.object("multiKeyPaths");
     for (size_t i = 0; i < spec.fields.size(); ++i) {

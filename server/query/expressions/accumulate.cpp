@@ -49,14 +49,16 @@ class Count final : public Accumulator {
 template <int sign>
 class Extreme final : public Accumulator {
  public:
+  explicit Extreme(const AccumulatorSettings& settings) : collator_(settings.collator) {}
   void add(const ValueView& value) override {
     if (value.is_nullish()) return;
-    if (!best_.exists() || sign * bson::compare(value, best_) > 0) best_ = Value(value);
+    if (!best_.exists() || sign * bson::compare(value, best_, collator_) > 0) best_ = Value(value);
   }
   Value result() const override { return best_.exists() ? best_ : Value::null(); }
   size_t bytes() const override { return 64 + best_.view().bytes().size(); }
 
  private:
+  const bson::Collator* const collator_;
   Value best_;
 };
 
@@ -115,15 +117,10 @@ class Push final : public Accumulator {
   size_t bytes_ = 64;
 };
 
-struct ValueHash {
-  size_t operator()(const Value& value) const { return bson::hash_value(value); }
-};
-struct ValueEqual {
-  bool operator()(const Value& a, const Value& b) const { return bson::equal(a, b); }
-};
-
 class AddToSet final : public Accumulator {
  public:
+  explicit AddToSet(const AccumulatorSettings& settings)
+      : seen_(0, bson::ValueHash{settings.collator}, bson::ValueEqual{settings.collator}) {}
   void add(const ValueView& value) override {
     if (!value.exists()) return;
     if (seen_.emplace(Value(value), order_.size()).second) {
@@ -140,7 +137,7 @@ class AddToSet final : public Accumulator {
   size_t bytes() const override { return bytes_; }
 
  private:
-  std::unordered_map<Value, size_t, ValueHash, ValueEqual> seen_;
+  std::unordered_map<Value, size_t, bson::ValueHash, bson::ValueEqual> seen_;
   std::deque<Value> order_;
   size_t bytes_ = 64;
 };
@@ -249,7 +246,7 @@ class LastN final : public Accumulator {
 template <int sign>
 class ExtremeN final : public Accumulator {
  public:
-  explicit ExtremeN(int64_t n) : n_(n) {}
+  explicit ExtremeN(const AccumulatorSettings& settings) : n_(settings.n), values_(Better{settings.collator}) {}
   void add(const ValueView& value) override {
     if (value.is_nullish()) return;
     values_.insert(Value(value));
@@ -263,7 +260,8 @@ class ExtremeN final : public Accumulator {
 
  private:
   struct Better {
-    bool operator()(const Value& a, const Value& b) const { return sign * bson::compare(a, b) > 0; }
+    const bson::Collator* collator;
+    bool operator()(const Value& a, const Value& b) const { return sign * bson::compare(a, b, collator) > 0; }
   };
   int64_t n_;
   std::multiset<Value, Better> values_;
@@ -353,20 +351,20 @@ struct Entry {
 constexpr Entry entries[] = {
     {"$sum", plain<SumOf>},
     {"$avg", plain<Average>},
-    {"$min", plain<Extreme<-1>>},
-    {"$max", plain<Extreme<1>>},
+    {"$min", with_settings<Extreme<-1>>},
+    {"$max", with_settings<Extreme<1>>},
     {"$first", plain<First>},
     {"$last", plain<Last>},
     {"$push", plain<Push>},
-    {"$addToSet", plain<AddToSet>},
+    {"$addToSet", with_settings<AddToSet>},
     {"$stdDevPop", plain<StandardDeviation<false>>},
     {"$stdDevSamp", plain<StandardDeviation<true>>},
     {"$mergeObjects", plain<MergeObjects>},
     {"$count", plain<Count>},
     {"$firstN", with_n<FirstN>, AccumulatorForm::n},
     {"$lastN", with_n<LastN>, AccumulatorForm::n},
-    {"$minN", with_n<ExtremeN<-1>>, AccumulatorForm::n},
-    {"$maxN", with_n<ExtremeN<1>>, AccumulatorForm::n},
+    {"$minN", with_settings<ExtremeN<-1>>, AccumulatorForm::n},
+    {"$maxN", with_settings<ExtremeN<1>>, AccumulatorForm::n},
     {"$top", with_settings<Ordered<true, true>>, AccumulatorForm::ordered},
     {"$bottom", with_settings<Ordered<false, true>>, AccumulatorForm::ordered},
     {"$topN", with_settings<Ordered<true, false>>, AccumulatorForm::ordered_n},

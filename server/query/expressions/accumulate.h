@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "bson/collator.h"
 #include "bson/value.h"
 
 namespace server::query {
@@ -34,7 +35,8 @@ std::optional<AccumulatorForm> accumulator_form(std::string_view name);
 
 struct AccumulatorSettings {
   int64_t n = 1;
-  std::vector<double> percentiles{0.5};  // each is between 0 and 1
+  std::vector<double> percentiles{0.5};      // each is between 0 and 1
+  const bson::Collator* collator = nullptr;  // strings are compared by it; it outlives the accumulator
 };
 std::unique_ptr<Accumulator> make_accumulator(std::string_view name, const AccumulatorSettings& settings = {});
 

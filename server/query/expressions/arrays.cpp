@@ -62,10 +62,10 @@ Value is_array(std::string_view, Arguments a) {
   return Value(a[0].is_array());
 }
 
-Value in(std::string_view, Arguments a) {
+Value in(Frame& frame, std::string_view, Arguments a) {
   if (!a[1].is_array()) fail(40081, "$in requires an array as a second argument, found: " + named(a[1]));
   for (const bson::Element& element : a[1].as_document()) {
-    if (bson::equal(element, a[0])) return Value(true);
+    if (bson::equal(element, a[0], frame.collator())) return Value(true);
   }
   return Value(false);
 }
@@ -143,7 +143,7 @@ Value range(Frame& frame, std::string_view, Arguments a) {
   return out.done_value();
 }
 
-Value index_of_array(std::string_view, Arguments a) {
+Value index_of_array(Frame& frame, std::string_view, Arguments a) {
   if (a[0].is_nullish()) return Value::null();
   if (!a[0].is_array()) fail(40090, "$indexOfArray requires an array as a first argument, found: " + named(a[0]));
   int64_t limits[] = {0, INT32_MAX};
@@ -156,7 +156,7 @@ Value index_of_array(std::string_view, Arguments a) {
   int64_t at = 0;
   for (const bson::Element& element : a[0].as_document()) {
     if (at >= limits[1]) break;
-    if (at >= limits[0] && bson::equal(element, a[1])) return Value(static_cast<int32_t>(at));
+    if (at >= limits[0] && bson::equal(element, a[1], frame.collator())) return Value(static_cast<int32_t>(at));
     ++at;
   }
   return Value(int32_t{-1});
@@ -234,7 +234,7 @@ ExpressionPtr parse_sort_array(std::string_view, const ValueView& value, Scope& 
   std::optional<SortPattern> pattern;
   int direction = 1;
   if (by.is_object()) {
-    pattern = SortPattern::parse(by.as_document());
+    pattern = SortPattern::parse(by.as_document(), scope.collator());
   } else {
     const auto whole = whole_number(by);
     if (!whole || (*whole != 1 && *whole != -1)) fail(2942507, "Illegal sort order: must be 1 or -1");
@@ -250,7 +250,7 @@ ExpressionPtr parse_sort_array(std::string_view, const ValueView& value, Scope& 
     if (!pattern) {
       std::stable_sort(elements.begin(), elements.end(), [&](const ValueView& x, const ValueView& y) {
         frame.work();
-        return direction * bson::compare(x, y) < 0;
+        return direction * bson::compare(x, y, frame.collator()) < 0;
       });
       return array_of(elements.begin(), elements.end());
     }
@@ -275,7 +275,7 @@ ExpressionPtr parse_accumulation(std::string_view name, const ValueView& value, 
   auto arguments = parse_arguments(value, scope);
   const bool single = arguments.size() == 1;
   return evaluated([op = std::string(name), arguments = std::move(arguments), single](Frame& frame) {
-    auto accumulator = make_accumulator(op);
+    auto accumulator = make_accumulator(op, {.n = 1, .percentiles = {}, .collator = frame.collator()});
     for (const ExpressionPtr& argument : arguments) {
       const Value given = argument->evaluate(frame);
       if (single && given.type() == Type::array) {
@@ -302,7 +302,7 @@ ExpressionPtr parse_n(std::string_view name, const ValueView& value, Scope& scop
     const auto count = bson::number::exact_int64(n->evaluate(frame));
     if (!count) fail(5787902, "Value for 'n' must be of integral type, but found " + named(n->evaluate(frame)));
     if (*count <= 0) fail(5787908, "'n' must be greater than 0, found " + std::to_string(*count));
-    auto accumulator = make_accumulator(op, {.n = *count, .percentiles = {}});
+    auto accumulator = make_accumulator(op, {.n = *count, .percentiles = {}, .collator = frame.collator()});
     for (const bson::Element& element : array.view().as_document()) {
       frame.work();
       accumulator->add(element);
@@ -317,12 +317,12 @@ constexpr OperatorEntry entries[] = {
     {"$last", function_of<end_of<-1>, 1>},
     {"$size", function_of<size, 1>},
     {"$isArray", function_of<is_array, 1>},
-    {"$in", function_of<in, 2>},
+    {"$in", working_function_of<in, 2>},
     {"$concatArrays", working_function_of<concat_arrays, 0, -1>},
     {"$slice", working_function_of<slice, 2, 3>},
     {"$reverseArray", working_function_of<reverse_array, 1>},
     {"$range", working_function_of<range, 2, 3>},
-    {"$indexOfArray", function_of<index_of_array, 2, 4>},
+    {"$indexOfArray", working_function_of<index_of_array, 2, 4>},
     {"$zip", parse_zip},
     {"$sortArray", parse_sort_array},
     {"$sum", parse_accumulation},

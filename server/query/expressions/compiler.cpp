@@ -10,7 +10,7 @@ namespace {
 class Ready final : public CompiledExpression {
  public:
   Ready(ExpressionPtr expression, const Scope& scope, std::unique_ptr<Held> held)
-      : held_(std::move(held)), expression_(std::move(expression)), frame_(scope) {}
+      : held_(std::move(held)), collator_(scope.collator()), expression_(std::move(expression)), frame_(scope) {}
   bson::Value evaluate(bson::DocumentView root) const override {
     frame_.begin(root);
     return expression_->evaluate(frame_);
@@ -18,6 +18,7 @@ class Ready final : public CompiledExpression {
 
  private:
   std::unique_ptr<Held> held_;  // what parsing made; nullptr: it isn't counted
+  bson::CollatorPtr collator_;  // the frame borrows it
   ExpressionPtr expression_;
   mutable Frame frame_;  // one operation at a time uses it
 };
@@ -26,6 +27,7 @@ class Compiler final : public ExpressionCompiler {
  public:
   std::unique_ptr<CompiledExpression> compile(const bson::ValueView& specification, const ParseContext& context) const override {
     Scope scope(context.op ? command_time_ms(*context.op) : 0, context.allowance);
+    scope.set_collator(context.collator);
     for (const bson::Element& variable : context.let) scope.define(std::string(variable.name), bson::Value(variable));
     std::unique_ptr<Held> held;
     if (context.allowance) {

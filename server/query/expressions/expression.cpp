@@ -205,6 +205,7 @@ ExpressionPtr parse_object(bson::DocumentView object, Scope& scope) {
 Frame::Frame(const Scope& scope, bson::DocumentView document)
     : root(document),
       slots(static_cast<size_t>(scope.slots())),
+      collator_(scope.collator().get()),
       allowance_(scope.allowance()),
       held_(allowance_ ? allowance_->memory() : unlimited_) {}
 

@@ -17,6 +17,7 @@
 #include <string_view>
 #include <vector>
 
+#include "bson/collator.h"
 #include "bson/document.h"
 #include "bson/value.h"
 #include "server/core/allowance.h"
@@ -47,6 +48,9 @@ struct Frame {
   void work(size_t units = 1) {
     if (allowance_) allowance_->work(units);
   }
+  // Strings are compared by it; nullptr: as bytes.
+  const bson::Collator* collator() const { return collator_; }
+
   void work_on(size_t bytes) {
     if (allowance_) allowance_->work_on(bytes);
   }
@@ -60,6 +64,7 @@ struct Frame {
   void keep(size_t held, size_t bytes) { held_.set(held + bytes); }
 
  private:
+  const bson::Collator* collator_;
   Allowance* allowance_;
   MemoryBudget unlimited_{nullptr};  // without an allowance
   Held held_;
@@ -111,6 +116,9 @@ class Scope {
   const bson::Value* defined(std::string_view name) const;
   int64_t now_ms() const { return now_ms_; }
   Allowance* allowance() const { return allowance_; }
+  // The expressions that are parsed and evaluated from here on compare strings by it.
+  void set_collator(bson::CollatorPtr collator) { collator_ = std::move(collator); }
+  const bson::CollatorPtr& collator() const { return collator_; }
   int slots() const { return slots_; }
 
  private:
@@ -123,6 +131,7 @@ class Scope {
   int slots_ = 0;
   int64_t now_ms_;
   Allowance* allowance_;
+  bson::CollatorPtr collator_;
 };
 
 // Throws OperationError with MongoDB's codes for a value that isn't an expression.

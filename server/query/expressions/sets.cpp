@@ -14,7 +14,7 @@ constexpr size_t work_per_element = 4;  // it is looked for in a tree
 constexpr size_t node_bytes = 64;       // of that tree
 
 Set set_of(Frame& frame, const ValueView& array) {
-  Set out;
+  Set out(bson::ValueLess{frame.collator()});
   for (const bson::Element& element : array.as_document()) {
     frame.work(work_per_element);
     if (out.insert(element).second) frame.hold(node_bytes);
@@ -29,7 +29,7 @@ Value array_of(const Set& set) {
 }
 
 Value set_union(Frame& frame, std::string_view, Arguments a) {
-  Set all;
+  Set all(bson::ValueLess{frame.collator()});
   for (const ValueView& argument : a) {
     if (argument.is_nullish()) return Value::null();
     if (!argument.is_array())
@@ -40,7 +40,7 @@ Value set_union(Frame& frame, std::string_view, Arguments a) {
 }
 
 Value set_intersection(Frame& frame, std::string_view, Arguments a) {
-  Set common;
+  Set common(bson::ValueLess{frame.collator()});
   for (size_t i = 0; i < a.size(); ++i) {
     if (a[i].is_nullish()) return Value::null();
     if (!a[i].is_array()) {
@@ -74,7 +74,7 @@ Value set_difference(Frame& frame, std::string_view, Arguments a) {
 }
 
 bool same(const Set& a, const Set& b) {
-  return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(), bson::ValueEqual());
+  return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(), bson::ValueEqual{a.key_comp().collator});
 }
 
 Value set_equals(Frame& frame, std::string_view, Arguments a) {

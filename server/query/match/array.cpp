@@ -142,7 +142,7 @@ NodePtr parse_all(std::string_view path, const bson::Element& operand, bson::Doc
     } else if (entry.type() == bson::Type::regex) {
       parts.push_back(make_regex(path, entry));
     } else {
-      parts.push_back(make_equality(path, entry));
+      parts.push_back(make_equality(path, entry, parsing));
     }
   }
   return all_of(std::move(parts));

@@ -48,7 +48,7 @@ bool Comparison::matches_value(const ValueView& value) const {
     // NaN equals itself and is neither above nor below anything.
     return kind() != Kind::lt && kind() != Kind::gt && is_nan(value) && is_nan(value_);
   }
-  const int order = bson::compare(value, value_);
+  const int order = bson::compare(value, value_, collator_);
   switch (kind()) {
     case Kind::eq: return order == 0;
     case Kind::lt: return order < 0;
@@ -62,17 +62,16 @@ void Comparison::append_operator(bson::Builder& out) const {
   out.append(operator_name(kind()), value_);
 }
 
-In::In(std::string_view path, std::vector<ValueView> values, std::vector<NodePtr> regexes)
-    : PathNode(Kind::in, path, LeafArray::expand), values_(std::move(values)), regexes_(std::move(regexes)) {
-  std::sort(values_.begin(), values_.end(), bson::ValueLess());
-  const auto equal = [](const ValueView& a, const ValueView& b) { return bson::equal(a, b); };
-  values_.erase(std::unique(values_.begin(), values_.end(), equal), values_.end());
+In::In(std::string_view path, std::vector<ValueView> values, std::vector<NodePtr> regexes, const bson::Collator* collator)
+    : PathNode(Kind::in, path, LeafArray::expand), values_(std::move(values)), regexes_(std::move(regexes)), collator_(collator) {
+  std::stable_sort(values_.begin(), values_.end(), bson::ValueLess{collator_});
+  values_.erase(std::unique(values_.begin(), values_.end(), bson::ValueEqual{collator_}), values_.end());
   has_null_ = std::any_of(values_.begin(), values_.end(), [](const ValueView& value) { return value.is_nullish(); });
 }
 
 bool In::matches_value(const ValueView& value) const {
   if (value.is_nullish()) return has_null_;
-  if (std::binary_search(values_.begin(), values_.end(), value, bson::ValueLess())) return true;
+  if (std::binary_search(values_.begin(), values_.end(), value, bson::ValueLess{collator_})) return true;
   return std::any_of(regexes_.begin(), regexes_.end(), [&](const NodePtr& regex) { return regex->matches_value(value); });
 }
 
@@ -82,28 +81,28 @@ void In::append_operator(bson::Builder& out) const {
   for (const NodePtr& regex : regexes_) array.append(static_cast<const RegexNode&>(*regex).regex());
 }
 
-NodePtr make_equality(std::string_view path, const ValueView& value) {
+NodePtr make_equality(std::string_view path, const ValueView& value, const Parsing& parsing) {
   if (value.type() == Type::undefined) bad_value("cannot compare to undefined");
-  return std::make_unique<Comparison>(Kind::eq, path, value);
+  return std::make_unique<Comparison>(Kind::eq, path, value, parsing.context.collator.get());
 }
 
 namespace {
 
 template <Kind kind>
-NodePtr parse_comparison(std::string_view path, const bson::Element& operand, bson::DocumentView, Parsing&) {
+NodePtr parse_comparison(std::string_view path, const bson::Element& operand, bson::DocumentView, Parsing& parsing) {
   if (operand.type() == Type::undefined) bad_value("cannot compare to undefined");
   if (kind != Kind::eq && operand.type() == Type::regex) {
     bad_value("Can't have RegEx as arg to predicate over field '" + std::string(path) + "'.");
   }
-  return std::make_unique<Comparison>(kind, path, operand);
+  return std::make_unique<Comparison>(kind, path, operand, parsing.context.collator.get());
 }
 
-NodePtr parse_ne(std::string_view path, const bson::Element& operand, bson::DocumentView, Parsing&) {
+NodePtr parse_ne(std::string_view path, const bson::Element& operand, bson::DocumentView, Parsing& parsing) {
   if (operand.type() == Type::regex) bad_value("Can't have regex as arg to $ne.");
-  return std::make_unique<NotNode>(make_equality(path, operand));
+  return std::make_unique<NotNode>(make_equality(path, operand, parsing));
 }
 
-NodePtr make_in(std::string_view path, const bson::Element& operand) {
+NodePtr make_in(std::string_view path, const bson::Element& operand, const Parsing& parsing) {
   if (!operand.is_array()) bad_value(std::string(operand.name) + " needs an array");
   std::vector<ValueView> values;
   std::vector<NodePtr> regexes;
@@ -116,15 +115,15 @@ NodePtr make_in(std::string_view path, const bson::Element& operand) {
       values.push_back(element);
     }
   }
-  return std::make_unique<In>(path, std::move(values), std::move(regexes));
+  return std::make_unique<In>(path, std::move(values), std::move(regexes), parsing.context.collator.get());
 }
 
-NodePtr parse_in(std::string_view path, const bson::Element& operand, bson::DocumentView, Parsing&) {
-  return make_in(path, operand);
+NodePtr parse_in(std::string_view path, const bson::Element& operand, bson::DocumentView, Parsing& parsing) {
+  return make_in(path, operand, parsing);
 }
 
-NodePtr parse_nin(std::string_view path, const bson::Element& operand, bson::DocumentView, Parsing&) {
-  return std::make_unique<NotNode>(make_in(path, operand));
+NodePtr parse_nin(std::string_view path, const bson::Element& operand, bson::DocumentView, Parsing& parsing) {
+  return std::make_unique<NotNode>(make_in(path, operand, parsing));
 }
 
 constexpr PathOperatorRow path_operators[] = {

@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "bson/collator.h"
 #include "server/query/match/node.h"
 #include "server/query/match/regex.h"
 
@@ -11,25 +12,29 @@ namespace server::query::match {
 
 class Comparison : public PathNode {
  public:
-  Comparison(Kind kind, std::string_view path, const bson::ValueView& value)
-      : PathNode(kind, path, LeafArray::expand), value_(value) {}
+  // `collator` may be nullptr; it lives as long as the node.
+  Comparison(Kind kind, std::string_view path, const bson::ValueView& value, const bson::Collator* collator)
+      : PathNode(kind, path, LeafArray::expand), value_(value), collator_(collator) {}
 
   const bson::ValueView& value() const { return value_; }
+  const bson::Collator* collator() const { return collator_; }
 
   bool matches_value(const bson::ValueView& value) const override;
   void append_operator(bson::Builder& out) const override;
 
  private:
   const bson::ValueView value_;
+  const bson::Collator* const collator_;
 };
 
 class In : public PathNode {
  public:
-  In(std::string_view path, std::vector<bson::ValueView> values, std::vector<NodePtr> regexes);
+  In(std::string_view path, std::vector<bson::ValueView> values, std::vector<NodePtr> regexes, const bson::Collator* collator);
 
   const std::vector<bson::ValueView>& values() const { return values_; }  // sorted, no doubles
   const std::vector<NodePtr>& regexes() const { return regexes_; }        // RegexNodes
   bool has_null() const { return has_null_; }
+  const bson::Collator* collator() const { return collator_; }
 
   bool matches_value(const bson::ValueView& value) const override;
   void append_operator(bson::Builder& out) const override;
@@ -38,6 +43,7 @@ class In : public PathNode {
   std::vector<bson::ValueView> values_;
   const std::vector<NodePtr> regexes_;
   bool has_null_ = false;
+  const bson::Collator* const collator_;
 };
 
 }  // namespace server::query::match

@@ -30,9 +30,9 @@ bool check_filter(bson::DocumentView filter, bson::DocumentView document) {
   bson::Builder shown;
   matcher->root().append(shown);
   base::check(bson::validate(shown.done().bytes(), made).ok());
-  for (const auto* node : plan::flatten(matcher->root())) plan::bounds_of(*node, filter.first().name, true);
+  for (const auto* node : plan::flatten(matcher->root())) plan::bounds_of(*node, filter.first().name, true, {});
   matcher->equalities();
-  query_shape(filter, {}, {});
+  query_shape(filter, {}, {}, nullptr);
   base::refuses([&] { Projection::parse(document, matcher.get(), with_expressions())->apply(document); });
   return true;
 }

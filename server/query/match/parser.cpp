@@ -65,7 +65,8 @@ NodePtr parse_filter(bson::DocumentView filter, Parsing& parsing) {
   std::vector<NodePtr> parts;
   for (const bson::Element& element : filter) {
     if (is_dbref_field(element.name)) {
-      parts.push_back(make_equality(element.name, element));  // {$elemMatch: {$id: 5}} matches fields of the reference itself
+      parts.push_back(
+          make_equality(element.name, element, parsing));  // {$elemMatch: {$id: 5}} matches fields of the reference itself
     } else if (element.name.starts_with('$')) {
       if (NodePtr node = parse_top_operator(element, parsing)) parts.push_back(std::move(node));
     } else if (is_operator_object(element)) {
@@ -73,7 +74,7 @@ NodePtr parse_filter(bson::DocumentView filter, Parsing& parsing) {
     } else if (element.type() == bson::Type::regex) {
       parts.push_back(make_regex(element.name, element));
     } else {
-      parts.push_back(make_equality(element.name, element));
+      parts.push_back(make_equality(element.name, element, parsing));
     }
   }
   --parsing.depth;

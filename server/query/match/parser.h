@@ -60,7 +60,7 @@ void parse_operators(std::string_view path, bson::DocumentView operators, Parsin
 // Returns true for {$gt: 5} and the like, and false for a value (a DBRef is a value).
 bool is_operator_object(const bson::ValueView& value);
 
-NodePtr make_equality(std::string_view path, const bson::ValueView& value);
+NodePtr make_equality(std::string_view path, const bson::ValueView& value, const Parsing& parsing);
 NodePtr make_regex(std::string_view path, const bson::ValueView& regex);
 
 [[noreturn]] inline void bad_value(const std::string& message) {

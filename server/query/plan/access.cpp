@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "bson/compare.h"
 #include "bson/keystring.h"
 #include "bson/path.h"
 #include "server/query/match/array.h"
@@ -31,25 +32,25 @@ std::string_view first_part(std::string_view path) {
 }
 
 void add_elem_match(std::vector<Candidate>& found, const match::ElemMatchObject& node, int group, std::string_view path,
-                    bool multikey) {
+                    bool multikey, const KeyForm& keys) {
   if (path.size() <= node.path().size() + 1 || !path.starts_with(node.path()) || path[node.path().size()] != '.') return;
   const std::string_view sub_path = path.substr(node.path().size() + 1);
   for (const Node* inner : flatten(node.filter())) {
     if (inner->kind() == Kind::negation || inner->kind() == Kind::nor) continue;
-    if (auto bounds = bounds_of(*inner, sub_path, multikey)) {
+    if (auto bounds = bounds_of(*inner, sub_path, multikey, keys)) {
       bounds->exact = false;
       found.push_back({&node, *std::move(bounds), group, sub_path});
     }
   }
 }
 
-std::vector<Candidate> candidates(const Predicates& predicates, std::string_view path, bool multikey) {
+std::vector<Candidate> candidates(const Predicates& predicates, std::string_view path, bool multikey, const KeyForm& keys) {
   std::vector<Candidate> found;
   for (size_t i = 0; i < predicates.size(); ++i) {
     const Node* node = predicates[i];
-    if (auto bounds = bounds_of(*node, path, multikey)) found.push_back({node, *std::move(bounds), no_group, {}});
+    if (auto bounds = bounds_of(*node, path, multikey, keys)) found.push_back({node, *std::move(bounds), no_group, {}});
     if (node->kind() == Kind::elem_match_object) {
-      add_elem_match(found, static_cast<const match::ElemMatchObject&>(*node), static_cast<int>(i), path, multikey);
+      add_elem_match(found, static_cast<const match::ElemMatchObject&>(*node), static_cast<int>(i), path, multikey, keys);
     }
   }
   return found;
@@ -73,7 +74,7 @@ class Bounder {
     const std::string& path = index_.spec().fields[i].path;
     const bool multikey = index_.multikey_field(i);
     if (has_position(path)) return everything();
-    std::vector<Candidate> found = candidates(predicates_, path, multikey);
+    std::vector<Candidate> found = candidates(predicates_, path, multikey, {index_.spec().collator.get()});
     if (multikey) found = choose(std::move(found), path);
     if (found.empty()) return everything();
     Intervals intervals = everything();
@@ -133,6 +134,15 @@ storage::KeyRange range_of(const bson::KeyString& prefix, const Interval& interv
   from_included ? from.append_before() : from.append_after();
   to_included ? to.append_after() : to.append_before();
   return {std::move(from).bytes(), std::move(to).bytes()};
+}
+
+// Returns whether the values may be strings, or contain some.
+bool may_be_collated(const Intervals& intervals) {
+  using bson::canonical_rank;
+  return std::any_of(intervals.begin(), intervals.end(), [](const Interval& interval) {
+    return canonical_rank(interval.low.type()) <= canonical_rank(bson::Type::array) &&
+           canonical_rank(interval.high.type()) >= canonical_rank(bson::Type::string);
+  });
 }
 
 bool contains(const Predicates& nodes, const Node* node) {
@@ -213,6 +223,7 @@ bool provides_sort(const Access& access, const SortPattern& sort, storage::Direc
     }
     return true;
   }();
+  const bool ordered_alike = bson::same_collation(spec.collator.get(), sort.collator());
   std::optional<bool> backward;
   size_t at = 0;
   for (size_t i = 0; i < spec.fields.size() && at < sort.fields().size(); ++i) {
@@ -226,6 +237,7 @@ bool provides_sort(const Access& access, const SortPattern& sort, storage::Direc
     if (single) continue;
     // An array sorts by its least or greatest element, and only a scan of all its keys meets that first.
     if (access.index->multikey_field(i) && !all_open) return false;
+    if (!ordered_alike && may_be_collated(access.fields[i])) return false;
     const bool reversed = wanted.descending != spec.fields[i].descending;
     if (backward && *backward != reversed) return false;
     backward = reversed;

@@ -45,8 +45,7 @@ Bounds equality_bounds(const ValueView& value) {
   return {unite(point(key), point(value)), false};
 }
 
-Bounds order_bounds(const match::Comparison& node) {
-  const ValueView& value = node.value();
+Bounds order_bounds(const match::Node& node, const ValueView& value) {
   const bool included = node.kind() == Kind::lte || node.kind() == Kind::gte;
   if (value.is_nullish()) return {included ? null_points() : Intervals{}, false};
   if (value.is_number() && is_nan(value)) return {included ? point(value) : Intervals{}, true};
@@ -70,9 +69,10 @@ std::string after_prefix(std::string prefix) {
   return prefix;
 }
 
-Bounds regex_bounds(const match::RegexNode& node) {
+// A regex compares characters, whatever the collation is, and so sort keys say nothing about it.
+Bounds regex_bounds(const match::RegexNode& node, const KeyForm& keys) {
   bool exact = false;
-  const std::string prefix = node.prefix(exact);
+  const std::string prefix = keys.collator ? std::string() : node.prefix(exact);
   Intervals intervals = bracket(Type::string);
   if (!prefix.empty() && static_cast<uint8_t>(prefix.back()) < 0xff) {
     intervals = {{Value(prefix), Value(after_prefix(prefix)), true, false}};
@@ -85,14 +85,34 @@ Bounds regex_bounds(const match::RegexNode& node) {
   return {unite(std::move(intervals), point(document.view().first())), exact && ascii};
 }
 
-Bounds in_bounds(const match::In& node) {
+// Returns the value as the keys have it, perhaps in `scratch`; nullopt: the keys are of another collation.
+std::optional<ValueView> in_keys(const ValueView& value, const bson::Collator* predicate, const KeyForm& keys, Value& scratch) {
+  if (!bson::is_collatable(value.type()) || (!predicate && !keys.collator)) return value;
+  if (!bson::same_collation(predicate, keys.collator)) return std::nullopt;
+  scratch = bson::collated(value, *keys.collator);
+  return scratch.view();
+}
+
+std::optional<Bounds> comparison_bounds(const match::Comparison& node, const KeyForm& keys) {
+  Value scratch;
+  const auto value = in_keys(node.value(), node.collator(), keys, scratch);
+  if (!value) return std::nullopt;
+  return node.kind() == Kind::eq ? equality_bounds(*value) : order_bounds(node, *value);
+}
+
+std::optional<Bounds> in_bounds(const match::In& node, const KeyForm& keys) {
   Bounds bounds{{}, true};
   const auto add = [&](Bounds more) {
     bounds.intervals.insert(bounds.intervals.end(), more.intervals.begin(), more.intervals.end());
     bounds.exact = bounds.exact && more.exact;
   };
-  for (const ValueView& value : node.values()) add(equality_bounds(value));
-  for (const auto& regex : node.regexes()) add(regex_bounds(static_cast<const match::RegexNode&>(*regex)));
+  for (const ValueView& value : node.values()) {
+    Value scratch;
+    const auto key = in_keys(value, node.collator(), keys, scratch);
+    if (!key) return std::nullopt;
+    add(equality_bounds(*key));
+  }
+  for (const auto& regex : node.regexes()) add(regex_bounds(static_cast<const match::RegexNode&>(*regex), keys));
   bounds.intervals = normalize(std::move(bounds.intervals));
   return bounds;
 }
@@ -109,7 +129,7 @@ Bounds type_bounds(const match::TypeIs& node) {
   return {std::move(intervals), false};
 }
 
-std::optional<Bounds> negation_bounds(const Node& child, std::string_view path, bool multikey) {
+std::optional<Bounds> negation_bounds(const Node& child, std::string_view path, bool multikey, const KeyForm& keys) {
   if (child.kind() == Kind::exists) {
     if (static_cast<const match::PathNode&>(child).path() != path) return std::nullopt;
     return Bounds{null_points(), false};
@@ -118,16 +138,17 @@ std::optional<Bounds> negation_bounds(const Node& child, std::string_view path, 
       child.kind() != Kind::gt && child.kind() != Kind::gte) {
     return std::nullopt;
   }
-  const auto bounds = bounds_of(child, path, multikey);
+  const auto bounds = bounds_of(child, path, multikey, keys);
   if (!bounds || !bounds->exact) return std::nullopt;
   return Bounds{complement(bounds->intervals), false};
 }
 
 // One key must satisfy all of them or, if there may be several keys, at least one of them.
-std::optional<Bounds> all_bounds(const std::vector<match::NodePtr>& nodes, std::string_view path, bool one_key) {
+std::optional<Bounds> all_bounds(const std::vector<match::NodePtr>& nodes, std::string_view path, bool one_key,
+                                 const KeyForm& keys) {
   std::optional<Bounds> bounds;
   for (const auto& node : nodes) {
-    auto more = bounds_of(*node, path, !one_key);
+    auto more = bounds_of(*node, path, !one_key, keys);
     if (!more) continue;
     if (!bounds) {
       bounds = std::move(more);
@@ -139,10 +160,11 @@ std::optional<Bounds> all_bounds(const std::vector<match::NodePtr>& nodes, std::
   return bounds;
 }
 
-std::optional<Bounds> any_bounds(const std::vector<match::NodePtr>& nodes, std::string_view path, bool multikey) {
+std::optional<Bounds> any_bounds(const std::vector<match::NodePtr>& nodes, std::string_view path, bool multikey,
+                                 const KeyForm& keys) {
   Bounds bounds{{}, true};
   for (const auto& node : nodes) {
-    auto more = bounds_of(*node, path, multikey);
+    auto more = bounds_of(*node, path, multikey, keys);
     if (!more) return std::nullopt;
     bounds.intervals = unite(std::move(bounds.intervals), more->intervals);
     bounds.exact = bounds.exact && more->exact;
@@ -152,20 +174,23 @@ std::optional<Bounds> any_bounds(const std::vector<match::NodePtr>& nodes, std::
 
 }  // namespace
 
-std::optional<Bounds> bounds_of(const Node& node, std::string_view path, bool multikey) {
-  if (node.kind() == Kind::conjunction) return all_bounds(static_cast<const match::TreeNode&>(node).children(), path, !multikey);
-  if (node.kind() == Kind::disjunction) return any_bounds(static_cast<const match::TreeNode&>(node).children(), path, multikey);
-  if (node.kind() == Kind::negation) return negation_bounds(static_cast<const match::NotNode&>(node).child(), path, multikey);
+std::optional<Bounds> bounds_of(const Node& node, std::string_view path, bool multikey, const KeyForm& keys) {
+  if (node.kind() == Kind::conjunction)
+    return all_bounds(static_cast<const match::TreeNode&>(node).children(), path, !multikey, keys);
+  if (node.kind() == Kind::disjunction)
+    return any_bounds(static_cast<const match::TreeNode&>(node).children(), path, multikey, keys);
+  if (node.kind() == Kind::negation)
+    return negation_bounds(static_cast<const match::NotNode&>(node).child(), path, multikey, keys);
   const auto* leaf = dynamic_cast<const match::PathNode*>(&node);
   if (!leaf || leaf->path() != path) return std::nullopt;
   switch (node.kind()) {
-    case Kind::eq: return equality_bounds(static_cast<const match::Comparison&>(node).value());
+    case Kind::eq:
     case Kind::lt:
     case Kind::lte:
     case Kind::gt:
-    case Kind::gte: return order_bounds(static_cast<const match::Comparison&>(node));
-    case Kind::in: return in_bounds(static_cast<const match::In&>(node));
-    case Kind::regex: return regex_bounds(static_cast<const match::RegexNode&>(node));
+    case Kind::gte: return comparison_bounds(static_cast<const match::Comparison&>(node), keys);
+    case Kind::in: return in_bounds(static_cast<const match::In&>(node), keys);
+    case Kind::regex: return regex_bounds(static_cast<const match::RegexNode&>(node), keys);
     case Kind::exists: return Bounds{everything(), false};
     case Kind::type: return type_bounds(static_cast<const match::TypeIs&>(node));
     case Kind::mod: return Bounds{bracket(Type::number_double), false};
@@ -173,7 +198,7 @@ std::optional<Bounds> bounds_of(const Node& node, std::string_view path, bool mu
     // in no key as its elements: an index takes apart one array at the end of its path.
     case Kind::elem_match_value:
       if (path.empty()) return std::nullopt;
-      return all_bounds(static_cast<const match::ElemMatchValue&>(node).operators(), "", true);
+      return all_bounds(static_cast<const match::ElemMatchValue&>(node).operators(), "", true, keys);
     default: return std::nullopt;
   }
 }

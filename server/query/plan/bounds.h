@@ -9,6 +9,7 @@
 #include <optional>
 #include <string_view>
 
+#include "bson/collator.h"
 #include "server/query/match/node.h"
 #include "server/query/plan/interval.h"
 
@@ -19,9 +20,17 @@ struct Bounds {
   bool exact = false;
 };
 
+// How the keys of an index hold the values of one field: strings as the collation's sort keys.
+struct KeyForm {
+  const bson::Collator* collator = nullptr;
+};
+
 // Returns nullopt if the node says nothing about `path`. `multikey`: documents may have several keys, so different ones may
 // fulfil two predicates.
-std::optional<Bounds> bounds_of(const match::Node& node, std::string_view path, bool multikey);
+//
+// The bounds are in the form of the keys. A predicate of another collation says nothing about the keys, unless its values have no
+// strings.
+std::optional<Bounds> bounds_of(const match::Node& node, std::string_view path, bool multikey, const KeyForm& keys);
 
 // Returns true if a document without a value at `path` can fulfil it: a sparse index on it doesn't have all answers.
 bool matches_missing(const match::Node& node, std::string_view path);

@@ -40,13 +40,16 @@ IndexPtr hinted_index(const storage::Collection& collection, const bson::ValueVi
 }
 
 // Returns the key of `bound`; its fields must be the index's, in their order.
-bson::Bytes bound_key(const storage::Collection& collection, const storage::Index& index, bson::DocumentView bound) {
+bson::Bytes bound_key(const storage::Collection& collection, const storage::Index& index, bson::DocumentView bound,
+                      const bson::Collator* collator) {
   const auto& fields = index.spec().fields;
+  const bool ordered_alike = bson::same_collation(index.spec().collator.get(), collator);
   bson::KeyString key;
   size_t i = 0;
   for (const bson::Element& element : bound) {
     if (i >= fields.size() || element.name != fields[i].path) break;
-    key.append(element, fields[i++].descending);
+    if (!ordered_alike && bson::is_collatable(element.type())) break;
+    key.append(element, fields[i++].descending, index.spec().collator.get());
   }
   if (i != fields.size() || bound.count() != i)
     refuse(collection, ErrorCode{51174}, "The index chosen is not compatible with min/max");
@@ -55,8 +58,8 @@ bson::Bytes bound_key(const storage::Collection& collection, const storage::Inde
 
 void apply_min_max(const storage::Collection& collection, Access& access, const Query& query, const Predicates& predicates) {
   storage::KeyRange range;
-  if (!query.min.empty()) range.from = bound_key(collection, *access.index, query.min);
-  if (!query.max.empty()) range.to = bound_key(collection, *access.index, query.max);
+  if (!query.min.empty()) range.from = bound_key(collection, *access.index, query.min, query.collator());
+  if (!query.max.empty()) range.to = bound_key(collection, *access.index, query.max, query.collator());
   if (!query.min.empty() && !query.max.empty() && range.from >= range.to) {
     refuse(collection, ErrorCode{51175},
            "The value provided for min() does not come before the value provided for max() in the hinted index");

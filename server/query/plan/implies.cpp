@@ -66,7 +66,7 @@ bool is_nan(const ValueView& value) {
 bool range_within(const match::Comparison& fact, const match::Comparison& goal) {
   const ValueView &known = fact.value(), &limit = goal.value();
   if (bson::canonical_rank(known.type()) != bson::canonical_rank(limit.type()) || is_nan(known) || is_nan(limit)) return false;
-  const int order = bson::compare(known, limit);
+  const int order = bson::compare(known, limit, goal.collator());
   const bool goal_below = goal.kind() == Kind::lt || goal.kind() == Kind::lte;
   const bool fact_below = fact.kind() == Kind::lt || fact.kind() == Kind::lte;
   if (goal.kind() == Kind::eq || fact.kind() == Kind::eq || goal_below != fact_below) return false;
@@ -79,8 +79,26 @@ bool value_fulfils(const ValueView& value, const Node& goal) {
   return !value.is_array() && goal.matches_value(value.is_nullish() ? ValueView() : value);
 }
 
+const bson::Collator* collator_of(const Node& node) {
+  if (is_comparison(node.kind())) return static_cast<const match::Comparison&>(node).collator();
+  return node.kind() == Kind::in ? static_cast<const match::In&>(node).collator() : nullptr;
+}
+
+bool has_strings(const Node& node) {
+  if (is_comparison(node.kind())) return bson::is_collatable(static_cast<const match::Comparison&>(node).value().type());
+  if (node.kind() != Kind::in) return false;
+  const auto& values = static_cast<const match::In&>(node).values();
+  return std::any_of(values.begin(), values.end(), [](const ValueView& value) { return bson::is_collatable(value.type()); });
+}
+
+// Returns whether both are about values, and would take different strings for equal.
+bool differ_in_collation(const Node& fact, const Node& goal) {
+  const bool compares = is_comparison(goal.kind()) || goal.kind() == Kind::in;
+  return compares && has_strings(fact) && !bson::same_collation(collator_of(fact), collator_of(goal));
+}
+
 bool leaf_implies(const match::PathNode& fact, const match::PathNode& goal) {
-  if (fact.path() != goal.path()) return false;
+  if (fact.path() != goal.path() || differ_in_collation(fact, goal)) return false;
   if (same_text(fact, goal)) return true;
   if (goal.kind() == Kind::exists) return !matches_missing(fact, goal.path());
   if (fact.kind() == Kind::eq) return value_fulfils(static_cast<const match::Comparison&>(fact).value(), goal);
@@ -130,8 +148,11 @@ bool implies_partial(const Predicates& facts, const storage::Index& index) {
   return predicate && implies(facts, predicate->root());
 }
 
-std::shared_ptr<const storage::DocumentPredicate> compile_partial_filter(bson::DocumentView filter) {
-  auto matcher = Matcher::parse(filter);
+std::shared_ptr<const storage::DocumentPredicate> compile_partial_filter(bson::DocumentView filter,
+                                                                         const bson::CollatorPtr& collator) {
+  ParseContext context;
+  context.collator = collator;
+  auto matcher = Matcher::parse(filter, context);
   check_supported(matcher->root());
   return std::make_shared<PartialPredicate>(std::move(matcher));
 }

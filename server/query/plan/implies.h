@@ -21,7 +21,8 @@ class PartialPredicate : public storage::DocumentPredicate {
 };
 
 // This is for storage::Catalog::set_predicate_compiler. Throws CannotCreateIndex for a filter that an index can't have.
-std::shared_ptr<const storage::DocumentPredicate> compile_partial_filter(bson::DocumentView filter);
+std::shared_ptr<const storage::DocumentPredicate> compile_partial_filter(bson::DocumentView filter,
+                                                                         const bson::CollatorPtr& collator);
 
 // Returns whether every document that fulfils all of `facts` is in the partial index.
 bool implies_partial(const Predicates& facts, const storage::Index& index);

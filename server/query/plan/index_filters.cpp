@@ -14,12 +14,13 @@ bool IndexFilter::allows(const storage::IndexSpec& index) const {
 }
 
 std::shared_ptr<const IndexFilter> IndexFilters::find(uint32_t collection, const bson::Document& filter,
-                                                      const bson::Document& sort, const bson::Document& projection) const {
+                                                      const bson::Document& sort, const bson::Document& projection,
+                                                      const bson::Collator* collator) const {
   if (!any_.load(std::memory_order_relaxed)) return nullptr;
   const base::ReaderLock lock(mutex_);
   const auto shapes = collections_.find(collection);
   if (shapes == collections_.end()) return nullptr;
-  const auto found = shapes->second.find(query_shape(filter, sort, projection));
+  const auto found = shapes->second.find(query_shape(filter, sort, projection, collator));
   return found == shapes->second.end() ? nullptr : found->second;
 }
 

@@ -18,8 +18,9 @@ namespace server::query {
 
 struct IndexFilter {
   bson::Document filter, sort, projection;  // those of the query with which it was set
-  std::vector<bson::Document> keys;         // the indexes by their keys …
-  std::vector<std::string> names;           // … or by their names
+  bson::CollatorPtr collator;
+  std::vector<bson::Document> keys;  // the indexes by their keys …
+  std::vector<std::string> names;    // … or by their names
 
   bool allows(const storage::IndexSpec& index) const;
 };
@@ -29,7 +30,7 @@ class IndexFilters {
  public:
   // Returns nullptr if there is none for this shape. It is cheap if nobody has set any.
   std::shared_ptr<const IndexFilter> find(uint32_t collection, const bson::Document& filter, const bson::Document& sort,
-                                          const bson::Document& projection) const;
+                                          const bson::Document& projection, const bson::Collator* collator) const;
   void set(uint32_t collection, std::string shape, IndexFilter filter);
   void clear(uint32_t collection, std::string_view shape);
   void clear(uint32_t collection);

@@ -60,8 +60,19 @@ bool Interval::empty() const {
   return order > 0 || (order == 0 && !(low_included && high_included));
 }
 
-std::string Interval::show() const {
-  return (low_included ? "[" : "(") + query::show(low.view()) + ", " + query::show(high.view()) + (high_included ? "]" : ")");
+bson::Value readable_keys(const ValueView& value) {
+  return bson::map_strings(value, [](std::string_view key) { return "CollationKey(0x" + base::to_hex(key) + ")"; });
+}
+
+std::string Interval::show(bool sort_keys) const {
+  const auto end = [&](const Value& value) {
+    // The bracket of all strings begins with the empty one, which is no sort key.
+    const bool is_key = value.view().is_string() && !value.view().as_string().empty();
+    if (!sort_keys || (value.view().is_string() && !is_key)) return query::show(value.view());
+    const Value readable = readable_keys(value);
+    return is_key ? std::string(readable.view().as_string()) : query::show(readable.view());
+  };
+  return (low_included ? "[" : "(") + end(low) + ", " + end(high) + (high_included ? "]" : ")");
 }
 
 Intervals everything() {

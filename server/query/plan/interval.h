@@ -19,8 +19,9 @@ struct Interval {
 
   bool is_point() const;
   bool is_everything() const;
-  bool empty() const;        // it contains no value
-  std::string show() const;  // "[1, 5)"
+  bool empty() const;  // it contains no value
+  // Shows "[1, 5)". In an index with a collation, strings are sort keys: "[CollationKey(0x29), {})".
+  std::string show(bool sort_keys = false) const;
 };
 
 // Ascending, disjoint, and none is empty.
@@ -35,6 +36,9 @@ Intervals normalize(Intervals intervals);
 Intervals unite(Intervals a, const Intervals& b);
 Intervals intersect(const Intervals& a, const Intervals& b);
 Intervals complement(const Intervals& intervals);
+
+// Returns the value with its sort keys in hexadecimal digits, which a client can read.
+bson::Value readable_keys(const bson::ValueView& value);
 
 // Returns all values of a type's bracket; nothing for types whose ends no value names.
 Intervals bracket(bson::Type type);

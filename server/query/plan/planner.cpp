@@ -93,10 +93,13 @@ std::optional<Access> any_of_branches(const Indexes& indexes, const Node& disjun
   return access;
 }
 
-const match::Comparison* id_equality(const Predicates& predicates) {
+const match::Comparison* id_equality(const storage::Collection& collection, const Predicates& predicates) {
   if (predicates.size() != 1 || predicates.front()->kind() != Kind::eq) return nullptr;
   const auto* equality = static_cast<const match::Comparison*>(predicates.front());
   const bson::ValueView& value = equality->value();
+  // The index on _id has the collection's collation.
+  if (bson::is_collatable(value.type()) && !bson::same_collation(equality->collator(), collection.options().collator.get()))
+    return nullptr;
   return equality->path() == "_id" && !value.is_nullish() && !value.is_array() ? equality : nullptr;
 }
 
@@ -146,7 +149,7 @@ std::vector<Access> ways(const std::shared_ptr<storage::Collection>& collection,
     return {*std::move(forced)};
   }
   if (const auto direction = natural_direction(query)) return {collection_scan(predicates, *direction)};
-  if (const auto* equality = id_equality(predicates); equality && !query.return_key) {
+  if (const auto* equality = id_equality(*collection, predicates); equality && !query.return_key) {
     Access access;
     access.kind = Access::Kind::id;
     access.id = equality->value();

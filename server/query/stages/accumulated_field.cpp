@@ -14,7 +14,7 @@ using bson::ValueView;
 
 std::unique_ptr<Accumulator> AccumulatedField::make(Frame& frame) const {
   if (script) return script->make(frame);
-  AccumulatorSettings settings{.n = 1, .percentiles = percentiles};
+  AccumulatorSettings settings{.n = 1, .percentiles = percentiles, .collator = frame.collator()};
   if (n) {
     const Value value = n->evaluate(frame);
     const auto count = bson::number::exact_int64(value);
@@ -64,7 +64,8 @@ void parse_ordered(AccumulatedField& field, AccumulatorForm form, const Element&
   if (form == AccumulatorForm::ordered_n && !field.n) refuse(5788003, "Missing value for 'n'");
   if (!output) refuse(5788004, "Missing value for 'output'");
   if (!order.exists()) refuse(5788005, "Missing value for 'sortBy'");
-  field.input = std::make_shared<OrderedInput>(std::move(output), SortPattern::parse(order.as_document()));
+  field.input =
+      std::make_shared<OrderedInput>(std::move(output), SortPattern::parse(order.as_document(), context.scope.collator()));
 }
 
 }  // namespace

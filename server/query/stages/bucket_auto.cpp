@@ -79,7 +79,7 @@ class BucketAuto final : public Stage {
     }
     std::stable_sort(entries_.begin(), entries_.end(), [&](const Entry& a, const Entry& b) {
       frame_.work();
-      return bson::compare(a.value, b.value) < 0;
+      return bson::compare(a.value, b.value, frame_.collator()) < 0;
     });
   }
 
@@ -104,7 +104,7 @@ class BucketAuto final : public Stage {
       Bucket bucket = begin(entries_[at].value);
       const bool last = static_cast<int64_t>(made.size()) + 1 == plan_.buckets;
       size_t end = last ? entries_.size() : std::min(entries_.size(), at + share);
-      while (end < entries_.size() && bson::equal(entries_[end].value, entries_[end - 1].value)) ++end;
+      while (end < entries_.size() && bson::equal(entries_[end].value, entries_[end - 1].value, frame_.collator())) ++end;
       if (plan_.granularity) {
         end = round(made, bucket, at, end);
       } else {

@@ -103,6 +103,7 @@ StageSpecPtr parse_bucket(const Element& specification, PipelineContext& context
     }
   }
   if (!group_by.exists() || !boundaries.exists()) refuse(40198, "$bucket requires 'groupBy' and 'boundaries' to be specified.");
+  const bson::Collator* const collator = context.scope.collator().get();
   std::vector<bson::ValueView> edges;
   for (const Element& edge : boundaries.as_document()) {
     if (!edges.empty()) {
@@ -110,7 +111,7 @@ StageSpecPtr parse_bucket(const Element& specification, PipelineContext& context
         refuse(40193, "All values in the the 'boundaries' option to $bucket must have the same type. Found conflicting types " +
                           type_of(edges.back()) + " and " + type_of(edge) + ".");
       }
-      if (bson::compare(edges.back(), edge) >= 0)
+      if (bson::compare(edges.back(), edge, collator) >= 0)
         refuse(40194, "The 'boundaries' option to $bucket must be sorted, but elements are not in ascending order.");
     }
     edges.push_back(edge);
@@ -119,7 +120,7 @@ StageSpecPtr parse_bucket(const Element& specification, PipelineContext& context
     refuse(40192, "The $bucket 'boundaries' field must have at least 2 values, but found " + std::to_string(edges.size()) +
                       " value(s).");
   if (fallback.exists() && bson::canonical_rank(fallback.type()) == bson::canonical_rank(edges[0].type()) &&
-      bson::compare(fallback, edges.front()) >= 0 && bson::compare(fallback, edges.back()) < 0) {
+      bson::compare(fallback, edges.front(), collator) >= 0 && bson::compare(fallback, edges.back(), collator) < 0) {
     refuse(40199,
            "The $bucket 'default' field must be less than the lowest boundary or greater than or equal to the highest boundary.");
   }

@@ -104,7 +104,7 @@ class Densify final : public Stage {
       fields = bson::Document(plan_.partition_by->evaluate(frame_).view().as_document());
     }
     bson::KeyString key;
-    key.append(Value(fields.view()));
+    key.append(Value(fields.view()), false, frame_.collator());
     const auto [at, is_new] = places_.try_emplace(bson::Bytes(key.bytes()), partitions_.size());
     if (is_new) {
       check_room(fields);

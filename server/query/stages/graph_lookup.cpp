@@ -33,15 +33,17 @@ struct Plan {
   std::optional<int64_t> depth_max;
 };
 
-struct ValueEqual {
-  bool operator()(const Value& a, const Value& b) const { return bson::equal(a, b); }
-};
-using Values = std::unordered_set<Value, bson::ValueHash, ValueEqual>;
+using Values = std::unordered_set<Value, bson::ValueHash, bson::ValueEqual>;
 
 class GraphLookup final : public Stage {
  public:
   GraphLookup(StagePtr from, const Plan& plan, PipelineContext& context)
-      : Stage(std::move(from)), plan_(plan), context_(context), frame_(context.scope), held_(context.allowance.memory()) {}
+      : Stage(std::move(from)),
+        plan_(plan),
+        context_(context),
+        frame_(context.scope),
+        asked_(0, bson::ValueHash{frame_.collator()}, bson::ValueEqual{frame_.collator()}),
+        held_(context.allowance.memory()) {}
 
   bool next() override {
     if (!source().next()) return false;

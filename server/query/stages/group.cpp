@@ -32,17 +32,15 @@ struct Plan {
   std::vector<AccumulatedField> fields;
 };
 
-struct KeyHash {
-  size_t operator()(const Value& key) const { return bson::hash_value(key); }
-};
-struct KeyEqual {
-  bool operator()(const Value& a, const Value& b) const { return bson::equal(a, b); }
-};
-
 class Group final : public Stage {
  public:
   Group(StagePtr from, const Plan& plan, PipelineContext& context)
-      : Stage(std::move(from)), plan_(plan), context_(context), frame_(context.scope), held_(context.allowance.memory()) {}
+      : Stage(std::move(from)),
+        plan_(plan),
+        context_(context),
+        frame_(context.scope),
+        held_(context.allowance.memory()),
+        groups_(0, bson::ValueHash{frame_.collator()}, bson::ValueEqual{frame_.collator()}) {}
 
   bool next() override {
     if (!read_) {
@@ -111,7 +109,7 @@ class Group final : public Stage {
              "Exceeded memory limit for $group, but didn't allow external sort. Pass allowDiskUse:true to opt in.");
     }
     if (aside_.empty()) aside_.resize(fan_out);
-    auto& file = aside_[bson::hash_value(key, static_cast<uint64_t>(level) + 1) % fan_out];
+    auto& file = aside_[bson::hash_value(key, static_cast<uint64_t>(level) + 1, frame_.collator()) % fan_out];
     if (!file) file = std::make_unique<SpillFile>(spill_directory(*context_.op), context_.op->services().store->engine());
     bson::Builder row;
     row.append("k", key);
@@ -160,8 +158,9 @@ class Group final : public Stage {
   Frame frame_;
   bool read_ = false;
   Held held_;  // the groups
-  std::unordered_map<Value, Accumulators, KeyHash, KeyEqual> groups_;
-  std::unordered_map<Value, Accumulators, KeyHash, KeyEqual>::iterator at_;
+  using Groups = std::unordered_map<Value, Accumulators, bson::ValueHash, bson::ValueEqual>;
+  Groups groups_;
+  Groups::iterator at_;
   std::vector<std::unique_ptr<SpillFile>> aside_;
   std::vector<Aside> waiting_;
   bson::Document out_;

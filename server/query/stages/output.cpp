@@ -253,6 +253,7 @@ StageSpecPtr parse_out(const Element& specification, PipelineContext& context) {
 StageSpecPtr parse_merge(const Element& specification, PipelineContext& context) {
   OutputPlan plan;
   plan.merge = true;
+  plan.collator = context.scope.collator();
   plan.db = context.db;
   Variables variables;
   if (specification.is_string()) {

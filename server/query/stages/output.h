@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "bson/collator.h"
 #include "bson/document.h"
 
 namespace server {
@@ -26,6 +27,7 @@ struct OutputPlan {
   std::vector<std::string> on;  // the fields that identify an existing document
   WhenMatched when_matched = WhenMatched::merge;
   WhenNotMatched when_not_matched = WhenNotMatched::insert;
+  bson::CollatorPtr collator;          // the pipeline's: documents are found by it; nullptr: none
   bson::Document pipeline;             // of WhenMatched::pipeline: an array's elements
   std::vector<std::string> variables;  // the variables that the pipeline sees
 

@@ -94,7 +94,9 @@ PipelineContext::PipelineContext(int64_t now_ms, OperationContext* current)
     : op(current), allowance(op, current ? &current->services().memory : nullptr), scope(now_ms, &allowance) {}
 
 PipelineContext::PipelineContext(PipelineContext& outer)
-    : op(outer.op), allowance(op, nullptr, &outer.allowance), scope(outer.scope.now_ms(), &allowance) {}
+    : op(outer.op), allowance(op, nullptr, &outer.allowance), scope(outer.scope.now_ms(), &allowance) {
+  scope.set_collator(outer.scope.collator());
+}
 
 void PipelineContext::define(bson::DocumentView variables) {
   bson::Builder all;
@@ -131,7 +133,9 @@ Pipeline::Pipeline(bson::DocumentView stages, PipelineContext& context) : contex
     if (specs_[i]->must_be_last() && i + 1 != specs_.size()) {
       refuse(40601, std::string(specs_[i]->name()) + " can only be the final stage in the pipeline");
     }
-    if (auto* narrowing = dynamic_cast<Narrowing*>(specs_[i].get()); narrowing && i + 1 < specs_.size()) {
+    // What a source leaves out, it compares as bytes.
+    auto* const narrowing = context.scope.collator() ? nullptr : dynamic_cast<Narrowing*>(specs_[i].get());
+    if (narrowing && i + 1 < specs_.size()) {
       if (const auto* match = dynamic_cast<const Filtering*>(specs_[i + 1].get())) narrowing->narrow(match->filter());
     }
     // This is a top-k sort, even if a $skip stands in between.
@@ -157,6 +161,7 @@ Query head_query(const std::vector<StageSpecPtr>& specs, const PipelineContext& 
   Query query;
   query.hint = context.hint;
   query.let = context.let;
+  query.collation = context.scope.collator();
   query.allow_disk_use = context.allow_disk_use;
   // The stages must come in find's order: filter, sort, skip, limit; each is moved only while that is still possible.
   size_t i = 0;
@@ -253,6 +258,7 @@ ParseContext match_context(const PipelineContext& context) {
   out.expressions = expression_compiler();
   out.let = context.let;
   out.op = context.op;
+  out.collator = context.scope.collator();
   out.allowance = context.scope.allowance();
   return out;
 }

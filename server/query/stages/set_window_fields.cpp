@@ -134,7 +134,7 @@ class SetWindowFields final : public Stage {
     document_bytes_ = held_.bytes();
     std::stable_sort(entries_.begin(), entries_.end(), [&](const Entry& a, const Entry& b) {
       frame_.work();
-      const int order = a.partition.exists() ? bson::compare(a.partition, b.partition) : 0;
+      const int order = a.partition.exists() ? bson::compare(a.partition, b.partition, frame_.collator()) : 0;
       return order != 0 ? order < 0 : a.key < b.key;
     });
   }
@@ -143,7 +143,8 @@ class SetWindowFields final : public Stage {
     part_begin_ = at_;
     part_end_ = at_ + 1;
     const Value& partition = entries_[at_].partition;
-    while (part_end_ < entries_.size() && (!partition.exists() || bson::equal(entries_[part_end_].partition, partition)))
+    while (part_end_ < entries_.size() &&
+           (!partition.exists() || bson::equal(entries_[part_end_].partition, partition, frame_.collator())))
       ++part_end_;
     results_.clear();
     held_.set(document_bytes_);
@@ -587,7 +588,7 @@ StageSpecPtr parse_set_window_fields(const Element& specification, PipelineConte
                "BSON field '$setWindowFields.sortBy' is the wrong type '" + type_of(field) + "', expected type 'object'");
       }
       if (field.as_document().empty()) continue;
-      plan.sort = SortPattern::parse(field.as_document());
+      plan.sort = SortPattern::parse(field.as_document(), context.scope.collator());
       plan.sort_path = plan.sort.fields()[0].path;
     } else if (field.name != "output") {
       refuse(40415, "BSON field '$setWindowFields." + std::string(field.name) + "' is an unknown field.");

@@ -92,8 +92,10 @@ class Sort final : public Stage {
 
 class SortSpec final : public PlainSpec, public Sorting {
  public:
-  explicit SortSpec(const Element& specification)
-      : PlainSpec("$sort", specification), document_(specification.as_document()), pattern_(SortPattern::parse(document_)) {}
+  SortSpec(const Element& specification, const bson::CollatorPtr& collator)
+      : PlainSpec("$sort", specification),
+        document_(specification.as_document()),
+        pattern_(SortPattern::parse(document_, collator)) {}
   StagePtr start(StagePtr source, PipelineContext& context) const override {
     return std::make_unique<Sort>(std::move(source), pattern_, keep_, context);
   }
@@ -108,10 +110,10 @@ class SortSpec final : public PlainSpec, public Sorting {
 
 }  // namespace
 
-StageSpecPtr parse_sort(const Element& specification, PipelineContext&) {
+StageSpecPtr parse_sort(const Element& specification, PipelineContext& context) {
   if (!specification.is_object()) refuse(15973, "the $sort key specification must be an object");
   if (specification.as_document().empty()) refuse(15976, "$sort stage must have at least one sort key");
-  return std::make_unique<SortSpec>(specification);
+  return std::make_unique<SortSpec>(specification, context.scope.collator());
 }
 
 }  // namespace server::query

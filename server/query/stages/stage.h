@@ -71,6 +71,9 @@ struct PipelineContext {
   PipelineContext(const PipelineContext&) = delete;
   PipelineContext& operator=(const PipelineContext&) = delete;
 
+  // The pipeline compares strings by it, in all its stages; it is set before they are parsed.
+  void set_collator(bson::CollatorPtr collator) { scope.set_collator(std::move(collator)); }
+
   // Puts variables with their values into the scope, and keeps them for filters.
   void define(bson::DocumentView variables);
 };

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "bson/collator.h"
 #include "bson/diff.h"
 #include "bson/document.h"
 #include "bson/value.h"
@@ -33,7 +34,8 @@ struct Application {
   std::optional<size_t> matched;  // the position that `$` stands for
   const ArrayFilters* array_filters = nullptr;
   int64_t now_ms = 0;
-  bson::Timestamp timestamp;       // for $currentDate and Timestamp(0, 0)
+  bson::Timestamp timestamp;                 // for $currentDate and Timestamp(0, 0)
+  const bson::Collator* collator = nullptr;  // strings are compared by it; Update::apply sets it
   Allowance* allowance = nullptr;  // the walk and the operators account for their work to it; nullptr: nobody can stop them
 
   void work(size_t units = 1) const {

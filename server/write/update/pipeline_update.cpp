@@ -47,8 +47,10 @@ void check_stages(bson::DocumentView stages) {
 
 class StagesUpdate : public PipelineUpdate {
  public:
-  StagesUpdate(bson::DocumentView stages, const std::vector<bson::DocumentView>& variables, OperationContext& op)
+  StagesUpdate(bson::DocumentView stages, const std::vector<bson::DocumentView>& variables, OperationContext& op,
+               const bson::CollatorPtr& collator)
       : stages_(stages), context_(op.services().clock.wall_ms(), &op) {
+    context_.set_collator(collator);
     for (bson::DocumentView defined : variables) context_.define(defined);
     pipeline_ = std::make_unique<query::Pipeline>(stages_, context_);
   }
@@ -68,9 +70,10 @@ class StagesUpdate : public PipelineUpdate {
 }  // namespace
 
 std::unique_ptr<PipelineUpdate> compile_pipeline_update(bson::DocumentView stages,
-                                                        const std::vector<bson::DocumentView>& variables, OperationContext& op) {
+                                                        const std::vector<bson::DocumentView>& variables, OperationContext& op,
+                                                        const bson::CollatorPtr& collator) {
   check_stages(stages);
-  return std::make_unique<StagesUpdate>(stages, variables, op);
+  return std::make_unique<StagesUpdate>(stages, variables, op, collator);
 }
 
 }  // namespace server::write

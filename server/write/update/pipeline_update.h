@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "bson/collator.h"
 #include "bson/document.h"
 
 namespace server {
@@ -24,6 +25,7 @@ class PipelineUpdate {
 // `variables` are the statement's `c` and the command's `let`, already constant. Throws InvalidOptions (72) for a stage that
 // updates may not use. `op` outlives the result.
 std::unique_ptr<PipelineUpdate> compile_pipeline_update(bson::DocumentView stages,
-                                                        const std::vector<bson::DocumentView>& variables, OperationContext& op);
+                                                        const std::vector<bson::DocumentView>& variables, OperationContext& op,
+                                                        const bson::CollatorPtr& collator);
 
 }  // namespace server::write

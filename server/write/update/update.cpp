@@ -83,7 +83,8 @@ std::unique_ptr<Update> Update::parse(const ValueView& specification, const Upda
     refuse_filters(options, "pipeline-syle");
     std::unique_ptr<Update> update(new Update(Kind::pipeline));
     base::check(options.op != nullptr, "a pipeline runs in an operation");
-    update->pipeline_ = compile_pipeline_update(specification.as_document(), {options.let, options.constants}, *options.op);
+    update->pipeline_ =
+        compile_pipeline_update(specification.as_document(), {options.let, options.constants}, *options.op, options.collator);
     return update;
   }
   if (!specification.is_object()) {
@@ -95,6 +96,7 @@ std::unique_ptr<Update> Update::parse(const ValueView& specification, const Upda
   const DocumentView document = specification.as_document();
   if (document.first().name.starts_with("$")) {
     std::unique_ptr<Update> update(new Update(Kind::modifiers));
+    update->collator_ = options.collator;
     update->array_filters_ = parse_array_filters(options.array_filters, compile);
     update->parse_modifiers(document, compile);
     return update;
@@ -205,6 +207,7 @@ bson::Document Update::run(Application& application) const {
     case Kind::modifiers: break;
   }
   application.array_filters = &array_filters_;
+  application.collator = collator_.get();
   const Change change = tree_->apply(ValueView(bson::Type::object, application.document.bytes()), application);
   return change ? bson::Document(change.value.view().as_document()) : bson::Document(application.document);
 }

@@ -12,6 +12,7 @@
 #include <memory>
 #include <optional>
 
+#include "bson/collator.h"
 #include "bson/document.h"
 #include "server/write/update/modifier.h"
 
@@ -31,6 +32,7 @@ struct UpdateOptions {
   bson::DocumentView constants;  // the statement's `c`
   bool has_constants = false;
   bson::DocumentView let;
+  bson::CollatorPtr collator;          // operators compare strings by it; nullptr: as bytes
   bool keep_empty_timestamps = false;  // in a replacement's top-level fields, which mean "now" otherwise
   OperationContext* op = nullptr;      // the operation in which pipelines run
 };
@@ -68,6 +70,7 @@ class Update {
   bson::Document run(Application& application) const;
 
   Kind kind_;
+  bson::CollatorPtr collator_;  // the modifiers borrow it
   std::unique_ptr<ObjectNode> tree_;
   ArrayFilters array_filters_;
   std::map<std::string, bool, std::less<>> filter_used_;

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "bson/arithmetic.h"
 #include "bson/builder.h"
+#include "bson/collation.h"
 #include "bson/compare.h"
 #include "bson/json.h"
 #include "bson/path.h"
@@ -48,6 +49,7 @@ struct Given {
   const char* after;  // "=": unchanged
   const char* array_filters = "[]";
   std::optional<size_t> matched = std::nullopt;
+  const char* collation = "{locale: 'simple'}";
 };
 
 std::optional<bson::Document> updated(const Given& given) {
@@ -56,6 +58,7 @@ std::optional<bson::Document> updated(const Given& given) {
   UpdateOptions options;
   options.array_filters = filters.view().as_document();
   options.has_array_filters = !options.array_filters.empty();
+  options.collator = bson::collator_of(json(given.collation));
   const auto update = Update::parse(specification, options, compile_for_test);
   const bson::Document before = json(given.before);
   Application application;
@@ -99,6 +102,27 @@ void check_refused(const std::vector<Refused>& table) {
       CHECK(std::string(error.what()) == refused.message);
     }
   }
+}
+
+TEST_CASE("operators compare strings by the collation") {
+  const char* const en = "{locale: 'en', strength: 2}";
+  const auto by = [&](const char* before, const char* update, const char* after) {
+    return Given{before, update, after, "[]", std::nullopt, en};
+  };
+  check_table({
+      by("{_id: 1, t: ['a']}", "{$addToSet: {t: 'A'}}", "="),
+      by("{_id: 1, t: ['a']}", "{$addToSet: {t: {$each: ['A', 'b', 'B']}}}", "{_id: 1, t: ['a', 'b']}"),
+      by("{_id: 1, t: ['a', 'B']}", "{$pull: {t: 'A'}}", "{_id: 1, t: ['B']}"),
+      by("{_id: 1, t: ['a', 'B', 'c']}", "{$pullAll: {t: ['A', 'b']}}", "{_id: 1, t: ['c']}"),
+      by("{_id: 1, t: ['C']}", "{$push: {t: {$each: ['b', 'A'], $sort: 1}}}", "{_id: 1, t: ['A', 'b', 'C']}"),
+      by("{_id: 1, t: [{x: 'C'}]}", "{$push: {t: {$each: [{x: 'b'}], $sort: {x: 1}}}}", "{_id: 1, t: [{x: 'b'}, {x: 'C'}]}"),
+      by("{_id: 1, s: 'm'}", "{$max: {s: 'M'}}", "="),
+      by("{_id: 1, s: 'm'}", "{$max: {s: 'N'}}", "{_id: 1, s: 'N'}"),
+      by("{_id: 1, s: 'm'}", "{$min: {s: 'L'}}", "{_id: 1, s: 'L'}"),
+      by("{_id: 1, s: 'm'}", "{$min: {s: 'N'}}", "="),
+      {"{_id: 1, t: ['a']}", "{$addToSet: {t: 'A'}}", "{_id: 1, t: ['a', 'A']}"},
+      {"{_id: 1, t: ['C']}", "{$push: {t: {$each: ['b'], $sort: 1}}}", "{_id: 1, t: ['C', 'b']}"},
+  });
 }
 
 TEST_CASE("fields are set, and levels made on the way") {

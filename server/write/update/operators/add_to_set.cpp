@@ -29,7 +29,7 @@ class AddToSet : public Modifier {
                                                      std::string(bson::type_name(current.type())));
     }
     bson::ArrayBuilder out;
-    ValueSet present;
+    ValueSet present(0, bson::ValueHash{application.collator}, bson::ValueEqual{application.collator});
     if (current.exists()) {
       for (const auto& element : current.as_document()) {
         application.work();

@@ -27,7 +27,7 @@ class Cull : public Modifier {
     bool removed = false;
     for (const auto& element : current.as_document()) {
       application.work();
-      if (goes(element))
+      if (goes(element, application))
         removed = true;
       else
         out.append(static_cast<ValueView>(element));
@@ -36,7 +36,7 @@ class Cull : public Modifier {
   }
 
  protected:
-  virtual bool goes(const ValueView& element) const = 0;
+  virtual bool goes(const ValueView& element, const Application& application) const = 0;
 };
 
 // {$pull: {a: {b: 1}}} removes elements that are documents and match the filter.
@@ -45,7 +45,9 @@ class PullDocuments : public Cull {
   explicit PullDocuments(Predicate predicate) : predicate_(std::move(predicate)) {}
 
  protected:
-  bool goes(const ValueView& element) const override { return element.is_object() && predicate_(element.as_document()); }
+  bool goes(const ValueView& element, const Application&) const override {
+    return element.is_object() && predicate_(element.as_document());
+  }
 
  private:
   Predicate predicate_;
@@ -57,7 +59,7 @@ class PullValues : public Cull {
   explicit PullValues(Predicate predicate) : predicate_(std::move(predicate)) {}
 
  protected:
-  bool goes(const ValueView& element) const override {
+  bool goes(const ValueView& element, const Application&) const override {
     bson::Builder wrapped;
     wrapped.append("v", element);
     return predicate_(wrapped.done());
@@ -72,7 +74,12 @@ class PullEqual : public Cull {
   explicit PullEqual(std::vector<bson::Value> values) : values_(std::move(values)), set_(values_.begin(), values_.end()) {}
 
  protected:
-  bool goes(const ValueView& element) const override { return set_.count(element) > 0; }
+  bool goes(const ValueView& element, const Application& application) const override {
+    if (!application.collator) return set_.count(element) > 0;
+    application.work(values_.size());
+    return std::any_of(values_.begin(), values_.end(),
+                       [&](const bson::Value& value) { return bson::equal(element, value, application.collator); });
+  }
 
  private:
   std::vector<bson::Value> values_;

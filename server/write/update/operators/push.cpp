@@ -29,7 +29,7 @@ struct PushClauses {
   std::vector<SortKey> sort;
 };
 
-int compare_by(const std::vector<SortKey>& keys, const ValueView& a, const ValueView& b) {
+int compare_by(const std::vector<SortKey>& keys, const ValueView& a, const ValueView& b, const bson::Collator* collator) {
   static const bson::Value null = bson::Value::null();
   const auto part = [](const ValueView& element, const std::string& path) {
     if (path.empty()) return element;
@@ -37,7 +37,7 @@ int compare_by(const std::vector<SortKey>& keys, const ValueView& a, const Value
     return found.exists() ? found : null.view();
   };
   for (const SortKey& key : keys) {
-    const int order = bson::compare(part(a, key.path), part(b, key.path));
+    const int order = bson::compare(part(a, key.path), part(b, key.path), collator);
     if (order != 0) return order * key.sign;
   }
   return 0;
@@ -61,7 +61,7 @@ class Push : public Modifier {
     if (!clauses_.sort.empty()) {
       std::stable_sort(elements.begin(), elements.end(), [&](const ValueView& a, const ValueView& b) {
         application.work(clauses_.sort.size());
-        return compare_by(clauses_.sort, a, b) < 0;
+        return compare_by(clauses_.sort, a, b, application.collator) < 0;
       });
     }
     cut(elements);

@@ -35,8 +35,8 @@ class Unset : public Modifier {
 class Extreme : public Modifier {
  public:
   Extreme(const ValueView& value, int sign) : value_(value), sign_(sign) {}
-  Change apply(const ValueView& current, const Application&) const override {
-    if (current.exists() && bson::compare(value_, current) * sign_ <= 0) return Change::keep();
+  Change apply(const ValueView& current, const Application& application) const override {
+    if (current.exists() && bson::compare(value_, current, application.collator) * sign_ <= 0) return Change::keep();
     return Change::set(value_);
   }
 
