@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "bson/builder.h"
 #include "bson/collation.h"
+#include "bson/hashed_key.h"
 #include "bson/json.h"
 #include "bson/path.h"
 #include "bson/validate.h"
@@ -92,7 +93,11 @@ void check_path(std::string_view path) {
 IndexField parse_field(const Element& field) {
   if (field.is_string()) {
     const std::string type(field.as_string());
-    for (const char* known : {"text", "2d", "2dsphere", "hashed", "geoHaystack", "columnstore"}) {
+    if (type == "hashed") {
+      check_path(field.name);
+      return {.path = std::string(field.name), .hashed = true};
+    }
+    for (const char* known : {"text", "2d", "2dsphere", "geoHaystack", "columnstore"}) {
       if (type == known) cannot("Index type '" + type + "' is not supported");
     }
     cannot("Unknown index plugin '" + type + "'");
@@ -105,7 +110,7 @@ IndexField parse_field(const Element& field) {
   if (std::isnan(direction)) cannot("Values in the index key pattern cannot be NaN.");
   if (direction == 0) cannot("Values in the index key pattern cannot be 0.");
   check_path(field.name);
-  return {std::string(field.name), direction < 0};
+  return {.path = std::string(field.name), .descending = direction < 0};
 }
 
 void parse_key(const Element& key, IndexSpec& spec) {
@@ -123,6 +128,11 @@ void parse_key(const Element& key, IndexSpec& spec) {
     spec.fields.push_back(std::move(parsed));
   }
   if (spec.fields.size() > fields_max) throw OperationError(13103, "too many compound keys");
+  const auto hashed = std::count_if(spec.fields.begin(), spec.fields.end(), [](const IndexField& field) { return field.hashed; });
+  if (hashed > 1) {
+    throw OperationError(31303, "A maximum of one index field is allowed to be hashed but found " + std::to_string(hashed) +
+                                    " for 'key' " + bson::to_shell(key.as_document()));
+  }
   spec.key = bson::Document(key.as_document());
 }
 
@@ -195,7 +205,7 @@ void parse_option(const Element& field, IndexSpec& spec, DocumentView whole) {
 }
 
 bool is_id_pattern(const IndexSpec& spec) {
-  return spec.fields.size() == 1 && spec.fields[0].path == "_id" && !spec.fields[0].descending;
+  return spec.fields.size() == 1 && spec.fields[0].path == "_id" && !spec.fields[0].descending && !spec.fields[0].hashed;
 }
 
 // The result is {v: 2, key, name, …} with the options that were given; options that only repeat the default are left out.
@@ -236,6 +246,10 @@ bson::Document without_unknown_options(DocumentView spec) {
   return out.done();
 }
 
+int64_t hashed_field(const bson::ValueView& value, const bson::Collator* collator) {
+  return bson::hashed_key(collator ? bson::collated(value, *collator).view() : value);
+}
+
 bson::Document with_default_collation(DocumentView spec, const bson::Collator* collator) {
   if (!collator || spec.has("collation")) return bson::Document(spec);
   bson::Builder out;
@@ -263,6 +277,10 @@ IndexSpec parse_index_spec(DocumentView given) {
         ErrorCode::bad_value,
         "The index name '_id_' is reserved for the _id index, which must have key pattern {_id: 1}, found key: " +
             bson::to_shell(spec.key));
+  }
+  const bool hashed = std::any_of(spec.fields.begin(), spec.fields.end(), [](const IndexField& field) { return field.hashed; });
+  if (hashed && spec.unique) {
+    throw OperationError(16764, "Currently hashed indexes cannot guarantee uniqueness. Use a regular index.");
   }
   if (has_filter && spec.sparse) cannot("cannot mix \"partialFilterExpression\" and \"sparse\" options");
   if (spec.expire_after_seconds && spec.fields.size() > 1) {

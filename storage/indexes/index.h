@@ -27,6 +27,7 @@ using PredicateCompiler =
 struct IndexField {
   std::string path;
   bool descending = false;
+  bool hashed = false;  // the keys have hashes of the values (bson/hashed_key.h), and no array lies on the path
 };
 
 // An IndexSpec is the specification from createIndexes, checked and completed with its defaults.
@@ -61,6 +62,9 @@ struct KeyRange {
   Bytes from;
   Bytes to;
 };
+
+// Returns what the keys of a hashed field have for a value. Texts that the collation takes for equal have equal hashes.
+int64_t hashed_field(const bson::ValueView& value, const bson::Collator* collator);
 
 struct IndexStats {
   int64_t bytes = 0;  // this is the size of its file

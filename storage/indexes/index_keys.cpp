@@ -149,11 +149,27 @@ ValueView indexed_value(const Slot& slot) {
   return slot.found ? slot.at : ValueView(Type::null, {});
 }
 
+// Says for which field of a hashed index a document has an array.
+void refuse_arrays(const IndexSpec& spec, uint32_t multikey_fields) {
+  for (size_t i = 0; i < spec.fields.size(); ++i) {
+    if (spec.fields[i].hashed && (multikey_fields >> i & 1)) {
+      throw base::OperationError(
+          16766, "hashed indexes do not currently support array values. Found array at path: " + spec.fields[i].path);
+    }
+  }
+}
+
 void append_key(const IndexSpec& spec, const Slots& slots, IndexKeys& out) {
   if (spec.sparse && std::none_of(slots.begin(), slots.end(), [](const Slot& slot) { return slot.found; })) return;
   bson::KeyString key;
   bson::KeyTypes types;
   for (size_t i = 0; i < slots.size(); ++i) {
+    if (spec.fields[i].hashed) {
+      const bson::Value hash(hashed_field(indexed_value(slots[i]), spec.collator.get()));
+      key.append(hash);
+      types.add(hash);
+      continue;
+    }
     key.append(indexed_value(slots[i]), spec.fields[i].descending, spec.collator.get());
     slots[i].found ? types.add(slots[i].at) : types.add_missing(slots[i].objects > 0 ? slots[i].objects - 1 : 0);
   }
@@ -210,7 +226,7 @@ EntryChanges entry_changes(const IndexKeys& before, const IndexKeys& after) {
 void index_keys(const IndexSpec& spec, DocumentView document, IndexKeys& out) {
   out.clear();
   // Most indexes are on one plain field that holds no array, so this case is handled first.
-  if (spec.fields.size() == 1 && spec.fields[0].path.find('.') == std::string::npos) {
+  if (spec.fields.size() == 1 && !spec.fields[0].hashed && spec.fields[0].path.find('.') == std::string::npos) {
     const Element value = document.find(spec.fields[0].path);
     if (!value.is_array()) {
       if (!value.exists() && spec.sparse) return;
@@ -227,6 +243,7 @@ void index_keys(const IndexSpec& spec, DocumentView document, IndexKeys& out) {
   Expansion expansion([&](const Slots& complete) { append_key(spec, complete, out); });
   expansion.run(slots);
   out.multikey_fields = expansion.multikey_fields;
+  if (out.multikey_fields) refuse_arrays(spec, out.multikey_fields);
   put_in_order(out);
 }
 
@@ -239,7 +256,14 @@ bson::Document index_key_values(const IndexSpec& spec, DocumentView document, By
     append_key(spec, complete, one);
     if (one.keys.empty() || one.keys[0] != key) return;
     bson::Builder builder;
-    for (size_t i = 0; i < complete.size(); ++i) builder.append(spec.fields[i].path, indexed_value(complete[i]));
+    for (size_t i = 0; i < complete.size(); ++i) {
+      const ValueView value = indexed_value(complete[i]);
+      if (spec.fields[i].hashed) {
+        builder.append(spec.fields[i].path, hashed_field(value, spec.collator.get()));
+      } else {
+        builder.append(spec.fields[i].path, value);
+      }
+    }
     values = builder.done();
   });
   expansion.run(slots);

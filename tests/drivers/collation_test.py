@@ -1,10 +1,11 @@
-"""These tests use collations as applications do: Parse Server's start, queries with and without an index, a kill, and the log."""
+"""These tests use collations and hashed indexes as applications do: Parse Server's start, queries with and without an index, a kill, and the log."""
 import random
 
 import pymongo
 import pytest
+from bson import SON
 from pymongo.collation import Collation
-from pymongo.errors import DuplicateKeyError
+from pymongo.errors import DuplicateKeyError, OperationFailure
 
 from tests.support.palimpsest import Server
 
@@ -89,6 +90,7 @@ def test_an_index_changes_no_answer(db, seed):
         indexed.create_index([("a", 1)], name=f"a{place}", **options)
         indexed.create_index([("a", -1), ("b", 1)], name=f"ab{place}", **options)
         indexed.create_index([("b", 1), ("a", 1)], name=f"ba{place}", sparse=bool(place % 2), **options)
+        indexed.create_index([("b", "hashed")], name=f"hashed{place}", **options) if place < 3 else None
     indexed.insert_many(documents)
     names = [index["name"] for index in indexed.list_indexes() if not index.get("sparse")]
     for _ in range(250):
@@ -139,12 +141,32 @@ def test_snapshots_show_what_was(db):
     db.command("dropSnapshot", "before")
 
 
+def test_hashed_indexes(db):
+    db.c.create_index([("k", "hashed")])
+    db.c.create_index([("g", 1), ("k", "hashed")])
+    db.c.insert_many([{"_id": i, "k": key, "g": i % 2} for i, key in enumerate(["a", "b", 1, 1.0, 1.5, None, {"x": 1}, SON([("x", 1.0)])])])
+    db.c.insert_one({"_id": 99, "g": 0})
+    for query, wanted in (({"k": "a"}, [0]), ({"k": 1}, [2, 3]), ({"k": 1.5}, [4]), ({"k": None}, [5, 99]), ({"k": {"x": 1}}, [6, 7]),
+                          ({"k": {"$in": ["a", "b"]}}, [0, 1]), ({"k": {"$gt": 1}}, [4]), ({"k": {"$exists": False}}, [99])):
+        for hint in (None, "k_hashed", "g_1_k_hashed"):
+            assert [one["_id"] for one in db.c.find(query, hint=hint).sort("_id", 1)] == wanted, (query, hint)
+    with pytest.raises(OperationFailure) as error:
+        db.c.insert_one({"k": [1]})
+    assert error.value.code == 16766
+    plan = db.command("explain", {"find": "c", "filter": {"k": "a"}}, verbosity="queryPlanner")["queryPlanner"]["winningPlan"]
+    assert plan["inputStage"]["keyPattern"] == {"k": "hashed"}
+    [hashed] = db.aggregate([{"$documents": [{"h": {"$toHashedIndexKey": "a"}}]}])
+    assert plan["inputStage"]["indexBounds"]["k"] == [f"[{hashed['h']}, {hashed['h']}]"]
+    assert db.validate_collection("c", full=True)["valid"]
+
+
 def test_a_kill_leaves_keys_and_uniqueness():
     with Server() as server:
         client = server.client()
         db = client.t
         db.create_collection("c", collation=INSENSITIVE)
         db.c.create_index([("name", 1)], unique=True)
+        db.c.create_index([("k", "hashed")])
         journaled = db.c.with_options(write_concern=pymongo.WriteConcern(w=1, j=True))
         journaled.insert_many([{"_id": f"Id{i}", "name": f"Name{i}", "k": i} for i in range(200)])
         server.kill()
@@ -154,6 +176,7 @@ def test_a_kill_leaves_keys_and_uniqueness():
         assert db.validate_collection("c", full=True)["valid"]
         assert db.c.find_one({"name": "NAME7"}, hint="name_1")["_id"] == "Id7"
         assert db.c.find_one({"_id": "iD8"})["k"] == 8
+        assert db.c.find_one({"k": 9}, hint="k_hashed")["_id"] == "Id9"
         for taken in ({"_id": "ID3"}, {"_id": "new", "name": "NAME4"}):
             with pytest.raises(DuplicateKeyError):
                 db.c.insert_one(taken)

@@ -5,6 +5,7 @@
 
 #include "bson/compare.h"
 #include "bson/decimal.h"
+#include "bson/hashed_key.h"
 #include "server/query/match/array.h"
 #include "server/query/match/comparison.h"
 #include "server/query/match/element.h"
@@ -93,10 +94,19 @@ std::optional<ValueView> in_keys(const ValueView& value, const bson::Collator* p
   return scratch.view();
 }
 
+// Different values may have one hash, so what is found has still to be checked. No document in the index has an array.
+std::optional<Bounds> hashed_bounds(const ValueView& value) {
+  if (value.is_array()) return std::nullopt;
+  const auto hash = [](const ValueView& one) { return point(Value(bson::hashed_key(one))); };
+  if (!value.is_nullish()) return Bounds{hash(value), false};
+  return Bounds{unite(hash(ValueView(Type::undefined, {})), hash(ValueView(Type::null, {}))), false};
+}
+
 std::optional<Bounds> comparison_bounds(const match::Comparison& node, const KeyForm& keys) {
   Value scratch;
   const auto value = in_keys(node.value(), node.collator(), keys, scratch);
   if (!value) return std::nullopt;
+  if (keys.hashed) return node.kind() == Kind::eq ? hashed_bounds(*value) : std::nullopt;
   return node.kind() == Kind::eq ? equality_bounds(*value) : order_bounds(node, *value);
 }
 
@@ -109,9 +119,11 @@ std::optional<Bounds> in_bounds(const match::In& node, const KeyForm& keys) {
   for (const ValueView& value : node.values()) {
     Value scratch;
     const auto key = in_keys(value, node.collator(), keys, scratch);
-    if (!key) return std::nullopt;
-    add(equality_bounds(*key));
+    auto one = !key ? std::nullopt : keys.hashed ? hashed_bounds(*key) : std::optional(equality_bounds(*key));
+    if (!one) return std::nullopt;
+    add(*std::move(one));
   }
+  if (keys.hashed && !node.regexes().empty()) return std::nullopt;
   for (const auto& regex : node.regexes()) add(regex_bounds(static_cast<const match::RegexNode&>(*regex), keys));
   bounds.intervals = normalize(std::move(bounds.intervals));
   return bounds;
@@ -179,10 +191,12 @@ std::optional<Bounds> bounds_of(const Node& node, std::string_view path, bool mu
     return all_bounds(static_cast<const match::TreeNode&>(node).children(), path, !multikey, keys);
   if (node.kind() == Kind::disjunction)
     return any_bounds(static_cast<const match::TreeNode&>(node).children(), path, multikey, keys);
+  if (node.kind() == Kind::negation && keys.hashed) return std::nullopt;
   if (node.kind() == Kind::negation)
     return negation_bounds(static_cast<const match::NotNode&>(node).child(), path, multikey, keys);
   const auto* leaf = dynamic_cast<const match::PathNode*>(&node);
   if (!leaf || leaf->path() != path) return std::nullopt;
+  if (keys.hashed && node.kind() != Kind::eq && node.kind() != Kind::in) return std::nullopt;
   switch (node.kind()) {
     case Kind::eq:
     case Kind::lt:

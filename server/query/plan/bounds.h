@@ -20,16 +20,17 @@ struct Bounds {
   bool exact = false;
 };
 
-// How the keys of an index hold the values of one field: strings as the collation's sort keys.
+// How the keys of an index hold the values of one field: strings as the collation's sort keys, or all values as hashes.
 struct KeyForm {
   const bson::Collator* collator = nullptr;
+  bool hashed = false;
 };
 
 // Returns nullopt if the node says nothing about `path`. `multikey`: documents may have several keys, so different ones may
 // fulfil two predicates.
 //
 // The bounds are in the form of the keys. A predicate of another collation says nothing about the keys, unless its values have no
-// strings.
+// strings; and only equality says something about hashes.
 std::optional<Bounds> bounds_of(const match::Node& node, std::string_view path, bool multikey, const KeyForm& keys);
 
 // Returns true if a document without a value at `path` can fulfil it: a sparse index on it doesn't have all answers.

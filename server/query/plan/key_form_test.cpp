@@ -1,4 +1,4 @@
-// Property tests: what an index with a collation says about a query is true of its keys.
+// Property tests: what an index with a collation, or of hashes, says about a query is true of its keys.
 #include <catch2/catch.hpp>
 #include <memory>
 #include <random>
@@ -183,6 +183,27 @@ TEST_CASE("bounds over an index of any collation contain every match, and prove 
       for (const bool arrays : {false, true}) check_index(key, collation, arrays, ++seed);
     }
   }
+}
+
+TEST_CASE("bounds over hashes contain every match") {
+  uint64_t seed = 1000;
+  for (const char* collation : collations) {
+    for (const char* key : {"{a: 'hashed'}", "{a: 'hashed', b: 1}", "{b: -1, a: 'hashed'}"})
+      check_index(key, collation, false, ++seed);
+  }
+}
+
+TEST_CASE("a hashed field holds no array") {
+  IndexOfKeys index(bson::json("{key: {'a.b': 'hashed', c: 1}, name: 'k'}"));
+  for (const char* document : {"{a: {b: [1]}}", "{a: [{b: 1}]}", "{a: {b: []}}"}) {
+    try {
+      index.add(bson::json(document));
+      FAIL("it is refused");
+    } catch (const base::OperationError& error) {
+      CHECK(static_cast<int>(error.code()) == 16766);
+    }
+  }
+  CHECK(index.add(bson::json("{a: {b: 1}, c: [1, 2]}")).keys.size() == 2);
 }
 
 TEST_CASE("an index gives the order of a sort of the same collation, or of values without strings") {
