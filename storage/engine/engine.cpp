@@ -27,7 +27,7 @@ constexpr uint64_t large_disk_bytes = 4ull << 30;
 std::string connection_configuration(const EngineOptions& options, const DiskSpace& space, const Encryption* encryption,
                                      const std::string& extension) {
   std::string extensions = extension;
-  if (encryption) extensions += (extensions.empty() ? "" : ",") + encryption->extension();
+  if (encryption) extensions.append(extensions.empty() ? "" : ",").append(encryption->extension());
   const bool in_advance = space.filesystem_bytes() >= large_disk_bytes;
   return "create,session_max=4000,statistics=(fast),cache_size=" + std::to_string(options.cache_bytes) +
          ",eviction=(threads_min=1,threads_max=4),eviction_dirty_target=50,eviction_dirty_trigger=75,eviction_updates_target=50,"
