@@ -105,16 +105,18 @@ def file_of(directory, name, ending):
 
 def dump_metadata(database, info, directory):
     name = info["name"]
-    assert info["type"] == "collection" and info["info"]["uuid"]
+    metadata = {"options": info["options"], "indexes": [], "uuid": "", "collectionName": name, "type": info["type"]}
     integer(database.command("count", name)["n"])
-    indexes = list(database.cursor_command("listIndexes", name, cursor={}))
+    if info["type"] != "view":
+        metadata |= {"indexes": list(database.cursor_command("listIndexes", name, cursor={})), "uuid": info["info"]["uuid"].hex()}
     directory.mkdir(parents=True, exist_ok=True)
-    metadata = {"options": info["options"], "indexes": indexes, "uuid": info["info"]["uuid"].hex(), "collectionName": name, "type": "collection"}
     file_of(directory, name, ".metadata.json").write_text(dumps(metadata, json_options=CANONICAL_JSON_OPTIONS))
 
 
 def dump_documents(database, info, directory, query):
     name = info["name"]
+    if info["type"] == "view":  # its definition is all that there is
+        return
     assert "numExtents" not in database.command("collStats", name)  # else it would be MMAPv1
     with open(file_of(directory, name, ".bson"), "wb") as out:
         for document in database.get_collection(name, codec_options=RAW).find(query or {}):
@@ -180,6 +182,8 @@ class Restore:
             if id_index:
                 options["idIndex"] = {"key": id_index["key"], "name": "_id_", "ns": f"{database.name}.{name}"}
             database.command("create", name, **options)
+        if metadata.get("type") == "view":
+            return
         with open(file.with_name(file.name.replace(".metadata.json", ".bson")), "rb") as documents:
             self.insert(database, name, bson.decode_file_iter(documents, RAW))
         with self.lock:

@@ -101,6 +101,22 @@ def test_indexes_and_options_come_back(client, name, tmp_path):
         pages.insert_one({"title": "t0", "n": {"x": 0}})
 
 
+def test_validators_and_views_come_back(client, name, tmp_path):
+    database = client[name]
+    database.create_collection("people", validator={"$jsonSchema": {"required": ["name"]}}, validationLevel="moderate")
+    database.people.insert_many([{"_id": i, "name": f"n{i}", "age": i} for i in range(100)])
+    database.create_collection("adults", viewOn="people", pipeline=[{"$match": {"age": {"$gte": 18}}}])
+    database.create_collection("names", viewOn="adults", pipeline=[{"$project": {"name": 1}}])
+    before = list(database.list_collections(filter={"name": {"$in": ["adults", "names"]}})), database.people.options()
+    dump(client, tmp_path, db=name)
+    client.drop_database(name)
+    Restore(client, tmp_path)
+    assert (list(database.list_collections(filter={"name": {"$in": ["adults", "names"]}})), database.people.options()) == before
+    assert database.names.count_documents({}) == 82 and database.names.find_one({"_id": 50}) == {"_id": 50, "name": "n50"}
+    with pytest.raises(OperationFailure):
+        database.people.insert_one({})
+
+
 def test_names_of_all_kinds_and_many_documents(client, tmp_path):
     database = client["données"]
     random.seed(25)

@@ -327,7 +327,7 @@ TEST_CASE("collections are created, listed, renamed and dropped") {
   server.expect(R"({create: "c"})", R"({ok: 1.0})");
   server.expect(R"({create: "c", capped: true, size: 4096})", R"({ok: 0.0, code: 48})");
   server.expect(R"({create: "l", capped: true, size: 5000, max: 10})", R"({ok: 1.0})");
-  server.expect(R"({create: "v", viewOn: "c", pipeline: []})", R"({ok: 0.0, code: 115})");
+  server.expect(R"({create: "v", timeseries: {timeField: "t"}})", R"({ok: 0.0, code: 115})");
   server.expect(R"({create: "x", capped: true})",
                 R"({ok: 0.0, code: 72, errmsg: "the 'size' field is required when 'capped' is true"})");
   CHECK(server.documents(R"({listCollections: 1, nameOnly: true})") ==
@@ -358,8 +358,8 @@ TEST_CASE("indexes are created, listed, changed and dropped") {
   server.expect(R"({insert: "c", documents: [{_id: 2, b: 1}]})",
                 R"({n: 0, writeErrors: [{index: 0, code: 11000, keyPattern: {b: -1}, keyValue: {b: 1}}]})");
   server.expect(R"({collMod: "c", index: {name: "a_1", hidden: true}})", R"({hidden_old: false, hidden_new: true})");
-  server.expect(R"({collMod: "c", validator: {a: 1}})",
-                R"({ok: 0.0, code: 115, errmsg: "collMod's option 'validator' is not supported"})");
+  server.expect(R"({collMod: "c", cappedSize: 1000})",
+                R"({ok: 0.0, code: 115, errmsg: "collMod's option 'cappedSize' is not supported"})");
   server.expect(R"({collMod: "c", validator: null, index: {name: "a_1", hidden: false}})",
                 R"({hidden_old: true, hidden_new: false})");
   server.expect(R"({dropIndexes: "c", index: "_id_"})", R"({ok: 0.0, code: 72, errmsg: "cannot drop _id index"})");
