@@ -140,6 +140,9 @@ const Shapes& expression_shapes() {
         {"$percentile",
          {"{input: '@array', p: [0.5, 0.9], method: 'approximate'}", "{input: '@number', p: [1], method: 'approximate'}"}},
         {"$median", {"{input: '@array', method: 'approximate'}"}},
+        {"$function",
+         {"{body: 'function(a, b) { return a; }', args: ['@expression', '@dollar'], lang: 'js'}",
+          "{body: 'a => [a, 1]', args: '@array', lang: 'js'}"}},
         {"$let",
          {"{vars: {this: '@expression'}, in: '@inner'}",
           "{vars: {v: '@array', this: '@array'}, in: {$concatArrays: ['$$v', '$$this']}}"}},
@@ -449,7 +452,9 @@ void add_stages(Grammar& grammar) {
                               "{$topN: {n: '@count', sortBy: '@sort', output: '@expression'}}",
                               "{$bottomN: {n: '@count', sortBy: '@sort', output: ['@expression']}}",
                               "{$percentile: {input: '@number', p: [0.1, 1], method: 'approximate'}}",
-                              "{$median: {input: '@expression', method: 'approximate'}}"});
+                              "{$median: {input: '@expression', method: 'approximate'}}",
+                              "{$accumulator: {init: 'function() { return []; }', accumulate: '(s, v) => s.concat([v])', "
+                              "accumulateArgs: ['@expression'], merge: '(a, b) => a.concat(b)', lang: 'js'}}"});
   grammar.add("window", {"{documents: [-1, 0]}", "{documents: ['unbounded', 'current']}", "{documents: ['@small', '@count']}",
                          "{range: [-1, '@count']}", "{range: ['unbounded', 'unbounded']}", "{range: [-1, 1], unit: '@unit'}",
                          "{documents: ['current', 'unbounded']}"});

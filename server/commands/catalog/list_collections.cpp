@@ -34,7 +34,6 @@ bson::Document describe(const query::View& view, bool name_only) {
     auto options = out.object("options");
     options.append("viewOn", view.on).append_array("pipeline", view.pipeline);
     if (!view.collation.empty()) options.append("collation", view.collation);
-    if (!view.collation.empty()) options.append("collation", view.collation);
   }
   {
     auto info = out.object("info");

@@ -99,8 +99,9 @@ class Distinct : public Command, public Explainable {
     check_collection_uuid(op, request.body.find("collectionUUID"), distinct.query.ns);
     auto collection = query::open_collection(op, distinct.query.ns);
     if (is_view(op, distinct.query.ns, collection.get())) {
-      Values values(distinct.key);
-      for (ViewDocuments documents(op, distinct.query); documents.next();) values.add_from(documents.document());
+      ViewDocuments documents(op, distinct.query);
+      Values values(distinct.key, documents.collator());
+      while (documents.next()) values.add_from(documents.document());
       return values.append(reply);
     }
     query::Reader reader(op, std::move(collection), distinct.query.ns, distinct.query);

@@ -11,7 +11,6 @@
 #include "server/core/reply_size.h"
 #include "server/query/find_request.h"
 #include "server/query/reader.h"
-#include "server/query/views.h"
 #include "server/script/engine.h"
 #include "server/write/output.h"
 #include "storage/collections/catalog.h"
@@ -183,13 +182,11 @@ class MapReduce final : public Command {
     for (const std::string_view flag : {"jsMode", "verbose", "bypassDocumentValidation"}) arguments.loose_boolean(flag);
     const Target target = parse_target(arguments, request.db);
     Functions functions(op, arguments, request.db);
-    const auto given = bson::parse_collation(arguments.any("collation"));
-    const auto view = query::find_view(op, request.ns());
-    const bson::CollatorPtr collator = view ? query::view_collator(*view, given) : query::collator_for(op, request.ns(), given);
+    const bson::CollatorPtr collator = query::collator_for(op, request.ns(), bson::parse_collation(arguments.any("collation")));
     Groups groups(op.allowance(), collator.get());
     query::Query query = parse_query(request, arguments);
     query.collation = collator;
-    read(op, query, view.has_value(), functions, groups);
+    read(op, query, functions, groups);
     if (target.how == Target::How::in_reply)
       answer(groups, functions, reply);
     else
@@ -213,19 +210,17 @@ class MapReduce final : public Command {
     return query;
   }
 
-  static void read(OperationContext& op, const query::Query& query, bool of_view, Functions& functions, Groups& groups) {
+  static void read(OperationContext& op, const query::Query& query, Functions& functions, Groups& groups) {
+    auto collection = query::open_collection(op, query.ns);
+    if (is_view(op, query.ns, collection.get()))
+      throw OperationError(ErrorCode::command_not_supported_on_view, "mapReduce on a view is not yet supported");
     functions.begin_map([&groups](const ValueView& key, const ValueView& value) {
       const Value known(key.is_nullish() ? Value::null().view() : key);
       groups.values[known].emplace_back(value);
       groups.held.add(sizeof(Value) + key.bytes().size() + value.bytes().size());
     });
-    if (of_view) {
-      ViewDocuments documents(op, query);
-      while (documents.next()) functions.map(documents.document());
-    } else {
-      query::Reader reader(op, query::open_collection(op, query.ns), query.ns, query);
-      while (reader.next()) functions.map(reader.document());
-    }
+    query::Reader reader(op, std::move(collection), query.ns, query);
+    while (reader.next()) functions.map(reader.document());
     functions.end_map();
   }
 

@@ -129,6 +129,10 @@ bson::DocumentView ViewDocuments::document() {
   return stage_->document();
 }
 
+const bson::Collator* ViewDocuments::collator() const {
+  return context_->scope.collator().get();
+}
+
 void ViewDocuments::explain(query::Verbosity verbosity, bson::Builder& reply) {
   reply.append("explainVersion", "1");
   pipeline_->explain(verbosity, reply);

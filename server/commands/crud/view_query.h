@@ -39,6 +39,7 @@ class ViewDocuments {
 
   bool next();
   bson::DocumentView document();
+  const bson::Collator* collator() const;  // the view's; nullptr: bytes are compared
   void explain(query::Verbosity verbosity, bson::Builder& reply);
 
  private:

@@ -67,7 +67,8 @@ bson::Document variables_of(const versions::Sides& sides) {
 versions::Resolver by_pipeline(OperationContext& op, bson::Document stages) {
   {
     const bson::Document nobody = variables_of({});
-    write::compile_pipeline_update(stages, {nobody.view()}, op);  // an invalid pipeline is refused now, not at the first conflict
+    write::compile_pipeline_update(stages, {nobody.view()}, op,
+                                   nullptr);  // an invalid pipeline is refused now, not at the first conflict
   }
   return [&op, stages = std::move(stages)](const versions::Sides& sides) -> versions::Resolution {
     const bson::Document variables = variables_of(sides);
@@ -76,7 +77,7 @@ versions::Resolver by_pipeline(OperationContext& op, bson::Document stages) {
     id.append("_id", static_cast<bson::ValueView>(any.find("_id")));
     const bson::Document only_id = id.done();
     bson::Document after =
-        write::compile_pipeline_update(stages, {variables.view()}, op)->apply(sides.ours ? any : only_id.view());
+        write::compile_pipeline_update(stages, {variables.view()}, op, nullptr)->apply(sides.ours ? any : only_id.view());
     if (!after.view().find("_id").identical(any.find("_id"))) {
       throw OperationError(ErrorCode::immutable_field, "the pipeline that resolves conflicts changes the _id of a document");
     }
