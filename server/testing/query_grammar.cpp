@@ -191,8 +191,8 @@ struct FamilyKinds {
 };
 constexpr FamilyKinds families[] = {{"number", "number"},  {"array", "array"},    {"bool", "expression"}, {"bool", "expression"},
                                     {"any", "expression"}, {"any", "expression"}, {"date", "date"},       {"object", "object"},
-                                    {"number", "array"},   {"any", "string"},     {"array", "array"},     {"string", "string"},
-                                    {"number", "number"},  {"any", "expression"}};
+                                    {"number", "array"},   {"any", "string"},     {"any", "expression"},  {"array", "array"},
+                                    {"string", "string"},  {"number", "number"},  {"any", "expression"}};
 
 void add_operators(Grammar& grammar) {
   size_t family = 0;

@@ -23,7 +23,7 @@ using server::testing::rule_of;
 
 namespace {
 
-constexpr size_t tries = 400, bytes = 200;
+constexpr size_t tries = 200, bytes = 200;
 
 // Tells whether any of some values that the rule makes is accepted; `refusal` receives why the last one wasn't.
 template <class Accept>

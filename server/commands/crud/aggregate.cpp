@@ -203,8 +203,14 @@ class Aggregate final : public Command, public Explainable {
     const Element first = arguments.required_array("pipeline").first();
     if (first.is_object() && first.as_document().first().name == "$changeStream") return given.value_or(nullptr);
     const std::string ns = context.db + "." + context.collection;
-    if (const auto view = query::find_view(op, ns)) return query::view_collator(*view, given);
-    return query::collator_for(op, ns, given);
+    try {
+      if (const auto view = query::find_view(op, ns)) return query::view_collator(*view, given);
+      return query::collator_for(op, ns, given);
+    } catch (const base::OperationError& error) {
+      // A pipeline over snapshots may read a branch that is gone; another one fails where it reads.
+      if (error.code() != base::ErrorCode::namespace_not_found) throw;
+      return given.value_or(nullptr);
+    }
   }
 
   static void check_source(const query::Pipeline& pipeline, const query::PipelineContext& context) {
