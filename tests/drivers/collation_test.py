@@ -85,7 +85,7 @@ def test_an_index_changes_no_answer(db, seed):
         documents.append(document)
     bare, indexed = db.bare, db.indexed
     bare.insert_many(documents)
-    for place, collation in enumerate(COLLATIONS):
+    for place, collation in enumerate(COLLATIONS[:-1]):  # "simple" is the same as none
         options = {"collation": collation} if collation else {}
         indexed.create_index([("a", 1)], name=f"a{place}", **options)
         indexed.create_index([("a", -1), ("b", 1)], name=f"ab{place}", **options)
