@@ -28,10 +28,16 @@ std::shared_ptr<storage::Collection> open_quietly(OperationContext& op, const st
 
 // In a database with branches the catalog also finds collections that only other branches have.
 bool is_collection(OperationContext& op, const std::string& ns) {
-  const auto found = open_quietly(op, ns);
-  if (!found) return false;
-  if (op.transaction || (!found->moves() && !found->home())) return true;
-  return op.services().store->catalog().find(op.moment ? name_at(op, ns) : ns) != nullptr;
+  try {
+    const auto found = open_quietly(op, ns);
+    if (!found) return false;
+    if (op.transaction || (!found->moves() && !found->home())) return true;
+    return op.services().store->catalog().find(op.moment ? name_at(op, ns) : ns) != nullptr;
+  } catch (const OperationError& error) {
+    // A branch that is gone has no views. Snapshots may show its collections still; if they don't, the read fails where it reads.
+    if (error.code() != ErrorCode::namespace_not_found) throw;
+    return true;
+  }
 }
 
 template <class Visit>
