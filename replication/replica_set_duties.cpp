@@ -328,7 +328,18 @@ void ReplicaSet::copy_anew() {
     machine_.await_data(now_us());
     show_state();
   }
-  options_.copy([this] { return copy_source(); }, [this] { return stop_voting(); });
+  // A member whose log is whole goes on acknowledging while another one's data is copied, and the copy may lack what came then.
+  // If something came, the data is copied once more: nothing comes any more, and whatever was acknowledged is in that copy.
+  const LogEnd before = log_end();
+  bool stopped = false;
+  const auto source = [&] { return stopped ? std::nullopt : copy_source(); };
+  options_.copy(source, [&] {
+    const consensus::HardState own = stop_voting();
+    const auto image = disk_.load();
+    if (!std::exchange(stopped, true) && image && static_cast<int64_t>(image->last) != before.index)
+      throw OperationError(ErrorCode::operation_failed, "this member acknowledged entries of the log meanwhile");
+    return own;
+  });
   start_over("another member's data was copied");
 }
 
