@@ -42,7 +42,7 @@ constexpr Choice max_variables[] = {{"punct", UCOL_REORDER_CODE_PUNCTUATION}, {"
 constexpr Choice strengths[] = {
     {"1", UCOL_PRIMARY}, {"2", UCOL_SECONDARY}, {"3", UCOL_TERTIARY}, {"4", UCOL_QUATERNARY}, {"5", UCOL_IDENTICAL}};
 
-// What a specification says; a missing part is the locale's default.
+// Said holds the parts that a specification gives. A part that it lacks is the locale's default.
 struct Said {
   std::string locale;
   std::optional<int32_t> strength, case_first, alternate, max_variable;

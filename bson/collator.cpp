@@ -73,7 +73,7 @@ void Collator::append_key(Bytes& out, std::string_view text) const {
   }
   UErrorCode status = U_ZERO_ERROR;
   int32_t units = 0;
-  // What isn't UTF-8 becomes U+FFFD, as in compare(). A text has no more UTF-16 units than bytes.
+  // Bytes that aren't UTF-8 become U+FFFD, as in compare(). A text has no more UTF-16 units than bytes.
   u_strFromUTF8WithSub(wide, std::max(bytes, few), &units, text.data(), bytes, 0xfffd, nullptr, &status);
   if (U_FAILURE(status)) throw base::OperationError(base::ErrorCode::internal_error, "ICU can't read a string");
   const size_t start = out.size();

@@ -18,7 +18,7 @@ namespace base::tls {
 inline constexpr int32_t invalid_configuration = 140;  // InvalidSSLConfiguration
 inline constexpr int32_t handshake_failed = 141;       // SSLHandshakeFailed
 
-// What a server says about its own certificate.
+// A Certificate describes the one that this server shows to others.
 struct Certificate {
   std::string subject;  // RFC 2253
   int64_t not_after_ms = 0;

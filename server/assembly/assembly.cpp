@@ -69,6 +69,7 @@ Assembly::Assembly(Options options, ProcessRequests requests) : parts_(std::make
   add_log_parameters(parts.parameters);
   add_compatibility_parameters(parts.parameters);
   parts.services.redacts_log = parts.options.redact_log;
+  script::set_redaction(&parts.services.redacts_log);
   parts.parameters.add_boolean("redactClientLogData", parts.services.redacts_log);
   parts.parameters.add_boolean("enableTestCommands", parts.fail_points.enabled, false);
   MemoryPool::Limits& memory = parts.memory.limits();
@@ -82,7 +83,9 @@ Assembly::Assembly(Options options, ProcessRequests requests) : parts_(std::make
   if (parts.storage) parts.storage->start();
 }
 
-Assembly::~Assembly() = default;
+Assembly::~Assembly() {
+  script::set_redaction(nullptr);
+}
 
 void Assembly::hand_over() {
   if (parts_->storage) parts_->storage->hand_over();

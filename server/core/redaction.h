@@ -1,4 +1,4 @@
-// What logs and views of operations leave out: secrets always, and values of fields where the log is redacted.
+// Logs and views of operations always leave secrets out. A redacted log leaves out the values of fields, too.
 #pragma once
 
 #include <string>

@@ -18,6 +18,7 @@
 #include "bson/numeric.h"
 #include "server/core/allowance.h"
 #include "server/core/options.h"
+#include "server/core/redaction.h"
 #include "server/script/owned.h"
 #include "server/script/prelude.h"
 #include "server/script/values.h"
@@ -38,6 +39,7 @@ constexpr size_t printed_bytes_max = 1024, stack_text_bytes_max = 2000;
 constexpr auto sleep_step = std::chrono::milliseconds(10);
 
 std::atomic<bool> enabled{true};
+std::atomic<const std::atomic<bool>*> redaction{nullptr};
 
 }  // namespace
 
@@ -47,6 +49,10 @@ bool is_enabled() {
 
 void set_enabled(bool value) {
   enabled.store(value, std::memory_order_relaxed);
+}
+
+void set_redaction(const std::atomic<bool>* redacts) {
+  redaction.store(redacts, std::memory_order_release);
 }
 
 void check_enabled() {
@@ -245,6 +251,8 @@ const Engine::State::NativeRow Engine::State::natives[] = {
      [](State& state, std::span<JSValueConst> arguments) {
        std::string line = state.text_of(arguments[0]);
        if (line.size() > printed_bytes_max) line.resize(printed_bytes_max);
+       const std::atomic<bool>* const redacts = redaction.load(std::memory_order_acquire);
+       if (redacts && redacts->load(std::memory_order_relaxed)) line = redacted;
        base::log(base::Severity::info, base::LogComponent::query, 7300001, "A client's function printed this",
                  base::Attributes().add("text", line));
        return JS_UNDEFINED;

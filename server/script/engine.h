@@ -5,6 +5,7 @@
 // whether it is to stop while a function runs.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -24,6 +25,9 @@ namespace server::script {
 // --noscripting turns it off for the whole process.
 bool is_enabled();
 void set_enabled(bool enabled);
+// While `redacts` holds true, the log doesn't show what functions print. The reference must stay valid until the next call;
+// nullptr: the log shows it.
+void set_redaction(const std::atomic<bool>* redacts);
 // Throws 31264 if scripting is turned off.
 void check_enabled();
 

@@ -66,6 +66,17 @@ def test_on_a_set_in_transactions_and_sessions():
         assert client.t.sums.find_one() == {"_id": "n", "value": 4}
 
 
+def test_a_redacted_log_has_nothing_that_is_printed():
+    with Server() as server:
+        client = server.client()
+        client.t.c.insert_one({"_id": 1})
+        list(client.t.c.find({"$where": "print('seen', this._id); return true"}))
+        assert "seen 1" in server.log.read_text()
+        client.admin.command("setParameter", 1, redactClientLogData=True)
+        list(client.t.c.find({"$where": "print('hid' + 'den', this._id); return true"}))
+        assert "hidden 1" not in server.log.read_text() and '"text":"###"' in server.log.read_text()
+
+
 def test_turned_off():
     with Server("--noscripting") as server:
         client = server.client()
