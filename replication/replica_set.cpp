@@ -447,7 +447,9 @@ void ReplicaSet::freeze(int64_t ms) {
     if (state() == MemberState::primary) {
       throw OperationError(ErrorCode::not_secondary, "cannot freeze node when primary or running for election. state: Primary");
     }
+    // A leader that steps down right after this must not find the member still ready to lead.
     machine_.freeze(ms * 1000, now_us());
+    if (node_) renew_electable();
   }
   woken_.notify_all();
 }

@@ -165,7 +165,7 @@ class ReplicaSet final : public Coordinator, private consensus::NodeOwner {
   void advance_time(int64_t now_us);
   void ask_reads_again();
   void answer_all_reads(bool leads);
-  void renew_electable();
+  void renew_electable() REQUIRES(mutex_);
 
   // replica_set_succession.cpp: the end of being primary, by a successor or without
   void hand_over_to_better();

@@ -69,6 +69,7 @@ void ReplicaSet::run_duties() {
     shorten = machine_.shorten_due(now_us());
   }
   if (shorten) shorten_log();
+  const base::MutexLock lock(mutex_);
   renew_electable();
 }
 
@@ -103,7 +104,6 @@ void ReplicaSet::note_damage() {
 }
 
 void ReplicaSet::renew_electable() {
-  const base::MutexLock lock(mutex_);
   if (!machine_.renew_electable(now_us())) return;
   tell_electable();
   if (machine_.electable() && is_alone(node_->members(), node_id_)) node_->campaign();
