@@ -95,7 +95,7 @@ IndexField parse_field(const Element& field) {
     const std::string type(field.as_string());
     if (type == "hashed") {
       check_path(field.name);
-      return {.path = std::string(field.name), .hashed = true};
+      return {.path = std::string(field.name), .kind = FieldKind::hashed};
     }
     for (const char* known : {"text", "2d", "2dsphere", "geoHaystack", "columnstore"}) {
       if (type == known) cannot("Index type '" + type + "' is not supported");
@@ -128,7 +128,7 @@ void parse_key(const Element& key, IndexSpec& spec) {
     spec.fields.push_back(std::move(parsed));
   }
   if (spec.fields.size() > fields_max) throw OperationError(13103, "too many compound keys");
-  const auto hashed = std::count_if(spec.fields.begin(), spec.fields.end(), [](const IndexField& field) { return field.hashed; });
+  const auto hashed = std::count_if(spec.fields.begin(), spec.fields.end(), [](const IndexField& field) { return field.hashed(); });
   if (hashed > 1) {
     throw OperationError(31303, "A maximum of one index field is allowed to be hashed but found " + std::to_string(hashed) +
                                     " for 'key' " + bson::to_shell(key.as_document()));
@@ -205,7 +205,7 @@ void parse_option(const Element& field, IndexSpec& spec, DocumentView whole) {
 }
 
 bool is_id_pattern(const IndexSpec& spec) {
-  return spec.fields.size() == 1 && spec.fields[0].path == "_id" && !spec.fields[0].descending && !spec.fields[0].hashed;
+  return spec.fields.size() == 1 && spec.fields[0].path == "_id" && !spec.fields[0].descending && spec.fields[0].kind == FieldKind::ordered;
 }
 
 // The result is {v: 2, key, name, …} with the options that were given; options that only repeat the default are left out.
@@ -278,7 +278,7 @@ IndexSpec parse_index_spec(DocumentView given) {
         "The index name '_id_' is reserved for the _id index, which must have key pattern {_id: 1}, found key: " +
             bson::to_shell(spec.key));
   }
-  const bool hashed = std::any_of(spec.fields.begin(), spec.fields.end(), [](const IndexField& field) { return field.hashed; });
+  const bool hashed = std::any_of(spec.fields.begin(), spec.fields.end(), [](const IndexField& field) { return field.hashed(); });
   if (hashed && spec.unique) {
     throw OperationError(16764, "Currently hashed indexes cannot guarantee uniqueness. Use a regular index.");
   }

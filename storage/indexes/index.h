@@ -24,10 +24,16 @@ class DocumentPredicate {
 using PredicateCompiler =
     std::function<std::shared_ptr<const DocumentPredicate>(bson::DocumentView expression, const bson::CollatorPtr& collator)>;
 
+enum class FieldKind : uint8_t {
+  ordered,  // the keys have the values
+  hashed,   // the keys have hashes of the values (bson/hashed_key.h), and no array lies on the path
+};
+
 struct IndexField {
   std::string path;
   bool descending = false;
-  bool hashed = false;  // the keys have hashes of the values (bson/hashed_key.h), and no array lies on the path
+  FieldKind kind = FieldKind::ordered;
+  bool hashed() const { return kind == FieldKind::hashed; }
 };
 
 // An IndexSpec is the specification from createIndexes, checked and completed with its defaults.

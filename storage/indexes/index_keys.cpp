@@ -152,7 +152,7 @@ ValueView indexed_value(const Slot& slot) {
 // Says for which field of a hashed index a document has an array.
 void refuse_arrays(const IndexSpec& spec, uint32_t multikey_fields) {
   for (size_t i = 0; i < spec.fields.size(); ++i) {
-    if (spec.fields[i].hashed && (multikey_fields >> i & 1)) {
+    if (spec.fields[i].hashed() && (multikey_fields >> i & 1)) {
       throw base::OperationError(
           16766, "hashed indexes do not currently support array values. Found array at path: " + spec.fields[i].path);
     }
@@ -164,7 +164,7 @@ void append_key(const IndexSpec& spec, const Slots& slots, IndexKeys& out) {
   bson::KeyString key;
   bson::KeyTypes types;
   for (size_t i = 0; i < slots.size(); ++i) {
-    if (spec.fields[i].hashed) {
+    if (spec.fields[i].hashed()) {
       const bson::Value hash(hashed_field(indexed_value(slots[i]), spec.collator.get()));
       key.append(hash);
       types.add(hash);
@@ -226,7 +226,7 @@ EntryChanges entry_changes(const IndexKeys& before, const IndexKeys& after) {
 void index_keys(const IndexSpec& spec, DocumentView document, IndexKeys& out) {
   out.clear();
   // Most indexes are on one plain field that holds no array, so this case is handled first.
-  if (spec.fields.size() == 1 && !spec.fields[0].hashed && spec.fields[0].path.find('.') == std::string::npos) {
+  if (spec.fields.size() == 1 && spec.fields[0].kind == FieldKind::ordered && spec.fields[0].path.find('.') == std::string::npos) {
     const Element value = document.find(spec.fields[0].path);
     if (!value.is_array()) {
       if (!value.exists() && spec.sparse) return;
@@ -258,7 +258,7 @@ bson::Document index_key_values(const IndexSpec& spec, DocumentView document, By
     bson::Builder builder;
     for (size_t i = 0; i < complete.size(); ++i) {
       const ValueView value = indexed_value(complete[i]);
-      if (spec.fields[i].hashed) {
+      if (spec.fields[i].hashed()) {
         builder.append(spec.fields[i].path, hashed_field(value, spec.collator.get()));
       } else {
         builder.append(spec.fields[i].path, value);

@@ -75,7 +75,7 @@ class Bounder {
     const bool multikey = index_.multikey_field(i);
     if (has_position(path)) return everything();
     std::vector<Candidate> found =
-        candidates(predicates_, path, multikey, {index_.spec().collator.get(), index_.spec().fields[i].hashed});
+        candidates(predicates_, path, multikey, {index_.spec().collator.get(), index_.spec().fields[i].hashed()});
     if (multikey) found = choose(std::move(found), path);
     if (found.empty()) return everything();
     Intervals intervals = everything();
@@ -236,7 +236,7 @@ bool provides_sort(const Access& access, const SortPattern& sort, storage::Direc
     }
     ++at;
     if (single) continue;
-    if (spec.fields[i].hashed) return false;
+    if (spec.fields[i].hashed()) return false;
     // An array sorts by its least or greatest element, and only a scan of all its keys meets that first.
     if (access.index->multikey_field(i) && !all_open) return false;
     if (!ordered_alike && may_be_collated(access.fields[i])) return false;
