@@ -271,11 +271,16 @@ Oplog::~Oplog() {
   state_->shown.reset();
 }
 
+void Oplog::watch_admin(std::function<void()> changed) {
+  state_->admin_changed = std::move(changed);
+}
+
 void Oplog::append(Transaction& transaction, Stamp stamp, const Entry& entry) {
   Bytes value;
   value.reserve(64 + entry.ns.size() + (entry.form == Entry::Form::whole ? entry.o.size() : 0));
   encode(entry, value);
   state_->table.put(transaction, entry_key(stamp), value);
+  if (entry.ns.starts_with("admin.") && state_->admin_changed) transaction.after_commit(state_->admin_changed);
   const base::MutexLock lock(state_->newest_mutex);
   if (stamp > state_->newest.optime.ts) state_->newest = {{stamp, entry.term}, entry.wall_ms};
 }

@@ -11,6 +11,7 @@
 // Everyone else sees it as the collection local.oplog.rs: capped, read-only.
 #pragma once
 
+#include <functional>
 #include <memory>
 
 #include "replication/entry.h"
@@ -43,6 +44,9 @@ class Oplog {
   Oplog& operator=(const Oplog&) = delete;
 
   void append(storage::Transaction& transaction, storage::Stamp stamp, const Entry& entry);
+  // `changed` is called after each commit that changes something in the database `admin`, whoever made the change. It is set
+  // before the first write, and again, empty, after the last.
+  void watch_admin(std::function<void()> changed);
   // The record's content `before` is about to be superseded: an entry that only names it takes it in.
   void keep_content(storage::Transaction& transaction, storage::CollectionId collection, storage::RecordId record,
                     const storage::Superseded& before);

@@ -40,6 +40,7 @@ struct Oplog::State {
   void stop();
 
   storage::Store& store;
+  std::function<void()> admin_changed;  // Oplog::watch_admin
   const storage::Table table;
   PreImages pre_images;
   const int64_t bytes_max;

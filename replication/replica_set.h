@@ -50,6 +50,7 @@ struct ReplicaSetOptions {
   std::string set_name;
   std::string default_host;                              // "localhost:27017"
   const base::tls::Contexts* tls = nullptr;              // for connections to other members; nullptr: they are plain
+  consensus::LogIn log_in = {};                          // to other members; empty: members don't log in
   std::function<bool(const std::string& host)> is_self;  // does this name lead here?
   // The state or the configuration is about to change: called before standing() shows it, and it mustn't ask back.
   std::function<void()> changed = [] {};

@@ -46,6 +46,7 @@ void ReplicaSet::begin_node() {
   network.listen = false;  // members come in through the port of the clients
   network.compress = true;
   network.tls = options_.tls;
+  network.log_in = options_.log_in;
   transport_ = std::make_unique<consensus::TcpTransport>(network);
   connect_peers();
 

@@ -57,7 +57,7 @@ Server::Server(const std::string& program, const std::vector<std::string>& argum
   std::vector<std::string> words = place_.command;
   for (const std::string& word :
        {program, std::string("--dbpath"), folder_.path() + "/db", std::string("--port"), std::to_string(port_),
-        std::string("--bind_ip"), place_.address, std::string("--nounixsocket")}) {
+        std::string("--bind_ip"), place_.address, std::string("--noauth"), std::string("--nounixsocket")}) {
     words.push_back(word);
   }
   words.insert(words.end(), arguments.begin(), arguments.end());

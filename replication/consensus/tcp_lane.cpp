@@ -1,5 +1,7 @@
 #include "replication/consensus/tcp_lane.h"
 
+#include <sys/socket.h>
+
 #include <algorithm>
 #include <asio/post.hpp>
 #include <asio/strand.hpp>
@@ -58,7 +60,11 @@ void TcpLane::close() {
   }
   asio::post(executor_, [self = shared_from_this()] {
     self->deadline_.end();
-    self->drop_connection();
+    // A login under way ends at once, and then finds that the lane is closed.
+    if (self->logging_in_)
+      ::shutdown(self->socket_.native_handle(), SHUT_RDWR);
+    else
+      self->drop_connection();
   });
 }
 
@@ -114,7 +120,7 @@ void TcpLane::connect(Endpoints left) {
   deadline_.begin(connect_wait, [self = shared_from_this()] { self->drop_connection(); });
   socket_.async_connect(next, [self = shared_from_this(), left = std::move(left)](const asio::error_code& error) mutable {
     self->deadline_.end();
-    if (!error && self->socket_.is_open()) return self->options_.tls ? self->begin_tls() : self->greet();
+    if (!error && self->socket_.is_open()) return self->options_.tls ? self->begin_tls() : self->log_in();
     self->drop_connection();
     self->connect(std::move(left));
   });
@@ -152,8 +158,38 @@ void TcpLane::shake_hands() {
     });
   }
   deadline_.end();
-  if (need == Need::nothing) return greet();
+  if (need == Need::nothing) return log_in();
   report_tls(tls_->failure());
+}
+
+// A login takes few messages, which wait for each other, and a hash that takes long on purpose: that isn't for this thread.
+void TcpLane::log_in() {
+  if (!options_.log_in) return greet();
+  asio::error_code ignored;
+  socket_.native_non_blocking(true, ignored);
+  logging_in_ = true;
+  asio::post(names_, [self = shared_from_this()] {
+    std::string failure;
+    try {
+      self->options_.log_in(self->socket_.native_handle(), self->tls_.get());
+    } catch (const std::exception& error) {
+      failure = error.what();
+    }
+    asio::post(self->executor_, [self, failure] {
+      self->logging_in_ = false;
+      if (self->is_closed()) return self->drop_connection();
+      if (failure.empty()) {
+        self->login_failed_ = false;
+        return self->greet();
+      }
+      if (!std::exchange(self->login_failed_, true)) {
+        base::log(
+            base::Severity::warning, base::LogComponent::repl, 7100063, "Another member refused this one's login",
+            base::Attributes().add("host", self->options_.host).add("port", int32_t{self->options_.port}).add("error", failure));
+      }
+      self->fail();
+    });
+  });
 }
 
 // The hello and the first messages go together.

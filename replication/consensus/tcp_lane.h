@@ -17,6 +17,7 @@
 #include "base/tls/contexts.h"
 #include "replication/consensus/deadline.h"
 #include "replication/consensus/frame.h"
+#include "replication/consensus/transport.h"
 
 namespace replication::consensus {
 
@@ -27,13 +28,14 @@ struct LaneOptions {
   bool compress = false;
   uint64_t queue_bytes_max = 0;
   const base::tls::Contexts* tls = nullptr;  // nullptr: the connection is plain
+  LogIn log_in = {};                           // empty: nobody logs in
 };
 
 // Thread-safe. Work that waits keeps the lane alive until it is closed or the contexts stop.
 class TcpLane : public std::enable_shared_from_this<TcpLane> {
  public:
-  // The lane's work runs on `context`; names are looked up on `names`, since a lookup blocks. `lost` is called on `context` with
-  // the number of messages that a failed connection took with it.
+  // The lane's work runs on `context`; names are looked up on `names`, since a lookup blocks, and so does a login. `lost` is
+  // called on `context` with the number of messages that a failed connection took with it.
   TcpLane(asio::io_context& context, asio::thread_pool& names, LaneOptions options, std::function<void(size_t messages)> lost);
 
   // False: the queue is full, and the message is lost.
@@ -54,6 +56,7 @@ class TcpLane : public std::enable_shared_from_this<TcpLane> {
   void begin_tls();
   void shake_hands();
   void report_tls(const std::string& why);
+  void log_in();
   void greet();
   void write(size_t from);
   void write_tls(size_t from);
@@ -70,7 +73,9 @@ class TcpLane : public std::enable_shared_from_this<TcpLane> {
   asio::ip::tcp::socket socket_;
   std::unique_ptr<base::tls::Stream> tls_;  // of this connection
   std::chrono::steady_clock::time_point connected_;
-  bool tls_failed_ = false;  // and the log says so
+  bool tls_failed_ = false;    // and the log says so
+  bool login_failed_ = false;  // the same
+  bool logging_in_ = false;    // another thread works on the connection
   Deadline deadline_;
   std::unique_ptr<FrameCompressor> compressor_;  // of this connection
   Bytes payload_, frame_;

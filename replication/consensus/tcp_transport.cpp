@@ -162,6 +162,7 @@ class TcpTransport::Network final : public TcpConnection::Owner {
     options.compress = options_.compress && number == bulk_lane;
     options.queue_bytes_max = options_.queue_bytes_max;
     options.tls = options_.tls;
+    options.log_in = options_.log_in;
     asio::io_context& context = number == bulk_lane ? bulk_.context() : control_.context();
     return std::make_shared<TcpLane>(context, names_, std::move(options), [this, id](size_t messages) {
       lost_ += static_cast<int64_t>(messages);

@@ -2,9 +2,19 @@
 // damaged, and never from somebody else.
 #pragma once
 
+#include <functional>
+
 #include "replication/consensus/raft_core.h"
 
+namespace base::tls {
+class Stream;
+}
+
 namespace replication::consensus {
+
+// Logs in on an open connection, whose TLS is nullptr if it is plain. It blocks for some seconds at most, and throws
+// OperationError if the other side doesn't take the login. Thread-safe.
+using LogIn = std::function<void(int descriptor, base::tls::Stream* tls)>;
 
 // Called by the transport, from any of its threads.
 class MessageReceiver {

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/tls/contexts.h"
+#include "server/assembly/access_part.h"
 #include "server/assembly/audit_part.h"
 #include "server/assembly/status.h"
 #include "server/assembly/storage_part.h"
@@ -21,9 +22,11 @@
 #include "server/core/session_registry.h"
 #include "server/core/status_sections.h"
 #include "server/core/topology.h"
+#include "server/dispatch/authorize.h"
 #include "server/dispatch/dispatch.h"
 #include "server/dispatch/profiler.h"
 #include "server/dispatch/set_rules.h"
+#include "server/peers/member_login.h"
 #include "server/query/plan/index_filters.h"
 #include "server/script/engine.h"
 
@@ -50,6 +53,7 @@ struct Assembly::Parts {
                     sessions, fail_points,          usage,      profiler, index_filters, memory};
   Dispatcher dispatcher{services};
   std::unique_ptr<base::tls::Contexts> tls;
+  std::optional<peers::MemberLogin> login;
   std::unique_ptr<Audit> audit;
   std::unique_ptr<StoragePart> storage;
 };
@@ -63,6 +67,14 @@ Assembly::Assembly(Options options, ProcessRequests requests) : parts_(std::make
     parts.tls = std::make_unique<base::tls::Contexts>(parts.options.tls);
     parts.services.tls = parts.tls.get();
     if (parts.options.tls_mode != Options::TlsMode::allow) parts.services.member_tls = parts.tls.get();
+  }
+  if (const std::vector<std::string> keys = member_keys(parts.options);
+      parts.options.authorization && !parts.options.repl_set.empty()) {
+    using ClusterAuth = Options::ClusterAuth;
+    const ClusterAuth how = parts.options.cluster_auth;
+    parts.login = peers::MemberLogin{keys.empty() ? std::string() : keys.front(),
+                                     how == ClusterAuth::x509 || how == ClusterAuth::send_x509};
+    parts.services.member_login = &*parts.login;
   }
   parts.audit = make_audit(parts.options, parts.services.clock);
   parts.services.audit = parts.audit.get();
@@ -78,6 +90,7 @@ Assembly::Assembly(Options options, ProcessRequests requests) : parts_(std::make
   parts.parameters.add_integer("operationMemoryLimitBytes", memory.operation_bytes_max, {.min = least});
   add_status_sections(parts.services);
   add_all_commands(parts.commands);
+  check_rules(parts.services);
   if (!parts.options.dbpath.empty()) parts.storage = std::make_unique<StoragePart>(parts.options, parts.services);
   for (const auto& [name, value] : parts.options.set_parameters) parts.parameters.set_at_startup(name, value);
   if (parts.storage) parts.storage->start();
@@ -103,6 +116,7 @@ bson::Document Assembly::run(const std::string& db, bson::DocumentView command) 
   body.append_all(command).append("$db", db);
   const bson::Document document = body.done();
   Client client(ClientId{0}, "127.0.0.1:0", "127.0.0.1:0", false);
+  client.set_authority(access::internal_authority(), 0);
   const Request request{std::string(document.view().first().name), db, document, {}};
   Dispatcher::Reply reply = dispatcher().run(client, request, false);
   if (!reply.acknowledgement) return std::move(reply.body);

@@ -43,8 +43,9 @@ void say_hello(const server::Options& options) {
                 .add("dbPath", options.dbpath)
                 .add("architecture", "64-bit")
                 .add("version", server::palimpsest_version()));
-  base::log_startup_warning(
-      22120, "Access control is not enabled for the database. Read and write access to data and configuration is unrestricted");
+  if (!options.authorization)
+    base::log_startup_warning(
+        22120, "Access control is not enabled for the database. Read and write access to data and configuration is unrestricted");
   if (options.tls_mode != server::Options::TlsMode::disabled && options.tls.ca_file.empty()) {
     base::log_startup_warning(22132,
                               "No certificates can be validated because no CA file was given (--tlsCAFile): clients and members "
@@ -52,6 +53,7 @@ void say_hello(const server::Options& options) {
   }
   for (const auto& address : options.bind_ip) {
     if (address == "localhost" || address.starts_with("127.") || address == "::1" || address.starts_with("/")) continue;
+    if (options.authorization) continue;
     base::log_startup_warning(22178,
                               "This server is bound to a remote interface and access control is off: anyone who can connect can "
                               "read and write everything",

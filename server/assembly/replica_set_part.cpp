@@ -27,6 +27,7 @@
 #include "server/peers/members.h"
 #include "server/peers/peer_client.h"
 #include "server/peers/quorum_check.h"
+#include "server/users/login.h"
 #include "server/write/output.h"
 #include "storage/collections/catalog.h"
 #include "storage/engine/names.h"
@@ -42,6 +43,8 @@ using base::Severity;
 namespace {
 
 constexpr int64_t hand_over_ms = 5000;
+constexpr std::chrono::seconds login_wait(5);
+constexpr uint32_t login_reply_bytes_max = 1 << 20;
 constexpr int64_t source_call_ms = 60'000;  // the source may take a checkpoint first
 
 // A copy of another member's data has just taken this directory's place: this member's term and vote are restored, and data that
@@ -75,7 +78,7 @@ struct ReplicaSetPart::State {
         applier(store, oplog, committer, sessions),
         backups(store, services.clock),
         default_concerns(store, services.clock),
-        members(member, services.clock, services.member_tls),
+        members(member, services.clock, services.member_tls, services.member_login),
         member(store, oplog, applier, services.clock, member_options()),
         feed(store, oplog, member) {}
 
@@ -112,6 +115,7 @@ replication::ReplicaSetOptions ReplicaSetPart::State::member_options() {
   out.changed = [this] {
     services.topology.changed();
     members.nudge();
+    services.logins->users()->changed();  // what was rolled back is in no log
   };
   out.interrupt_writers = [this] {
     services.operations.kill_writers(base::ErrorCode::interrupted_due_to_state_change);
@@ -122,8 +126,15 @@ replication::ReplicaSetOptions ReplicaSetPart::State::member_options() {
     write::drop_unfinished_output(store, *services.databases);
   };
   out.tls = services.member_tls;
-  out.check_others = [is_self = out.is_self, tls = services.member_tls](const replication::SetConfig& config, bool initiating) {
-    peers::check_quorum(config, initiating, is_self, tls);
+  if (services.member_login) {
+    out.log_in = [login = services.member_login](int descriptor, base::tls::Stream* tls) {
+      peers::PeerChannel channel("another member", descriptor, tls, -1, login_reply_bytes_max);
+      peers::log_in(channel, *login, std::chrono::steady_clock::now() + login_wait);
+    };
+  }
+  out.check_others = [is_self = out.is_self, tls = services.member_tls, login = services.member_login](
+                         const replication::SetConfig& config, bool initiating) {
+    peers::check_quorum(config, initiating, is_self, tls, login);
   };
   out.check_alone = [this](const replication::SetConfig& next, replication::LogEnd own) { check_alone(next, own); };
   out.copy = [this](auto from, auto stop_voting) { copy(std::move(from), std::move(stop_voting)); };
@@ -177,7 +188,8 @@ void ReplicaSetPart::State::copy(std::function<std::optional<std::string>()> fro
       const base::MutexLock lock(sync_mutex);
       if (ending) throw base::OperationError(base::ErrorCode::shutdown_in_progress, "the server is shutting down");
       if (!source || source->address() != host)
-        source = std::make_unique<peers::PeerClient>(host, peers::PeerOptions{.tls = services.member_tls});
+        source = std::make_unique<peers::PeerClient>(
+            host, peers::PeerOptions{.tls = services.member_tls, .login = services.member_login});
       connection = source.get();
     }
     return connection->run("admin", command, source_call_ms);

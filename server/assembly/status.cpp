@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/tls/contexts.h"
+#include "server/assembly/access_part.h"
 #include "server/assembly/status_metrics.h"
 #include "server/core/memory.h"
 #include "server/core/metrics.h"
@@ -211,7 +212,10 @@ void add_status_sections(Services& services) {
   sections.add("connections", [&s](OperationContext&, bson::Builder& out) { append_connections(s, out); });
   sections.add("network", [&s](OperationContext&, bson::Builder& out) { append_network(s.metrics.network, out); });
   sections.add("transportSecurity", [&s](OperationContext&, bson::Builder& out) { append_tls_versions(s.metrics.network, out); });
-  if (s.tls) sections.add("security", [&s](OperationContext&, bson::Builder& out) { append_certificate(*s.tls, out); });
+  sections.add("security", [&s](OperationContext&, bson::Builder& out) {
+    if (s.logins) append_logins(*s.logins, out);
+    if (s.tls) append_certificate(*s.tls, out);
+  });
   sections.add("opcounters", [&s](OperationContext&, bson::Builder& out) { append_opcounters(s.metrics, out); });
   sections.add("opLatencies", [&s](OperationContext& op, bson::Builder& out) { append_latencies(op, s.metrics, out); });
   sections.add("asserts", [&s](OperationContext&, bson::Builder& out) { append_asserts(s.metrics.asserts, out); });

@@ -1,4 +1,5 @@
 #include "server/assembly/storage_part.h"
+#include "server/assembly/access_part.h"
 #include "server/assembly/audit_part.h"
 
 #include <filesystem>
@@ -136,6 +137,7 @@ struct StoragePart::State {
   Services& services;
   storage::Store store;
   replication::Oplog oplog;
+  std::unique_ptr<AccessPart> access;
   replication::LocalCommitter committer;
   versions::past::Past past;
   versions::Databases databases;
@@ -181,7 +183,7 @@ void StoragePart::State::end_session(bson::DocumentView lsid) {
   if (lsid.empty())
     transactions->abort_all(base::ErrorCode::interrupted);
   else
-    transactions->forget(session_key(lsid), base::ErrorCode::interrupted);
+    transactions->forget(session_key_of(lsid), base::ErrorCode::interrupted);
 }
 
 void StoragePart::State::add_transactions() {
@@ -239,6 +241,7 @@ StoragePart::StoragePart(const Options& options, Services& services) {
   services.oplog = &state.oplog;
   services.when_durable = [&state](std::function<void()> done) { state.committer.when_durable(std::move(done)); };
   services.session_ended = [&state](bson::DocumentView lsid) { state.end_session(lsid); };
+  state.access = std::make_unique<AccessPart>(options, services, state.store, state.oplog);
   state.add_sections();
   state.add_parameters();
   state.join_set(options);

@@ -1,7 +1,8 @@
 // This file lists the commands, one line each, in the order of their names.
 // X(ping) stands for `std::unique_ptr<Command> make_ping_command();`, which the
 // file ping.cpp of one of the folders here defines: each command is in the file of
-// its name. What several commands share is in a helper file beside them.
+// its name, but for a few that are the two sides of one thing (grant and revoke). What
+// several commands share is in a helper file beside them.
 #pragma once
 
 #define PALIMPSEST_COMMANDS(X)         \
@@ -10,6 +11,7 @@
   X(aggregate)                         \
   X(append_oplog_note)                 \
   X(apply_ops)                         \
+  X(authenticate)                      \
   X(build_info)                        \
   X(bulk_write)                        \
   X(cherry_pick)                       \
@@ -30,9 +32,11 @@
   X(create)                            \
   X(create_branch)                     \
   X(create_indexes)                    \
+  X(create_role)                       \
   X(create_search_indexes)             \
   X(create_snapshot)                   \
   X(create_tag)                        \
+  X(create_user)                       \
   X(current_op)                        \
   X(data_size)                         \
   X(db_hash)                           \
@@ -44,12 +48,16 @@
   X(distinct)                          \
   X(driver_oid)                        \
   X(drop)                              \
+  X(drop_all_roles_from_database)      \
+  X(drop_all_users_from_database)      \
   X(drop_branch)                       \
   X(drop_database)                     \
   X(drop_indexes)                      \
+  X(drop_role)                         \
   X(drop_search_index)                 \
   X(drop_snapshot)                     \
   X(drop_tag)                          \
+  X(drop_user)                         \
   X(end_sessions)                      \
   X(explain)                           \
   X(features)                          \
@@ -68,6 +76,9 @@
   X(get_parameter)                     \
   X(get_proof)                         \
   X(get_shard_map)                     \
+  X(grant_privileges_to_role)          \
+  X(grant_roles_to_role)               \
+  X(grant_roles_to_user)               \
   X(hello)                             \
   X(host_info)                         \
   X(initial_sync_begin)                \
@@ -75,6 +86,7 @@
   X(initial_sync_files)                \
   X(initial_sync_read)                 \
   X(insert)                            \
+  X(invalidate_user_cache)             \
   X(is_master)                         \
   X(kill_all_sessions)                 \
   X(kill_all_sessions_by_pattern)      \
@@ -121,8 +133,13 @@
   X(restart_in_place)                  \
   X(retention)                         \
   X(revert)                            \
+  X(revoke_privileges_from_role)       \
+  X(revoke_roles_from_role)            \
+  X(revoke_roles_from_user)            \
   X(roles_info)                        \
   X(rotate_certificates)               \
+  X(sasl_continue)                     \
+  X(sasl_start)                        \
   X(server_status)                     \
   X(set_cluster_parameter)             \
   X(set_default_rw_concern)            \
@@ -135,7 +152,9 @@
   X(sweep)                             \
   X(top)                               \
   X(update)                            \
+  X(update_role)                       \
   X(update_search_index)               \
+  X(update_user)                       \
   X(users_info)                        \
   X(validate)                          \
   X(validate_db_metadata)              \

@@ -29,9 +29,16 @@ void append_client(bson::Builder& out, const Client* client) {
     append_address(out, "local", client->local(), client->is_unix_socket());
     append_address(out, "remote", client->remote(), client->is_unix_socket());
   }
-  { out.array("users"); }
-  { out.array("roles"); }
+  const access::AuthorityPtr authority = client ? client->authority() : nullptr;
+  {
+    auto users = out.array("users");
+    if (authority) users.object().append("user", authority->user.name).append("db", authority->user.db);
+  }
+  auto roles = out.array("roles");
+  if (!authority) return;
+  for (const access::Name& role : authority->roles) roles.object().append("role", role.name).append("db", role.db);
 }
+
 }  // namespace
 
 bson::Bytes new_audit_id() {

@@ -22,4 +22,15 @@ bson::Bytes Client::audit_id() const {
   return audit_id_;
 }
 
+access::AuthorityPtr Client::authority() const {
+  const base::MutexLock lock(mutex_);
+  return authority_;
+}
+
+void Client::set_authority(access::AuthorityPtr authority, uint64_t generation) {
+  authority_generation = generation;
+  const base::MutexLock lock(mutex_);
+  authority_ = std::move(authority);
+}
+
 }  // namespace server

@@ -2,12 +2,15 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/mutex.h"
 #include "bson/document.h"
+#include "server/access/authority.h"
+#include "server/access/conversation.h"
 
 namespace server {
 
@@ -19,8 +22,8 @@ struct ClientMetadata {
   std::string app_name;
 };
 
-// The connection sets a client up before its first operation. Other threads may read the metadata (currentOp); the rest belongs
-// to the operation in progress.
+// The connection sets a client up before its first operation. Other threads may read the metadata and the authority (currentOp);
+// the rest belongs to the operation in progress.
 class Client {
  public:
   Client(ClientId id, std::string remote, std::string local, bool unix_socket)
@@ -44,6 +47,15 @@ class Client {
   std::vector<std::string> compressors;
   bool sent_hello_ok = false;
 
+  // Who is logged in, and what he may do; nullptr: nobody is.
+  access::AuthorityPtr authority() const;
+  // `generation`: that of the users when the authority was made (users/users.h).
+  void set_authority(access::AuthorityPtr authority, uint64_t generation);
+  uint64_t authority_generation = 0;
+  // The login that is under way; nullptr: none is.
+  std::unique_ptr<access::Conversation> conversation;
+  bool speculative = false;  // that login came with a hello
+
   // The subject of the certificate that the peer showed, as RFC 2253 writes it; missing without TLS or without a certificate that
   // was verified.
   std::optional<std::string> tls_subject;
@@ -56,6 +68,7 @@ class Client {
   mutable base::Mutex mutex_;
   std::optional<ClientMetadata> metadata_ GUARDED_BY(mutex_);
   mutable bson::Bytes audit_id_ GUARDED_BY(mutex_);
+  access::AuthorityPtr authority_ GUARDED_BY(mutex_);
 };
 
 }  // namespace server

@@ -7,6 +7,8 @@
 namespace server {
 
 // Appends connectionId and client, and if the client has described itself, appName and clientMetadata.
+// Appends `effectiveUsers`; nothing, if nobody is logged in.
+void append_users(bson::Builder& out, const access::AuthorityPtr& authority);
 void append_client(bson::Builder& out, const Client& client);
 
 }  // namespace server

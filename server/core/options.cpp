@@ -143,8 +143,6 @@ std::vector<Setting> storage_settings() {
              if (!on) bad("enableMajorityReadConcern:false is no longer supported");
            }),
       refused("sharding.clusterRole", "shardsvr", "sharding is not supported"),
-      refused("security.authorization", "auth", "access control is not supported"),
-      refused("security.keyFile", "keyFile", "access control is not supported"),
   };
 }
 
@@ -196,6 +194,7 @@ const std::vector<Setting>& all_settings() {
     for (auto& setting : storage_settings()) list.push_back(std::move(setting));
     for (auto& setting : settings::tls()) list.push_back(std::move(setting));
     for (auto& setting : settings::protection()) list.push_back(std::move(setting));
+    for (auto& setting : settings::access()) list.push_back(std::move(setting));
     return list;
   }();
   return all;
@@ -404,6 +403,7 @@ Options parse_options(const std::vector<std::string>& argv) {
   if (!options.repl_set.empty() && options.port == 0) bad("--replSet: a member needs a port that others know, not --port 0");
   settings::check_tls(options);
   settings::check_protection(options);
+  settings::check_access(options);
   options.parsed = parsed_document(given, options);
   return options;
 }

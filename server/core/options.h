@@ -57,6 +57,11 @@ struct Options {
   std::string decrypt_file;  // is written to standard output, decrypted
   bool redact_log = false;
   AuditOptions audit;
+  bool authorization = false;  // clients log in, and may do what their users may
+  bool unprotected = false;    // somebody said that there is to be no access control
+  std::string key_file;        // the secret that the members of a set share; empty: none
+  enum class ClusterAuth { key_file, send_key_file, send_x509, x509 };
+  ClusterAuth cluster_auth = ClusterAuth::key_file;
 
   // systemLog
   std::string log_path;

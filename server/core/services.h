@@ -43,9 +43,13 @@ namespace query {
 class CursorRegistry;
 class IndexFilters;
 }  // namespace query
+namespace users {
+class Logins;
+}
 namespace peers {
 class BackupHost;
 class Members;
+struct MemberLogin;
 }  // namespace peers
 
 struct Options;
@@ -82,9 +86,11 @@ struct Services {
   MemoryPool& memory;                               // what operations and connections may keep, besides the cache
   const int64_t started_us = clock.monotonic_us();  // the process began, by the clock's monotonic time
 
-  Audit* audit = nullptr;                           // null without --auditDestination
-  base::tls::Contexts* tls = nullptr;               // null without --tlsMode
-  const base::tls::Contexts* member_tls = nullptr;  // for connections to other members; null: they are plain
+  users::Logins* logins = nullptr;                   // null in a server that is assembled without it (tests)
+  Audit* audit = nullptr;                            // null without --auditDestination
+  base::tls::Contexts* tls = nullptr;                // null without --tlsMode
+  const base::tls::Contexts* member_tls = nullptr;   // for connections to other members; null: they are plain
+  const peers::MemberLogin* member_login = nullptr;  // null: members don't log in to each other
 
   std::atomic<bool> redacts_log{false};  // the log shows no values of fields
 

@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "bson/builder.h"
+#include "server/core/client.h"
 
 namespace server {
 
@@ -9,19 +10,25 @@ namespace {
 
 constexpr int32_t too_many_logical_sessions = 261;
 
-// SHA-256 of the empty user name.
-constexpr unsigned char nobody[] = {0xe3, 0xb0, 0xc4, 0x42, 0x98, 0xfc, 0x1c, 0x14, 0x9a, 0xfb, 0xf4,
-                                    0xc8, 0x99, 0x6f, 0xb9, 0x24, 0x27, 0xae, 0x41, 0xe4, 0x64, 0x9b,
-                                    0x93, 0x4c, 0xa4, 0x95, 0x99, 0x1b, 0x78, 0x52, 0xb8, 0x55};
 constexpr size_t uuid_bytes = 16;
+
+bson::Bytes key_of(bson::DocumentView lsid, bson::BytesView user) {
+  bson::Bytes key;
+  key.reserve(uuid_bytes + user.size());
+  key.append(lsid.find("id").as_binary().bytes);
+  return key.append(user);
+}
 
 }  // namespace
 
-bson::Bytes session_key(bson::DocumentView lsid) {
-  bson::Bytes key;
-  key.reserve(uuid_bytes + sizeof nobody);
-  key.append(lsid.find("id").as_binary().bytes);
-  return key.append(reinterpret_cast<const char*>(nobody), sizeof nobody);
+bson::Bytes session_key(bson::DocumentView lsid, const Client& client) {
+  const access::AuthorityPtr authority = client.authority();
+  return key_of(lsid, authority ? authority->digest : access::digest_of_nobody());
+}
+
+bson::Bytes session_key_of(bson::DocumentView session) {
+  const auto user = session.find("uid");
+  return key_of(session, user.type() == bson::Type::binary ? user.as_binary().bytes : access::digest_of_nobody());
 }
 
 bson::Document session_document(bson::BytesView key) {

@@ -18,9 +18,12 @@
 
 namespace server {
 
-// Returns a session's key: its UUID and the digest of its user, which here is the empty user.
-bson::Bytes session_key(bson::DocumentView lsid);
-bson::Document session_document(bson::BytesView key);  // {id, uid}
+class Client;
+
+// Returns a session's key: its UUID and the digest of its user. So nobody gets at another user's session by its UUID.
+bson::Bytes session_key(bson::DocumentView lsid, const Client& client);
+bson::Bytes session_key_of(bson::DocumentView session);  // {id, uid}; without `uid` nobody is the user
+bson::Document session_document(bson::BytesView key);    // {id, uid}
 bson::BytesView session_uuid(bson::BytesView key);
 
 // Thread-safe.

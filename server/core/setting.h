@@ -53,6 +53,10 @@ Setting refused(std::string yaml, std::string cli, std::string why);
 std::vector<Setting> tls();
 void check_tls(Options& options);
 
+// Access control, and what is checked once all settings are known.
+std::vector<Setting> access();
+void check_access(Options& options);
+
 // Encryption, the audit log and redaction, and what is checked once all settings are known.
 std::vector<Setting> protection();
 void check_protection(const Options& options);

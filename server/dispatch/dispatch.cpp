@@ -22,6 +22,7 @@
 #include "server/core/transaction_registry.h"
 #include "server/core/valid_text.h"
 #include "server/dispatch/audited.h"
+#include "server/dispatch/authorize.h"
 #include "server/dispatch/fail_command.h"
 #include "server/dispatch/operation_counts.h"
 #include "server/dispatch/profiler.h"
@@ -190,12 +191,13 @@ void Dispatcher::run_checked(OperationContext& op, Command* command, CommandFaul
   if (command->admin_only() && request.db != "admin") {
     throw OperationError(ErrorCode::unauthorized, std::string(command->name()) + " may only be run against the admin database.");
   }
+  authorize(op, *command);
   apply_generic_arguments(op, *command);
   check_known_fields(*command, request, op.api.strict);
   if (command->takes_collection()) request.collection();
   fail_before(op, *command, fault);
   op.check_interrupt();
-  if (op.lsid.is_object()) services_.sessions.use(session_key(op.lsid.as_document()), services_.clock.wall_ms());
+  if (op.lsid.is_object()) services_.sessions.use(session_key(op.lsid.as_document(), op.client()), services_.clock.wall_ms());
   learn_cluster_time(op);
   check_member(op, *command);
   await_read_concern(op);

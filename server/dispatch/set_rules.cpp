@@ -215,7 +215,7 @@ void begin_retryable(OperationContext& op, const Command& command) {
     throw OperationError(ErrorCode::illegal_operation,
                          "Retryable writes to config." + std::string(collection.as_string()) + " are not allowed");
   if (!replication::has_history(op.request().db)) return;  // nor does the log have entries of it
-  const bson::Bytes session = session_key(op.lsid.as_document());
+  const bson::Bytes session = session_key(op.lsid.as_document(), op.client());
   op.services().transactions->passed(op, session, *op.txn_number);
   auto history = op.services().session_store->check_out(session, *op.txn_number, op.interrupted());
   if (history->committed_transaction()) {

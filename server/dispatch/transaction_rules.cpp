@@ -39,7 +39,7 @@ std::unique_ptr<TransactionHold> start(OperationContext& op, bson::BytesView ses
 std::unique_ptr<TransactionHold> enter_transaction(OperationContext& op, const Command& command) {
   if (!op.in_transaction) return nullptr;
   TransactionRegistry& transactions = *op.services().transactions;
-  const bson::Bytes session = session_key(op.lsid.as_document());
+  const bson::Bytes session = session_key(op.lsid.as_document(), op.client());
   if (!op.starts_transaction && !transactions.knows(session, *op.txn_number)) {
     // It may have ended before a restart, or on another primary. The commands that end it look it up.
     if (command.ends_transaction()) return nullptr;

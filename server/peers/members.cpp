@@ -26,7 +26,7 @@ constexpr int64_t ping_weight = 5;                           // the past weighs 
 class Members::Watch {
  public:
   Watch(Members& owner, const std::string& host)
-      : owner_(owner), host_(host), client_(host, {.tls = owner.tls_}), thread_([this] { run(); }) {}
+      : owner_(owner), host_(host), client_(host, {.tls = owner.tls_, .login = owner.login_}), thread_([this] { run(); }) {}
   ~Watch() {
     {
       const base::MutexLock lock(mutex_);
@@ -130,8 +130,8 @@ class Members::Watch {
   std::thread thread_;
 };
 
-Members::Members(replication::Coordinator& set, base::Clock& clock, const base::tls::Contexts* tls)
-    : set_(set), clock_(clock), tls_(tls) {}
+Members::Members(replication::Coordinator& set, base::Clock& clock, const base::tls::Contexts* tls, const MemberLogin* login)
+    : set_(set), clock_(clock), tls_(tls), login_(login) {}
 
 Members::~Members() {
   stop();

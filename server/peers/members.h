@@ -15,6 +15,7 @@
 #include "base/mutex.h"
 #include "base/tls/contexts.h"
 #include "server/peers/heartbeat.h"
+#include "server/peers/member_login.h"
 
 namespace server::peers {
 
@@ -34,8 +35,9 @@ struct MemberView {
 class Members {
  public:
   // `set` is used only between start() and stop().
-  // `tls`: for the connections to the others; nullptr: they are plain.
-  Members(replication::Coordinator& set, base::Clock& clock, const base::tls::Contexts* tls = nullptr);
+  // `tls`: for the connections to the others; nullptr: they are plain. `login`: nullptr if members don't log in.
+  Members(replication::Coordinator& set, base::Clock& clock, const base::tls::Contexts* tls = nullptr,
+          const MemberLogin* login = nullptr);
   ~Members();
   // Starts asking the members that the set's current configuration names.
   void start();
@@ -74,6 +76,7 @@ class Members {
   replication::Coordinator& set_;
   base::Clock& clock_;
   const base::tls::Contexts* const tls_;
+  const MemberLogin* const login_;
   std::map<std::string, std::unique_ptr<Watch>> watches_;  // used by the own thread alone
 
   mutable base::Mutex mutex_;

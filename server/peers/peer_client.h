@@ -9,11 +9,13 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "base/host_port.h"
 #include "base/tls/contexts.h"
 #include "bson/document.h"
+#include "server/peers/member_login.h"
 
 namespace server::peers {
 
@@ -22,6 +24,7 @@ struct PeerOptions {
   int64_t call_ms = 10'000;                  // from the command's first byte to its reply's last
   uint32_t reply_bytes_max = 48'000'000;     // of a whole message
   const base::tls::Contexts* tls = nullptr;  // nullptr: the connection is plain
+  const MemberLogin* login = nullptr;        // nullptr: the connection doesn't log in
 };
 
 // One thread uses it; only interrupt() may come from any.
@@ -56,10 +59,7 @@ class PeerClient {
   using Time = std::chrono::steady_clock::time_point;
 
   void ensure_connected();
-  void begin_tls(Time deadline);
-  void send_all(base::BytesView bytes, Time deadline);
-  void receive(base::Bytes& into, size_t bytes, Time deadline);
-  void await(short events, Time deadline, const char* doing);
+  void begin(Time deadline);
   bool gone() const;
 
   const std::string address_;
@@ -68,7 +68,7 @@ class PeerClient {
   int socket_ = -1;
   std::unique_ptr<base::tls::Stream> tls_;  // of the connection
   int interrupt_ = -1;                      // readable once interrupted
-  int32_t last_request_ = 0;
+  std::optional<PeerChannel> channel_;      // over the connection
   int64_t connections_made_ = 0;
 };
 

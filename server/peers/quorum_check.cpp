@@ -26,8 +26,9 @@ std::string joined(const std::vector<std::string>& parts, const char* between) {
 
 class QuorumCheck {
  public:
-  QuorumCheck(const SetConfig& config, bool initiating, const MemberConfig& self, const base::tls::Contexts* tls)
-      : config_(config), initiating_(initiating), self_(self), tls_(tls) {
+  QuorumCheck(const SetConfig& config, bool initiating, const MemberConfig& self, const base::tls::Contexts* tls,
+              const MemberLogin* login)
+      : config_(config), initiating_(initiating), self_(self), tls_(tls), login_(login) {
     for (const MemberConfig& member : config.members) voters_ += member.votes;
     count(self);
   }
@@ -46,7 +47,7 @@ class QuorumCheck {
     const int64_t time_ms = config_.heartbeat_timeout_s * 1000;
     for (const MemberConfig& member : config_.members) {
       if (&member == &self_) continue;
-      clients.emplace_back(member.host, PeerOptions{.connect_ms = time_ms, .call_ms = time_ms, .tls = tls_});
+      clients.emplace_back(member.host, PeerOptions{.connect_ms = time_ms, .call_ms = time_ms, .tls = tls_, .login = login_});
     }
     {
       const base::MutexLock lock(mutex_);
@@ -145,6 +146,7 @@ class QuorumCheck {
   const bool initiating_;
   const MemberConfig& self_;
   const base::tls::Contexts* const tls_;
+  const MemberLogin* const login_;
   int voters_ = 0;
   base::Mutex mutex_;
   base::Condition woken_;
@@ -159,7 +161,7 @@ class QuorumCheck {
 }  // namespace
 
 void check_quorum(const SetConfig& config, bool initiating, const std::function<bool(const std::string& host)>& is_self,
-                  const base::tls::Contexts* tls) {
+                  const base::tls::Contexts* tls, const MemberLogin* login) {
   const MemberConfig* self = nullptr;
   for (const MemberConfig& member : config.members) {
     if (!self && is_self(member.host)) self = &member;
@@ -168,7 +170,7 @@ void check_quorum(const SetConfig& config, bool initiating, const std::function<
     throw OperationError(ErrorCode::invalid_replica_set_config,
                          "No host described in the new configuration for replica set " + config.name + " maps to this node");
   }
-  QuorumCheck(config, initiating, *self, tls).run();
+  QuorumCheck(config, initiating, *self, tls, login).run();
 }
 
 }  // namespace server::peers

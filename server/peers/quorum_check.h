@@ -7,6 +7,7 @@
 
 #include "base/tls/contexts.h"
 #include "replication/set_config.h"
+#include "server/peers/member_login.h"
 
 namespace server::peers {
 
@@ -17,6 +18,7 @@ namespace server::peers {
 // Throws NodeNotFound, NewReplicaSetConfigurationIncompatible, CannotInitializeNodeWithData with mongod's messages, and
 // InvalidReplicaSetConfig if no member is this one.
 void check_quorum(const replication::SetConfig& config, bool initiating,
-                  const std::function<bool(const std::string& host)>& is_self, const base::tls::Contexts* tls = nullptr);
+                  const std::function<bool(const std::string& host)>& is_self, const base::tls::Contexts* tls = nullptr,
+                  const MemberLogin* login = nullptr);
 
 }  // namespace server::peers

@@ -8,6 +8,7 @@
 #include "base/random.h"
 #include "replication/optime.h"
 #include "server/core/operation.h"
+#include "server/core/permission.h"
 #include "server/core/reply_size.h"
 #include "server/core/services.h"
 #include "server/core/text.h"
@@ -70,6 +71,22 @@ void check_api(const Cursor& cursor, const OperationContext& op) {
                                          ", the cursor-creating command used " + show(cursor.api.view()));
 }
 
+// A cursor belongs to who made it, and shows what he may read.
+void check_owner(const access::AuthorityPtr& owner, const OperationContext& op, const char* command, int64_t id) {
+  if (!op.services().options.authorization) return;
+  const access::AuthorityPtr own = op.client().authority();
+  if ((!own && !owner) || (own && owner && own->user == owner->user && own->user_id == owner->user_id)) return;
+  throw OperationError(ErrorCode::unauthorized,
+                       std::string(command) + ": cursor id " + std::to_string(id) + " was not created by the authenticated user");
+}
+
+bool may_kill_any(const OperationContext& op, std::string_view ns) {
+  const size_t dot = ns.find('.');
+  const auto on_collection =
+      access::Resource::of_collection(ns.substr(0, dot), dot == ns.npos ? ns.substr(0, 0) : ns.substr(dot + 1));
+  return may_on_cluster(op, access::Action::killAnyCursor) || may(op, {access::Action::killAnyCursor}, on_collection);
+}
+
 [[noreturn]] void not_found(int64_t id) {
   throw OperationError(ErrorCode::cursor_not_found, "cursor id " + std::to_string(id) + " not found");
 }
@@ -97,6 +114,7 @@ int64_t CursorRegistry::add(std::unique_ptr<Cursor> cursor) {
   slot.created_ms = slot.used_ms = clock_.wall_ms();
   slot.no_timeout = cursor->no_timeout;
   slot.lsid = cursor->lsid;
+  slot.owner = cursor->owner;
   slot.cursor = std::move(cursor);
   ++counts_.opened;
   return id;
@@ -111,6 +129,7 @@ std::unique_ptr<Cursor> CursorRegistry::check_out(int64_t id, std::string_view n
     throw OperationError(ErrorCode::unauthorized, "Requested getMore on namespace '" + std::string(ns) +
                                                       "', but cursor belongs to a different namespace " + slot.ns);
   }
+  check_owner(slot.owner, op, "getMore", id);
   if (!slot.cursor) throw OperationError(cursor_in_use, "cursor id " + std::to_string(id) + " is already in use");
   check_session(*slot.cursor, op);
   check_transaction(*slot.cursor, op);
@@ -141,11 +160,12 @@ void CursorRegistry::finish(int64_t id) {
   if (found != slots_.end()) erase(found);
 }
 
-CursorRegistry::Killed CursorRegistry::kill(int64_t id, std::string_view ns) {
+CursorRegistry::Killed CursorRegistry::kill(int64_t id, std::string_view ns, const OperationContext& op) {
   Dead dead;  // it is destroyed outside the lock
   const base::MutexLock lock(mutex_);
   const auto found = slots_.find(id);
   if (found == slots_.end() || found->second.killed || found->second.ns != ns) return {};
+  if (!may_kill_any(op, ns)) check_owner(found->second.owner, op, "killCursors", id);
   Slot& slot = found->second;
   if (!slot.cursor) {
     slot.killed = true;
@@ -224,7 +244,7 @@ std::vector<CursorRegistry::Waiting> CursorRegistry::waiting() const {
     if (!slot.cursor || slot.killed) continue;
     const Cursor& cursor = *slot.cursor;
     all.push_back({id, slot.ns, cursor.command, slot.lsid, cursor.plan_summary, cursor.progress, slot.created_ms, slot.used_ms,
-                   cursor.tailable, cursor.await_data, slot.no_timeout});
+                   cursor.tailable, cursor.await_data, slot.no_timeout, slot.owner});
   }
   return all;
 }
@@ -279,6 +299,7 @@ void count_batch(OperationContext& op, Cursor& cursor, size_t returned) {
 
 void reply_first_batch(OperationContext& op, CursorRegistry& registry, std::unique_ptr<Cursor> cursor, int64_t documents_max,
                        bool single_batch, bson::Builder& reply) {
+  cursor->owner = op.client().authority();
   auto out = reply.object("cursor");
   const std::string ns = cursor->ns;
   bool more = false;

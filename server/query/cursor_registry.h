@@ -16,6 +16,7 @@
 #include "base/mutex.h"
 #include "bson/builder.h"
 #include "bson/document.h"
+#include "server/access/authority.h"
 #include "server/core/progress.h"
 #include "server/core/read_moment.h"
 #include "server/query/recent_snapshots.h"
@@ -62,6 +63,7 @@ struct Cursor {
   std::optional<bson::Document> stashed;  // it was read, but didn't fit into the last batch
   bson::Document command;                 // the command that made it, for currentOp
   bson::Document lsid;                    // empty: no session
+  access::AuthorityPtr owner;             // who made it; nullptr: nobody was logged in
   std::optional<int64_t> txn_number;      // it belongs to this transaction of the session, and ends with it
   bson::Document api;                     // apiVersion, apiStrict and apiDeprecationErrors, as that command gave them
   bool tailable = false;
@@ -106,8 +108,9 @@ class CursorRegistry {
     bool found = false;
     int32_t operation = 0;  // the operation that has it checked out; it must be interrupted too
   };
-  // A cursor in use is destroyed as soon as its operation ends. A cursor of another namespace isn't found.
-  Killed kill(int64_t id, std::string_view ns);
+  // A cursor in use is destroyed as soon as its operation ends. A cursor of another namespace isn't found. Throws Unauthorized
+  // for another user's cursor, unless `op` may kill any.
+  Killed kill(int64_t id, std::string_view ns, const OperationContext& op);
   // Kills the cursors of a session that ended; the empty document means all sessions.
   void kill_session(bson::DocumentView lsid);
   // Closes the cursors of a client's transaction. The caller has the transaction, and nobody else works in it.
@@ -126,6 +129,7 @@ class CursorRegistry {
     Progress progress;
     int64_t created_ms = 0, used_ms = 0;
     bool tailable = false, await_data = false, no_timeout = false;
+    access::AuthorityPtr owner;
   };
   std::vector<Waiting> waiting() const;
 
@@ -152,6 +156,7 @@ class CursorRegistry {
     bool killed = false;
     bool read_on = false;
     bson::Document lsid;
+    access::AuthorityPtr owner;
   };
   using Slots = std::map<int64_t, Slot>;
   Slots::iterator erase(Slots::iterator slot) REQUIRES(mutex_);

@@ -131,6 +131,7 @@ bson::Document describe(const OperationContext& op, const std::string& host, boo
 bson::Document describe(const query::CursorRegistry::Waiting& cursor, const std::string& host) {
   bson::Builder out;
   out.append("type", "idleCursor").append("host", host).append("ns", cursor.ns);
+  append_users(out, cursor.owner);
   if (!cursor.lsid.empty()) out.append("lsid", cursor.lsid);
   if (!cursor.plan_summary.empty()) out.append("planSummary", cursor.plan_summary);
   append_progress(out, cursor.progress);
@@ -143,6 +144,15 @@ bson::Document describe(const query::CursorRegistry::Waiting& cursor, const std:
     shown.append("originatingCommand", cursor.command);
   }
   return out.done();
+}
+
+// What nobody who is logged in runs belongs to those who aren't.
+bool is_of(bson::DocumentView shown, const access::AuthorityPtr& user) {
+  const auto users = shown.find("effectiveUsers");
+  if (!users.is_array() || !user) return !users.is_array() && !user;
+  const auto one = users.as_document().first();
+  return one.is_object() && one.as_document().find("user").as_string() == user->user.name &&
+         one.as_document().find("db").as_string() == user->user.db;
 }
 
 }  // namespace
@@ -169,6 +179,7 @@ std::vector<bson::Document> view_operations(Services& services, const OperationV
   if (options.idle_cursors && services.cursors) {
     for (const auto& cursor : services.cursors->waiting()) found.push_back(with_valid_text(describe(cursor, host)));
   }
+  if (options.of) std::erase_if(found, [user = options.of->authority()](const bson::Document& one) { return !is_of(one, user); });
   return found;
 }
 

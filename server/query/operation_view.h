@@ -7,6 +7,7 @@
 
 namespace server {
 
+class Client;
 struct Services;
 
 struct OperationViewOptions {
@@ -14,6 +15,8 @@ struct OperationViewOptions {
   bool idle_cursors = false;
   bool idle_sessions = true;    // those with an open transaction
   bool whole_commands = false;  // false: fields of more than a kilobyte are shown by their size
+  // Only what this client's user runs is shown; nullptr: everybody's.
+  const Client* of = nullptr;
 };
 
 // Thread-safe.

@@ -230,14 +230,22 @@ awaitable<bool> Session::read_message() {
   }
 }
 
+bool Session::is_member() const {
+  const access::AuthorityPtr authority = client_.authority();
+  return authority && authority->internal;
+}
+
 // The first bytes are judged before the rest is waited for.
 Session::Start Session::judge_start(std::optional<Header>& header) {
   const BytesView start = BytesView(in_).substr(0, filled_);
-  if (undecided_ && filled_ >= sizeof replication::consensus::frame_magic) {
+  if ((undecided_ || services_.options.authorization) && filled_ >= sizeof replication::consensus::frame_magic) {
     const bool member = base::load_le<uint32_t>(in_.data()) == replication::consensus::frame_magic;
-    if (member) hand_over();
-    if (member || members_only_) return Start::over;
-    if (start.starts_with(http_request)) return Start::http;
+    // With access control, a member logs in first, as a client does.
+    const bool admitted = (!member && !members_only_) || !services_.options.authorization || is_member();
+    if (member && admitted) hand_over();
+    if (member && !admitted) log_malformed("a member's connection didn't log in");
+    if (member || (members_only_ && admitted)) return Start::over;
+    if (undecided_ && start.starts_with(http_request)) return Start::http;
     undecided_ = false;
   }
   if (filled_ < header_bytes) return Start::goes_on;

@@ -53,6 +53,7 @@ class Session : public std::enable_shared_from_this<Session> {
   asio::awaitable<void> send_tls(base::BytesView bytes, asio::error_code& error);
   bool peer_left_tls();
   enum class Start { goes_on, http, over };
+  bool is_member() const;                            // it has logged in as one
   Start judge_start(std::optional<Header>& header);  // of the next message, as far as it has come
   asio::awaitable<void> answer_http();
   void hand_over();

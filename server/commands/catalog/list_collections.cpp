@@ -3,6 +3,7 @@
 #include "server/core/arguments.h"
 #include "server/core/command.h"
 #include "server/core/operation.h"
+#include "server/core/permission.h"
 #include "server/query/matcher.h"
 #include "server/query/views.h"
 #include "server/write/target.h"
@@ -56,7 +57,11 @@ class ListCollections : public Command {
   void run(OperationContext& op, const Request& request, bson::Builder& reply) override {
     const Arguments arguments(request);
     const bool name_only = arguments.loose_boolean("nameOnly").value_or(false);
-    arguments.loose_boolean("authorizedCollections");
+    const bool usable = arguments.loose_boolean("authorizedCollections").value_or(false) && op.services().options.authorization;
+    const access::AuthorityPtr authority = op.client().authority();
+    const auto hidden = [&](std::string_view name) {
+      return usable && !(authority && authority->privileges.use(request.db, name));
+    };
     const auto filter = arguments.object("filter").value_or(bson::DocumentView());
     const auto matcher = query::Matcher::parse(filter, query::parse_context(op));
     std::vector<bson::Document> documents;
@@ -64,12 +69,13 @@ class ListCollections : public Command {
       const std::string ns = collection->ns();
       if (collection->dropped() || !ns.starts_with(request.db + ".")) continue;
       const std::string_view name = std::string_view(ns).substr(request.db.size() + 1);
+      if (hidden(name)) continue;
       bson::Document whole = describe(*collection, name, false);
       if (!matcher->matches(whole)) continue;
       documents.push_back(name_only ? describe(*collection, name, true) : std::move(whole));
     }
     for (const auto& view : query::all_views(op, request.db)) {
-      if (!query::find_view(op, request.db + "." + view.name)) continue;  // a collection hides it
+      if (hidden(view.name) || !query::find_view(op, request.db + "." + view.name)) continue;  // a collection hides it
       bson::Document whole = describe(view, false);
       if (matcher->matches(whole)) documents.push_back(name_only ? describe(view, true) : std::move(whole));
     }

@@ -5,6 +5,7 @@
 #include "server/core/arguments.h"
 #include "server/core/command.h"
 #include "server/core/operation.h"
+#include "server/core/permission.h"
 #include "server/core/services.h"
 #include "server/query/matcher.h"
 #include "server/write/target.h"
@@ -33,7 +34,8 @@ class ListDatabases : public Command {
     const Arguments arguments(request);
     const bool name_only = arguments.loose_boolean("nameOnly").value_or(false);
     const bool branches = arguments.loose_boolean("branches").value_or(false);
-    arguments.loose_boolean("authorizedDatabases");
+    const auto only = arguments.loose_boolean("authorizedDatabases");
+    const Shown shown_to(op, only.value_or(!may_on_cluster(op, access::Action::listDatabases)));
     const auto filter = arguments.object("filter").value_or(bson::DocumentView());
     const auto matcher = query::Matcher::parse(filter, query::parse_context(op));
     storage::Store& store = write::store_of(op);
@@ -42,18 +44,31 @@ class ListDatabases : public Command {
       auto list = reply.array("databases");
       for (const auto& db : databases(store.catalog())) {
         op.check_interrupt();
+        if (!shown_to(db)) continue;
         const bson::Document shown = describe(store, db, name_only);
         if (!matcher->matches(shown)) continue;
         total += shown.find("sizeOnDisk").to_int64();
         list.append(shown);
       }
       // By default branches aren't listed: tools that visit all databases would visit their common documents again.
-      if (branches) append_branches(op, *matcher, name_only, list);
+      if (branches) append_branches(op, *matcher, shown_to, name_only, list);
     }
     if (!name_only) reply.append("totalSize", total).append("totalSizeMb", total / (1024 * 1024));
   }
 
  private:
+  // Says which databases a client sees: all, or those that its user may use.
+  class Shown {
+   public:
+    Shown(const OperationContext& op, bool only_usable)
+        : limited_(only_usable && op.services().options.authorization), authority_(op.client().authority()) {}
+    bool operator()(std::string_view db) const { return !limited_ || (authority_ && authority_->privileges.touch(db)); }
+
+   private:
+    const bool limited_;
+    const access::AuthorityPtr authority_;
+  };
+
   // The server's own databases are always listed: `admin` takes commands, whether it has collections or not.
   static std::set<std::string> databases(const storage::Catalog& catalog) {
     std::set<std::string> all{"admin", "config", "local"};
@@ -61,7 +76,8 @@ class ListDatabases : public Command {
     return all;
   }
 
-  static void append_branches(OperationContext& op, const query::Matcher& matcher, bool name_only, bson::ArrayBuilder& list) {
+  static void append_branches(OperationContext& op, const query::Matcher& matcher, const Shown& shown_to, bool name_only,
+                              bson::ArrayBuilder& list) {
     storage::Store& store = write::store_of(op);
     storage::Transaction transaction(store, storage::Transaction::Mode::read);
     for (const auto& db : store.catalog().databases()) {
@@ -72,6 +88,7 @@ class ListDatabases : public Command {
         if (branch.name == versions::BranchedDatabase::main) continue;
         bson::Builder out;
         const std::string name = db + "@" + versions::escaped(branch.name);
+        if (!shown_to(name)) continue;
         out.append("name", name);
         if (!name_only)
           out.append("sizeOnDisk", int64_t{0})

@@ -49,7 +49,7 @@ class KillCursors : public Command {
     const std::string ns = is_own ? request.db + "." + std::string(first.as_string()) : request.ns();
     std::vector<int64_t> killed, not_found;
     for (int64_t id : requested_ids(request)) {
-      const auto outcome = op.services().cursors->kill(id, ns);
+      const auto outcome = op.services().cursors->kill(id, ns, op);
       if (outcome.operation != 0) op.services().operations.kill(outcome.operation, cursor_killed);
       (outcome.found ? killed : not_found).push_back(id);
     }

@@ -3,6 +3,8 @@
 #include "server/core/command.h"
 #include "server/core/generic_arguments.h"
 #include "server/core/operation.h"
+#include "server/core/options.h"
+#include "server/core/services.h"
 #include "server/query/matcher.h"
 #include "server/query/operation_view.h"
 
@@ -20,9 +22,10 @@ class CurrentOp : public Command {
     OperationViewOptions options;
     auto field = request.body.begin();
     for (++field; field != request.body.end(); ++field) {
-      // Without access control every operation is the client's own.
       const bool option = field->name == "$ownOps" || field->name == "$all" || field->name == "$truncateOps";
       if (field->name == "$all") options.idle_connections = field->truthy();
+      // Without access control every operation is the client's own.
+      if (field->name == "$ownOps" && field->truthy() && op.services().options.authorization) options.of = &op.client();
       if (field->name == "$truncateOps") options.whole_commands = !field->truthy();
       if (!option && !is_generic_argument(field->name)) filter.append_element(*field);
     }

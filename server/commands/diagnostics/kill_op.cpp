@@ -3,6 +3,7 @@
 #include "base/log.h"
 #include "server/core/command.h"
 #include "server/core/operation.h"
+#include "server/core/permission.h"
 #include "server/core/services.h"
 
 namespace server {
@@ -25,10 +26,21 @@ class KillOp : public Command {
     if (number < INT32_MIN || number > INT32_MAX) {
       throw base::OperationError(26823, "invalid op : " + std::to_string(number) + ". Op ID cannot be represented with 32 bits");
     }
+    if (!may_on_cluster(op, access::Action::killop)) require_own(op, static_cast<int32_t>(number));
     base::log(base::Severity::info, base::LogComponent::command, 20482, "Going to kill op",
               base::Attributes().add("opId", number));
     op.services().operations.kill(static_cast<int32_t>(number));
     reply.append("info", "attempting to kill op");
+  }
+
+ private:
+  // One's own operations may be killed by anybody. One that isn't there is nobody's.
+  static void require_own(const OperationContext& op, int32_t id) {
+    bool own = false;
+    op.services().operations.visit([&](const OperationContext& running) {
+      if (running.id() == id) own = same_user(op, running.client());
+    });
+    if (!own) throw base::OperationError(base::ErrorCode::unauthorized, "not authorized to kill operation " + std::to_string(id));
   }
 };
 

@@ -13,6 +13,7 @@
 #include "server/core/services.h"
 #include "server/core/session_registry.h"
 #include "server/core/topology.h"
+#include "server/users/login.h"
 
 namespace server {
 
@@ -144,6 +145,53 @@ void append_progress(bson::Builder& reply, const replication::Progress& progress
   append_place(last, "majorityOpTime", "majorityWriteDate", progress.committed);
 }
 
+// "shop.ada" as the user's full name; a user's name may have dots.
+access::Name user_named(std::string_view text) {
+  const size_t dot = text.find('.');
+  if (dot == text.npos || dot == 0)
+    throw OperationError(ErrorCode::bad_value, "UserName must contain a '.' separated database.user pair");
+  return {std::string(text.substr(dot + 1)), std::string(text.substr(0, dot))};
+}
+
+// A driver may begin to log in with its first hello. If that fails, the answer has no word of it, and the driver logs in as
+// usual.
+void begin_login(OperationContext& op, bson::DocumentView given, bson::Builder& reply) try {
+  users::Logins& logins = *op.services().logins;
+  const auto mechanism = given.find("mechanism"), db = given.find("db"), user = given.find("user");
+  const std::string_view its_db = db.is_string() ? db.as_string() : users::external_db;
+  if (given.first().name == "saslStart") {
+    const auto payload = given.find("payload"), options = given.find("options");
+    if (!mechanism.is_string() || payload.type() != bson::Type::binary) return;
+    const auto step = logins.start(
+        op.client(), {.db = its_db,
+                      .mechanism = mechanism.as_string(),
+                      .payload = payload.as_binary().bytes,
+                      .skip_empty_exchange = options.is_object() && options.as_document().find("skipEmptyExchange").truthy(),
+                      .speculative = true});
+    auto out = reply.object("speculativeAuthenticate");
+    out.append("conversationId", users::Logins::conversation_id)
+        .append("done", step.done)
+        .append("payload", bson::Binary{0, step.reply});
+  } else if (given.first().name == "authenticate") {
+    if (!mechanism.is_string() || mechanism.as_string() != "MONGODB-X509") return;
+    const access::Name name = logins.by_certificate(op.client(), user.is_string() ? user.as_string() : std::string_view(), true);
+    auto out = reply.object("speculativeAuthenticate");
+    out.append("dbname", name.db).append("user", name.name);
+  }
+} catch (const OperationError&) {
+  // Logins has logged it.
+}
+
+void append_login(OperationContext& op, const Request& request, bson::Builder& reply) {
+  if (const auto name = request.body.find("saslSupportedMechs"); name.exists()) {
+    if (!name.is_string()) throw OperationError(ErrorCode::type_mismatch, "saslSupportedMechs must be a string");
+    auto list = reply.array("saslSupportedMechs");
+    for (const std::string& mechanism : op.services().logins->mechanisms_of(user_named(name.as_string()))) list.append(mechanism);
+  }
+  if (const auto given = request.body.find("speculativeAuthenticate"); given.is_object())
+    begin_login(op, given.as_document(), reply);
+}
+
 }  // namespace
 
 void append_set(bson::Builder& reply, std::string_view primary_field, const replication::Coordinator& set) {
@@ -225,6 +273,7 @@ void Handshake::run(OperationContext& op, const Request& request, bson::Builder&
     auto compression = reply.array("compression");
     for (const auto& name : client.compressors) compression.append(name);
   }
+  if (!asked.given && op.services().logins) append_login(op, request, reply);
   if (asked.given && op.exhaust_allowed) op.next_invocation = asking_for_newer(request, topology, counter);
 }
 

@@ -18,8 +18,9 @@ class EndSessions : public Command {
 
   void run(OperationContext& op, const Request& request, bson::Builder&) override {
     for (const auto& lsid : session_ids(request)) {
-      op.services().sessions.end(session_key(lsid.as_document()));
-      if (op.services().session_ended) op.services().session_ended(lsid.as_document());
+      const bson::Bytes key = session_key(lsid.as_document(), op.client());
+      op.services().sessions.end(key);
+      if (op.services().session_ended) op.services().session_ended(session_document(key));
     }
   }
 };

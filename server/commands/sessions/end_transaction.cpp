@@ -32,8 +32,8 @@ void EndTransaction::run(OperationContext& op, const Request&, bson::Builder&) {
     return end(op, *hold);
   }
   if (hold && hold->state() == TransactionState::aborted) none(op, "has been aborted.");
-  const auto committed =
-      op.services().session_store->committed_transaction(session_key(op.lsid.as_document()), *op.txn_number, op.interrupted());
+  const auto committed = op.services().session_store->committed_transaction(session_key(op.lsid.as_document(), op.client()),
+                                                                            *op.txn_number, op.interrupted());
   // A transaction that changed nothing has left no record.
   if (!committed && !hold) none(op, "isn't in progress, and the session has no record of it.");
   if (committed) op.last_write = committed->ts;

@@ -16,7 +16,7 @@ class RefreshSessions : public Command {
   std::optional<FieldNames> fields() const override { return FieldNames(); }
   void run(OperationContext& op, const Request& request, bson::Builder&) override {
     for (const auto& lsid : session_ids(request)) {
-      op.services().sessions.use(session_key(lsid.as_document()), op.services().clock.wall_ms());
+      op.services().sessions.use(session_key(lsid.as_document(), op.client()), op.services().clock.wall_ms());
     }
   }
 };

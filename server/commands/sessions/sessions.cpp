@@ -4,6 +4,7 @@
 #include "server/core/arguments.h"
 #include "server/core/operation.h"
 #include "server/core/services.h"
+#include "server/core/session_registry.h"
 
 namespace server {
 
@@ -28,7 +29,8 @@ bson::DocumentView session_ids(const Request& request) {
 
 void kill_session(OperationContext& op, bson::DocumentView lsid) {
   op.services().operations.kill_session(lsid.find("id"), op.id());
-  if (op.services().session_ended) op.services().session_ended(lsid);
+  if (op.services().session_ended)
+    op.services().session_ended(lsid.empty() ? bson::Document(lsid) : session_document(session_key(lsid, op.client())));
 }
 
 }  // namespace server

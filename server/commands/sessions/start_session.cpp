@@ -32,7 +32,7 @@ class StartSession : public Command {
     id.append("id", bson::Binary{4, uuid});
     const bson::Document lsid = id.done();
     SessionRegistry& sessions = op.services().sessions;
-    sessions.use(session_key(lsid), op.services().clock.wall_ms());
+    sessions.use(session_key(lsid, op.client()), op.services().clock.wall_ms());
     reply.append("id", lsid).append("timeoutMinutes", static_cast<int32_t>(sessions.timeout_minutes.load()));
   }
 };

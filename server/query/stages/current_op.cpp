@@ -1,5 +1,7 @@
 // $currentOp returns the running operations as documents.
 #include "server/core/operation.h"
+#include "server/core/options.h"
+#include "server/core/services.h"
 #include "server/query/operation_view.h"
 #include "server/query/stages/registry.h"
 #include "server/query/stages/support.h"
@@ -9,17 +11,21 @@ namespace {
 
 class CurrentOpStage final : public PlainSpec {
  public:
-  CurrentOpStage(const bson::Element& specification, const OperationViewOptions& options)
-      : PlainSpec("$currentOp", specification), options_(options) {}
+  CurrentOpStage(const bson::Element& specification, const OperationViewOptions& options, bool all_users)
+      : PlainSpec("$currentOp", specification), options_(options), all_users_(all_users) {}
   bool is_source() const override { return true; }
   bool in_facet() const override { return false; }
 
   StagePtr start(StagePtr, PipelineContext& context) const override {
-    return std::make_unique<ListStage>(view_operations(context.op->services(), options_));
+    // Without access control every operation is the client's own.
+    OperationViewOptions options = options_;
+    if (!all_users_ && context.op->services().options.authorization) options.of = &context.op->client();
+    return std::make_unique<ListStage>(view_operations(context.op->services(), options));
   }
 
  private:
   const OperationViewOptions options_;
+  const bool all_users_;
 };
 
 }  // namespace
@@ -33,8 +39,9 @@ StageSpecPtr parse_current_op(const bson::Element& specification, PipelineContex
     refuse(base::ErrorCode::invalid_namespace, "$currentOp must be run against the 'admin' database with {aggregate: 1}");
   }
   OperationViewOptions options{.whole_commands = true};
+  bool all_users = false;
   for (const bson::Element& field : specification.as_document()) {
-    // Without access control every operation is the client's own; and there are no other shards.
+    // There are no other shards.
     const bool known = field.name == "allUsers" || field.name == "idleConnections" || field.name == "idleSessions" ||
                        field.name == "localOps" || field.name == "truncateOps" || field.name == "idleCursors" ||
                        field.name == "backtrace";
@@ -45,12 +52,13 @@ StageSpecPtr parse_current_op(const bson::Element& specification, PipelineContex
              "The '" + std::string(field.name) +
                  "' parameter of the $currentOp stage must be a boolean value, but found: " + type_of(field));
     }
+    if (field.name == "allUsers") all_users = field.as_bool();
     if (field.name == "idleConnections") options.idle_connections = field.as_bool();
     if (field.name == "idleCursors") options.idle_cursors = field.as_bool();
     if (field.name == "idleSessions") options.idle_sessions = field.as_bool();
     if (field.name == "truncateOps") options.whole_commands = !field.as_bool();
   }
-  return std::make_unique<CurrentOpStage>(specification, options);
+  return std::make_unique<CurrentOpStage>(specification, options, all_users);
 }
 
 }  // namespace server::query

@@ -1,8 +1,11 @@
-// logout ends a connection's authentication. No connection has one, so it does nothing.
+// logout ends a connection's authentication.
 #include <atomic>
 
 #include "base/log.h"
 #include "server/core/command.h"
+#include "server/core/operation.h"
+#include "server/core/services.h"
+#include "server/users/login.h"
 
 namespace server {
 namespace {
@@ -14,7 +17,8 @@ class Logout : public Command {
   std::optional<FieldNames> fields() const override { return FieldNames(); }
   bool before_auth() const override { return true; }
 
-  void run(OperationContext&, const Request&, bson::Builder&) override {
+  void run(OperationContext& op, const Request&, bson::Builder&) override {
+    if (op.services().logins) op.services().logins->log_out(op.client());
     if (warned_.exchange(true)) return;
     base::log(base::Severity::warning, base::LogComponent::command, 5626600,
               "The logout command has been deprecated, clients should end their session instead");

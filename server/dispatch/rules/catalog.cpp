@@ -1,0 +1,86 @@
+// The rules of commands that change or show collections and indexes.
+#include "server/dispatch/rules/rules.h"
+
+namespace server::rules {
+namespace {
+
+using enum Action;
+
+// Who may insert may make the collection that the insert would make.
+bool creates(const Asker& asker) {
+  const auto body = asker.request().body;
+  ActionSet actions{createCollection};
+  if (body.find("capped").truthy()) actions.add(convertToCapped);
+  if (!asker.target(actions) && (body.find("capped").truthy() || !asker.target({insert}))) return false;
+  const auto on = body.find("viewOn"), pipeline = body.find("pipeline");
+  return !on.is_string() || may_run_pipeline(asker, asker.request().db, on.as_string(),
+                                             pipeline.is_array() ? pipeline.as_document() : bson::DocumentView());
+}
+
+bool changes(const Asker& asker) {
+  const auto body = asker.request().body;
+  if (!asker.target({collMod})) return false;
+  const auto on = body.find("viewOn"), pipeline = body.find("pipeline");
+  return !on.is_string() || may_run_pipeline(asker, asker.request().db, on.as_string(),
+                                             pipeline.is_array() ? pipeline.as_document() : bson::DocumentView());
+}
+
+bool renames(const Asker& asker) {
+  const std::string_view from = asker.named(), to = asker.text("to");
+  const std::string_view from_db = from.substr(0, from.find('.')), to_db = to.substr(0, to.find('.'));
+  const bool drops = asker.request().body.find("dropTarget").truthy();
+  if (from_db == to_db) {
+    ActionSet target{};
+    if (drops) target.add(dropCollection);
+    if (asker.ns(from, {renameCollectionSameDB}) && asker.ns(to, {renameCollectionSameDB}) && asker.ns(to, target)) return true;
+  }
+  ActionSet target{insert, createIndex};
+  if (drops) target.add(dropCollection);
+  return asker.ns(from, {find, dropCollection}) && asker.ns(to, target);
+}
+
+bool clones_as_capped(const Asker& asker) {
+  return asker.target({find}) &&
+         asker.collection(asker.request().db, asker.text("toCollection"), {insert, createIndex, convertToCapped});
+}
+
+// Everybody may have the names of what he may use.
+bool lists_collections(const Asker& asker) {
+  const auto body = asker.request().body;
+  return asker.database({listCollections}) || (body.find("nameOnly").truthy() && body.find("authorizedCollections").truthy());
+}
+
+// Who may not list all of them is shown those that he may use.
+bool lists_databases(const Asker& asker) {
+  const auto only = asker.request().body.find("authorizedDatabases");
+  return asker.cluster({listDatabases}) || !only.exists() || only.truthy();
+}
+
+constexpr NamedRule list[] = {
+    {"cloneCollectionAsCapped", clones_as_capped},
+    {"collMod", changes},
+    {"compact", [](const Asker& asker) { return asker.target({compact}); }},
+    {"convertToCapped", [](const Asker& asker) { return asker.target({convertToCapped}); }},
+    {"create", creates},
+    {"createIndexes", [](const Asker& asker) { return asker.target({createIndex}); }},
+    {"createSearchIndexes", [](const Asker& asker) { return asker.target({createSearchIndexes}); }},
+    {"drop", [](const Asker& asker) { return asker.target({dropCollection}); }},
+    {"dropDatabase", [](const Asker& asker) { return asker.database({dropDatabase}); }},
+    {"dropIndexes", [](const Asker& asker) { return asker.target({dropIndex}); }},
+    {"dropSearchIndex", [](const Asker& asker) { return asker.target({dropSearchIndex}); }},
+    {"listCollections", lists_collections},
+    {"listDatabases", lists_databases},
+    {"listIndexes", [](const Asker& asker) { return asker.target({listIndexes}); }},
+    {"listSearchIndexes", [](const Asker& asker) { return asker.target({listSearchIndexes}); }},
+    {"reIndex", [](const Asker& asker) { return asker.target({reIndex}); }},
+    {"renameCollection", renames},
+    {"updateSearchIndex", [](const Asker& asker) { return asker.target({updateSearchIndex}); }},
+};
+
+}  // namespace
+
+std::span<const NamedRule> catalog_rules() {
+  return list;
+}
+
+}  // namespace server::rules

@@ -1,0 +1,157 @@
+#include "server/users/users.h"
+
+#include <algorithm>
+#include <shared_mutex>
+
+#include "base/error.h"
+#include "base/host_port.h"
+#include "base/log.h"
+#include "bson/builder.h"
+#include "server/core/client.h"
+#include "storage/collections/catalog.h"
+#include "storage/engine/transaction.h"
+#include "storage/store.h"
+
+namespace server::users {
+namespace {
+
+constexpr size_t known_max = 10'000;
+
+std::optional<bson::Document> read_one(storage::Store& store, const char* ns, const Name& name) {
+  const auto collection = store.catalog().open(ns);
+  if (!collection) return std::nullopt;
+  const std::shared_lock schema(collection->schema_mutex());
+  storage::Transaction transaction(store, storage::Transaction::Mode::read);
+  bson::Builder id;
+  id.append("_id", principal_id(name));
+  const auto record = collection->find_id(transaction, id.done()["_id"]);
+  return record ? collection->find(transaction, *record) : std::nullopt;
+}
+
+// `visit` returns whether to go on.
+void read_all(storage::Store& store, const char* ns, const std::function<bool(bson::DocumentView)>& visit) {
+  const auto collection = store.catalog().open(ns);
+  if (!collection) return;
+  const std::shared_lock schema(collection->schema_mutex());
+  storage::Transaction transaction(store, storage::Transaction::Mode::read);
+  const auto scan = collection->scan(transaction, storage::Direction::forward);
+  while (scan->next()) {
+    if (!visit(scan->document())) return;
+  }
+}
+
+std::vector<bson::Document> documents_of(storage::Store& store, const char* ns) {
+  std::vector<bson::Document> out;
+  read_all(store, ns, [&](bson::DocumentView document) { return out.emplace_back(document), true; });
+  std::sort(out.begin(), out.end(), [](const bson::Document& a, const bson::Document& b) {
+    return a.view()["_id"].is_string() && b.view()["_id"].is_string() &&
+           a.view()["_id"].as_string() < b.view()["_id"].as_string();
+  });
+  return out;
+}
+
+std::string address_of(const std::string& host_and_port) {
+  const auto parsed = base::parse_host_port(host_and_port);
+  return parsed ? parsed->host : std::string();
+}
+
+bool all_allow(const std::vector<access::Restrictions>& restrictions, const Client& client) {
+  if (restrictions.empty()) return true;
+  const std::string from = address_of(client.remote()), to = address_of(client.local());
+  return std::all_of(restrictions.begin(), restrictions.end(),
+                     [&](const access::Restrictions& one) { return one.allow(from, to); });
+}
+
+}  // namespace
+
+std::optional<bson::Document> Users::user_document(const Name& name) const {
+  return read_one(store_, users_ns, name);
+}
+std::optional<bson::Document> Users::role_document(const Name& name) const {
+  return read_one(store_, roles_ns, name);
+}
+std::vector<bson::Document> Users::user_documents() const {
+  return documents_of(store_, users_ns);
+}
+std::vector<bson::Document> Users::role_documents() const {
+  return documents_of(store_, roles_ns);
+}
+
+std::optional<User> Users::find(const Name& name) const {
+  const auto document = user_document(name);
+  return document ? std::optional(read_user(*document)) : std::nullopt;
+}
+
+bool Users::role_exists(const Name& name) const {
+  return access::is_builtin_role(name) || role_document(name).has_value();
+}
+
+ResolvedRoles Users::resolve(const std::vector<Name>& roles) const {
+  ResolvedRoles out;
+  std::vector<Name> open = roles;
+  while (!open.empty()) {
+    const Name name = std::move(open.back());
+    open.pop_back();
+    if (out.roles.contains(name)) continue;
+    if (const auto builtin = access::builtin_role(name)) {
+      out.roles.insert(name);
+      out.privileges.add(*builtin);
+      continue;
+    }
+    const auto document = role_document(name);
+    if (!document) continue;
+    Role role = read_role(*document);
+    out.roles.insert(name);
+    out.privileges.add(role.privileges);
+    if (!role.restrictions.empty()) out.restrictions.push_back(std::move(role.restrictions));
+    open.insert(open.end(), role.roles.begin(), role.roles.end());
+  }
+  return out;
+}
+
+bool Users::any() const {
+  const uint64_t now = generation();
+  {
+    const base::MutexLock lock(mutex_);
+    // Once there was a user, the answer matters no more until somebody removes users.
+    if (any_ && any_->first == now) return any_->second;
+  }
+  bool found = false;
+  read_all(store_, users_ns, [&](bson::DocumentView) { return found = true, false; });
+  const base::MutexLock lock(mutex_);
+  any_ = {now, found};
+  return found;
+}
+
+access::AuthorityPtr Users::authority(const Name& name, const Client& client) const {
+  const uint64_t now = generation();
+  {
+    const base::MutexLock lock(mutex_);
+    const auto known = known_.find(name);
+    if (known != known_.end() && known->second.generation == now)
+      return all_allow(known->second.restrictions, client) ? known->second.authority : nullptr;
+  }
+  Known fresh{now, nullptr, {}};
+  if (const auto user = find(name)) {
+    ResolvedRoles resolved = resolve(user->roles);
+    auto made = std::make_shared<access::Authority>();
+    made->user = name;
+    made->user_id = user->id;
+    made->digest = access::digest_of(name);
+    made->roles = std::move(resolved.roles);
+    made->privileges = std::move(resolved.privileges);
+    fresh.restrictions = std::move(resolved.restrictions);
+    if (!user->restrictions.empty()) fresh.restrictions.push_back(user->restrictions);
+    fresh.authority = std::move(made);
+  }
+  const access::AuthorityPtr found = all_allow(fresh.restrictions, client) ? fresh.authority : nullptr;
+  const base::MutexLock lock(mutex_);
+  if (known_.size() >= known_max) known_.clear();
+  if (fresh.authority)
+    known_.insert_or_assign(name, std::move(fresh));
+  else
+    known_.erase(name);
+  return found;
+}
+
+}  // namespace server::users

@@ -1,0 +1,545 @@
+"""Users, roles and logins, as drivers meet them: who gets in, and what he may do then."""
+import base64
+import socket
+import time
+
+import bson
+import pymongo
+import pytest
+from bson import Int64
+from pymongo.errors import OperationFailure
+
+from tests.support.certificates import Authority
+from tests.support.palimpsest import Server, raw_command, receive_raw, send_raw
+from tests.support.waiting import DEADLINE
+
+UNAUTHORIZED, AUTHENTICATION_FAILED = 13, 18
+PASSWORD = "s3cret"
+
+
+class Guarded(Server):
+    """A server with access control, on which `root` may do everything."""
+
+    def __init__(self, *arguments, **options):
+        super().__init__("--auth", *arguments, **options)
+
+    def __enter__(self):
+        super().__enter__()
+        with self.client() as client:
+            client.admin.command("createUser", "root", pwd=PASSWORD, roles=["root"])
+        self.root = self.login("root")
+        return self
+
+    def __exit__(self, *error):
+        self.root.close()
+        super().__exit__(*error)
+
+    def login(self, user, password=PASSWORD, db="admin", **more):
+        return self.client(username=user, password=password, authSource=db, **more)
+
+    def user(self, name, *roles, db="admin", **more):
+        """Makes a user, and returns his client."""
+        self.root[db].command("createUser", name, pwd=PASSWORD, roles=list(roles), **more)
+        return self.login(name, db=db)
+
+
+@pytest.fixture(scope="module")
+def server():
+    with Guarded() as running:
+        yield running
+
+
+@pytest.fixture(autouse=True)
+def clean(request):
+    if "server" not in request.fixturenames:
+        yield
+        return
+    running = request.getfixturevalue("server")
+    yield
+    for user in running.root.admin.command("usersInfo", {"forAllDBs": True})["users"]:
+        if user["user"] != "root":
+            running.root[user["db"]].command("dropUser", user["user"])
+    for db in ("admin", "shop"):
+        running.root[db].command("dropAllRolesFromDatabase", 1)
+    for db in running.root.list_database_names():
+        if db not in ("admin", "config", "local"):
+            running.root.drop_database(db)
+
+
+def refused(work, code=UNAUTHORIZED):
+    with pytest.raises(OperationFailure) as failure:
+        work()
+    assert failure.value.code == code, failure.value
+    return failure.value
+
+
+def test_before_there_are_users_this_machine_may_make_the_first():
+    with Server("--auth") as server, server.client() as client:
+        error = refused(lambda: client.shop.a.insert_one({}))
+        assert error.details["errmsg"].startswith("not authorized on shop to execute command")
+        refused(lambda: client.admin.command("serverStatus"))
+        client.admin.command("ping")
+        client.admin.command("createUser", "ann", pwd=PASSWORD, roles=["root"])
+        # From now on nobody gets in without a login.
+        assert refused(lambda: client.admin.command("createUser", "bob", pwd=PASSWORD, roles=[])).details["errmsg"] == \
+            "Command createUser requires authentication"
+        with server.client(username="ann", password=PASSWORD) as ann:
+            ann.shop.a.insert_one({"_id": 1})
+        assert server.stop() == 0
+        server.start()
+        with server.client(username="ann", password=PASSWORD) as ann:
+            assert ann.shop.a.find_one() == {"_id": 1}
+
+
+def test_the_exception_for_this_machine_can_be_turned_off():
+    with Server("--auth", "--setParameter", "enableLocalhostAuthBypass=false") as server, server.client() as client:
+        refused(lambda: client.admin.command("createUser", "ann", pwd=PASSWORD, roles=["root"]))
+
+
+@pytest.mark.parametrize("mechanism", ["SCRAM-SHA-1", "SCRAM-SHA-256", "DEFAULT"])
+def test_each_mechanism_lets_in_who_knows_the_password(server, mechanism):
+    server.root.shop.command("createUser", "ann", pwd="pässwörd ½", roles=["readWrite"])
+    with server.login("ann", "pässwörd ½", "shop", authMechanism=mechanism) as ann:
+        ann.shop.a.insert_one({"_id": 1})
+        status = ann.admin.command("connectionStatus", showPrivileges=True)["authInfo"]
+        assert status["authenticatedUsers"] == [{"user": "ann", "db": "shop"}]
+        assert status["authenticatedUserRoles"] == [{"role": "readWrite", "db": "shop"}]
+        assert {"resource": {"db": "shop", "collection": ""}}.items() <= status["authenticatedUserPrivileges"][0].items()
+    for user, password in (("ann", "wrong"), ("nobody", "pässwörd ½")):
+        error = refused(lambda: server.login(user, password, "shop", authMechanism=mechanism).shop.a.find_one(), AUTHENTICATION_FAILED)
+        assert error.details["errmsg"] == "Authentication failed."
+
+
+def test_passwords_are_compared_as_saslprep_normalizes_them(server):
+    server.root.shop.command("createUser", "ann", pwd="IX", roles=["read"], mechanisms=["SCRAM-SHA-256"])
+    with server.login("ann", "I\u00ADX", "shop") as ann:
+        assert ann.shop.a.find_one() is None
+    with server.login("ann", "\u2168", "shop") as ann:
+        assert ann.shop.a.find_one() is None
+    refused(lambda: server.root.shop.command("createUser", "bob", pwd="a\u0007b", roles=[], mechanisms=["SCRAM-SHA-256"]), 2)
+
+
+def test_a_user_has_the_mechanisms_that_he_was_given(server):
+    server.root.shop.command("createUser", "old", pwd=PASSWORD, roles=[], mechanisms=["SCRAM-SHA-1"])
+    with server.login("old", db="shop", authMechanism="SCRAM-SHA-1") as old:
+        old.admin.command("ping")
+    refused(lambda: server.login("old", db="shop", authMechanism="SCRAM-SHA-256").shop.command("buildInfo"), AUTHENTICATION_FAILED)
+    assert server.root.shop.command("usersInfo", "old")["users"][0]["mechanisms"] == ["SCRAM-SHA-1"]
+    refused(lambda: server.root.shop.command("createUser", "x", pwd=PASSWORD, roles=[], mechanisms=["PLAIN"]), 2)
+    refused(lambda: server.root.shop.command("createUser", "x", pwd=PASSWORD, roles=[], mechanisms=[]), 2)
+
+
+def test_hello_tells_nobody_who_exists(server):
+    server.root.shop.command("createUser", "ann", pwd=PASSWORD, roles=[])
+
+    def mechanisms(user):
+        return raw_command(server.host, server.port, {"hello": 1, "saslSupportedMechs": user, "$db": "admin"})["saslSupportedMechs"]
+    assert sorted(mechanisms("shop.ann")) == ["SCRAM-SHA-1", "SCRAM-SHA-256"]
+    assert mechanisms("shop.nobody") == mechanisms("shop.ann")
+
+    def salt(user):
+        payload = f"n,,n={user},r=abcdefgh".encode()
+        reply = raw_command(server.host, server.port, {"saslStart": 1, "mechanism": "SCRAM-SHA-256", "payload": payload, "$db": "shop"})
+        return dict(part.split("=", 1) for part in bytes(reply["payload"]).decode().split(","))
+    known, unknown = salt("ann"), salt("nobody")
+    assert known["i"] == unknown["i"] and len(known["s"]) == len(unknown["s"])
+    assert salt("nobody")["s"] == unknown["s"] and salt("ann")["s"] == known["s"]
+
+
+# Each role with what it may do in `shop`, of these.
+WORK = {
+    "read": lambda db: db.a.find_one(),
+    "write": lambda db: db.a.insert_one({}),
+    "index": lambda db: db.a.create_index("x"),
+    "drop": lambda db: db.command("drop", "a"),
+    "stats": lambda db: db.command("collStats", "a"),
+    "validate": lambda db: db.command("validate", "a"),
+    "profile": lambda db: db.command("profile", 0),
+    "user": lambda db: db.command("createUser", "made", pwd="x", roles=[]),
+    "branch": lambda db: db.command("createBranch", "b"),
+    "status": lambda db: db.client.admin.command("serverStatus"),
+    "databases": lambda db: db.client.admin.command("listDatabases", authorizedDatabases=False),
+    "fsync": lambda db: db.client.admin.command("fsync"),
+    "other": lambda db: db.client.other.a.find_one(),
+    "collections": lambda db: db.command("listCollections"),
+}
+MAY = {
+    ("read", "shop"): {"read", "stats", "collections"},
+    ("readWrite", "shop"): {"read", "write", "index", "drop", "stats", "collections"},
+    ("dbAdmin", "shop"): {"index", "drop", "stats", "validate", "profile", "collections"},
+    ("userAdmin", "shop"): {"user"},
+    ("dbOwner", "shop"): {"read", "write", "index", "drop", "stats", "validate", "profile", "user", "branch", "collections"},
+    ("readAnyDatabase", "admin"): {"read", "stats", "databases", "other", "collections"},
+    ("readWriteAnyDatabase", "admin"): {"read", "write", "index", "drop", "stats", "databases", "other", "collections"},
+    ("dbAdminAnyDatabase", "admin"): {"index", "drop", "stats", "validate", "profile", "databases", "collections"},
+    ("userAdminAnyDatabase", "admin"): {"user", "databases"},
+    ("clusterMonitor", "admin"): {"stats", "status", "databases"},
+    ("hostManager", "admin"): {"fsync"},
+    ("clusterAdmin", "admin"): {"stats", "status", "databases", "fsync"},
+    ("backup", "admin"): {"read", "stats", "status", "databases", "other", "collections"},
+    ("root", "admin"): set(WORK),
+}
+
+
+@pytest.mark.parametrize("role,db", MAY)
+def test_built_in_roles_may_do_what_is_documented(server, role, db):
+    with server.user("ann", {"role": role, "db": db}) as ann:
+        found = set()
+        for name, work in WORK.items():
+            server.root.shop.a.update_one({"_id": "there"}, {"$set": {"x": 1}}, upsert=True)
+            try:
+                work(ann.shop)
+                found.add(name)
+            except OperationFailure as failure:
+                assert failure.code == UNAUTHORIZED, (name, failure)
+                assert failure.details["errmsg"].startswith("not authorized on "), failure
+        assert found == MAY[role, db]
+
+
+def test_the_refusal_names_the_command_and_no_secrets(server):
+    with server.user("ann", {"role": "read", "db": "shop"}) as ann:
+        error = refused(lambda: ann.shop.command("insert", "a", documents=[{"_id": 1}]))
+        assert error.details["errmsg"].startswith('not authorized on shop to execute command { insert: "a"')
+        assert error.details["codeName"] == "Unauthorized"
+        error = refused(lambda: ann.shop.command("createUser", "x", pwd="verysecret", roles=[]))
+        assert "verysecret" not in error.details["errmsg"]
+
+
+def test_what_a_user_may_do_changes_at_once(server):
+    with server.user("ann", {"role": "readWrite", "db": "shop"}) as ann:
+        ann.shop.a.insert_one({"_id": 1})
+        server.root.admin.command("revokeRolesFromUser", "ann", roles=[{"role": "readWrite", "db": "shop"}])
+        refused(lambda: ann.shop.a.find_one())
+        server.root.admin.command("grantRolesToUser", "ann", roles=[{"role": "read", "db": "shop"}])
+        assert ann.shop.a.find_one() == {"_id": 1}
+        refused(lambda: ann.shop.a.insert_one({}))
+        # Somebody else of the same name is somebody else.
+        server.root.admin.command("dropUser", "ann")
+        server.root.admin.command("createUser", "ann", pwd=PASSWORD, roles=["root"])
+        assert "requires authentication" in refused(lambda: ann.shop.a.find_one()).details["errmsg"]
+
+
+def test_a_password_can_be_changed(server):
+    with server.user("ann", {"role": "read", "db": "shop"}):
+        server.root.admin.command("updateUser", "ann", pwd="new", customData={"n": 1})
+        refused(lambda: server.login("ann").shop.a.find_one(), AUTHENTICATION_FAILED)
+        with server.login("ann", "new") as ann:
+            assert ann.shop.a.find_one() is None
+            refused(lambda: ann.admin.command("updateUser", "ann", pwd="mine"))
+        server.root.admin.command("createRole", "own", roles=[], privileges=[
+            {"resource": {"db": "admin", "collection": ""}, "actions": ["changeOwnPassword", "changeOwnCustomData"]}])
+        server.root.admin.command("grantRolesToUser", "ann", roles=["own"])
+        with server.login("ann", "new") as ann:
+            ann.admin.command("updateUser", "ann", pwd="mine")
+            refused(lambda: ann.admin.command("updateUser", "root", pwd="mine"))
+        server.login("ann", "mine").admin.command("ping")
+    assert server.root.admin.command("usersInfo", "ann")["users"][0]["customData"] == {"n": 1}
+
+
+def test_users_are_shown_without_their_credentials(server):
+    server.root.shop.command("createUser", "ann", pwd=PASSWORD, roles=["read", {"role": "readWrite", "db": "other"}], customData={"n": 1})
+    [user] = server.root.shop.command("usersInfo", "ann")["users"]
+    assert len(user.pop("userId")) == 16
+    assert user == {"_id": "shop.ann", "user": "ann", "db": "shop", "customData": {"n": 1},
+                    "roles": [{"role": "read", "db": "shop"}, {"role": "readWrite", "db": "other"}],
+                    "mechanisms": ["SCRAM-SHA-1", "SCRAM-SHA-256"]}
+    [shown] = server.root.shop.command("usersInfo", {"user": "ann", "db": "shop"}, showCredentials=True)["users"]
+    assert set(shown["credentials"]) == {"SCRAM-SHA-1", "SCRAM-SHA-256"}
+    assert set(shown["credentials"]["SCRAM-SHA-256"]) == {"iterationCount", "salt", "storedKey", "serverKey"}
+    assert shown["credentials"]["SCRAM-SHA-256"]["iterationCount"] == 15000
+    [detailed] = server.root.shop.command("usersInfo", "ann", showPrivileges=True)["users"]
+    assert {"role": "read", "db": "shop"} in detailed["inheritedRoles"]
+    assert any("find" in one["actions"] for one in detailed["inheritedPrivileges"])
+    assert len(server.root.admin.command("usersInfo", {"forAllDBs": True})["users"]) == 2
+    assert [u["user"] for u in server.root.shop.command("usersInfo", 1, filter={"roles.role": "read"})["users"]] == ["ann"]
+    refused(lambda: server.root.shop.command("usersInfo", 1, showPrivileges=True), 20)
+    with server.user("bob", {"role": "read", "db": "shop"}) as bob:
+        refused(lambda: bob.shop.command("usersInfo", "ann"))
+        assert bob.admin.command("usersInfo", "bob")["users"][0]["user"] == "bob"
+
+
+def test_wrong_users_are_refused(server):
+    create = lambda name="x", db="shop", **more: server.root[db].command("createUser", name, **{"pwd": "x", "roles": [], **more})
+    create("ann")
+    assert refused(lambda: create("ann"), 51003).details["errmsg"] == 'User "ann@shop" already exists'
+    refused(lambda: create(roles=["nosuch"]), 31)
+    refused(lambda: create(db="local"), 2)
+    refused(lambda: create(pwd=""), 2)
+    refused(lambda: create(pwd=5), 14)
+    refused(lambda: create(name=""), 2)
+    refused(lambda: create(db="shop@dev"), 73)
+    refused(lambda: create(extra=1), 40415)
+    refused(lambda: server.root.shop.command("createUser", "x", pwd="x"), 40414)
+    refused(lambda: server.root.shop.command("createUser", "x", roles=[]), 2)
+    refused(lambda: server.root.shop.command("dropUser", "nosuch"), 11)
+    refused(lambda: server.root.shop.command("updateUser", "nosuch", pwd="x"), 11)
+    refused(lambda: server.root.shop.command("updateUser", "ann"), 2)
+    refused(lambda: server.root.shop.command("grantRolesToUser", "ann", roles=["nosuch"]), 31)
+    assert server.root.shop.command("dropAllUsersFromDatabase", 1)["n"] == 1
+
+
+def test_roles_are_defined_inherited_and_dropped(server):
+    shop = server.root.shop
+    shop.command("createRole", "packer", roles=[], privileges=[
+        {"resource": {"db": "shop", "collection": "orders"}, "actions": ["find", "update"]}])
+    shop.command("createRole", "foreman", roles=["packer"], privileges=[
+        {"resource": {"db": "shop", "collection": "orders"}, "actions": ["insert", "remove"]}])
+    server.root.shop.orders.insert_one({"_id": 1})
+    with server.user("ann", "packer", db="shop") as ann:
+        assert ann.shop.orders.update_one({}, {"$set": {"x": 1}}).modified_count == 1
+        refused(lambda: ann.shop.orders.insert_one({}))
+        refused(lambda: ann.shop.orders.update_one({"_id": 9}, {"$set": {"x": 1}}, upsert=True))
+        refused(lambda: ann.shop.other.find_one())
+        shop.command("grantRolesToUser", "ann", roles=["foreman"])
+        ann.shop.orders.insert_one({"_id": 2})
+        shop.command("revokePrivilegesFromRole", "packer", privileges=[
+            {"resource": {"db": "shop", "collection": "orders"}, "actions": ["update"]}])
+        refused(lambda: ann.shop.orders.update_one({}, {"$set": {"x": 2}}))
+        shop.command("grantPrivilegesToRole", "packer", privileges=[
+            {"resource": {"db": "shop", "collection": "orders"}, "actions": ["update"]}])
+        ann.shop.orders.update_one({}, {"$set": {"x": 2}})
+        [shown] = shop.command("rolesInfo", "foreman", showPrivileges=True)["roles"]
+        assert shown["roles"] == shown["inheritedRoles"] == [{"role": "packer", "db": "shop"}]
+        assert shown["isBuiltin"] is False and len(shown["privileges"]) == 1
+        assert sorted(shown["inheritedPrivileges"][0]["actions"]) == ["find", "insert", "remove", "update"]
+        refused(lambda: shop.command("grantRolesToRole", "packer", roles=["foreman"]), 80)
+        shop.command("dropRole", "packer")
+        assert shop.command("rolesInfo", "foreman")["roles"][0]["roles"] == []
+        refused(lambda: ann.shop.orders.find_one())
+        assert shop.command("dropAllRolesFromDatabase", 1)["n"] == 1
+        refused(lambda: ann.shop.orders.insert_one({}))
+    assert shop.command("usersInfo", "ann")["users"][0]["roles"] == []
+
+
+def test_wrong_roles_are_refused(server):
+    find = [{"resource": {"db": "shop", "collection": ""}, "actions": ["find"]}]
+    create = lambda name="r", db="shop", **more: server.root[db].command("createRole", name, **{"privileges": [], "roles": [], **more})
+    create("r")
+    assert refused(lambda: create("r"), 51002).details["errmsg"] == 'Role "r@shop" already exists'
+    refused(lambda: create("read"), 2)
+    refused(lambda: create("x", db="other", privileges=find), 80)
+    refused(lambda: create("x", roles=[{"role": "read", "db": "other"}]), 80)
+    refused(lambda: create("x", privileges=[{"resource": {"cluster": True}, "actions": ["serverStatus"]}]), 80)
+    refused(lambda: create("x", privileges=[{"resource": {"db": "shop", "collection": ""}, "actions": ["nosuch"]}]), 9)
+    refused(lambda: create("x", privileges=[{"resource": {"db": "shop"}, "actions": ["find"]}]), 9)
+    refused(lambda: server.root.shop.command("updateRole", "read", privileges=[]), 80)
+    refused(lambda: server.root.shop.command("updateRole", "nosuch", privileges=[]), 31)
+    refused(lambda: server.root.shop.command("dropRole", "nosuch"), 31)
+    names = [role["role"] for role in server.root.shop.command("rolesInfo", 1, showBuiltinRoles=True)["roles"]]
+    assert {"r", "read", "readWrite", "dbOwner"} <= set(names) and "root" not in names
+
+
+def test_pipelines_need_what_they_read_and_write(server):
+    server.root.shop.orders.insert_one({"_id": 1, "n": 1})
+    server.root.shop.secret.insert_one({"_id": 1, "n": 1})
+    server.root.shop.command("create", "seen", viewOn="secret", pipeline=[{"$project": {"n": 1}}])
+    server.root.shop.command("createRole", "clerk", roles=[], privileges=[
+        {"resource": {"db": "shop", "collection": name}, "actions": ["find"]} for name in ("orders", "seen")])
+    with server.user("ann", "clerk", db="shop") as ann:
+        run = lambda *stages: list(ann.shop.orders.aggregate(list(stages)))
+        assert len(run({"$match": {}})) == 1
+        lookup = {"from": "secret", "localField": "n", "foreignField": "n", "as": "x"}
+        for stage in ({"$lookup": lookup}, {"$unionWith": "secret"}, {"$unionWith": {"coll": "secret", "pipeline": []}},
+                      {"$facet": {"a": [{"$lookup": lookup}]}},
+                      {"$lookup": {"from": "orders", "pipeline": [{"$lookup": lookup}], "as": "x"}},
+                      {"$graphLookup": {"from": "secret", "startWith": "$n", "connectFromField": "n", "connectToField": "n", "as": "x"}},
+                      {"$out": "made"}, {"$merge": "made"}, {"$merge": {"into": {"db": "other", "coll": "made"}}}):
+            refused(lambda: run(stage))
+            refused(lambda: ann.shop.command("explain", {"aggregate": "orders", "pipeline": [stage], "cursor": {}}))
+        refused(lambda: ann.shop.secret.find_one())
+        # A view is a way to show a part of what its reader may not see.
+        assert ann.shop.seen.find_one() == {"_id": 1, "n": 1}
+        assert len(run({"$lookup": {**lookup, "from": "seen"}})[0]["x"]) == 1
+        refused(lambda: ann.shop.command("create", "mine", viewOn="secret", pipeline=[]))
+        refused(lambda: ann.shop.command("mapReduce", "orders", map=bson.Code("function() { emit(1, 1); }"),
+                                         reduce=bson.Code("function(k, v) { return 1; }"), out="made"))
+
+
+def test_a_branch_is_a_resource_of_its_own(server):
+    root = server.root
+    root.shop.orders.insert_one({"_id": 1, "n": "main"})
+    root.shop.command("createBranch", "dev")
+    root["shop@dev"].orders.update_one({"_id": 1}, {"$set": {"n": "secret of dev"}})
+    first = root["shop@dev"].command("commit", 1, message="x")
+    root.admin.command("createSnapshot", 1, name="before")
+    with server.user("ann", {"role": "dbOwner", "db": "shop"}) as ann:
+        assert ann.shop.orders.find_one()["n"] == "main"
+        for work in (lambda: ann["shop@dev"].orders.find_one(), lambda: ann["shop@before"].orders.find_one(),
+                     lambda: ann.shop.command("diff", 1, **{"from": "main", "to": "dev"}),
+                     lambda: ann.shop.command("merge", "dev"), lambda: ann.shop.command("createBranch", "mine", **{"from": "dev"}),
+                     lambda: ann.shop.command("createTag", "mine", **{"from": "dev"}),
+                     lambda: ann.shop.command("resetBranch", "main", to="dev"),
+                     lambda: ann.shop.command("dedupChain", "orders", _id=1),
+                     lambda: list(ann.shop.orders.aggregate([{"$acrossBranches": {}}])),
+                     lambda: list(ann.shop.orders.aggregate([{"$history": {"_id": 1}}])),
+                     lambda: list(ann.shop.orders.aggregate([{"$diff": {"from": "main", "to": "dev"}}])),
+                     lambda: list(ann.shop.orders.aggregate([{"$lookup": {"from": {"db": "shop@dev", "coll": "orders"}, "pipeline": [], "as": "x"}}])),
+                     lambda: list(ann.shop.orders.aggregate([{"$acrossSnapshots": {"pipeline": []}}])),
+                     lambda: ann["shop@dev"].command("getProof", 1, coll="orders", _id=1),
+                     lambda: ann.admin.command("dropSnapshot", "before")):
+            refused(work)
+        names = ann.list_database_names()
+        assert "shop" in names and "shop@dev" not in [d["name"] for d in ann.admin.command("listDatabases", branches=True)["databases"]]
+    with server.user("bob", {"role": "read", "db": "shop@dev"}) as bob:
+        assert bob["shop@dev"].orders.find_one()["n"] == "secret of dev"
+        refused(lambda: bob.shop.orders.find_one())
+        refused(lambda: bob["shop@dev"].orders.insert_one({}))
+    with server.user("eve", {"role": "readWrite", "db": "shop@*"}) as eve:
+        assert eve["shop@dev"].orders.find_one()["n"] == "secret of dev"
+        assert eve["shop@before"].orders.find_one()["n"] == "main"
+        eve["shop@dev"].orders.insert_one({"_id": 2})
+        refused(lambda: eve.shop.orders.find_one())
+    with server.user("all", {"role": "dbOwner", "db": "shop"}, {"role": "dbOwner", "db": "shop@*"}) as both:
+        assert both.shop.command("diff", 1, **{"from": "main", "to": "dev"})["ok"] == 1
+        assert both.shop.command("merge", "dev")["ok"] == 1
+    assert first["ok"] == 1
+
+
+def test_cursors_and_operations_belong_to_who_made_them(server):
+    server.root.shop.a.insert_many([{"_id": i} for i in range(10)])
+    with server.user("ann", {"role": "read", "db": "shop"}) as ann, server.user("bob", {"role": "read", "db": "shop"}) as bob:
+        reply = ann.shop.command("find", "a", batchSize=1)
+        cursor = reply["cursor"]["id"]
+
+        def more(client):
+            # The drivers' own cursors send their session, and so does this.
+            return client.shop.command("getMore", Int64(cursor), collection="a")
+        with pytest.raises(OperationFailure):
+            more(bob)
+        refused(lambda: bob.shop.command("killCursors", "a", cursors=[Int64(cursor)]))
+        assert bob.admin.command("currentOp", **{"$ownOps": True})["inprog"]
+        refused(lambda: bob.admin.command("currentOp"))
+        assert all(op["effectiveUsers"] == [{"user": "bob", "db": "admin"}] for op in
+                   bob.admin.aggregate([{"$currentOp": {}}]))
+        refused(lambda: list(bob.admin.aggregate([{"$currentOp": {"allUsers": True}}])))
+        refused(lambda: bob.admin.command("killOp", op=1))
+        assert ann.shop.command("killCursors", "a", cursors=[Int64(cursor)])["cursorsKilled"] == [cursor]
+
+
+def test_lists_show_what_a_user_may_use(server):
+    for db in ("shop", "other"):
+        for collection in ("a", "b"):
+            server.root[db][collection].insert_one({})
+    server.root.shop.command("createRole", "one", roles=[], privileges=[
+        {"resource": {"db": "shop", "collection": "a"}, "actions": ["find"]}])
+    with server.user("ann", "one", db="shop") as ann:
+        assert ann.list_database_names() == ["shop"]
+        refused(lambda: ann.shop.command("listCollections"))
+        names = ann.shop.command("listCollections", nameOnly=True, authorizedCollections=True)["cursor"]["firstBatch"]
+        assert [one["name"] for one in names] == ["a"]
+
+
+def test_a_user_may_be_bound_to_addresses(server):
+    server.user("here", {"role": "read", "db": "shop"}, authenticationRestrictions=[{"clientSource": ["127.0.0.0/8"]}]).shop.a.find_one()
+    there = server.user("there", {"role": "read", "db": "shop"}, authenticationRestrictions=[{"clientSource": ["10.1.2.3"]}])
+    refused(lambda: there.shop.a.find_one(), AUTHENTICATION_FAILED)
+    refused(lambda: server.user("wrong", authenticationRestrictions=[{"clientSource": ["no address"]}]), 12)
+    [shown] = server.root.admin.command("usersInfo", "there", showAuthenticationRestrictions=True)["users"]
+    assert shown["authenticationRestrictions"] == [{"clientSource": ["10.1.2.3"]}]
+
+
+def test_logout_ends_a_login(server):
+    with server.user("ann", {"role": "read", "db": "shop"}) as ann:
+        with ann.start_session() as session:
+            ann.shop.command("find", "a", session=session)
+        ann.admin.command("logout")
+        refused(lambda: ann.shop.command("find", "a"))
+
+
+def talk(server, *messages):
+    """Sends messages on one connection; the reply to the last."""
+    with socket.create_connection((server.host, server.port), timeout=DEADLINE) as connection:
+        for message in messages:
+            send_raw(connection, message)
+            reply = receive_raw(connection)
+    return reply
+
+
+@pytest.mark.parametrize("payload", [b"", b"n,,", b"n,,n=,r=x", b"p=tls-unique,,n=a,r=x", b"n,,n=a", b"n,,r=x,n=a", b"n,,n=a=2X,r=x", b"\xff\xfe",
+                                     b"n,,m=x,n=a,r=y", b"n,a=b,n=a,r=y", b"n,,n=a,r=x,r=y", b"n,," + b"x" * 100_000, b"n,,n=\x00,r=x"])
+def test_messages_that_are_no_login_are_refused(server, payload):
+    reply = talk(server, {"saslStart": 1, "mechanism": "SCRAM-SHA-256", "payload": payload, "$db": "admin"})
+    assert reply["ok"] in (0, 1)
+    if reply["ok"] == 1:
+        reply = talk(server, {"saslStart": 1, "mechanism": "SCRAM-SHA-256", "payload": payload, "$db": "admin"},
+                     {"saslContinue": 1, "conversationId": 1, "payload": b"c=biws,r=x,p=AAAA", "$db": "admin"})
+    assert reply["ok"] == 0 and reply["code"] == AUTHENTICATION_FAILED
+    assert server.root.admin.command("ping")["ok"] == 1
+
+
+def test_conversations_out_of_order_are_refused(server):
+    start = {"saslStart": 1, "mechanism": "SCRAM-SHA-256", "payload": b"n,,n=root,r=abc", "$db": "admin"}
+    proof = {"saslContinue": 1, "conversationId": 1, "payload": b"c=biws,r=abc,p=" + base64.b64encode(b"x" * 32), "$db": "admin"}
+    assert talk(server, proof)["code"] == 17
+    assert talk(server, start, {**proof, "conversationId": 2})["code"] == 17
+    assert talk(server, start, proof)["code"] == AUTHENTICATION_FAILED
+    assert talk(server, start, proof, proof)["code"] == 17
+    assert talk(server, {**start, "mechanism": "PLAIN"})["code"] == 334
+    assert talk(server, {**start, "mechanism": "GSSAPI"})["codeName"] == "MechanismUnavailable"
+    # The proof of one conversation is none in another.
+    assert talk(server, start, {"saslContinue": 1, "conversationId": 1, "payload": b"", "$db": "admin"})["code"] == AUTHENTICATION_FAILED
+    assert talk(server, start, {"find": "a", "$db": "shop"})["code"] == UNAUTHORIZED
+
+
+def test_who_fails_again_and_again_waits_longer(server):
+    server.root.admin.command("createUser", "ann", pwd=PASSWORD, roles=[])
+
+    def attempt():
+        begun = time.monotonic()
+        refused(lambda: server.login("ann", "wrong", serverSelectionTimeoutMS=DEADLINE * 1000).shop.command("buildInfo"), AUTHENTICATION_FAILED)
+        return time.monotonic() - begun
+    times = [attempt() for _ in range(8)]
+    assert max(times[5:]) > 0.3
+    # A good login from there ends it.
+    server.login("ann").admin.command("ping")
+
+
+def test_certificates_are_users_too(tmp_path):
+    ca = Authority(tmp_path)
+    certificate = ca.issue("server")
+    ann = ca.issue("ann", "/O=Palimpsest/OU=Users/CN=ann")
+    eve = ca.issue("eve", "/O=Palimpsest/OU=Users/CN=eve")
+    with Server("--auth", "--tlsMode", "preferTLS", "--tlsCertificateKeyFile", str(certificate), "--tlsCAFile", str(ca.file),
+                "--tlsAllowConnectionsWithoutCertificates") as server:
+        with server.client() as client:
+            client.admin.command("createUser", "root", pwd=PASSWORD, roles=["root"])
+        root = server.client(username="root", password=PASSWORD)
+        root["$external"].command("createUser", "CN=ann,OU=Users,O=Palimpsest", roles=[{"role": "readWrite", "db": "shop"}])
+
+        def by(file, **more):
+            return server.client(tls=True, tlsCAFile=str(ca.file), tlsCertificateKeyFile=str(file), authMechanism="MONGODB-X509", **more)
+        with by(ann) as client:
+            client.shop.a.insert_one({"_id": 1})
+            refused(lambda: client.other.a.insert_one({}))
+            assert client.admin.command("connectionStatus")["authInfo"]["authenticatedUsers"] == [
+                {"user": "CN=ann,OU=Users,O=Palimpsest", "db": "$external"}]
+        refused(lambda: by(eve).shop.a.find_one(), AUTHENTICATION_FAILED)
+        refused(lambda: by(eve, username="CN=ann,OU=Users,O=Palimpsest").shop.a.find_one(), AUTHENTICATION_FAILED)
+        refused(lambda: server.client(tls=True, tlsCAFile=str(ca.file), authMechanism="MONGODB-X509").shop.a.find_one(), AUTHENTICATION_FAILED)
+        refused(lambda: root["$external"].command("createUser", "CN=x", pwd="x", roles=[]), 2)
+        root.close()
+
+
+def test_nobody_is_served_on_other_interfaces_without_access_control():
+    server = Server(host="0.0.0.0")
+    server.process = None
+    try:
+        with pytest.raises(RuntimeError) as left:
+            server.start()
+        assert "noauth" in str(left.value)
+    finally:
+        server.__exit__()
+    with Server("--noauth", host="0.0.0.0") as open_one:
+        with pymongo.MongoClient("127.0.0.1", open_one.port) as client:
+            client.admin.command("ping")
+
+
+def test_the_log_and_currentop_have_no_secrets(server):
+    server.root.admin.command("setParameter", 1, logLevel=1)
+    try:
+        server.root.admin.command("createUser", "ann", pwd="donttellanybody", roles=[])
+        server.root.admin.command("updateUser", "ann", pwd="donttellanybody2")
+        refused(lambda: server.login("ann", "donttellanybody3").shop.command("buildInfo"), AUTHENTICATION_FAILED)
+    finally:
+        server.root.admin.command("setParameter", 1, logLevel=0)
+    assert "donttellanybody" not in server.log.read_text(errors="replace")
