@@ -235,6 +235,17 @@ ValueView plain_value(DocumentView document, const IndexField& field) {
   return at;
 }
 
+void append_weights(DocumentView given, const TextIndex& index, bson::Builder& out) {
+  auto known = index.weights;
+  if (index.all_strings) {
+    const Element weights = given.find("weights");
+    const Element weight = weights.is_object() ? weights.as_document().find(all_fields) : Element();
+    known.emplace(all_fields, weight.is_number() ? static_cast<int32_t>(weight.to_int64()) : 1);
+  }
+  auto shown = out.object("weights");
+  for (const auto& [path, weight] : known) shown.append(path, weight);
+}
+
 using EachKey = std::function<void(Bytes key, const std::string& term, double score)>;
 
 void each_key(const IndexSpec& spec, DocumentView document, const EachKey& each) {
@@ -298,21 +309,21 @@ void parse_text_index(DocumentView given, IndexSpec& spec) {
   spec.text = std::make_shared<TextIndex>(std::move(index));
 }
 
+// Options that were given stand in their order, and those that weren't come behind them.
 void append_text_options(DocumentView given, const IndexSpec& spec, bson::Builder& out) {
-  const TextIndex& index = *spec.text;
-  {
-    auto weights = out.object("weights");
-    // "$**" stands in its place among the others.
-    auto known = index.weights;
-    if (index.all_strings) {
-      const Element weight = given.find("weights").is_object() ? given.find("weights").as_document().find(all_fields) : Element();
-      known.emplace(all_fields, weight.is_number() ? static_cast<int32_t>(weight.to_int64()) : 1);
+  const auto append = [&](std::string_view name) {
+    if (name == "weights") append_weights(given, *spec.text, out);
+    if (name == "default_language") {
+      const Element language = given.find(name);
+      out.append(name, language.exists() ? language.as_string() : spec.text->language->name);
     }
-    for (const auto& [path, weight] : known) weights.append(path, weight);
+    if (name == "language_override") out.append(name, spec.text->language_override);
+  };
+  for (const Element& option : given) append(option.name);
+  for (const char* name : {"weights", "default_language", "language_override"}) {
+    if (!given.has(name)) append(name);
   }
-  const Element language = given.find("default_language");
-  out.append("default_language", language.exists() ? language.as_string() : index.language->name);
-  out.append("language_override", index.language_override).append("textIndexVersion", index.version);
+  out.append("textIndexVersion", spec.text->version);
 }
 
 bool same_text_options(const IndexSpec& a, const IndexSpec& b) {
