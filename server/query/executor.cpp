@@ -4,6 +4,7 @@
 #include "server/core/operation.h"
 #include "server/core/services.h"
 #include "server/query/executor_plan.h"
+#include "server/query/match/text.h"
 #include "server/query/plan/hint.h"
 #include "server/query/plan/index_filters.h"
 #include "server/query/plan/planner.h"
@@ -51,6 +52,9 @@ bool Executor::next() {
 
 bson::DocumentView Executor::document() {
   return plan_->root->document();
+}
+double Executor::text_score() const {
+  return plan_->text_score ? *plan_->text_score : 0;
 }
 storage::RecordId Executor::record() const {
   return plan_->root->record();
@@ -139,6 +143,18 @@ void apply_index_filter(Executor::Plan& plan, const OperationContext& op) {
   if (query.index_filter && query.min.empty() && query.max.empty()) query.hint = {};
 }
 
+// Binds $text to the collection's index.
+void prepare_text(Executor::Plan& plan) {
+  const auto refuse = [](const char* why) { throw base::OperationError(base::ErrorCode::bad_value, why); };
+  const Query& query = plan.query;
+  if (plan::sorts_naturally(query)) refuse("text expression not allowed with $natural sort order");
+  if (query.hint.exists() && !(query.hint.view().is_object() && query.hint.view().as_document().empty()))
+    refuse("text and hint not allowed in same query");
+  if (query.tailable) refuse("text and tailable cursor not allowed in same query");
+  match::bind_text(plan.matcher->root(), plan.collection.get(), plan.ns);
+  plan.text_score = query.text_score ? query.text_score : std::make_shared<double>(0);
+}
+
 }  // namespace
 
 std::unique_ptr<Executor> make_executor(OperationContext& op, storage::Transaction& transaction,
@@ -156,9 +172,14 @@ std::unique_ptr<Executor> make_executor(OperationContext& op, storage::Transacti
   ParseContext context = filter_context(op, plan->query.let, collator);
   context.allowance = &plan->allowance;
   plan->matcher = Matcher::parse(plan->query.filter, context);
-  if (!plan::sorts_naturally(plan->query)) plan->sort = SortPattern::parse(plan->query.sort, collator);
-  if (!plan->query.projection.empty()) plan->projection = Projection::parse(plan->query.projection, plan->matcher.get(), context);
   plan->ns = plan->collection ? plan->collection->ns() : plan->query.ns;
+  if (match::find_text(plan->matcher->root())) prepare_text(*plan);
+  context.text_score = plan->text_score;
+  if (!plan::sorts_naturally(plan->query)) plan->sort = SortPattern::parse(plan->query.sort, collator, plan->text_score);
+  if (!plan->query.projection.empty()) plan->projection = Projection::parse(plan->query.projection, plan->matcher.get(), context);
+  // The sort, the projection or a pipeline have the score, too, if they read it.
+  context.text_score = nullptr;
+  plan->wants_text_score = plan->text_score.use_count() > 1;
   apply_index_filter(*plan, op);
   choose(*plan, plan::ways(plan->collection, plan->query, *plan->matcher, plan->sort, plan->projection.get()), op);
   plan->root = exec::build(plan->parts(), plan->chosen);

@@ -48,6 +48,7 @@ class Executor {
 
   bson::DocumentView document();     // valid until the next step or save
   storage::RecordId record() const;  // 0 if the document is no record
+  double text_score() const;         // what $text gives the current document, if the query wants scores
   // Returns the array element through which the filter matched the current document.
   std::optional<std::string> array_position();
 

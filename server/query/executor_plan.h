@@ -31,7 +31,14 @@ struct Executor::Plan {
   base::Clock* clock = nullptr;
   int64_t started_us = 0;
 
-  exec::Parts parts() { return {query, collection, sort, projection.get(), temporary_path, allowance, engine}; }
+  std::shared_ptr<double> text_score;  // the current document's; nullptr: the filter has no $text
+  bool wants_text_score = false;
+
+  exec::Parts parts() {
+    exec::Parts parts{query, collection, sort, projection.get(), temporary_path, allowance, engine};
+    if (wants_text_score) parts.text_score = text_score.get();
+    return parts;
+  }
   std::string temporary_path;
   storage::Engine* engine = nullptr;
 };

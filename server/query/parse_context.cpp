@@ -12,6 +12,7 @@ ParseContext parse_context(const OperationContext& op, bson::DocumentView let, b
 ParseContext filter_context(const OperationContext& op, bson::DocumentView let, bson::CollatorPtr collator) {
   ParseContext context = parse_context(op, let, std::move(collator));
   context.scripts = true;
+  context.text = true;
   return context;
 }
 

@@ -73,16 +73,19 @@ class Parser {
     if (object.count() == 1) {
       if (first.name == "$elemMatch") return parse_elem_match(path, first);
       if (first.name == "$slice" && parse_slice(path, first)) return;
-      if (first.name == "$meta")
-        throw OperationError(40218, "query requires " + meta_name(first) + " metadata, but it is not available");
+      if (first.name == "$meta") return parse_meta(path, element);
     }
     parse_expression(path, element);
   }
 
-  static std::string meta_name(const Element& meta) {
-    if (!meta.is_string()) throw OperationError(17307, "$meta only supports string arguments");
-    if (meta.as_string() == "textScore") return "text score";
-    throw OperationError(17308, "Unsupported argument to $meta: " + std::string(meta.as_string()));
+  // A score goes with an inclusion and with an exclusion.
+  void parse_meta(const std::string& path, const Element& element) {
+    if (!context_.text_score) throw OperationError(40218, "query requires text score metadata, but it is not available");
+    Node& node = add(path);
+    node.action = Action::compute;
+    node.expression = context_.expressions->compile(element, context_);
+    only_neutral_ = true;
+    computes(path);
   }
 
   void parse_elem_match(const std::string& path, const Element& operand) {
@@ -97,8 +100,10 @@ class Parser {
     Node& node = add(path);
     node.action = Action::elem_match;
     node.by_value = Matcher::is_operators(operand.as_document());
-    node.matcher = node.by_value ? Matcher::parse_operators(operand.as_document(), context_)
-                                 : Matcher::parse(operand.as_document(), context_);
+    ParseContext context = context_;
+    context.text = false;
+    node.matcher =
+        node.by_value ? Matcher::parse_operators(operand.as_document(), context) : Matcher::parse(operand.as_document(), context);
     computes(path);
   }
 

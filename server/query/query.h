@@ -33,6 +33,7 @@ struct Query {
   bool tailable = false;
   // Only the different values of this field are wanted, each from at least one document; empty: all documents.
   std::string distinct;
+  std::shared_ptr<double> text_score;               // gets each document's score by $text, whatever projection and sort say
   bool count_only = false;                          // the documents aren't returned: they are fetched only to be matched
   bool keep_trials = false;                         // explain shows the trials of the plans that lost
   std::shared_ptr<const IndexFilter> index_filter;  // the allowed indexes; nullptr: all. make_executor sets it

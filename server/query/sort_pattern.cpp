@@ -19,15 +19,23 @@ using base::OperationError;
 constexpr size_t fields_max = 32;
 
 bool parse_direction(const bson::Element& element) {
-  if (element.is_object() && element.as_document().first().name == "$meta") {
-    throw OperationError(40218, "query requires text score metadata, but it is not available");
-  }
   if (!element.is_number()) throw OperationError(15974, "Illegal key in $sort specification: " + show_element(element));
   const double direction = element.to_double();
   if (direction != 1 && direction != -1) {
     throw OperationError(15975, "$sort key ordering must be 1 (for ascending) or -1 (for descending)");
   }
   return direction < 0;
+}
+
+bool is_meta(const bson::Element& element) {
+  return element.is_object() && element.as_document().first().name == "$meta";
+}
+
+void check_meta(bson::DocumentView meta, bool scored) {
+  if (meta.count() > 1) throw OperationError(31138, "Cannot have additional keys in a $meta sort specification");
+  if (!meta.first().is_string() || meta.first().as_string() != "textScore")
+    throw OperationError(31138, "Illegal $meta sort: " + show_element(meta.first()));
+  if (!scored) throw OperationError(40218, "query requires text score metadata, but it is not available");
 }
 
 // Returns the value of a path that meets no array; nullopt if it meets one.
@@ -46,7 +54,7 @@ std::optional<bson::ValueView> plain_value(bson::DocumentView document, std::str
 
 }  // namespace
 
-SortPattern SortPattern::parse(bson::DocumentView specification, bson::CollatorPtr collator) {
+SortPattern SortPattern::parse(bson::DocumentView specification, bson::CollatorPtr collator, std::shared_ptr<double> text_score) {
   SortPattern pattern;
   pattern.collator_ = std::move(collator);
   for (const bson::Element& element : specification) {
@@ -58,7 +66,13 @@ SortPattern SortPattern::parse(bson::DocumentView specification, bson::CollatorP
     if (std::any_of(pattern.fields_.begin(), pattern.fields_.end(), same)) {
       throw OperationError(7472500, "sort key must not contain duplicate keys (field: '" + std::string(element.name) + "')");
     }
-    pattern.fields_.push_back({std::string(element.name), parse_direction(element)});
+    if (is_meta(element)) {
+      check_meta(element.as_document(), text_score != nullptr);
+      pattern.text_score_ = text_score;
+      pattern.fields_.push_back({.path = std::string(element.name), .descending = true, .text_score = true});
+      continue;
+    }
+    pattern.fields_.push_back({.path = std::string(element.name), .descending = parse_direction(element)});
   }
   if (pattern.fields_.size() > fields_max) throw OperationError(13103, "too many compound keys");
   return pattern;
@@ -67,6 +81,10 @@ SortPattern SortPattern::parse(bson::DocumentView specification, bson::CollatorP
 bson::Bytes SortPattern::key(bson::DocumentView document) const {
   bson::KeyString key;
   for (const SortField& field : fields_) {
+    if (field.text_score) {
+      key.append(bson::Value(*text_score_), field.descending);
+      continue;
+    }
     const auto value = plain_value(document, field.path);
     if (!value) return array_key(document);
     key.append(*value, field.descending, collator_.get());
@@ -77,11 +95,17 @@ bson::Bytes SortPattern::key(bson::DocumentView document) const {
 // Returns the first key in the sort's order: the smallest element ascending, the largest descending.
 bson::Bytes SortPattern::array_key(bson::DocumentView document) const {
   std::vector<std::string_view> paths;
-  for (const SortField& field : fields_) paths.push_back(field.path);
+  for (const SortField& field : fields_) paths.push_back(field.text_score ? std::string_view("$meta") : field.path);
   std::optional<bson::Bytes> least;
   const bool one_array = visit_keys(document, paths, [&](std::span<const bson::ValueView> values) {
     bson::KeyString key;
-    for (size_t i = 0; i < values.size(); ++i) key.append(values[i], fields_[i].descending, collator_.get());
+    for (size_t i = 0; i < values.size(); ++i) {
+      if (fields_[i].text_score) {
+        key.append(bson::Value(*text_score_), fields_[i].descending);
+      } else {
+        key.append(values[i], fields_[i].descending, collator_.get());
+      }
+    }
     if (!least || key.bytes() < *least) least = std::move(key).bytes();
   });
   if (!one_array) throw OperationError(ErrorCode::bad_value, "cannot sort with keys that are parallel arrays");

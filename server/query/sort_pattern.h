@@ -6,6 +6,7 @@
 // multikey index. A missing value sorts like null, [] before null.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -18,19 +19,24 @@ namespace server::query {
 struct SortField {
   std::string path;
   bool descending = false;
+  bool text_score = false;  // {$meta: "textScore"}: not the field, but the document's score
 };
 
 class SortPattern {
  public:
   SortPattern() = default;
   // Throws 15974, 15975 … in MongoDB's words. {$natural: 1} isn't one: see Query.
-  static SortPattern parse(bson::DocumentView specification, bson::CollatorPtr collator = nullptr);
+  // `text_score`: the score of the document whose key is made next; nullptr: there is none, and $meta is refused (40218).
+  static SortPattern parse(bson::DocumentView specification, bson::CollatorPtr collator = nullptr,
+                           std::shared_ptr<double> text_score = nullptr);
 
   // Throws BadValue (2) for parallel arrays.
   bson::Bytes key(bson::DocumentView document) const;
 
   const std::vector<SortField>& fields() const { return fields_; }
   bool empty() const { return fields_.empty(); }
+  // The score that keys read, if a field is one; else nullptr.
+  const std::shared_ptr<double>& text_score() const { return text_score_; }
   const bson::Collator* collator() const { return collator_.get(); }  // strings are sorted by it; nullptr: as bytes
 
  private:
@@ -38,6 +44,7 @@ class SortPattern {
 
   std::vector<SortField> fields_;
   bson::CollatorPtr collator_;
+  std::shared_ptr<double> text_score_;
 };
 
 }  // namespace server::query

@@ -4,6 +4,7 @@
 #include <unordered_set>
 
 #include "server/core/operation.h"
+#include "server/query/match/text.h"
 #include "server/query/matcher.h"
 #include "server/query/plan_notes.h"
 #include "server/query/reader.h"
@@ -96,7 +97,8 @@ class Changer {
         selection_(selection),
         change_(change),
         collator_(query::collator_for(op, std::string(ns), selection.collation)),
-        matcher_(query::Matcher::parse(selection.filter, query::filter_context(op, selection.let, collator_))) {}
+        matcher_(query::Matcher::parse(selection.filter, query::filter_context(op, selection.let, collator_))),
+        has_text_(query::match::find_text(matcher_->root()) != nullptr) {}
 
   // Returns nullopt if the index on _id has another collation than the filter.
   std::optional<Changed> by_id(const bson::ValueView& id) {
@@ -146,6 +148,9 @@ class Changer {
   }
 
  private:
+  // $text looks into the collection's index, which may be another one now.
+  void bind_text(const storage::Collection& target) { query::match::bind_text(matcher_->root(), &target, std::string(ns_)); }
+
   std::optional<Effect> change_if_matching(Transaction& transaction, const Target& target, DocumentWriter& writer,
                                            RecordId record) {
     const auto now = target->current(transaction, record);
@@ -164,6 +169,7 @@ class Changer {
   size_t change_some(std::span<const RecordId> records, Changed& changed) {
     const Target target = Target::open(op_, ns_);
     if (!target) return records.size();
+    if (has_text_) bind_text(*target);
     DocumentWriter writer(op_, target);
     std::vector<std::optional<Effect>> effects(records.size());
     const auto stop = run_batch(
@@ -194,6 +200,7 @@ class Changer {
   const DocumentChange& change_;
   const bson::CollatorPtr collator_;
   std::unique_ptr<query::Matcher> matcher_;
+  const bool has_text_;
 };
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "storage/engine/internals.h"
 #include "storage/engine/names.h"
 #include "storage/format/page_compressor.h"
+#include "storage/indexes/text_index.h"
 
 namespace storage {
 namespace {
@@ -25,7 +26,15 @@ bool equivalent(const IndexSpec& a, const IndexSpec& b) {
 }
 
 bool same_options(const IndexSpec& a, const IndexSpec& b) {
-  return a.expire_after_seconds == b.expire_after_seconds && a.hidden == b.hidden;
+  return a.expire_after_seconds == b.expire_after_seconds && a.hidden == b.hidden && (!a.text || same_text_options(a, b));
+}
+
+void refuse_second_text(const std::vector<const IndexSpec*>& known) {
+  for (const IndexSpec* one : known) {
+    if (!one->text) continue;
+    throw OperationError(ErrorCode::cannot_create_index,
+                         "only one text index per collection allowed, found existing text index \"" + one->name + "\"");
+  }
 }
 
 std::string both(const IndexSpec& wanted, const IndexSpec& existing) {
@@ -76,7 +85,10 @@ std::vector<IndexSpec> missing_indexes(const StoredCollection& collection, const
     for (const IndexSpec& earlier : missing) known.push_back(&earlier);
     std::stable_partition(known.begin(), known.end(), [&](const IndexSpec* one) { return one->name == wanted.name; });
     const bool there = std::any_of(known.begin(), known.end(), [&](const IndexSpec* one) { return exists(wanted, *one); });
-    if (!there) missing.push_back(wanted);
+    if (!there) {
+      if (wanted.text) refuse_second_text(known);
+      missing.push_back(wanted);
+    }
   }
   if (indexes->size() + missing.size() > indexes_max) {
     throw OperationError(ErrorCode::cannot_create_index, "add index fails, too many indexes for " + collection.ns() +

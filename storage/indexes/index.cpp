@@ -13,6 +13,7 @@
 #include "bson/validate.h"
 #include "storage/engine/engine_option.h"
 #include "storage/indexes/index_options.h"
+#include "storage/indexes/text_index.h"
 
 namespace storage {
 namespace {
@@ -97,7 +98,8 @@ IndexField parse_field(const Element& field) {
       check_path(field.name);
       return {.path = std::string(field.name), .kind = FieldKind::hashed};
     }
-    for (const char* known : {"text", "2d", "2dsphere", "geoHaystack", "columnstore"}) {
+    if (type == "text") return {.path = std::string(field.name), .kind = FieldKind::text};
+    for (const char* known : {"2d", "2dsphere", "geoHaystack", "columnstore"}) {
       if (type == known) cannot("Index type '" + type + "' is not supported");
     }
     cannot("Unknown index plugin '" + type + "'");
@@ -127,13 +129,15 @@ void parse_key(const Element& key, IndexSpec& spec) {
     }
     spec.fields.push_back(std::move(parsed));
   }
+  spec.key = bson::Document(key.as_document());
   if (spec.fields.size() > fields_max) throw OperationError(13103, "too many compound keys");
-  const auto hashed = std::count_if(spec.fields.begin(), spec.fields.end(), [](const IndexField& field) { return field.hashed(); });
+  const auto hashed =
+      std::count_if(spec.fields.begin(), spec.fields.end(), [](const IndexField& field) { return field.hashed(); });
   if (hashed > 1) {
     throw OperationError(31303, "A maximum of one index field is allowed to be hashed but found " + std::to_string(hashed) +
                                     " for 'key' " + bson::to_shell(key.as_document()));
   }
-  spec.key = bson::Document(key.as_document());
+  if (hashed > 0 && is_text_key(spec.key)) cannot("Compound hashed indexes with 'text' fields are not supported");
 }
 
 void parse_name(const Element& name, IndexSpec& spec) {
@@ -205,7 +209,8 @@ void parse_option(const Element& field, IndexSpec& spec, DocumentView whole) {
 }
 
 bool is_id_pattern(const IndexSpec& spec) {
-  return spec.fields.size() == 1 && spec.fields[0].path == "_id" && !spec.fields[0].descending && spec.fields[0].kind == FieldKind::ordered;
+  return spec.fields.size() == 1 && spec.fields[0].path == "_id" && !spec.fields[0].descending &&
+         spec.fields[0].kind == FieldKind::ordered;
 }
 
 // The result is {v: 2, key, name, …} with the options that were given; options that only repeat the default are left out.
@@ -218,6 +223,7 @@ bson::Document shown(const IndexSpec& spec, DocumentView given, bool has_filter)
   if (spec.expire_after_seconds) out.append("expireAfterSeconds", static_cast<int32_t>(*spec.expire_after_seconds));
   if (has_filter) out.append("partialFilterExpression", spec.partial_filter);
   if (spec.hidden) out.append("hidden", true);
+  if (spec.text) append_text_options(given, spec, out);
   if (spec.collator) out.append("collation", spec.collator->specification());
   return out.done();
 }
@@ -269,6 +275,7 @@ IndexSpec parse_index_spec(DocumentView given) {
   if (given.has("wildcardProjection")) {
     throw OperationError(ErrorCode::bad_value, "The field 'wildcardProjection' is only allowed in an 'wildcard' index");
   }
+  if (is_text_key(spec.key)) parse_text_index(given, spec);
   const bool has_filter = given.has("partialFilterExpression");
   if (is_id_pattern(spec)) {
     settle_id_index(spec, given);

@@ -25,9 +25,14 @@ using PredicateCompiler =
     std::function<std::shared_ptr<const DocumentPredicate>(bson::DocumentView expression, const bson::CollatorPtr& collator)>;
 
 enum class FieldKind : uint8_t {
-  ordered,  // the keys have the values
-  hashed,   // the keys have hashes of the values (bson/hashed_key.h), and no array lies on the path
+  ordered,   // the keys have the values
+  hashed,    // the keys have hashes of the values (bson/hashed_key.h), and no array lies on the path
+  text,      // the keys have terms of the document's texts, then their scores: the two fields _fts and _ftsx (text_index.h)
+  wildcard,  // the keys have a path, and the value under it (wildcard_index.h)
 };
+
+struct TextIndex;
+struct WildcardIndex;
 
 struct IndexField {
   std::string path;
@@ -45,9 +50,11 @@ struct IndexSpec {
   bool sparse = false;
   bool hidden = false;
   std::optional<int64_t> expire_after_seconds;
-  bson::Document partial_filter;  // it is empty if there is none
-  bson::CollatorPtr collator;     // the keys have its sort keys in place of strings; nullptr: the strings
-  bson::Document document;        // this is the whole specification, as listIndexes shows it
+  bson::Document partial_filter;                  // it is empty if there is none
+  bson::CollatorPtr collator;                     // the keys have its sort keys in place of strings; nullptr: the strings
+  std::shared_ptr<const TextIndex> text;          // a text index has this
+  std::shared_ptr<const WildcardIndex> wildcard;  // a wildcard index has this
+  bson::Document document;                        // this is the whole specification, as listIndexes shows it
 };
 
 // Parses and checks a specification in createIndexes' form ({key, name, …}). Throws the errors that MongoDB reports for a bad one

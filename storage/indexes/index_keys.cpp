@@ -9,6 +9,7 @@
 #include "bson/key_types.h"
 #include "bson/keystring.h"
 #include "bson/path.h"
+#include "storage/indexes/text_index.h"
 
 namespace storage {
 namespace {
@@ -225,8 +226,10 @@ EntryChanges entry_changes(const IndexKeys& before, const IndexKeys& after) {
 
 void index_keys(const IndexSpec& spec, DocumentView document, IndexKeys& out) {
   out.clear();
+  if (spec.text) return text_keys(spec, document, out);
   // Most indexes are on one plain field that holds no array, so this case is handled first.
-  if (spec.fields.size() == 1 && spec.fields[0].kind == FieldKind::ordered && spec.fields[0].path.find('.') == std::string::npos) {
+  if (spec.fields.size() == 1 && spec.fields[0].kind == FieldKind::ordered &&
+      spec.fields[0].path.find('.') == std::string::npos) {
     const Element value = document.find(spec.fields[0].path);
     if (!value.is_array()) {
       if (!value.exists() && spec.sparse) return;
@@ -248,6 +251,7 @@ void index_keys(const IndexSpec& spec, DocumentView document, IndexKeys& out) {
 }
 
 bson::Document index_key_values(const IndexSpec& spec, DocumentView document, BytesView key) {
+  if (spec.text) return text_key_values(spec, document, key);
   std::optional<bson::Document> values;
   Slots slots = start(spec, document);
   Expansion expansion([&](const Slots& complete) {

@@ -5,6 +5,7 @@
 #include "server/query/exec/scans.h"
 #include "server/query/exec/sort.h"
 #include "server/query/exec/stages.h"
+#include "server/query/exec/text.h"
 
 namespace server::query::exec {
 
@@ -86,6 +87,27 @@ StagePtr build_index_scan(const Parts& parts, const Access& access, bool in_or) 
   return std::make_unique<Fetch>(std::move(scan), parts.collection, Filter(access.residual));
 }
 
+StagePtr build_text(const Parts& parts, const Access& access) {
+  std::vector<StagePtr> scans;
+  for (const storage::KeyRange& range : access.ranges) {
+    scans.push_back(std::make_unique<IndexScan>("IXSCAN", parts.collection, access.index,
+                                                IndexScan::Options{.ranges = {range}, .direction = access.direction},
+                                                IndexScanText{}));
+  }
+  StagePtr found;
+  if (scans.empty()) {
+    found = std::make_unique<Eof>();  // there are only stop words, and what must not occur
+  } else if (parts.text_score) {
+    found = std::make_unique<TextOr>(std::move(scans), parts.collection, access.terms, parts.text_score, parts.allowance);
+  } else {
+    StagePtr records = scans.size() == 1 ? std::move(scans.front()) : std::make_unique<Or>(std::move(scans));
+    found = std::make_unique<Fetch>(std::move(records), parts.collection, Filter());
+  }
+  StagePtr match = std::make_unique<TextMatch>(std::move(found), access);
+  if (access.residual.empty()) return match;
+  return std::make_unique<FilterFetched>(std::move(match), Filter(access.residual));
+}
+
 StagePtr build_access(const Parts& parts, const Access& access) {
   switch (access.kind) {
     case Access::Kind::nothing: return std::make_unique<Eof>();
@@ -94,10 +116,13 @@ StagePtr build_access(const Parts& parts, const Access& access) {
     case Access::Kind::id:
       return std::make_unique<IdLookup>(parts.collection, bson::Value(access.id), needs_document(parts, access));
     case Access::Kind::index: return build_index_scan(parts, access, false);
+    case Access::Kind::text: return build_text(parts, access);
     case Access::Kind::any_of: break;
   }
   std::vector<StagePtr> branches;
-  for (const Access& branch : access.branches) branches.push_back(build_index_scan(parts, branch, true));
+  for (const Access& branch : access.branches) {
+    branches.push_back(branch.kind == Access::Kind::text ? build_text(parts, branch) : build_index_scan(parts, branch, true));
+  }
   return std::make_unique<Or>(std::move(branches));
 }
 
@@ -112,6 +137,7 @@ StagePtr build(const Parts& parts, const Access& access) {
     options.allow_disk_use = query.allow_disk_use;
     options.temporary_path = parts.temporary_path;
     options.engine = parts.engine;
+    options.text_score = parts.text_score;
     root = std::make_unique<Sort>(std::move(root), parts.sort, query.sort, std::move(options), parts.allowance);
   }
   if (query.skip > 0) root = std::make_unique<Skip>(std::move(root), query.skip);

@@ -20,6 +20,7 @@ struct Parts {
   std::string temporary_path;    // sorts spill there
   Allowance& allowance;
   storage::Engine* engine = nullptr;
+  double* text_score = nullptr;  // gets the score of each document; nullptr: nobody asks for it
 };
 
 StagePtr build(const Parts& parts, const plan::Access& access);

@@ -213,7 +213,7 @@ void IndexScan::append_details(bson::Builder& out) const {
   out.append("keyPattern", spec.key).append("indexName", spec.name);
   if (spec.collator) out.append("collation", spec.collator->specification());
   out.append("isMultiKey", index_->multikey());
-  {
+  if (!spec.text) {
     auto paths = out.object("multiKeyPaths");
     for (size_t i = 0; i < spec.fields.size(); ++i) {
       auto array = paths.array(spec.fields[i].path);

@@ -29,7 +29,8 @@ Step Sort::do_work(storage::Transaction& transaction) {
   switch (child().work(transaction)) {
     case Step::advanced: {
       const bson::DocumentView document = child().document();
-      take({pattern_.key(document), arrivals_++, child().record(), bson::Document(document)});
+      take({pattern_.key(document), arrivals_++, child().record(), bson::Document(document),
+            options_.text_score ? *options_.text_score : 0});
       break;
     }
     case Step::end: finish(); break;
@@ -83,6 +84,7 @@ bool Sort::next() {
     current_ = std::move(entries_[next_]);
   }
   ++next_;
+  if (options_.text_score) *options_.text_score = current_.text_score;
   return true;
 }
 

@@ -21,6 +21,7 @@ struct SortEntry {
   int64_t arrival = 0;  // equal keys stay in the order in which they came
   storage::RecordId record = 0;
   bson::Document document;
+  double text_score = 0;  // of $text
 
   bool operator<(const SortEntry& other) const {
     const int order = key.compare(other.key);
@@ -42,6 +43,7 @@ class Sort : public Stage {
     std::string temporary_path;  // a directory for sorted runs
     storage::Engine* engine = nullptr;
     size_t memory_bytes_max = sort_memory_bytes_max;
+    double* text_score = nullptr;  // it has the current document's, above the stage as below
   };
   Sort(StagePtr child, SortPattern pattern, bson::DocumentView specification, Options options, Allowance& allowance);
   ~Sort() override;

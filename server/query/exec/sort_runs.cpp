@@ -19,6 +19,7 @@ struct Header {
   uint32_t document_bytes;
   int64_t arrival;
   storage::RecordId record;
+  double text_score;
 };
 
 // The entry that comes first is on top.
@@ -47,7 +48,7 @@ void SortRuns::add(const std::vector<SortEntry>& sorted) {
   for (const SortEntry& entry : sorted) {
     storage::require_temporary_room(engine_, sizeof(Header) + entry.key.size() + entry.document.size());
     const Header header{static_cast<uint32_t>(entry.key.size()), static_cast<uint32_t>(entry.document.size()), entry.arrival,
-                        entry.record};
+                        entry.record, entry.text_score};
     file.write(reinterpret_cast<const char*>(&header), sizeof header);
     if (cipher) {
       const bson::Bytes sealed = cipher->seal(entry.key + entry.document.bytes());

@@ -120,6 +120,10 @@ class Scope {
   void set_collator(bson::CollatorPtr collator) { collator_ = std::move(collator); }
   const bson::CollatorPtr& collator() const { return collator_; }
   int slots() const { return slots_; }
+  // $meta reads the score of the current document from here; whoever moves from document to document writes it. nullptr: there
+  // is no score.
+  void set_text_score(std::shared_ptr<double> score) { text_score_ = std::move(score); }
+  const std::shared_ptr<double>& text_score() const { return text_score_; }
 
  private:
   struct Variable {
@@ -132,6 +136,7 @@ class Scope {
   int64_t now_ms_;
   Allowance* allowance_;
   bson::CollatorPtr collator_;
+  std::shared_ptr<double> text_score_;
 };
 
 // Throws OperationError with MongoDB's codes for a value that isn't an expression.

@@ -22,9 +22,10 @@ const std::unordered_map<std::string_view, OperatorParser>& operators() {
 }  // namespace
 
 std::vector<std::span<const OperatorEntry>> operator_families() {
-  return {arithmetic_operators(), array_operators(), boolean_operators(), comparison_operators(),   conditional_operators(),
-          conversion_operators(), date_operators(),  object_operators(),  percentile_operators(),   regex_operators(),
-          script_operators(),     set_operators(),   string_operators(),  trigonometry_operators(), variable_operators()};
+  return {arithmetic_operators(),  array_operators(),      boolean_operators(),      comparison_operators(),
+          conditional_operators(), conversion_operators(), date_operators(),         meta_operators(),
+          object_operators(),      percentile_operators(), regex_operators(),        script_operators(),
+          set_operators(),         string_operators(),     trigonometry_operators(), variable_operators()};
 }
 
 ExpressionPtr make_operator(std::string_view name, const bson::ValueView& value, Scope& scope) {

@@ -31,6 +31,7 @@ std::span<const OperatorEntry> comparison_operators();
 std::span<const OperatorEntry> conditional_operators();
 std::span<const OperatorEntry> conversion_operators();
 std::span<const OperatorEntry> date_operators();
+std::span<const OperatorEntry> meta_operators();
 std::span<const OperatorEntry> object_operators();
 std::span<const OperatorEntry> percentile_operators();
 std::span<const OperatorEntry> regex_operators();

@@ -37,6 +37,7 @@ enum class Kind {
   mod,
   bits,
   expr,
+  text,    // $text
   always,  // $alwaysTrue, $alwaysFalse, an $all of nothing
 };
 

@@ -8,10 +8,6 @@ namespace {
 using base::ErrorCode;
 using base::OperationError;
 
-NodePtr refuse_text(const bson::Element&, Parsing&) {
-  throw OperationError(ErrorCode::index_not_found, "text index required for $text query");
-}
-
 NodePtr refuse_near(std::string_view, const bson::Element&, bson::DocumentView, Parsing&) {
   throw OperationError(ErrorCode::no_query_execution_plans,
                        "error processing query: planner returned error :: caused by :: unable to find index for $geoNear query");
@@ -25,12 +21,11 @@ constexpr PathOperatorRow path_operators[] = {
     {"$near", refuse_near},     {"$nearSphere", refuse_near}, {"$geoNear", refuse_near},
     {"$geoWithin", refuse_geo}, {"$within", refuse_geo},      {"$geoIntersects", refuse_geo},
 };
-constexpr TopOperatorRow top_operators[] = {{"$text", refuse_text}};
 
 }  // namespace
 
 Family refused_family() {
-  return {path_operators, top_operators};
+  return {path_operators, {}};
 }
 
 }  // namespace server::query::match

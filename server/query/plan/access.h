@@ -10,6 +10,10 @@
 #include "server/query/sort_pattern.h"
 #include "storage/collections/collection.h"
 
+namespace server::query::match {
+class Text;
+}
+
 namespace server::query::plan {
 
 // The filter as a list of predicates, all of which must hold.
@@ -17,7 +21,7 @@ using Predicates = std::vector<const match::Node*>;
 Predicates flatten(const match::Node& root);
 
 struct Access {
-  enum class Kind { nothing, collection, id, index, any_of };
+  enum class Kind { nothing, collection, id, index, any_of, text };
   Kind kind = Kind::collection;
   storage::Direction direction = storage::Direction::forward;
   Predicates residual;  // predicates that are still to be checked on each document
@@ -35,6 +39,12 @@ struct Access {
   bool one_record = false;         // a unique index with every field bound to one value
 
   std::vector<Access> branches;  // Kind::any_of
+
+  // Kind::text, with `index`; each of `ranges` has one term's entries, in the order of the terms. The bytes of their keys before
+  // the score:
+  std::vector<bson::Bytes> terms;
+  const match::Text* text = nullptr;
+  bson::Document text_prefix;  // the values of the fields before the terms
 };
 
 // Returns the scan of `index` that these predicates allow; without bounds it scans the whole index. It decides nothing about

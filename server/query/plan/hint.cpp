@@ -92,7 +92,12 @@ std::optional<Access> hinted(const storage::Collection& collection, const Query&
   const bson::ValueView hint = query.hint.view();
   const bool none = !hint.exists() || is_natural(hint) || (hint.is_object() && hint.as_document().empty());
   if (none) return std::nullopt;
-  Access access = index_access(hinted_index(collection, hint), predicates);
+  const IndexPtr index = hinted_index(collection, hint);
+  // The index lacks documents without texts, and nothing says which of its entries a filter wants.
+  if (index->spec().text) {
+    refuse(collection, ErrorCode::no_query_execution_plans, "No query solutions");
+  }
+  Access access = index_access(index, predicates);
   if (!query.min.empty() || !query.max.empty()) apply_min_max(collection, access, query, predicates);
   return access;
 }

@@ -4,9 +4,11 @@
 
 #include "base/error.h"
 #include "server/query/match/comparison.h"
+#include "server/query/match/text.h"
 #include "server/query/plan/cover.h"
 #include "server/query/plan/hint.h"
 #include "server/query/plan/index_filters.h"
+#include "server/query/plan/text_access.h"
 
 namespace server::query::plan {
 
@@ -21,7 +23,8 @@ using Indexes = std::vector<std::shared_ptr<const storage::Index>>;
 Indexes usable_indexes(const storage::Collection& collection, const IndexFilter* filter) {
   Indexes indexes = collection.indexes();
   std::erase_if(indexes, [&](const auto& index) {
-    return !index->ready() || index->spec().hidden || (filter && !filter->allows(index->spec()));
+    // What a text index has answers $text alone (text_access.h).
+    return !index->ready() || index->spec().hidden || index->spec().text || (filter && !filter->allows(index->spec()));
   });
   return indexes;
 }
@@ -78,13 +81,18 @@ std::vector<Access> bounded_scans(const Indexes& indexes, const Predicates& pred
 }
 
 // Each branch of the $or uses an index of its own; the other predicates hold in each.
-std::optional<Access> any_of_branches(const Indexes& indexes, const Node& disjunction, const Predicates& predicates) {
+std::optional<Access> any_of_branches(const storage::Collection& collection, const Indexes& indexes, const Node& disjunction,
+                                      const Predicates& predicates) {
   Access access;
   access.kind = Access::Kind::any_of;
   for (const auto& branch : static_cast<const match::TreeNode&>(disjunction).children()) {
     Predicates all = flatten(*branch);
     for (const Node* other : predicates) {
       if (other != &disjunction) all.push_back(other);
+    }
+    if (const match::Text* text = text_among(all)) {
+      access.branches.push_back(text_access(collection, *text, all));
+      continue;
     }
     auto scans = bounded_scans(indexes, all);
     if (scans.empty()) return std::nullopt;
@@ -108,6 +116,18 @@ Access collection_scan(const Predicates& predicates, Direction direction) {
   access.direction = direction;
   access.residual = predicates;
   return access;
+}
+
+// Returns the way of a query with $text, which has no other: $text stands at the top, or in an $or whose branches all use
+// indexes.
+Access text_way(const storage::Collection& collection, const Query& query, const Predicates& predicates) {
+  if (const match::Text* text = text_among(predicates)) return text_access(collection, *text, predicates);
+  const Indexes indexes = usable_indexes(collection, query.index_filter.get());
+  for (const Node* node : predicates) {
+    if (node->kind() != Kind::disjunction || !match::find_text(*node)) continue;
+    if (auto access = any_of_branches(collection, indexes, *node, predicates)) return *std::move(access);
+  }
+  refuse_text_plan(collection);
 }
 
 void mark(Access& access, const storage::Collection& collection, const Query& query, const SortPattern& sort,
@@ -142,6 +162,7 @@ std::vector<Access> ways(const std::shared_ptr<storage::Collection>& collection,
     nothing.kind = Access::Kind::nothing;
     return {nothing};
   }
+  if (match::find_text(matcher.root())) return {text_way(*collection, query, predicates)};
   // A tailable cursor follows the records in their order, whatever index is hinted.
   if (query.tailable) return {collection_scan(predicates, natural_direction(query).value_or(Direction::forward))};
   if (auto forced = hinted(*collection, query, predicates)) {
@@ -165,7 +186,7 @@ std::vector<Access> ways(const std::shared_ptr<storage::Collection>& collection,
   std::vector<Access> ways = bounded_scans(indexes, predicates);
   for (const Node* node : predicates) {
     if (node->kind() != Kind::disjunction) continue;
-    if (auto access = any_of_branches(indexes, *node, predicates)) ways.push_back(*std::move(access));
+    if (auto access = any_of_branches(*collection, indexes, *node, predicates)) ways.push_back(*std::move(access));
   }
   for (const auto& index : indexes) {
     if (sort.empty()) break;

@@ -8,6 +8,7 @@
 #include "server/query/reader.h"
 #include "server/query/stages/registry.h"
 #include "server/query/stages/support.h"
+#include "server/query/stages/text_scores.h"
 #include "server/query/views.h"
 #include "storage/store.h"
 
@@ -117,7 +118,9 @@ Pipeline::Pipeline(bson::DocumentView stages, PipelineContext& context) : contex
     if (specs_.size() == 1000) {
       refuse(7749501, "Pipeline length must be no longer than 1000 stages.");
     }
+    if (specs_.empty()) begin_text_scores(stage, context);
     specs_.push_back(parse_stage(stage, context));
+    keep_text_scores(*specs_.back(), context);
   }
   auto first = stages_of_view(context, specs_);
   specs_.insert(specs_.begin(), std::make_move_iterator(first.begin()), std::make_move_iterator(first.end()));
@@ -130,6 +133,7 @@ Pipeline::Pipeline(bson::DocumentView stages, PipelineContext& context) : contex
       refuse(base::ErrorCode::invalid_options,
              "Aggregation stage " + std::string(specs_[i]->name()) + " cannot run with the atClusterTime of a declared snapshot");
     }
+    if (i != 0) refuse_text(*specs_[i]);
     if (specs_[i]->must_be_last() && i + 1 != specs_.size()) {
       refuse(40601, std::string(specs_[i]->name()) + " can only be the final stage in the pipeline");
     }
@@ -184,6 +188,7 @@ Query head_query(const std::vector<StageSpecPtr>& specs, const PipelineContext& 
     }
   }
   taken = i;
+  if (reads_text_scores(context)) query.text_score = context.text_score;
   query.count_only = i < specs.size() && !specs[i]->needs_documents() && query.sort.empty();
   return query;
 }
@@ -204,6 +209,7 @@ StagePtr Pipeline::start() const {
 }
 
 StagePtr Pipeline::start_over(StagePtr source) const {
+  if (!specs_.empty()) refuse_text(*specs_.front());
   for (const StageSpecPtr& spec : specs_) source = spec->start(std::move(source), context_);
   return source;
 }
@@ -260,6 +266,7 @@ ParseContext match_context(const PipelineContext& context) {
   out.op = context.op;
   out.collator = context.scope.collator();
   out.allowance = context.scope.allowance();
+  out.text = true;
   return out;
 }
 

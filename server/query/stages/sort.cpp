@@ -27,9 +27,13 @@ class Sort final : public Stage {
 
   bool next() override {
     if (!read_) read_all();
-    if (runs_) return runs_->next(current_);
-    if (at_ >= entries_.size()) return false;
-    current_ = std::move(entries_[at_++]);
+    if (runs_) {
+      if (!runs_->next(current_)) return false;
+    } else {
+      if (at_ >= entries_.size()) return false;
+      current_ = std::move(entries_[at_++]);
+    }
+    if (context_.text_score) *context_.text_score = current_.text_score;
     return true;
   }
   DocumentView document() override { return current_.document; }
@@ -41,7 +45,7 @@ class Sort final : public Stage {
     while (source().next()) {
       const DocumentView document = source().document();
       context_.allowance.work_on(document.size());
-      exec::SortEntry entry{pattern_.key(document), arrival++, 0, {}};
+      exec::SortEntry entry{pattern_.key(document), arrival++, 0, {}, context_.text_score ? *context_.text_score : 0};
       if (full()) {
         if (!(entry < entries_.front())) continue;
         std::pop_heap(entries_.begin(), entries_.end());
@@ -92,10 +96,10 @@ class Sort final : public Stage {
 
 class SortSpec final : public PlainSpec, public Sorting {
  public:
-  SortSpec(const Element& specification, const bson::CollatorPtr& collator)
+  SortSpec(const Element& specification, const Scope& scope)
       : PlainSpec("$sort", specification),
         document_(specification.as_document()),
-        pattern_(SortPattern::parse(document_, collator)) {}
+        pattern_(SortPattern::parse(document_, scope.collator(), scope.text_score())) {}
   StagePtr start(StagePtr source, PipelineContext& context) const override {
     return std::make_unique<Sort>(std::move(source), pattern_, keep_, context);
   }
@@ -113,7 +117,7 @@ class SortSpec final : public PlainSpec, public Sorting {
 StageSpecPtr parse_sort(const Element& specification, PipelineContext& context) {
   if (!specification.is_object()) refuse(15973, "the $sort key specification must be an object");
   if (specification.as_document().empty()) refuse(15976, "$sort stage must have at least one sort key");
-  return std::make_unique<SortSpec>(specification, context.scope.collator());
+  return std::make_unique<SortSpec>(specification, context.scope);
 }
 
 }  // namespace server::query
