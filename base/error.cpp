@@ -16,7 +16,7 @@ constexpr Name rare_names[] = {
     {54, "NotSingleValueField"},          {111, "NotExactValueField"},        {159, "DurationOverflow"},
     {203, "ShardingStateNotInitialized"}, {278, "UnsatisfiableCommitQuorum"}, {325, "APIMismatchError"},
     {361, "CollectionUUIDMismatch"},      {264, "TooManyFilesOpen"},          {139, "JSInterpreterFailure"},
-    {182, "InvalidViewDefinition"},
+    {182, "InvalidViewDefinition"},       {359, "CannotConvertIndexToUnique"},
 };
 
 }  // namespace

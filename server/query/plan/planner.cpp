@@ -7,6 +7,8 @@
 #include "server/query/plan/cover.h"
 #include "server/query/plan/hint.h"
 #include "server/query/plan/index_filters.h"
+#include "server/query/plan/merge.h"
+#include "storage/collections/clustered.h"
 
 namespace server::query::plan {
 
@@ -77,8 +79,10 @@ std::vector<Access> bounded_scans(const Indexes& indexes, const Predicates& pred
   return scans;
 }
 
-// Each branch of the $or uses an index of its own; the other predicates hold in each.
-std::optional<Access> any_of_branches(const Indexes& indexes, const Node& disjunction, const Predicates& predicates) {
+// Each branch of the $or uses an index of its own; the other predicates hold in each. With a sort, each branch must come in its
+// order.
+std::optional<Access> any_of_branches(const Indexes& indexes, const Node& disjunction, const Predicates& predicates,
+                                      const SortPattern& sort) {
   Access access;
   access.kind = Access::Kind::any_of;
   for (const auto& branch : static_cast<const match::TreeNode&>(disjunction).children()) {
@@ -87,6 +91,7 @@ std::optional<Access> any_of_branches(const Indexes& indexes, const Node& disjun
       if (other != &disjunction) all.push_back(other);
     }
     auto scans = bounded_scans(indexes, all);
+    if (!sort.empty()) std::erase_if(scans, [&](Access& scan) { return !provides_sort(scan, sort, scan.direction); });
     if (scans.empty()) return std::nullopt;
     access.branches.push_back(std::move(*std::min_element(scans.begin(), scans.end(), tighter)));
   }
@@ -103,7 +108,13 @@ const match::Comparison* id_equality(const storage::Collection& collection, cons
   return equality->path() == "_id" && !value.is_nullish() && !value.is_array() ? equality : nullptr;
 }
 
-Access collection_scan(const Predicates& predicates, Direction direction) {
+// The plain order of a clustered collection is that of its index on _id.
+Access collection_scan(const storage::Collection& collection, const Predicates& predicates, Direction direction) {
+  if (storage::is_clustered(collection)) {
+    Access access = index_access(collection.indexes().front(), predicates);
+    access.direction = direction;
+    return access;
+  }
   Access access;
   access.direction = direction;
   access.residual = predicates;
@@ -116,6 +127,7 @@ void mark(Access& access, const storage::Collection& collection, const Query& qu
   if (!sort.empty()) access.sorted = provides_sort(access, sort, access.direction);
   mark_covered(access, collection, query, sort, projection);
   mark_distinct(access, query);
+  explode_for_sort(access, sort);
 }
 
 // If one way skips from value to value, the others aren't tried.
@@ -143,13 +155,14 @@ std::vector<Access> ways(const std::shared_ptr<storage::Collection>& collection,
     return {nothing};
   }
   // A tailable cursor follows the records in their order, whatever index is hinted.
-  if (query.tailable) return {collection_scan(predicates, natural_direction(query).value_or(Direction::forward))};
+  if (query.tailable) return {collection_scan(*collection, predicates, natural_direction(query).value_or(Direction::forward))};
   if (auto forced = hinted(*collection, query, predicates)) {
     mark(*forced, *collection, query, sort, projection);
     return {*std::move(forced)};
   }
-  if (const auto direction = natural_direction(query)) return {collection_scan(predicates, *direction)};
-  if (const auto* equality = id_equality(*collection, predicates); equality && !query.return_key) {
+  if (const auto direction = natural_direction(query)) return {collection_scan(*collection, predicates, *direction)};
+  const auto* equality = id_equality(*collection, predicates);
+  if (equality && !query.return_key && !storage::is_clustered(*collection)) {
     Access access;
     access.kind = Access::Kind::id;
     access.id = equality->value();
@@ -165,7 +178,9 @@ std::vector<Access> ways(const std::shared_ptr<storage::Collection>& collection,
   std::vector<Access> ways = bounded_scans(indexes, predicates);
   for (const Node* node : predicates) {
     if (node->kind() != Kind::disjunction) continue;
-    if (auto access = any_of_branches(indexes, *node, predicates)) ways.push_back(*std::move(access));
+    if (auto access = any_of_branches(indexes, *node, predicates, {})) ways.push_back(*std::move(access));
+    auto merged = sort.empty() ? std::nullopt : any_of_branches(indexes, *node, predicates, sort);
+    if (merged && merge_branches(*merged, sort)) ways.push_back(*std::move(merged));
   }
   for (const auto& index : indexes) {
     if (sort.empty()) break;
@@ -176,7 +191,7 @@ std::vector<Access> ways(const std::shared_ptr<storage::Collection>& collection,
   for (Access& access : ways) mark(access, *collection, query, sort, projection);
   keep_distinct(ways);
   drop_dominated(ways);
-  if (ways.empty()) ways.push_back(collection_scan(predicates, Direction::forward));
+  if (ways.empty()) ways.push_back(collection_scan(*collection, predicates, Direction::forward));
   return ways;
 }
 
