@@ -26,6 +26,7 @@ constexpr Name rare_names[] = {
     {31, "RoleNotFound"},
     {80, "InvalidRoleModification"},
     {334, "MechanismUnavailable"},
+    {359, "CannotConvertIndexToUnique"},
 };
 
 }  // namespace

@@ -146,6 +146,9 @@ class Change {
     if (const auto seconds = change.as_document().find("expireAfterSeconds"); seconds.is_number())
       storage::set_expiry(spec, seconds.to_int64());
     if (const auto hidden = change.as_document().find("hidden"); hidden.exists()) storage::set_hidden(spec, hidden.truthy());
+    if (const auto prepares = change.as_document().find("prepareUnique"); prepares.exists())
+      storage::set_prepare_unique(spec, prepares.truthy());
+    if (change.as_document().find("unique").truthy()) storage::set_unique(spec);
     catalog_.alter_index(found, spec, {.replayed = &replayed_});
   }
 

@@ -12,6 +12,7 @@
 #include "server/write/replacement.h"
 #include "server/write/target.h"
 #include "storage/collections/catalog.h"
+#include "storage/collections/clustered.h"
 #include "storage/store.h"
 #include "versions/database/databases.h"
 
@@ -27,6 +28,8 @@ constexpr int64_t capped_bytes_max = int64_t{1} << 50;
 constexpr int copy_left_behind = 7200403;
 
 storage::CollectionOptions capped_options(const storage::CollectionOptions& source, int64_t bytes) {
+  if (source.document[storage::clustered_index_option].exists())
+    throw OperationError(ErrorCode::illegal_operation, "a clustered collection can't become a capped one");
   storage::CollectionOptions options;
   options.capped = true;
   options.capped_bytes = capped_size(bytes);

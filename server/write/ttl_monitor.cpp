@@ -9,6 +9,7 @@
 #include "server/write/namespaces.h"
 #include "server/write/statements.h"
 #include "storage/collections/catalog.h"
+#include "storage/collections/clustered.h"
 #include "storage/store.h"
 
 namespace server::write {
@@ -49,9 +50,10 @@ int64_t TtlMonitor::run_pass() {
   for (const auto& db : catalog.databases()) {
     for (const auto& collection : catalog.collections(db)) {
       if (collection->read_only() || collection->options().capped) continue;
+      deleted += expire_clustered(*collection);
       for (const auto& index : collection->indexes()) {
         if (!index->ready() || !index->spec().expire_after_seconds || index->spec().fields.size() != 1) continue;
-        deleted += expire(*collection, *index);
+        deleted += expire(*collection, *index, *index->spec().expire_after_seconds);
         if (passes_.stopping()) return deleted;
       }
     }
@@ -60,10 +62,16 @@ int64_t TtlMonitor::run_pass() {
   return deleted;
 }
 
-int64_t TtlMonitor::expire(const storage::Collection& collection, const storage::Index& index) {
+int64_t TtlMonitor::expire_clustered(const storage::Collection& collection) {
+  const bson::Element seconds = collection.options().document[storage::expire_after_seconds_option];
+  if (!seconds.is_number() || !storage::is_clustered(collection)) return 0;
+  return expire(collection, *collection.indexes().front(), seconds.to_int64());
+}
+
+int64_t TtlMonitor::expire(const storage::Collection& collection, const storage::Index& index, int64_t seconds) {
   const std::string ns = collection.ns();
   const storage::IndexSpec& spec = index.spec();
-  const bson::Date then{services_.clock.wall_ms() - *spec.expire_after_seconds * 1000};
+  const bson::Date then{services_.clock.wall_ms() - seconds * 1000};
   const bson::Document filter = expired_filter(spec, then);
   bson::Builder body;
   body.append("delete", collection_of(ns)).append("q", filter);

@@ -1,5 +1,6 @@
 // The TTL monitor removes expired documents: those under an index with
-// expireAfterSeconds whose date is older than that.
+// expireAfterSeconds whose date is older than that, and those of a clustered
+// collection with expireAfterSeconds whose _id is such a date.
 //
 // A pass visits all such indexes, every `ttlMonitorSleepSecs`, unless
 // `ttlMonitorEnabled` is off. It deletes as a user's delete does, in small
@@ -29,7 +30,8 @@ class TtlMonitor {
   int64_t run_pass();
 
  private:
-  int64_t expire(const storage::Collection& collection, const storage::Index& index);
+  int64_t expire_clustered(const storage::Collection& collection);
+  int64_t expire(const storage::Collection& collection, const storage::Index& index, int64_t seconds);
 
   Services& services_;
   std::atomic<bool> enabled_{true};

@@ -8,6 +8,7 @@
 #include "storage/engine/internals.h"
 #include "storage/engine/names.h"
 #include "storage/format/page_compressor.h"
+#include "storage/indexes/index_options.h"
 #include "storage/indexes/text_index.h"
 
 namespace storage {
@@ -41,8 +42,21 @@ std::string both(const IndexSpec& wanted, const IndexSpec& existing) {
   return " Requested index: " + bson::to_shell(wanted.document) + ", existing index: " + bson::to_shell(existing.document);
 }
 
+bool is_clustered(const IndexSpec& spec) {
+  return spec.document.view().has("clustered");
+}
+
+// The clustered index exists under any name that a client gives it.
+bool is_clustered_index(const IndexSpec& wanted, const IndexSpec& clustered) {
+  if (bson::compare(wanted.key.view(), clustered.key.view()) == 0) return true;
+  if (wanted.name != clustered.name) return false;
+  throw OperationError(6100906, "Cannot create an index where the name matches the clusteredIndex but the key does not - indexSpec: " +
+                                    bson::to_shell(wanted.document) + ", clusteredIndex: " + bson::to_shell(clustered.document));
+}
+
 // Returns whether `wanted` exists already; throws when a similar index conflicts with it.
 bool exists(const IndexSpec& wanted, const IndexSpec& existing) {
+  if (is_clustered(existing)) return is_clustered_index(wanted, existing);
   const bool same = equivalent(wanted, existing);
   if (wanted.name == existing.name) {
     if (!same) {
@@ -85,10 +99,11 @@ std::vector<IndexSpec> missing_indexes(const StoredCollection& collection, const
     for (const IndexSpec& earlier : missing) known.push_back(&earlier);
     std::stable_partition(known.begin(), known.end(), [&](const IndexSpec* one) { return one->name == wanted.name; });
     const bool there = std::any_of(known.begin(), known.end(), [&](const IndexSpec* one) { return exists(wanted, *one); });
-    if (!there) {
-      if (wanted.text) refuse_second_text(known);
-      missing.push_back(wanted);
-    }
+    if (there) continue;
+    if (is_clustered(wanted))
+      throw OperationError(6243700, "Cannot create index with option 'clustered' that does not match an existing clustered index");
+    if (wanted.text) refuse_second_text(known);
+    missing.push_back(wanted);
   }
   if (indexes->size() + missing.size() > indexes_max) {
     throw OperationError(ErrorCode::cannot_create_index, "add index fails, too many indexes for " + collection.ns() +
@@ -269,9 +284,12 @@ void StoredCatalog::alter_index(const std::shared_ptr<Collection>& given, const 
     throw OperationError(ErrorCode::index_not_found, "cannot find index " + spec.name + " for ns " + collection->ns());
   }
   const std::shared_ptr<StoredIndex> before = *found;
-  if (!equivalent(before->spec(), spec)) {
-    throw OperationError(ErrorCode::invalid_options, "only hidden and expireAfterSeconds of an index can be changed");
+  IndexSpec same = spec;
+  same.unique = before->spec().unique;
+  if (!equivalent(before->spec(), same) || (same.unique && !spec.unique)) {
+    throw OperationError(ErrorCode::invalid_options, "this option of an index can't be changed");
   }
+  if (spec.unique && !same.unique) return make_unique(collection, given->ns(), before, spec, how);
   CollectionEntry entry = collection->entry();
   for (IndexEntry& index : entry.indexes) {
     if (index.number == before->number()) index.spec = spec.document;
@@ -284,6 +302,10 @@ void StoredCatalog::alter_index(const std::shared_ptr<Collection>& given, const 
     if (spec.hidden != before->spec().hidden) {
       index.append("hidden", spec.hidden);
       old.append("hidden", before->spec().hidden);
+    }
+    if (prepares_unique(spec) != before->prepares_unique()) {
+      index.append("prepareUnique", !before->prepares_unique());
+      old.append("prepareUnique", before->prepares_unique());
     }
     if (spec.expire_after_seconds != before->spec().expire_after_seconds && spec.expire_after_seconds) {
       index.append("expireAfterSeconds", *spec.expire_after_seconds);

@@ -5,6 +5,7 @@
 
 #include "base/random.h"
 #include "bson/builder.h"
+#include "storage/collections/clustered.h"
 #include "storage/collections/state_before.h"
 #include "storage/contents/contents.h"
 #include "storage/contents/store_tables.h"
@@ -26,20 +27,10 @@ Bytes random_uuid() {
   return uuid;
 }
 
-bson::Document id_index_spec(const bson::Collator* collator) {
-  bson::Builder spec;
-  {
-    bson::Builder key = spec.object("key");
-    key.append("_id", 1);
-  }
-  spec.append("name", "_id_");
-  return parse_index_spec(with_default_collation(spec.done(), collator)).document;
-}
-
 bson::Document create_command(const CollectionEntry& entry) {
   bson::Builder command;
   command.append("create", collection_of(entry.ns)).append_all(entry.options.document.view());
-  command.append("idIndex", entry.indexes.front().spec);
+  if (!entry.options.document[clustered_index_option].exists()) command.append("idIndex", entry.indexes.front().spec);
   return command.done();
 }
 
@@ -215,7 +206,7 @@ StoredCatalog::Shared StoredCatalog::create_stored(std::string_view ns, const Co
                         .indexes = {},
                         .next_index = 2};
   read_option_document(entry.options);
-  entry.indexes.push_back({1, id_index_spec(entry.options.collator.get()), true});
+  entry.indexes.push_back({1, id_index_spec(entry.options), true});
   const Shared collection = make(entry, std::make_shared<Counts>());
   try {
     in_transaction(engine_, [&](Transaction& transaction) {
@@ -439,7 +430,10 @@ void StoredCatalog::alter_options(const std::shared_ptr<Collection>& given, bson
   for (const auto& field : entry.options.document) {
     if (!changes.find(field.name).exists()) options.append_element(field);
   }
-  options.append_all(changes);
+  for (const auto& field : changes) {
+    const bool off = field.name == expire_after_seconds_option && field.is_string();
+    if (!off) options.append_element(field);
+  }
   bson::Builder command;
   command.append("collMod", collection_of(entry.ns)).append_all(changes);
   const bson::Document document = command.done(), before = state_before(entry, {});

@@ -147,9 +147,23 @@ void StoredCollection::note_multikey(StoredIndex& index, uint32_t fields) {
 }
 
 // After a duplicate key the call removes the entries that it made, so that the caller's transaction can go on.
+// Throws DuplicateKey if another record has one of the keys.
+static void check_free(Transaction& transaction, const StoredIndex& index, RecordId record, bson::DocumentView document,
+                       const IndexKeys& keys, const std::string& ns) {
+  for (const Bytes& key : keys.keys) {
+    index.claim(transaction, key, 0);
+    index.each_version(transaction, key, [&](RecordId other) {
+      if (other != record) index.duplicate(ns, document, key);
+      return true;
+    });
+  }
+}
+
 void StoredCollection::index_document(Transaction& transaction, StoredIndex& index, RecordId record, bson::DocumentView document,
                                       const IndexKeys& keys) {
   note_multikey(index, keys.multikey_fields);
+  if (index.prepares_unique()) [[unlikely]]
+    check_free(transaction, index, record, document, keys, ns());
   for (size_t i = 0; i < keys.keys.size(); ++i) {
     if (index.insert(transaction, keys.keys[i], record, keys.types_at(i))) [[likely]]
       continue;

@@ -198,10 +198,12 @@ void parse_option(const Element& field, IndexSpec& spec, DocumentView whole) {
     return check_engine_option(field.as_document());
   }
   if (name == "background") return void(flag(field));
-  if (name == "clustered" || name == "prepareUnique") {
-    if (flag(field)) cannot("The option '" + std::string(name) + "' is not supported for an index");
+  if (name == "clustered") {
+    if (!flag(field)) throw OperationError(6492800, "Value 'false' for field 'clustered' is invalid");
+    if (!flag(whole.find("unique"))) cannot("The 'unique' field is required when 'clustered' is specified");
     return;
   }
+  if (name == "prepareUnique") return void(flag(field));
   if (is_known(name)) return;
   throw OperationError(
       ErrorCode::invalid_index_specification_option,
@@ -213,22 +215,41 @@ bool is_id_pattern(const IndexSpec& spec) {
          spec.fields[0].kind == FieldKind::ordered;
 }
 
+bool is_clustered(DocumentView given) {
+  return given.has("clustered");
+}
+
 // The result is {v: 2, key, name, …} with the options that were given; options that only repeat the default are left out.
 bson::Document shown(const IndexSpec& spec, DocumentView given, bool has_filter) {
   bson::Builder out;
   out.append("v", 2).append("key", spec.key).append("name", spec.name);
   if (!given.find("background").is_nullish()) out.append_element(given.find("background"));
-  if (spec.unique && spec.name != "_id_") out.append("unique", true);
+  if (spec.unique && (spec.name != "_id_" || is_clustered(given))) out.append("unique", true);
   if (spec.sparse) out.append("sparse", true);
   if (spec.expire_after_seconds) out.append("expireAfterSeconds", static_cast<int32_t>(*spec.expire_after_seconds));
   if (has_filter) out.append("partialFilterExpression", spec.partial_filter);
   if (spec.hidden) out.append("hidden", true);
   if (spec.text) append_text_options(given, spec, out);
+  if (flag(given.find("prepareUnique"))) out.append("prepareUnique", true);
   if (spec.collator) out.append("collation", spec.collator->specification());
+  if (is_clustered(given)) out.append("clustered", true);
   return out.done();
 }
 
+void check_clustered_fields(DocumentView given) {
+  constexpr std::array<std::string_view, 8> allowed = {"key", "name", "v", "ns", "unique", "clustered", "collation",
+                                                       "expireAfterSeconds"};
+  for (const Element& field : given) {
+    if (std::find(allowed.begin(), allowed.end(), field.name) == allowed.end()) {
+      throw OperationError(ErrorCode::invalid_index_specification_option,
+                           "The field '" + std::string(field.name) +
+                               "' is not valid for a clustered index specification. Specification: " + bson::to_shell(given));
+    }
+  }
+}
+
 void settle_id_index(IndexSpec& spec, DocumentView given) {
+  if (is_clustered(given)) return;  // it keeps its name
   for (const Element& field : given) {
     const bool allowed =
         field.name == "key" || field.name == "name" || field.name == "v" || field.name == "ns" || field.name == "collation";
@@ -271,6 +292,7 @@ IndexSpec parse_index_spec(DocumentView given) {
                            "The '" + std::string(required) + "' field is a required property of an index specification");
     }
   }
+  if (is_clustered(given)) check_clustered_fields(given);
   for (const Element& field : given) parse_option(field, spec, given);
   if (given.has("wildcardProjection")) {
     throw OperationError(ErrorCode::bad_value, "The field 'wildcardProjection' is only allowed in an 'wildcard' index");
@@ -288,6 +310,10 @@ IndexSpec parse_index_spec(DocumentView given) {
   const bool hashed = std::any_of(spec.fields.begin(), spec.fields.end(), [](const IndexField& field) { return field.hashed(); });
   if (hashed && spec.unique) {
     throw OperationError(16764, "Currently hashed indexes cannot guarantee uniqueness. Use a regular index.");
+  }
+  if (spec.unique && flag(given.find("prepareUnique"))) {
+    cannot("Invalid index specification " + bson::to_shell(given) +
+           "; cannot create an index with the 'unique' option and the 'prepareUnique' option");
   }
   if (has_filter && spec.sparse) cannot("cannot mix \"partialFilterExpression\" and \"sparse\" options");
   if (spec.expire_after_seconds && spec.fields.size() > 1) {

@@ -32,4 +32,24 @@ void set_hidden(IndexSpec& spec, bool hidden) {
   spec.document = out.done();
 }
 
+void set_prepare_unique(IndexSpec& spec, bool prepares) {
+  if (prepares_unique(spec) == prepares) return;
+  bson::Builder out = without(spec.document, "prepareUnique");
+  if (prepares) out.append("prepareUnique", true);
+  spec.document = out.done();
+}
+
+void set_unique(IndexSpec& spec) {
+  set_prepare_unique(spec, false);
+  if (spec.unique) return;
+  spec.unique = true;
+  bson::Builder out;
+  out.append_all(spec.document.view()).append("unique", true);
+  spec.document = out.done();
+}
+
+bool prepares_unique(const IndexSpec& spec) {
+  return spec.document.view()["prepareUnique"].truthy();
+}
+
 }  // namespace storage

@@ -8,6 +8,7 @@
 #include "storage/engine/touch.h"
 #include "storage/indexes/duplicate_key.h"
 #include "storage/indexes/entry_types.h"
+#include "storage/indexes/index_options.h"
 
 namespace storage {
 namespace {
@@ -184,6 +185,7 @@ StoredIndex::StoredIndex(Engine& engine, uint32_t number, IndexSpec spec, Table 
     : engine_(engine), number_(number), since_ms_(engine.clock().wall_ms()), ready_(ready) {
   spec_ = std::move(spec);
   table_ = std::move(table);
+  prepares_unique_ = storage::prepares_unique(spec_);
 }
 
 IndexStats StoredIndex::stats() const {
@@ -293,7 +295,8 @@ void StoredIndex::claim(Transaction& transaction, BytesView key, uint32_t who) c
 void StoredIndex::duplicate(const std::string& ns, bson::DocumentView document, BytesView key) const {
   bson::Document values = index_key_values(spec_, document, key);
   bson::Document collation;
-  std::string message = "E11000 duplicate key error collection: " + ns + " index: " + spec_.name;
+  std::string message = "E11000 duplicate key error collection: " + ns;
+  if (!spec_.document.view().has("clustered")) message += " index: " + spec_.name;
   if (spec_.collator) {
     values = shown_collated(values, *spec_.collator);
     collation = bson::Document(spec_.collator->specification());

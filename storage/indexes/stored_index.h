@@ -30,13 +30,15 @@ class StoredIndex final : public Index, public std::enable_shared_from_this<Stor
 
   bool multikey() const override { return multikey_.load(std::memory_order_acquire) != 0; }
   bool multikey_field(size_t i) const override { return multikey_.load(std::memory_order_acquire) >> i & 1; }
-  bool is_id() const override { return spec_.name == "_id_"; }
+  bool is_id() const override { return number_ == 1; }
   bool ready() const override { return ready_.load(std::memory_order_acquire); }
   IndexStats stats() const override;
   void count_access() const override { accesses_.fetch_add(1, std::memory_order_relaxed); }
   const DocumentPredicate* partial_predicate() const override { return predicate_.get(); }
 
   uint32_t number() const { return number_; }
+  // Refuses writes that would bring two records under one key, although the index isn't unique (prepareUnique).
+  bool prepares_unique() const { return prepares_unique_; }
   bool dropped() const { return dropped_.load(std::memory_order_acquire); }
   // Once the index is shared, cursors that were made before can't go on in a later transaction.
   bool shared() const { return shared_.load(std::memory_order_acquire); }
@@ -98,6 +100,7 @@ class StoredIndex final : public Index, public std::enable_shared_from_this<Stor
   std::atomic<bool> dropped_{false};
   std::atomic<bool> shared_{false};
   bool tells_types_ = false;
+  bool prepares_unique_ = false;
   Table versions_;
   std::shared_ptr<const DocumentPredicate> predicate_;
 };

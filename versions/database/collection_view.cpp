@@ -216,7 +216,7 @@ namespace {
 void check_unique(Transaction& transaction, BranchStore& store, const View& view, const std::string& ns,
                   const std::vector<Keys>& all, bson::DocumentView document, RecordId but) {
   for (const Keys& one : all) {
-    if (!one.index->spec().unique) continue;
+    if (!one.index->spec().unique && !one.index->prepares_unique()) continue;
     for (const Bytes& key : one.keys.keys) {
       one.index->claim(transaction, key, static_cast<uint32_t>(view.branch));
       each_rival(transaction, store, view, *one.index, key, but,

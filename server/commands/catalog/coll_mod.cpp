@@ -1,8 +1,10 @@
-// collMod changes options of an index that need no rebuilding (hidden, expireAfterSeconds), and a collection's validator and
-// options of dedup and of commits' trees.
+// collMod changes options of an index (hidden, expireAfterSeconds, prepareUnique, unique), and of a collection: its validator, the
+// age at which documents of a clustered one expire, dedup and commits' trees.
 #include "base/error.h"
 #include "bson/compare.h"
 #include "bson/json.h"
+#include "server/commands/catalog/index_conversion.h"
+#include "server/commands/shared/clustered_options.h"
 #include "server/commands/shared/collection_options.h"
 #include "server/core/arguments.h"
 #include "server/core/command.h"
@@ -11,6 +13,7 @@
 #include "server/write/target.h"
 #include "server/write/views.h"
 #include "storage/collections/catalog.h"
+#include "storage/collections/clustered.h"
 #include "storage/indexes/index_options.h"
 #include "storage/store.h"
 
@@ -38,6 +41,8 @@ class CollMod : public Command {
   std::string_view help() const override {
     return "Sets collection options.\nExample: { collMod: 'foo', index: {keyPattern: {a: 1}, expireAfterSeconds: 600} }\n"
            "Example: { collMod: 'foo', index: {name: 'bar', hidden: true} }\n"
+           "Example: { collMod: 'foo', index: {name: 'bar', prepareUnique: true} }\n"
+           "Example: { collMod: 'foo', index: {name: 'bar', unique: true}, dryRun: true }\n"
            "Example: { collMod: 'foo', dedup: {enabled: true, profile: 'archive', key: 'page'} }\n"
            "Example: { collMod: 'foo', commits: {tree: 'bucketTree', buckets: 1000} }";
   }
@@ -77,7 +82,7 @@ class CollMod : public Command {
     const bool defines_view = arguments.any("viewOn").exists() || arguments.any("pipeline").exists();
     for (const auto& field : request.body) {
       if (field.name == "viewOn" || field.name == "pipeline") continue;
-      const bool other = field.name != "index" && field.name != "dedup" && field.name != "commits" &&
+      const bool other = field.name != "index" && field.name != "dryRun" && field.name != storage::expire_after_seconds_option && field.name != "dedup" && field.name != "commits" &&
                          field.name != pre_images_option && !validation.view().has(field.name) && field.name != request.command &&
                          !field.is_nullish();
       for (std::string_view name : options) {
@@ -97,8 +102,12 @@ class CollMod : public Command {
     if (defines_view)
       throw OperationError(ErrorCode::invalid_options, std::string("Option not supported on a collection: ") +
                                                            (arguments.any("viewOn").exists() ? "viewOn" : "pipeline"));
-    if (index) change(op, catalog, collection, Arguments("collMod.index", *index), reply);
+    const bool dry_run = arguments.loose_boolean("dryRun").value_or(false);
+    if (dry_run) return try_conversion(op, *collection, request, index);
+    const auto expiry = parse_expiry(arguments, *collection);
+    if (index) change(op, catalog, collection, Arguments("collMod.index", *index), is_alone(request), reply);
     bson::Builder changes;
+    if (expiry) changes.append(storage::expire_after_seconds_option, *expiry);
     for (const auto& [name, value] : wanted) {
       if (!value) continue;
       const bson::Document before(collection->options().document);
@@ -119,7 +128,8 @@ class CollMod : public Command {
  private:
   static void change_view(OperationContext& op, const Request& request, const Arguments& arguments, query::View view) {
     for (const char* name :
-         {"index", "dedup", "commits", "validator", "validationLevel", "validationAction", "changeStreamPreAndPostImages"}) {
+         {"index", "dedup", "commits", "validator", "validationLevel", "validationAction", "changeStreamPreAndPostImages",
+          "expireAfterSeconds", "dryRun"}) {
       if (arguments.any(name).exists())
         throw OperationError(ErrorCode::invalid_options, std::string("Option not supported on a view: ") + name);
     }
@@ -145,26 +155,100 @@ class CollMod : public Command {
     return out.done();
   }
 
-  static void change(OperationContext& op, storage::Catalog& catalog, const std::shared_ptr<storage::Collection>& collection,
-                     const Arguments& wanted, bson::Builder& reply) {
-    wanted.only({"name", "keyPattern", "expireAfterSeconds", "hidden", "unique", "prepareUnique"});
-    if (wanted.any("unique").exists() || wanted.any("prepareUnique").exists()) {
-      throw OperationError(ErrorCode::command_not_supported, "converting an index to unique is not supported");
+  // Returns whether the command asks for nothing but `index`.
+  static bool is_alone(const Request& request) {
+    for (const char* name : {"dedup", "commits", "validator", "validationLevel", "validationAction", "expireAfterSeconds",
+                             "changeStreamPreAndPostImages"}) {
+      if (!request.body.find(name).is_nullish()) return false;
     }
+    return true;
+  }
+
+  // Returns a number of seconds or "off"; nullopt: the command doesn't ask for it.
+  static std::optional<bson::Value> parse_expiry(const Arguments& arguments, const storage::Collection& collection) {
+    const bson::Element given = arguments.any(storage::expire_after_seconds_option);
+    if (given.is_nullish()) return std::nullopt;
+    if (!storage::is_clustered(collection)) {
+      throw OperationError(ErrorCode::invalid_options,
+                           "'expireAfterSeconds' option is only supported on collections clustered by _id");
+    }
+    if (!given.is_string()) return bson::Value(*parse_expiry_option(arguments));
+    if (given.as_string() == "off") return bson::Value(given);
+    throw OperationError(ErrorCode::invalid_options,
+                         "Invalid string value for the 'clusteredIndex::expireAfterSeconds' option. Got: '" +
+                             std::string(given.as_string()) + "'. Accepted value is 'off'");
+  }
+
+  static std::shared_ptr<const storage::Index> changeable_index(const storage::Collection& collection, const Arguments& wanted) {
+    const auto index = find_index(collection, wanted);
+    if (!storage::is_clustered_index(collection, *index)) return index;
+    if (wanted.any("hidden").exists())
+      throw OperationError(6011800, "The 'hidden' option is not supported for a clusteredIndex");
+    throw OperationError(ErrorCode::index_not_found, "cannot find index " + index->spec().name + " for ns " + collection.ns());
+  }
+
+  static void check_may_be_unique(const storage::Index& index) {
+    if (index.spec().unique || storage::prepares_unique(index.spec())) return;
+    throw OperationError(ErrorCode::invalid_options,
+                         "Cannot make index unique with 'prepareUnique=false'. Run collMod to set it first.");
+  }
+
+  static void try_conversion(OperationContext& op, storage::Collection& collection, const Request& request,
+                             const std::optional<bson::DocumentView>& index) {
+    if (!index) throw OperationError(ErrorCode::invalid_options, "dry run mode requires an valid index modification.");
+    const Arguments wanted("collMod.index", *index);
+    wanted.only({"name", "keyPattern", "expireAfterSeconds", "hidden", "unique", "prepareUnique"});
+    if (!wanted.loose_boolean("unique").value_or(false))
+      throw OperationError(ErrorCode::invalid_options, "dry run mode requires an index modification with unique: true.");
+    const bool others =
+        wanted.any("hidden").exists() || wanted.any("prepareUnique").exists() || wanted.any("expireAfterSeconds").exists();
+    const auto found = changeable_index(collection, wanted);
+    check_may_be_unique(*found);
+    if (others || !is_alone(request)) {
+      throw OperationError(ErrorCode::invalid_options,
+                           "unique: true cannot be combined with any other modification in dry run mode.");
+    }
+    if (!found->spec().unique) check_convertible(op, collection, *found);
+  }
+
+  static void change(OperationContext& op, storage::Catalog& catalog, const std::shared_ptr<storage::Collection>& collection,
+                     const Arguments& wanted, bool alone, bson::Builder& reply) {
+    wanted.only({"name", "keyPattern", "expireAfterSeconds", "hidden", "unique", "prepareUnique"});
     const auto seconds = wanted.integer("expireAfterSeconds");
     const auto hidden = wanted.loose_boolean("hidden");
-    if (!seconds && !hidden) {
+    const auto unique = wanted.loose_boolean("unique");
+    const auto prepare = wanted.loose_boolean("prepareUnique");
+    if (!seconds && !hidden && !unique && !prepare) {
       throw OperationError(ErrorCode::invalid_options, "no expireAfterSeconds, hidden, unique, or prepareUnique field");
     }
-    const auto index = find_index(*collection, wanted);
-    if (index->is_id()) {
+    const auto index = changeable_index(*collection, wanted);
+    if (index->is_id() && (hidden || seconds)) {
       throw OperationError(hidden ? ErrorCode::bad_value : ErrorCode::invalid_options,
                            hidden ? "can't hide _id index" : "the _id field does not support TTL indexes");
     }
+    if (unique && !*unique) throw OperationError(ErrorCode::bad_value, "Cannot make index non-unique");
+    if (unique) check_may_be_unique(*index);
     storage::IndexSpec spec = index->spec();
+    const bool prepares = prepare && !spec.unique && !index->is_id() && *prepare != storage::prepares_unique(spec);
+    if (prepares && (seconds || hidden || unique || !alone))
+      throw OperationError(ErrorCode::invalid_options, "prepareUnique cannot be combined with any other modification.");
     if (seconds) set_expiry(spec, *seconds, reply);
     if (hidden) set_hidden(spec, *hidden, reply);
+    if (prepares) {
+      reply.append("prepareUnique_old", !*prepare).append("prepareUnique_new", *prepare);
+      storage::set_prepare_unique(spec, *prepare);
+    }
+    if (seconds || hidden || prepares || !unique) catalog.alter_index(collection, spec, {.interrupted = op.interrupted()});
+    if (unique && !spec.unique && !index->is_id()) make_unique(op, catalog, collection, spec, reply);
+  }
+
+  static void make_unique(OperationContext& op, storage::Catalog& catalog, const std::shared_ptr<storage::Collection>& collection,
+                          storage::IndexSpec spec, bson::Builder& reply) {
+    const auto index = collection->index(spec.name);
+    if (index) check_convertible(op, *collection, *index);
+    storage::set_unique(spec);
     catalog.alter_index(collection, spec, {.interrupted = op.interrupted()});
+    reply.append("unique_new", true);
   }
 
   static void set_expiry(storage::IndexSpec& spec, int64_t seconds, bson::Builder& reply) {

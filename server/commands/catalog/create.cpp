@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "bson/collation.h"
 #include "bson/json.h"
+#include "server/commands/shared/clustered_options.h"
 #include "server/commands/shared/collection_options.h"
 #include "server/core/arguments.h"
 #include "server/core/client_transaction.h"
@@ -15,6 +16,7 @@
 #include "server/write/target.h"
 #include "server/write/views.h"
 #include "storage/collections/catalog.h"
+#include "storage/collections/clustered.h"
 #include "storage/engine/engine_option.h"
 #include "storage/store.h"
 
@@ -30,11 +32,9 @@ using base::OperationError;
 
 // These kinds of collection aren't offered; making a plain one instead would be worse than an error.
 void refuse_kinds(const Arguments& arguments) {
-  static constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kinds = {{
+  static constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kinds = {{
       {"timeseries", "time-series collections"},
-      {"clusteredIndex", "clustered collections"},
       {"encryptedFields", "encrypted collections"},
-      {"expireAfterSeconds", "collections that expire as a whole"},
       {"indexOptionDefaults", "defaults of index options"},
   }};
   for (const auto& [name, kind] : kinds) {
@@ -47,7 +47,11 @@ void refuse_kinds(const Arguments& arguments) {
   }
   if (arguments.any("pipeline").exists() && !arguments.any("viewOn").exists())
     invalid("'pipeline' requires 'viewOn' to also be specified");
+  const bool clustered = arguments.any(storage::clustered_index_option).is_object();
+  if (clustered && arguments.any("viewOn").exists())
+    throw OperationError(6026500, "The 'clusteredIndex' option is not supported with views");
   if (arguments.loose_boolean("autoIndexId") == false) {
+    if (clustered) throw OperationError(6026501, "The 'clusteredIndex' option does not support {autoIndexId: false}");
     invalid("The autoIndexId option is not allowed in this version: every collection has an index on _id");
   }
 }
@@ -73,6 +77,12 @@ int64_t positive(const Arguments& arguments, std::string_view name, int64_t leas
 storage::CollectionOptions parse_options(const OperationContext& op, const Arguments& arguments, const bson::Collator* collator) {
   storage::CollectionOptions options;
   options.capped = arguments.loose_boolean("capped").value_or(false);
+  const auto clustered = parse_clustered_option(arguments, options.capped);
+  const auto expiry = parse_expiry_option(arguments);
+  if (expiry && !clustered) {
+    invalid(
+        "'expireAfterSeconds' is only supported on time-series collections or when the 'clusteredIndex' option is specified");
+  }
   const bool has_size = arguments.any("size").exists();
   const bool has_max = arguments.any("max").exists();
   if (!options.capped && (has_size || has_max)) {
@@ -98,6 +108,8 @@ storage::CollectionOptions parse_options(const OperationContext& op, const Argum
   }
   if (const auto images = parse_image_options(op, arguments)) shown.append(pre_images_option, *images);
   if (collator) shown.append("collation", collator->specification());
+  if (clustered) shown.append(storage::clustered_index_option, *clustered);
+  if (expiry) shown.append(storage::expire_after_seconds_option, *expiry);
   options.document = shown.done();
   return options;
 }
@@ -139,7 +151,8 @@ class Create : public Command {
   std::string_view help() const override {
     return "explicitly creates a collection or view\n{ create: <ns>, capped: <bool>, size: <bytes>, max: <documents>,\n"
            "  dedup: { enabled: <bool>, profile: <string>, key: <field that versions of one thing share> },\n"
-           "  commits: { tree: 'posTree' | 'patriciaTrie' | 'bucketTree', buckets: <of a bucketTree> } }";
+           "  commits: { tree: 'posTree' | 'patriciaTrie' | 'bucketTree', buckets: <of a bucketTree> },\n"
+           "  clusteredIndex: { key: { _id: 1 }, unique: true, name: <string> }, expireAfterSeconds: <int> }";
   }
   std::optional<FieldNames> fields() const override {
     static constexpr std::string_view names[] = {"capped",

@@ -39,6 +39,14 @@ std::vector<storage::IndexSpec> parse_specs(const Arguments& arguments, const bs
   return specs;
 }
 
+// Only `create` makes a clustered collection.
+void check_may_create(const std::vector<storage::IndexSpec>& specs) {
+  for (const storage::IndexSpec& spec : specs) {
+    if (spec.document.view().has("clustered"))
+      throw OperationError(6100900, "Cannot implicitly create a new collection with createIndex 'clustered' option");
+  }
+}
+
 class CreateIndexes : public Command {
  public:
   std::string_view name() const override { return "createIndexes"; }
@@ -77,6 +85,7 @@ class CreateIndexes : public Command {
     storage::Catalog& catalog = write::store_of(op).catalog();
     auto collection = catalog.find(ns);
     created = !collection;
+    if (created) check_may_create(specs);
     if (created) collection = catalog.open_or_create(ns, {.interrupted = op.interrupted()});
     return catalog.create_indexes(collection, specs, {.interrupted = op.interrupted()});
   }
@@ -86,6 +95,7 @@ class CreateIndexes : public Command {
     ClientTransaction& transaction = *op.transaction;
     ClientTransaction::Use* use = transaction.open(op, ns);
     created = use == nullptr;
+    if (created) check_may_create(specs);
     if (created) use = &transaction.create(op, ns, {});
     return transaction.create_indexes(op, *use, specs);
   }

@@ -7,6 +7,7 @@
 #include "server/write/namespaces.h"
 #include "server/write/target.h"
 #include "storage/collections/catalog.h"
+#include "storage/collections/clustered.h"
 #include "storage/store.h"
 
 namespace server {
@@ -17,14 +18,15 @@ using base::OperationError;
 
 constexpr int32_t ambiguous_index_key = 181;
 
-[[noreturn]] void is_id_index() {
+[[noreturn]] void is_id_index(const storage::Collection& collection) {
+  if (storage::is_clustered(collection)) throw OperationError(5979800, "It is illegal to drop the clusteredIndex");
   throw OperationError(ErrorCode::invalid_options, "cannot drop _id index");
 }
 
 std::string by_name(const storage::Collection& collection, std::string_view name) {
   const auto index = collection.index(name);
   if (!index) throw OperationError(ErrorCode::index_not_found, "index not found with name [" + std::string(name) + "]");
-  if (index->is_id()) is_id_index();
+  if (index->is_id()) is_id_index(collection);
   return std::string(name);
 }
 
@@ -33,7 +35,7 @@ std::string by_key(const storage::Collection& collection, bson::DocumentView key
   for (const auto& index : collection.indexes()) {
     // 1 and 1.0 are one key, but the fields' order counts.
     if (bson::to_shell(index->spec().key) != bson::to_shell(key) && index->spec().key.bytes() != key.bytes()) continue;
-    if (index->is_id()) is_id_index();
+    if (index->is_id()) is_id_index(collection);
     if (!found.empty()) {
       throw OperationError(ambiguous_index_key,
                            "more than one index found for key: " + bson::to_shell(key) + ", identify by name instead.");

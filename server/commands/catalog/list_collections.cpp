@@ -8,6 +8,7 @@
 #include "server/query/views.h"
 #include "server/write/target.h"
 #include "storage/collections/catalog.h"
+#include "storage/collections/clustered.h"
 #include "storage/store.h"
 
 namespace server {
@@ -22,7 +23,8 @@ bson::Document describe(const storage::Collection& collection, std::string_view 
       auto info = out.object("info");
       info.append("readOnly", false).append("uuid", bson::Binary{4, collection.uuid_bytes()});
     }
-    if (const auto id_index = collection.index("_id_")) out.append("idIndex", id_index->spec().document);
+    if (const auto id_index = collection.index("_id_"); id_index && !storage::is_clustered(collection))
+      out.append("idIndex", id_index->spec().document);
   }
   return out.done();
 }

@@ -6,6 +6,7 @@
 #include "server/query/views.h"
 #include "server/write/target.h"
 #include "storage/collections/catalog.h"
+#include "storage/collections/clustered.h"
 #include "storage/store.h"
 
 namespace server {
@@ -29,7 +30,7 @@ class ListIndexes : public Command {
     if (!collection) query::require_no_view(op, ns);
     if (!collection) throw base::OperationError(base::ErrorCode::namespace_not_found, "ns does not exist: " + ns);
     std::vector<bson::Document> documents;
-    for (const auto& index : collection->indexes()) documents.push_back(index->spec().document);
+    for (const auto& index : collection->indexes()) documents.push_back(storage::shown_index(*collection, *index));
     reply_list(op, request, ns, std::move(documents), reply);
   }
 };

@@ -8,6 +8,7 @@
 #include "server/write/target.h"
 #include "storage/background/dedup_service.h"
 #include "storage/collections/catalog.h"
+#include "storage/collections/clustered.h"
 #include "storage/store.h"
 
 namespace server {
@@ -88,6 +89,7 @@ class CollStats : public Command {
       if (options.capped_records > 0) append_count(reply, "max", options.capped_records);
       append_count(reply, "maxSize", options.capped_bytes / scale);
     }
+    if (storage::is_clustered(*collection)) reply.append("clustered", true);
     append_indexes(store, *collection, scale, reply);
     append_count(reply, "scaleFactor", scale);
     if (collection->read_only()) return;  // the log names contents and keeps none

@@ -2,10 +2,15 @@
 
 #include <algorithm>
 
+#include "bson/keystring.h"
+#include "server/query/exec/clustered_scan.h"
 #include "server/query/exec/scans.h"
 #include "server/query/exec/sort.h"
+#include "server/query/exec/sort_merge.h"
 #include "server/query/exec/stages.h"
 #include "server/query/exec/text.h"
+#include "server/query/match/comparison.h"
+#include "storage/collections/clustered.h"
 
 namespace server::query::exec {
 
@@ -73,7 +78,88 @@ const char* scan_name(const Parts& parts, const Access& access, bool fetch) {
   return parts.query.count_only && !fetch && access.residual.empty() && access.ranges.size() == 1 ? "COUNT_SCAN" : "IXSCAN";
 }
 
+bool gives_low_end(const match::Node* node) {
+  using match::Kind;
+  const Kind kind = node->kind();
+  return kind == Kind::eq || kind == Kind::gt || kind == Kind::gte || kind == Kind::in;
+}
+
+bool gives_high_end(const match::Node* node) {
+  using match::Kind;
+  const Kind kind = node->kind();
+  return kind == Kind::eq || kind == Kind::lt || kind == Kind::lte || kind == Kind::in;
+}
+
+// Returns the ends of a clustered scan: those that the filter or min and max give.
+ClusteredScanText clustered_text(const Parts& parts, const Access& access) {
+  ClusteredScanText text;
+  const auto shown = [&](const bson::ValueView& value) {
+    return access.index->spec().collator ? plan::readable_keys(value) : bson::Value(value);
+  };
+  const plan::Intervals& intervals = access.fields.front();
+  if (!intervals.empty()) {
+    const auto any = [&](bool (*gives)(const match::Node*)) {
+      return std::any_of(access.bounded.begin(), access.bounded.end(), gives);
+    };
+    if (any(gives_low_end)) text.low = shown(intervals.front().low.view());
+    if (any(gives_high_end)) text.high = shown(intervals.back().high.view());
+  }
+  if (!parts.query.min.empty()) text.low = bson::Value(parts.query.min.view().first());
+  if (!parts.query.max.empty()) text.high = bson::Value(parts.query.max.view().first());
+  return text;
+}
+
+StagePtr build_clustered_scan(const Parts& parts, const Access& access, bool in_or) {
+  const bool fetch = in_or || needs_document(parts, access) || !access.residual.empty();
+  plan::Predicates shown = access.bounded;
+  for (const match::Node* node : access.residual) {
+    if (std::find(shown.begin(), shown.end(), node) == shown.end()) shown.push_back(node);
+  }
+  auto entries = std::make_unique<IndexScan>("IXSCAN", parts.collection, access.index,
+                                             IndexScan::Options{.ranges = access.ranges, .direction = access.direction},
+                                             IndexScanText());
+  return std::make_unique<ClusteredScan>(
+      parts.collection, std::move(entries),
+      ClusteredScan::Options{.direction = access.direction, .fetch = fetch, .filter = Filter(access.residual), .shown = Filter(shown)},
+      clustered_text(parts, access));
+}
+
+// Returns the bytes before the part of the keys that is in the order of the sort.
+size_t prefix_bytes(const Access& access) {
+  bson::KeyString prefix;
+  for (size_t i = 0; i < access.points; ++i)
+    prefix.append(access.fields[i].front().low, access.index->spec().fields[i].descending);
+  return std::move(prefix).bytes().size();
+}
+
+// Scans parts of an index's bounds, and merges what they return.
+StagePtr build_merged_scans(const Parts& parts, const Access& access) {
+  const bool covered = !access.values.empty();
+  std::vector<StagePtr> scans;
+  std::vector<size_t> prefixes;
+  for (const Access& part : access.branches) {
+    IndexScan::Options options{.ranges = part.ranges, .direction = part.direction};
+    if (covered) {
+      options.values = access.values;
+      options.filter = Filter(access.residual);
+    }
+    scans.push_back(std::make_unique<IndexScan>("IXSCAN", parts.collection, part.index, std::move(options), text_of(part)));
+    prefixes.push_back(prefix_bytes(part));
+  }
+  auto merge = std::make_unique<SortMerge>(
+      std::move(scans), parts.query.sort,
+      [prefixes](Stage& scan, size_t number) {
+        return bson::Bytes(scan.key().substr(std::min(prefixes[number], scan.key().size())));
+      },
+      access.direction == storage::Direction::backward);
+  const bool fetch = !covered && (needs_document(parts, access) || !access.residual.empty());
+  if (!fetch) return merge;
+  return std::make_unique<Fetch>(std::move(merge), parts.collection, Filter(access.residual));
+}
+
 StagePtr build_index_scan(const Parts& parts, const Access& access, bool in_or) {
+  if (!access.branches.empty()) return build_merged_scans(parts, access);
+  if (storage::is_clustered_index(*parts.collection, *access.index)) return build_clustered_scan(parts, access, in_or);
   const bool covered = !in_or && !access.values.empty();
   const bool fetch = !covered && (in_or || needs_document(parts, access) || !access.residual.empty());
   IndexScan::Options options{.ranges = access.ranges, .direction = access.direction, .distinct = access.distinct};
@@ -108,6 +194,11 @@ StagePtr build_text(const Parts& parts, const Access& access) {
   return std::make_unique<FilterFetched>(std::move(match), Filter(access.residual));
 }
 
+// A clustered scan has no keys, as a scan of a collection has none.
+bool has_keys(const Parts& parts, const Access& access) {
+  return access.kind == Access::Kind::index && !storage::is_clustered_index(*parts.collection, *access.index);
+}
+
 StagePtr build_access(const Parts& parts, const Access& access) {
   switch (access.kind) {
     case Access::Kind::nothing: return std::make_unique<Eof>();
@@ -123,7 +214,10 @@ StagePtr build_access(const Parts& parts, const Access& access) {
   for (const Access& branch : access.branches) {
     branches.push_back(branch.kind == Access::Kind::text ? build_text(parts, branch) : build_index_scan(parts, branch, true));
   }
-  return std::make_unique<Or>(std::move(branches));
+  if (!access.sorted) return std::make_unique<Or>(std::move(branches));
+  return std::make_unique<SortMerge>(
+      std::move(branches), parts.query.sort, [&parts = parts.sort](Stage& branch, size_t) { return parts.key(branch.document()); },
+      false);
 }
 
 }  // namespace
@@ -143,7 +237,7 @@ StagePtr build(const Parts& parts, const Access& access) {
   if (query.skip > 0) root = std::make_unique<Skip>(std::move(root), query.skip);
   if (query.limit > 0) root = std::make_unique<Limit>(std::move(root), query.limit);
   if (query.return_key) {
-    root = std::make_unique<ReturnKey>(std::move(root), access.kind == Access::Kind::index ? access.index : nullptr);
+    root = std::make_unique<ReturnKey>(std::move(root), has_keys(parts, access) ? access.index : nullptr);
   } else if (parts.projection && (query.distinct.empty() || !access.values.empty())) {
     root = std::make_unique<Project>(std::move(root), *parts.projection, query.projection, !access.values.empty());
   }

@@ -38,7 +38,9 @@ struct Access {
   std::optional<size_t> distinct;  // only one entry is wanted for each value of this field, with those before it
   bool one_record = false;         // a unique index with every field bound to one value
 
-  std::vector<Access> branches;  // Kind::any_of
+  // Kind::any_of: the branches; if they are sorted, they are merged. Kind::index: scans of parts of the bounds, sorted and to be
+  // merged; empty: one scan of them all.
+  std::vector<Access> branches;
 
   // Kind::text, with `index`; each of `ranges` has one term's entries, in the order of the terms. The bytes of their keys before
   // the score:

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "server/query/plan/bounds.h"
+#include "storage/collections/clustered.h"
 #include "storage/collections/covered_values.h"
 
 namespace server::query::plan {
@@ -60,6 +61,8 @@ void mark_covered(Access& access, const storage::Collection& collection, const Q
                   const Projection* projection) {
   access.values.clear();
   if (access.kind != Access::Kind::index || query.return_key || !storage::entries_have_values(collection, *access.index)) return;
+  // A scan of the clustered index reads the documents themselves.
+  if (storage::is_clustered_index(collection, *access.index)) return;
   const auto paths = paths_read(access, query, sort, projection);
   if (!paths) return;
   const auto& fields = access.index->spec().fields;

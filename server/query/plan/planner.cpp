@@ -8,7 +8,9 @@
 #include "server/query/plan/cover.h"
 #include "server/query/plan/hint.h"
 #include "server/query/plan/index_filters.h"
+#include "server/query/plan/merge.h"
 #include "server/query/plan/text_access.h"
+#include "storage/collections/clustered.h"
 
 namespace server::query::plan {
 
@@ -80,9 +82,10 @@ std::vector<Access> bounded_scans(const Indexes& indexes, const Predicates& pred
   return scans;
 }
 
-// Each branch of the $or uses an index of its own; the other predicates hold in each.
+// Each branch of the $or uses an index of its own; the other predicates hold in each. With a sort, each branch must come in its
+// order.
 std::optional<Access> any_of_branches(const storage::Collection& collection, const Indexes& indexes, const Node& disjunction,
-                                      const Predicates& predicates) {
+                                      const Predicates& predicates, const SortPattern& sort) {
   Access access;
   access.kind = Access::Kind::any_of;
   for (const auto& branch : static_cast<const match::TreeNode&>(disjunction).children()) {
@@ -95,6 +98,7 @@ std::optional<Access> any_of_branches(const storage::Collection& collection, con
       continue;
     }
     auto scans = bounded_scans(indexes, all);
+    if (!sort.empty()) std::erase_if(scans, [&](Access& scan) { return !provides_sort(scan, sort, scan.direction); });
     if (scans.empty()) return std::nullopt;
     access.branches.push_back(std::move(*std::min_element(scans.begin(), scans.end(), tighter)));
   }
@@ -111,7 +115,13 @@ const match::Comparison* id_equality(const storage::Collection& collection, cons
   return equality->path() == "_id" && !value.is_nullish() && !value.is_array() ? equality : nullptr;
 }
 
-Access collection_scan(const Predicates& predicates, Direction direction) {
+// The plain order of a clustered collection is that of its index on _id.
+Access collection_scan(const storage::Collection& collection, const Predicates& predicates, Direction direction) {
+  if (storage::is_clustered(collection)) {
+    Access access = index_access(collection.indexes().front(), predicates);
+    access.direction = direction;
+    return access;
+  }
   Access access;
   access.direction = direction;
   access.residual = predicates;
@@ -136,6 +146,7 @@ void mark(Access& access, const storage::Collection& collection, const Query& qu
   if (!sort.empty()) access.sorted = provides_sort(access, sort, access.direction);
   mark_covered(access, collection, query, sort, projection);
   mark_distinct(access, query);
+  explode_for_sort(access, sort);
 }
 
 // If one way skips from value to value, the others aren't tried.
@@ -164,13 +175,14 @@ std::vector<Access> ways(const std::shared_ptr<storage::Collection>& collection,
   }
   if (match::find_text(matcher.root())) return {text_way(*collection, query, predicates)};
   // A tailable cursor follows the records in their order, whatever index is hinted.
-  if (query.tailable) return {collection_scan(predicates, natural_direction(query).value_or(Direction::forward))};
+  if (query.tailable) return {collection_scan(*collection, predicates, natural_direction(query).value_or(Direction::forward))};
   if (auto forced = hinted(*collection, query, predicates)) {
     mark(*forced, *collection, query, sort, projection);
     return {*std::move(forced)};
   }
-  if (const auto direction = natural_direction(query)) return {collection_scan(predicates, *direction)};
-  if (const auto* equality = id_equality(*collection, predicates); equality && !query.return_key) {
+  if (const auto direction = natural_direction(query)) return {collection_scan(*collection, predicates, *direction)};
+  const auto* equality = id_equality(*collection, predicates);
+  if (equality && !query.return_key && !storage::is_clustered(*collection)) {
     Access access;
     access.kind = Access::Kind::id;
     access.id = equality->value();
@@ -186,7 +198,9 @@ std::vector<Access> ways(const std::shared_ptr<storage::Collection>& collection,
   std::vector<Access> ways = bounded_scans(indexes, predicates);
   for (const Node* node : predicates) {
     if (node->kind() != Kind::disjunction) continue;
-    if (auto access = any_of_branches(*collection, indexes, *node, predicates)) ways.push_back(*std::move(access));
+    if (auto access = any_of_branches(*collection, indexes, *node, predicates, {})) ways.push_back(*std::move(access));
+    auto merged = sort.empty() ? std::nullopt : any_of_branches(*collection, indexes, *node, predicates, sort);
+    if (merged && merge_branches(*merged, sort)) ways.push_back(*std::move(merged));
   }
   for (const auto& index : indexes) {
     if (sort.empty()) break;
@@ -197,7 +211,7 @@ std::vector<Access> ways(const std::shared_ptr<storage::Collection>& collection,
   for (Access& access : ways) mark(access, *collection, query, sort, projection);
   keep_distinct(ways);
   drop_dominated(ways);
-  if (ways.empty()) ways.push_back(collection_scan(predicates, Direction::forward));
+  if (ways.empty()) ways.push_back(collection_scan(*collection, predicates, Direction::forward));
   return ways;
 }
 

@@ -1,0 +1,52 @@
+#include "server/query/plan/merge.h"
+
+#include <algorithm>
+
+namespace server::query::plan {
+
+namespace {
+
+constexpr size_t scans_max = 200;
+
+// Returns one scan for each combination of the points; nothing if there are too many, or one alone.
+std::vector<Access> explode(const Access& access) {
+  std::vector<Access> scans(1, access);
+  scans.front().branches.clear();
+  for (size_t i = 0; i < access.points; ++i) {
+    if (scans.size() * access.fields[i].size() > scans_max) return {};
+    std::vector<Access> more;
+    for (const Interval& point : access.fields[i]) {
+      for (const Access& scan : scans) {
+        more.push_back(scan);
+        more.back().fields[i] = {point};
+      }
+    }
+    scans = std::move(more);
+  }
+  if (scans.size() < 2) return {};
+  for (Access& scan : scans) scan.ranges = key_ranges(*scan.index, scan.fields);
+  return scans;
+}
+
+}  // namespace
+
+void explode_for_sort(Access& access, const SortPattern& sort) {
+  if (access.kind != Access::Kind::index || access.sorted || sort.empty() || access.points == 0 || access.distinct) return;
+  std::vector<Access> scans = explode(access);
+  if (scans.empty()) return;
+  for (Access& scan : scans) {
+    if (!provides_sort(scan, sort, scan.direction)) return;
+  }
+  access.direction = scans.front().direction;
+  access.branches = std::move(scans);
+  access.sorted = true;
+}
+
+bool merge_branches(Access& access, const SortPattern& sort) {
+  if (sort.empty()) return false;
+  access.sorted = std::all_of(access.branches.begin(), access.branches.end(),
+                              [&](Access& branch) { return provides_sort(branch, sort, branch.direction); });
+  return access.sorted;
+}
+
+}  // namespace server::query::plan
