@@ -11,6 +11,7 @@
 #include "bson/json.h"
 #include "bson/path.h"
 #include "bson/validate.h"
+#include "geo/index_options.h"
 #include "storage/engine/engine_option.h"
 #include "storage/indexes/index_options.h"
 
@@ -27,7 +28,7 @@ constexpr size_t fields_max = 32;
 constexpr int64_t expire_seconds_max = INT32_MAX;
 
 // Fields of index types that this server doesn't offer are known too, so that the error is about the type.
-constexpr std::array<std::string_view, 24> known_fields = {"key",
+constexpr std::array<std::string_view, 26> known_fields = {"key",
                                                            "name",
                                                            "v",
                                                            "unique",
@@ -44,6 +45,8 @@ constexpr std::array<std::string_view, 24> known_fields = {"key",
                                                            "language_override",
                                                            "textIndexVersion",
                                                            "2dsphereIndexVersion",
+                                                           "coarsestIndexedLevel",
+                                                           "finestIndexedLevel",
                                                            "bits",
                                                            "min",
                                                            "max",
@@ -97,7 +100,11 @@ IndexField parse_field(const Element& field) {
       check_path(field.name);
       return {.path = std::string(field.name), .kind = FieldKind::hashed};
     }
-    for (const char* known : {"text", "2d", "2dsphere", "geoHaystack", "columnstore"}) {
+    if (type == "2dsphere" || type == "2d") {
+      check_path(field.name);
+      return {.path = std::string(field.name), .kind = type == "2d" ? FieldKind::flat : FieldKind::sphere};
+    }
+    for (const char* known : {"text", "geoHaystack", "columnstore"}) {
       if (type == known) cannot("Index type '" + type + "' is not supported");
     }
     cannot("Unknown index plugin '" + type + "'");
@@ -134,6 +141,45 @@ void parse_key(const Element& key, IndexSpec& spec) {
                                     " for 'key' " + bson::to_shell(key.as_document()));
   }
   spec.key = bson::Document(key.as_document());
+}
+
+// A "2dsphere" index may have several fields with locations, a "2d" index has one, which comes first.
+void check_locations(const IndexSpec& spec) {
+  const auto count = [&](FieldKind kind) {
+    return std::count_if(spec.fields.begin(), spec.fields.end(), [&](const IndexField& field) { return field.kind == kind; });
+  };
+  const auto flat = count(FieldKind::flat);
+  if (count(FieldKind::sphere) > 0 && count(FieldKind::ordered) + count(FieldKind::sphere) != std::ssize(spec.fields)) {
+    throw OperationError(16826, "Cannot use 2dsphere index with other special index types: " + bson::to_shell(spec.key));
+  }
+  if (flat > 1) throw OperationError(16800, "can't have 2 geo fields");
+  if (flat == 1 && spec.fields.front().kind != FieldKind::flat) throw OperationError(16801, "2d has to be first in index");
+  if (flat == 1 && count(FieldKind::hashed) > 0) cannot("Index key pattern can't have both 2d and hashed: " + bson::to_shell(spec.key));
+}
+
+void settle_locations(IndexSpec& spec, DocumentView given) {
+  const auto located = std::find_if(spec.fields.begin(), spec.fields.end(), [](const IndexField& field) { return field.located(); });
+  if (located == spec.fields.end()) return;
+  check_locations(spec);
+  spec.geo = std::make_shared<const geo::IndexOptions>(
+      geo::parse_index_options(given, located->kind == FieldKind::sphere));
+  if (!spec.geo->sphere && spec.collator)
+    cannot("Index type '2d' does not support collation: " + bson::to_shell(spec.collator->specification()));
+}
+
+// Appends the options of a geospatial index as they were given; a "2dsphere" index has its version in any case.
+void show_locations(const IndexSpec& spec, DocumentView given, bson::Builder& out) {
+  if (!spec.geo) return;
+  if (!spec.geo->sphere) {
+    for (const char* name : {"bits", "min", "max"}) {
+      if (given.has(name)) out.append_element(given.find(name));
+    }
+    return;
+  }
+  for (const char* name : {"coarsestIndexedLevel", "finestIndexedLevel"}) {
+    if (given.has(name)) out.append_element(given.find(name));
+  }
+  out.append("2dsphereIndexVersion", spec.geo->version);
 }
 
 void parse_name(const Element& name, IndexSpec& spec) {
@@ -219,6 +265,7 @@ bson::Document shown(const IndexSpec& spec, DocumentView given, bool has_filter)
   if (has_filter) out.append("partialFilterExpression", spec.partial_filter);
   if (spec.hidden) out.append("hidden", true);
   if (spec.collator) out.append("collation", spec.collator->specification());
+  show_locations(spec, given, out);
   return out.done();
 }
 
@@ -282,6 +329,7 @@ IndexSpec parse_index_spec(DocumentView given) {
   if (hashed && spec.unique) {
     throw OperationError(16764, "Currently hashed indexes cannot guarantee uniqueness. Use a regular index.");
   }
+  settle_locations(spec, given);
   if (has_filter && spec.sparse) cannot("cannot mix \"partialFilterExpression\" and \"sparse\" options");
   if (spec.expire_after_seconds && spec.fields.size() > 1) {
     cannot("TTL indexes are single-field indexes, compound indexes do not support TTL. Index spec: " + bson::to_shell(given));

@@ -10,6 +10,10 @@
 #include "bson/document.h"
 #include "storage/engine/table.h"
 
+namespace geo {
+struct IndexOptions;
+}
+
 namespace storage {
 
 // A DocumentPredicate decides whether a document belongs to a partial index. It is declared here and implemented by the query
@@ -27,6 +31,8 @@ using PredicateCompiler =
 enum class FieldKind : uint8_t {
   ordered,  // the keys have the values
   hashed,   // the keys have hashes of the values (bson/hashed_key.h), and no array lies on the path
+  sphere,   // the keys have the S2 cells that cover geometries (geo/cells.h)
+  flat,     // the keys have the cells of a plane's grid that hold points (geo/grid.h)
 };
 
 struct IndexField {
@@ -34,6 +40,7 @@ struct IndexField {
   bool descending = false;
   FieldKind kind = FieldKind::ordered;
   bool hashed() const { return kind == FieldKind::hashed; }
+  bool located() const { return kind == FieldKind::sphere || kind == FieldKind::flat; }
 };
 
 // An IndexSpec is the specification from createIndexes, checked and completed with its defaults.
@@ -47,6 +54,7 @@ struct IndexSpec {
   std::optional<int64_t> expire_after_seconds;
   bson::Document partial_filter;  // it is empty if there is none
   bson::CollatorPtr collator;     // the keys have its sort keys in place of strings; nullptr: the strings
+  std::shared_ptr<const geo::IndexOptions> geo;  // of a 2dsphere or 2d index; nullptr for others
   bson::Document document;        // this is the whole specification, as listIndexes shows it
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "server/query/exec/near.h"
 #include "server/query/exec/scans.h"
 #include "server/query/exec/sort.h"
 #include "server/query/exec/stages.h"
@@ -94,6 +95,7 @@ StagePtr build_access(const Parts& parts, const Access& access) {
     case Access::Kind::id:
       return std::make_unique<IdLookup>(parts.collection, bson::Value(access.id), needs_document(parts, access));
     case Access::Kind::index: return build_index_scan(parts, access, false);
+    case Access::Kind::near: return std::make_unique<GeoNear>(parts.collection, access);
     case Access::Kind::any_of: break;
   }
   std::vector<StagePtr> branches;

@@ -50,6 +50,7 @@ Family bits_family();
 Family evaluation_family();
 Family schema_family();
 Family script_family();
+Family geo_family();
 Family refused_family();
 
 // Returns true if $ref, $id or $db is among the fields: the document is a DBRef, or a filter over a DBRef's parts.

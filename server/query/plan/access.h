@@ -17,7 +17,7 @@ using Predicates = std::vector<const match::Node*>;
 Predicates flatten(const match::Node& root);
 
 struct Access {
-  enum class Kind { nothing, collection, id, index, any_of };
+  enum class Kind { nothing, collection, id, index, any_of, near };
   Kind kind = Kind::collection;
   storage::Direction direction = storage::Direction::forward;
   Predicates residual;  // predicates that are still to be checked on each document
@@ -33,6 +33,9 @@ struct Access {
   std::vector<bool> values;  // covered: for each field, whether its value is read from the key; empty: documents are fetched
   std::optional<size_t> distinct;  // only one entry is wanted for each value of this field, with those before it
   bool one_record = false;         // a unique index with every field bound to one value
+
+  const match::Node* near = nullptr;  // Kind::near: the predicate that orders records by distance, and its field of the index
+  size_t near_field = 0;
 
   std::vector<Access> branches;  // Kind::any_of
 };
