@@ -11,6 +11,7 @@
 #include "bson/json.h"
 #include "bson/path.h"
 #include "bson/validate.h"
+#include "geo/index_options.h"
 #include "storage/engine/engine_option.h"
 #include "storage/indexes/index_options.h"
 #include "storage/indexes/text_index.h"
@@ -28,7 +29,7 @@ constexpr size_t fields_max = 32;
 constexpr int64_t expire_seconds_max = INT32_MAX;
 
 // Fields of index types that this server doesn't offer are known too, so that the error is about the type.
-constexpr std::array<std::string_view, 24> known_fields = {"key",
+constexpr std::array<std::string_view, 26> known_fields = {"key",
                                                            "name",
                                                            "v",
                                                            "unique",
@@ -45,6 +46,8 @@ constexpr std::array<std::string_view, 24> known_fields = {"key",
                                                            "language_override",
                                                            "textIndexVersion",
                                                            "2dsphereIndexVersion",
+                                                           "coarsestIndexedLevel",
+                                                           "finestIndexedLevel",
                                                            "bits",
                                                            "min",
                                                            "max",
@@ -99,7 +102,11 @@ IndexField parse_field(const Element& field) {
       return {.path = std::string(field.name), .kind = FieldKind::hashed};
     }
     if (type == "text") return {.path = std::string(field.name), .kind = FieldKind::text};
-    for (const char* known : {"2d", "2dsphere", "geoHaystack", "columnstore"}) {
+    if (type == "2dsphere" || type == "2d") {
+      check_path(field.name);
+      return {.path = std::string(field.name), .kind = type == "2d" ? FieldKind::flat : FieldKind::sphere};
+    }
+    for (const char* known : {"geoHaystack", "columnstore"}) {
       if (type == known) cannot("Index type '" + type + "' is not supported");
     }
     cannot("Unknown index plugin '" + type + "'");
@@ -138,6 +145,46 @@ void parse_key(const Element& key, IndexSpec& spec) {
                                     " for 'key' " + bson::to_shell(key.as_document()));
   }
   if (hashed > 0 && is_text_key(spec.key)) cannot("Compound hashed indexes with 'text' fields are not supported");
+}
+
+// A "2dsphere" index may have several fields with locations, a "2d" index has one, which comes first.
+void check_locations(const IndexSpec& spec) {
+  const auto count = [&](FieldKind kind) {
+    return std::count_if(spec.fields.begin(), spec.fields.end(), [&](const IndexField& field) { return field.kind == kind; });
+  };
+  const auto flat = count(FieldKind::flat);
+  if (count(FieldKind::sphere) > 0 && count(FieldKind::ordered) + count(FieldKind::sphere) != std::ssize(spec.fields)) {
+    throw OperationError(16826, "Cannot use 2dsphere index with other special index types: " + bson::to_shell(spec.key));
+  }
+  if (flat > 1) throw OperationError(16800, "can't have 2 geo fields");
+  if (flat == 1 && spec.fields.front().kind != FieldKind::flat) throw OperationError(16801, "2d has to be first in index");
+  if (flat == 1 && count(FieldKind::hashed) > 0)
+    cannot("Index key pattern can't have both 2d and hashed: " + bson::to_shell(spec.key));
+}
+
+void settle_locations(IndexSpec& spec, DocumentView given) {
+  const auto located =
+      std::find_if(spec.fields.begin(), spec.fields.end(), [](const IndexField& field) { return field.located(); });
+  if (located == spec.fields.end()) return;
+  check_locations(spec);
+  spec.geo = std::make_shared<const geo::IndexOptions>(geo::parse_index_options(given, located->kind == FieldKind::sphere));
+  if (!spec.geo->sphere && spec.collator)
+    cannot("Index type '2d' does not support collation: " + bson::to_shell(spec.collator->specification()));
+}
+
+// Appends the options of a geospatial index as they were given; a "2dsphere" index has its version in any case.
+void show_locations(const IndexSpec& spec, DocumentView given, bson::Builder& out) {
+  if (!spec.geo) return;
+  if (!spec.geo->sphere) {
+    for (const char* name : {"bits", "min", "max"}) {
+      if (given.has(name)) out.append_element(given.find(name));
+    }
+    return;
+  }
+  for (const char* name : {"coarsestIndexedLevel", "finestIndexedLevel"}) {
+    if (given.has(name)) out.append_element(given.find(name));
+  }
+  out.append("2dsphereIndexVersion", spec.geo->version);
 }
 
 void parse_name(const Element& name, IndexSpec& spec) {
@@ -233,12 +280,13 @@ bson::Document shown(const IndexSpec& spec, DocumentView given, bool has_filter)
   if (flag(given.find("prepareUnique"))) out.append("prepareUnique", true);
   if (spec.collator) out.append("collation", spec.collator->specification());
   if (is_clustered(given)) out.append("clustered", true);
+  show_locations(spec, given, out);
   return out.done();
 }
 
 void check_clustered_fields(DocumentView given) {
-  constexpr std::array<std::string_view, 8> allowed = {"key", "name", "v", "ns", "unique", "clustered", "collation",
-                                                       "expireAfterSeconds"};
+  constexpr std::array<std::string_view, 8> allowed = {"key",    "name",      "v",         "ns",
+                                                       "unique", "clustered", "collation", "expireAfterSeconds"};
   for (const Element& field : given) {
     if (std::find(allowed.begin(), allowed.end(), field.name) == allowed.end()) {
       throw OperationError(ErrorCode::invalid_index_specification_option,
@@ -315,6 +363,7 @@ IndexSpec parse_index_spec(DocumentView given) {
     cannot("Invalid index specification " + bson::to_shell(given) +
            "; cannot create an index with the 'unique' option and the 'prepareUnique' option");
   }
+  settle_locations(spec, given);
   if (has_filter && spec.sparse) cannot("cannot mix \"partialFilterExpression\" and \"sparse\" options");
   if (spec.expire_after_seconds && spec.fields.size() > 1) {
     cannot("TTL indexes are single-field indexes, compound indexes do not support TTL. Index spec: " + bson::to_shell(given));

@@ -10,6 +10,10 @@
 #include "bson/document.h"
 #include "storage/engine/table.h"
 
+namespace geo {
+struct IndexOptions;
+}
+
 namespace storage {
 
 // A DocumentPredicate decides whether a document belongs to a partial index. It is declared here and implemented by the query
@@ -25,20 +29,21 @@ using PredicateCompiler =
     std::function<std::shared_ptr<const DocumentPredicate>(bson::DocumentView expression, const bson::CollatorPtr& collator)>;
 
 enum class FieldKind : uint8_t {
-  ordered,   // the keys have the values
-  hashed,    // the keys have hashes of the values (bson/hashed_key.h), and no array lies on the path
-  text,      // the keys have terms of the document's texts, then their scores: the two fields _fts and _ftsx (text_index.h)
-  wildcard,  // the keys have a path, and the value under it (wildcard_index.h)
+  ordered,  // the keys have the values
+  hashed,   // the keys have hashes of the values (bson/hashed_key.h), and no array lies on the path
+  text,     // the keys have terms of the document's texts, then their scores: the two fields _fts and _ftsx (text_index.h)
+  sphere,   // the keys have the S2 cells that cover geometries (geo/cells.h)
+  flat,     // the keys have the cells of a plane's grid that hold points (geo/grid.h)
 };
 
 struct TextIndex;
-struct WildcardIndex;
 
 struct IndexField {
   std::string path;
   bool descending = false;
   FieldKind kind = FieldKind::ordered;
   bool hashed() const { return kind == FieldKind::hashed; }
+  bool located() const { return kind == FieldKind::sphere || kind == FieldKind::flat; }
 };
 
 // An IndexSpec is the specification from createIndexes, checked and completed with its defaults.
@@ -50,11 +55,11 @@ struct IndexSpec {
   bool sparse = false;
   bool hidden = false;
   std::optional<int64_t> expire_after_seconds;
-  bson::Document partial_filter;                  // it is empty if there is none
-  bson::CollatorPtr collator;                     // the keys have its sort keys in place of strings; nullptr: the strings
-  std::shared_ptr<const TextIndex> text;          // a text index has this
-  std::shared_ptr<const WildcardIndex> wildcard;  // a wildcard index has this
-  bson::Document document;                        // this is the whole specification, as listIndexes shows it
+  bson::Document partial_filter;                 // it is empty if there is none
+  bson::CollatorPtr collator;                    // the keys have its sort keys in place of strings; nullptr: the strings
+  std::shared_ptr<const TextIndex> text;         // a text index has this
+  std::shared_ptr<const geo::IndexOptions> geo;  // a 2dsphere or 2d index has this
+  bson::Document document;                       // this is the whole specification, as listIndexes shows it
 };
 
 // Parses and checks a specification in createIndexes' form ({key, name, …}). Throws the errors that MongoDB reports for a bad one

@@ -9,6 +9,7 @@
 #include "bson/key_types.h"
 #include "bson/keystring.h"
 #include "bson/path.h"
+#include "storage/indexes/located_keys.h"
 #include "storage/indexes/text_index.h"
 
 namespace storage {
@@ -224,9 +225,24 @@ EntryChanges entry_changes(const IndexKeys& before, const IndexKeys& after) {
   return changes;
 }
 
+FieldValues field_values(const IndexField& field, DocumentView document) {
+  FieldValues out;
+  Slots slots(1);
+  slots[0].at = ValueView(Type::object, document.bytes());
+  slots[0].rest = field.path;
+  Expansion expansion([&](const Slots& complete) { out.values.push_back(indexed_value(complete[0])); });
+  expansion.run(slots);
+  out.array = expansion.multikey_fields != 0;
+  return out;
+}
+
 void index_keys(const IndexSpec& spec, DocumentView document, IndexKeys& out) {
   out.clear();
   if (spec.text) return text_keys(spec, document, out);
+  if (spec.geo) {
+    for (LocatedKey& key : located_keys(spec, document, out.multikey_fields)) out.add(std::move(key.bytes), {});
+    return put_in_order(out);
+  }
   // Most indexes are on one plain field that holds no array, so this case is handled first.
   if (spec.fields.size() == 1 && spec.fields[0].kind == FieldKind::ordered &&
       spec.fields[0].path.find('.') == std::string::npos) {
@@ -253,6 +269,16 @@ void index_keys(const IndexSpec& spec, DocumentView document, IndexKeys& out) {
 bson::Document index_key_values(const IndexSpec& spec, DocumentView document, BytesView key) {
   if (spec.text) return text_key_values(spec, document, key);
   std::optional<bson::Document> values;
+  if (spec.geo) {
+    uint32_t multikey_fields = 0;
+    for (const LocatedKey& one : located_keys(spec, document, multikey_fields)) {
+      if (one.bytes != key) continue;
+      bson::Builder builder;
+      for (size_t i = 0; i < spec.fields.size(); ++i) builder.append(spec.fields[i].path, one.values[i]);
+      return builder.done();
+    }
+    return {};
+  }
   Slots slots = start(spec, document);
   Expansion expansion([&](const Slots& complete) {
     if (values) return;

@@ -4,6 +4,7 @@
 
 #include "bson/keystring.h"
 #include "server/query/exec/clustered_scan.h"
+#include "server/query/exec/near.h"
 #include "server/query/exec/scans.h"
 #include "server/query/exec/sort.h"
 #include "server/query/exec/sort_merge.h"
@@ -115,12 +116,13 @@ StagePtr build_clustered_scan(const Parts& parts, const Access& access, bool in_
   for (const match::Node* node : access.residual) {
     if (std::find(shown.begin(), shown.end(), node) == shown.end()) shown.push_back(node);
   }
-  auto entries = std::make_unique<IndexScan>("IXSCAN", parts.collection, access.index,
-                                             IndexScan::Options{.ranges = access.ranges, .direction = access.direction},
-                                             IndexScanText());
+  auto entries =
+      std::make_unique<IndexScan>("IXSCAN", parts.collection, access.index,
+                                  IndexScan::Options{.ranges = access.ranges, .direction = access.direction}, IndexScanText());
   return std::make_unique<ClusteredScan>(
       parts.collection, std::move(entries),
-      ClusteredScan::Options{.direction = access.direction, .fetch = fetch, .filter = Filter(access.residual), .shown = Filter(shown)},
+      ClusteredScan::Options{
+          .direction = access.direction, .fetch = fetch, .filter = Filter(access.residual), .shown = Filter(shown)},
       clustered_text(parts, access));
 }
 
@@ -208,6 +210,7 @@ StagePtr build_access(const Parts& parts, const Access& access) {
       return std::make_unique<IdLookup>(parts.collection, bson::Value(access.id), needs_document(parts, access));
     case Access::Kind::index: return build_index_scan(parts, access, false);
     case Access::Kind::text: return build_text(parts, access);
+    case Access::Kind::near: return std::make_unique<GeoNear>(parts.collection, access);
     case Access::Kind::any_of: break;
   }
   std::vector<StagePtr> branches;
@@ -216,8 +219,8 @@ StagePtr build_access(const Parts& parts, const Access& access) {
   }
   if (!access.sorted) return std::make_unique<Or>(std::move(branches));
   return std::make_unique<SortMerge>(
-      std::move(branches), parts.query.sort, [&parts = parts.sort](Stage& branch, size_t) { return parts.key(branch.document()); },
-      false);
+      std::move(branches), parts.query.sort,
+      [&parts = parts.sort](Stage& branch, size_t) { return parts.key(branch.document()); }, false);
 }
 
 }  // namespace

@@ -36,6 +36,8 @@ enum class Kind {
   elem_match_value,
   mod,
   bits,
+  geo,       // $geoWithin, $geoIntersects
+  geo_near,  // $near, $nearSphere
   expr,
   text,    // $text
   always,  // $alwaysTrue, $alwaysFalse, an $all of nothing

@@ -16,7 +16,7 @@ const Registry& registry() {
     Registry registry;
     for (const Family& family :
          {logical_family(), comparison_family(), element_family(), regex_family(), array_family(), bits_family(),
-          evaluation_family(), script_family(), text_family(), schema_family(), refused_family()}) {
+          evaluation_family(), script_family(), text_family(), schema_family(), geo_family()}) {
       for (const auto& row : family.path_operators) registry.path_operators.emplace(row.name, row.parse);
       for (const auto& row : family.top_operators) registry.top_operators.emplace(row.name, row.parse);
     }

@@ -51,7 +51,7 @@ Family evaluation_family();
 Family schema_family();
 Family script_family();
 Family text_family();
-Family refused_family();
+Family geo_family();
 
 // Returns true if $ref, $id or $db is among the fields: the document is a DBRef, or a filter over a DBRef's parts.
 bool has_dbref_field(bson::DocumentView document);

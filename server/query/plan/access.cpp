@@ -8,6 +8,7 @@
 #include "server/query/match/array.h"
 #include "server/query/plan/bounds.h"
 #include "server/query/plan/implies.h"
+#include "server/query/plan/locations.h"
 
 namespace server::query::plan {
 
@@ -72,10 +73,13 @@ class Bounder {
   // Returns the bounds of field `i`; the fields before it are done.
   Intervals bound(size_t i, Predicates& bounded, Predicates& covered) {
     const std::string& path = index_.spec().fields[i].path;
-    const bool multikey = index_.multikey_field(i);
+    // A location may have several cells, and any of them may be the one that is found.
+    const bool located = index_.spec().fields[i].located();
+    const bool multikey = located || index_.multikey_field(i);
     if (has_position(path)) return everything();
     std::vector<Candidate> found =
-        candidates(predicates_, path, multikey, {index_.spec().collator.get(), index_.spec().fields[i].hashed()});
+        candidates(predicates_, path, multikey,
+                   {index_.spec().collator.get(), index_.spec().fields[i].hashed(), located ? index_.spec().geo.get() : nullptr});
     if (multikey) found = choose(std::move(found), path);
     if (found.empty()) return everything();
     Intervals intervals = everything();
@@ -236,7 +240,7 @@ bool provides_sort(const Access& access, const SortPattern& sort, storage::Direc
     }
     ++at;
     if (single) continue;
-    if (spec.fields[i].hashed()) return false;
+    if (spec.fields[i].kind != storage::FieldKind::ordered) return false;
     // An array sorts by its least or greatest element, and only a scan of all its keys meets that first.
     if (access.index->multikey_field(i) && !all_open) return false;
     if (!ordered_alike && may_be_collated(access.fields[i])) return false;
@@ -248,8 +252,13 @@ bool provides_sort(const Access& access, const SortPattern& sort, storage::Direc
   return at == sort.fields().size();
 }
 
+bool covers_partial(const storage::Index& index, const Predicates& predicates) {
+  return index.spec().partial_filter.empty() || implies_partial(predicates, index);
+}
+
 bool has_all_matches(const storage::Index& index, const Predicates& predicates, bool leading_bounded) {
-  if (!index.spec().partial_filter.empty() && !implies_partial(predicates, index)) return false;
+  if (!covers_partial(index, predicates)) return false;
+  if (index.spec().geo) return leading_bounded && has_location_predicate(index, predicates);
   if (!index.spec().sparse) return true;
   // A sparse index lacks the documents that have none of its fields.
   if (!leading_bounded) return false;

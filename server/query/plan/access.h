@@ -21,7 +21,7 @@ using Predicates = std::vector<const match::Node*>;
 Predicates flatten(const match::Node& root);
 
 struct Access {
-  enum class Kind { nothing, collection, id, index, any_of, text };
+  enum class Kind { nothing, collection, id, index, any_of, text, near };
   Kind kind = Kind::collection;
   storage::Direction direction = storage::Direction::forward;
   Predicates residual;  // predicates that are still to be checked on each document
@@ -47,6 +47,9 @@ struct Access {
   std::vector<bson::Bytes> terms;
   const match::Text* text = nullptr;
   bson::Document text_prefix;  // the values of the fields before the terms
+
+  const match::Node* near = nullptr;  // Kind::near: the predicate that orders records by distance, and its field of the index
+  size_t near_field = 0;
 };
 
 // Returns the scan of `index` that these predicates allow; without bounds it scans the whole index. It decides nothing about

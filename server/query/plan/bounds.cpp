@@ -9,6 +9,7 @@
 #include "server/query/match/array.h"
 #include "server/query/match/comparison.h"
 #include "server/query/match/element.h"
+#include "server/query/plan/locations.h"
 
 namespace server::query::plan {
 
@@ -191,11 +192,12 @@ std::optional<Bounds> bounds_of(const Node& node, std::string_view path, bool mu
     return all_bounds(static_cast<const match::TreeNode&>(node).children(), path, !multikey, keys);
   if (node.kind() == Kind::disjunction)
     return any_bounds(static_cast<const match::TreeNode&>(node).children(), path, multikey, keys);
-  if (node.kind() == Kind::negation && keys.hashed) return std::nullopt;
+  if (node.kind() == Kind::negation && (keys.hashed || keys.geo)) return std::nullopt;
   if (node.kind() == Kind::negation)
     return negation_bounds(static_cast<const match::NotNode&>(node).child(), path, multikey, keys);
   const auto* leaf = dynamic_cast<const match::PathNode*>(&node);
   if (!leaf || leaf->path() != path) return std::nullopt;
+  if (keys.geo || node.kind() == Kind::geo || node.kind() == Kind::geo_near) return location_bounds(*leaf, keys);
   if (keys.hashed && node.kind() != Kind::eq && node.kind() != Kind::in) return std::nullopt;
   switch (node.kind()) {
     case Kind::eq:

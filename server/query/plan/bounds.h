@@ -13,6 +13,10 @@
 #include "server/query/match/node.h"
 #include "server/query/plan/interval.h"
 
+namespace geo {
+struct IndexOptions;
+}
+
 namespace server::query::plan {
 
 struct Bounds {
@@ -24,6 +28,7 @@ struct Bounds {
 struct KeyForm {
   const bson::Collator* collator = nullptr;
   bool hashed = false;
+  const geo::IndexOptions* geo = nullptr;  // of a field that holds locations
 };
 
 // Returns nullopt if the node says nothing about `path`. `multikey`: documents may have several keys, so different ones may

@@ -71,7 +71,9 @@ void mark_covered(Access& access, const storage::Collection& collection, const Q
     const auto field =
         std::find_if(fields.begin(), fields.end(), [&](const storage::IndexField& one) { return one.path == path; });
     const auto i = static_cast<size_t>(field - fields.begin());
-    if (field == fields.end() || field->hashed() || access.index->multikey_field(i) || has_position(path)) return;
+    if (field == fields.end() || field->kind != storage::FieldKind::ordered || access.index->multikey_field(i) ||
+        has_position(path))
+      return;
     // With a field and one inside it, the inner one would be made twice.
     if (std::any_of(paths->begin(), paths->end(), [&](const std::string& other) { return lies_in(other, path); })) return;
     values[i] = true;

@@ -40,6 +40,7 @@ void check_supported(const Node& node) {
     case Kind::gt:
     case Kind::gte:
     case Kind::exists:
+    case Kind::geo:
     case Kind::type: return;
     case Kind::in:
       if (static_cast<const match::In&>(node).regexes().empty()) return;

@@ -8,6 +8,7 @@
 #include "server/query/plan/cover.h"
 #include "server/query/plan/hint.h"
 #include "server/query/plan/index_filters.h"
+#include "server/query/plan/locations.h"
 #include "server/query/plan/merge.h"
 #include "server/query/plan/text_access.h"
 #include "storage/collections/clustered.h"
@@ -29,6 +30,12 @@ Indexes usable_indexes(const storage::Collection& collection, const IndexFilter*
     return !index->ready() || index->spec().hidden || index->spec().text || (filter && !filter->allows(index->spec()));
   });
   return indexes;
+}
+
+// Returns the index that the query names, or else all that it may use.
+Indexes hinted_indexes(const storage::Collection& collection, const Query& query) {
+  if (const auto forced = hinted(collection, query, {})) return {forced->index};
+  return usable_indexes(collection, query.index_filter.get());
 }
 
 bool leading_bounded(const Access& access) {
@@ -135,7 +142,7 @@ Access text_way(const storage::Collection& collection, const Query& query, const
   const Indexes indexes = usable_indexes(collection, query.index_filter.get());
   for (const Node* node : predicates) {
     if (node->kind() != Kind::disjunction || !match::find_text(*node)) continue;
-    if (auto access = any_of_branches(collection, indexes, *node, predicates)) return *std::move(access);
+    if (auto access = any_of_branches(collection, indexes, *node, predicates, {})) return *std::move(access);
   }
   refuse_text_plan(collection);
 }
@@ -168,12 +175,20 @@ bool matches_nothing(const Predicates& predicates) {
 std::vector<Access> ways(const std::shared_ptr<storage::Collection>& collection, const Query& query, const Matcher& matcher,
                          const SortPattern& sort, const Projection* projection) {
   const Predicates predicates = flatten(matcher.root());
+  const match::NearNode* near = match::near_of(matcher.root());
   if (!collection || matches_nothing(predicates)) {
     Access nothing;
     nothing.kind = Access::Kind::nothing;
     return {nothing};
   }
   if (match::find_text(matcher.root())) return {text_way(*collection, query, predicates)};
+  if (near) {
+    if (query.tailable)
+      throw base::OperationError(base::ErrorCode::bad_value, "tailable cursors and geo $near cannot be used together");
+    if (natural_direction(query))
+      throw base::OperationError(base::ErrorCode::bad_value, "hint or sort by $natural cannot be used with geo $near");
+    return {near_access(hinted_indexes(*collection, query), *collection, *near, predicates)};
+  }
   // A tailable cursor follows the records in their order, whatever index is hinted.
   if (query.tailable) return {collection_scan(*collection, predicates, natural_direction(query).value_or(Direction::forward))};
   if (auto forced = hinted(*collection, query, predicates)) {
