@@ -1,8 +1,8 @@
 // The keys of geospatial indexes, and the ranges of keys that may belong to a place.
 //
-// A "2dsphere" index has the ids of the S2 cells that cover a geometry, as int64; a cell's range of ids has all cells within it, and
-// the larger cells around it are looked up one by one. A "2d" index has 8 bytes: the bits of a point's column and row in turn,
-// the highest first, so that the cells of a square are a range.
+// A "2dsphere" index has the ids of the S2 cells that cover a geometry, as int64; a cell's range of ids has all cells within it,
+// and the larger cells around it are looked up one by one. A "2d" index has 8 bytes: the bits of a point's column and row in
+// turn, the highest first, so that the cells of a square are a range.
 #pragma once
 
 #include <utility>

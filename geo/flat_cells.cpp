@@ -50,8 +50,7 @@ Meets meets(const Square& square, const Places& places, int bits) {
   const uint64_t side = uint64_t{1} << (bits - square.level);
   const uint64_t x_end = square.x + side - 1, y_end = square.y + side - 1;
   if (square.x > places.x_high || x_end < places.x_low || square.y > places.y_high || y_end < places.y_low) return Meets::no;
-  const bool whole =
-      square.x >= places.x_low && x_end <= places.x_high && square.y >= places.y_low && y_end <= places.y_high;
+  const bool whole = square.x >= places.x_low && x_end <= places.x_high && square.y >= places.y_low && y_end <= places.y_high;
   return whole ? Meets::whole : Meets::partly;
 }
 

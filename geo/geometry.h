@@ -4,8 +4,8 @@
 //   [x, y], {lng, lat}    a point of a plane, or of the sphere if it is asked there
 //   $box, $polygon, $center   of a plane, and $centerSphere on the sphere: in queries alone
 //
-// Distances on the sphere are angles in radians; the edges of polygons and lines are parts of great circles. Points at the edge of
-// an area lie in it.
+// Distances on the sphere are angles in radians; the edges of polygons and lines are parts of great circles. Points at the edge
+// of an area lie in it.
 #pragma once
 
 #include <memory>

@@ -42,9 +42,9 @@ std::string text(double value) {
 void parse_sphere(bson::DocumentView spec, IndexOptions& options) {
   options.version = whole(spec, "2dsphereIndexVersion").value_or(options.version);
   if (options.version < 1 || options.version > 3) {
-    throw OperationError(ErrorCode::cannot_create_index, "unsupported geo index version { 2dsphereIndexVersion : " +
-                                                             std::to_string(options.version) +
-                                                             " }, only support versions: [1,2,3]");
+    throw OperationError(ErrorCode::cannot_create_index,
+                         "unsupported geo index version { 2dsphereIndexVersion : " + std::to_string(options.version) +
+                             " }, only support versions: [1,2,3]");
   }
   options.coarsest_level = whole(spec, "coarsestIndexedLevel").value_or(options.coarsest_level);
   options.finest_level = whole(spec, "finestIndexedLevel").value_or(options.finest_level);
@@ -59,8 +59,8 @@ void parse_flat(bson::DocumentView spec, IndexOptions& options) {
   options.min = number(spec, "min").value_or(options.min);
   options.max = number(spec, "max").value_or(options.max);
   if (options.bits < 1 || options.bits > 32) {
-    throw OperationError(ErrorCode::invalid_options, "bits for hash must be > 0 and <= 32, but " + std::to_string(options.bits) +
-                                                         " bits were specified");
+    throw OperationError(ErrorCode::invalid_options,
+                         "bits for hash must be > 0 and <= 32, but " + std::to_string(options.bits) + " bits were specified");
   }
   if (!(options.min < options.max) || !std::isfinite(options.max - options.min)) {
     throw OperationError(ErrorCode::invalid_options, "region for hash must be valid and have positive area, but [" +

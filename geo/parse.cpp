@@ -114,9 +114,9 @@ void add_polygon(const ValueView& coordinates, bool strict, Parts& parts) {
   check_array(coordinates, "Polygon coordinates must be an array of arrays of coordinates");
   std::vector<std::unique_ptr<S2Loop>> loops;
   for (const Element& ring : coordinates.as_document()) {
-    if (strict && !loops.empty()) bad("Only one simple loop is allowed in a big polygon, instead provided " +
-                                      std::to_string(coordinates.as_document().count()) +
-                                      " loops: " + bson::to_shell(coordinates));
+    if (strict && !loops.empty())
+      bad("Only one simple loop is allowed in a big polygon, instead provided " +
+          std::to_string(coordinates.as_document().count()) + " loops: " + bson::to_shell(coordinates));
     std::unique_ptr<S2Loop> loop = parse_loop(ring);
     // A loop goes around the smaller side, unless the order of its points is meant strictly.
     if (!strict) loop->Normalize();
@@ -173,7 +173,8 @@ void add_collection(DocumentView object, Parts& parts) {
   check_array(geometries, "GeometryCollection geometries must be an array");
   if (geometries.as_document().empty()) bad("GeometryCollection geometries must have at least 1 element");
   for (const Element& one : geometries.as_document()) {
-    if (!one.is_object()) bad("Element " + std::string(one.name) + " of \"geometries\" must be an object, instead got type " + type_of(one));
+    if (!one.is_object())
+      bad("Element " + std::string(one.name) + " of \"geometries\" must be an object, instead got type " + type_of(one));
     const Element type = one.as_document().find("type");
     if (type.is_string() && type.as_string() == "GeometryCollection")
       bad("GeometryCollections cannot be nested: " + bson::to_shell(one.as_document()));
@@ -290,8 +291,7 @@ std::optional<Geometry> Geometry::try_parse(const ValueView& value) {
 
 Geometry Geometry::parse_shape(const Element& shape) {
   const std::string_view name = shape.name;
-  const bool known =
-      name == "$geometry" || name == "$box" || name == "$polygon" || name == "$center" || name == "$centerSphere";
+  const bool known = name == "$geometry" || name == "$box" || name == "$polygon" || name == "$center" || name == "$centerSphere";
   if (!known || !is_container(shape)) {
     bad("unknown geo specifier: " + std::string(name) + ": " + bson::to_shell(static_cast<ValueView>(shape)));
   }
