@@ -20,8 +20,7 @@ NodePtr parse_geo(std::string_view path, const Element& operand, DocumentView, P
     if (shape.name != "$uniqueDocs") geometry = geo::Geometry::parse_shape(shape);
   }
   if (!geometry) bad_value("geo query doesn't have any geometry");
-  if (within && !geometry->can_contain())
-    bad_value("$within not supported with provided geometry: " + show_element(operand));
+  if (within && !geometry->can_contain()) bad_value("$within not supported with provided geometry: " + show_element(operand));
   if (!within && geometry->plane() != geo::Plane::sphere)
     bad_value("$geoIntersect not supported with provided geometry: " + show_element(operand));
   return std::make_unique<GeoNode>(path, *std::move(geometry), within, operand.as_document());
@@ -54,7 +53,7 @@ bool parse_pair(const Element& operand, DocumentView operators, Near& near) {
   if (!read_point(operand, near)) return false;
   if (!near.geo_json && operand.as_document().count() == 3) {
     auto third = operand.as_document().begin();
-    ++++third;
+    ++ ++third;
     if (third->is_number()) {
       near.most = third->to_double();
       if (!(near.most >= 0)) throw OperationError(18522, "max distance must be non-negative");
@@ -145,8 +144,11 @@ void count_near(const Node& node, bool top, const NearNode*& found) {
     return;
   }
   if (node.kind() == Kind::negation) return count_near(static_cast<const NotNode&>(node).child(), false, found);
-  if (node.kind() == Kind::elem_match_object)
-    return count_near(static_cast<const ElemMatchObject&>(node).filter(), false, found);
+  if (node.kind() == Kind::elem_match_object) return count_near(static_cast<const ElemMatchObject&>(node).filter(), false, found);
+  if (node.kind() == Kind::elem_match_value) {
+    for (const NodePtr& child : static_cast<const ElemMatchValue&>(node).operators()) count_near(*child, false, found);
+    return;
+  }
   const bool tree = node.kind() == Kind::conjunction || node.kind() == Kind::disjunction || node.kind() == Kind::nor;
   if (!tree) return;
   for (const NodePtr& child : static_cast<const TreeNode&>(node).children())
