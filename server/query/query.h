@@ -13,13 +13,6 @@ namespace server::query {
 
 struct IndexFilter;
 
-// What a pipeline's $geoNear puts into each document.
-struct NearOutput {
-  std::string distance_field;     // a path; empty: no distance
-  double distance_multiplier = 1;
-  std::string location_field;     // a path, where the closest location goes; empty: nowhere
-};
-
 // find, count, distinct, update, delete and a pipeline's first stage all ask a Query.
 struct Query {
   std::string ns;  // explain shows it if there is no collection
@@ -43,7 +36,6 @@ struct Query {
   bool count_only = false;                          // the documents aren't returned: they are fetched only to be matched
   bool keep_trials = false;                         // explain shows the trials of the plans that lost
   std::shared_ptr<const IndexFilter> index_filter;  // the allowed indexes; nullptr: all. make_executor sets it
-  std::shared_ptr<const NearOutput> near_output;    // of a pipeline's $geoNear; nullptr: none
 
   const bson::Collator* collator() const { return collation ? collation->get() : nullptr; }
 };
