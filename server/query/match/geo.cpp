@@ -145,6 +145,10 @@ void count_near(const Node& node, bool top, const NearNode*& found) {
   }
   if (node.kind() == Kind::negation) return count_near(static_cast<const NotNode&>(node).child(), false, found);
   if (node.kind() == Kind::elem_match_object) return count_near(static_cast<const ElemMatchObject&>(node).filter(), false, found);
+  if (node.kind() == Kind::elem_match_value) {
+    for (const NodePtr& child : static_cast<const ElemMatchValue&>(node).operators()) count_near(*child, false, found);
+    return;
+  }
   const bool tree = node.kind() == Kind::conjunction || node.kind() == Kind::disjunction || node.kind() == Kind::nor;
   if (!tree) return;
   for (const NodePtr& child : static_cast<const TreeNode&>(node).children())
