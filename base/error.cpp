@@ -13,9 +13,9 @@ struct Name {
   const char* text;
 };
 constexpr Name rare_names[] = {
-    {54, "NotSingleValueField"},          {111, "NotExactValueField"},        {159, "DurationOverflow"},
-    {203, "ShardingStateNotInitialized"}, {278, "UnsatisfiableCommitQuorum"}, {325, "APIMismatchError"},
-    {361, "CollectionUUIDMismatch"},      {264, "TooManyFilesOpen"},          {139, "JSInterpreterFailure"},
+    {54, "NotSingleValueField"},          {111, "NotExactValueField"},         {159, "DurationOverflow"},
+    {203, "ShardingStateNotInitialized"}, {278, "UnsatisfiableCommitQuorum"},  {325, "APIMismatchError"},
+    {361, "CollectionUUIDMismatch"},      {264, "TooManyFilesOpen"},           {139, "JSInterpreterFailure"},
     {182, "InvalidViewDefinition"},       {359, "CannotConvertIndexToUnique"},
 };
 

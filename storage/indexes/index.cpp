@@ -128,7 +128,8 @@ void parse_key(const Element& key, IndexSpec& spec) {
     spec.fields.push_back(std::move(parsed));
   }
   if (spec.fields.size() > fields_max) throw OperationError(13103, "too many compound keys");
-  const auto hashed = std::count_if(spec.fields.begin(), spec.fields.end(), [](const IndexField& field) { return field.hashed(); });
+  const auto hashed =
+      std::count_if(spec.fields.begin(), spec.fields.end(), [](const IndexField& field) { return field.hashed(); });
   if (hashed > 1) {
     throw OperationError(31303, "A maximum of one index field is allowed to be hashed but found " + std::to_string(hashed) +
                                     " for 'key' " + bson::to_shell(key.as_document()));
@@ -207,7 +208,8 @@ void parse_option(const Element& field, IndexSpec& spec, DocumentView whole) {
 }
 
 bool is_id_pattern(const IndexSpec& spec) {
-  return spec.fields.size() == 1 && spec.fields[0].path == "_id" && !spec.fields[0].descending && spec.fields[0].kind == FieldKind::ordered;
+  return spec.fields.size() == 1 && spec.fields[0].path == "_id" && !spec.fields[0].descending &&
+         spec.fields[0].kind == FieldKind::ordered;
 }
 
 bool is_clustered(DocumentView given) {
@@ -231,8 +233,8 @@ bson::Document shown(const IndexSpec& spec, DocumentView given, bool has_filter)
 }
 
 void check_clustered_fields(DocumentView given) {
-  constexpr std::array<std::string_view, 8> allowed = {"key", "name", "v", "ns", "unique", "clustered", "collation",
-                                                       "expireAfterSeconds"};
+  constexpr std::array<std::string_view, 8> allowed = {"key",    "name",      "v",         "ns",
+                                                       "unique", "clustered", "collation", "expireAfterSeconds"};
   for (const Element& field : given) {
     if (std::find(allowed.begin(), allowed.end(), field.name) == allowed.end()) {
       throw OperationError(ErrorCode::invalid_index_specification_option,

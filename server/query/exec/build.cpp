@@ -114,12 +114,13 @@ StagePtr build_clustered_scan(const Parts& parts, const Access& access, bool in_
   for (const match::Node* node : access.residual) {
     if (std::find(shown.begin(), shown.end(), node) == shown.end()) shown.push_back(node);
   }
-  auto entries = std::make_unique<IndexScan>("IXSCAN", parts.collection, access.index,
-                                             IndexScan::Options{.ranges = access.ranges, .direction = access.direction},
-                                             IndexScanText());
+  auto entries =
+      std::make_unique<IndexScan>("IXSCAN", parts.collection, access.index,
+                                  IndexScan::Options{.ranges = access.ranges, .direction = access.direction}, IndexScanText());
   return std::make_unique<ClusteredScan>(
       parts.collection, std::move(entries),
-      ClusteredScan::Options{.direction = access.direction, .fetch = fetch, .filter = Filter(access.residual), .shown = Filter(shown)},
+      ClusteredScan::Options{
+          .direction = access.direction, .fetch = fetch, .filter = Filter(access.residual), .shown = Filter(shown)},
       clustered_text(parts, access));
 }
 
@@ -191,8 +192,8 @@ StagePtr build_access(const Parts& parts, const Access& access) {
   for (const Access& branch : access.branches) branches.push_back(build_index_scan(parts, branch, true));
   if (!access.sorted) return std::make_unique<Or>(std::move(branches));
   return std::make_unique<SortMerge>(
-      std::move(branches), parts.query.sort, [&parts = parts.sort](Stage& branch, size_t) { return parts.key(branch.document()); },
-      false);
+      std::move(branches), parts.query.sort,
+      [&parts = parts.sort](Stage& branch, size_t) { return parts.key(branch.document()); }, false);
 }
 
 }  // namespace
