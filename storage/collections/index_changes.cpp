@@ -50,8 +50,9 @@ bool is_clustered(const IndexSpec& spec) {
 bool is_clustered_index(const IndexSpec& wanted, const IndexSpec& clustered) {
   if (bson::compare(wanted.key.view(), clustered.key.view()) == 0) return true;
   if (wanted.name != clustered.name) return false;
-  throw OperationError(6100906, "Cannot create an index where the name matches the clusteredIndex but the key does not - indexSpec: " +
-                                    bson::to_shell(wanted.document) + ", clusteredIndex: " + bson::to_shell(clustered.document));
+  throw OperationError(6100906,
+                       "Cannot create an index where the name matches the clusteredIndex but the key does not - indexSpec: " +
+                           bson::to_shell(wanted.document) + ", clusteredIndex: " + bson::to_shell(clustered.document));
 }
 
 // Returns whether `wanted` exists already; throws when a similar index conflicts with it.
@@ -101,7 +102,8 @@ std::vector<IndexSpec> missing_indexes(const StoredCollection& collection, const
     const bool there = std::any_of(known.begin(), known.end(), [&](const IndexSpec* one) { return exists(wanted, *one); });
     if (there) continue;
     if (is_clustered(wanted))
-      throw OperationError(6243700, "Cannot create index with option 'clustered' that does not match an existing clustered index");
+      throw OperationError(6243700,
+                           "Cannot create index with option 'clustered' that does not match an existing clustered index");
     if (wanted.text) refuse_second_text(known);
     missing.push_back(wanted);
   }

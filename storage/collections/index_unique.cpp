@@ -1,4 +1,5 @@
-// An index becomes unique: its entries are built once more, in the form that unique indexes have, and take the place of the others.
+// An index becomes unique: its entries are built once more, in the form that unique indexes have, and take the place of the
+// others.
 #include <algorithm>
 
 #include "bson/builder.h"
@@ -49,8 +50,8 @@ void StoredCatalog::make_unique(const Shared& collection, const std::string& ns,
 }
 
 void StoredCatalog::replace_index(const Shared& collection, const std::shared_ptr<StoredIndex>& before,
-                                  const std::shared_ptr<StoredIndex>& after, CollectionEntry entry,
-                                  const bson::Document& command, const SchemaChange& how) {
+                                  const std::shared_ptr<StoredIndex>& after, CollectionEntry entry, const bson::Document& command,
+                                  const SchemaChange& how) {
   IndexEntry last = std::move(entry.indexes.back());
   last.ready = true;
   entry.indexes.pop_back();

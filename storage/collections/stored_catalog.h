@@ -102,8 +102,9 @@ class StoredCatalog final : public Catalog {
   // index_unique.cpp implements these. `entry` has the new index last.
   void make_unique(const Shared& collection, const std::string& ns, const std::shared_ptr<StoredIndex>& before,
                    const IndexSpec& spec, const SchemaChange& how);
-  void replace_index(const Shared& collection, const std::shared_ptr<StoredIndex>& before, const std::shared_ptr<StoredIndex>& after,
-                     CollectionEntry entry, const bson::Document& command, const SchemaChange& how);
+  void replace_index(const Shared& collection, const std::shared_ptr<StoredIndex>& before,
+                     const std::shared_ptr<StoredIndex>& after, CollectionEntry entry, const bson::Document& command,
+                     const SchemaChange& how);
 
   // index_rebuild.cpp implements this.
   void take_over(const Shared& collection, const CollectionEntry& begun, const std::shared_ptr<StoredIndexes>& built);

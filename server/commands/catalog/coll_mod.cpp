@@ -1,5 +1,5 @@
-// collMod changes options of an index (hidden, expireAfterSeconds, prepareUnique, unique), and of a collection: its validator, the
-// age at which documents of a clustered one expire, dedup and commits' trees.
+// collMod changes options of an index (hidden, expireAfterSeconds, prepareUnique, unique), and of a collection: its validator,
+// the age at which documents of a clustered one expire, dedup and commits' trees.
 #include "base/error.h"
 #include "bson/compare.h"
 #include "bson/json.h"
@@ -82,9 +82,9 @@ class CollMod : public Command {
     const bool defines_view = arguments.any("viewOn").exists() || arguments.any("pipeline").exists();
     for (const auto& field : request.body) {
       if (field.name == "viewOn" || field.name == "pipeline") continue;
-      const bool other = field.name != "index" && field.name != "dryRun" && field.name != storage::expire_after_seconds_option && field.name != "dedup" && field.name != "commits" &&
-                         field.name != pre_images_option && !validation.view().has(field.name) && field.name != request.command &&
-                         !field.is_nullish();
+      const bool other = field.name != "index" && field.name != "dryRun" && field.name != storage::expire_after_seconds_option &&
+                         field.name != "dedup" && field.name != "commits" && field.name != pre_images_option &&
+                         !validation.view().has(field.name) && field.name != request.command && !field.is_nullish();
       for (std::string_view name : options) {
         if (!other || field.name != name) continue;
         throw OperationError(ErrorCode::command_not_supported, "collMod's option '" + std::string(name) + "' is not supported");
@@ -127,9 +127,8 @@ class CollMod : public Command {
 
  private:
   static void change_view(OperationContext& op, const Request& request, const Arguments& arguments, query::View view) {
-    for (const char* name :
-         {"index", "dedup", "commits", "validator", "validationLevel", "validationAction", "changeStreamPreAndPostImages",
-          "expireAfterSeconds", "dryRun"}) {
+    for (const char* name : {"index", "dedup", "commits", "validator", "validationLevel", "validationAction",
+                             "changeStreamPreAndPostImages", "expireAfterSeconds", "dryRun"}) {
       if (arguments.any(name).exists())
         throw OperationError(ErrorCode::invalid_options, std::string("Option not supported on a view: ") + name);
     }
@@ -182,8 +181,7 @@ class CollMod : public Command {
   static std::shared_ptr<const storage::Index> changeable_index(const storage::Collection& collection, const Arguments& wanted) {
     const auto index = find_index(collection, wanted);
     if (!storage::is_clustered_index(collection, *index)) return index;
-    if (wanted.any("hidden").exists())
-      throw OperationError(6011800, "The 'hidden' option is not supported for a clusteredIndex");
+    if (wanted.any("hidden").exists()) throw OperationError(6011800, "The 'hidden' option is not supported for a clusteredIndex");
     throw OperationError(ErrorCode::index_not_found, "cannot find index " + index->spec().name + " for ns " + collection.ns());
   }
 

@@ -80,8 +80,7 @@ storage::CollectionOptions parse_options(const OperationContext& op, const Argum
   const auto clustered = parse_clustered_option(arguments, options.capped);
   const auto expiry = parse_expiry_option(arguments);
   if (expiry && !clustered) {
-    invalid(
-        "'expireAfterSeconds' is only supported on time-series collections or when the 'clusteredIndex' option is specified");
+    invalid("'expireAfterSeconds' is only supported on time-series collections or when the 'clusteredIndex' option is specified");
   }
   const bool has_size = arguments.any("size").exists();
   const bool has_max = arguments.any("max").exists();

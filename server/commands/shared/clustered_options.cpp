@@ -73,7 +73,8 @@ std::optional<bson::Document> parse_clustered_option(const Arguments& arguments,
 std::optional<int64_t> parse_expiry_option(const Arguments& arguments) {
   const auto seconds = arguments.integer(storage::expire_after_seconds_option);
   if (!seconds) return std::nullopt;
-  if (*seconds < 0) throw OperationError(ErrorCode::invalid_options, "TTL index 'expireAfterSeconds' option cannot be less than 0");
+  if (*seconds < 0)
+    throw OperationError(ErrorCode::invalid_options, "TTL index 'expireAfterSeconds' option cannot be less than 0");
   // The oldest date that would expire lies before 1970 otherwise.
   if (*seconds > base::system_clock().wall_ms() / 1000) {
     throw OperationError(ErrorCode::invalid_options,

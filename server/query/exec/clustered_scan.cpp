@@ -4,7 +4,8 @@
 
 namespace server::query::exec {
 
-ClusteredScan::ClusteredScan(CollectionPtr collection, std::unique_ptr<IndexScan> entries, Options options, ClusteredScanText text)
+ClusteredScan::ClusteredScan(CollectionPtr collection, std::unique_ptr<IndexScan> entries, Options options,
+                             ClusteredScanText text)
     : Stage(text.low || text.high ? "CLUSTERED_IXSCAN" : "COLLSCAN"),
       collection_(std::move(collection)),
       entries_(std::move(entries)),
