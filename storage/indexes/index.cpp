@@ -263,7 +263,7 @@ bool is_id_pattern(const IndexSpec& spec) {
 }
 
 bool is_clustered(DocumentView given) {
-  return given.has("clustered");
+  return !given.find("clustered").is_nullish();
 }
 
 // The result is {v: 2, key, name, …} with the options that were given; options that only repeat the default are left out.
