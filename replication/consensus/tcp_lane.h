@@ -28,7 +28,7 @@ struct LaneOptions {
   bool compress = false;
   uint64_t queue_bytes_max = 0;
   const base::tls::Contexts* tls = nullptr;  // nullptr: the connection is plain
-  LogIn log_in = {};                           // empty: nobody logs in
+  LogIn log_in = {};                         // empty: nobody logs in
 };
 
 // Thread-safe. Work that waits keeps the lane alive until it is closed or the contexts stop.

@@ -28,7 +28,7 @@ struct TcpOptions {
   uint64_t queue_bytes_max = 64 << 20;       // to one peer, on one lane
   int connections_max = 256;                 // inbound
   const base::tls::Contexts* tls = nullptr;  // for connections to others; nullptr: they are plain
-  LogIn log_in = {};                           // on such a connection, before the first frame; empty: nobody logs in
+  LogIn log_in = {};                         // on such a connection, before the first frame; empty: nobody logs in
 };
 
 // Thread-safe.

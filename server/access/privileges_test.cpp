@@ -1,6 +1,6 @@
 #include "server/access/privileges.h"
 
-#include <catch2/catch_test_macros.hpp>
+#include <catch2/catch.hpp>
 
 #include "base/error.h"
 #include "bson/json.h"

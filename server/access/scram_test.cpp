@@ -1,9 +1,9 @@
 #include "server/access/scram.h"
 
-#include <catch2/catch_test_macros.hpp>
+#include <catch2/catch.hpp>
 
+#include "base/bytes.h"
 #include "base/error.h"
-#include "base/hex.h"
 #include "bson/builder.h"
 #include "bson/json.h"
 #include "server/access/saslprep.h"
@@ -18,6 +18,10 @@ FindCredentials knows(ScramHash hash, const std::string& user, const std::string
   };
 }
 
+std::vector<ScramCredentials> nobody(const Name&) {
+  return {};
+}
+
 bool fails(const std::function<void()>& work) {
   try {
     work();
@@ -28,7 +32,8 @@ bool fails(const std::function<void()>& work) {
 }
 
 // Runs a whole login. Returns whether the server was convinced, and the client by it.
-bool logs_in(ScramHash hash, const FindCredentials& find, const std::string& user, const std::string& password, bool skip = true) {
+bool logs_in(ScramHash hash, const FindCredentials& find, const std::string& user, const std::string& password,
+             bool skip = true) {
   const auto server = make_scram_conversation(hash, "admin", skip, find);
   ScramClient client(hash, user, *scram_secret(hash, user, password));
   const auto first = server->step(client.first());
@@ -46,8 +51,8 @@ bool logs_in(ScramHash hash, const FindCredentials& find, const std::string& use
 
 TEST_CASE("credentials are those of RFC 5802's example") {
   const auto made = make_scram_credentials(ScramHash::sha1, "pencil", *bson::base64_decode("QSXCR+Q6sek8bf92"), 4096);
-  CHECK(base::hex(made.stored_key) == "e9d94660c39d65c38fbad91c358f14da0eef2bd6");
-  CHECK(base::hex(made.server_key) == "0fe09258b3ac852ba502cc62ba903eaacdbf7d31");
+  CHECK(base::to_hex(made.stored_key) == "e9d94660c39d65c38fbad91c358f14da0eef2bd6");
+  CHECK(base::to_hex(made.server_key) == "0fe09258b3ac852ba502cc62ba903eaacdbf7d31");
   const auto again = ScramCredentials::parse(made.document());
   REQUIRE(again);
   CHECK(again->iterations == 4096);
@@ -89,7 +94,7 @@ TEST_CASE("of several credentials any will do") {
 
 TEST_CASE("a user who doesn't exist always seems to have the same salt") {
   const auto salt_of = [](const std::string& user) {
-    const auto server = make_scram_conversation(ScramHash::sha256, "admin", true, [](const Name&) { return std::vector<ScramCredentials>{}; });
+    const auto server = make_scram_conversation(ScramHash::sha256, "admin", true, nobody);
     const std::string reply = server->step("n,,n=" + user + ",r=abc").reply;
     return reply.substr(reply.find(",s="));
   };
@@ -100,9 +105,10 @@ TEST_CASE("a user who doesn't exist always seems to have the same salt") {
 TEST_CASE("messages that aren't SCRAM's end the conversation") {
   const auto find = knows(ScramHash::sha256, "ann", "s3cret");
   for (const std::string& text :
-       {std::string(), std::string("n"), std::string("n,"), std::string("n,,"), std::string("p=x,,n=a,r=b"), std::string("n,,r=b"),
-        std::string("n,,n=a"), std::string("n,,n=,r=b"), std::string("n,,n=a,r="), std::string("n,,n=a=2,r=b"),
-        std::string("n,,n=a,n=b,r=c"), std::string("n,,m=x,n=a,r=b"), std::string("n,a=b,n=ann,r=b"), std::string(100'000, 'n')}) {
+       {std::string(), std::string("n"), std::string("n,"), std::string("n,,"), std::string("p=x,,n=a,r=b"),
+        std::string("n,,r=b"), std::string("n,,n=a"), std::string("n,,n=,r=b"), std::string("n,,n=a,r="),
+        std::string("n,,n=a=2,r=b"), std::string("n,,n=a,n=b,r=c"), std::string("n,,m=x,n=a,r=b"), std::string("n,a=b,n=ann,r=b"),
+        std::string(100'000, 'n')}) {
     const auto server = make_scram_conversation(ScramHash::sha256, "admin", true, find);
     CHECK(fails([&] { server->step(text); }));
   }
