@@ -67,7 +67,7 @@ TEST_CASE("credentials of another form are none") {
                            "{iterationCount: 5000, salt: '?', storedKey: 'QQ==', serverKey: 'QQ=='}",
                            "{iterationCount: 5000, salt: 'QQ==', storedKey: 5, serverKey: 'QQ=='}",
                            "{iterationCount: 5000, salt: 'QQ==', storedKey: 'QQ=='}"})
-    CHECK_FALSE(ScramCredentials::parse(bson::parse_json(text).or_throw()));
+    CHECK_FALSE(ScramCredentials::parse(bson::json(text)));
 }
 
 TEST_CASE("who knows the password gets in, and nobody else") {

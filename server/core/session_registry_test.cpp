@@ -55,5 +55,5 @@ TEST_CASE("there can be too many sessions, but one that is known is always welco
 TEST_CASE("a session's key leads to its lsid and back") {
   const bson::Document lsid = session_document(key('x'));
   CHECK(lsid.find("uid").as_binary().bytes.size() == 32);
-  CHECK(session_key(lsid).substr(0, 16) == key('x').substr(0, 16));
+  CHECK(session_key_of(lsid).substr(0, 16) == key('x').substr(0, 16));
 }
