@@ -25,7 +25,7 @@ class Parser {
   Tree parse(DocumentView specification) {
     tree_.root = std::make_unique<Node>();
     for (const Element& element : specification) parse_element("", element);
-    tree_.inclusion = inclusion_.value_or(id_.value_or(false) && !only_neutral_);
+    tree_.inclusion = inclusion_.value_or(id_.value_or(false));
     finish_id();
     return std::move(tree_);
   }
@@ -84,7 +84,6 @@ class Parser {
     Node& node = add(path);
     node.action = Action::compute;
     node.expression = context_.expressions->compile(element, context_);
-    only_neutral_ = true;
     computes(path);
   }
 
@@ -102,6 +101,7 @@ class Parser {
     node.by_value = Matcher::is_operators(operand.as_document());
     ParseContext context = context_;
     context.text = false;
+    context.scripts = false;  // nor $where, $near
     node.matcher =
         node.by_value ? Matcher::parse_operators(operand.as_document(), context) : Matcher::parse(operand.as_document(), context);
     computes(path);
@@ -132,7 +132,6 @@ class Parser {
     Node& node = add(path);
     node.action = Action::slice;
     node.slice = slice;
-    only_neutral_ = true;
     return true;
   }
 
@@ -243,7 +242,6 @@ class Parser {
   Tree tree_;
   std::optional<bool> inclusion_;  // nullopt: not decided yet
   std::optional<bool> id_;
-  bool only_neutral_ = false;  // it has a $slice, which goes with either
 };
 
 }  // namespace
