@@ -5,7 +5,7 @@
 
 #include "server/core/operation.h"
 #include "server/query/branches/states.h"
-#include "server/query/stages/place_field.h"
+#include "server/query/place_field.h"
 #include "server/query/stages/registry.h"
 #include "server/query/stages/support.h"
 

@@ -15,8 +15,8 @@
 #include "server/core/operation.h"
 #include "server/query/expressions/date_units.h"
 #include "server/query/field_path.h"
+#include "server/query/place_field.h"
 #include "server/query/stages/expanded.h"
-#include "server/query/stages/place_field.h"
 #include "server/query/stages/registry.h"
 #include "server/query/stages/support.h"
 

@@ -1,8 +1,8 @@
 // $fill sets fields that have no value, from their neighbours or to a given value. It is a shorthand for $setWindowFields and
 // $addFields.
+#include "server/query/place_field.h"
 #include "server/query/sort_pattern.h"
 #include "server/query/stages/expanded.h"
-#include "server/query/stages/place_field.h"
 #include "server/query/stages/registry.h"
 #include "server/query/stages/support.h"
 

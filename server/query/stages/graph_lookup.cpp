@@ -11,8 +11,8 @@
 #include "bson/path.h"
 #include "server/core/operation.h"
 #include "server/query/expressions/expression.h"
+#include "server/query/place_field.h"
 #include "server/query/stages/pipeline.h"
-#include "server/query/stages/place_field.h"
 #include "server/query/stages/registry.h"
 #include "server/query/stages/support.h"
 

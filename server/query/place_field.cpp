@@ -1,4 +1,4 @@
-#include "server/query/stages/place_field.h"
+#include "server/query/place_field.h"
 
 #include "bson/builder.h"
 

@@ -1,4 +1,4 @@
-// Stages that look up other documents read and set fields at dotted paths.
+// Stages read and set fields at dotted paths.
 #pragma once
 
 #include <string>
