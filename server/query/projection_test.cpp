@@ -42,6 +42,7 @@ TEST_CASE("$slice cuts arrays from either end") {
   CHECK(project("{a: {$slice: 0}}", "{a: [1]}") == json("{a: []}"));
   CHECK(project("{a: {$slice: 9}}", "{a: [1]}") == json("{a: [1]}"));
   CHECK(project("{a: {$slice: 1}, b: 1}", "{_id: 1, a: [1, 2], b: 2, c: 3}") == json("{_id: 1, a: [1], b: 2}"));
+  CHECK(project("{_id: 1, a: {$slice: 1}}", "{_id: 1, a: [1, 2], b: 2}") == json("{_id: 1, a: [1]}"));
 }
 
 TEST_CASE("$elemMatch keeps the first element that matches") {
