@@ -210,7 +210,7 @@ StagePtr build_access(const Parts& parts, const Access& access) {
       return std::make_unique<IdLookup>(parts.collection, bson::Value(access.id), needs_document(parts, access));
     case Access::Kind::index: return build_index_scan(parts, access, false);
     case Access::Kind::text: return build_text(parts, access);
-    case Access::Kind::near: return std::make_unique<GeoNear>(parts.collection, access);
+    case Access::Kind::near: return std::make_unique<GeoNear>(parts.collection, access, parts.query.near_output, parts.allowance);
     case Access::Kind::any_of: break;
   }
   std::vector<StagePtr> branches;

@@ -8,6 +8,7 @@
 #include "server/core/text.h"
 #include "server/query/fitting_int.h"
 #include "server/query/match/path.h"
+#include "server/query/place_field.h"
 #include "server/query/plan/locations.h"
 
 namespace server::query::exec {
@@ -16,6 +17,7 @@ namespace {
 
 constexpr double pi = 3.14159265358979323846;
 constexpr double first_width_m = 100;
+constexpr size_t bytes_per_record = 32;   // of those seen
 constexpr int64_t many = 300, few = 100;  // of a ring's records: the next one is narrower, or wider
 
 // The greatest distance between two places.
@@ -49,7 +51,8 @@ geo::CellRanges disc(const match::Near& near, double radius, const geo::IndexOpt
 
 }  // namespace
 
-GeoNear::GeoNear(CollectionPtr collection, const plan::Access& access)
+GeoNear::GeoNear(CollectionPtr collection, const plan::Access& access, std::shared_ptr<const NearOutput> output,
+                 Allowance& allowance)
     : Stage(access.index->spec().geo->sphere ? "GEO_NEAR_2DSPHERE" : "GEO_NEAR_2D"),
       collection_(std::move(collection)),
       index_(access.index),
@@ -59,7 +62,9 @@ GeoNear::GeoNear(CollectionPtr collection, const plan::Access& access)
       near_(static_cast<const match::NearNode&>(*access.near).near()),
       least_(near_.least / near_.scale()),
       most_(near_.most / near_.scale()),
-      filter_(access.residual) {}
+      filter_(access.residual),
+      output_(std::move(output)),
+      held_(allowance.memory()) {}
 
 // Goes on to the next ring. Returns false after the last.
 bool GeoNear::widen() {
@@ -99,6 +104,7 @@ std::optional<GeoNear::Found> GeoNear::measure(const bson::Document& document) c
     if (!nearest || distance < nearest->distance) {
       nearest.emplace();
       nearest->distance = distance;
+      if (output_ && !output_->location_field.empty()) nearest->location = bson::Value(value);
     }
     return false;
   });
@@ -110,6 +116,7 @@ std::optional<GeoNear::Found> GeoNear::measure(const bson::Document& document) c
 void GeoNear::take(storage::Transaction& transaction) {
   ++examined_;
   if (!seen_.insert(cursor_->record()).second) return;
+  held_.add(bytes_per_record);
   auto document = collection_->find(transaction, cursor_->record());
   if (!document) return;
   ++fetched_;
@@ -119,7 +126,19 @@ void GeoNear::take(storage::Transaction& transaction) {
   found->record = cursor_->record();
   found->document = *std::move(document);
   if (found->distance <= outer_) ++found_in_ring_;
+  held_.add(found->bytes());
   found_.push(*std::move(found));
+}
+
+// Puts distance and location into the document that is returned.
+void GeoNear::put_output() {
+  if (!output_) return;
+  if (!output_->distance_field.empty()) {
+    const bson::Value distance(current_.distance * near_.scale() * output_->distance_multiplier);
+    current_.document = with_field_at(current_.document, output_->distance_field, distance);
+  }
+  if (!output_->location_field.empty())
+    current_.document = with_field_at(current_.document, output_->location_field, current_.location);
 }
 
 Step GeoNear::do_work(storage::Transaction& transaction) {
@@ -143,6 +162,8 @@ Step GeoNear::do_work(storage::Transaction& transaction) {
   if (started_ && !found_.empty() && found_.top().distance <= outer_) {
     current_ = found_.top();
     found_.pop();
+    held_.set(held_.bytes() - current_.bytes());
+    put_output();
     return Step::advanced;
   }
   return widen() ? Step::pending : Step::end;

@@ -7,6 +7,7 @@
 #include <queue>
 #include <unordered_set>
 
+#include "server/core/allowance.h"
 #include "server/query/exec/scans.h"
 #include "server/query/match/geo.h"
 #include "server/query/plan/access.h"
@@ -15,7 +16,8 @@ namespace server::query::exec {
 
 class GeoNear : public Stage {
  public:
-  GeoNear(CollectionPtr collection, const plan::Access& access);
+  // `output` says what is put into the documents; nullptr: nothing.
+  GeoNear(CollectionPtr collection, const plan::Access& access, std::shared_ptr<const NearOutput> output, Allowance& allowance);
   storage::RecordId record() const override { return current_.record; }
   bson::DocumentView document() override { return current_.document; }
   bson::BytesView key() const override { return {}; }
@@ -35,9 +37,12 @@ class GeoNear : public Stage {
     double distance = 0;  // radians, or units of the plane
     storage::RecordId record = 0;
     bson::Document document;
+    bson::Value location;  // the closest one, if it is wanted
+    size_t bytes() const { return document.size() + location.view().bytes().size() + sizeof(Found); }
     bool operator<(const Found& other) const { return distance > other.distance; }  // the nearest is on top
   };
   bool widen();
+  void put_output();
   void take(storage::Transaction& transaction);
   std::optional<Found> measure(const bson::Document& document) const;
 
@@ -49,6 +54,7 @@ class GeoNear : public Stage {
   const match::Near near_;
   const double least_, most_;  // in the unit of `Found`
   const Filter filter_;
+  const std::shared_ptr<const NearOutput> output_;
 
   std::unique_ptr<storage::IndexCursor> cursor_;
   plan::Intervals scanned_;                // cells of earlier rings
@@ -60,6 +66,7 @@ class GeoNear : public Stage {
   int64_t found_in_ring_ = 0;
   std::priority_queue<Found> found_;
   std::unordered_set<storage::RecordId> seen_;
+  Held held_;  // both
   Found current_;
   int64_t examined_ = 0, fetched_ = 0, rings_ = 0;
 };

@@ -4,6 +4,7 @@
 #include "bson/compare.h"
 #include "bson/keystring.h"
 #include "server/core/text.h"
+#include "server/query/plan/locations.h"
 
 namespace server::query::plan {
 
@@ -29,7 +30,7 @@ storage::Direction direction_of(const bson::Element& natural) {
   throw OperationError(code, "error processing query: ns=" + collection.ns() + ": planner returned error :: caused by :: " + why);
 }
 
-IndexPtr hinted_index(const storage::Collection& collection, const bson::ValueView& hint) {
+IndexPtr find_hinted(const storage::Collection& collection, const bson::ValueView& hint) {
   for (const auto& index : collection.indexes()) {
     if (!index->ready() || index->spec().hidden) continue;
     const bool named = hint.is_string() ? index->spec().name == hint.as_string()
@@ -88,13 +89,18 @@ std::optional<storage::Direction> natural_direction(const Query& query) {
   return std::nullopt;
 }
 
-std::optional<Access> hinted(const storage::Collection& collection, const Query& query, const Predicates& predicates) {
+std::shared_ptr<const storage::Index> hinted_index(const storage::Collection& collection, const Query& query) {
   const bson::ValueView hint = query.hint.view();
   const bool none = !hint.exists() || is_natural(hint) || (hint.is_object() && hint.as_document().empty());
-  if (none) return std::nullopt;
-  const IndexPtr index = hinted_index(collection, hint);
-  // The index lacks documents without texts, and nothing says which of its entries a filter wants.
-  if (index->spec().text) {
+  return none ? nullptr : find_hinted(collection, hint);
+}
+
+std::optional<Access> hinted(const storage::Collection& collection, const Query& query, const Predicates& predicates) {
+  const IndexPtr index = hinted_index(collection, query);
+  if (!index) return std::nullopt;
+  // The index lacks documents without texts, and nothing says which of its entries a filter wants. One of locations lacks the
+  // documents without them.
+  if (index->spec().text || (index->spec().geo && !asks_for_locations(*index, predicates))) {
     refuse(collection, ErrorCode::no_query_execution_plans, "No query solutions");
   }
   Access access = index_access(index, predicates);

@@ -17,7 +17,8 @@ bool helps(const match::GeoNode& node, const geo::IndexOptions& options) {
   return node.within() && node.geometry().box().has_value();
 }
 
-bool has_location(const Node& node, std::string_view path, const geo::IndexOptions& options) {
+// Returns whether the predicate is on locations at the path; with options, on such as an index with these helps to find.
+bool has_location(const Node& node, std::string_view path, const geo::IndexOptions* options) {
   const auto one = [&](const match::NodePtr& child) { return has_location(*child, path, options); };
   if (node.kind() == Kind::conjunction || node.kind() == Kind::disjunction) {
     const auto& children = static_cast<const match::TreeNode&>(node).children();
@@ -26,7 +27,15 @@ bool has_location(const Node& node, std::string_view path, const geo::IndexOptio
   }
   if (node.kind() != Kind::geo) return false;
   const auto& geo = static_cast<const match::GeoNode&>(node);
-  return geo.path() == path && helps(geo, options);
+  return geo.path() == path && (!options || helps(geo, *options));
+}
+
+bool any_location(const storage::Index& index, const Predicates& predicates, const geo::IndexOptions* options) {
+  const auto& fields = index.spec().fields;
+  return std::any_of(fields.begin(), fields.end(), [&](const storage::IndexField& field) {
+    return field.located() && std::any_of(predicates.begin(), predicates.end(),
+                                          [&](const Node* node) { return has_location(*node, field.path, options); });
+  });
 }
 
 // A "2d" index answers on the sphere, too, but not for GeoJSON points, whose circles wrap around the plane's edges.
@@ -52,11 +61,13 @@ std::optional<Bounds> location_bounds(const match::PathNode& node, const KeyForm
 }
 
 bool has_location_predicate(const storage::Index& index, const Predicates& predicates) {
+  return any_location(index, predicates, index.spec().geo.get());
+}
+
+bool asks_for_locations(const storage::Index& index, const Predicates& predicates) {
   const storage::IndexSpec& spec = index.spec();
-  return std::any_of(spec.fields.begin(), spec.fields.end(), [&](const storage::IndexField& field) {
-    return field.located() && std::any_of(predicates.begin(), predicates.end(),
-                                          [&](const Node* node) { return has_location(*node, field.path, *spec.geo); });
-  });
+  if (spec.geo->sphere && spec.geo->version == 1 && !spec.sparse) return true;
+  return any_location(index, predicates, nullptr);
 }
 
 Access near_access(const std::vector<std::shared_ptr<const storage::Index>>& indexes, const storage::Collection& collection,

@@ -14,6 +14,10 @@ std::optional<Bounds> location_bounds(const match::PathNode& node, const KeyForm
 // Returns whether one of the predicates is on locations of the index: only documents with locations are in it.
 bool has_location_predicate(const storage::Index& index, const Predicates& predicates);
 
+// Returns whether only documents of the index can match: it has every document, or the predicates want a location of it. They
+// may say nothing about its keys.
+bool asks_for_locations(const storage::Index& index, const Predicates& predicates);
+
 // Returns whether the index isn't partial, or its filter follows from the predicates.
 bool covers_partial(const storage::Index& index, const Predicates& predicates);
 

@@ -34,7 +34,7 @@ Indexes usable_indexes(const storage::Collection& collection, const IndexFilter*
 
 // Returns the index that the query names, or else all that it may use.
 Indexes hinted_indexes(const storage::Collection& collection, const Query& query) {
-  if (const auto forced = hinted(collection, query, {})) return {forced->index};
+  if (auto index = hinted_index(collection, query)) return {std::move(index)};
   return usable_indexes(collection, query.index_filter.get());
 }
 
@@ -181,12 +181,16 @@ std::vector<Access> ways(const std::shared_ptr<storage::Collection>& collection,
     nothing.kind = Access::Kind::nothing;
     return {nothing};
   }
+  if (near && match::find_text(matcher.root()))
+    throw base::OperationError(base::ErrorCode::bad_value, "text and geoNear not allowed in same query");
   if (match::find_text(matcher.root())) return {text_way(*collection, query, predicates)};
   if (near) {
     if (query.tailable)
       throw base::OperationError(base::ErrorCode::bad_value, "tailable cursors and geo $near cannot be used together");
     if (natural_direction(query))
       throw base::OperationError(base::ErrorCode::bad_value, "hint or sort by $natural cannot be used with geo $near");
+    if (!query.min.empty() || !query.max.empty())
+      throw base::OperationError(base::ErrorCode::bad_value, "min and max cannot be used with geo $near");
     return {near_access(hinted_indexes(*collection, query), *collection, *near, predicates)};
   }
   // A tailable cursor follows the records in their order, whatever index is hinted.

@@ -6,6 +6,7 @@
 #include "server/core/services.h"
 #include "server/query/plan_notes.h"
 #include "server/query/reader.h"
+#include "server/query/stages/geo_near.h"
 #include "server/query/stages/registry.h"
 #include "server/query/stages/support.h"
 #include "server/query/stages/text_scores.h"
@@ -128,8 +129,10 @@ Pipeline::Pipeline(bson::DocumentView stages, PipelineContext& context) : contex
     if (specs_[i]->is_source() && i != 0) {
       refuse(40602, std::string(specs_[i]->name()) + " is only valid as the first stage in a pipeline");
     }
-    // Documents that come with the request are the same at any time; other sources read the present.
-    if (specs_[i]->is_source() && context.op->moment && context.op->moment->is_declared() && specs_[i]->name() != "$documents") {
+    // Documents that come with the request are the same at any time, and the planner's are those of the moment; other sources
+    // read the present.
+    const bool timeless = specs_[i]->name() == "$documents" || dynamic_cast<const Asking*>(specs_[i].get());
+    if (specs_[i]->is_source() && !timeless && context.op->moment && context.op->moment->is_declared()) {
       refuse(base::ErrorCode::invalid_options,
              "Aggregation stage " + std::string(specs_[i]->name()) + " cannot run with the atClusterTime of a declared snapshot");
     }
@@ -215,13 +218,14 @@ StagePtr Pipeline::start_over(StagePtr source) const {
 }
 
 void Pipeline::explain(Verbosity verbosity, bson::Builder& out) const {
-  if (!specs_.empty() && specs_[0]->is_source()) {
+  const auto* asking = specs_.empty() ? nullptr : dynamic_cast<const Asking*>(specs_[0].get());
+  if (!asking && !specs_.empty() && specs_[0]->is_source()) {
     bson::ArrayBuilder stages = out.array("stages");
     for (const StageSpecPtr& spec : specs_) stages.append(spec->explain());
     return;
   }
-  size_t taken = 0;
-  const Query query = head_query(specs_, context_, taken);
+  size_t taken = asking ? 1 : 0;
+  const Query query = asking ? asking->query(context_) : head_query(specs_, context_, taken);
   const std::string ns = context_.db + "." + context_.collection;
   Reader reader(*context_.op, open_collection(*context_.op, ns), ns, query);
   if (verbosity != Verbosity::query_planner) {
@@ -229,14 +233,14 @@ void Pipeline::explain(Verbosity verbosity, bson::Builder& out) const {
       if (!query.count_only) (void)reader.document();  // decoding is counted
     }
   }
-  if (taken == specs_.size()) {
+  if (!asking && taken == specs_.size()) {
     reader.executor().explain(out, verbosity);
     return;
   }
   bson::ArrayBuilder stages = out.array("stages");
   {
     bson::Builder first = stages.object();
-    bson::Builder cursor = first.object("$cursor");
+    bson::Builder cursor = first.object(asking ? "$geoNearCursor" : "$cursor");
     reader.executor().explain(cursor, verbosity);
   }
   for (size_t i = taken; i < specs_.size(); ++i) stages.append(specs_[i]->explain());

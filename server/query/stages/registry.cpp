@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "server/core/operation.h"
 #include "server/core/stable_api.h"
+#include "server/query/stages/geo_near.h"
 #include "server/query/stages/search.h"
 
 namespace server::query {
@@ -29,6 +30,7 @@ const std::unordered_map<std::string_view, StageParser>& stages() {
       {"$documents", parse_documents},
       {"$facet", parse_facet},
       {"$fill", parse_fill},
+      {"$geoNear", parse_geo_near},
       {"$graphLookup", parse_graph_lookup},
       {"$group", parse_group},
       {"$history", parse_history},
