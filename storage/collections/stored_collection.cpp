@@ -146,7 +146,6 @@ void StoredCollection::note_multikey(StoredIndex& index, uint32_t fields) {
   index.add_multikey_fields(missing);
 }
 
-// After a duplicate key the call removes the entries that it made, so that the caller's transaction can go on.
 // Throws DuplicateKey if another record has one of the keys.
 static void check_free(Transaction& transaction, const StoredIndex& index, RecordId record, bson::DocumentView document,
                        const IndexKeys& keys, const std::string& ns) {
@@ -159,6 +158,7 @@ static void check_free(Transaction& transaction, const StoredIndex& index, Recor
   }
 }
 
+// After a duplicate key the call removes the entries that it made, so that the caller's transaction can go on.
 void StoredCollection::index_document(Transaction& transaction, StoredIndex& index, RecordId record, bson::DocumentView document,
                                       const IndexKeys& keys) {
   note_multikey(index, keys.multikey_fields);

@@ -186,6 +186,7 @@ StoredIndex::StoredIndex(Engine& engine, uint32_t number, IndexSpec spec, Table 
   spec_ = std::move(spec);
   table_ = std::move(table);
   prepares_unique_ = storage::prepares_unique(spec_);
+  is_id_ = spec_.name == "_id_" || spec_.document.view().has("clustered");
 }
 
 IndexStats StoredIndex::stats() const {

@@ -30,7 +30,7 @@ class StoredIndex final : public Index, public std::enable_shared_from_this<Stor
 
   bool multikey() const override { return multikey_.load(std::memory_order_acquire) != 0; }
   bool multikey_field(size_t i) const override { return multikey_.load(std::memory_order_acquire) >> i & 1; }
-  bool is_id() const override { return number_ == 1; }
+  bool is_id() const override { return is_id_; }
   bool ready() const override { return ready_.load(std::memory_order_acquire); }
   IndexStats stats() const override;
   void count_access() const override { accesses_.fetch_add(1, std::memory_order_relaxed); }
@@ -101,6 +101,7 @@ class StoredIndex final : public Index, public std::enable_shared_from_this<Stor
   std::atomic<bool> shared_{false};
   bool tells_types_ = false;
   bool prepares_unique_ = false;
+  bool is_id_ = false;  // that of a clustered collection has a name of its own
   Table versions_;
   std::shared_ptr<const DocumentPredicate> predicate_;
 };
