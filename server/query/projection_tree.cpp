@@ -80,7 +80,7 @@ class Parser {
 
   // A score goes with an inclusion and with an exclusion.
   void parse_meta(const std::string& path, const Element& element) {
-    if (!context_.text_score) throw OperationError(40218, "query requires text score metadata, but it is not available");
+    if (!context_.expressions) return parse_expression(path, element);  // which refuses it
     Node& node = add(path);
     node.action = Action::compute;
     node.expression = context_.expressions->compile(element, context_);
