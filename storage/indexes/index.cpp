@@ -246,6 +246,7 @@ void parse_option(const Element& field, IndexSpec& spec, DocumentView whole) {
   }
   if (name == "background") return void(flag(field));
   if (name == "clustered") {
+    if (field.is_nullish()) return;
     if (!flag(field)) throw OperationError(6492800, "Value 'false' for field 'clustered' is invalid");
     if (!flag(whole.find("unique"))) cannot("The 'unique' field is required when 'clustered' is specified");
     return;
