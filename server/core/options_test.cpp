@@ -75,7 +75,8 @@ TEST_CASE("a YAML file says the same, and the command line wins over it") {
       "net:\n  port: 1234\n  bindIp: [127.0.0.1, 10.0.0.1]\n  unixDomainSocket:\n    enabled: false\n"
       "storage:\n  dbPath: /data\n  wiredTiger:\n    engineConfig:\n      cacheSizeGB: 2\n  dedup:\n    profile: thesis\n"
       "systemLog:\n  destination: file\n  path: /log\n  logAppend: true\n  component:\n    network:\n      verbosity: 2\n"
-      "setParameter:\n  x: 5\noperationProfiling.slowOpThresholdMs: 7\noperationProfiling.mode: slowOp\n");
+      "security:\n  authorization: disabled\nsetParameter:\n  x: 5\noperationProfiling.slowOpThresholdMs: "
+      "7\noperationProfiling.mode: slowOp\n");
   const Options options = parse({"--config", path, "--port", "4321"});
   CHECK(options.port == 4321);
   CHECK(options.bind_ip.size() == 2);
@@ -116,6 +117,20 @@ TEST_CASE("options without a meaning are refused before anything starts") {
   CHECK(refusal({"--dbpath", "/d", "--bind_ip", ","}) == "net.bindIp names no address");
   const std::string directory = std::filesystem::temp_directory_path().string();
   CHECK(refusal({"--config", directory}) == "Error reading config file: Is a directory: " + directory);
+}
+
+TEST_CASE("without access control a server is for this machine alone, unless somebody says else") {
+  const std::string why = refusal({"--dbpath", "/d", "--bind_ip_all"});
+  CHECK(why.find("--noauth") != std::string::npos);
+  CHECK(parse({"--dbpath", "/d", "--bind_ip_all", "--noauth"}).bind_ip == std::vector<std::string>{"*"});
+  CHECK(parse({"--dbpath", "/d", "--bind_ip", "10.0.0.1", "--auth"}).authorization);
+  CHECK(parse({"--dbpath", "/d", "--keyFile", "/k"}).authorization);
+  CHECK(refusal({"--dbpath", "/d", "--auth", "--noauth"}) == "--noauth and --auth, or --keyFile, exclude each other");
+  CHECK(refusal({"--dbpath", "/d", "--auth", "--replSet", "rs0"}) ==
+        "security.keyFile is required when authorization is enabled with replica sets");
+  CHECK(refusal({"--dbpath", "/d", "--clusterAuthMode", "x509"}) ==
+        "cannot have x.509 cluster authentication in tlsMode disabled");
+  CHECK(refusal({"--dbpath", "/d", "--clusterAuthMode", "x"}) == "unsupported value for clusterAuthMode x");
 }
 
 TEST_CASE("help and version are actions of their own") {

@@ -163,6 +163,7 @@ const Shapes& expression_shapes() {
         {"$tsSecond", {"Timestamp(5, 1)", "'@date'"}},
         {"$tsIncrement", {"Timestamp(5, 1)", "'@date'"}},
         {"$rand", {"{}"}},
+        {"$meta", {"'textScore'"}},
         {"$toHashedIndexKey", {"'@expression'"}},
     };
     for (const char* one : {"$firstN", "$lastN", "$minN", "$maxN"}) all[one] = {"{input: '@array', n: '@count'}"};
@@ -190,9 +191,9 @@ struct FamilyKinds {
   const char* takes;
 };
 constexpr FamilyKinds families[] = {{"number", "number"},  {"array", "array"},    {"bool", "expression"}, {"bool", "expression"},
-                                    {"any", "expression"}, {"any", "expression"}, {"date", "date"},       {"object", "object"},
-                                    {"number", "array"},   {"any", "string"},     {"any", "expression"},  {"array", "array"},
-                                    {"string", "string"},  {"number", "number"},  {"any", "expression"}};
+                                    {"any", "expression"}, {"any", "expression"}, {"date", "date"},       {"any", "expression"},
+                                    {"object", "object"},  {"number", "array"},   {"any", "string"},      {"any", "expression"},
+                                    {"array", "array"},    {"string", "string"},  {"number", "number"},   {"any", "expression"}};
 
 void add_operators(Grammar& grammar) {
   size_t family = 0;
@@ -379,6 +380,9 @@ const Shapes& stage_shapes() {
         "{_id: null, n: '@accumulator'}"}},
       {"$sort", {"'@sort'"}},
       {"$limit", {"'@count'"}},
+      {"$geoNear",
+       {"{near: {type: 'Point', coordinates: [1, 2]}, distanceField: 'x.d', key: 'o', 'maxDistance?': 10, 'includeLocs?': "
+        "'x.l'}"}},
       {"$skip", {"'@small'"}},
       {"$sample", {"{size: '@count'}"}},
       {"$count", {"'@name'"}},

@@ -50,6 +50,7 @@ write::Predicate any_element(bson::DocumentView) {
 TEST_CASE("each operator of expressions is made in a form that computes") {
   for (const auto family : query::operator_families()) {
     for (const auto& entry : family) {
+      if (entry.name == "$meta") continue;  // no search gives documents a score here
       std::string refusal;
       const auto document = bson::json("{_id: 1, a: 2, b: {c: 3, d: 'x'}, l: [1, 2], s: 'text', o: [{k: 1}]}");
       CHECK((ever_accepted(rule_of("expression", entry.name), refusal,

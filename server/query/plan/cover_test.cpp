@@ -231,7 +231,7 @@ TEST_CASE("an index that has all that is asked for is read alone") {
   check("find: 'c', filter: {a: 3}, projection: {_id: 0, b: 1}", "PROJECTION_COVERED IXSCAN", 0);
   check("find: 'c', filter: {a: 3}, projection: {_id: 0, a: 1, b: 1}", "PROJECTION_COVERED IXSCAN", 0);
   check("find: 'c', filter: {a: 3, b: {$ne: 3}}, projection: {_id: 0, b: 1}", "PROJECTION_COVERED IXSCAN", 0);
-  check("find: 'c', filter: {a: {$in: [1, 2]}}, projection: {_id: 0, b: 1}, sort: {b: -1}", "PROJECTION_COVERED SORT IXSCAN", 0);
+  check("find: 'c', filter: {a: {$in: [1, 2]}}, projection: {_id: 0, b: 1}, sort: {b: -1}", "PROJECTION_COVERED SORT_MERGE", 0);
   check("find: 'c', filter: {'d.e': 1}, projection: {_id: 0, 'd.e': 1}", "PROJECTION_DEFAULT IXSCAN", 0);
   check("find: 'c', filter: {_id: {$lt: 3}}, projection: {_id: 1}", "PROJECTION_COVERED IXSCAN", 0);
   check("find: 'c', filter: {t: 2}, projection: {_id: 0, z: 1}", "PROJECTION_COVERED IXSCAN", 0);
