@@ -118,12 +118,13 @@ func whileWriting(name string, change func(primary string)) string {
 	target, before := db.Collection(name), primary()
 	var stop atomic.Bool
 	var count atomic.Int64
+	var written atomic.Bool // the last insert is counted
 	// A change stream goes on over all that, and has every insert once, in order.
 	stream, err := target.Watch(ctx, mongo.Pipeline{{{Key: "$match", Value: bson.D{{Key: "operationType", Value: "insert"}}}}})
 	sound(err)
 	inserted, reading := []any{}, make(chan error, 1)
 	go func() {
-		for !stop.Load() || int64(len(inserted)) <= count.Load() {
+		for !written.Load() || int64(len(inserted)) <= count.Load() {
 			var event struct{ DocumentKey struct{ ID any `bson:"_id"` } `bson:"documentKey"` }
 			if stream.TryNext(ctx) {
 				if err := stream.Decode(&event); err != nil {
@@ -164,6 +165,7 @@ func whileWriting(name string, change func(primary string)) string {
 	more()
 	stop.Store(true)
 	sound(<-writing)
+	written.Store(true)
 	sound(<-reading)
 	sound(stream.Close(ctx))
 	check(int64(len(inserted)) == count.Load()+1 && inserted[0] == "sum", len(inserted), " events of ", count.Load(), " inserts")

@@ -112,7 +112,7 @@ public class ReplicaSetProgram {
   static String whileWriting(String name, Work change) throws Exception {
     MongoCollection<Document> target = coll(name);
     String before = primary();
-    AtomicBoolean stop = new AtomicBoolean();
+    AtomicBoolean stop = new AtomicBoolean(), written = new AtomicBoolean();  // written: the last insert is counted
     AtomicInteger count = new AtomicInteger();
     // A change stream goes on over all that, and has every insert once, in order.
     MongoChangeStreamCursor<ChangeStreamDocument<Document>> stream = target.watch(List.of(Aggregates.match(new Document("operationType", "insert")))).cursor();
@@ -120,7 +120,7 @@ public class ReplicaSetProgram {
     target.insertOne(id("sum").append("n", 0));
     ExecutorService pool = Executors.newFixedThreadPool(2);
     Future<?> reading = pool.submit(() -> {
-      while (!stop.get() || inserted.size() <= count.get()) {
+      while (!written.get() || inserted.size() <= count.get()) {
         ChangeStreamDocument<Document> event = stream.tryNext();
         if (event != null) inserted.add(event.getFullDocument().get("_id"));
       }
@@ -142,6 +142,7 @@ public class ReplicaSetProgram {
     more.run();
     stop.set(true);
     writing.get();
+    written.set(true);
     reading.get(120, TimeUnit.SECONDS);
     stream.close();
     pool.shutdown();

@@ -115,7 +115,7 @@ await until('all are back', whole);
 // (`decorateCommandError` in its sdam/server.js): such a write may have been done or not, with any server.
 async function whileWriting(collection, change) {
   const target = db.collection(collection), before = primaries.at(-1);
-  let stop = false, count = 0, unclear = 0;
+  let stop = false, written = false, count = 0, unclear = 0;  // written: the last insert is counted
   const unlessStale = async (write, again) => {
     try {
       await write();
@@ -128,7 +128,7 @@ async function whileWriting(collection, change) {
   const stream = target.watch([{$match: {operationType: 'insert'}}]), inserted = [];
   await stream.tryNext();
   const reading = (async () => {
-    while (!stop || inserted.length <= count) {
+    while (!written || inserted.length <= count) {
       const event = await stream.tryNext();
       if (event) inserted.push(event.documentKey._id);
     }
@@ -150,6 +150,7 @@ async function whileWriting(collection, change) {
   await more();
   stop = true;
   await writing;
+  written = true;
   await Promise.race([reading, until('the stream has all inserts', () => inserted.length > count)]);
   await reading;
   await stream.close();
