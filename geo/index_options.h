@@ -1,4 +1,4 @@
-// What the specification of a geospatial index says beside its key.
+// IndexOptions are the options of a geospatial index, besides its key.
 #pragma once
 
 #include "bson/document.h"

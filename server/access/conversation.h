@@ -17,7 +17,7 @@ class Conversation {
   };
   // Throws AuthenticationFailed (18); then the conversation is over.
   virtual Step step(base::BytesView message) = 0;
-  // As the client claims until it is proved; the name is empty before the first message.
+  // Returns the user that the client claims to be; step() says when that is proved. The name is empty before the first message.
   virtual const Name& user() const = 0;
   virtual std::string_view mechanism() const = 0;
 };

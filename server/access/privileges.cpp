@@ -89,16 +89,6 @@ bool Privileges::use(std::string_view db, std::string_view collection) const {
                      [&](const Privilege& one) { return one.resource.covers(Resource::of_collection(db, collection)); });
 }
 
-bool Privileges::include(const Privileges& others) const {
-  return std::all_of(others.all().begin(), others.all().end(), [&](const Privilege& wanted) {
-    ActionSet wanting = wanted.actions;
-    for (const Privilege& one : privileges_) {
-      if (one.resource == wanted.resource || one.resource.kind == ResourcePattern::Kind::any) wanting.remove(one.actions);
-    }
-    return wanting.empty();
-  });
-}
-
 void Privileges::append_to(bson::ArrayBuilder& out) const {
   for (const Privilege& one : privileges_) out.append(one.document());
 }

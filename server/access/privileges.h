@@ -31,8 +31,6 @@ class Privileges {
   bool touch(std::string_view db) const;
   // Returns whether some privilege is about this collection.
   bool use(std::string_view db, std::string_view collection) const;
-  // Returns whether these include all of `others`, resource by resource.
-  bool include(const Privileges& others) const;
   const std::vector<Privilege>& all() const { return privileges_; }
   void append_to(bson::ArrayBuilder& out) const;
 

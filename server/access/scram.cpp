@@ -3,11 +3,11 @@
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
-#include <openssl/rand.h>
 
 #include <charconv>
 #include <map>
 
+#include "base/cipher.h"
 #include "base/error.h"
 #include "bson/builder.h"
 #include "bson/json.h"
@@ -124,7 +124,7 @@ Bytes server_key(ScramHash hash, BytesView salted_secret) {
 
 // The salt that a user who doesn't exist seems to have: always the same one, until the server starts anew.
 Bytes made_up_salt(ScramHash hash, const Name& user) {
-  static const Bytes key = random_bytes(32);
+  static const Bytes key = base::random_key(32);
   return hmac(hash, key, user.text()).substr(0, salt_bytes(hash));
 }
 
@@ -163,14 +163,14 @@ class ScramConversation : public Conversation {
     if (!name || name->empty() || parts->at('r').empty()) fail();
     if (!acts_for.empty() && (!acts_for.starts_with("a=") || decode_name(acts_for.substr(2)) != name)) fail();
     user_.name = *name;
-    nonce_ = std::string(parts->at('r')) + bson::base64_encode(random_bytes(nonce_bytes));
+    nonce_ = std::string(parts->at('r')) + bson::base64_encode(base::random_key(nonce_bytes));
     known_ = find_(user_);
     if (known_.empty()) {
       ScramCredentials nobody;
       nobody.iterations = hash_ == ScramHash::sha1 ? scram_iterations_sha1 : scram_iterations_sha256;
       nobody.salt = made_up_salt(hash_, user_);
-      nobody.stored_key = random_bytes(hash_bytes(hash_));
-      nobody.server_key = random_bytes(hash_bytes(hash_));
+      nobody.stored_key = base::random_key(hash_bytes(hash_));
+      nobody.server_key = base::random_key(hash_bytes(hash_));
       known_.push_back(std::move(nobody));
     }
     server_first_ = "r=" + nonce_ + ",s=" + bson::base64_encode(known_[0].salt) + ",i=" + std::to_string(known_[0].iterations);
@@ -214,13 +214,6 @@ std::optional<ScramHash> scram_hash(std::string_view mechanism) {
   return std::nullopt;
 }
 
-Bytes random_bytes(size_t count) {
-  Bytes out(count, '\0');
-  if (RAND_bytes(reinterpret_cast<unsigned char*>(out.data()), static_cast<int>(count)) != 1)
-    throw OperationError(ErrorCode::internal_error, "OpenSSL has no random bytes");
-  return out;
-}
-
 std::optional<std::string> scram_secret(ScramHash hash, std::string_view user, std::string_view password) {
   if (hash == ScramHash::sha256) return saslprep(password);
   bson::Md5 digest;
@@ -238,7 +231,7 @@ ScramCredentials make_scram_credentials(ScramHash hash, std::string_view secret,
 }
 
 ScramCredentials make_scram_credentials(ScramHash hash, std::string_view secret, int iterations) {
-  return make_scram_credentials(hash, secret, random_bytes(salt_bytes(hash)), iterations);
+  return make_scram_credentials(hash, secret, base::random_key(salt_bytes(hash)), iterations);
 }
 
 bson::Document ScramCredentials::document() const {
@@ -274,7 +267,10 @@ std::unique_ptr<Conversation> make_scram_conversation(ScramHash hash, std::strin
 }
 
 ScramClient::ScramClient(ScramHash hash, std::string user, std::string secret)
-    : hash_(hash), user_(std::move(user)), secret_(std::move(secret)), nonce_(bson::base64_encode(random_bytes(nonce_bytes))) {}
+    : hash_(hash),
+      user_(std::move(user)),
+      secret_(std::move(secret)),
+      nonce_(bson::base64_encode(base::random_key(nonce_bytes))) {}
 
 Bytes ScramClient::first() {
   first_bare_ = "n=" + encode_name(user_) + ",r=" + nonce_;

@@ -37,7 +37,6 @@ struct ScramCredentials {
   static std::optional<ScramCredentials> parse(bson::DocumentView document);  // nullopt: it is none of this hash's
 };
 
-base::Bytes random_bytes(size_t count);  // from OpenSSL
 base::Bytes sha256(base::BytesView text);
 // Returns the text that is hashed: for SHA-1 MongoDB's MD5 digest of name and password, for SHA-256 the normalized password.
 // nullopt: a password that SASLprep refuses.

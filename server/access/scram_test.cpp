@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include "base/bytes.h"
+#include "base/cipher.h"
 #include "base/error.h"
 #include "bson/builder.h"
 #include "bson/json.h"
@@ -82,7 +83,7 @@ TEST_CASE("who knows the password gets in, and nobody else") {
 }
 
 TEST_CASE("of several credentials any will do") {
-  const base::Bytes salt = random_bytes(28);
+  const base::Bytes salt = base::random_key(28);
   const auto find = [&](const Name&) {
     return std::vector<ScramCredentials>{make_scram_credentials(ScramHash::sha256, "old", salt, scram_iterations_min),
                                          make_scram_credentials(ScramHash::sha256, "new", salt, scram_iterations_min)};

@@ -3,7 +3,7 @@
 #include "base/clock.h"
 #include "base/host_port.h"
 #include "base/log.h"
-#include "base/random.h"
+#include "base/uuid.h"
 #include "bson/builder.h"
 #include "server/core/client.h"
 
@@ -41,21 +41,13 @@ void append_client(bson::Builder& out, const Client* client) {
 
 }  // namespace
 
-bson::Bytes new_audit_id() {
-  bson::Bytes id(16, '\0');
-  for (size_t half = 0; half < 2; ++half) base::store_le<uint64_t>(id.data() + half * 8, base::entropy64());
-  id[6] = static_cast<char>((id[6] & 0x0f) | 0x40);
-  id[8] = static_cast<char>((id[8] & 0x3f) | 0x80);
-  return id;
-}
-
 Audit::Audit(std::unique_ptr<AuditSink> sink, Filter filter, base::Clock& clock)
     : filter_(std::move(filter)), clock_(clock), sink_(std::move(sink)) {}
 
 void Audit::record(std::string_view atype, const Client* client, bson::DocumentView param, base::ErrorCode result) try {
   bson::Builder out;
   out.append("atype", atype).append("ts", bson::Date{clock_.wall_ms()});
-  const bson::Bytes id = client ? client->audit_id() : new_audit_id();
+  const bson::Bytes id = client ? client->audit_id() : base::random_uuid();
   out.append("uuid", bson::Binary{4, id});
   append_client(out, client);
   out.append("param", param).append("result", static_cast<int32_t>(result));

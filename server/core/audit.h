@@ -37,9 +37,6 @@ class AuditSink {
 // Throws OperationError if the file can't be opened.
 std::unique_ptr<AuditSink> make_audit_sink(const AuditOptions& options);
 
-// Returns a new UUID: a connection's, or that of an event of the server itself.
-bson::Bytes new_audit_id();
-
 // Thread-safe. An event is written before record() returns; a crash of the machine, but none of the process, may lose it.
 class Audit {
  public:

@@ -1,6 +1,6 @@
 #include "server/core/client.h"
 
-#include "server/core/audit.h"
+#include "base/uuid.h"
 
 namespace server {
 
@@ -18,7 +18,7 @@ bool Client::set_metadata(ClientMetadata metadata) {
 
 bson::Bytes Client::audit_id() const {
   const base::MutexLock lock(mutex_);
-  if (audit_id_.empty()) audit_id_ = new_audit_id();
+  if (audit_id_.empty()) audit_id_ = base::random_uuid();
   return audit_id_;
 }
 

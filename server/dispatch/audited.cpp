@@ -8,6 +8,7 @@
 #include "server/core/command.h"
 #include "server/core/generic_arguments.h"
 #include "server/core/operation.h"
+#include "server/core/redaction.h"
 
 namespace server {
 namespace {
@@ -24,11 +25,20 @@ constexpr std::array audited = {
     Audited{"commit", "commit"},
     Audited{"continueMerge", "continueMerge"},
     Audited{"createBranch", "createBranch"},
+    Audited{"createRole", "createRole"},
     Audited{"createSnapshot", "createSnapshot"},
     Audited{"createTag", "createTag"},
+    Audited{"createUser", "createUser"},
+    Audited{"dropAllRolesFromDatabase", "dropAllRolesFromDatabase"},
+    Audited{"dropAllUsersFromDatabase", "dropAllUsersFromDatabase"},
     Audited{"dropBranch", "dropBranch"},
+    Audited{"dropRole", "dropRole"},
     Audited{"dropSnapshot", "dropSnapshot"},
     Audited{"dropTag", "dropTag"},
+    Audited{"dropUser", "dropUser"},
+    Audited{"grantPrivilegesToRole", "grantPrivilegesToRole"},
+    Audited{"grantRolesToRole", "grantRolesToRole"},
+    Audited{"grantRolesToUser", "grantRolesToUser"},
     Audited{"logRotate", "rotateLog"},
     Audited{"merge", "merge"},
     Audited{"purge", "purge"},
@@ -39,12 +49,17 @@ constexpr std::array audited = {
     Audited{"resolveConflict", "resolveConflict"},
     Audited{"retention", "retention"},
     Audited{"revert", "revert"},
+    Audited{"revokePrivilegesFromRole", "revokePrivilegesFromRole"},
+    Audited{"revokeRolesFromRole", "revokeRolesFromRole"},
+    Audited{"revokeRolesFromUser", "revokeRolesFromUser"},
     Audited{"rotateCertificates", "rotateCertificates"},
     Audited{"setClusterParameter", "setClusterParameter"},
     Audited{"setFeatureCompatibilityVersion", "setFeatureCompatibilityVersion"},
     Audited{"setParameter", "setParameter"},
     Audited{"shutdown", "shutdown"},
     Audited{"sweep", "sweep"},
+    Audited{"updateRole", "updateRole"},
+    Audited{"updateUser", "updateUser"},
 };
 
 bson::Document parameters_of(const Request& request) {
@@ -55,7 +70,8 @@ bson::Document parameters_of(const Request& request) {
     return out.done();
   }
   out.append("ns", request.db);
-  for (const auto& field : request.body) {
+  const bson::Document shown = without_secrets(request);
+  for (const auto& field : shown) {
     if (!is_generic_argument(field.name)) out.append_element(field);
   }
   return out.done();

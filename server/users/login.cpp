@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "base/cipher.h"
 #include "base/error.h"
-#include "base/host_port.h"
 #include "base/log.h"
 #include "bson/builder.h"
 #include "server/core/audit.h"
@@ -33,15 +33,9 @@ constexpr size_t addresses_max = 4096;
   throw OperationError(ErrorCode::authentication_failed, "Authentication failed.");
 }
 
-std::string address_of(const Client& client) {
-  if (client.is_unix_socket()) return "unix";
-  const auto parsed = base::parse_host_port(client.remote());
-  return parsed ? parsed->host : client.remote();
-}
-
 bool is_local(const Client& client) {
   if (client.is_unix_socket()) return true;
-  const std::string address = address_of(client);
+  const std::string address = remote_address(client);
   return address.starts_with("127.") || address == "::1" || address.starts_with("::ffff:127.");
 }
 
@@ -100,18 +94,13 @@ class Logins::Failures {
   std::map<std::string, Entry> failed_ GUARDED_BY(mutex_);
 };
 
-Logins::Logins(const Options& options, base::Clock& clock, Users* users, Audit* audit, std::vector<std::string> keys)
-    : options_(options),
-      clock_(clock),
-      users_(users),
-      audit_(audit),
-      keys_(std::move(keys)),
-      failures_(std::make_unique<Failures>(clock)) {
+Logins::Logins(const Options& options, base::Clock& clock, Users* users, Audit* audit, const std::vector<std::string>& keys)
+    : options_(options), users_(users), audit_(audit), failures_(std::make_unique<Failures>(clock)) {
   // All keys share a salt, since a client hears of one.
   for (const ScramHash hash : {ScramHash::sha1, ScramHash::sha256}) {
-    const base::Bytes salt = access::random_bytes(hash == ScramHash::sha1 ? 16 : 28);
+    const base::Bytes salt = base::random_key(hash == ScramHash::sha1 ? 16 : 28);
     const int count = hash == ScramHash::sha1 ? access::scram_iterations_sha1 : access::scram_iterations_sha256;
-    for (const std::string& key : keys_) {
+    for (const std::string& key : keys) {
       const auto secret = access::scram_secret(hash, access::system_user, key);
       (hash == ScramHash::sha1 ? system_sha1_ : system_sha256_)
           .push_back(access::make_scram_credentials(hash, secret.value_or(key), salt, count));
@@ -220,7 +209,7 @@ void Logins::logged_in(Client& client, const Name& user, std::string_view mechan
     authority = users_ ? users_->authority(user, client) : nullptr;
   if (!authority) fail();
   client.set_authority(authority, generation);
-  failures_->succeed(address_of(client));
+  failures_->succeed(remote_address(client));
   Counted& counts = counted_.find(mechanism)->second;
   counts.all.successful.fetch_add(1, std::memory_order_relaxed);
   if (speculative) counts.speculative.successful.fetch_add(1, std::memory_order_relaxed);
@@ -243,7 +232,7 @@ void Logins::logged_in(Client& client, const Name& user, std::string_view mechan
 void Logins::failed(Client& client, const Name& user, std::string_view mechanism, bool speculative, ErrorCode code,
                     const std::string& why) {
   // A driver that speaks no further after a speculative start has failed at nothing.
-  if (code == ErrorCode::authentication_failed || code == ErrorCode::protocol_error) failures_->add(address_of(client));
+  if (code == ErrorCode::authentication_failed || code == ErrorCode::protocol_error) failures_->add(remote_address(client));
   base::log(Severity::info, LogComponent::access, 5286307, "Failed to authenticate",
             Attributes()
                 .add("client", client.remote())
@@ -277,7 +266,7 @@ void Logins::log_out(Client& client) {
 }
 
 int64_t Logins::delay_ms(const Client& client) const {
-  return std::max(failures_->delay_ms(address_of(client)), settings_.failed_delay_ms.load(std::memory_order_relaxed));
+  return std::max(failures_->delay_ms(remote_address(client)), settings_.failed_delay_ms.load(std::memory_order_relaxed));
 }
 
 std::vector<std::string> Logins::mechanisms_of(const Name& name) const {

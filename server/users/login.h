@@ -36,7 +36,7 @@ class Logins {
   static constexpr int32_t conversation_id = 1;
 
   // `users`: nullptr on a member that keeps no data. `keys`: of the members of the set, the one to send first; empty: none.
-  Logins(const Options& options, base::Clock& clock, Users* users, Audit* audit, std::vector<std::string> keys);
+  Logins(const Options& options, base::Clock& clock, Users* users, Audit* audit, const std::vector<std::string>& keys);
   ~Logins();
 
   Users* users() const { return users_; }
@@ -88,10 +88,8 @@ class Logins {
   auto guarded(Client& client, std::string_view mechanism, bool speculative, const Name& claimed, Work&& work);
 
   const Options& options_;
-  base::Clock& clock_;
   Users* const users_;
   Audit* const audit_;
-  const std::vector<std::string> keys_;
   LoginSettings settings_;
   std::function<std::string()> own_subject_;
   std::vector<std::string> mechanisms_{"SCRAM-SHA-1", "SCRAM-SHA-256", "MONGODB-X509"};

@@ -57,12 +57,16 @@ std::string address_of(const std::string& host_and_port) {
 
 bool all_allow(const std::vector<access::Restrictions>& restrictions, const Client& client) {
   if (restrictions.empty()) return true;
-  const std::string from = address_of(client.remote()), to = address_of(client.local());
+  const std::string from = remote_address(client), to = address_of(client.local());
   return std::all_of(restrictions.begin(), restrictions.end(),
                      [&](const access::Restrictions& one) { return one.allow(from, to); });
 }
 
 }  // namespace
+
+std::string remote_address(const Client& client) {
+  return client.is_unix_socket() ? "unix" : address_of(client.remote());
+}
 
 std::optional<bson::Document> Users::user_document(const Name& name) const {
   return read_one(store_, users_ns, name);
@@ -113,7 +117,6 @@ bool Users::any() const {
   const uint64_t now = generation();
   {
     const base::MutexLock lock(mutex_);
-    // Once there was a user, the answer matters no more until somebody removes users.
     if (any_ && any_->first == now) return any_->second;
   }
   bool found = false;

@@ -23,6 +23,9 @@ class Client;
 
 namespace server::users {
 
+// Returns the client's address without its port; "unix" for a socket of this machine.
+std::string remote_address(const Client& client);
+
 // What a list of roles comes to, with all that they inherit.
 struct ResolvedRoles {
   std::set<Name> roles;

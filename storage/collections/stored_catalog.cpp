@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "base/random.h"
+#include "base/uuid.h"
 #include "bson/builder.h"
 #include "storage/collections/clustered.h"
 #include "storage/collections/state_before.h"
@@ -17,15 +17,6 @@ namespace {
 
 using base::ErrorCode;
 using base::OperationError;
-
-Bytes random_uuid() {
-  Bytes uuid;
-  base::append_le(uuid, base::entropy64());
-  base::append_le(uuid, base::entropy64());
-  uuid[6] = static_cast<char>((uuid[6] & 0x0f) | 0x40);
-  uuid[8] = static_cast<char>((uuid[8] & 0x3f) | 0x80);
-  return uuid;
-}
 
 bson::Document create_command(const CollectionEntry& entry) {
   bson::Builder command;
@@ -201,7 +192,7 @@ StoredCatalog::Shared StoredCatalog::create_stored(std::string_view ns, const Co
   engine_.internals().require_room(DiskUse::growth);
   CollectionEntry entry{.id = next_collection_,
                         .ns = std::string(ns),
-                        .uuid = uuid.empty() ? random_uuid() : Bytes(uuid),
+                        .uuid = uuid.empty() ? base::random_uuid() : Bytes(uuid),
                         .options = options,
                         .indexes = {},
                         .next_index = 2};

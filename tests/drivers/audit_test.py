@@ -48,6 +48,36 @@ def test_changes_of_schemas_are_events(tmp_path):
         assert events(path)[-1]["atype"] == "shutdown"
 
 
+def test_logins_refusals_and_changes_of_users_are_events_without_secrets(tmp_path):
+    path = tmp_path / "audit.json"
+    with audited(path, "--auth") as server:
+        with server.client() as client:
+            client.admin.command("createUser", "root", pwd="verysecret", roles=["root"])
+        with server.client(username="root", password="verysecret") as root:
+            root.shop.command("createRole", "r", privileges=[], roles=[])
+            root.shop.command("createUser", "ann", pwd="verysecret", roles=["r"])
+            root.shop.command("updateUser", "ann", pwd="othersecret")
+            with pytest.raises(OperationFailure):
+                root.shop.command("dropUser", "nobody")
+        with server.client(username="ann", password="othersecret", authSource="shop") as ann:
+            with pytest.raises(OperationFailure):
+                ann.shop.orders.insert_one({"_id": 1})
+        with server.client(username="ann", password="wrong", authSource="shop") as ann:
+            with pytest.raises(OperationFailure):
+                ann.shop.command("buildInfo")
+        made = events(path, "createUser")
+        assert [event["param"]["createUser"] for event in made] == ["root", "ann"]
+        assert made[0]["users"] == [] and made[1]["users"] == [{"user": "root", "db": "admin"}]
+        assert {"role": "root", "db": "admin"} in made[1]["roles"]
+        assert [event["param"]["pwd"] for event in made + events(path, "updateUser")] == ["xxx"] * 3
+        assert [event["result"] for event in events(path, "dropUser", "createRole")] == [0, 11]
+        assert {"user": "ann", "db": "shop", "mechanism": "SCRAM-SHA-256"} in [event["param"] for event in events(path, "authenticate")]
+        assert {event["result"] for event in events(path, "authenticate")} == {0, 18}
+        refused = events(path, "authCheck")
+        assert ("insert", "shop.orders", 13) in [(e["param"]["command"], e["param"]["ns"], e["result"]) for e in refused]
+        assert "secret" not in path.read_text()
+
+
 def test_branches_and_settings_are_events_with_their_results(tmp_path):
     path = tmp_path / "audit.json"
     with audited(path) as server:

@@ -355,6 +355,32 @@ def test_pipelines_need_what_they_read_and_write(server):
                                          reduce=bson.Code("function(k, v) { return 1; }"), out="made"))
 
 
+def test_no_other_name_or_form_of_a_command_gets_around_its_rule(server):
+    root = server.root
+    root.shop.secret.insert_one({"_id": 1})
+    root.shop.orders.insert_one({"_id": 1})
+    root.shop.command("create", "seen", viewOn="orders", pipeline=[])
+    root.shop.command("createBranch", "dev")
+    functions = {"map": bson.Code("function() { emit(1, 1); }"), "reduce": bson.Code("function(k, v) { return 1; }"), "out": {"inline": 1}}
+    with server.user("ann", {"role": "dbAdmin", "db": "shop"}) as ann:
+        for name in ("mapreduce", "mapReduce"):
+            refused(lambda: ann.shop.command("explain", {name: "secret", **functions}))
+            refused(lambda: ann.shop.command({name: "secret", **functions}))
+        for name in ("findandmodify", "findAndModify"):
+            refused(lambda: ann.shop.command("explain", {name: "secret", "query": {}, "remove": True}))
+        refused(lambda: ann.shop.command("explain", {"count": "secret"}))
+        refused(lambda: ann.shop.command("collMod", "seen", viewOn="secret", pipeline=[]))
+        lookup = {"$lookup": {"from": "secret", "pipeline": [], "as": "x"}}
+        refused(lambda: ann.shop.command("collMod", "seen", pipeline=[lookup]))
+        refused(lambda: ann.admin.command("validateDBMetadata", 1, apiParameters={"version": "1"}))
+    with server.user("bob", {"role": "readWrite", "db": "shop"}, {"role": "read", "db": "shop@dev"}) as bob:
+        # A merge that gives both branches the commit writes to both.
+        refused(lambda: bob.shop.command("merge", "dev", into="both"))
+        assert bob.shop.command("merge", "dev")["ok"] == 1
+    with server.user("eve", {"role": "dbAdmin", "db": "shop"}, {"role": "read", "db": "shop@dev"}) as eve:
+        refused(lambda: list(eve.shop.orders.aggregate([{"$diff": {"to": "dev"}}])))
+
+
 def test_a_branch_is_a_resource_of_its_own(server):
     root = server.root
     root.shop.orders.insert_one({"_id": 1, "n": "main"})

@@ -1,6 +1,6 @@
 // startSession returns the id of a new session, for clients that can't make one.
 #include "base/clock.h"
-#include "base/random.h"
+#include "base/uuid.h"
 #include "server/core/command.h"
 #include "server/core/operation.h"
 #include "server/core/services.h"
@@ -8,16 +8,6 @@
 
 namespace server {
 namespace {
-
-// Returns a random UUID of version 4 (RFC 4122).
-bson::Bytes random_uuid() {
-  bson::Bytes uuid;
-  base::append_le(uuid, base::entropy64());
-  base::append_le(uuid, base::entropy64());
-  uuid[6] = static_cast<char>((uuid[6] & 0x0f) | 0x40);
-  uuid[8] = static_cast<char>((uuid[8] & 0x3f) | 0x80);
-  return uuid;
-}
 
 class StartSession : public Command {
  public:
@@ -27,7 +17,7 @@ class StartSession : public Command {
   std::optional<FieldNames> fields() const override { return FieldNames(); }
 
   void run(OperationContext& op, const Request&, bson::Builder& reply) override {
-    const bson::Bytes uuid = random_uuid();
+    const bson::Bytes uuid = base::random_uuid();
     bson::Builder id;
     id.append("id", bson::Binary{4, uuid});
     const bson::Document lsid = id.done();

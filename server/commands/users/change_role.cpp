@@ -51,14 +51,10 @@ class ChangeInheritance : public Command {
     require_own_role(role);
     const std::vector<Name> given = role_names(Arguments(request), "roles", request.db);
     const base::MutexLock alone(changing_principals());
-    std::vector<Name> roles = users::read_role(stored_role(op, role)).roles;
+    const std::vector<Name> roles = users::read_role(stored_role(op, role)).roles;
     require_roles(users_of(op), given);
     if (grants_) require_grantable(users_of(op), role, given);
-    for (const Name& one : given) {
-      std::erase(roles, one);
-      if (grants_) roles.push_back(one);
-    }
-    change_principal(op, users::roles_ns, role, roles_field(roles));
+    change_principal(op, users::roles_ns, role, roles_field(changed_roles(roles, given, grants_)));
   }
 
  private:

@@ -1,22 +1,14 @@
 // createUser makes a user of a database.
 #include "base/error.h"
-#include "server/access/scram.h"
+#include "base/uuid.h"
 #include "server/commands/users/principal_writes.h"
 #include "server/commands/users/user_fields.h"
-#include "server/core/audit.h"
 
 namespace server {
 namespace {
 
 using base::ErrorCode;
 using base::OperationError;
-
-bson::Bytes new_user_id() {
-  bson::Bytes id = access::random_bytes(16);
-  id[6] = static_cast<char>((id[6] & 0x0f) | 0x40);
-  id[8] = static_cast<char>((id[8] & 0x3f) | 0x80);
-  return id;
-}
 
 class CreateUser : public Command {
  public:
@@ -38,7 +30,7 @@ class CreateUser : public Command {
     require_roles(users_of(op), *fields.roles);
     bson::Builder document;
     document.append("_id", users::principal_id(user))
-        .append("userId", bson::Binary{4, new_user_id()})
+        .append("userId", bson::Binary{4, base::random_uuid()})
         .append("user", user.name)
         .append("db", user.db);
     fields.append_credentials(op, user, document);

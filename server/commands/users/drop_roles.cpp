@@ -10,21 +10,19 @@ namespace {
 
 using Gone = std::function<bool(const Name& role)>;
 
-std::vector<Name> names_in(bson::DocumentView document) {
-  const auto roles = document.find("roles");
-  return roles.is_array() ? users::read_names(roles.as_document()) : std::vector<Name>();
-}
-
-void take_from(OperationContext& op, const char* ns, bson::DocumentView document, std::string_view kind, const Gone& gone) {
-  std::vector<Name> roles = names_in(document);
-  if (std::erase_if(roles, gone) == 0) return;
-  const Name holder{std::string(document.find(kind).as_string()), std::string(document.find("db").as_string())};
-  change_principal(op, ns, holder, roles_field(roles));
+void take_from(OperationContext& op, const char* ns, const Name& holder, std::vector<Name> roles, const Gone& gone) {
+  if (std::erase_if(roles, gone) > 0) change_principal(op, ns, holder, roles_field(roles));
 }
 
 void take_from_all(OperationContext& op, const Gone& gone) {
-  for (const bson::Document& user : users_of(op).user_documents()) take_from(op, users::users_ns, user, "user", gone);
-  for (const bson::Document& role : users_of(op).role_documents()) take_from(op, users::roles_ns, role, "role", gone);
+  for (const bson::Document& document : users_of(op).user_documents()) {
+    const users::User user = users::read_user(document);
+    take_from(op, users::users_ns, user.name, user.roles, gone);
+  }
+  for (const bson::Document& document : users_of(op).role_documents()) {
+    const users::Role role = users::read_role(document);
+    take_from(op, users::roles_ns, role.name, role.roles, gone);
+  }
 }
 
 class DropRole : public Command {

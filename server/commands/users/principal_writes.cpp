@@ -69,6 +69,14 @@ bson::Document stored_role(const OperationContext& op, const Name& name) {
   return std::move(*document);
 }
 
+std::vector<Name> changed_roles(std::vector<Name> roles, const std::vector<Name>& given, bool grants) {
+  for (const Name& role : given) {
+    std::erase(roles, role);
+    if (grants) roles.push_back(role);
+  }
+  return roles;
+}
+
 bson::Document roles_field(const std::vector<Name>& roles) {
   bson::Builder out;
   {

@@ -25,6 +25,8 @@ int64_t remove_principals(OperationContext& op, const char* ns, bson::DocumentVi
 bson::Document stored_user(const OperationContext& op, const Name& name);
 bson::Document stored_role(const OperationContext& op, const Name& name);
 
+// Returns `roles` with the given ones at their end, or without them.
+std::vector<Name> changed_roles(std::vector<Name> roles, const std::vector<Name>& given, bool grants);
 bson::Document roles_field(const std::vector<Name>& roles);             // {roles: [{role, db}, …]}
 bson::Document privileges_field(const access::Privileges& privileges);  // {privileges: […]}
 

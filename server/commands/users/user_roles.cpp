@@ -1,6 +1,4 @@
 // grantRolesToUser and revokeRolesFromUser change what a user may do.
-#include <algorithm>
-
 #include "server/commands/users/principal_writes.h"
 
 namespace server {
@@ -22,12 +20,7 @@ class ChangeUserRoles : public Command {
     const std::vector<Name> given = role_names(Arguments(request), "roles", request.db);
     require_roles(users_of(op), given);
     const base::MutexLock alone(changing_principals());
-    const bson::Document stored = stored_user(op, user);
-    std::vector<Name> roles = users::read_user(stored).roles;
-    for (const Name& role : given) {
-      std::erase(roles, role);
-      if (grants_) roles.push_back(role);
-    }
+    const std::vector<Name> roles = changed_roles(users::read_user(stored_user(op, user)).roles, given, grants_);
     change_principal(op, users::users_ns, user, roles_field(roles));
   }
 

@@ -6,23 +6,26 @@ namespace {
 
 using enum Action;
 
+// Who defines a view must be able to read what it will show. A pipeline may change without the collection that it begins with.
+bool may_define_view(const Asker& asker) {
+  const auto body = asker.request().body;
+  const auto on = body.find("viewOn"), pipeline = body.find("pipeline");
+  return (!on.is_string() && !pipeline.is_array()) ||
+         may_run_pipeline(asker, asker.request().db, on.is_string() ? on.as_string() : std::string_view(),
+                          pipeline.is_array() ? pipeline.as_document() : bson::DocumentView());
+}
+
 // Who may insert may make the collection that the insert would make.
 bool creates(const Asker& asker) {
   const auto body = asker.request().body;
   ActionSet actions{createCollection};
   if (body.find("capped").truthy()) actions.add(convertToCapped);
   if (!asker.target(actions) && (body.find("capped").truthy() || !asker.target({insert}))) return false;
-  const auto on = body.find("viewOn"), pipeline = body.find("pipeline");
-  return !on.is_string() || may_run_pipeline(asker, asker.request().db, on.as_string(),
-                                             pipeline.is_array() ? pipeline.as_document() : bson::DocumentView());
+  return may_define_view(asker);
 }
 
 bool changes(const Asker& asker) {
-  const auto body = asker.request().body;
-  if (!asker.target({collMod})) return false;
-  const auto on = body.find("viewOn"), pipeline = body.find("pipeline");
-  return !on.is_string() || may_run_pipeline(asker, asker.request().db, on.as_string(),
-                                             pipeline.is_array() ? pipeline.as_document() : bson::DocumentView());
+  return asker.target({collMod}) && may_define_view(asker);
 }
 
 bool renames(const Asker& asker) {

@@ -68,9 +68,12 @@ bool explains(const Asker& asker) {
   request.db = asker.request().db;
   request.body = inner.as_document();
   request.command = inner.as_document().first().name;
-  const std::string_view name = request.command == "findandmodify" ? std::string_view("findAndModify") : request.command;
-  const Rule rule = name == "explain" ? nullptr : rule_of(name);
-  return !rule || rule(Asker(asker.authority(), request));
+  // explain knows commands by their other names too. What has no rule can't be explained either.
+  std::string_view name = request.command;
+  if (name == "findandmodify") name = "findAndModify";
+  if (name == "mapreduce") name = "mapReduce";
+  const Rule rule = rule_of(name);
+  return name != "explain" && rule && rule(Asker(asker.authority(), request));
 }
 
 bool maps_and_reduces(const Asker& asker) {

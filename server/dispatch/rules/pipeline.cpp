@@ -78,7 +78,7 @@ struct Walk {
     if (!spec.is_object() || refs.size() == 0) return false;
     for (const std::string_view field : refs) {
       const auto ref = spec.as_document().find(field);
-      if (ref.exists() && (!ref.is_string() || !asker.at_ref(ref.as_string(), on, {find}))) return false;
+      if (!(ref.is_string() ? asker.at_ref(ref.as_string(), on, {find}) : read(db, on))) return false;
     }
     return true;
   }

@@ -20,9 +20,11 @@ bool resets(const Asker& asker) {
   return asker.database({resetBranch}) && asker.at_ref(asker.text("to"), {}, {find});
 }
 
-template <Action action>
+// `into: "both"` gives the other branch the commit too.
 bool merges(const Asker& asker) {
-  return asker.database({action, find}) && (asker.all_states({}, {find}) || asker.at_ref(asker.named(), {}, {find}));
+  ActionSet of_other{find};
+  if (asker.text("into") == "both") of_other.add(merge);
+  return asker.database({merge, find}) && asker.at_ref(asker.named(), {}, of_other);
 }
 
 template <Action action>
@@ -98,7 +100,7 @@ constexpr NamedRule list[] = {
     {"listSnapshots", on_database<listSnapshots>},
     {"listTags", on_database<listTags>},
     {"log", logs},
-    {"merge", merges<merge>},
+    {"merge", merges},
     {"purge", on_database<purge>},
     {"renameBranch", on_database<renameBranch>},
     {"resetBranch", resets},
