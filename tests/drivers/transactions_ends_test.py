@@ -129,24 +129,25 @@ def test_a_statement_that_runs_ends_with_its_transactions_time(client, raw, para
 def test_a_statement_does_not_wait_behind_a_change_of_the_schema(client, raw, parameter, pool):
     assert client.admin.command("getParameter", 1, maxTransactionLockRequestTimeoutMillis=1)["maxTransactionLockRequestTimeoutMillis"] == 5
     client.t.c.insert_one({"_id": 1})
+    took = None
+
+    def tried(other):
+        """The answer to a statement that meets the change; None, and no transaction, while the change isn't there."""
+        nonlocal took
+        begun = time.monotonic()
+        reply = other.start().insert("c", {"_id": bson.ObjectId()})
+        took = time.monotonic() - begun
+        if reply["ok"] == 0:
+            return reply
+        other.abort()
+        return None
+
     for limit, waits in ((5, 0), (300, 0.28)):
         parameter("maxTransactionLockRequestTimeoutMillis", limit)
         holder, other = raw().start(), raw()
         done(holder.insert("c", {"_id": bson.ObjectId()}))
         drop = pool.submit(client.t.c.drop)
-        took = None
-
-        def tried():
-            nonlocal took
-            begun = time.monotonic()
-            reply = other.start().insert("c", {"_id": bson.ObjectId()})
-            took = time.monotonic() - begun
-            if reply["ok"] == 0:
-                return reply
-            other.abort()  # the drop wasn't there yet
-            return None
-
-        refused(wait_until(tried), 24, TRANSIENT)
+        refused(wait_until(lambda: tried(other)), 24, TRANSIENT)
         assert took >= waits
         refused(other.commit(), 251, TRANSIENT)
         assert not drop.done()
@@ -157,14 +158,17 @@ def test_a_statement_does_not_wait_behind_a_change_of_the_schema(client, raw, pa
         done(other.start().insert("c", {"_id": 1}))
         done(other.commit())
     # With -1 it waits as long as others do.
-    parameter("maxTransactionLockRequestTimeoutMillis", -1)
+    parameter("maxTransactionLockRequestTimeoutMillis", 5)
     holder, other = raw().start(), raw()
     done(holder.insert("c", {"_id": "holder"}))
-    drop = pool.submit(client.t.c.create_index, "n")
+    index = pool.submit(client.t.c.create_index, "n")
+    refused(wait_until(lambda: tried(other)), 24, TRANSIENT)
+    parameter("maxTransactionLockRequestTimeoutMillis", -1)
     behind = pool.submit(other.start().insert, "c", {"_id": "other"})
     time.sleep(0.3)
+    assert not behind.done() and not index.done()
     done(holder.commit())
-    drop.result(DEADLINE)
+    index.result(DEADLINE)
     if behind.result(DEADLINE)["ok"] == 1:
         done(other.commit())
     else:
