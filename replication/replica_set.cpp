@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <future>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -25,6 +26,7 @@ using consensus::Role;
 namespace {
 
 constexpr auto initiate_wait = std::chrono::seconds(10);
+constexpr auto config_wait = std::chrono::seconds(10);
 constexpr int64_t read_stands_wait_ms = 1000;
 constexpr consensus::Term terms_skipped = 10'000;  // by who goes on alone, as versions are
 constexpr consensus::Position log_begins{1, 0};    // behind nothing at all: whoever joins needs a copy first
@@ -334,6 +336,26 @@ void ReplicaSet::initiate(const SetConfig& given) {
       woken_.wait_for(lock, initiate_wait, [this]() REQUIRES(mutex_) { return stopping_ || state_ == MemberState::primary; });
   if (!elected || stopping_)
     throw OperationError(ErrorCode::exceeded_time_limit, "the set was initiated, but this member has not become primary yet");
+  const OpTime written{config_written_, term_};
+  lock.unlock();
+  await_config(written);
+}
+
+// Until then a process that is lost takes the configuration with it.
+void ReplicaSet::await_config(OpTime written) {
+  using Failure = std::optional<WriteConcernFailure>;
+  WriteConcern majority;
+  majority.mode = "majority";
+  majority.timeout_ms = std::chrono::milliseconds(config_wait).count();
+  const auto answer = std::make_shared<std::promise<Failure>>();
+  std::future<Failure> answered = answer->get_future();
+  when_acknowledged(written, majority, [answer](Failure failure) { answer->set_value(std::move(failure)); });
+  // A member that is being stopped answers nobody any more.
+  Failure failure = WriteConcernFailure{ErrorCode::write_concern_failed, "waiting for replication timed out"};
+  if (answered.wait_for(config_wait + std::chrono::seconds(1)) == std::future_status::ready) failure = answered.get();
+  if (!failure) return;
+  throw OperationError(failure->code,
+                       "this member uses the configuration, but it is not known to be majority-committed: " + failure->message);
 }
 
 void ReplicaSet::reconfigure(SetConfig next, bool force) {
@@ -356,16 +378,21 @@ void ReplicaSet::reconfigure(SetConfig next, bool force) {
     return go_on_alone(now, next);
   }
   if (next.members.size() > 1 && !force) options_.check_others(next, false);
-  const auto primary = hold_primary();
-  const base::MutexLock lock(mutex_);
-  if (config_ != now) {
-    throw OperationError(ErrorCode::new_config_incompatible,
-                         "the configuration was changed by another replSetReconfig at the same time");
+  OpTime written;
+  {
+    const auto primary = hold_primary();
+    const base::MutexLock lock(mutex_);
+    if (config_ != now) {
+      throw OperationError(ErrorCode::new_config_incompatible,
+                           "the configuration was changed by another replSetReconfig at the same time");
+    }
+    next.term = term_;
+    written = {config_written_ = write_config(next, "Reconfig set"), term_};
+    adopt(std::move(next));
+    woken_.notify_all();
   }
-  next.term = term_;
-  config_written_ = write_config(next, "Reconfig set");
-  adopt(std::move(next));
-  woken_.notify_all();
+  // A forced one is for a set that may have no majority.
+  if (!force) await_config(written);
 }
 
 // When a majority is gone for good, nothing can be committed any more, and consensus has no way out. This member makes itself the

@@ -125,6 +125,7 @@ class ReplicaSet final : public Coordinator, private consensus::NodeOwner {
   void check_self(const SetConfig& config) const;
   int64_t now_us() const { return clock_.monotonic_us(); }
   storage::Stamp write_config(const SetConfig& config, std::string_view why);
+  void await_config(OpTime written) EXCLUDES(mutex_);
   storage::Stamp append_message(storage::Transaction& transaction, bson::DocumentView message);
   void go_on_alone(const std::shared_ptr<const SetConfig>& now, const SetConfig& next);
 
