@@ -116,9 +116,7 @@ void SessionCare::append_status(bson::Builder& out) const {
 
 void SessionCare::expire() {
   for (const bson::Bytes& key : services_.sessions.expire(services_.clock.wall_ms())) {
-    bson::Builder lsid;
-    lsid.append("id", bson::Binary{4, bson::BytesView(key).substr(0, 16)});
-    if (services_.session_ended) services_.session_ended(lsid.done());
+    if (services_.sessions_ended) services_.sessions_ended(key);
   }
 }
 

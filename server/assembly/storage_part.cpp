@@ -130,7 +130,7 @@ struct StoragePart::State {
 
   void add_sections();
   void add_parameters();
-  void end_session(bson::DocumentView lsid);
+  void end_sessions(bson::BytesView pattern);
   void add_transactions();
   void join_set(const Options& options);
 
@@ -177,20 +177,16 @@ void StoragePart::State::add_sections() {
   sections.add("cursors", [this](OperationContext&, bson::Builder& out) { append_cursors(cursors.counts(), out); });
 }
 
-void StoragePart::State::end_session(bson::DocumentView lsid) {
-  cursors.kill_session(lsid);
-  if (!transactions) return;
-  if (lsid.empty())
-    transactions->abort_all(base::ErrorCode::interrupted);
-  else
-    transactions->forget(session_key_of(lsid), base::ErrorCode::interrupted);
+void StoragePart::State::end_sessions(bson::BytesView pattern) {
+  cursors.kill_sessions(pattern);
+  if (transactions) transactions->forget(pattern, base::ErrorCode::interrupted);
 }
 
 void StoragePart::State::add_transactions() {
   drop_stand_ins(store.catalog());
   transactions = std::make_unique<TransactionRegistry>(
       services.clock, services.metrics,
-      [this](bson::BytesView session, int64_t number) { cursors.end_transaction(session_uuid(session), number); });
+      [this](bson::BytesView session, int64_t number) { cursors.end_transaction(session, number); });
   transactions->drafts_bytes_max = store.options().cache_bytes / 100 * drafts_percent;
   services.transactions = transactions.get();
   services.parameters.add_integer("transactionLifetimeLimitSeconds", transactions->lifetime_seconds, {.min = 1});
@@ -240,7 +236,7 @@ StoragePart::StoragePart(const Options& options, Services& services) {
   services.committer = &state.committer;
   services.oplog = &state.oplog;
   services.when_durable = [&state](std::function<void()> done) { state.committer.when_durable(std::move(done)); };
-  services.session_ended = [&state](bson::DocumentView lsid) { state.end_session(lsid); };
+  services.sessions_ended = [&state](bson::BytesView pattern) { state.end_sessions(pattern); };
   state.access = std::make_unique<AccessPart>(options, services, state.store, state.oplog);
   state.add_sections();
   state.add_parameters();
@@ -284,7 +280,7 @@ StoragePart::~StoragePart() {
   state_->snapshots.reset();
   state_->sweeper.reset();
   state_->ttl.reset();
-  state_->end_session({});
+  state_->end_sessions({});
   base::log(Severity::info, LogComponent::storage, 22317, "Closing the data directory");
 }
 

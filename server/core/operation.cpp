@@ -8,6 +8,7 @@
 #include "server/core/command.h"
 #include "server/core/fail_points.h"
 #include "server/core/services.h"
+#include "server/core/session_registry.h"
 
 namespace server {
 
@@ -172,13 +173,13 @@ void OperationRegistry::kill_writers(ErrorCode code) {
   }
 }
 
-void OperationRegistry::kill_session(const bson::ValueView& session_id, int32_t but) {
+void OperationRegistry::kill_sessions(bson::BytesView pattern, int32_t but) {
   const base::MutexLock lock(mutex_);
   for (OperationContext* op : running_) {
     // Read from the request: op->lsid belongs to the thread that runs it.
     const auto lsid = op->request().body.find("lsid");
-    if (!lsid.is_object() || op->id() == but) continue;
-    if (!session_id.exists() || lsid.as_document().find("id").identical(session_id)) op->kill(ErrorCode::interrupted);
+    if (!lsid.is_object() || op->id() == but || lsid.as_document().find("id").type() != bson::Type::binary) continue;
+    if (fits_session(session_key(lsid.as_document(), op->client()), pattern)) op->kill(ErrorCode::interrupted);
   }
 }
 

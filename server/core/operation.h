@@ -233,7 +233,7 @@ class OperationRegistry {
   // Kills the operations that keep the member from stepping down.
   void kill_writers(base::ErrorCode code);
   // Kills the operations of one session (a UUID; missing: of all sessions), except operation `but`.
-  void kill_session(const bson::ValueView& session_id, int32_t but);
+  void kill_sessions(bson::BytesView pattern, int32_t but);
   size_t size() const;
 
   // The number of operations that compute for long.

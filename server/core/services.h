@@ -113,7 +113,7 @@ struct Services {
   std::function<void(std::function<void()> done)> when_durable = {};
 
   // A client gave up a session ({id: UUID}; the empty document: all of them): closes the cursors that were opened under it.
-  std::function<void(bson::DocumentView lsid)> session_ended = {};
+  std::function<void(bson::BytesView pattern)> sessions_ended = {};
 
   // Updates config.system.sessions, and forgets sessions that ended, now instead of in a few minutes.
   std::function<void()> refresh_sessions = {};

@@ -22,8 +22,11 @@ bson::Bytes key_of(bson::DocumentView lsid, bson::BytesView user) {
 }  // namespace
 
 bson::Bytes session_key(bson::DocumentView lsid, const Client& client) {
-  const access::AuthorityPtr authority = client.authority();
-  return key_of(lsid, authority ? authority->digest : access::digest_of_nobody());
+  return session_key(lsid, client.authority());
+}
+
+bson::Bytes session_key(bson::DocumentView lsid, const access::AuthorityPtr& user) {
+  return key_of(lsid, user ? user->digest : access::digest_of_nobody());
 }
 
 bson::Bytes session_key_of(bson::DocumentView session) {

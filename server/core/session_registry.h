@@ -15,6 +15,7 @@
 
 #include "base/mutex.h"
 #include "bson/document.h"
+#include "server/access/authority.h"
 
 namespace server {
 
@@ -22,9 +23,16 @@ class Client;
 
 // Returns a session's key: its UUID and the digest of its user. So nobody gets at another user's session by its UUID.
 bson::Bytes session_key(bson::DocumentView lsid, const Client& client);
+bson::Bytes session_key(bson::DocumentView lsid, const access::AuthorityPtr& user);  // nullptr: nobody is logged in
 bson::Bytes session_key_of(bson::DocumentView session);  // {id, uid}; without `uid` nobody is the user
 bson::Document session_document(bson::BytesView key);    // {id, uid}
 bson::BytesView session_uuid(bson::BytesView key);
+
+// A pattern is the end of a session's key: a whole key stands for that session, the digest of a user for all of the user's
+// sessions, and an empty pattern for all sessions.
+inline bool fits_session(bson::BytesView key, bson::BytesView pattern) {
+  return key.ends_with(pattern);
+}
 
 // Thread-safe.
 class SessionRegistry {

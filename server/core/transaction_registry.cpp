@@ -8,6 +8,7 @@
 #include "server/core/metrics.h"
 #include "server/core/operation.h"
 #include "server/core/services.h"
+#include "server/core/session_registry.h"
 
 namespace server {
 
@@ -216,11 +217,10 @@ void TransactionRegistry::abort_all(ErrorCode code) {
   abort_idle([](const Entry&) { return true; }, code);
 }
 
-void TransactionRegistry::forget(bson::BytesView session, ErrorCode code) {
-  abort_idle([&](const Entry& entry) { return entry.session == session; }, code);
+void TransactionRegistry::forget(bson::BytesView pattern, ErrorCode code) {
+  abort_idle([&](const Entry& entry) { return fits_session(entry.session, pattern); }, code);
   const base::MutexLock lock(mutex_);
-  const auto found = entries_.find(session);
-  if (found != entries_.end() && !found->second->op) entries_.erase(found);
+  std::erase_if(entries_, [&](const auto& one) { return !one.second->op && fits_session(one.first, pattern); });
 }
 
 void TransactionRegistry::expire() {

@@ -77,8 +77,8 @@ class TransactionRegistry {
 
   // Aborts what is in progress. The operations that work in transactions are killed with `code`, and abort them themselves.
   void abort_all(base::ErrorCode code);
-  // Forgets a session that has ended; its transaction is aborted.
-  void forget(bson::BytesView session, base::ErrorCode code);
+  // Forgets the sessions that the pattern fits (session_registry.h); their transactions are aborted.
+  void forget(bson::BytesView pattern, base::ErrorCode code);
   // Aborts transactions that are older than the limit.
   void expire();
 

@@ -11,6 +11,7 @@
 #include "server/core/permission.h"
 #include "server/core/reply_size.h"
 #include "server/core/services.h"
+#include "server/core/session_registry.h"
 #include "server/core/text.h"
 #include "storage/engine/transaction.h"
 
@@ -25,7 +26,6 @@ constexpr int32_t cursor_in_use = 12051;
 constexpr int32_t api_mismatch = 325;
 constexpr size_t batch_bytes_max = bson::document_bytes_max;
 
-// A session's name is {id, uid}; the id alone if nobody is logged in.
 bool same_session(bson::DocumentView a, bson::DocumentView b) {
   return a["id"].identical(b["id"]);
 }
@@ -176,12 +176,12 @@ CursorRegistry::Killed CursorRegistry::kill(int64_t id, std::string_view ns, con
   return {.found = true};
 }
 
-void CursorRegistry::kill_session(bson::DocumentView lsid) {
+void CursorRegistry::kill_sessions(bson::BytesView pattern) {
   Dead dead;
   const base::MutexLock lock(mutex_);
   for (auto it = slots_.begin(); it != slots_.end();) {
     Slot& slot = it->second;
-    if (slot.lsid.empty() || (!lsid.empty() && !same_session(slot.lsid, lsid))) {
+    if (slot.lsid.empty() || !fits_session(session_key(slot.lsid, slot.owner), pattern)) {
       ++it;
     } else if (slot.cursor) {
       bury(std::move(slot.cursor), dead);
@@ -217,11 +217,11 @@ void CursorRegistry::bury(std::unique_ptr<Cursor> cursor, Dead& dead) {
   (cursor->txn_number ? dead_in_transactions_ : dead).push_back(std::move(cursor));
 }
 
-void CursorRegistry::end_transaction(bson::BytesView session_id, int64_t txn_number) {
+void CursorRegistry::end_transaction(bson::BytesView session, int64_t txn_number) {
   Dead dead;
   const base::MutexLock lock(mutex_);
   const auto belongs = [&](const Cursor& cursor) {
-    return cursor.txn_number == txn_number && cursor.lsid.view().find("id").as_binary().bytes == session_id;
+    return cursor.txn_number == txn_number && session_key(cursor.lsid, cursor.owner) == session;
   };
   for (auto it = slots_.begin(); it != slots_.end();) {
     if (!it->second.cursor || !belongs(*it->second.cursor)) {

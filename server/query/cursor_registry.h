@@ -111,10 +111,10 @@ class CursorRegistry {
   // A cursor in use is destroyed as soon as its operation ends. A cursor of another namespace isn't found. Throws Unauthorized
   // for another user's cursor, unless `op` may kill any.
   Killed kill(int64_t id, std::string_view ns, const OperationContext& op);
-  // Kills the cursors of a session that ended; the empty document means all sessions.
-  void kill_session(bson::DocumentView lsid);
+  // Kills the cursors of the sessions that the pattern fits (server/core/session_registry.h).
+  void kill_sessions(bson::BytesView pattern);
   // Closes the cursors of a client's transaction. The caller has the transaction, and nobody else works in it.
-  void end_transaction(bson::BytesView session_id, int64_t txn_number);
+  void end_transaction(bson::BytesView session, int64_t txn_number);
 
   // Drops cursors that nobody used for timeout_ms; returns how many. Call it every few seconds.
   size_t expire();

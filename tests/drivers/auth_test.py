@@ -1,5 +1,6 @@
 """Users, roles and logins, as drivers meet them: who gets in, and what he may do then."""
 import base64
+import hashlib
 import socket
 import time
 
@@ -440,6 +441,44 @@ def test_cursors_and_operations_belong_to_who_made_them(server):
         refused(lambda: list(bob.admin.aggregate([{"$currentOp": {"allUsers": True}}])))
         refused(lambda: bob.admin.command("killOp", op=1))
         assert ann.shop.command("killCursors", "a", cursors=[Int64(cursor)])["cursorsKilled"] == [cursor]
+
+
+def test_sessions_belong_to_their_user(server):
+    server.root.shop.a.insert_many([{"_id": i} for i in range(100)])
+    root = server.root.admin
+
+    def digest(user):
+        return bson.Binary(hashlib.sha256(f"{user}@admin".encode()).digest())
+    with server.user("ann", {"role": "read", "db": "shop"}) as ann, server.user("bob", {"role": "read", "db": "shop"}) as bob:
+        with ann.start_session() as session:
+            lsid = session.session_id
+
+            def opened():
+                cursor = ann.shop.command("find", "a", batchSize=1, session=session)["cursor"]["id"]
+                return lambda: ann.shop.command("getMore", Int64(cursor), collection="a", batchSize=1, session=session)
+            more = opened()
+            # Who knows the id of another user's session has a session of his own by it.
+            bob.admin.command("killSessions", [lsid])
+            bob.admin.command("endSessions", [lsid])
+            refused(lambda: bob.admin.command("killAllSessions", []))
+            refused(lambda: bob.admin.command("killAllSessionsByPattern", [{"lsid": {**lsid, "uid": digest("ann")}}]))
+            root.command("killAllSessions", [{"user": "bob", "db": "admin"}, {"user": "nobody", "db": "admin"}])
+            root.command("killAllSessionsByPattern", [{"uid": digest("bob")}])
+            root.command("killAllSessionsByPattern", [{"lsid": {**lsid, "uid": digest("bob")}}, {"lsid": lsid}])
+            more()
+            refused(lambda: root.command("killAllSessionsByPattern", [{"uid": digest("ann"), "users": [{"user": "ann", "db": "admin"}]}]))
+            refused(lambda: root.command("killAllSessionsByPattern", [{"uid": bson.Binary(b"short")}]), 2)
+            refused(lambda: root.command("killAllSessions", ["ann"]), 14)
+            more()
+            for command, given in (("killAllSessionsByPattern", [{"lsid": {**lsid, "uid": digest("ann")}}]),
+                                   ("killAllSessionsByPattern", [{"uid": digest("ann")}]), ("killAllSessionsByPattern", [{}]),
+                                   ("killAllSessions", [{"user": "ann", "db": "admin"}]), ("killAllSessions", [])):
+                more()
+                root.command(command, given)
+                refused(more, 43)
+                more = opened()
+            ann.admin.command("killSessions", [lsid])
+            refused(more, 43)
 
 
 def test_lists_show_what_a_user_may_use(server):

@@ -20,7 +20,7 @@ class EndSessions : public Command {
     for (const auto& lsid : session_ids(request)) {
       const bson::Bytes key = session_key(lsid.as_document(), op.client());
       op.services().sessions.end(key);
-      if (op.services().session_ended) op.services().session_ended(session_document(key));
+      if (op.services().sessions_ended) op.services().sessions_ended(key);
     }
   }
 };

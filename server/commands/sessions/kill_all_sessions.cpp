@@ -1,10 +1,8 @@
-// killAllSessions kills every session of the given users; without access control
-// everybody is the same user, so only the empty list has a meaning.
+// killAllSessions kills every session of the given users; the empty list means the sessions of all.
 #include "base/error.h"
+#include "server/access/authority.h"
 #include "server/commands/sessions/sessions.h"
 #include "server/core/arguments.h"
-#include "server/core/operation.h"
-#include "server/core/services.h"
 
 namespace server {
 namespace {
@@ -16,9 +14,18 @@ class KillAllSessions : public Command {
   std::optional<FieldNames> fields() const override { return FieldNames(); }
 
   void run(OperationContext& op, const Request& request, bson::Builder&) override {
-    // Users that don't exist have no sessions, so naming some kills none.
-    if (!Arguments(request).required_array("killAllSessions").empty()) return;
-    kill_session(op, {});
+    const auto users = Arguments(request).required_array("killAllSessions");
+    if (users.empty()) return kill_sessions(op, {});
+    std::vector<bson::Bytes> digests;
+    for (const auto& user : users) {
+      const std::string path = "killAllSessions.killAllSessions." + std::string(user.name);
+      if (!user.is_object()) throw not_an_object(path, user);
+      const Arguments fields(path, user.as_document());
+      fields.only({"user", "db"});
+      digests.push_back(
+          access::digest_of({std::string(fields.required_string("user")), std::string(fields.required_string("db"))}));
+    }
+    for (const bson::Bytes& digest : digests) kill_sessions(op, digest);
   }
 };
 

@@ -1,13 +1,41 @@
 // killAllSessionsByPattern kills every session that one of the patterns fits:
 // {lsid: {id, uid}}, {uid}, or {} for all.
+#include "base/error.h"
 #include "server/commands/sessions/sessions.h"
 #include "server/core/arguments.h"
 #include "server/core/operation.h"
-#include "server/core/services.h"
 #include "server/core/session_registry.h"
 
 namespace server {
 namespace {
+
+using base::ErrorCode;
+using base::OperationError;
+
+constexpr size_t digest_bytes = 32;
+
+bool is_digest(const bson::ValueView& value) {
+  return value.type() == bson::Type::binary && value.as_binary().bytes.size() == digest_bytes;
+}
+
+// A session that is named without its user is the client's own.
+bson::Bytes pattern_of(const OperationContext& op, const Arguments& fields) {
+  fields.only({"lsid", "uid", "users", "roles"});
+  for (const char* others : {"users", "roles"}) {
+    if (const auto names = fields.array(others); names && !names->empty())
+      throw OperationError(ErrorCode::unauthorized, "Not authorized to impersonate in killAllSessionsByPattern");
+  }
+  if (const auto lsid = fields.object("lsid")) {
+    const auto id = lsid->find("id"), user = lsid->find("uid");
+    check_session_id(fields.dotted("lsid"), id);
+    if (user.exists() && !is_digest(user)) throw OperationError(ErrorCode::bad_value, "uid must be a SHA-256 digest of 32 bytes");
+    return user.exists() ? session_key_of(*lsid) : session_key(*lsid, op.client());
+  }
+  const auto user = fields.any("uid");
+  if (!user.exists()) return {};
+  if (!is_digest(user)) throw OperationError(ErrorCode::bad_value, "uid must be a SHA-256 digest of 32 bytes");
+  return bson::Bytes(user.as_binary().bytes);
+}
 
 class KillAllSessionsByPattern : public Command {
  public:
@@ -16,25 +44,15 @@ class KillAllSessionsByPattern : public Command {
   std::optional<FieldNames> fields() const override { return FieldNames(); }
 
   void run(OperationContext& op, const Request& request, bson::Builder&) override {
-    const auto patterns = Arguments(request).required_array("killAllSessionsByPattern");
-    if (patterns.empty()) return kill_session(op, {});
-    for (const auto& pattern : patterns) {
-      if (!pattern.is_object()) {
-        throw base::OperationError(base::ErrorCode::type_mismatch,
-                                   "BSON field 'killAllSessionsByPattern." + std::string(pattern.name) + "' is the wrong type '" +
-                                       std::string(bson::type_name(pattern.type())) + "', expected type 'object'");
-      }
-      const Arguments fields("killAllSessionsByPattern", pattern.as_document());
-      fields.only({"lsid", "uid", "users", "roles"});
-      // Without access control all sessions belong to the same user.
-      if (const auto users = fields.array("users"); users && !users->empty()) continue;
-      if (const auto roles = fields.array("roles"); roles && !roles->empty()) continue;
-      const auto lsid = fields.object("lsid");
-      if (!lsid)
-        kill_session(op, {});
-      else
-        kill_session(op, *lsid);
+    const auto given = Arguments(request).required_array("killAllSessionsByPattern");
+    if (given.empty()) return kill_sessions(op, {});
+    std::vector<bson::Bytes> patterns;
+    for (const auto& pattern : given) {
+      const std::string path = "killAllSessionsByPattern.killAllSessionsByPattern." + std::string(pattern.name);
+      if (!pattern.is_object()) throw not_an_object(path, pattern);
+      patterns.push_back(pattern_of(op, Arguments(path, pattern.as_document())));
     }
+    for (const bson::Bytes& pattern : patterns) kill_sessions(op, pattern);
   }
 };
 

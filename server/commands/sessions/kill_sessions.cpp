@@ -2,7 +2,7 @@
 // that were opened under them.
 #include "server/commands/sessions/sessions.h"
 #include "server/core/operation.h"
-#include "server/core/services.h"
+#include "server/core/session_registry.h"
 
 namespace server {
 namespace {
@@ -15,7 +15,7 @@ class KillSessions : public Command {
   std::optional<FieldNames> fields() const override { return FieldNames(); }
 
   void run(OperationContext& op, const Request& request, bson::Builder&) override {
-    for (const auto& lsid : session_ids(request)) kill_session(op, lsid.as_document());
+    for (const auto& lsid : session_ids(request)) kill_sessions(op, session_key(lsid.as_document(), op.client()));
   }
 };
 

@@ -3,8 +3,9 @@
 // checks.
 #pragma once
 
-#include <string_view>
+#include <string>
 
+#include "base/error.h"
 #include "server/core/command.h"
 
 namespace server {
@@ -13,7 +14,13 @@ namespace server {
 // element isn't one.
 bson::DocumentView session_ids(const Request& request);
 
-// Interrupts the session's operations and closes the cursors that were opened under it; the empty document means all sessions.
-void kill_session(OperationContext& op, bson::DocumentView lsid);
+// `path` is the field's, as an error names it.
+base::OperationError not_an_object(const std::string& path, const bson::ValueView& value);
+// Throws 40414 or InvalidUUID if a session can't have this `id`.
+void check_session_id(const std::string& path, const bson::ValueView& id);
+
+// Interrupts the operations of the sessions that the pattern fits (server/core/session_registry.h), closes the cursors that were
+// opened under them, and aborts their transactions.
+void kill_sessions(OperationContext& op, bson::BytesView pattern);
 
 }  // namespace server
