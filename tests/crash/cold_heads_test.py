@@ -77,6 +77,7 @@ class Wiki:
     def until_killed(self, least):
         """Writes, reads newest versions, asks for demotion; kills once `least` heads were demoted and promoted since."""
         stop = threading.Event()
+        ends = []  # errors that ended a thread; before the kill there is none
 
         def guarded(work):
             def run():
@@ -84,8 +85,8 @@ class Wiki:
                     try:
                         while not stop.is_set():
                             work(client.cold)
-                    except PyMongoError:
-                        pass
+                    except PyMongoError as error:
+                        ends.append(error)
             return threading.Thread(target=run)
 
         generator = random.Random(self.random.random())
@@ -113,6 +114,7 @@ class Wiki:
                     for _ in range(3):
                         read(client.cold)
                     time.sleep(generator.uniform(0.2, 0.5))
+                    assert not ends, ends
                     return figures(client) >= least
 
                 wait_until(enough, lambda: f"only {figures(client)} were demoted and promoted", seconds=300, pause=0)

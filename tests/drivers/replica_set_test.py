@@ -131,6 +131,23 @@ def test_a_directory_of_another_set_is_refused(end):
         assert other.ended() == 100 and "rs0" in other.tail()
 
 
+def test_a_configuration_that_was_acknowledged_survives_a_kill():
+    with member() as server:
+        direct(server).admin.command("replSetInitiate")
+        for version in range(2, 5):
+            client = direct(server)
+            wait_until(lambda: client.admin.command("hello")["isWritablePrimary"])
+            config = client.admin.command("replSetGetConfig")["config"]
+            config["version"] = version
+            config["members"][0]["tags"] = {"round": str(version)}
+            client.admin.command("replSetReconfig", config)
+            server.kill()
+            server.start()
+            found = direct(server).admin.command("replSetGetConfig")["config"]
+            assert (found["version"], found["members"][0]["tags"]) == (version, {"round": str(version)})
+            client.close()
+
+
 def test_a_standalone_knows_no_replica_set():
     with Server() as server:
         client = server.client()
