@@ -34,10 +34,8 @@ set(standard_headers algorithm array atomic bit chrono compare condition_variabl
   functional initializer_list iterator limits list map memory mutex new numeric optional set shared_mutex span sstream stdexcept
   string string_view system_error thread tuple type_traits unordered_map unordered_set utility variant vector)
 list(TRANSFORM standard_headers REPLACE "^(.+)$" "<\\1>")
-file(WRITE ${CMAKE_BINARY_DIR}/precompiled_library.cpp.new "")
-file(WRITE ${CMAKE_BINARY_DIR}/precompiled_program.cpp.new "int main() {}\n")
-file(COPY_FILE ${CMAKE_BINARY_DIR}/precompiled_library.cpp.new ${CMAKE_BINARY_DIR}/precompiled_library.cpp ONLY_IF_DIFFERENT)
-file(COPY_FILE ${CMAKE_BINARY_DIR}/precompiled_program.cpp.new ${CMAKE_BINARY_DIR}/precompiled_program.cpp ONLY_IF_DIFFERENT)
+file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/precompiled_library.cpp CONTENT "")
+file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/precompiled_program.cpp CONTENT "int main() {}\n")
 add_library(precompiled_library STATIC ${CMAKE_BINARY_DIR}/precompiled_library.cpp)
 add_executable(precompiled_program ${CMAKE_BINARY_DIR}/precompiled_program.cpp)
 target_precompile_headers(precompiled_library PRIVATE ${standard_headers})

@@ -102,9 +102,9 @@ class Coordinator {
   // Held while a client's write runs: the member doesn't stop being primary meanwhile. Throws NotWritablePrimary.
   virtual std::shared_lock<std::shared_mutex> hold_primary() = 0;
 
-  // Each blocks until it is done and durable. Throw as mongod's commands answer. initiate() and reconfigure() wait for the
-  // configuration to be majority-committed, ten seconds at most; a forced reconfigure() doesn't. On a member that isn't primary
-  // it makes this the only one that votes: the process starts anew, leads, and the others of the configuration copy its data.
+  // Each blocks until it is done and durable: a configuration that isn't forced is majority-committed within ten seconds, or an
+  // error says that it is not known to be. Throw as mongod's commands answer. A forced reconfigure() on a member that isn't
+  // primary makes it the only one that votes: the process starts anew, leads, and the others of the configuration copy its data.
   virtual void initiate(const SetConfig& config) = 0;
   // The one that stands where replSetInitiate is given none.
   virtual SetConfig default_config() const = 0;

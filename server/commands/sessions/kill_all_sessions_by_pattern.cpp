@@ -14,8 +14,9 @@ using base::OperationError;
 
 constexpr size_t digest_bytes = 32;
 
-bool is_digest(const bson::ValueView& value) {
-  return value.type() == bson::Type::binary && value.as_binary().bytes.size() == digest_bytes;
+void check_digest(const bson::ValueView& user) {
+  if (user.type() != bson::Type::binary || user.as_binary().bytes.size() != digest_bytes)
+    throw OperationError(ErrorCode::bad_value, "uid must be a SHA-256 digest of 32 bytes");
 }
 
 // A session that is named without its user is the client's own.
@@ -26,14 +27,15 @@ bson::Bytes pattern_of(const OperationContext& op, const Arguments& fields) {
       throw OperationError(ErrorCode::unauthorized, "Not authorized to impersonate in killAllSessionsByPattern");
   }
   if (const auto lsid = fields.object("lsid")) {
-    const auto id = lsid->find("id"), user = lsid->find("uid");
-    check_session_id(fields.dotted("lsid"), id);
-    if (user.exists() && !is_digest(user)) throw OperationError(ErrorCode::bad_value, "uid must be a SHA-256 digest of 32 bytes");
-    return user.exists() ? session_key_of(*lsid) : session_key(*lsid, op.client());
+    check_session_id(fields.dotted("lsid"), lsid->find("id"));
+    const auto user = lsid->find("uid");
+    if (!user.exists()) return session_key(*lsid, op.client());
+    check_digest(user);
+    return session_key_of(*lsid);
   }
   const auto user = fields.any("uid");
   if (!user.exists()) return {};
-  if (!is_digest(user)) throw OperationError(ErrorCode::bad_value, "uid must be a SHA-256 digest of 32 bytes");
+  check_digest(user);
   return bson::Bytes(user.as_binary().bytes);
 }
 
