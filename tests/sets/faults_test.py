@@ -97,7 +97,9 @@ def test_a_held_up_primary_shows_nothing_stale(three):
     three.check_same()
     # The others may have had the change in their sockets when they were stopped. Then the set has it, and a secondary may show
     # it.
-    agreed = [entry["o"]["n"] for entry in client.local.oplog.rs.find({"ns": "t.stale", "o._id": 1})]
+    entries = client.local.oplog.rs.find({"ns": "t.stale", "$or": [{"o._id": 1}, {"o2._id": 1}]})
+    agreed = [entry["o"]["n"] if entry["op"] == "i" else entry["o"]["diff"]["u"]["n"] for entry in entries]
+    assert agreed[0] == "old" and agreed[-1] == "new", agreed
     for how, reply in replies.items():
         if reply["ok"] == 0:
             continue
