@@ -272,3 +272,38 @@ def test_the_profiler_is_set_and_looked_at(server):
         db.setProfilingLevel(0, {slowms: 100, sampleRate: 1.0});
         said
     """, "profiled") == {"before": 0, "set": 0, "now": [1, 5, 0.5]}
+
+
+def logs_in(server, *options, script, db="admin"):
+    """What the shell shows when it was started with these options, and its exit code."""
+    done = subprocess.run([str(SHELL), "--quiet", "--norc", "--host", server.host, "--port", str(server.port), *options, db, "--eval", script],
+                          capture_output=True, text=True, timeout=120)
+    return done.returncode, done.stdout + done.stderr
+
+
+def test_users_are_made_and_log_in_by_options_and_by_uri():
+    with Server("--auth") as guarded:
+        made = """
+            db.createUser({user: "root", pwd: "s3cret", roles: ["root"]});
+            db.auth("root", "s3cret");
+            db.getSiblingDB("shop").createUser({user: "ann", pwd: "apple, with / and @", roles: ["readWrite", {role: "read", db: "shop@*"}]});
+            db.getSiblingDB("shop").getUsers().users.map(one => one.user).join()
+        """
+        assert shell(guarded, made, "admin") == "ann"
+        ann = ("--username", "ann", "--password", "apple, with / and @", "--authenticationDatabase", "shop")
+        code, said = logs_in(guarded, *ann, db="shop", script="db.c.insertOne({_id: 1}); db.c.countDocuments()")
+        assert (code, said.strip()) == (0, "1")
+        for mechanism in ("SCRAM-SHA-1", "SCRAM-SHA-256"):
+            code, said = logs_in(guarded, *ann, "--authenticationMechanism", mechanism, db="shop",
+                                 script="db.runCommand({connectionStatus: 1}).authInfo.authenticatedUsers[0].user")
+            assert (code, said.strip()) == (0, "ann")
+        code, said = logs_in(guarded, *ann, script="db.getSiblingDB('other').c.findOne()")
+        assert code != 0 and "not authorized on other to execute command" in said
+        code, said = logs_in(guarded, "--username", "ann", "--password", "pear", "--authenticationDatabase", "shop", script="1")
+        assert code != 0 and "Authentication failed" in said
+        code, said = logs_in(guarded, db="shop", script="db.c.findOne()")
+        assert code != 0 and "Command find requires authentication" in said
+        done = subprocess.run([str(SHELL), "--quiet", "--norc", f"mongodb://root:s3cret@{guarded.host}:{guarded.port}/shop?authSource=admin", "--eval",
+                               "db.getUser('ann').roles.length + db.changeUserPassword('ann', 'pear').ok + db.dropUser('ann').ok"],
+                              capture_output=True, text=True, timeout=120)
+        assert (done.returncode, done.stdout.strip()) == (0, "4"), done.stderr
