@@ -28,10 +28,10 @@ LISTED = HERE / "listed.json"
 LEFT_OUT = {"test_data_lake.py", "test_load_balancer.py", "test_typing.py", "test_typing_strict.py", "test_on_demand_csfle.py", "test_dns.py", "test_srv_polling.py"}
 
 
-def run_file(suite, file, server, outcomes, more):
-    """Runs one file of tests; returns why it didn't come to its end, or None."""
+def run_file(suite, file, server, outcomes, more, variables=None):
+    """Runs one file of tests; returns why it didn't come to its end, or None. `variables` are more of the environment."""
     environment = {**os.environ, "DB_IP": "127.0.0.1", "DB_PORT": str(server.port), "OUTCOMES": str(outcomes),
-                   "PYTHONPATH": f"{suite}:{HERE}", "PYTHONDONTWRITEBYTECODE": "1"}
+                   "PYTHONPATH": f"{suite}:{HERE}", "PYTHONDONTWRITEBYTECODE": "1", **(variables or {})}
     command = [sys.executable, "-m", "pytest", "-q", "-c", str(HERE / "pytest.ini"), "--rootdir", str(suite), "-p", "record_outcomes",
                "--timeout", str(TEST_SECONDS), "--timeout-method", "signal", *more, str(file)]
     with open(outcomes.with_suffix(".log"), "ab") as log:
@@ -49,6 +49,13 @@ def run_file(suite, file, server, outcomes, more):
             process.wait()
     # pytest returns 0 when all passed, 1 when some failed, 5 when there were none.
     return None if code in (0, 1, 5) else f"pytest ended with {code}"
+
+
+def clean_up(client):
+    """A file that was stopped may have left transactions open, and fail points on."""
+    client.admin.command("killAllSessions", [])
+    for point in ("failCommand", "failGetMoreAfterCursorCheckout", "maxTimeAlwaysTimeOut", "onPrimaryTransactionalWrite"):
+        client.admin.command("configureFailPoint", point, mode="off")
 
 
 def read_outcomes(path):
@@ -118,10 +125,8 @@ def main():
             if not server.running():
                 print(f"the server ended during {file.name}:\n{server.tail()}")
                 return 1
-            with server.client(directConnection=True) as client:  # a file that was stopped may have left transactions open, and fail points on
-                client.admin.command("killAllSessions", [])
-                for point in ("failCommand", "failGetMoreAfterCursorCheckout", "maxTimeAlwaysTimeOut", "onPrimaryTransactionalWrite"):
-                    client.admin.command("configureFailPoint", point, mode="off")
+            with server.client(directConnection=True) as client:
+                clean_up(client)
     counts, failed = report(read_outcomes(outcomes_path), suite)
     for one in failed.get("other", []):
         print(f"other: {one['test']}")
