@@ -6,7 +6,6 @@ Each program does everything itself and says `ask kill HOST` (start, pause, cont
 import contextlib
 import os
 import shutil
-import signal
 import subprocess
 import threading
 
@@ -64,8 +63,8 @@ def test_a_driver_finds_its_way_through_a_set(language):
         does = {
             "kill": lambda member: member.kill(),
             "start": lambda member: member.start(),
-            "pause": lambda member: member.process.send_signal(signal.SIGSTOP),
-            "continue": lambda member: member.process.send_signal(signal.SIGCONT),
+            "pause": lambda member: member.hold(),
+            "continue": lambda member: member.let_go(),
         }
         program = subprocess.Popen([*command, f"mongodb://{next(iter(members))}/?replicaSet=rs"], text=True, stdin=subprocess.PIPE,
                                    stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env={**os.environ, **environment})

@@ -130,6 +130,23 @@ class Server:
         self.process.kill()
         self.process.wait()
 
+    def hold(self):
+        """Stops the process until let_go(). A signal alone takes effect some time later on a busy machine: until then threads go on."""
+        self.process.send_signal(signal.SIGSTOP)
+
+        def stopped():
+            try:
+                states = {(task / "stat").read_text().rpartition(")")[2].split()[0]
+                          for task in pathlib.Path(f"/proc/{self.process.pid}/task").iterdir()}
+            except (FileNotFoundError, ProcessLookupError):  # a thread ended
+                return False
+            return states == {"T"}
+
+        wait_until(stopped, "threads go on", pause=0.001)
+
+    def let_go(self):
+        self.process.send_signal(signal.SIGCONT)
+
     def running(self):
         return self.process is not None and self.process.poll() is None
 

@@ -2,7 +2,6 @@
 import collections
 import itertools
 import os
-import signal
 import threading
 import time
 
@@ -62,11 +61,11 @@ class Member(Server):
             return "DOWN"
 
     def hold(self):
-        self.process.send_signal(signal.SIGSTOP)
+        super().hold()
         self.held = True
 
     def let_go(self):
-        self.process.send_signal(signal.SIGCONT)
+        super().let_go()
         self.held = False
 
     def log_lines(self, *ids):
