@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <filesystem>
+#include <fstream>
 
 #include "storage/engine/internals.h"
 #include "storage/testing/damage.h"
@@ -105,6 +106,26 @@ TEST_CASE("a copied table of which both are damaged can't be opened") {
   Store store(options);
   Engine& engine = store.engine();
   CHECK_THROWS_AS(engine.open_table("t", copied), base::OperationError);
+}
+
+TEST_CASE("a file that a half-made copy left is in nobody's way") {
+  TemporaryDirectory directory;
+  const StoreOptions options = test_options(directory.path());
+  std::vector<Bytes> before;
+  {
+    Store store(options);
+    Engine& engine = store.engine();
+    const Table table = engine.open_table("t");
+    write(engine, table, 0, 50);
+    before = rows(engine, table);
+  }
+  std::ofstream(file(options, "t_copy")) << "half made";
+  for (int start = 0; start < 2; ++start) {
+    Store store(options);
+    Engine& engine = store.engine();
+    CHECK(rows(engine, engine.open_table("t", copied)) == before);
+    CHECK(rows(engine, Table("t_copy")) == before);
+  }
 }
 
 TEST_CASE("a damaged table of an older version doesn't get a copy of a part") {

@@ -2,6 +2,7 @@
 
 #include <cerrno>
 #include <chrono>
+#include <filesystem>
 #include <set>
 #include <utility>
 #include <vector>
@@ -160,7 +161,11 @@ bool Tables::is_copy(const std::string& name) const {
   return name.ends_with(copy_suffix) && names_.contains(name.substr(0, name.size() - copy_suffix.size()));
 }
 
+// No table is called `to`. Its file may be there nevertheless: a crash, or a full disk, came between the table's file and its row
+// in the metadata, and WiredTiger refuses to rename onto it.
 void Tables::rename(WT_SESSION* session, const std::string& from, const std::string& to) {
+  WT_CONNECTION* connection = connection_.get();
+  std::filesystem::remove(std::filesystem::path(connection->get_home(connection)) / (to + ".wt"));
   const std::string old_uri = std::string(prefix) + from, new_uri = std::string(prefix) + to;
   for (;;) {
     const int result = session->rename(session, old_uri.c_str(), new_uri.c_str(), nullptr);
