@@ -34,7 +34,8 @@ OperationContext::OperationContext(Services& services, Client& client, const Req
       client_(client),
       request_(request),
       command_(command),
-      started_(base::now(services.clock)) {
+      started_(base::now(services.clock)),
+      started_wall_ms_(services.clock.wall_ms()) {
   services_.operations.add(*this);
 }
 

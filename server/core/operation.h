@@ -78,6 +78,7 @@ class OperationContext {
   const Command* command() const { return command_; }
 
   Time started() const { return started_; }
+  int64_t started_wall_ms() const { return started_wall_ms_; }
   int64_t elapsed_us() const;
 
   // The deadline comes from maxTimeMS. Commands may set it later: a getMore inherits its cursor's.
@@ -209,6 +210,7 @@ class OperationContext {
   const Command* command_;
   int32_t id_ = 0;
   const Time started_;
+  const int64_t started_wall_ms_;
   std::optional<Time> deadline_;
   std::atomic<int32_t> kill_code_{0};
   int shares_ = 0;  // calls of share_processors

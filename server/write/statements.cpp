@@ -1,14 +1,17 @@
 #include "server/write/statements.h"
 
-#include "base/clock.h"
 #include "base/error.h"
 #include "server/core/metrics.h"
 #include "server/core/operation.h"
 #include "server/core/services.h"
+#include "server/query/expressions/now.h"
 #include "server/query/matcher.h"
 #include "server/query/reader.h"
+#include "server/query/series/bucket.h"
+#include "server/query/views.h"
 #include "server/write/batch.h"
 #include "server/write/document_writer.h"
+#include "server/write/measurements.h"
 #include "server/write/retry.h"
 #include "server/write/storable.h"
 #include "server/write/target.h"
@@ -33,6 +36,7 @@ class UpdateRun {
  public:
   UpdateRun(OperationContext& op, std::string_view ns, const UpdateStatement& statement)
       : op_(op), ns_(ns), statement_(statement), selection_(statement.selection) {
+    buckets_of_ = query::series_of_buckets(op, std::string(ns));
     selection_.collation = query::collator_for(op, std::string(ns), selection_.collation);
     context_ = query::parse_context(op, selection_.let, *selection_.collation);
     if (statement.selection.all && !statement.selection.sort.empty()) {
@@ -71,7 +75,7 @@ class UpdateRun {
  private:
   Application application() const {
     Application application;
-    application.now_ms = op_.services().clock.wall_ms();
+    application.now_ms = query::command_time_ms(op_);
     application.timestamp = unique_timestamp(op_);
     application.allowance = &op_.allowance();
     return application;
@@ -95,6 +99,7 @@ class UpdateRun {
     application.document = match.document;
     application.matched = match.position;
     auto after = update_->apply(application);
+    if (after && buckets_of_) query::check_bucket(*buckets_of_, *after);
     Effect effect;
     effect.modified = after.has_value();
     if (statement_.keep_before) effect.before = statement_.keep_before(match.document);
@@ -129,6 +134,7 @@ class UpdateRun {
     const auto matcher = query::Matcher::parse(statement_.selection.filter,
                                                query::filter_context(op_, statement_.selection.let, context_.collator));
     bson::Document document = statement_.upsert_supplied ? supplied() : update_->make_upsert(matcher->equalities(), application);
+    if (buckets_of_) query::check_bucket(*buckets_of_, document);
     if (statement_.keep_after) outcome.after = statement_.keep_after(document);
     const Target target = Target::open_or_create(op_, ns_);
     DocumentWriter writer(op_, target);
@@ -141,6 +147,7 @@ class UpdateRun {
   const UpdateStatement& statement_;
   Selection selection_;  // the statement's, with the collation that applies
   query::ParseContext context_;
+  std::optional<query::SeriesOptions> buckets_of_;  // the documents are buckets of that time series
   std::unique_ptr<Update> update_;
 };
 
@@ -159,6 +166,7 @@ void put_document(OperationContext& op, std::string_view ns, std::string_view id
 }
 
 UpdateOutcome run_update(OperationContext& op, std::string_view ns, const UpdateStatement& statement) {
+  if (const auto series = query::find_series(op, std::string(ns))) return update_measurements(op, ns, *series, statement);
   UpdateOutcome outcome = UpdateRun(op, ns, statement).run();
   Metrics::Documents& documents = op.services().metrics.documents;
   documents.updated.add(outcome.matched);
@@ -184,6 +192,15 @@ UpdateOutcome executed_update(OperationContext& op) {
 }
 
 DeleteOutcome run_delete(OperationContext& op, std::string_view ns, const Selection& selection, const Kept& keep_before) {
+  const auto count = [&](int64_t deleted) {
+    op.services().metrics.documents.deleted.add(deleted);
+    op.counts.deleted = std::max<int64_t>(0, op.counts.deleted) + deleted;
+  };
+  if (const auto series = query::find_series(op, std::string(ns))) {
+    DeleteOutcome outcome = delete_measurements(op, ns, *series, selection, keep_before);
+    count(outcome.deleted);
+    return outcome;
+  }
   auto changed =
       change_matching(op, ns, selection, [&](storage::Transaction& transaction, DocumentWriter& writer, const Match& match) {
         Effect effect;
@@ -191,8 +208,7 @@ DeleteOutcome run_delete(OperationContext& op, std::string_view ns, const Select
         writer.remove(transaction, match.record, match.document);
         return effect;
       });
-  op.services().metrics.documents.deleted.add(changed.matched);
-  op.counts.deleted = std::max<int64_t>(0, op.counts.deleted) + changed.matched;
+  count(changed.matched);
   return {changed.matched, std::move(changed.before)};
 }
 
