@@ -40,6 +40,27 @@ bool is_collection(OperationContext& op, const std::string& ns) {
   }
 }
 
+// Returns the time series of that name as a view of its buckets.
+std::optional<View> series_view(OperationContext& op, const std::string& ns) {
+  const std::string buckets = buckets_of(ns);
+  if (is_buckets(ns) || !is_collection(op, buckets)) return std::nullopt;
+  const auto collection = open_quietly(op, buckets);
+  if (!collection) return std::nullopt;
+  const bson::DocumentView options = collection->options().document;
+  auto series = read_series_options(options);
+  if (!series) return std::nullopt;
+  bson::ArrayBuilder pipeline;
+  pipeline.append(unpacking_stage(*series));
+  View view;
+  view.name = storage::collection_of(ns);
+  view.on = storage::collection_of(buckets);
+  view.pipeline = bson::Document(pipeline.done_value().view().as_document());
+  if (const bson::Element collation = options["collation"]; collation.is_object())
+    view.collation = bson::Document(collation.as_document());
+  view.series = std::move(series);
+  return view;
+}
+
 template <class Visit>
 void each_view(OperationContext& op, std::string_view db, bson::Document filter, const Visit& visit) {
   if (!op.services().store) return;
@@ -69,7 +90,8 @@ View parse_view(bson::DocumentView document) {
   View view{std::string(storage::collection_of(id.as_string())),
             std::string(on.as_string()),
             bson::Document(pipeline.as_document()),
-            {}};
+            {},
+            std::nullopt};
   if (const bson::Element collation = document["collation"]; collation.is_object())
     view.collation = bson::Document(collation.as_document());
   return view;
@@ -77,11 +99,23 @@ View parse_view(bson::DocumentView document) {
 
 std::optional<View> find_view(OperationContext& op, const std::string& ns) {
   if (!op.services().store || is_collection(op, ns)) return std::nullopt;
+  if (auto series = series_view(op, ns)) return series;
   bson::Builder filter;
   filter.append("_id", view_id(ns));
   std::optional<View> found;
   each_view(op, storage::database_of(ns), filter.done(), [&](View view) { found = std::move(view); });
   return found;
+}
+
+std::optional<SeriesOptions> find_series(OperationContext& op, const std::string& ns) {
+  auto view = find_view(op, ns);
+  return view ? std::move(view->series) : std::nullopt;
+}
+
+std::optional<SeriesOptions> series_of_buckets(OperationContext& op, const std::string& buckets_ns) {
+  if (!is_buckets(buckets_ns) || !op.services().store) return std::nullopt;
+  const auto collection = open_quietly(op, buckets_ns);
+  return collection ? read_series_options(collection->options().document) : std::nullopt;
 }
 
 std::vector<View> all_views(OperationContext& op, const std::string& db) {
@@ -115,6 +149,7 @@ std::optional<View> resolve_view(OperationContext& op, const std::string& db, co
 
 bson::CollatorPtr view_collator(const View& view, const bson::GivenCollation& given) {
   bson::CollatorPtr own = view.collation.empty() ? nullptr : bson::collator_of(view.collation);
+  if (given && view.series) return *given;
   if (given && !bson::same_collation(given->get(), own.get()))
     throw OperationError(ErrorCode::option_not_supported_on_view, "Cannot override a view's default collation");
   return own;

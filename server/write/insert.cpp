@@ -3,8 +3,11 @@
 #include "server/core/metrics.h"
 #include "server/core/operation.h"
 #include "server/core/services.h"
+#include "server/query/series/bucket.h"
+#include "server/query/views.h"
 #include "server/write/batch.h"
 #include "server/write/document_writer.h"
+#include "server/write/measurements.h"
 #include "server/write/retry.h"
 #include "server/write/storable.h"
 #include "server/write/target.h"
@@ -26,8 +29,8 @@ struct Prepared {
   std::exception_ptr error;
 };
 
-Prepared prepare(OperationContext& op, const std::vector<bson::DocumentView>& documents, size_t first,
-                 bool keep_empty_timestamps) {
+Prepared prepare(OperationContext& op, const std::vector<bson::DocumentView>& documents, size_t first, bool keep_empty_timestamps,
+                 const std::optional<query::SeriesOptions>& buckets_of) {
   Prepared prepared;
   const size_t count_max = std::min(documents.size() - first, batch_documents_max);
   prepared.repaired.reserve(count_max);  // views point into it
@@ -35,6 +38,7 @@ Prepared prepare(OperationContext& op, const std::vector<bson::DocumentView>& do
   for (size_t i = first; i < first + count_max && bytes < batch_bytes_max; ++i) {
     try {
       auto repaired = make_storable(documents[i], keep_empty_timestamps ? std::nullopt : std::optional(unique_timestamp(op)));
+      if (buckets_of) query::check_bucket(*buckets_of, repaired ? repaired->view() : documents[i]);
       if (repaired) prepared.repaired.push_back(std::move(*repaired));
       prepared.views.push_back(repaired ? prepared.repaired.back().view() : documents[i]);
     } catch (const base::OperationError&) {
@@ -79,6 +83,8 @@ Attempt insert_batch(OperationContext& op, DocumentWriter& writer, const std::ve
 
 InsertOutcome insert_documents(OperationContext& op, std::string_view ns, const std::vector<bson::DocumentView>& documents,
                                const InsertOptions& options) {
+  if (query::find_series(op, std::string(ns))) return insert_measurements(op, ns, documents, options);
+  const auto buckets_of = query::series_of_buckets(op, std::string(ns));
   InsertOutcome outcome;
   const bool ordered = options.ordered || op.transaction;  // an error ends a transaction
   const auto place_of = [&](size_t index) { return options.places.empty() ? index : options.places[index]; };
@@ -86,7 +92,7 @@ InsertOutcome insert_documents(OperationContext& op, std::string_view ns, const 
   size_t at = 0;
   while (at < documents.size() && (outcome.errors.empty() || !ordered)) {
     op.check_interrupt();
-    const Prepared prepared = prepare(op, documents, at, options.keep_empty_timestamps);
+    const Prepared prepared = prepare(op, documents, at, options.keep_empty_timestamps, buckets_of);
     Target target;
     try {
       target = Target::open_or_create(op, ns);

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/error.h"
+#include "server/query/series/series_options.h"
 
 namespace server::write {
 
@@ -36,6 +37,8 @@ void check_writable(std::string_view ns) {
   if (is_oplog(ns) || collection == "system.profile" || collection == "system.views") {
     throw OperationError(ErrorCode::invalid_namespace, "cannot write to " + std::string(ns));
   }
+  // Tools restore buckets as they are; only `create` makes their collection.
+  if (query::is_buckets(ns) && ns.size() <= namespace_bytes_max) return;
   check_creatable(ns);
 }
 

@@ -5,13 +5,17 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "bson/builder.h"
+#include "bson/json.h"
 #include "bson/path.h"
 #include "server/core/operation.h"
 #include "server/core/services.h"
 #include "server/query/matcher.h"
+#include "server/query/series/bucket_index.h"
+#include "server/query/series/series_arguments.h"
 #include "server/query/views.h"
 #include "server/write/batch.h"
 #include "server/write/document_writer.h"
+#include "server/write/insert.h"
 #include "server/write/namespaces.h"
 #include "server/write/replacement.h"
 #include "server/write/statements.h"
@@ -62,19 +66,41 @@ void check_not_capped(const storage::Collection& target) {
     throw OperationError(17152, "namespace '" + target.ns() + "' is capped so it can't be used for $out");
 }
 
+// Returns the options of the time series that $out writes; nullopt: it writes a plain collection.
+std::optional<query::SeriesOptions> target_series(OperationContext& op, const OutputPlan& plan) {
+  const auto view = query::find_view(op, plan.ns());
+  if (!plan.series) return view ? view->series : std::nullopt;
+  if (view && !view->series) throw OperationError(7268703, "Cannot create a time-series collection from a non time-series view.");
+  if (!view && store_of(op).catalog().find(plan.ns()))
+    throw OperationError(7268700, "Cannot create a time-series collection from a non time-series collection.");
+  if (view && view->series->document().bytes() != plan.series->document().bytes()) {
+    throw OperationError(7406103, "Time-series options inputted must match the existing time-series collection. Received: " +
+                                      bson::to_shell(plan.series->document()) +
+                                      "Found: " + bson::to_shell(view->series->document()));
+  }
+  return plan.series;
+}
+
 // This sink writes another collection, which at the end takes the name of the one that it replaces.
 class OutSink final : public query::DocumentSink {
  public:
-  OutSink(OperationContext& op, const OutputPlan& plan) : op_(op), catalog_(store_of(op).catalog()), target_(plan.ns()) {
+  OutSink(OperationContext& op, const OutputPlan& plan, const std::optional<query::SeriesOptions>& series)
+      : op_(op),
+        catalog_(store_of(op).catalog()),
+        is_series_(series.has_value()),
+        target_(series ? query::buckets_of(plan.ns()) : plan.ns()) {
     storage::CollectionOptions options;
     std::vector<storage::IndexSpec> indexes;
+    if (series) options.document = query::buckets_options(*series, {});
+    if (series && !series->meta_field.empty()) indexes = {storage::parse_index_spec(query::default_index(*series))};
     if (const auto existing = catalog_.open(target_)) {
       check_not_capped(*existing);
       options = existing->options();
       indexes = secondary_indexes(*existing);
       index_names_ = names_of(*existing);
     }
-    const std::string name = plan.db + "." + unfinished_name();
+    written_ = plan.db + "." + unfinished_name();
+    const std::string name = series ? query::buckets_of(written_) : written_;
     const auto made = catalog_.create(name, options);
     unfinished_ = name;
     try {
@@ -86,7 +112,15 @@ class OutSink final : public query::DocumentSink {
   }
   ~OutSink() override { take_back(); }
 
-  void write(const std::vector<OutputDocument>& documents) override { insert_all(op_, unfinished_, documents); }
+  void write(const std::vector<OutputDocument>& documents) override {
+    if (!is_series_) return insert_all(op_, written_, documents);
+    std::vector<bson::DocumentView> views;
+    for (const auto& one : documents) views.push_back(one.document);
+    const auto errors = insert_documents(op_, written_, views, {}).errors;
+    if (errors.empty()) return;
+    const bson::DocumentView first = errors.documents().front();
+    throw OperationError(static_cast<int32_t>(first["code"].to_int64()), std::string(first["errmsg"].as_string()));
+  }
 
   void finish() override {
     op_.check_interrupt();
@@ -126,9 +160,11 @@ class OutSink final : public query::DocumentSink {
 
   OperationContext& op_;
   storage::Catalog& catalog_;
+  const bool is_series_;  // documents are measurements, and the collections below have their buckets
   const std::string target_;
   std::vector<std::string> index_names_;
-  std::string unfinished_;
+  std::string written_;     // the name by which documents are inserted
+  std::string unfinished_;  // empty: it is finished
 };
 
 // This sink writes to a branch.
@@ -283,13 +319,16 @@ std::unique_ptr<query::DocumentSink> make_sink(OperationContext& op, const Outpu
   op.hold_primary();
   if (plan.merge) return std::make_unique<MergeSink>(op, plan);
   check_writable(plan.ns());
-  if (query::find_view(op, plan.ns()))
+  const auto series = target_series(op, plan);
+  if (!series && query::find_view(op, plan.ns()))
     throw OperationError(ErrorCode::command_not_supported_on_view, "cannot $out to a view: " + plan.ns());
   if (Replacement::applies(op, plan.ns())) {
+    if (series)
+      throw OperationError(ErrorCode::command_not_supported, "$out to a time-series collection of a branch is not supported");
     if (const auto existing = store_of(op).catalog().find(plan.ns())) check_not_capped(*existing);
     return std::make_unique<BranchOutSink>(op, plan.ns());
   }
-  return std::make_unique<OutSink>(op, plan);
+  return std::make_unique<OutSink>(op, plan, series);
 }
 
 void drop_unfinished_output(storage::Store& store, versions::Databases& databases) {
@@ -306,7 +345,9 @@ void drop_unfinished_output(storage::Store& store, versions::Databases& database
   storage::Catalog& catalog = store.catalog();
   for (const std::string& db : catalog.databases()) {
     for (const auto& collection : catalog.collections(db)) {
-      if (collection_of(collection->ns()).starts_with(unfinished_prefix)) catalog.drop(collection->ns());
+      const std::string ns = collection->ns();
+      const std::string_view name = query::is_buckets(ns) ? query::series_name(ns) : collection_of(ns);
+      if (name.starts_with(unfinished_prefix)) catalog.drop(ns);
     }
   }
 }

@@ -89,6 +89,9 @@ Target Target::held(std::shared_ptr<storage::Collection> collection) {
 }
 
 Target Target::open_or_create(OperationContext& op, std::string_view ns) {
+  if (query::is_buckets(ns) && !query::series_of_buckets(op, std::string(ns))) {
+    throw base::OperationError(base::ErrorCode::invalid_namespace, "Invalid system namespace: " + std::string(ns));
+  }
   if (op.transaction) {
     if (Target target = open(op, ns)) return target;
     return in_transaction(op, &op.transaction->create(op, std::string(ns), {}));

@@ -6,6 +6,7 @@
 #include "server/core/metrics.h"
 #include "server/core/parameters.h"
 #include "server/core/services.h"
+#include "server/query/series/bucket.h"
 #include "server/write/namespaces.h"
 #include "server/write/statements.h"
 #include "storage/collections/catalog.h"
@@ -27,6 +28,15 @@ bson::Document expired_filter(const storage::IndexSpec& spec, bson::Date then) {
   both.append(by_date.done()).append(spec.partial_filter);
   bson::Builder filter;
   filter.append("$and", both.done_value());
+  return filter.done();
+}
+
+// Buckets that begin before 1970 never expire: an ObjectId can't say when they began.
+bson::Document expired_buckets(const query::SeriesOptions& series, bson::Date then) {
+  bson::Builder filter;
+  filter.object("_id").append("$lte", query::bucket_id_bound(then.ms, true));
+  filter.object("control.min." + series.time_field).append("$gte", bson::Date{0});
+  filter.object("control.max." + series.time_field).append("$lte", then);
   return filter.done();
 }
 
@@ -65,14 +75,19 @@ int64_t TtlMonitor::run_pass() {
 int64_t TtlMonitor::expire_clustered(const storage::Collection& collection) {
   const bson::Element seconds = collection.options().document[storage::expire_after_seconds_option];
   if (!seconds.is_number() || !storage::is_clustered(collection)) return 0;
-  return expire(collection, *collection.indexes().front(), seconds.to_int64());
+  const storage::Index& index = *collection.indexes().front();
+  const auto series = query::read_series_options(collection.options().document);
+  if (!series) return expire(collection, index, seconds.to_int64());
+  return remove(collection, index, expired_buckets(*series, bson::Date{services_.clock.wall_ms() - seconds.to_int64() * 1000}));
 }
 
 int64_t TtlMonitor::expire(const storage::Collection& collection, const storage::Index& index, int64_t seconds) {
+  return remove(collection, index, expired_filter(index.spec(), bson::Date{services_.clock.wall_ms() - seconds * 1000}));
+}
+
+int64_t TtlMonitor::remove(const storage::Collection& collection, const storage::Index& index, const bson::Document& filter) {
   const std::string ns = collection.ns();
   const storage::IndexSpec& spec = index.spec();
-  const bson::Date then{services_.clock.wall_ms() - seconds * 1000};
-  const bson::Document filter = expired_filter(spec, then);
   bson::Builder body;
   body.append("delete", collection_of(ns)).append("q", filter);
   try {

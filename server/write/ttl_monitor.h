@@ -1,6 +1,8 @@
 // The TTL monitor removes expired documents: those under an index with
 // expireAfterSeconds whose date is older than that, and those of a clustered
-// collection with expireAfterSeconds whose _id is such a date.
+// collection with expireAfterSeconds whose _id is such a date. Of a time series
+// with expireAfterSeconds it removes the buckets whose newest measurement is
+// older than that.
 //
 // A pass visits all such indexes, every `ttlMonitorSleepSecs`, unless
 // `ttlMonitorEnabled` is off. It deletes as a user's delete does, in small
@@ -10,6 +12,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "bson/document.h"
 #include "server/core/passes.h"
 
 namespace storage {
@@ -32,6 +35,7 @@ class TtlMonitor {
  private:
   int64_t expire_clustered(const storage::Collection& collection);
   int64_t expire(const storage::Collection& collection, const storage::Index& index, int64_t seconds);
+  int64_t remove(const storage::Collection& collection, const storage::Index& index, const bson::Document& filter);
 
   Services& services_;
   std::atomic<bool> enabled_{true};

@@ -9,6 +9,8 @@
 #include "server/core/arguments.h"
 #include "server/core/command.h"
 #include "server/core/operation.h"
+#include "server/query/series/bucket_index.h"
+#include "server/query/series/series_arguments.h"
 #include "server/query/views.h"
 #include "server/write/target.h"
 #include "server/write/views.h"
@@ -72,7 +74,7 @@ class CollMod : public Command {
 
   void run(OperationContext& op, const Request& request, bson::Builder& reply) override {
     const Arguments arguments(request);
-    const auto index = arguments.object("index");
+    auto index = arguments.object("index");
     const std::pair<std::string_view, std::optional<bson::Document>> wanted[] = {
         {"dedup", parse_dedup_options(arguments)},
         {"commits", parse_commits_options(arguments)},
@@ -84,14 +86,25 @@ class CollMod : public Command {
       if (field.name == "viewOn" || field.name == "pipeline") continue;
       const bool other = field.name != "index" && field.name != "dryRun" && field.name != storage::expire_after_seconds_option &&
                          field.name != "dedup" && field.name != "commits" && field.name != pre_images_option &&
-                         !validation.view().has(field.name) && field.name != request.command && !field.is_nullish();
+                         field.name != query::series_option && !validation.view().has(field.name) &&
+                         field.name != request.command && !field.is_nullish();
       for (std::string_view name : options) {
         if (!other || field.name != name) continue;
         throw OperationError(ErrorCode::command_not_supported, "collMod's option '" + std::string(name) + "' is not supported");
       }
     }
-    const std::string ns = request.ns();
+    std::string ns = request.ns();
     storage::Catalog& catalog = write::store_of(op).catalog();
+    const auto series = query::find_series(op, ns);
+    bson::Document own_index;
+    if (series) {
+      check_series_change(request);
+      ns = query::buckets_of(ns);
+      if (index) own_index = index_of_buckets(*series, *index);
+      if (index) index = own_index;
+    } else if (!arguments.any(query::series_option).is_nullish()) {
+      throw OperationError(ErrorCode::invalid_options, "option only supported on a time-series collection: timeseries");
+    }
     const auto collection = catalog.find(ns);
     if (!collection) {
       if (auto view = query::find_view(op, ns)) return change_view(op, request, arguments, std::move(*view));
@@ -108,6 +121,10 @@ class CollMod : public Command {
     if (index) change(op, catalog, collection, Arguments("collMod.index", *index), is_alone(request), reply);
     bson::Builder changes;
     if (expiry) changes.append(storage::expire_after_seconds_option, *expiry);
+    if (const auto given = series ? arguments.object(query::series_option) : std::nullopt) {
+      const Arguments wanted_series(arguments.dotted(query::series_option), *given);
+      changes.append(query::series_option, query::changed_series(*series, wanted_series).document());
+    }
     for (const auto& [name, value] : wanted) {
       if (!value) continue;
       const bson::Document before(collection->options().document);
@@ -126,6 +143,33 @@ class CollMod : public Command {
   }
 
  private:
+  static void check_series_change(const Request& request) {
+    for (const char* name : {"validator", "validationLevel", "validationAction", "viewOn", "pipeline", "recordPreImages",
+                             "changeStreamPreAndPostImages", "cappedSize", "cappedMax"}) {
+      if (!request.body.find(name).is_nullish()) {
+        throw OperationError(ErrorCode::invalid_options,
+                             std::string("option not supported on a time-series collection: ") + name);
+      }
+    }
+  }
+
+  static bson::Document index_of_buckets(const query::SeriesOptions& series, bson::DocumentView index) {
+    bson::Builder out;
+    for (const auto& field : index) {
+      for (const char* name : {"unique", "prepareUnique", "expireAfterSeconds"}) {
+        if (field.name == name && !field.is_nullish()) {
+          throw OperationError(ErrorCode::invalid_options,
+                               std::string("option not supported on a time-series collection: ") + name);
+        }
+      }
+      if (field.name == "keyPattern" && field.is_object())
+        out.append("keyPattern", query::bucket_key(series, field.as_document()));
+      else
+        out.append_element(field);
+    }
+    return out.done();
+  }
+
   static void change_view(OperationContext& op, const Request& request, const Arguments& arguments, query::View view) {
     for (const char* name : {"index", "dedup", "commits", "validator", "validationLevel", "validationAction",
                              "changeStreamPreAndPostImages", "expireAfterSeconds", "dryRun"}) {
@@ -226,6 +270,11 @@ class CollMod : public Command {
     }
     if (unique && !*unique) throw OperationError(ErrorCode::bad_value, "Cannot make index non-unique");
     if (unique) check_may_be_unique(*index);
+    if (index->spec().wildcard && (seconds || prepare)) {
+      throw OperationError(ErrorCode::invalid_options, seconds
+                                                           ? "Index type 'wildcard' cannot be a TTL index"
+                                                           : "Index type 'wildcard' does not support the prepareUnique option");
+    }
     storage::IndexSpec spec = index->spec();
     const bool prepares = prepare && !spec.unique && !index->is_id() && *prepare != storage::prepares_unique(spec);
     if (prepares && (seconds || hidden || unique || !alone))

@@ -10,6 +10,8 @@
 #include "server/core/client_transaction.h"
 #include "server/core/command.h"
 #include "server/core/operation.h"
+#include "server/query/series/bucket_index.h"
+#include "server/query/series/series_arguments.h"
 #include "server/query/views.h"
 #include "server/write/capped_copy.h"
 #include "server/write/namespaces.h"
@@ -32,8 +34,7 @@ using base::OperationError;
 
 // These kinds of collection aren't offered; making a plain one instead would be worse than an error.
 void refuse_kinds(const Arguments& arguments) {
-  static constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kinds = {{
-      {"timeseries", "time-series collections"},
+  static constexpr std::array<std::pair<std::string_view, std::string_view>, 2> kinds = {{
       {"encryptedFields", "encrypted collections"},
       {"indexOptionDefaults", "defaults of index options"},
   }};
@@ -144,6 +145,87 @@ void create_view(OperationContext& op, const Request& request, const Arguments& 
   write::create_view(op, std::string(request.db), view);
 }
 
+// Returns the name of the time series. Tools may name the collection of its buckets instead.
+std::string series_ns(const Request& request) {
+  const std::string ns = request.ns();
+  if (!query::is_buckets(ns)) return ns;
+  return std::string(request.db) + "." + std::string(query::series_name(ns));
+}
+
+void check_series_options(const Request& request, const std::string& ns) {
+  static constexpr std::string_view of_others[] = {
+      "capped", "size",     "max",  "autoIndexId", "idIndex",        "validator",       "validationLevel", "validationAction",
+      "viewOn", "pipeline", "temp", "flags",       "clusteredIndex", "encryptedFields", pre_images_option};
+  const bool raw = query::is_buckets(request.ns());
+  for (const std::string_view name : of_others) {
+    // The options of a collection of buckets, as listCollections shows them, follow from those of the time series.
+    if (raw && (name == "validator" || name == "clusteredIndex")) continue;
+    if (!request.body.find(name).is_nullish()) invalid(ns + ": 'timeseries' is not allowed with '" + std::string(name) + "'");
+  }
+}
+
+bson::Document buckets_options(const Request& request, const Arguments& arguments, const bson::Collator* collator) {
+  check_series_options(request, series_ns(request));
+  const auto given = arguments.object(query::series_option);
+  const query::SeriesOptions series = query::parse_series(Arguments(arguments.dotted(query::series_option), *given));
+  bson::Builder others;
+  if (const auto dedup = parse_dedup_options(arguments)) others.append("dedup", *dedup);
+  if (const auto commits = parse_commits_options(arguments)) others.append("commits", *commits);
+  if (collator) others.append("collation", collator->specification());
+  if (const auto expiry = parse_expiry_option(arguments)) others.append(storage::expire_after_seconds_option, *expiry);
+  return query::buckets_options(series, others.done());
+}
+
+// Throws NamespaceExists, unless the name belongs to a time series with these options.
+void check_same_series(OperationContext& op, const std::string& ns, const storage::CollectionOptions& options) {
+  const auto view = query::find_view(op, ns);
+  if (!view) return;
+  const auto existing = view->series ? write::store_of(op).catalog().find(query::buckets_of(ns)) : nullptr;
+  if (existing && existing->options().document.bytes() == options.document.bytes()) return;
+  if (!existing) write::check_no_view_has(op, ns);
+  throw OperationError(ErrorCode::namespace_exists,
+                       "namespace " + ns + " already exists, but with different options: " +
+                           bson::to_shell(view->series ? view->series->document() : bson::Document()));
+}
+
+// A time series is a collection of buckets, with an index by which its measurements find theirs.
+void create_series(OperationContext& op, const Request& request, const Arguments& arguments, const bson::Collator* collator) {
+  if (op.in_transaction) {
+    throw OperationError(ErrorCode::operation_not_supported_in_transaction,
+                         "Cannot create a time-series collection in a multi-document transaction.");
+  }
+  const std::string ns = series_ns(request), buckets = query::buckets_of(ns);
+  storage::CollectionOptions options;
+  options.document = buckets_options(request, arguments, collator);
+  write::check_creatable(ns);
+  if (write::is_system(ns)) {
+    throw OperationError(ErrorCode::invalid_namespace, "Cannot create a time-series collection called " +
+                                                           std::string(write::collection_of(ns)) +
+                                                           ": its name is reserved for the system");
+  }
+  write::check_writable(buckets);
+  storage::Catalog& catalog = write::store_of(op).catalog();
+  if (catalog.find(ns)) {
+    throw OperationError(ErrorCode::namespace_exists,
+                         "namespace " + ns + " already exists, but is a collection rather than a time series");
+  }
+  check_same_series(op, ns, options);
+  std::shared_ptr<storage::Collection> made;
+  try {
+    made = catalog.create(buckets, options, {}, {.interrupted = op.interrupted()});
+  } catch (const OperationError& error) {
+    if (error.code() != ErrorCode::namespace_exists) throw;
+    check_same_series(op, ns, options);
+    if (!query::find_view(op, ns)) throw;
+    return;
+  }
+  const query::SeriesOptions series = *query::read_series_options(options.document);
+  if (series.meta_field.empty()) return;
+  const bson::Document index = query::default_index(series);
+  catalog.create_indexes(made, {storage::parse_index_spec(storage::with_default_collation(index, collator))},
+                         {.interrupted = op.interrupted()});
+}
+
 class Create : public Command {
  public:
   std::string_view name() const override { return "create"; }
@@ -151,7 +233,9 @@ class Create : public Command {
     return "explicitly creates a collection or view\n{ create: <ns>, capped: <bool>, size: <bytes>, max: <documents>,\n"
            "  dedup: { enabled: <bool>, profile: <string>, key: <field that versions of one thing share> },\n"
            "  commits: { tree: 'posTree' | 'patriciaTrie' | 'bucketTree', buckets: <of a bucketTree> },\n"
-           "  clusteredIndex: { key: { _id: 1 }, unique: true, name: <string> }, expireAfterSeconds: <int> }";
+           "  clusteredIndex: { key: { _id: 1 }, unique: true, name: <string> }, expireAfterSeconds: <int>,\n"
+           "  timeseries: { timeField: <string>, metaField: <string>, granularity: 'seconds' | 'minutes' | 'hours',\n"
+           "                bucketMaxSpanSeconds: <int>, bucketRoundingSeconds: <int> } }";
   }
   std::optional<FieldNames> fields() const override {
     static constexpr std::string_view names[] = {"capped",
@@ -189,6 +273,7 @@ class Create : public Command {
     const bson::CollatorPtr collator = bson::parse_collation(arguments.any("collation")).value_or(nullptr);
     if (const auto id_index = arguments.object("idIndex")) check_id_index(*id_index, collator.get());
     if (const auto store = arguments.object("storageEngine")) storage::check_engine_option(*store);
+    if (arguments.object(query::series_option)) return create_series(op, request, arguments, collator.get());
     if (const auto on = arguments.string("viewOn")) return create_view(op, request, arguments, *on, collator.get());
     const auto options = parse_options(op, arguments, collator.get());
     const std::string ns = request.ns();

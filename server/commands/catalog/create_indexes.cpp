@@ -7,6 +7,7 @@
 #include "server/core/command.h"
 #include "server/core/operation.h"
 #include "server/query/reader.h"
+#include "server/query/series/bucket_index.h"
 #include "server/query/views.h"
 #include "server/write/namespaces.h"
 #include "server/write/target.h"
@@ -20,7 +21,9 @@ namespace {
 using base::ErrorCode;
 using base::OperationError;
 
-std::vector<storage::IndexSpec> parse_specs(const Arguments& arguments, const bson::Collator* collator) {
+// `series`: the indexes are of that time series; nullopt: of a collection.
+std::vector<storage::IndexSpec> parse_specs(const Arguments& arguments, const bson::Collator* collator,
+                                            const std::optional<query::SeriesOptions>& series) {
   const bool ignore_unknown = arguments.loose_boolean("ignoreUnknownIndexOptions").value_or(false);
   std::vector<storage::IndexSpec> specs;
   for (const auto& element : arguments.required_array("indexes")) {
@@ -31,7 +34,8 @@ std::vector<storage::IndexSpec> parse_specs(const Arguments& arguments, const bs
                                                          "', expected type 'object'");
     }
     const bson::DocumentView given = element.as_document();
-    const bson::Document known = ignore_unknown ? storage::without_unknown_options(given) : bson::Document(given);
+    bson::Document known = ignore_unknown ? storage::without_unknown_options(given) : bson::Document(given);
+    if (series) known = query::bucket_index(*series, known);
     specs.push_back(storage::parse_index_spec(storage::with_default_collation(known, collator)));
     if (specs.back().name == "_id_") check_id_collation(specs.back(), collator);
   }
@@ -63,14 +67,25 @@ class CreateIndexes : public Command {
 
   void run(OperationContext& op, const Request& request, bson::Builder& reply) override {
     const Arguments arguments(request);
-    const std::string ns = request.ns();
+    std::string ns = request.ns();
     write::check_writable(ns);
+    const auto series = query::find_series(op, ns);
+    if (series) {
+      if (op.in_transaction) {
+        throw OperationError(ErrorCode::operation_not_supported_in_transaction,
+                             "Cannot create new indexes on a time-series collection in a multi-document transaction: " + ns);
+      }
+      ns = query::buckets_of(ns);
+    } else if (query::is_buckets(ns) && !query::series_of_buckets(op, ns)) {
+      throw OperationError(ErrorCode::invalid_namespace, "Invalid system namespace: " + ns);
+    }
     query::require_no_view(op, ns);
     const auto quorum = parse_commit_quorum(op, arguments.any("commitQuorum"));
-    const auto specs = parse_specs(arguments, query::collator_for(op, ns, std::nullopt).get());
+    const auto specs = parse_specs(arguments, query::collator_for(op, ns, std::nullopt).get(), series);
     bool created = false;
     const auto built = op.transaction ? build_in_transaction(op, ns, specs, created) : build(op, ns, specs, created);
-    reply.append("numIndexesBefore", built.before).append("numIndexesAfter", built.after);
+    const int hidden = query::is_buckets(ns) ? 1 : 0;  // the one on _id isn't shown
+    reply.append("numIndexesBefore", built.before - hidden).append("numIndexesAfter", built.after - hidden);
     if (built.before == built.after) {
       reply.append("note", "all indexes already exist");
     } else {

@@ -1,10 +1,13 @@
 // drop removes a collection with its indexes.
+#include <algorithm>
+
 #include "base/error.h"
 #include "server/commands/shared/collection_options.h"
 #include "server/core/command.h"
 #include "server/core/operation.h"
 #include "server/core/services.h"
 #include "server/dispatch/profiler.h"
+#include "server/query/views.h"
 #include "server/write/namespaces.h"
 #include "server/write/target.h"
 #include "server/write/views.h"
@@ -35,14 +38,16 @@ class Drop : public Command {
     }
     check_collection_uuid(op, request.body.find("collectionUUID"), ns);
     storage::Catalog& catalog = write::store_of(op).catalog();
-    const auto collection = catalog.find(ns);
+    const std::string stored = query::find_series(op, ns) ? query::buckets_of(ns) : ns;
+    const auto collection = catalog.find(stored);
     const auto indexes = collection ? static_cast<int32_t>(collection->indexes().size()) : 0;
     // Dropping a collection that doesn't exist succeeds, with a shorter reply.
-    if (!catalog.drop(ns, {.interrupted = op.interrupted()})) {
+    if (!catalog.drop(stored, {.interrupted = op.interrupted()})) {
       if (write::drop_view(op, ns)) reply.append("ns", ns);
       return;
     }
-    reply.append("nIndexesWas", indexes).append("ns", ns);
+    const bool hides_id = stored != ns;
+    reply.append("nIndexesWas", hides_id ? std::max(0, indexes - 1) : indexes).append("ns", ns);
   }
 };
 

@@ -4,6 +4,8 @@
 #include "bson/json.h"
 #include "server/core/command.h"
 #include "server/core/operation.h"
+#include "server/query/series/bucket_index.h"
+#include "server/query/views.h"
 #include "server/write/namespaces.h"
 #include "server/write/target.h"
 #include "storage/collections/catalog.h"
@@ -69,6 +71,16 @@ std::vector<std::string> names_of(const storage::Collection& collection, const b
   return names;
 }
 
+// Returns the index's key as the buckets have it.
+bson::Value of_buckets(const query::SeriesOptions& series, const bson::ValueView& wanted) {
+  if (!wanted.is_object()) return bson::Value(wanted);
+  try {
+    return bson::Value(query::bucket_key(series, wanted.as_document()));
+  } catch (const OperationError&) {
+    throw OperationError(ErrorCode::index_not_found, "can't find index with key: " + bson::to_shell(wanted.as_document()));
+  }
+}
+
 class DropIndexes : public Command {
  public:
   std::string_view name() const override { return "dropIndexes"; }
@@ -90,8 +102,11 @@ class DropIndexes : public Command {
                                                          std::string(bson::type_name(wanted.type())) +
                                                          "', expected types '[array, string, object']");
     }
-    const std::string ns = request.ns();
+    std::string ns = request.ns();
     write::check_writable(ns);
+    const auto series = query::find_series(op, ns);
+    if (series) ns = query::buckets_of(ns);
+    const bson::Value own = series ? of_buckets(*series, wanted) : bson::Value(wanted);
     storage::Catalog& catalog = write::store_of(op).catalog();
     const auto collection = catalog.find(ns);
     if (!collection) {
@@ -99,9 +114,9 @@ class DropIndexes : public Command {
       throw OperationError(ErrorCode::namespace_not_found, "ns not found " + ns);
     }
     write::check_writable(*collection);
-    const auto before = static_cast<int32_t>(collection->indexes().size());
-    for (const auto& name : names_of(*collection, wanted))
-      catalog.drop_index(collection, name, {.interrupted = op.interrupted()});
+    const int32_t hidden = query::is_buckets(ns) ? 1 : 0;  // the one on _id isn't shown
+    const auto before = static_cast<int32_t>(collection->indexes().size()) - hidden;
+    for (const auto& name : names_of(*collection, own)) catalog.drop_index(collection, name, {.interrupted = op.interrupted()});
     reply.append("nIndexesWas", before);
     if (wanted.is_string() && wanted.as_string() == "*") reply.append("msg", "non-_id indexes dropped for collection");
   }

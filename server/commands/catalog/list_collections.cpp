@@ -29,6 +29,21 @@ bson::Document describe(const storage::Collection& collection, std::string_view 
   return out.done();
 }
 
+// Describes the time series whose buckets the collection has.
+bson::Document describe_series(const storage::Collection& buckets, std::string_view name, bool name_only) {
+  bson::Builder out;
+  out.append("name", name).append("type", "timeseries");
+  if (name_only) return out.done();
+  {
+    auto options = out.object("options");
+    for (const auto& field : buckets.options().document) {
+      if (field.name != "validator" && field.name != storage::clustered_index_option) options.append_element(field);
+    }
+  }
+  out.object("info").append("readOnly", false);
+  return out.done();
+}
+
 bson::Document describe(const query::View& view, bool name_only) {
   bson::Builder out;
   out.append("name", view.name).append("type", "view");
@@ -71,6 +86,12 @@ class ListCollections : public Command {
       const std::string ns = collection->ns();
       if (collection->dropped() || !ns.starts_with(request.db + ".")) continue;
       const std::string_view name = std::string_view(ns).substr(request.db.size() + 1);
+      const bool buckets = query::is_buckets(ns) && query::read_series_options(collection->options().document);
+      if (buckets && !hidden(query::series_name(ns))) {
+        bson::Document series = describe_series(*collection, query::series_name(ns), false);
+        if (matcher->matches(series))
+          documents.push_back(name_only ? describe_series(*collection, query::series_name(ns), true) : std::move(series));
+      }
       if (hidden(name)) continue;
       bson::Document whole = describe(*collection, name, false);
       if (!matcher->matches(whole)) continue;

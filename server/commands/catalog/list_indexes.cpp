@@ -3,6 +3,7 @@
 #include "server/commands/shared/list_cursor.h"
 #include "server/core/command.h"
 #include "server/core/operation.h"
+#include "server/query/series/bucket_index.h"
 #include "server/query/views.h"
 #include "server/write/target.h"
 #include "storage/collections/catalog.h"
@@ -26,11 +27,19 @@ class ListIndexes : public Command {
 
   void run(OperationContext& op, const Request& request, bson::Builder& reply) override {
     const std::string ns = request.ns();
-    const auto collection = write::store_of(op).catalog().find(ns);
+    const auto series = query::find_series(op, ns);
+    const auto collection = write::store_of(op).catalog().find(series ? query::buckets_of(ns) : ns);
     if (!collection) query::require_no_view(op, ns);
     if (!collection) throw base::OperationError(base::ErrorCode::namespace_not_found, "ns does not exist: " + ns);
     std::vector<bson::Document> documents;
-    for (const auto& index : collection->indexes()) documents.push_back(storage::shown_index(*collection, *index));
+    const bool hides_id = query::is_buckets(collection->ns());  // it is clustered, in a way that isn't shown
+    for (const auto& index : collection->indexes()) {
+      if (hides_id && index->is_id()) continue;
+      bson::Document shown = storage::shown_index(*collection, *index);
+      auto of_series = series ? query::series_index(*series, shown) : std::nullopt;
+      if (of_series) shown = std::move(*of_series);
+      if (of_series || !series) documents.push_back(std::move(shown));
+    }
     reply_list(op, request, ns, std::move(documents), reply);
   }
 };

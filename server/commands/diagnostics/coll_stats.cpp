@@ -53,6 +53,13 @@ void append_indexes(const storage::Store& store, const storage::Collection& coll
   reply.append("indexSizes", sizes.done());
 }
 
+void append_series(const std::string& buckets, int64_t count, int64_t bytes, bson::Builder& reply) {
+  bson::Builder series = reply.object("timeseries");
+  series.append("bucketsNs", buckets);
+  append_count(series, "bucketCount", count);
+  append_count(series, "avgBucketSize", count > 0 ? bytes / count : 0);
+}
+
 class CollStats : public Command {
  public:
   std::string_view name() const override { return "collStats"; }
@@ -70,7 +77,9 @@ class CollStats : public Command {
     const int64_t scale = scale_of(Arguments(request));
     const std::string ns = request.ns();
     storage::Store& store = write::store_of(op);
-    const auto collection = store.catalog().find(ns);
+    const bool series = query::find_series(op, ns).has_value();
+    const std::string stored = series ? query::buckets_of(ns) : ns;
+    const auto collection = store.catalog().find(stored);
     if (!collection) query::require_no_view(op, ns);
     if (!collection) return append_absent(ns, scale, reply);
     const StorageSizes sizes = sizes_of(store, *collection);
@@ -78,8 +87,9 @@ class CollStats : public Command {
     const int64_t count = collection->record_count();
     reply.append("ns", ns);
     append_count(reply, "size", bytes / scale);
-    append_count(reply, "count", count);
-    if (count > 0) append_count(reply, "avgObjSize", bytes / count);
+    if (series) append_series(stored, count, bytes, reply);
+    if (!series) append_count(reply, "count", count);
+    if (!series && count > 0) append_count(reply, "avgObjSize", bytes / count);
     reply.append("numOrphanDocs", 0);
     append_count(reply, "storageSize", sizes.records_bytes / scale);
     append_count(reply, "freeStorageSize", sizes.records_free_bytes / scale);

@@ -233,7 +233,8 @@ class Validate : public Command {
           ErrorCode::invalid_options,
           "Running the validate command with both { background: true } and { enforceFastCount: true } is not supported.");
     }
-    const std::string ns = request.ns();
+    std::string ns = request.ns();
+    if (query::find_series(op, ns)) ns = query::buckets_of(ns);
     storage::Catalog& catalog = write::store_of(op).catalog();
     const auto collection = catalog.find(ns);
     if (!collection && query::find_view(op, ns))

@@ -4,6 +4,7 @@
 
 #include "server/core/operation.h"
 #include "server/core/reply_size.h"
+#include "server/query/series/series_arguments.h"
 #include "server/query/stages/pipeline.h"
 #include "server/query/stages/registry.h"
 #include "server/query/stages/support.h"
@@ -237,7 +238,15 @@ StageSpecPtr parse_out(const Element& specification, PipelineContext& context) {
   } else if (specification.is_object()) {
     const DocumentView fields = specification.as_document();
     for (const Element& field : fields) {
-      if (field.name == "timeseries") refuse(ErrorCode::command_not_supported, "time-series collections are not supported");
+      if (field.name == series_option && field.is_nullish()) continue;
+      if (field.name == series_option) {
+        if (!field.is_object()) {
+          refuse(ErrorCode::type_mismatch,
+                 "BSON field '$out.timeseries' is the wrong type '" + type_of(field) + "', expected type 'object'");
+        }
+        plan.series = parse_series(Arguments("$out.timeseries", field.as_document()));
+        continue;
+      }
       if (field.name != "db" && field.name != "coll")
         refuse(40415, "BSON field '$out." + std::string(field.name) + "' is an unknown field.");
     }

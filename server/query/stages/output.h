@@ -5,11 +5,13 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "bson/collator.h"
 #include "bson/document.h"
+#include "server/query/series/series_options.h"
 
 namespace server {
 class OperationContext;
@@ -23,6 +25,7 @@ struct OutputPlan {
 
   bool merge = false;  // true: $merge; false: $out
   std::string db, collection;
+  std::optional<SeriesOptions> series;  // $out makes a time series
   // $merge
   std::vector<std::string> on;  // the fields that identify an existing document
   WhenMatched when_matched = WhenMatched::merge;

@@ -6,10 +6,12 @@
 #include "server/core/services.h"
 #include "server/query/plan_notes.h"
 #include "server/query/reader.h"
+#include "server/query/series/bucket_index.h"
 #include "server/query/stages/geo_near.h"
 #include "server/query/stages/registry.h"
 #include "server/query/stages/support.h"
 #include "server/query/stages/text_scores.h"
+#include "server/query/stages/unpack_bucket.h"
 #include "server/query/views.h"
 #include "storage/store.h"
 
@@ -73,6 +75,16 @@ bson::Document both(bson::DocumentView a, bson::DocumentView b) {
   return out.done();
 }
 
+// A hint names an index by the key that the time series shows, or by its name, which is the same in the buckets.
+void translate_hint(const SeriesOptions& series, PipelineContext& context) {
+  if (context.hint.type() != bson::Type::object) return;
+  try {
+    context.hint = bson::Value(bucket_key(series, context.hint.view().as_document()));
+  } catch (const base::OperationError&) {
+    // No index has that key; the planner says so.
+  }
+}
+
 // If the context's collection is a view: goes on with the view's own collection. Returns the view's stages.
 std::vector<StageSpecPtr> stages_of_view(PipelineContext& context, const std::vector<StageSpecPtr>& specs) {
   std::vector<StageSpecPtr> stages;
@@ -86,8 +98,31 @@ std::vector<StageSpecPtr> stages_of_view(PipelineContext& context, const std::ve
            "Namespace " + context.db + "." + context.collection + " is a view, not a collection");
   }
   context.collection = view->on;
-  for (const bson::Element& stage : view->pipeline) stages.push_back(parse_stage(stage, context));
+  if (view->series) translate_hint(*view->series, context);
+  if (view->series && source == "$indexStats") return stages;  // of the buckets
+  for (const bson::Element& stage : view->pipeline) {
+    // A time series' own stage isn't the client's, so it needn't be in the client's version of the API.
+    const bson::Element first = stage.is_object() ? stage.as_document().first() : bson::Element();
+    stages.push_back(first.name == unpack_stage ? parse_unpack_bucket(first, context) : parse_stage(stage, context));
+  }
   return stages;
+}
+
+// Buckets that can't have measurements for the $match stages behind are left out before they are unpacked.
+void narrow_buckets(std::vector<StageSpecPtr>& specs, PipelineContext& context) {
+  const auto* const unpacking = specs.empty() ? nullptr : dynamic_cast<const Unpacking*>(specs[0].get());
+  if (!unpacking) return;
+  bson::Document all;
+  const Filtering* match = nullptr;
+  for (size_t i = 1; i < specs.size() && (match = dynamic_cast<const Filtering*>(specs[i].get())); ++i) {
+    const bson::Document filter = unpacking->input_filter(match->filter());
+    if (!filter.empty()) all = both(all, filter);
+  }
+  if (all.empty()) return;
+  bson::Builder stage;
+  stage.append("$match", all);
+  const bson::Document specification = stage.done();
+  specs.insert(specs.begin(), parse_match(specification.view().first(), context));
 }
 
 }  // namespace
@@ -125,6 +160,7 @@ Pipeline::Pipeline(bson::DocumentView stages, PipelineContext& context) : contex
   }
   auto first = stages_of_view(context, specs_);
   specs_.insert(specs_.begin(), std::make_move_iterator(first.begin()), std::make_move_iterator(first.end()));
+  narrow_buckets(specs_, context);
   for (size_t i = 0; i < specs_.size(); ++i) {
     if (specs_[i]->is_source() && i != 0) {
       refuse(40602, std::string(specs_[i]->name()) + " is only valid as the first stage in a pipeline");

@@ -15,6 +15,7 @@ namespace {
 
 const std::unordered_map<std::string_view, StageParser>& stages() {
   static const std::unordered_map<std::string_view, StageParser> parsers = {
+      {"$_internalUnpackBucket", parse_unpack_bucket},
       {"$acrossBranches", parse_across_branches},
       {"$acrossSnapshots", parse_across_snapshots},
       {"$addFields", parse_add_fields},

@@ -45,6 +45,7 @@ StageSpecPtr parse_skip(const bson::Element& specification, PipelineContext& con
 StageSpecPtr parse_sort(const bson::Element& specification, PipelineContext& context);
 StageSpecPtr parse_sort_by_count(const bson::Element& specification, PipelineContext& context);
 StageSpecPtr parse_union_with(const bson::Element& specification, PipelineContext& context);
+StageSpecPtr parse_unpack_bucket(const bson::Element& specification, PipelineContext& context);
 StageSpecPtr parse_unset(const bson::Element& specification, PipelineContext& context);
 StageSpecPtr parse_unwind(const bson::Element& specification, PipelineContext& context);
 
