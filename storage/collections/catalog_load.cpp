@@ -123,7 +123,10 @@ void StoredCatalog::load() {
     const auto found = by_id_.find(flag.collection);
     if (found == by_id_.end() || flag.field >= 32) continue;
     for (const auto& index : *static_cast<StoredCollection&>(*found->second).stored_indexes()) {
-      if (index->number() == flag.index) index->add_multikey_fields(uint32_t{1} << flag.field);
+      if (index->number() != flag.index) continue;
+      if (flag.path) index->multikey_path_set().add({*flag.path});
+      if (flag.all_paths) index->multikey_path_set().add_all();
+      index->add_multikey_fields(uint32_t{1} << flag.field);
     }
   }
   load_past();

@@ -38,6 +38,22 @@ Bytes index_prefix(CollectionId collection, uint32_t index) {
   return key;
 }
 
+// What follows the field in the rows of a wildcard index.
+constexpr size_t multikey_key_bytes = 10;
+constexpr char one_path = 1;
+constexpr char all_paths = 2;
+
+void read_multikey_path(BytesView rest, CatalogContents::Multikey& row) {
+  if (rest.empty()) return;
+  if (rest.front() == one_path) {
+    row.path = std::string(rest.substr(1));
+  } else if (rest.front() == all_paths && rest.size() == 1) {
+    row.all_paths = true;
+  } else {
+    damaged("a key of a wildcard index's paths");
+  }
+}
+
 void remove_below(Transaction& transaction, const Table& table, const Bytes& prefix) {
   std::vector<Bytes> keys;
   {
@@ -115,8 +131,10 @@ CatalogContents read_catalog(Transaction& transaction, const Table& table) {
   TableCursor cursor = table.cursor(transaction);
   while (cursor.next()) {
     const BytesView key = cursor.key();
-    if (key.size() == 10) {
-      contents.multikey.push_back({be32(key.data()), be32(key.data() + 4), be16(key.data() + 8)});
+    if (key.size() >= multikey_key_bytes) {
+      CatalogContents::Multikey one{be32(key.data()), be32(key.data() + 4), be16(key.data() + 8)};
+      read_multikey_path(key.substr(multikey_key_bytes), one);
+      contents.multikey.push_back(std::move(one));
     } else if (key.size() != 4) {
       damaged("a key of " + std::to_string(key.size()) + " bytes");
     } else if (be32(key.data()) == 0) {
@@ -144,6 +162,16 @@ void remove_entry(Transaction& transaction, const Table& table, CollectionId col
 
 void write_multikey(Transaction& transaction, const Table& table, CollectionId collection, uint32_t index, uint32_t field) {
   table.put(transaction, multikey_key(collection, index, field), {});
+}
+
+void write_multikey_path(Transaction& transaction, const Table& table, CollectionId collection, uint32_t index, uint32_t field,
+                         std::string_view path) {
+  table.put(transaction, multikey_key(collection, index, field) + Bytes(1, one_path) + Bytes(path), {});
+}
+
+void write_multikey_all_paths(Transaction& transaction, const Table& table, CollectionId collection, uint32_t index,
+                              uint32_t field) {
+  table.put(transaction, multikey_key(collection, index, field) + Bytes(1, all_paths), {});
 }
 
 void remove_multikey(Transaction& transaction, const Table& table, CollectionId collection, uint32_t index) {

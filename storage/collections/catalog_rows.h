@@ -3,6 +3,8 @@
 //   0 (4, BE)                                    -> {nextCollection}
 //   collection (4, BE)                           -> {id, ns, uuid, options, …, indexes: [{number, spec, ready, …}], nextIndex}
 //   collection (4), index (4), field (2), all BE -> nothing: an array was met on that field
+//   …, 1, path                                   -> nothing: an array was met on that path of that field, in a wildcard index
+//   …, 2                                         -> nothing: arrays were met on more paths than are kept
 //
 // The rows of multikey fields stand apart because plain writes add them. Such a write must not conflict with another one, or
 // with a change of the schema, on one row.
@@ -46,6 +48,8 @@ struct CatalogContents {
     CollectionId collection;
     uint32_t index;
     uint32_t field;
+    std::optional<std::string> path = {};  // of a wildcard index
+    bool all_paths = false;
   };
   std::vector<Multikey> multikey;
 };
@@ -55,6 +59,10 @@ void write_next_collection(Transaction& transaction, const Table& table, Collect
 void write_entry(Transaction& transaction, const Table& table, const CollectionEntry& entry);
 void remove_entry(Transaction& transaction, const Table& table, CollectionId collection);
 void write_multikey(Transaction& transaction, const Table& table, CollectionId collection, uint32_t index, uint32_t field);
+void write_multikey_path(Transaction& transaction, const Table& table, CollectionId collection, uint32_t index, uint32_t field,
+                         std::string_view path);
+void write_multikey_all_paths(Transaction& transaction, const Table& table, CollectionId collection, uint32_t index,
+                              uint32_t field);
 void remove_multikey(Transaction& transaction, const Table& table, CollectionId collection, uint32_t index);
 
 }  // namespace storage

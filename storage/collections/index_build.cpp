@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <set>
 
 #include "storage/collections/stored_catalog.h"
 #include "storage/engine/internals.h"
@@ -29,7 +30,8 @@ class Build {
         indexes_(indexes),
         interrupted_(interrupted),
         entries_(indexes.size()),
-        multikey_(indexes.size()) {}
+        multikey_(indexes.size()),
+        paths_(indexes.size()) {}
 
   void run() {
     RecordId last = 0;
@@ -55,6 +57,7 @@ class Build {
       for (size_t i = 0; i < indexes_.size(); ++i) {
         indexes_[i]->keys_of(document, keys);
         multikey_[i] |= keys.multikey_fields;
+        paths_[i].insert(keys.multikey_paths.begin(), keys.multikey_paths.end());
         for (size_t k = 0; k < keys.keys.size(); ++k) {
           bytes_ += keys.keys[k].size() + sizeof(Entry);
           entries_[i].push_back({std::move(keys.keys[k]), last, Bytes(keys.types_at(k))});
@@ -67,7 +70,8 @@ class Build {
 
   void write() {
     for (size_t i = 0; i < indexes_.size(); ++i) {
-      collection_.note_multikey(*indexes_[i], multikey_[i]);
+      collection_.note_multikey(*indexes_[i], multikey_[i], {paths_[i].begin(), paths_[i].end()});
+      paths_[i].clear();
       std::sort(entries_[i].begin(), entries_[i].end());
       for (size_t at = 0; at < entries_[i].size(); at += entries_per_transaction) {
         if (interrupted_) interrupted_();
@@ -98,6 +102,7 @@ class Build {
   const std::function<void()>& interrupted_;
   std::vector<std::vector<Entry>> entries_;
   std::vector<uint32_t> multikey_;
+  std::vector<std::set<std::string>> paths_;  // since the last write
   size_t bytes_ = 0;
 };
 

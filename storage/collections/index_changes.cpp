@@ -10,6 +10,7 @@
 #include "storage/format/page_compressor.h"
 #include "storage/indexes/index_options.h"
 #include "storage/indexes/text_index.h"
+#include "storage/indexes/wildcard_index.h"
 
 namespace storage {
 namespace {
@@ -23,7 +24,7 @@ constexpr size_t indexes_max = 64;
 bool equivalent(const IndexSpec& a, const IndexSpec& b) {
   return bson::compare(a.key.view(), b.key.view()) == 0 && a.unique == b.unique && a.sparse == b.sparse &&
          bson::compare(a.partial_filter.view(), b.partial_filter.view()) == 0 &&
-         bson::same_collation(a.collator.get(), b.collator.get());
+         bson::same_collation(a.collator.get(), b.collator.get()) && (!a.wildcard || a.wildcard->same_paths(*b.wildcard));
 }
 
 bool same_options(const IndexSpec& a, const IndexSpec& b) {

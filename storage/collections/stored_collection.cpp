@@ -7,6 +7,7 @@
 #include "storage/contents/contents.h"
 #include "storage/engine/internals.h"
 #include "storage/engine/names.h"
+#include "storage/indexes/wildcard_index.h"
 
 namespace storage {
 
@@ -134,15 +135,23 @@ std::optional<bson::Document> StoredCollection::find(Transaction& transaction, R
 
 // This is a transaction of its own, committed at once: if the flag were part of the caller's transaction, another writer could
 // rely on the flag in memory and outlive that transaction. One flag too many does no harm.
-void StoredCollection::note_multikey(StoredIndex& index, uint32_t fields) {
+void StoredCollection::note_multikey(StoredIndex& index, uint32_t fields, const std::vector<std::string>& paths) {
   const uint32_t missing = fields & ~index.multikey_fields();
-  if (!missing) [[likely]]
+  if (!missing && paths.empty()) [[likely]]
     return;
+  const std::vector<std::string> new_paths = index.multikey_path_set().missing(paths);
+  if (!missing && new_paths.empty()) return;
+  const bool all_paths = index.multikey_path_set().too_many(new_paths.size());
+  const auto wildcard = index.spec().wildcard ? static_cast<uint32_t>(index.spec().wildcard->position) : 0;
   in_transaction(engine_, [&](Transaction& transaction) {
     for (uint32_t field = 0; field < 32; ++field) {
       if (missing >> field & 1) write_multikey(transaction, catalog_table_, id_, index.number(), field);
     }
+    if (all_paths) return write_multikey_all_paths(transaction, catalog_table_, id_, index.number(), wildcard);
+    for (const std::string& path : new_paths)
+      write_multikey_path(transaction, catalog_table_, id_, index.number(), wildcard, path);
   });
+  all_paths ? index.multikey_path_set().add_all() : index.multikey_path_set().add(new_paths);
   index.add_multikey_fields(missing);
 }
 
@@ -161,7 +170,7 @@ static void check_free(Transaction& transaction, const StoredIndex& index, Recor
 // After a duplicate key the call removes the entries that it made, so that the caller's transaction can go on.
 void StoredCollection::index_document(Transaction& transaction, StoredIndex& index, RecordId record, bson::DocumentView document,
                                       const IndexKeys& keys) {
-  note_multikey(index, keys.multikey_fields);
+  note_multikey(index, keys.multikey_fields, keys.multikey_paths);
   if (index.prepares_unique()) [[unlikely]]
     check_free(transaction, index, record, document, keys, ns());
   for (size_t i = 0; i < keys.keys.size(); ++i) {

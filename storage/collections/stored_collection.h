@@ -101,7 +101,7 @@ class StoredCollection final : public Collection, public std::enable_shared_from
   // Corrects the counts; the caller holds the schema lock exclusively.
   void correct_counts(int64_t records, int64_t bytes);
   // Stores the flags durably, before the caller's transaction shows such a key to anyone.
-  void note_multikey(StoredIndex& index, uint32_t fields);
+  void note_multikey(StoredIndex& index, uint32_t fields, const std::vector<std::string>& paths);
 
  private:
   Documents& shown() const { return *shown_.load(std::memory_order_acquire); }

@@ -146,7 +146,7 @@ void StoredDocuments::change_entries(Transaction& transaction, RecordId record, 
     index->keys_of(before, old_keys);
     index->keys_of(after, new_keys);
     if (old_keys.keys == new_keys.keys && old_keys.types == new_keys.types) {
-      collection_.note_multikey(*index, new_keys.multikey_fields);
+      collection_.note_multikey(*index, new_keys.multikey_fields, new_keys.multikey_paths);
       continue;
     }
     changes.emplace_back(index.get(), entry_changes(old_keys, new_keys));

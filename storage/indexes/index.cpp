@@ -15,6 +15,7 @@
 #include "storage/engine/engine_option.h"
 #include "storage/indexes/index_options.h"
 #include "storage/indexes/text_index.h"
+#include "storage/indexes/wildcard_index.h"
 
 namespace storage {
 namespace {
@@ -85,7 +86,6 @@ void check_path(std::string_view path) {
   if (path.front() == '.' || path.back() == '.' || path.find("..") != path.npos) {
     cannot("Index keys cannot contain an empty field.");
   }
-  if (path == "$**" || path.ends_with(".$**")) cannot("Index type 'wildcard' is not supported");
   bool first = true;
   for (const std::string_view component : bson::split_path(path)) {
     const bool reference = !first && (component == "$id" || component == "$ref" || component == "$db");
@@ -109,6 +109,9 @@ IndexField parse_field(const Element& field) {
     for (const char* known : {"geoHaystack", "columnstore"}) {
       if (type == known) cannot("Index type '" + type + "' is not supported");
     }
+    if (type == "wildcard") {
+      cannot("The key pattern value for an 'wildcard' index must be a non-zero number, not a string.");
+    }
     cannot("Unknown index plugin '" + type + "'");
   }
   if (!field.is_number()) {
@@ -118,6 +121,10 @@ IndexField parse_field(const Element& field) {
   const double direction = field.to_double();
   if (std::isnan(direction)) cannot("Values in the index key pattern cannot be NaN.");
   if (direction == 0) cannot("Values in the index key pattern cannot be 0.");
+  if (is_wildcard(field.name)) {
+    if (field.name != "$**") check_path(field.name.substr(0, field.name.size() - 4));
+    return {.path = std::string(field.name), .descending = direction < 0, .kind = FieldKind::wildcard};
+  }
   check_path(field.name);
   return {.path = std::string(field.name), .descending = direction < 0};
 }
@@ -276,6 +283,7 @@ bson::Document shown(const IndexSpec& spec, DocumentView given, bool has_filter)
   if (spec.sparse) out.append("sparse", true);
   if (spec.expire_after_seconds) out.append("expireAfterSeconds", static_cast<int32_t>(*spec.expire_after_seconds));
   if (has_filter) out.append("partialFilterExpression", spec.partial_filter);
+  if (spec.wildcard && !spec.wildcard->projection.empty()) out.append("wildcardProjection", spec.wildcard->projection);
   if (spec.hidden) out.append("hidden", true);
   if (spec.text) append_text_options(given, spec, out);
   if (flag(given.find("prepareUnique"))) out.append("prepareUnique", true);
@@ -343,8 +351,10 @@ IndexSpec parse_index_spec(DocumentView given) {
   }
   if (is_clustered(given)) check_clustered_fields(given);
   for (const Element& field : given) parse_option(field, spec, given);
-  if (given.has("wildcardProjection")) {
-    throw OperationError(ErrorCode::bad_value, "The field 'wildcardProjection' is only allowed in an 'wildcard' index");
+  const bool wildcard = std::any_of(spec.fields.begin(), spec.fields.end(),
+                                    [](const IndexField& field) { return field.kind == FieldKind::wildcard; });
+  if (given.has("wildcardProjection") && (!wildcard || is_text_key(spec.key))) {
+    throw OperationError(ErrorCode::bad_value, "The field 'wildcardProjection' is only allowed in 'wildcard' indexes");
   }
   if (is_text_key(spec.key)) parse_text_index(given, spec);
   const bool has_filter = given.has("partialFilterExpression");
@@ -364,6 +374,8 @@ IndexSpec parse_index_spec(DocumentView given) {
     cannot("Invalid index specification " + bson::to_shell(given) +
            "; cannot create an index with the 'unique' option and the 'prepareUnique' option");
   }
+  if (wildcard && spec.text) cannot("Can't use more than one index plugin for a single index.");
+  if (wildcard) parse_wildcard_index(given, spec);
   settle_locations(spec, given);
   if (has_filter && spec.sparse) cannot("cannot mix \"partialFilterExpression\" and \"sparse\" options");
   if (spec.expire_after_seconds && spec.fields.size() > 1) {

@@ -29,14 +29,17 @@ using PredicateCompiler =
     std::function<std::shared_ptr<const DocumentPredicate>(bson::DocumentView expression, const bson::CollatorPtr& collator)>;
 
 enum class FieldKind : uint8_t {
-  ordered,  // the keys have the values
-  hashed,   // the keys have hashes of the values (bson/hashed_key.h), and no array lies on the path
-  text,     // the keys have terms of the document's texts, then their scores: the two fields _fts and _ftsx (text_index.h)
-  sphere,   // the keys have the S2 cells that cover geometries (geo/cells.h)
-  flat,     // the keys have the cells of a plane's grid that hold points (geo/grid.h)
+  ordered,   // the keys have the values
+  hashed,    // the keys have hashes of the values (bson/hashed_key.h), and no array lies on the path
+  text,      // the keys have terms of the document's texts, then their scores: the two fields _fts and _ftsx (text_index.h)
+  sphere,    // the keys have the S2 cells that cover geometries (geo/cells.h)
+  flat,      // the keys have the cells of a plane's grid that hold points (geo/grid.h)
+  wildcard,  // the keys have the path of a value below this one, then the value (wildcard_index.h)
+  opaque,    // part of the keys of a wildcard index, as the planner sees it for one path: no path of documents
 };
 
 struct TextIndex;
+struct WildcardIndex;
 
 struct IndexField {
   std::string path;
@@ -55,11 +58,12 @@ struct IndexSpec {
   bool sparse = false;
   bool hidden = false;
   std::optional<int64_t> expire_after_seconds;
-  bson::Document partial_filter;                 // it is empty if there is none
-  bson::CollatorPtr collator;                    // the keys have its sort keys in place of strings; nullptr: the strings
-  std::shared_ptr<const TextIndex> text;         // a text index has this
-  std::shared_ptr<const geo::IndexOptions> geo;  // a 2dsphere or 2d index has this
-  bson::Document document;                       // this is the whole specification, as listIndexes shows it
+  bson::Document partial_filter;                  // it is empty if there is none
+  bson::CollatorPtr collator;                     // the keys have its sort keys in place of strings; nullptr: the strings
+  std::shared_ptr<const TextIndex> text;          // a text index has this
+  std::shared_ptr<const geo::IndexOptions> geo;   // a 2dsphere or 2d index has this
+  std::shared_ptr<const WildcardIndex> wildcard;  // a wildcard index has this
+  bson::Document document;                        // this is the whole specification, as listIndexes shows it
 };
 
 // Parses and checks a specification in createIndexes' form ({key, name, …}). Throws the errors that MongoDB reports for a bad one
@@ -103,6 +107,16 @@ class Index {
   virtual IndexStats stats() const = 0;
   virtual void count_access() const = 0;
   virtual const DocumentPredicate* partial_predicate() const = 0;
+  // Returns whether a document has, or had, an array at this path. It is for wildcard indexes.
+  virtual bool multikey_path(std::string_view /*path*/) const { return multikey(); }
+  // Returns the paths of arrays on the way to field `i`, as explain shows them.
+  virtual std::vector<std::string> multikey_paths(size_t i) const {
+    return multikey_field(i) ? std::vector{spec_.fields[i].path} : std::vector<std::string>();
+  }
+  // Returns whether a scan may come to a record more than once.
+  virtual bool repeats() const { return multikey(); }
+  // The planner has objects that show a wildcard index as one on a single path. This returns the index whose entries they show.
+  virtual const Index& stored() const { return *this; }
 
  protected:
   IndexSpec spec_;

@@ -11,6 +11,7 @@
 #include "bson/path.h"
 #include "storage/indexes/located_keys.h"
 #include "storage/indexes/text_index.h"
+#include "storage/indexes/wildcard_index.h"
 
 namespace storage {
 namespace {
@@ -143,6 +144,7 @@ Slots start(const IndexSpec& spec, DocumentView document) {
   for (size_t i = 0; i < slots.size(); ++i) {
     slots[i].at = ValueView(Type::object, document.bytes());
     slots[i].rest = spec.fields[i].path;
+    if (spec.fields[i].kind == FieldKind::wildcard) settle(slots[i], {});
   }
   return slots;
 }
@@ -161,11 +163,26 @@ void refuse_arrays(const IndexSpec& spec, uint32_t multikey_fields) {
   }
 }
 
+// A wildcard's slot is named by the whole path of its value. It has none if the document has no value for the index.
+void append_path(const Slot& slot, bson::KeyString& key) {
+  if (slot.found) {
+    key.append(bson::Value(slot.name));
+  } else {
+    key.append(ValueView(Type::min_key, {}));
+  }
+}
+
 void append_key(const IndexSpec& spec, const Slots& slots, IndexKeys& out) {
   if (spec.sparse && std::none_of(slots.begin(), slots.end(), [](const Slot& slot) { return slot.found; })) return;
   bson::KeyString key;
   bson::KeyTypes types;
   for (size_t i = 0; i < slots.size(); ++i) {
+    if (spec.fields[i].kind == FieldKind::wildcard) {
+      append_path(slots[i], key);
+      key.append(slots[i].at, spec.fields[i].descending, spec.collator.get());
+      types.add(slots[i].at);
+      continue;
+    }
     if (spec.fields[i].hashed()) {
       const bson::Value hash(hashed_field(indexed_value(slots[i]), spec.collator.get()));
       key.append(hash);
@@ -196,6 +213,58 @@ void put_in_order(IndexKeys& out) {
   }
 }
 
+// Appends {$_path: "a.b", "a.b": 5}; a document without a value has no more than MinKey as its path.
+void append_leaf(const Slot& slot, bson::Builder& out) {
+  if (!slot.found) {
+    out.append("$_path", ValueView(Type::min_key, {}));
+    return;
+  }
+  out.append("$_path", slot.name).append(slot.name, slot.at);
+}
+
+struct Leaf {
+  std::string path;
+  ValueView value;
+};
+
+// Calls `emit` with the fields' values around each leaf of a wildcard index.
+IndexKeys wildcard_slots(const IndexSpec& spec, DocumentView document, const Emit& emit) {
+  IndexKeys arrays;
+  const size_t position = spec.wildcard->position;
+  std::vector<Leaf> leaves;
+  each_leaf(
+      *spec.wildcard, document,
+      [&](std::string_view path, const ValueView& value) {
+        leaves.push_back({std::string(path), value});
+      },
+      arrays.multikey_paths);
+  std::sort(arrays.multikey_paths.begin(), arrays.multikey_paths.end());
+  arrays.multikey_paths.erase(std::unique(arrays.multikey_paths.begin(), arrays.multikey_paths.end()),
+                              arrays.multikey_paths.end());
+  if (!arrays.multikey_paths.empty()) arrays.multikey_fields = uint32_t{1} << position;
+  Slots slots = start(spec, document);
+  Expansion expansion([&](const Slots& around) {
+    Slots complete = around;
+    Slot& slot = complete[position];
+    slot.found = !leaves.empty();
+    slot.at = ValueView(Type::min_key, {});
+    if (leaves.empty() && complete.size() > 1) emit(complete);
+    for (const Leaf& leaf : leaves) {
+      slot.at = leaf.value;
+      slot.name = leaf.path;
+      emit(complete);
+    }
+  });
+  expansion.run(slots);
+  for (size_t i = 0; i < spec.fields.size(); ++i) {
+    if (!(expansion.multikey_fields >> i & 1)) continue;
+    throw base::OperationError(7246301,
+                               "The field '" + spec.fields[i].path +
+                                   "' of a compound wildcard index cannot have an array; only the wildcard's fields can");
+  }
+  return arrays;
+}
+
 }  // namespace
 
 void IndexKeys::add(Bytes key, Bytes its_types) {
@@ -208,6 +277,7 @@ void IndexKeys::clear() {
   keys.clear();
   types.clear();
   multikey_fields = 0;
+  multikey_paths.clear();
 }
 
 EntryChanges entry_changes(const IndexKeys& before, const IndexKeys& after) {
@@ -222,6 +292,7 @@ EntryChanges entry_changes(const IndexKeys& before, const IndexKeys& after) {
     j += order >= 0;
   }
   changes.come.multikey_fields = after.multikey_fields;
+  changes.come.multikey_paths = after.multikey_paths;
   return changes;
 }
 
@@ -241,6 +312,12 @@ void index_keys(const IndexSpec& spec, DocumentView document, IndexKeys& out) {
   if (spec.text) return text_keys(spec, document, out);
   if (spec.geo) {
     for (LocatedKey& key : located_keys(spec, document, out.multikey_fields)) out.add(std::move(key.bytes), {});
+    return put_in_order(out);
+  }
+  if (spec.wildcard) {
+    IndexKeys arrays = wildcard_slots(spec, document, [&](const Slots& complete) { append_key(spec, complete, out); });
+    out.multikey_fields = arrays.multikey_fields;
+    out.multikey_paths = std::move(arrays.multikey_paths);
     return put_in_order(out);
   }
   // Most indexes are on one plain field that holds no array, so this case is handled first.
@@ -279,8 +356,7 @@ bson::Document index_key_values(const IndexSpec& spec, DocumentView document, By
     }
     return {};
   }
-  Slots slots = start(spec, document);
-  Expansion expansion([&](const Slots& complete) {
+  const auto find = [&](const Slots& complete) {
     if (values) return;
     IndexKeys one;
     append_key(spec, complete, one);
@@ -288,15 +364,22 @@ bson::Document index_key_values(const IndexSpec& spec, DocumentView document, By
     bson::Builder builder;
     for (size_t i = 0; i < complete.size(); ++i) {
       const ValueView value = indexed_value(complete[i]);
-      if (spec.fields[i].hashed()) {
+      if (spec.fields[i].kind == FieldKind::wildcard) {
+        append_leaf(complete[i], builder);
+      } else if (spec.fields[i].hashed()) {
         builder.append(spec.fields[i].path, hashed_field(value, spec.collator.get()));
       } else {
         builder.append(spec.fields[i].path, value);
       }
     }
     values = builder.done();
-  });
-  expansion.run(slots);
+  };
+  if (spec.wildcard) {
+    wildcard_slots(spec, document, find);
+  } else {
+    Slots slots = start(spec, document);
+    Expansion(find).run(slots);
+  }
   return values ? std::move(*values) : bson::Document();
 }
 

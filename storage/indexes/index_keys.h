@@ -24,6 +24,7 @@ struct IndexKeys {
   std::vector<Bytes> keys;       // these are key strings, sorted, each once
   std::vector<Bytes> types;      // these are the types of each key (bson/key_types.h), or nothing if all types are empty
   uint32_t multikey_fields = 0;  // bit i says that an array lay on the path of field i
+  std::vector<std::string> multikey_paths;  // a wildcard index: the paths of the arrays, sorted, each once
 
   BytesView types_at(size_t i) const { return types.empty() ? BytesView() : BytesView(types[i]); }
   void add(Bytes key, Bytes its_types);

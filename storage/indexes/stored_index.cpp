@@ -257,6 +257,7 @@ std::unique_ptr<IndexCursor> StoredIndex::cursor(Transaction& transaction, Direc
 }
 
 void StoredIndex::go_on_from(const StoredIndex& before) {
+  multikey_paths_.add(before.multikey_paths_);
   add_multikey_fields(before.multikey_fields());
   set_versions(before.versions_);
   if (before.shared()) set_shared();

@@ -19,6 +19,7 @@
 
 #include "storage/indexes/index.h"
 #include "storage/indexes/index_keys.h"
+#include "storage/indexes/multikey_paths.h"
 
 namespace storage {
 
@@ -30,6 +31,7 @@ class StoredIndex final : public Index, public std::enable_shared_from_this<Stor
 
   bool multikey() const override { return multikey_.load(std::memory_order_acquire) != 0; }
   bool multikey_field(size_t i) const override { return multikey_.load(std::memory_order_acquire) >> i & 1; }
+  bool multikey_path(std::string_view path) const override { return multikey() && multikey_paths_.contains(path); }
   bool is_id() const override { return is_id_; }
   bool ready() const override { return ready_.load(std::memory_order_acquire); }
   IndexStats stats() const override;
@@ -54,6 +56,9 @@ class StoredIndex final : public Index, public std::enable_shared_from_this<Stor
   bool tells_types() const { return tells_types_ && !shared() && !versions_.exists(); }
   uint32_t multikey_fields() const { return multikey_.load(std::memory_order_acquire); }
   void add_multikey_fields(uint32_t fields) { multikey_.fetch_or(fields, std::memory_order_acq_rel); }
+  // The paths of a wildcard index's arrays. They are added before the field's flag, so that nobody sees the flag without them.
+  const MultikeyPaths& multikey_path_set() const { return multikey_paths_; }
+  MultikeyPaths& multikey_path_set() { return multikey_paths_; }
   void set_ready() { ready_.store(true, std::memory_order_release); }
   void set_dropped() { dropped_.store(true, std::memory_order_release); }
   // It is called with the schema lock held exclusively, or before anyone else sees the index.
@@ -96,6 +101,7 @@ class StoredIndex final : public Index, public std::enable_shared_from_this<Stor
   const int64_t since_ms_;
   mutable std::atomic<int64_t> accesses_{0};
   std::atomic<uint32_t> multikey_{0};  // bit i stands for field i
+  MultikeyPaths multikey_paths_;
   std::atomic<bool> ready_;
   std::atomic<bool> dropped_{false};
   std::atomic<bool> shared_{false};

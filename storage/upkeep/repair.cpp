@@ -738,7 +738,7 @@ class Repair {
     const bson::DocumentView document(*content);
     index.keys_of(document, keys_);
     const IndexKeys keys = keys_;
-    collection_.note_multikey(index, keys.multikey_fields);
+    collection_.note_multikey(index, keys.multikey_fields, keys.multikey_paths);
     int64_t inserted = 0, corrected = 0;
     for (size_t i = 0; i < keys.keys.size(); ++i) {
       const Bytes& key = keys.keys[i];

@@ -196,6 +196,11 @@ class Validation {
       error("record " + std::to_string(record) + " has an array under index " + index.spec().name +
             ", which is not marked multikey");
     }
+    for (const std::string& path : index.multikey_path_set().missing(keys_.multikey_paths)) {
+      report.indexes[i].valid = false;
+      error("record " + std::to_string(record) + " has an array at " + path + " under index " + index.spec().name +
+            ", where none is marked");
+    }
     expected_[i] += static_cast<int64_t>(keys_.keys.size());
     for (size_t k = 0; k < keys_.keys.size(); ++k) {
       const Bytes& key = keys_.keys[k];

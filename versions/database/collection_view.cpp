@@ -113,7 +113,7 @@ std::vector<Keys> keys_of(storage::StoredCollection& base, bson::DocumentView do
 
 void add(Transaction& transaction, storage::StoredCollection& base, const std::vector<Keys>& all, RecordId record) {
   for (const Keys& one : all) {
-    base.note_multikey(*one.index, one.keys.multikey_fields);
+    base.note_multikey(*one.index, one.keys.multikey_fields, one.keys.multikey_paths);
     for (const Bytes& key : one.keys.keys) one.index->add_version(transaction, key, record);
   }
 }
