@@ -19,6 +19,11 @@ namespace {
 
 using plan::Access;
 
+// Returns whether the keys have sort keys for the strings of field `i`. Paths in the keys of a wildcard index are as they are.
+bool is_collated(const Access& access, size_t i) {
+  return access.index->spec().collator && access.index->spec().fields[i].kind != storage::FieldKind::opaque;
+}
+
 // Returns the intervals of field `i` in the order in which the scan meets their values.
 plan::Intervals walked(const Access& access, size_t i) {
   plan::Intervals intervals = access.fields[i];
@@ -42,9 +47,7 @@ void add_ends(const Access& access, IndexScanText& text) {
     const plan::Intervals intervals = walked(access, i);
     if (intervals.size() != 1) return;
     const plan::Interval& interval = intervals.front();
-    const auto shown = [&](const bson::Value& value) {
-      return access.index->spec().collator ? plan::readable_keys(value) : value;
-    };
+    const auto shown = [&](const bson::Value& value) { return is_collated(access, i) ? plan::readable_keys(value) : value; };
     start.append(path, shown(open && !text.start_included ? interval.high : interval.low));
     end.append(path, shown(open && !text.end_included ? interval.low : interval.high));
     if (open || access.fields[i].front().is_point()) continue;
@@ -60,8 +63,7 @@ IndexScanText text_of(const Access& access) {
   IndexScanText text;
   for (size_t i = 0; i < access.fields.size(); ++i) {
     std::vector<std::string> intervals;
-    for (const plan::Interval& interval : walked(access, i))
-      intervals.push_back(interval.show(access.index->spec().collator != nullptr));
+    for (const plan::Interval& interval : walked(access, i)) intervals.push_back(interval.show(is_collated(access, i)));
     text.bounds.emplace_back(access.index->spec().fields[i].path, std::move(intervals));
   }
   add_ends(access, text);

@@ -87,7 +87,7 @@ IndexScan::IndexScan(std::string name, CollectionPtr collection, IndexPtr index,
       text_(std::move(text)) {}
 
 void IndexScan::open(storage::Transaction& transaction) {
-  cursor_ = collection_->scan(transaction, *index_, options_.direction);
+  cursor_ = collection_->scan(transaction, index_->stored(), options_.direction);
   types_ = dynamic_cast<const storage::EntryTypes*>(cursor_.get());
 }
 
@@ -172,7 +172,7 @@ Step IndexScan::do_work(storage::Transaction& transaction) {
     return Step::pending;
   }
   ++examined_;
-  if (index_->multikey() && !seen_.insert(cursor_->record()).second) {
+  if (index_->repeats() && !seen_.insert(cursor_->record()).second) {
     ++doubles_;
     return Step::pending;
   }
@@ -194,7 +194,7 @@ void IndexScan::do_save() {
 }
 
 void IndexScan::do_restore(storage::Transaction& transaction) {
-  check_alive(*collection_, *index_);
+  check_alive(*collection_, index_->stored());
   if (!cursor_) return;
   // Between ranges there is no position to restore.
   if (in_range_) {
@@ -217,7 +217,7 @@ void IndexScan::append_details(bson::Builder& out) const {
     auto paths = out.object("multiKeyPaths");
     for (size_t i = 0; i < spec.fields.size(); ++i) {
       auto array = paths.array(spec.fields[i].path);
-      if (index_->multikey_field(i)) array.append(spec.fields[i].path);
+      for (const std::string& path : index_->multikey_paths(i)) array.append(path);
     }
   }
   out.append("isUnique", spec.unique).append("isSparse", spec.sparse).append("isPartial", !spec.partial_filter.empty());

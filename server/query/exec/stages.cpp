@@ -76,8 +76,9 @@ Step Project::do_work(storage::Transaction& transaction) {
 Step ReturnKey::do_work(storage::Transaction& transaction) {
   const Step step = child().work(transaction);
   if (step != Step::advanced) return step;
-  document_ = index_ && !child().key().empty() ? storage::index_key_values(index_->spec(), child().document(), child().key())
-                                               : bson::Document();
+  document_ = index_ && !child().key().empty()
+                  ? storage::index_key_values(index_->stored().spec(), child().document(), child().key())
+                  : bson::Document();
   return step;
 }
 

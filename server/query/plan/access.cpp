@@ -9,6 +9,7 @@
 #include "server/query/plan/bounds.h"
 #include "server/query/plan/implies.h"
 #include "server/query/plan/locations.h"
+#include "server/query/plan/wildcard.h"
 
 namespace server::query::plan {
 
@@ -68,18 +69,24 @@ int looseness(const Candidate& candidate) {
 
 class Bounder {
  public:
-  Bounder(const storage::Index& index, const Predicates& predicates) : index_(index), predicates_(predicates) {}
+  Bounder(const storage::Index& index, const Predicates& predicates)
+      : index_(index), view_(dynamic_cast<const WildcardView*>(&index)), predicates_(predicates) {}
 
   // Returns the bounds of field `i`; the fields before it are done.
   Intervals bound(size_t i, Predicates& bounded, Predicates& covered) {
-    const std::string& path = index_.spec().fields[i].path;
+    const storage::IndexField& field = index_.spec().fields[i];
+    if (view_ && view_->is_path(i)) return view_->path_bounds();
+    if (field.kind == storage::FieldKind::opaque || field.kind == storage::FieldKind::wildcard) return everything();
+    const std::string& path = field.path;
+    const bool leaves = view_ && view_->is_value(i);
     // A location may have several cells, and any of them may be the one that is found.
-    const bool located = index_.spec().fields[i].located();
+    const bool located = field.located();
     const bool multikey = located || index_.multikey_field(i);
-    if (has_position(path)) return everything();
+    if (has_position(path) && !leaves) return everything();
     std::vector<Candidate> found =
         candidates(predicates_, path, multikey,
-                   {index_.spec().collator.get(), index_.spec().fields[i].hashed(), located ? index_.spec().geo.get() : nullptr});
+                   {index_.spec().collator.get(), field.hashed(), located ? index_.spec().geo.get() : nullptr, leaves});
+    if (leaves && view_->nested()) add_nested_arrays(found);
     if (multikey) found = choose(std::move(found), path);
     if (found.empty()) return everything();
     Intervals intervals = everything();
@@ -120,7 +127,17 @@ class Bounder {
     return chosen;
   }
 
+  // The array that a number leads to is a key as a whole, so the key tells little.
+  static void add_nested_arrays(std::vector<Candidate>& found) {
+    const Interval arrays{bson::Value::array(bson::DocumentView()), bracket(bson::Type::binary).front().low, true, false};
+    for (Candidate& candidate : found) {
+      candidate.bounds.intervals = unite(std::move(candidate.bounds.intervals), {arrays});
+      candidate.bounds.exact = false;
+    }
+  }
+
   const storage::Index& index_;
+  const WildcardView* view_;  // nullptr: the index is no wildcard index
   const Predicates& predicates_;
   std::vector<Taken> taken_;
 };

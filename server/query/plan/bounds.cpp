@@ -187,18 +187,67 @@ std::optional<Bounds> any_bounds(const std::vector<match::NodePtr>& nodes, std::
 
 }  // namespace
 
+namespace {
+
+// Returns whether a value that equals this one is, or has as an element, a key of a wildcard index.
+bool is_leaf(const ValueView& value) {
+  if (value.is_nullish()) return false;
+  return !(value.is_object() || value.is_array()) || value.as_document().empty();
+}
+
+// Returns whether each value that fulfils the node is, or has as an element, a key of a wildcard index.
+bool asks_for_leaves(const Node& node) {
+  switch (node.kind()) {
+    case Kind::eq: return is_leaf(static_cast<const match::Comparison&>(node).value());
+    case Kind::lt:
+    case Kind::lte:
+    case Kind::gt:
+    case Kind::gte: {
+      const ValueView& value = static_cast<const match::Comparison&>(node).value();
+      return is_leaf(value) && !value.is_object() && !value.is_array() && value.type() != Type::min_key &&
+             value.type() != Type::max_key;
+    }
+    case Kind::in: {
+      const auto& values = static_cast<const match::In&>(node).values();
+      return std::all_of(values.begin(), values.end(), is_leaf);
+    }
+    case Kind::type: {
+      const auto& types = static_cast<const match::TypeIs&>(node).types();
+      return !types[static_cast<uint8_t>(Type::object)] && !types[static_cast<uint8_t>(Type::array)];
+    }
+    case Kind::regex:
+    case Kind::mod:
+    case Kind::elem_match_value: return true;
+    default: return false;
+  }
+}
+
+std::optional<Bounds> leaf_bounds(const match::PathNode& node, std::string_view path, const KeyForm& keys) {
+  if (!asks_for_leaves(node)) return std::nullopt;
+  KeyForm plain = keys;
+  plain.leaves = node.kind() == Kind::elem_match_value;
+  auto bounds = plain.leaves ? all_bounds(static_cast<const match::ElemMatchValue&>(node).operators(), "", true, plain)
+                             : bounds_of(node, path, true, plain);
+  // The key {} stands for any object of which nothing else is in the index.
+  if (bounds && !intersect(bounds->intervals, bracket(Type::object)).empty()) bounds->exact = false;
+  return bounds;
+}
+
+}  // namespace
+
 std::optional<Bounds> bounds_of(const Node& node, std::string_view path, bool multikey, const KeyForm& keys) {
   if (node.kind() == Kind::conjunction)
     return all_bounds(static_cast<const match::TreeNode&>(node).children(), path, !multikey, keys);
   if (node.kind() == Kind::disjunction)
     return any_bounds(static_cast<const match::TreeNode&>(node).children(), path, multikey, keys);
-  if (node.kind() == Kind::negation && (keys.hashed || keys.geo)) return std::nullopt;
+  if (node.kind() == Kind::negation && (keys.hashed || keys.geo || keys.leaves)) return std::nullopt;
   if (node.kind() == Kind::negation)
     return negation_bounds(static_cast<const match::NotNode&>(node).child(), path, multikey, keys);
   const auto* leaf = dynamic_cast<const match::PathNode*>(&node);
   if (!leaf || leaf->path() != path) return std::nullopt;
   if (keys.geo || node.kind() == Kind::geo || node.kind() == Kind::geo_near) return location_bounds(*leaf, keys);
   if (keys.hashed && node.kind() != Kind::eq && node.kind() != Kind::in) return std::nullopt;
+  if (keys.leaves && (node.kind() != Kind::elem_match_value || !path.empty())) return leaf_bounds(*leaf, path, keys);
   switch (node.kind()) {
     case Kind::eq:
     case Kind::lt:

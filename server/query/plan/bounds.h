@@ -29,6 +29,7 @@ struct KeyForm {
   const bson::Collator* collator = nullptr;
   bool hashed = false;
   const geo::IndexOptions* geo = nullptr;  // of a field that holds locations
+  bool leaves = false;  // of a wildcard: objects have no keys, unless they are empty, and missing fields have none
 };
 
 // Returns nullopt if the node says nothing about `path`. `multikey`: documents may have several keys, so different ones may

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "server/query/plan/bounds.h"
+#include "server/query/plan/wildcard.h"
 #include "storage/collections/clustered.h"
 #include "storage/collections/covered_values.h"
 
@@ -60,7 +61,9 @@ std::optional<Paths> paths_read(const Access& access, const Query& query, const 
 void mark_covered(Access& access, const storage::Collection& collection, const Query& query, const SortPattern& sort,
                   const Projection* projection) {
   access.values.clear();
-  if (access.kind != Access::Kind::index || query.return_key || !storage::entries_have_values(collection, *access.index)) return;
+  if (access.kind != Access::Kind::index || query.return_key || !storage::entries_have_values(collection, access.index->stored()))
+    return;
+  if (!entries_tell_values(access)) return;
   // A scan of the clustered index reads the documents themselves.
   if (storage::is_clustered_index(collection, *access.index)) return;
   const auto paths = paths_read(access, query, sort, projection);

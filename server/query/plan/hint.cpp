@@ -95,13 +95,22 @@ std::shared_ptr<const storage::Index> hinted_index(const storage::Collection& co
   return none ? nullptr : find_hinted(collection, hint);
 }
 
+void refuse_hint(const storage::Collection& collection) {
+  refuse(collection, ErrorCode::no_query_execution_plans, "No query solutions");
+}
+
 std::optional<Access> hinted(const storage::Collection& collection, const Query& query, const Predicates& predicates) {
   const IndexPtr index = hinted_index(collection, query);
   if (!index) return std::nullopt;
+  if (index->spec().wildcard) {
+    if (!query.min.empty() || !query.max.empty())
+      refuse(collection, ErrorCode{51174}, "The index chosen is not compatible with min/max");
+    return std::nullopt;  // the planner looks for the paths on which it can be scanned
+  }
   // The index lacks documents without texts, and nothing says which of its entries a filter wants. One of locations lacks the
   // documents without them.
   if (index->spec().text || (index->spec().geo && !asks_for_locations(*index, predicates))) {
-    refuse(collection, ErrorCode::no_query_execution_plans, "No query solutions");
+    refuse_hint(collection);
   }
   Access access = index_access(index, predicates);
   if (!query.min.empty() || !query.max.empty()) apply_min_max(collection, access, query, predicates);

@@ -8,12 +8,16 @@
 
 namespace server::query::plan {
 
-// Returns the scan of the hinted index; nullopt: no index is hinted. Throws BadValue if the index doesn't exist, 51174 and 51175
-// for min and max that don't fit it, NoQueryExecutionPlans for an index that lacks documents which may match.
+// Returns the scan of the hinted index; nullopt: no index is hinted, or a wildcard index is. Throws BadValue if the index doesn't
+// exist, 51174 and 51175 for min and max that don't fit it, NoQueryExecutionPlans for an index that lacks documents which may
+// match.
 std::optional<Access> hinted(const storage::Collection& collection, const Query& query, const Predicates& predicates);
 
 // Returns the hinted index; nullptr: none is. Throws BadValue if it doesn't exist.
 std::shared_ptr<const storage::Index> hinted_index(const storage::Collection& collection, const Query& query);
+
+// Throws NoQueryExecutionPlans: the hinted index lacks documents that may match.
+[[noreturn]] void refuse_hint(const storage::Collection& collection);
 
 // Reads {$natural: ±1} as the hint or the sort.
 std::optional<storage::Direction> natural_direction(const Query& query);

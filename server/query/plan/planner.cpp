@@ -11,6 +11,7 @@
 #include "server/query/plan/locations.h"
 #include "server/query/plan/merge.h"
 #include "server/query/plan/text_access.h"
+#include "server/query/plan/wildcard.h"
 #include "storage/collections/clustered.h"
 
 namespace server::query::plan {
@@ -47,12 +48,20 @@ bool includes(const Predicates& all, const Predicates& some) {
                      [&](const Node* node) { return std::find(all.begin(), all.end(), node) != all.end(); });
 }
 
+// Returns how many fields have single values. The path of a wildcard index's entries is no field.
+size_t bound_fields(const Access& access) {
+  const auto& fields = access.index->spec().fields;
+  return static_cast<size_t>(
+      std::count_if(fields.begin(), fields.begin() + static_cast<std::ptrdiff_t>(access.points),
+                    [](const storage::IndexField& field) { return field.kind != storage::FieldKind::opaque; }));
+}
+
 // Returns whether `b` has no advantage over `a`.
 bool dominates(const Access& a, const Access& b) {
   if (a.one_record) return true;
   if (a.kind != Access::Kind::index || b.kind != Access::Kind::index || b.one_record) return false;
   if (!b.values.empty() && a.values.empty()) return false;
-  if (a.points < b.points || (b.sorted && !a.sorted) || !includes(a.bounded, b.bounded)) return false;
+  if (bound_fields(a) < bound_fields(b) || (b.sorted && !a.sorted) || !includes(a.bounded, b.bounded)) return false;
   return true;
 }
 
@@ -74,8 +83,8 @@ void drop_dominated(std::vector<Access>& ways) {
 // Orders plans that aren't tried: the branches of an $or.
 bool tighter(const Access& a, const Access& b) {
   const auto rank = [](const Access& access) {
-    return std::tuple(!access.one_record, -static_cast<int64_t>(access.points), -static_cast<int64_t>(access.bounded.size()),
-                      access.fields.size());
+    return std::tuple(!access.one_record, -static_cast<int64_t>(bound_fields(access)),
+                      -static_cast<int64_t>(access.bounded.size()), access.fields.size());
   };
   return rank(a) < rank(b);
 }
@@ -83,6 +92,11 @@ bool tighter(const Access& a, const Access& b) {
 std::vector<Access> bounded_scans(const Indexes& indexes, const Predicates& predicates) {
   std::vector<Access> scans;
   for (const auto& index : indexes) {
+    if (index->spec().wildcard) {
+      if (!has_all_matches(*index, predicates, true)) continue;
+      for (Access& scan : wildcard_scans(index, predicates)) scans.push_back(std::move(scan));
+      continue;
+    }
     Access access = index_access(index, predicates);
     if (leading_bounded(access) && has_all_matches(*index, predicates, true)) scans.push_back(std::move(access));
   }
@@ -200,8 +214,9 @@ std::vector<Access> ways(const std::shared_ptr<storage::Collection>& collection,
     return {*std::move(forced)};
   }
   if (const auto direction = natural_direction(query)) return {collection_scan(*collection, predicates, *direction)};
+  const bool hinted_wildcard = hinted_index(*collection, query) != nullptr;
   const auto* equality = id_equality(*collection, predicates);
-  if (equality && !query.return_key && !storage::is_clustered(*collection)) {
+  if (equality && !hinted_wildcard && !query.return_key && !storage::is_clustered(*collection)) {
     Access access;
     access.kind = Access::Kind::id;
     access.id = equality->value();
@@ -209,9 +224,10 @@ std::vector<Access> ways(const std::shared_ptr<storage::Collection>& collection,
     return {access};
   }
 
-  const Indexes indexes = usable_indexes(*collection, query.index_filter.get());
+  const Indexes indexes = hinted_indexes(*collection, query);
   for (const auto& index : indexes) {
     if (!predicates.empty()) break;
+    if (index->spec().wildcard) continue;  // it is scanned for the sake of a predicate alone
     if (auto leaping = distinct_scan(index, *collection, query, projection)) return {*std::move(leaping)};
   }
   std::vector<Access> ways = bounded_scans(indexes, predicates);
@@ -223,6 +239,7 @@ std::vector<Access> ways(const std::shared_ptr<storage::Collection>& collection,
   }
   for (const auto& index : indexes) {
     if (sort.empty()) break;
+    if (index->spec().wildcard) continue;
     Access access = index_access(index, predicates);
     if (leading_bounded(access) || !has_all_matches(*index, predicates, false)) continue;
     if (provides_sort(access, sort, access.direction)) ways.push_back(std::move(access));
@@ -230,6 +247,7 @@ std::vector<Access> ways(const std::shared_ptr<storage::Collection>& collection,
   for (Access& access : ways) mark(access, *collection, query, sort, projection);
   keep_distinct(ways);
   drop_dominated(ways);
+  if (ways.empty() && hinted_wildcard) refuse_hint(*collection);
   if (ways.empty()) ways.push_back(collection_scan(*collection, predicates, Direction::forward));
   return ways;
 }
