@@ -13,6 +13,7 @@
 #include <sstream>
 
 #include "bson/builder.h"
+#include "server/core/commit_facts.h"
 #include "server/core/setting.h"
 
 namespace server {
@@ -89,6 +90,10 @@ std::vector<Setting> net_settings() {
        [](Options& o, const S& v) { o.unix_socket_permissions = octal(v, "filePermissions"); }},
       {"net.ioThreads", "ioThreads", Kind::integer, "threads that serve connections (default: one a core, 2 to 64)",
        [](Options& o, const S& v) { o.io_threads = number<int>(v, "net.ioThreads", 1, 64); }},
+      {"net.metrics.port", "metricsPort", Kind::integer, "port that serves metrics to Prometheus, at /metrics (default: none)",
+       [](Options& o, const S& v) { o.metrics_port = number<int>(v, "net.metrics.port", 1, 65535); }},
+      {"net.metrics.bindIp", "metricsBindIp", Kind::text, "ip address that serves metrics - 127.0.0.1 by default",
+       [](Options& o, const S& v) { o.metrics_bind_ip = v; }},
   };
 }
 
@@ -427,10 +432,12 @@ std::string_view palimpsest_version() {
 }
 
 std::string version_text() {
-  return "palimpsestd version v" + std::string(palimpsest_version()) + "\ncompatible with MongoDB v" +
-         std::string(compatible_version) + "\nBuild Info: {\"version\": \"" + std::string(compatible_version) +
-         "\", \"palimpsestVersion\": \"" + std::string(palimpsest_version()) +
-         "\", \"modules\": [], \"allocator\": \"system\"}\n";
+  const std::string version(palimpsest_version()), compatible(compatible_version), commit(commit_id()), date(commit_date());
+  std::string text = "palimpsestd version v" + version + "\n";
+  if (!date.empty()) text += "commit " + commit + " of " + date + "\n";
+  return text + "compatible with MongoDB v" + compatible + "\nBuild Info: {\"version\": \"" + compatible +
+         "\", \"palimpsestVersion\": \"" + version + "\", \"gitVersion\": \"" + commit +
+         "\", \"modules\": [], \"allocator\": \"" + PALIMPSEST_ALLOCATOR + "\"}\n";
 }
 
 namespace {

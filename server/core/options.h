@@ -31,7 +31,9 @@ struct Options {
   std::string unix_socket_prefix = "/tmp";
   int unix_socket_permissions = 0700;
   std::vector<std::string> compressors = {"snappy", "zstd", "zlib"};
-  int io_threads = 0;  // 0: one a core, at least 2, at most 64
+  int io_threads = 0;    // 0: one a core, at least 2, at most 64
+  int metrics_port = 0;  // Prometheus reads there; 0: nowhere
+  std::string metrics_bind_ip = "127.0.0.1";
 
   // storage
   std::string dbpath = "/data/db";

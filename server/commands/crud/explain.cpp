@@ -7,6 +7,7 @@
 #include "server/core/arguments.h"
 #include "server/core/command.h"
 #include "server/core/command_registry.h"
+#include "server/core/commit_facts.h"
 #include "server/core/generic_arguments.h"
 #include "server/core/operation.h"
 #include "server/core/options.h"
@@ -76,7 +77,7 @@ void append_explained(OperationContext& op, const Request& explained, bson::Buil
   {
     auto info = reply.object("serverInfo");
     info.append("host", host).append("port", op.services().options.port).append("version", compatible_version);
-    info.append("gitVersion", "palimpsest-" + std::string(palimpsest_version()));
+    info.append("gitVersion", commit_id());
   }
   append_parameters(reply);
 }

@@ -2,6 +2,7 @@
 #include <openssl/crypto.h>
 
 #include "server/core/command.h"
+#include "server/core/commit_facts.h"
 #include "server/core/options.h"
 #include "server/script/engine.h"
 
@@ -12,12 +13,6 @@ namespace {
 constexpr bool debug_build = false;
 #else
 constexpr bool debug_build = true;
-#endif
-
-#ifdef PALIMPSEST_TCMALLOC
-constexpr std::string_view allocator = "tcmalloc";
-#else
-constexpr std::string_view allocator = "system";
 #endif
 
 #if defined(__x86_64__)
@@ -53,10 +48,10 @@ class BuildInfo : public Command {
 
   void run(OperationContext&, const Request&, bson::Builder& reply) override {
     reply.append("version", compatible_version)
-        .append("gitVersion", "palimpsest-" + std::string(palimpsest_version()))
+        .append("gitVersion", commit_id())
         .append("palimpsestVersion", palimpsest_version());
     { reply.array("modules"); }
-    reply.append("allocator", allocator)
+    reply.append("allocator", PALIMPSEST_ALLOCATOR)
         .append("javascriptEngine", script::is_enabled() ? "quickjs" : "none")
         .append("sysInfo", "deprecated");
     {
