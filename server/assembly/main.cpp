@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <iostream>
+#include <optional>
 #include <system_error>
 
 #include "base/error.h"
@@ -18,6 +19,7 @@
 #include "server/core/audit.h"
 #include "server/core/options.h"
 #include "server/core/services.h"
+#include "server/exporter/exporter.h"
 #include "server/wire/listener.h"
 #include "storage/engine/directory.h"
 
@@ -107,11 +109,21 @@ int run(const server::Options& options, server::ProcessSignals& signals) {
   } catch (const std::system_error& error) {
     return fail(net_error, 20568, "Error setting up listener", error.what());
   }
+  std::optional<server::exporter::Exporter> exporter;
+  if (options.metrics_port != 0) {
+    try {
+      exporter.emplace(assembly.services(),
+                       [&assembly](const std::string& db, bson::DocumentView command) { return assembly.run(db, command); });
+    } catch (const std::system_error& error) {
+      return fail(net_error, 7100082, "Error setting up the metrics port", error.what());
+    }
+  }
   server::notify_parent_started();
   server::Audit* const audit = assembly.services().audit;
   if (audit) audit->record("startup", nullptr, options.parsed);
   const int exit_code = signals.wait_for_end([audit] { rotate_logs(audit); });
   if (audit && !signals.end_requested()) audit->record("shutdown", nullptr, {});
+  exporter.reset();
   assembly.hand_over();
   base::log(Severity::info, LogComponent::network, 20562, "Shutdown: going to close listening sockets");
   listener.stop();
