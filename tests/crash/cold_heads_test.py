@@ -96,15 +96,25 @@ class Wiki:
             db.pages.find_one({"_id": generator.choice(read_now)})
             time.sleep(0.002)
 
+        # The more is written, the longer each demotion of all that is cold takes. So writes wait for these, or a slow machine
+        # would have less and less of them.
+        done = {"writes": 0, "compact": 0}
+
         def write(db):
-            self.write(db.pages, self.random.randrange(PAGES // 2))
+            if done["writes"] < 100 * (done["compact"] + 1):
+                self.write(db.pages, self.random.randrange(PAGES // 2))
+                done["writes"] += 1
             time.sleep(0.002)
+
+        def demote(db):
+            db.command("compact", "pages")
+            done["compact"] += 1
 
         def figures(client):
             dedup = client.cold.command("collStats", "pages")["dedup"]
             return min(dedup["demoted"], dedup["promoted"])
 
-        threads = [guarded(write), guarded(lambda db: db.command("compact", "pages"))]
+        threads = [guarded(write), guarded(demote)]
         [thread.start() for thread in threads]
         reader = None
         try:
