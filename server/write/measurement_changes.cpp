@@ -82,27 +82,25 @@ void each_bucket(OperationContext& op, const std::string& buckets, const bson::D
 // Removes the measurements of one bucket that match.
 class Removal {
  public:
-  Removal(OperationContext& op, const std::string& buckets, const SeriesOptions& series, const query::Matcher& matcher, bool all,
-          const Kept& keep_before)
+  Removal(OperationContext& op, const std::string& buckets, const SeriesOptions& series, const query::Matcher& matcher, bool all)
       : op_(op),
         buckets_(buckets),
         series_(series),
         collator_(query::collator_for(op, buckets, std::nullopt)),
         matcher_(matcher),
-        all_(all),
-        keep_before_(keep_before) {}
+        all_(all) {}
 
-  DeleteOutcome run(const bson::Value& id) {
+  // Returns how many it removed.
+  int64_t run(const bson::Value& id) {
     const bson::Document filter = id_filter(id);
     Selection one;
     one.filter = filter;
-    auto changed =
+    const auto changed =
         change_matching(op_, buckets_, one, [&](storage::Transaction& transaction, DocumentWriter& writer, const Match& match) {
           return remove(transaction, writer, match);
         });
     // After a conflict the bucket may be gone: then an earlier run's count doesn't hold.
-    if (changed.matched == 0) return {};
-    return {removed_, std::move(changed.before)};
+    return changed.matched == 0 ? 0 : removed_;
   }
 
  private:
@@ -114,7 +112,6 @@ class Removal {
     while (reader.next()) {
       const bson::Document measurement = reader.measurement();
       if ((all_ || removed_ == 0) && matcher_.matches(measurement)) {
-        if (keep_before_) effect.before = keep_before_(measurement);
         ++removed_;
       } else {
         rest.add(measurement);
@@ -135,7 +132,6 @@ class Removal {
   const bson::CollatorPtr collator_;  // the buckets' own: control has the extremes by it
   const query::Matcher& matcher_;
   const bool all_;
-  const Kept& keep_before_;
   int64_t removed_ = 0;
 };
 
@@ -216,21 +212,16 @@ UpdateOutcome update_measurements(OperationContext& op, std::string_view ns, con
 }
 
 DeleteOutcome delete_measurements(OperationContext& op, std::string_view ns, const SeriesOptions& series,
-                                  const Selection& selection, const Kept& keep_before) {
+                                  const Selection& selection) {
   check_no_transaction(op, "a delete", ns);
-  if (!selection.sort.empty()) {
-    throw OperationError(ErrorCode::invalid_options, "Cannot perform findAndModify with sort on a time-series collection");
-  }
   const std::string buckets = query::buckets_of(ns);
   const bson::CollatorPtr collator = query::collator_for(op, buckets, selection.collation);
   const auto matcher = query::Matcher::parse(selection.filter, query::filter_context(op, selection.let, collator));
   const bson::Document filter = query::bucket_filter(series, selection.filter);
-  Removal removal(op, buckets, series, *matcher, selection.all, keep_before);
+  Removal removal(op, buckets, series, *matcher, selection.all);
   DeleteOutcome outcome;
   each_bucket(op, buckets, filter, selection, bucket_hint(series, selection.hint), collator, [&](const bson::Value& id) {
-    DeleteOutcome removed = removal.run(id);
-    outcome.deleted += removed.deleted;
-    if (removed.before) outcome.before = std::move(removed.before);
+    outcome.deleted += removal.run(id);
     return selection.all || outcome.deleted == 0;
   });
   return outcome;

@@ -18,6 +18,6 @@ InsertOutcome insert_measurements(OperationContext& op, std::string_view ns, con
 UpdateOutcome update_measurements(OperationContext& op, std::string_view ns, const query::SeriesOptions& series,
                                   const UpdateStatement& statement);
 DeleteOutcome delete_measurements(OperationContext& op, std::string_view ns, const query::SeriesOptions& series,
-                                  const Selection& selection, const Kept& keep_before);
+                                  const Selection& selection);
 
 }  // namespace server::write

@@ -197,7 +197,7 @@ DeleteOutcome run_delete(OperationContext& op, std::string_view ns, const Select
     op.counts.deleted = std::max<int64_t>(0, op.counts.deleted) + deleted;
   };
   if (const auto series = query::find_series(op, std::string(ns))) {
-    DeleteOutcome outcome = delete_measurements(op, ns, *series, selection, keep_before);
+    DeleteOutcome outcome = delete_measurements(op, ns, *series, selection);
     count(outcome.deleted);
     return outcome;
   }

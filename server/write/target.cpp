@@ -34,6 +34,10 @@ void check_writable(OperationContext& op, std::string_view ns) {
 namespace {
 
 void check_in_transaction(const storage::Collection& collection, const std::string& ns) {
+  if (query::is_buckets(ns)) {
+    throw base::OperationError(base::ErrorCode::operation_not_supported_in_transaction,
+                               "Cannot write to the buckets of a time-series collection in a multi-document transaction: " + ns);
+  }
   if (!collection.options().capped) return;
   throw base::OperationError(
       base::ErrorCode::operation_not_supported_in_transaction,

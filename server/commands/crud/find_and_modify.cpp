@@ -8,6 +8,7 @@
 #include "server/query/find_request.h"
 #include "server/query/projection.h"
 #include "server/query/reader.h"
+#include "server/query/views.h"
 #include "server/write/retry.h"
 #include "server/write/statements.h"
 
@@ -61,9 +62,11 @@ void parse(OperationContext& op, const std::string& ns, const Arguments& argumen
   write::UpdateStatement& statement = parsed.statement;
   statement.selection.filter = arguments.object("query").value_or(bson::DocumentView());
   statement.selection.sort = arguments.object("sort").value_or(bson::DocumentView());
-  parsed.let = query::constant_let(op, arguments.object("let").value_or(bson::DocumentView()));
+  statement.selection.collation = bson::parse_collation(arguments.any("collation"));
+  parsed.let = query::constant_let(op, arguments.object("let").value_or(bson::DocumentView()), statement.selection.collation);
   statement.selection.let = parsed.let;
   statement.selection.hint = arguments.any("hint");
+  query::checked_hint(statement.selection.hint);
   statement.update = arguments.any("update");
   if (statement.update.exists() && !statement.update.is_object() && !statement.update.is_array()) {
     cannot("Update argument must be either an object or an array");
@@ -77,7 +80,6 @@ void parse(OperationContext& op, const std::string& ns, const Arguments& argumen
   parsed.return_new = arguments.loose_boolean("new").value_or(false);
   statement.keep_empty_timestamps = arguments.boolean("bypassEmptyTsReplacement").value_or(false);
   arguments.loose_boolean("bypassDocumentValidation");
-  statement.selection.collation = bson::parse_collation(arguments.any("collation"));
   check_combination(parsed);
   if (const auto fields = arguments.object("fields"); fields && !fields->empty()) {
     const auto context =
@@ -132,6 +134,7 @@ class FindAndModify : public Command {
     Parsed parsed;
     parse(op, request.ns(), Arguments(request), parsed);
     const std::string ns = write_namespace(op, request);
+    if (query::find_series(op, ns)) query::require_no_view(op, ns);  // their documents are no records
     if (op.retry) {
       op.retry->read_ids(request.body, 1);
       if (op.retry->executed()) return answer_again(op, parsed, reply);

@@ -14,6 +14,7 @@
 #include "server/core/scale.h"
 #include "server/core/services.h"
 #include "server/query/reader.h"
+#include "server/query/series/series_options.h"
 #include "server/write/namespaces.h"
 #include "server/write/target.h"
 #include "storage/collections/catalog.h"
@@ -96,7 +97,7 @@ class DbHash : public Command {
     for (const auto& collection : collections) {
       const std::string ns = collection->ns();
       const std::string name(write::collection_of(ns));
-      if (!is_wanted(wanted, name) || write::is_system(ns)) continue;
+      if (!is_wanted(wanted, name) || (write::is_system(ns) && !query::is_buckets(ns))) continue;
       const std::string hash = hash_collection(op, collection);
       hashes.append(name, hash);
       uuids.append(name, bson::Binary{4, collection->uuid_bytes()});
