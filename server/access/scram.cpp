@@ -24,7 +24,9 @@ using base::OperationError;
 
 constexpr size_t nonce_bytes = 24;
 constexpr size_t message_bytes_max = 4096;
-constexpr int iterations_max = 10'000'000;  // a client refuses to be kept busy by more
+// A client refuses to be kept busy by more rounds, and by fewer to let somebody who only seems to be the server try passwords
+// fast.
+constexpr int client_iterations_min = 4096, iterations_max = 10'000'000;
 
 [[noreturn]] void fail() {
   throw OperationError(ErrorCode::authentication_failed, "Authentication failed.");
@@ -285,7 +287,7 @@ Bytes ScramClient::proof(BytesView server_first) {
   int iterations = 0;
   const auto [end, error] = std::from_chars(count.data(), count.data() + count.size(), iterations);
   if (!nonce.starts_with(nonce_) || nonce.size() == nonce_.size() || !salt || error != std::errc() ||
-      end != count.data() + count.size() || iterations < 1 || iterations > iterations_max) {
+      end != count.data() + count.size() || iterations < client_iterations_min || iterations > iterations_max) {
     fail();
   }
   const Bytes whole = salted(hash_, secret_, *salt, iterations);

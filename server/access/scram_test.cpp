@@ -137,6 +137,16 @@ TEST_CASE("a client doesn't believe a server that knows no password") {
   client.first();
   CHECK(fails([&] { client.proof("r=other,s=QQ==,i=5000"); }));
   CHECK(fails([&] { client.proof("nonsense"); }));
+  // Few rounds would let it try passwords fast.
+  const auto asks_for = [](const std::string& rounds) {
+    ScramClient asked(ScramHash::sha256, "ann", "s3cret");
+    const std::string first = asked.first();
+    return fails([&] { asked.proof(first.substr(first.find("r=")) + "more,s=QQ==,i=" + rounds); });
+  };
+  CHECK(asks_for("1"));
+  CHECK(asks_for("4095"));
+  CHECK_FALSE(asks_for("4096"));
+  CHECK(asks_for("10000001"));
   CHECK(fails([&] { client.check("v=AAAA"); }));
   CHECK(fails([&] { client.check("e=no"); }));
 }
