@@ -156,11 +156,21 @@ access::Conversation::Step Logins::start(Client& client, const Start& start) {
   counts.all.received.fetch_add(1, std::memory_order_relaxed);
   if (start.speculative) counts.speculative.received.fetch_add(1, std::memory_order_relaxed);
   client.speculative = start.speculative;
-  return guarded(client, start.mechanism, start.speculative, {{}, std::string(start.db)}, [&] {
+  auto step = guarded(client, start.mechanism, start.speculative, {{}, std::string(start.db)}, [&] {
     client.conversation = access::make_scram_conversation(*hash, std::string(start.db), start.skip_empty_exchange,
                                                           [this, hash](const Name& user) { return credentials(*hash, user); });
     return client.conversation->step(start.payload);
   });
+  if (start.speculative) {
+    // The driver guessed the mechanism. A user who has another one logs in by that, which is no failure; without this answer
+    // the driver would go on with a conversation that can't end well.
+    const std::vector<std::string> usable = mechanisms_of(client.conversation->user());
+    if (std::find(usable.begin(), usable.end(), start.mechanism) == usable.end()) {
+      client.conversation.reset();
+      throw OperationError(mechanism_unavailable, "the user has no credentials for " + std::string(start.mechanism));
+    }
+  }
+  return step;
 }
 
 access::Conversation::Step Logins::go_on(Client& client, int64_t conversation, base::BytesView payload) {
