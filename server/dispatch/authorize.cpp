@@ -58,6 +58,32 @@ void authorize(OperationContext& op, const Command& command) {
   refuse(op, command, "not authorized on " + op.request().db + " to execute command " + shown(op, command));
 }
 
+bool may_still_run(const OperationContext& op, std::string_view db, bson::DocumentView body) {
+  if (!op.services().logins || !op.services().options.authorization) return true;
+  const access::AuthorityPtr authority = op.client().authority();
+  if (!authority || body.empty()) return false;
+  Request request;
+  request.command = body.first().name;
+  request.db = db;
+  request.body = body;
+  const Command* command = op.services().commands.find(request.command);
+  const rules::Rule rule = command ? rules::rule_of(command->name()) : nullptr;
+  return rule && rule(rules::Asker(*authority, request));
+}
+
+std::optional<std::string> without_hidden_key(const OperationContext& op, const OperationError& error) {
+  constexpr std::string_view begin = "E11000 duplicate key error collection: ";
+  const std::string_view text = error.what();
+  if (!op.services().options.authorization || error.code() != ErrorCode::duplicate_key || !text.starts_with(begin))
+    return std::nullopt;
+  const std::string_view ns = text.substr(begin.size(), text.find(" index: ", begin.size()) - begin.size());
+  const access::AuthorityPtr authority = op.client().authority();
+  if (ns.substr(0, ns.find('.')) == op.request().db ||
+      (authority && rules::Asker(*authority, op.request()).ns(ns, {access::Action::find})))
+    return std::nullopt;
+  return std::string(begin) + "one of a branch that the user may not read";
+}
+
 void check_rules(const Services& services) {
   std::string_view missing;
   const std::vector<const Command*> all = services.commands.all();

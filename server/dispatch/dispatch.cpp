@@ -124,7 +124,10 @@ Dispatcher::Reply Dispatcher::run(Client& client, const Request& request, bool e
     code = error.code();
     message = error.what();
     bson::Builder more;
-    write::append_error_details(error, more);
+    if (auto shown = without_hidden_key(op, error))
+      message = std::move(*shown);
+    else
+      write::append_error_details(error, more);
     details = more.done();
   } catch (const TransientTransactionError& error) {
     code = error.code();

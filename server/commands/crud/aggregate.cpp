@@ -8,6 +8,7 @@
 #include "server/core/services.h"
 #include "server/query/cursor_registry.h"
 #include "server/query/expressions/now.h"
+#include "server/query/let_variables.h"
 #include "server/query/reader.h"
 #include "server/query/stages/change_stream.h"
 #include "server/query/stages/pipeline.h"
@@ -126,7 +127,8 @@ class Aggregate final : public Command, public Explainable {
     auto cursor = std::make_unique<query::Cursor>();
     cursor->ns = ns;
     cursor->tailable = cursor->await_data = stream;
-    cursor->command = bson::Document(request.body);
+    // A find on a view is the request of the operation, and its user may know nothing of what the view shows.
+    cursor->command = bson::Document(op.request().body);
     if (op.lsid.is_object()) cursor->lsid = bson::Document(op.lsid.as_document());
     cursor->source = std::make_unique<PipelineSource>(std::move(context), std::move(pipeline));
     cursor->plan_summary = op.plan_summary();
@@ -184,6 +186,7 @@ class Aggregate final : public Command, public Explainable {
     const auto collation = bson::parse_collation(arguments.any("collation"));
     context->set_collator(collator_of(op, *context, arguments, collation));
     if (const auto let = arguments.object("let")) {
+      query::check_let(*let);
       bson::Builder values;
       for (const Element& variable : *let) {
         const query::ExpressionPtr expression = query::parse_expression(variable, context->scope);

@@ -9,6 +9,7 @@
 #include "server/core/fail_points.h"
 #include "server/core/operation.h"
 #include "server/core/services.h"
+#include "server/dispatch/authorize.h"
 #include "server/dispatch/fail_command.h"
 #include "server/dispatch/set_rules.h"
 #include "server/query/cursor_registry.h"
@@ -82,6 +83,10 @@ class GetMore : public Command {
     const std::string ns = requested_namespace(request);
     const auto batch_size = Arguments("getMore", request.body).unsigned_integer("batchSize");
     CheckedOut cursor(registry, registry.check_out(id, ns, op));
+    if (!may_read_on(op, *cursor, request.db)) {
+      cursor.check_in();
+      throw OperationError(ErrorCode::unauthorized, "not authorized for getMore with cursor id " + std::to_string(id));
+    }
     op.change_stream = cursor->resume_token.has_value();
     const bool awaits = cursor->tailable && cursor->await_data;
     const auto patience = request.body.find("maxTimeMS");
@@ -130,6 +135,15 @@ class GetMore : public Command {
   }
 
  private:
+  // The rights that its user had when the cursor was made may be gone. They are the same as long as the authority is.
+  static bool may_read_on(const OperationContext& op, query::Cursor& cursor, std::string_view db) {
+    const access::AuthorityPtr authority = op.client().authority();
+    if (cursor.owner == authority) return true;
+    if (!may_still_run(op, db, cursor.command.view())) return false;
+    cursor.owner = authority;
+    return true;
+  }
+
   // The fail point failGetMoreAfterCursorCheckout {errorCode, appName, …} raises an error that destroys the cursor.
   static void fail_if_asked(OperationContext& op) {
     FailPoints& points = op.services().fail_points;
