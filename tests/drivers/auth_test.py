@@ -125,6 +125,17 @@ def test_a_user_has_the_mechanisms_that_he_was_given(server):
     with server.login("old", db="shop", authMechanism="SCRAM-SHA-1") as old:
         old.admin.command("ping")
     refused(lambda: server.login("old", db="shop", authMechanism="SCRAM-SHA-256").shop.command("buildInfo"), AUTHENTICATION_FAILED)
+    # A driver that isn't told which one begins with the newer mechanism in its hello. The answer to that leads it to the other one.
+    before = server.root.admin.command("serverStatus")["security"]["authentication"]["mechanisms"]["SCRAM-SHA-256"]["authenticate"]["received"]
+    for _ in range(5):
+        with server.login("old", db="shop") as old:
+            old.admin.command("ping")
+    hello = {"hello": 1, "saslSupportedMechs": "shop.old", "$db": "admin", "speculativeAuthenticate": {
+        "saslStart": 1, "mechanism": "SCRAM-SHA-256", "db": "shop", "payload": b"n,,n=old,r=abc"}}
+    reply = raw_command(server.host, server.port, hello)
+    assert reply["saslSupportedMechs"] == ["SCRAM-SHA-1"] and "speculativeAuthenticate" not in reply
+    after = server.root.admin.command("serverStatus")["security"]["authentication"]["mechanisms"]["SCRAM-SHA-256"]["authenticate"]["received"]
+    assert after >= before + 6
     assert server.root.shop.command("usersInfo", "old")["users"][0]["mechanisms"] == ["SCRAM-SHA-1"]
     refused(lambda: server.root.shop.command("createUser", "x", pwd=PASSWORD, roles=[], mechanisms=["PLAIN"]), 2)
     refused(lambda: server.root.shop.command("createUser", "x", pwd=PASSWORD, roles=[], mechanisms=[]), 2)
@@ -178,7 +189,12 @@ MAY = {
     ("hostManager", "admin"): {"fsync"},
     ("clusterAdmin", "admin"): {"stats", "status", "databases", "fsync"},
     ("backup", "admin"): {"read", "stats", "status", "databases", "other", "collections"},
+    ("clusterManager", "admin"): set(),
+    ("enableSharding", "admin"): set(),
+    ("directShardOperations", "admin"): set(),
+    ("restore", "admin"): {"write", "index", "drop", "user", "collections"},
     ("root", "admin"): set(WORK),
+    ("__system", "admin"): set(WORK),
 }
 
 
@@ -340,7 +356,11 @@ def test_pipelines_need_what_they_read_and_write(server):
         run = lambda *stages: list(ann.shop.orders.aggregate(list(stages)))
         assert len(run({"$match": {}})) == 1
         lookup = {"from": "secret", "localField": "n", "foreignField": "n", "as": "x"}
-        for stage in ({"$lookup": lookup}, {"$unionWith": "secret"}, {"$unionWith": {"coll": "secret", "pipeline": []}},
+        server.root.other.orders.insert_one({"_id": 1, "n": 1})
+        elsewhere = {"db": "other", "coll": "orders"}
+        for stage in ({"$unionWith": elsewhere}, {"$unionWith": {**elsewhere, "pipeline": []}}, {"$lookup": {"from": elsewhere, "pipeline": [], "as": "x"}},
+                      {"$facet": {"a": [{"$unionWith": elsewhere}]}}, {"$unionWith": {"coll": "orders", "pipeline": [{"$unionWith": elsewhere}]}},
+                      {"$lookup": lookup}, {"$unionWith": "secret"}, {"$unionWith": {"coll": "secret", "pipeline": []}},
                       {"$facet": {"a": [{"$lookup": lookup}]}},
                       {"$lookup": {"from": "orders", "pipeline": [{"$lookup": lookup}], "as": "x"}},
                       {"$graphLookup": {"from": "secret", "startWith": "$n", "connectFromField": "n", "connectToField": "n", "as": "x"}},
@@ -352,6 +372,7 @@ def test_pipelines_need_what_they_read_and_write(server):
         assert ann.shop.seen.find_one() == {"_id": 1, "n": 1}
         assert len(run({"$lookup": {**lookup, "from": "seen"}})[0]["x"]) == 1
         refused(lambda: ann.shop.command("create", "mine", viewOn="secret", pipeline=[]))
+        refused(lambda: ann.shop.command("create", "mine", viewOn="orders", pipeline=[{"$unionWith": elsewhere}]))
         refused(lambda: ann.shop.command("mapReduce", "orders", map=bson.Code("function() { emit(1, 1); }"),
                                          reduce=bson.Code("function(k, v) { return 1; }"), out="made"))
 
@@ -441,6 +462,38 @@ def test_cursors_and_operations_belong_to_who_made_them(server):
         refused(lambda: list(bob.admin.aggregate([{"$currentOp": {"allUsers": True}}])))
         refused(lambda: bob.admin.command("killOp", op=1))
         assert ann.shop.command("killCursors", "a", cursors=[Int64(cursor)])["cursorsKilled"] == [cursor]
+
+
+def test_a_cursor_ends_with_the_rights_of_its_user(server):
+    server.root.shop.a.insert_many([{"_id": i} for i in range(10)])
+    server.root.shop.command("create", "view", viewOn="a", pipeline=[{"$match": {"_id": {"$gte": 0}}}])
+    server.root.shop.command("createRole", "looks", roles=[], privileges=[
+        {"resource": {"db": "shop", "collection": name}, "actions": ["find", "listIndexes"]} for name in ("b", "view")])
+    looks, read = {"role": "looks", "db": "shop"}, {"role": "read", "db": "shop"}
+    with server.user("ann", looks, read) as ann:
+        def open_cursors():
+            lookup = [{"$lookup": {"from": "a", "localField": "_id", "foreignField": "_id", "as": "x"}}]
+            commands = ({"find": "a", "batchSize": 1}, {"aggregate": "a", "pipeline": [], "cursor": {"batchSize": 1}}, {"find": "view", "batchSize": 1},
+                        {"aggregate": "view", "pipeline": lookup, "cursor": {"batchSize": 1}})
+            return [(next(iter(one.values())), ann.shop.command(one)["cursor"]["id"]) for one in commands]
+
+        def more(collection, cursor):
+            return ann.shop.command("getMore", Int64(cursor), collection=collection, batchSize=1)["cursor"]["nextBatch"]
+
+        cursors = open_cursors()
+        assert all(len(more(*one)) == 1 for one in cursors)
+        # Another user's change, and one of his own that takes nothing away.
+        server.root.shop.command("createUser", "bob", pwd=PASSWORD, roles=[])
+        assert all(len(more(*one)) == 1 for one in cursors)
+        server.root.admin.command("grantRolesToUser", "ann", roles=[{"role": "read", "db": "other"}])
+        assert all(len(more(*one)) == 1 for one in cursors)
+        server.root.admin.command("revokeRolesFromUser", "ann", roles=[read])
+        for position in (0, 1, 3):
+            error = refused(lambda: more(*cursors[position]))
+            assert error.details["errmsg"] == f"not authorized for getMore with cursor id {cursors[position][1]}"
+        assert len(more(*cursors[2])) == 1  # the view is still his
+        server.root.admin.command("grantRolesToUser", "ann", roles=[read])
+        assert all(len(more(*one)) == 1 for one in cursors)
 
 
 def test_sessions_belong_to_their_user(server):

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "server/core/operation.h"
+#include "server/core/permission.h"
 #include "server/core/services.h"
 #include "server/write/target.h"
 
@@ -64,11 +65,14 @@ versions::CommitInfo commit_info(OperationContext& op, const Arguments& argument
   return {op.services().clock.wall_ms(), metadata.done().bytes()};
 }
 
-bson::Document describe_name(storage::Transaction& transaction, versions::BranchedDatabase& database, const std::string& name,
-                             versions::CommitNumber at) {
-  const auto commit = database.branches().graph().commit(transaction, at);
+bson::Document describe_name(const OperationContext& op, storage::Transaction& transaction, versions::BranchedDatabase& database,
+                             const std::string& name, versions::CommitNumber at) {
+  const std::string state = database.name() + "@" + versions::escaped(name);
   bson::Builder out;
-  out.append("name", name).append("database", database.name() + "@" + versions::escaped(name));
+  out.append("name", name).append("database", state);
+  const std::string_view resource = name == versions::BranchedDatabase::main ? std::string_view(database.name()) : state;
+  if (!may(op, {access::Action::find}, access::Resource::of_database(resource))) return out.done();
+  const auto commit = database.branches().graph().commit(transaction, at);
   out.append("commit", hex(commit->id)).append("time", bson::Date{commit->time_ms});
   return out.done();
 }

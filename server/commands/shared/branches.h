@@ -30,9 +30,10 @@ void check_nothing_lost(storage::Transaction& transaction, versions::BranchedDat
 
 // Reads the arguments `message` and `author`; the commit's time is now.
 versions::CommitInfo commit_info(OperationContext& op, const Arguments& arguments, std::string_view message);
-// Returns {name, database, commit, time} of a branch or a tag, for listBranches and listTags.
-bson::Document describe_name(storage::Transaction& transaction, versions::BranchedDatabase& database, const std::string& name,
-                             versions::CommitNumber at);
+// Returns {name, database, commit, time} of a branch or a tag, for listBranches and listTags. The commit's id is made of its
+// content, so a client that may not read that sees no more than the names.
+bson::Document describe_name(const OperationContext& op, storage::Transaction& transaction, versions::BranchedDatabase& database,
+                             const std::string& name, versions::CommitNumber at);
 using query::describe;
 using query::hex;
 

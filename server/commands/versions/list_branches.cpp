@@ -27,7 +27,7 @@ class ListBranches : public Command {
       storage::Transaction transaction(write::store_of(op), storage::Transaction::Mode::read);
       for (const versions::Branch& branch : database->branches().graph().branches(transaction)) {
         op.check_interrupt();
-        documents.push_back(describe_name(transaction, *database, branch.name, branch.head));
+        documents.push_back(describe_name(op, transaction, *database, branch.name, branch.head));
       }
     }
     reply_list(op, request, request.db + ".$cmd.listBranches", std::move(documents), reply);

@@ -25,7 +25,7 @@ class ListTags : public Command {
       storage::Transaction transaction(write::store_of(op), storage::Transaction::Mode::read);
       for (const auto& [name, commit] : database->branches().graph().tags(transaction)) {
         op.check_interrupt();
-        documents.push_back(describe_name(transaction, *database, name, commit));
+        documents.push_back(describe_name(op, transaction, *database, name, commit));
       }
     }
     reply_list(op, request, request.db + ".$cmd.listTags", std::move(documents), reply);

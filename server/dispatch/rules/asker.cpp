@@ -1,19 +1,45 @@
 #include "server/dispatch/rules/asker.h"
 
+#include <algorithm>
+
+#include "base/error.h"
+#include "versions/database/branched_database.h"
 #include "versions/database/refs.h"
 
 namespace server::rules {
 
 using access::Resource;
 
+namespace {
+
+constexpr std::string_view all_refs = "*";
+
+// The name by which privileges name a state, of all by which clients may: "shop" for "shop@main", "shop@dev" for "shop@d%65v".
+std::string usual_name(std::string_view db) {
+  const auto [base, ref] = versions::split_name(db);
+  if (!ref || *ref == all_refs) return std::string(db);
+  try {
+    const versions::Ref parsed = versions::parse_ref(*ref);
+    if (parsed.name == versions::BranchedDatabase::main && parsed.steps.empty()) return std::string(base);
+    const size_t steps = std::min(ref->find_first_of("~^"), ref->size());
+    return std::string(base) + "@" + versions::escaped(parsed.name) + std::string(ref->substr(steps));
+  } catch (const base::OperationError&) {
+    return std::string(db);  // it names no branch, tag or commit: a moment, or nothing
+  }
+}
+
+}  // namespace
+
 bool Asker::cluster(const ActionSet& actions) const {
   return authority_.privileges.allow(actions, Resource::of_cluster());
 }
 bool Asker::database(std::string_view db, const ActionSet& actions) const {
-  return authority_.privileges.allow(actions, Resource::of_database(db));
+  if (db.find('@') == db.npos) return authority_.privileges.allow(actions, Resource::of_database(db));
+  return authority_.privileges.allow(actions, Resource::of_database(usual_name(db)));
 }
 bool Asker::collection(std::string_view db, std::string_view name, const ActionSet& actions) const {
-  return authority_.privileges.allow(actions, Resource::of_collection(db, name));
+  if (db.find('@') == db.npos) return authority_.privileges.allow(actions, Resource::of_collection(db, name));
+  return authority_.privileges.allow(actions, Resource::of_collection(usual_name(db), name));
 }
 
 bool Asker::target(const ActionSet& actions) const {
@@ -36,15 +62,23 @@ bool Asker::everything() const {
 }
 
 bool Asker::at_ref(std::string_view ref, std::string_view collection_name, const ActionSet& actions) const {
-  const std::string base(versions::split_name(request_.db).database);
-  const auto ask = [&](const std::string& db) {
-    return collection_name.empty() ? database(db, actions) : collection(db, collection_name, actions);
-  };
-  return ask(base + "@" + std::string(ref)) || (ref == "main" && ask(base));
+  const std::string db = std::string(versions::split_name(request_.db).database) + "@" + std::string(ref);
+  return collection_name.empty() ? database(db, actions) : collection(db, collection_name, actions);
 }
 
 bool Asker::all_states(std::string_view collection_name, const ActionSet& actions) const {
-  return at_ref("*", collection_name, actions);
+  const std::string_view itself = versions::split_name(request_.db).database;
+  return at_ref(all_refs, collection_name, actions) &&
+         (collection_name.empty() ? base(actions) : collection(itself, collection_name, actions));
+}
+
+bool Asker::shared_target(const ActionSet& actions) const {
+  const std::string_view itself = versions::split_name(request_.db).database, name = named();
+  return target(actions) && (itself == request_.db || (name.empty() ? base(actions) : collection(itself, name, actions)));
+}
+
+bool Asker::base(const ActionSet& actions) const {
+  return database(versions::split_name(request_.db).database, actions);
 }
 
 std::string_view Asker::named() const {

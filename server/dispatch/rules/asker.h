@@ -29,10 +29,15 @@ class Asker {
   bool ns(std::string_view ns, const ActionSet& actions) const;  // "shop.orders"
   bool everything() const;                                       // any action on any resource
 
-  // The database `db` as the ref shows it: "shop@dev". The first branch goes by the database's name too.
+  // The request's database as the ref shows it: "shop@dev".
   bool at_ref(std::string_view ref, std::string_view collection, const ActionSet& actions) const;
-  // Every state of the request's database: branches, commits and snapshots.
+  // Every state of the request's database: itself, branches, commits and snapshots.
   bool all_states(std::string_view collection, const ActionSet& actions) const;
+  // What belongs to the collection in all states: its indexes, its options. A right on the state that the request names isn't
+  // enough.
+  bool shared_target(const ActionSet& actions) const;
+  // The request's database itself, also where the request names a ref of it: "shop" for "shop@dev".
+  bool base(const ActionSet& actions) const;
 
   // The first field's text; empty: it is none.
   std::string_view named() const;

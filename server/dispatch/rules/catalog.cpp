@@ -25,7 +25,7 @@ bool creates(const Asker& asker) {
 }
 
 bool changes(const Asker& asker) {
-  return asker.target({collMod}) && may_define_view(asker);
+  return asker.shared_target({collMod}) && may_define_view(asker);
 }
 
 bool renames(const Asker& asker) {
@@ -62,20 +62,20 @@ bool lists_databases(const Asker& asker) {
 constexpr NamedRule list[] = {
     {"cloneCollectionAsCapped", clones_as_capped},
     {"collMod", changes},
-    {"compact", [](const Asker& asker) { return asker.target({compact}); }},
-    {"convertToCapped", [](const Asker& asker) { return asker.target({convertToCapped}); }},
+    {"compact", [](const Asker& asker) { return asker.shared_target({compact}); }},
+    {"convertToCapped", [](const Asker& asker) { return asker.shared_target({convertToCapped}); }},
     {"create", creates},
-    {"createIndexes", [](const Asker& asker) { return asker.target({createIndex}); }},
+    {"createIndexes", [](const Asker& asker) { return asker.shared_target({createIndex}); }},
     {"createSearchIndexes", [](const Asker& asker) { return asker.target({createSearchIndexes}); }},
     {"drop", [](const Asker& asker) { return asker.target({dropCollection}); }},
     {"dropDatabase", [](const Asker& asker) { return asker.database({dropDatabase}); }},
-    {"dropIndexes", [](const Asker& asker) { return asker.target({dropIndex}); }},
+    {"dropIndexes", [](const Asker& asker) { return asker.shared_target({dropIndex}); }},
     {"dropSearchIndex", [](const Asker& asker) { return asker.target({dropSearchIndex}); }},
     {"listCollections", lists_collections},
     {"listDatabases", lists_databases},
     {"listIndexes", [](const Asker& asker) { return asker.target({listIndexes}); }},
     {"listSearchIndexes", [](const Asker& asker) { return asker.target({listSearchIndexes}); }},
-    {"reIndex", [](const Asker& asker) { return asker.target({reIndex}); }},
+    {"reIndex", [](const Asker& asker) { return asker.shared_target({reIndex}); }},
     {"renameCollection", renames},
     {"updateSearchIndex", [](const Asker& asker) { return asker.target({updateSearchIndex}); }},
 };

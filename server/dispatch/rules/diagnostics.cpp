@@ -21,7 +21,8 @@ bool sizes_data(const Asker& asker) {
 bool profiles(const Asker& asker) {
   const auto level = asker.request().body.first();
   const bool looks = level.is_number() && level.to_int64() < 0;
-  return asker.database({enableProfiler}) || (looks && asker.collection(asker.request().db, "system.profile", {find}));
+  return (asker.database({enableProfiler}) && asker.base({enableProfiler})) ||
+         (looks && asker.collection(asker.request().db, "system.profile", {find}));
 }
 
 bool validates_metadata(const Asker& asker) {
@@ -62,7 +63,7 @@ constexpr NamedRule list[] = {
     {"setParameter", [](const Asker& asker) { return asker.cluster({setParameter}); }},
     {"shutdown", [](const Asker& asker) { return asker.cluster({shutdown}); }},
     {"top", [](const Asker& asker) { return asker.cluster({top}); }},
-    {"validate", [](const Asker& asker) { return asker.target({validate}); }},
+    {"validate", [](const Asker& asker) { return asker.shared_target({validate}); }},
     {"validateDBMetadata", validates_metadata},
     {"whatsmyuri", anybody},
 };

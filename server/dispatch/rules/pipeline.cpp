@@ -30,11 +30,12 @@ struct Walk {
     return collection.empty() || asker.collection(from_db, collection, {find});
   }
 
-  // {from, pipeline} and its like.
+  // {from, pipeline} and its like: $lookup names another database in `from`, $unionWith beside `coll`.
   bool joined(DocumentView spec, std::string_view field) {
     const Element from = spec.find(field), pipeline = spec.find("pipeline");
     std::string_view from_db = db, name;
     if (from.is_string()) name = from.as_string();
+    if (const auto other = spec.find("db"); other.is_string() && !other.as_string().empty()) from_db = other.as_string();
     if (from.is_object()) {
       const auto other = from.as_document().find("db"), collection = from.as_document().find("coll");
       if (other.is_string()) from_db = other.as_string();

@@ -8,16 +8,30 @@ namespace {
 
 using enum Action;
 
+// What is done to the branch or tag that the command names takes a right on the database itself, or on that state of it. A right
+// on the state that the request is sent to is none on its neighbors.
+template <Action action>
+bool on_named(const Asker& asker) {
+  return asker.base({action}) || (!asker.named().empty() && asker.at_ref(asker.named(), {}, {action}));
+}
+
+// The same, for a new name too.
+bool renames(const Asker& asker) {
+  if (asker.base({renameBranch})) return true;
+  const std::string_view to = asker.text("to");
+  return on_named<renameBranch>(asker) && !to.empty() && asker.at_ref(to, {}, {renameBranch});
+}
+
 // Who makes a branch or a tag of a state must be able to read that state: else he would get at it by another name.
 template <Action action>
 bool begins_from(const Asker& asker) {
-  if (!asker.database({action})) return false;
+  if (!on_named<action>(asker)) return false;
   const std::string_view from = asker.text("from");
   return from.empty() ? asker.database({find}) : asker.at_ref(from, {}, {find});
 }
 
 bool resets(const Asker& asker) {
-  return asker.database({resetBranch}) && asker.at_ref(asker.text("to"), {}, {find});
+  return on_named<resetBranch>(asker) && asker.at_ref(asker.text("to"), {}, {find});
 }
 
 // `into: "both"` gives the other branch the commit too.
@@ -68,6 +82,18 @@ bool on_database(const Asker& asker) {
   return asker.database({action});
 }
 
+// It changes the states of the database without regard to which the request names.
+template <Action action>
+bool on_base(const Asker& asker) {
+  return asker.base({action});
+}
+
+// It tells of all states: of the names of their collections, of how much there is.
+template <Action action>
+bool on_all_states(const Asker& asker) {
+  return asker.all_states({}, {action});
+}
+
 // A snapshot is the whole server's, and so it takes what covers any database.
 template <Action action>
 bool on_any_database(const Asker& asker) {
@@ -84,13 +110,13 @@ constexpr NamedRule list[] = {
     {"createTag", begins_from<createTag>},
     {"dedupAdvise",
      [](const Asker& asker) {
-       return asker.target({dedupAdvise, find});
+       return asker.target({dedupAdvise, find}) && asker.all_states(asker.named(), {find});
      }},
     {"dedupChain", sees_chain},
     {"diff", compares},
-    {"dropBranch", on_database<dropBranch>},
+    {"dropBranch", on_named<dropBranch>},
     {"dropSnapshot", on_any_database<dropSnapshot>},
-    {"dropTag", on_database<dropTag>},
+    {"dropTag", on_named<dropTag>},
     {"getProof", proves},
     {"listBranches", on_database<listBranches>},
     {"listConflicts",
@@ -101,19 +127,19 @@ constexpr NamedRule list[] = {
     {"listTags", on_database<listTags>},
     {"log", logs},
     {"merge", merges},
-    {"purge", on_database<purge>},
-    {"renameBranch", on_database<renameBranch>},
+    {"purge", on_base<purge>},
+    {"renameBranch", renames},
     {"resetBranch", resets},
     {"resolveConflict",
      [](const Asker& asker) {
        return asker.database({merge, find});
      }},
-    {"retention", on_database<retention>},
+    {"retention", on_base<retention>},
     {"revert", takes_commit<revert>},
     {"status", on_database<status>},
-    {"sweep", on_database<sweep>},
-    {"verify", on_database<verify>},
-    {"versionStats", on_database<versionStats>},
+    {"sweep", on_base<sweep>},
+    {"verify", on_all_states<verify>},
+    {"versionStats", on_all_states<versionStats>},
 };
 
 }  // namespace
