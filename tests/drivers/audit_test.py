@@ -1,11 +1,12 @@
 """The audit log as MongoDB's tools read it: which events there are, whose, and where they go."""
 import json
+import os
 
 import bson
 import pytest
 from pymongo.errors import OperationFailure
 
-from tests.support.palimpsest import Server
+from tests.support.palimpsest import BIN, Server
 from tests.support.waiting import wait_until
 
 
@@ -141,3 +142,17 @@ def test_settings_that_can_not_work_end_the_start(arguments, text):
         assert text in server.tail()
     finally:
         server.__exit__()
+
+
+def test_events_go_to_the_log_of_the_machine(tmp_path):
+    log = tmp_path / "system"
+    env = {**os.environ, "LD_PRELOAD": str(BIN / "system_log.so"), "SYSTEM_LOG": str(log)}
+    with Server("--auditDestination", "syslog", "--auditFilter", '{atype: {$in: ["createCollection", "shutdown"]}}', env=env) as server:
+        # Where the text looks like a format, it is none.
+        server.client().shop.create_collection("orders %s %n %d")
+        assert server.stop() == 0
+        lines = log.read_text().splitlines()
+        assert all(line.startswith("<14>{") for line in lines)  # LOG_USER, LOG_INFO
+        made, ended = (json.loads(line.removeprefix("<14>")) for line in lines)
+        assert made["atype"] == "createCollection" and made["param"] == {"ns": "shop.orders %s %n %d"} and made["result"] == 0
+        assert ended["atype"] == "shutdown"
