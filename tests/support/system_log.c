@@ -9,6 +9,11 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+/* As <syslog.h> has them; that header may define them too. */
+void vsyslog(int priority, const char* format, va_list arguments);
+void syslog(int priority, const char* format, ...);
+void __syslog_chk(int priority, int flag, const char* format, ...);
+
 void vsyslog(int priority, const char* format, va_list arguments) {
   const char* path = getenv("SYSTEM_LOG");
   char* text = NULL;
