@@ -6,9 +6,10 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pymongo
 import pytest
+from bson import Binary, Int64
 from pymongo.errors import OperationFailure
 
-from tests.support.palimpsest import Server
+from tests.support.palimpsest import Server, raw_command
 from tests.support.waiting import wait_until
 
 START = datetime.datetime(2024, 1, 1, tzinfo=datetime.timezone.utc)
@@ -157,12 +158,10 @@ def test_a_retried_insert_takes_effect_once(one_member):
     with one_member.client() as client:
         client.drop_database("t")
         client.t.create_collection("w", timeseries=SERIES)
-        with client.start_session() as session:
-            command = {"insert": "w", "documents": [{"_id": number, "t": at(number), "m": 1} for number in range(5)], "lsid": session.session_id,
-                       "txnNumber": 7}
-            raw = lambda: client.t.command(command)
-            first, again = raw(), raw()
-            assert first["n"] == again["n"] == 5 and again["retriedStmtIds"] == [0, 1, 2, 3, 4]
+        command = {"insert": "w", "documents": [{"_id": number, "t": at(number), "m": 1} for number in range(5)], "txnNumber": Int64(7),
+                   "lsid": {"id": Binary(b"0123456789abcdef", 4)}, "$db": "t"}
+        first, again = (raw_command(one_member.host, one_member.port, command) for _ in range(2))
+        assert first["n"] == again["n"] == 5 and again["retriedStmtIds"] == [0, 1, 2, 3, 4]
         assert ids(client.t.w.find()) == [0, 1, 2, 3, 4]
         assert len(buckets(client.t)) == 1
         assert client.t.w.delete_one({"_id": 3}).deleted_count == 1
