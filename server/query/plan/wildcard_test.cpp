@@ -273,10 +273,10 @@ TEST_CASE("bounds of a wildcard index have the path and the values") {
   CHECK(bounds(index, "{a: []}") == "$_path: [\"a\", \"a\"], a: [undefined, undefined] [[], []]");
   CHECK(bounds(index, "{a: {}}") == "$_path: [\"a\", \"a\"], a: [{}, {}]");
   CHECK(bounds(index, "{m: {$elemMatch: {n: 1}}}") == "$_path: [\"m.n\", \"m.n\"], m.n: [1, 1]");
-  for (const char* filter : {"{}", "{a: null}", "{a: {$exists: false}}", "{a: {b: 1}}", "{a: [1]}", "{a: {$gt: {}}}",
-                             "{a: {$gte: null}}", "{a: {$in: [1, null]}}", "{a: {$in: [1, {b: 1}]}}", "{a: {$ne: 1}}",
-                             "{a: {$nin: [1]}}", "{a: {$not: {$gt: 1}}}", "{m: {$ne: null}}", "{a: {$type: 'object'}}",
-                             "{a: {$size: 1}}", "{_id: 1}", "{$nor: [{a: 1}]}", "{$expr: {$eq: ['$a', 1]}}"})
+  for (const char* filter :
+       {"{}", "{a: null}", "{a: {$exists: false}}", "{a: {b: 1}}", "{a: [1]}", "{a: {$gt: {}}}", "{a: {$gte: null}}",
+        "{a: {$in: [1, null]}}", "{a: {$in: [1, {b: 1}]}}", "{a: {$ne: 1}}", "{a: {$nin: [1]}}", "{a: {$not: {$gt: 1}}}",
+        "{m: {$ne: null}}", "{a: {$type: 'object'}}", "{a: {$size: 1}}", "{_id: 1}", "{$nor: [{a: 1}]}"})
     CHECK(bounds(index, filter).empty());
 }
 
@@ -286,7 +286,7 @@ TEST_CASE("a number in a path is a name, and a position where there are arrays")
   CHECK(bounds(index, "{'a.0': 5}") == "$_path: [\"a.0\", \"a.0\"], a.0: [5, 5]");
   CHECK(bounds(index, "{'a.0.1': 5}") == "$_path: [\"a.0.1\", \"a.0.1\"], a.0.1: [5, 5]");
   CHECK(bounds(index, "{'m.0.n': 5}") ==
-        "$_path: [\"m\", \"m\"] [\"m.0.n\", \"m.0.n\"] [\"m.n\", \"m.n\"], m.0.n: [5, 5] [[], BinData(0, \"\"))");
+        "$_path: [\"m\", \"m\"] [\"m.0.n\", \"m.0.n\"] [\"m.n\", \"m.n\"], m.0.n: [5, 5] [[], BinData(0, ))");
   CHECK(bounds(index, "{'m.0.1': 5}").empty());
 }
 
