@@ -30,6 +30,7 @@
   X(coordinate_commit_transaction)     \
   X(count)                             \
   X(create)                            \
+  X(create_backup)                     \
   X(create_branch)                     \
   X(create_indexes)                    \
   X(create_role)                       \

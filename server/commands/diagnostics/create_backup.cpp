@@ -1,0 +1,45 @@
+// createBackup copies the data directory to another folder of the machine while the server is in use.
+#include "server/core/arguments.h"
+#include "server/core/command.h"
+#include "server/core/operation.h"
+#include "server/core/options.h"
+#include "server/core/services.h"
+#include "server/write/target.h"
+#include "storage/store.h"
+#include "storage/upkeep/backup_folder.h"
+
+namespace server {
+namespace {
+
+class CreateBackup : public Command {
+ public:
+  std::string_view name() const override { return "createBackup"; }
+  std::string_view help() const override {
+    return "copies all data, with branches and snapshots, to a folder of the server's machine\n"
+           "{ createBackup: 1, backupDir: <absolute path> }";
+  }
+  std::optional<FieldNames> fields() const override {
+    static constexpr std::string_view names[] = {"backupDir"};
+    return names;
+  }
+  bool admin_only() const override { return true; }
+
+  void run(OperationContext& op, const Request& request, bson::Builder& reply) override {
+    const std::string folder(Arguments(request).required_string("backupDir"));
+    const storage::Backup backup(write::store_of(op).engine());
+    const auto total = static_cast<int64_t>(backup.total_bytes());
+    storage::copy_to_folder(backup, op.services().options.dbpath, folder, [&](uint64_t bytes) {
+      op.check_interrupt();
+      op.set_progress({.what = "copying the data directory", .done = static_cast<int64_t>(bytes), .total = total});
+    });
+    reply.append("files", static_cast<int64_t>(backup.files().size())).append("bytes", total);
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_create_backup_command() {
+  return std::make_unique<CreateBackup>();
+}
+
+}  // namespace server
