@@ -103,12 +103,6 @@ int run(const server::Options& options, server::ProcessSignals& signals) {
   if (options.action == server::Options::Action::change_master_key) return change_master_key(options);
   server::Assembly assembly(options, {.end = [&signals](int exit_code) { signals.request_end(exit_code); },
                                       .restart = [&signals](const std::string& why) { signals.request_restart(why); }});
-  server::wire::Listener listener(assembly.services(), assembly.dispatcher());
-  try {
-    listener.start();
-  } catch (const std::system_error& error) {
-    return fail(net_error, 20568, "Error setting up listener", error.what());
-  }
   std::optional<server::exporter::Exporter> exporter;
   if (options.metrics_port != 0) {
     try {
@@ -117,6 +111,12 @@ int run(const server::Options& options, server::ProcessSignals& signals) {
     } catch (const std::system_error& error) {
       return fail(net_error, 7100082, "Error setting up the metrics port", error.what());
     }
+  }
+  server::wire::Listener listener(assembly.services(), assembly.dispatcher());
+  try {
+    listener.start();
+  } catch (const std::system_error& error) {
+    return fail(net_error, 20568, "Error setting up listener", error.what());
   }
   server::notify_parent_started();
   server::Audit* const audit = assembly.services().audit;

