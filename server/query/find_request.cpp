@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "server/core/arguments.h"
 #include "server/core/command.h"
+#include "server/query/let_variables.h"
 #include "server/query/parse_context.h"
 
 namespace server::query {
@@ -59,8 +60,9 @@ bson::Value checked_hint(const bson::Element& hint) {
   throw OperationError(ErrorCode::failed_to_parse, "Hint must be a string or an object");
 }
 
-bson::Document constant_let(const OperationContext& op, bson::DocumentView let) {
-  const ParseContext context = parse_context(op);
+bson::Document constant_let(const OperationContext& op, bson::DocumentView let, const bson::GivenCollation& collation) {
+  check_let(let);
+  const ParseContext context = parse_context(op, {}, collation.value_or(nullptr));
   bson::Builder constants;
   for (const bson::Element& variable : let) {
     if (!context.expressions) throw OperationError(ErrorCode::failed_to_parse, "let is not supported");
@@ -68,6 +70,14 @@ bson::Document constant_let(const OperationContext& op, bson::DocumentView let) 
     constants.append(variable.name, value.exists() ? value : bson::Value::null());
   }
   return constants.done();
+}
+
+StatementLets::StatementLets(const OperationContext& op, bson::DocumentView let)
+    : op_(op), let_(let), plain_(constant_let(op, let)) {}
+
+bson::DocumentView StatementLets::of(const bson::GivenCollation& collation) {
+  if (!collation || !*collation || let_.empty()) return plain_;
+  return collated_.emplace_back(constant_let(op_, let_, collation));
 }
 
 FindRequest parse_find(const OperationContext& op, const Request& request) {
@@ -89,8 +99,8 @@ FindRequest parse_find(const OperationContext& op, const Request& request) {
   query.return_key = arguments.boolean("returnKey").value_or(false);
   query.show_record_id = arguments.boolean("showRecordId").value_or(false);
   query.allow_disk_use = arguments.boolean("allowDiskUse").value_or(true);
-  if (const auto let = arguments.object("let")) query.let = constant_let(op, *let);
   query.collation = bson::parse_collation(arguments.any("collation"));
+  if (const auto let = arguments.object("let")) query.let = constant_let(op, *let, query.collation);
 
   find.batch_size = arguments.unsigned_integer("batchSize").value_or(101);
   find.single_batch = arguments.boolean("singleBatch").value_or(false);

@@ -54,18 +54,19 @@ size_t namespace_index(const Arguments& arguments, std::string_view field, size_
   return static_cast<size_t>(index);
 }
 
-void read_selection(const Arguments& arguments, bson::DocumentView let, write::Selection& selection) {
+void read_selection(const Arguments& arguments, query::StatementLets& lets, write::Selection& selection) {
   selection.filter = arguments.required_object("filter");
   selection.all = arguments.boolean("multi").value_or(false);
   selection.hint = arguments.any("hint");
-  selection.let = let;
+  query::checked_hint(arguments.any("hint"));
   selection.collation = bson::parse_collation(arguments.any("collation"));
+  selection.let = lets.of(selection.collation);
 }
 
-void read_update(const Arguments& arguments, bson::DocumentView let, write::UpdateStatement& update) {
+void read_update(const Arguments& arguments, query::StatementLets& lets, write::UpdateStatement& update) {
   arguments.only({"update", "filter", "updateMods", "multi", "upsert", "upsertSupplied", "arrayFilters", "hint", "constants",
                   "collation", "sort", "sampleId"});
-  read_selection(arguments, let, update.selection);
+  read_selection(arguments, lets, update.selection);
   update.selection.sort = arguments.object("sort").value_or(bson::DocumentView());
   update.update = arguments.any("updateMods");
   if (!update.update.exists())
@@ -85,7 +86,7 @@ void read_update(const Arguments& arguments, bson::DocumentView let, write::Upda
   update.upsert_supplied = arguments.boolean("upsertSupplied").value_or(false);
 }
 
-BulkWriteRequest::Op read_op(bson::DocumentView document, bson::DocumentView let, size_t namespaces) {
+BulkWriteRequest::Op read_op(bson::DocumentView document, query::StatementLets& lets, size_t namespaces) {
   const Arguments arguments("bulkWrite.ops", document);
   const std::string_view kind = document.first().name;
   BulkWriteRequest::Op op{};
@@ -97,12 +98,12 @@ BulkWriteRequest::Op read_op(bson::DocumentView document, bson::DocumentView let
     op.document = arguments.required_object("document");
   } else if (kind == "update") {
     op.kind = Kind::update;
-    read_update(arguments, let, op.update);
+    read_update(arguments, lets, op.update);
     op.ns = namespace_index(arguments, kind, namespaces);
   } else if (kind == "delete") {
     op.kind = Kind::remove;
     arguments.only({"delete", "filter", "multi", "hint", "collation", "sampleId"});
-    read_selection(arguments, let, op.selection);
+    read_selection(arguments, lets, op.selection);
     op.ns = namespace_index(arguments, kind, namespaces);
   } else {
     throw OperationError(40415, "BSON field 'bulkWrite." + std::string(kind) + "' is an unknown field.");
@@ -150,12 +151,12 @@ void BulkWriteRequest::read(const OperationContext& op, const Request& request) 
   keep_empty_timestamps = arguments.boolean("bypassEmptyTsReplacement").value_or(false);
   arguments.loose_boolean("bypassDocumentValidation");
   arguments.object("cursor");
-  let = query::constant_let(op, arguments.object("let").value_or(bson::DocumentView()));
+  lets.emplace(op, arguments.object("let").value_or(bson::DocumentView()));
   if (!request.sequence("nsInfo")) arguments.required_array("nsInfo");
   for (const auto& entry : request.documents("nsInfo")) namespaces.push_back(read_namespace(entry));
   const auto statements = statements_of(request, "ops");
   ops.reserve(statements.size());
-  for (const auto& statement : statements) ops.push_back(read_op(statement, let, namespaces.size()));
+  for (const auto& statement : statements) ops.push_back(read_op(statement, *lets, namespaces.size()));
   for (auto& one : ops) one.update.keep_empty_timestamps = keep_empty_timestamps;
   check_statement_ids(arguments, ops.size());
   check_retryable(op, *this);

@@ -4,11 +4,13 @@
 //    ops: [{insert: 0, document: {…}}, {update: 1, filter: {…}, updateMods: {…}}, {delete: 0, filter: {…}}]}
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "bson/document.h"
 #include "server/core/command.h"
+#include "server/query/find_request.h"
 #include "server/write/statements.h"
 
 namespace server {
@@ -30,7 +32,7 @@ struct BulkWriteRequest {
 
   std::vector<Namespace> namespaces;
   std::vector<Op> ops;
-  bson::Document let;  // the statements borrow it
+  std::optional<query::StatementLets> lets;  // the statements borrow them
   bool ordered = true;
   bool errors_only = false;
   bool keep_empty_timestamps = false;

@@ -16,7 +16,7 @@ namespace {
 using base::ErrorCode;
 using base::OperationError;
 
-write::Selection parse_statement(bson::DocumentView document, bson::DocumentView let) {
+write::Selection parse_statement(bson::DocumentView document, query::StatementLets& lets) {
   const Arguments arguments("delete.deletes", document);
   arguments.only({"q", "limit", "hint", "collation", "sampleId"});
   write::Selection selection;
@@ -30,8 +30,9 @@ write::Selection parse_statement(bson::DocumentView document, bson::DocumentView
   }
   selection.all = limit.to_double() == 0;
   selection.hint = arguments.any("hint");
-  selection.let = let;
+  query::checked_hint(arguments.any("hint"));
   selection.collation = bson::parse_collation(arguments.any("collation"));
+  selection.let = lets.of(selection.collation);
   return selection;
 }
 
@@ -54,10 +55,10 @@ class Delete : public Command {
   void run(OperationContext& op, const Request& request, bson::Builder& reply) override {
     const Arguments arguments(request);
     const bool ordered = arguments.boolean("ordered").value_or(true);
-    const bson::Document let = query::constant_let(op, arguments.object("let").value_or(bson::DocumentView()));
+    query::StatementLets lets(op, arguments.object("let").value_or(bson::DocumentView()));
     const std::vector<bson::DocumentView> given = statements_of(request, "deletes");
     std::vector<write::Selection> statements;
-    for (const auto& document : given) statements.push_back(parse_statement(document, let));
+    for (const auto& document : given) statements.push_back(parse_statement(document, lets));
 
     const std::string ns = write_namespace(op, request);
     for (const auto& statement : statements) write::check_single(op, statement.all, "limit=0");

@@ -27,7 +27,7 @@ Query selection(OperationContext& op, const Arguments& arguments, std::string_vi
   query.filter = bson::Document(arguments.object(filter).value_or(bson::DocumentView()));
   query.hint = query::checked_hint(arguments.any("hint"));
   query.collation = bson::parse_collation(arguments.any("collation"));
-  if (const auto let = arguments.object("let")) query.let = query::constant_let(op, *let);
+  if (const auto let = arguments.object("let")) query.let = query::constant_let(op, *let, query.collation);
   return query;
 }
 

@@ -66,7 +66,7 @@ void parse(OperationContext& op, const std::string& ns, const Arguments& argumen
   parsed.let = query::constant_let(op, arguments.object("let").value_or(bson::DocumentView()), statement.selection.collation);
   statement.selection.let = parsed.let;
   statement.selection.hint = arguments.any("hint");
-  query::checked_hint(statement.selection.hint);
+  query::checked_hint(arguments.any("hint"));
   statement.update = arguments.any("update");
   if (statement.update.exists() && !statement.update.is_object() && !statement.update.is_array()) {
     cannot("Update argument must be either an object or an array");

@@ -16,13 +16,13 @@ namespace {
 using base::ErrorCode;
 using base::OperationError;
 
-write::UpdateStatement parse_statement(bson::DocumentView document, bson::DocumentView let) {
+write::UpdateStatement parse_statement(bson::DocumentView document, query::StatementLets& lets) {
   const Arguments arguments("update.updates", document);
   arguments.only({"q", "u", "c", "multi", "upsert", "upsertSupplied", "arrayFilters", "hint", "collation", "sampleId", "sort"});
   write::UpdateStatement statement;
   statement.selection.filter = arguments.required_object("q");
   statement.selection.hint = arguments.any("hint");
-  statement.selection.let = let;
+  query::checked_hint(arguments.any("hint"));
   statement.selection.all = arguments.boolean("multi").value_or(false);
   statement.selection.sort = arguments.object("sort").value_or(bson::DocumentView());
   statement.update = arguments.any("u");
@@ -43,6 +43,7 @@ write::UpdateStatement parse_statement(bson::DocumentView document, bson::Docume
   statement.upsert = arguments.boolean("upsert").value_or(false);
   statement.upsert_supplied = arguments.boolean("upsertSupplied").value_or(false);
   statement.selection.collation = bson::parse_collation(arguments.any("collation"));
+  statement.selection.let = lets.of(statement.selection.collation);
   return statement;
 }
 
@@ -67,12 +68,12 @@ class Update : public Command {
     const Arguments arguments(request);
     const bool ordered = arguments.boolean("ordered").value_or(true);
     arguments.loose_boolean("bypassDocumentValidation");
-    const bson::Document let = query::constant_let(op, arguments.object("let").value_or(bson::DocumentView()));
+    query::StatementLets lets(op, arguments.object("let").value_or(bson::DocumentView()));
     const bool keep_empty_timestamps = arguments.boolean("bypassEmptyTsReplacement").value_or(false);
     const std::vector<bson::DocumentView> given = statements_of(request, "updates");
     std::vector<write::UpdateStatement> statements;
     for (const auto& document : given) {
-      statements.push_back(parse_statement(document, let));
+      statements.push_back(parse_statement(document, lets));
       statements.back().keep_empty_timestamps = keep_empty_timestamps;
     }
 

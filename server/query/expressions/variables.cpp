@@ -1,26 +1,9 @@
-#include <cctype>
-
 #include "bson/builder.h"
 #include "server/query/expressions/operator_support.h"
+#include "server/query/let_variables.h"
 
 namespace server::query {
 namespace {
-
-void check_variable_name(std::string_view name) {
-  if (name.empty()) fail(static_cast<int>(base::ErrorCode::failed_to_parse), "empty variable names are not allowed");
-  const auto first = static_cast<unsigned char>(name[0]);
-  if (!(std::islower(first) || first >= 0x80) && name != "CURRENT") {
-    fail(static_cast<int>(base::ErrorCode::failed_to_parse),
-         "'" + std::string(name) + "' starts with an invalid character for a user variable name");
-  }
-  for (const char c : name) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (!std::isalnum(byte) && byte != '_' && byte < 0x80) {
-      fail(static_cast<int>(base::ErrorCode::failed_to_parse),
-           "'" + std::string(name) + "' contains an invalid character for a variable name: '" + std::string(1, c) + "'");
-    }
-  }
-}
 
 ExpressionPtr parse_let(std::string_view, const ValueView& value, Scope& scope) {
   if (value.type() != Type::object) fail(16874, "$let only supports an object as its argument");
