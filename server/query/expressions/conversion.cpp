@@ -5,6 +5,7 @@
 #include "bson/hashed_key.h"
 #include "bson/json.h"
 #include "bson/numeric.h"
+#include "server/query/expressions/date_text.h"
 #include "server/query/expressions/operator_support.h"
 #include "server/query/expressions/text.h"
 
@@ -96,9 +97,10 @@ Value to_date(const ValueView& from) {
           int64_t{(uint32_t{bytes[0]} << 24) | (uint32_t{bytes[1]} << 16) | (uint32_t{bytes[2]} << 8) | bytes[3]} * 1000});
     }
     case Type::string: {
-      const auto parsed = bson::date_from_string(from.as_string());
-      if (!parsed) fail(conversion_failure, "Error parsing date string '" + std::string(from.as_string()) + "'");
-      return Value(*parsed);
+      if (const auto parsed = bson::date_from_string(from.as_string())) return Value(*parsed);
+      const auto read = read_date_text(from.as_string());
+      if (!read) fail(conversion_failure, "Error parsing date string '" + std::string(from.as_string()) + "'");
+      return Value(bson::Date{read->local.time_since_epoch().count()});
     }
     case Type::int64:
     case Type::number_double:

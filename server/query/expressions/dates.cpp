@@ -11,6 +11,7 @@
 #include "server/core/text.h"
 #include "server/query/expressions/date_arithmetic.h"
 #include "server/query/expressions/date_format.h"
+#include "server/query/expressions/date_text.h"
 #include "server/query/expressions/date_units.h"
 #include "server/query/expressions/operator_support.h"
 #include "server/query/expressions/text.h"
@@ -296,6 +297,8 @@ ExpressionPtr parse_date_from_string(std::string_view, const ValueView& value, S
         read = formatted->local, has_offset = formatted->has_offset;
     } else if (const auto parsed = bson::date_from_string(date, &has_offset)) {
       read = LocalTime(milliseconds(parsed->ms));
+    } else if (const auto written = read_date_text(date)) {
+      read = written->local, has_offset = written->has_offset;
     }
     if (!read) return failed("Error parsing date string '" + std::string(date) + "'");
     if (zone && has_offset)
