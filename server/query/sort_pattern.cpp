@@ -19,6 +19,7 @@ using base::OperationError;
 constexpr size_t fields_max = 32;
 
 bool parse_direction(const bson::Element& element) {
+  if (element.is_object()) throw OperationError(17312, "$meta is the only expression supported by $sort right now");
   if (!element.is_number()) throw OperationError(15974, "Illegal key in $sort specification: " + show_element(element));
   const double direction = element.to_double();
   if (direction != 1 && direction != -1) {
@@ -32,7 +33,8 @@ bool is_meta(const bson::Element& element) {
 }
 
 void check_meta(bson::DocumentView meta, bool scored) {
-  if (meta.count() > 1) throw OperationError(31138, "Cannot have additional keys in a $meta sort specification");
+  if (meta.count() > 1)
+    throw OperationError(ErrorCode::failed_to_parse, "Cannot have additional keys in a $meta sort specification");
   if (!meta.first().is_string() || meta.first().as_string() != "textScore")
     throw OperationError(31138, "Illegal $meta sort: " + show_element(meta.first()));
   if (!scored) throw OperationError(40218, "query requires text score metadata, but it is not available");

@@ -4,6 +4,7 @@
 #include "bson/builder.h"
 #include "bson/types.h"
 #include "server/query/expressions/accumulate.h"
+#include "server/query/expressions/constant_value.h"
 #include "server/query/expressions/operator_support.h"
 
 namespace server::query {
@@ -187,10 +188,17 @@ Value with_field(bson::DocumentView object, std::string_view name, const ValueVi
 ExpressionPtr parse_set_field(std::string_view op, const ValueView& value, Scope& scope) {
   const bool unset = op == "$unsetField";
   if (!value.is_object()) fail(4161100, std::string(op) + " only supports an object as its argument");
-  ExpressionPtr field, input, to;
+  std::optional<Value> field;
+  bool found = false;
+  ExpressionPtr input, to;
   for (const bson::Element& argument : value.as_document()) {
     if (argument.name == "field") {
-      field = parse_expression(argument, scope);
+      if (argument.is_string() && argument.as_string().starts_with('$')) {
+        fail(4161108, "A field path reference is not allowed in this context. Did you mean {$literal: '" +
+                          std::string(argument.as_string()) + "'}?");
+      }
+      found = true;
+      field = constant_value(argument, scope);
     } else if (argument.name == "input") {
       input = parse_expression(argument, scope);
     } else if (argument.name == "value" && !unset) {
@@ -199,22 +207,20 @@ ExpressionPtr parse_set_field(std::string_view op, const ValueView& value, Scope
       fail(4161101, std::string(op) + " found an unknown argument: " + std::string(argument.name));
     }
   }
-  if (!field) fail(4161102, std::string(op) + " requires 'field' to be specified");
+  if (!found) fail(4161102, std::string(op) + " requires 'field' to be specified");
   if (!to && !unset) fail(4161103, std::string(op) + " requires 'value' to be specified");
   if (!input) fail(4161109, std::string(op) + " requires 'input' to be specified");
-  const Value* constant = field->constant();
-  if (!constant || constant->type() != Type::string) {
-    fail(4161106, std::string(op) + " requires 'field' to evaluate to a constant, but got a non-constant argument");
-  }
-  if (constant->view().as_string().find('\0') != std::string_view::npos)
+  if (!field) fail(4161106, std::string(op) + " requires 'field' to evaluate to a constant, but got a non-constant argument");
+  if (field->type() != Type::string)
+    fail(4161107, std::string(op) + " requires 'field' to evaluate to type String, but got " + named(*field));
+  if (field->view().as_string().find('\0') != std::string_view::npos)
     fail(9534701, std::string(op) + " requires 'field' to have no embedded null byte");
-  return evaluated(
-      [name = std::string(constant->view().as_string()), input = std::move(input), to = std::move(to)](Frame& frame) {
-        const Value from = input->evaluate(frame);
-        if (from.view().is_nullish()) return Value::null();
-        if (from.type() != Type::object) fail(4161105, "$setField requires 'input' to evaluate to type Object");
-        return with_field(from.view().as_document(), name, to ? to->evaluate(frame).view() : ValueView());
-      });
+  return evaluated([name = std::string(field->view().as_string()), input = std::move(input), to = std::move(to)](Frame& frame) {
+    const Value from = input->evaluate(frame);
+    if (from.view().is_nullish()) return Value::null();
+    if (from.type() != Type::object) fail(4161105, "$setField requires 'input' to evaluate to type Object");
+    return with_field(from.view().as_document(), name, to ? to->evaluate(frame).view() : ValueView());
+  });
 }
 
 Value rand(Frame&, std::string_view, Arguments) {

@@ -147,6 +147,8 @@ StageSpecPtr parse_facet(const Element& specification, PipelineContext& context)
                         " argument contained an element of type " + type_of(stage));
     }
     check_field_path(field.name);
+    if (field.name.find('.') != field.name.npos)
+      refuse(16412, "FieldPath field names may not contain '.'. Consider using $getField or $setField.");
     auto inner = nested_context(context, {});
     const Pipeline checked(field.as_document(), *inner);
     for (const StageSpecPtr& spec : checked.specs()) {

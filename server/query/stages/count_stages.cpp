@@ -1,6 +1,8 @@
 // $count, $sortByCount and $bucket are shorthands, written as the stages that they
 // stand for.
 #include "bson/compare.h"
+#include "server/core/text.h"
+#include "server/query/expressions/constant_value.h"
 #include "server/query/stages/expanded.h"
 #include "server/query/stages/pipeline.h"
 #include "server/query/stages/registry.h"
@@ -80,7 +82,8 @@ StageSpecPtr parse_sort_by_count(const Element& specification, PipelineContext& 
 StageSpecPtr parse_bucket(const Element& specification, PipelineContext& context) {
   if (!specification.is_object())
     refuse(40201, "Argument to $bucket stage must be an object, but found type: " + type_of(specification) + ".");
-  Element group_by, boundaries, fallback, output;
+  Element group_by, boundaries, output;
+  Value fallback;
   for (const Element& field : specification.as_document()) {
     if (field.name == "groupBy") {
       group_by = field;
@@ -93,7 +96,11 @@ StageSpecPtr parse_bucket(const Element& specification, PipelineContext& context
       if (!field.is_array())
         refuse(40200, "The $bucket 'boundaries' field must be an array, but found type: " + type_of(field) + ".");
     } else if (field.name == "default") {
-      fallback = field;
+      const auto constant = constant_value(field, context.scope);
+      if (!constant) {
+        refuse(40195, "The $bucket 'default' field must be a constant, but found: " + show(field) + ".");
+      }
+      fallback = *constant;
     } else if (field.name == "output") {
       output = field;
       if (!field.is_object())
@@ -104,17 +111,23 @@ StageSpecPtr parse_bucket(const Element& specification, PipelineContext& context
   }
   if (!group_by.exists() || !boundaries.exists()) refuse(40198, "$bucket requires 'groupBy' and 'boundaries' to be specified.");
   const bson::Collator* const collator = context.scope.collator().get();
-  std::vector<bson::ValueView> edges;
-  for (const Element& edge : boundaries.as_document()) {
+  std::vector<Value> edges;
+  for (const Element& boundary : boundaries.as_document()) {
+    const auto constant = constant_value(boundary, context.scope);
+    if (!constant) {
+      refuse(40191,
+             "The $bucket 'boundaries' field must be an array of constant values, but found value: " + show(boundary) + ".");
+    }
+    const bson::ValueView edge = constant->view();
     if (!edges.empty()) {
       if (bson::canonical_rank(edges.back().type()) != bson::canonical_rank(edge.type())) {
         refuse(40193, "All values in the the 'boundaries' option to $bucket must have the same type. Found conflicting types " +
                           type_of(edges.back()) + " and " + type_of(edge) + ".");
       }
-      if (bson::compare(edges.back(), edge, collator) >= 0)
+      if (bson::compare(edges.back().view(), edge, collator) >= 0)
         refuse(40194, "The 'boundaries' option to $bucket must be sorted, but elements are not in ascending order.");
     }
-    edges.push_back(edge);
+    edges.push_back(*constant);
   }
   if (edges.size() < 2)
     refuse(40192, "The $bucket 'boundaries' field must have at least 2 values, but found " + std::to_string(edges.size()) +

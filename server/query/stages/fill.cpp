@@ -26,7 +26,7 @@ StageSpecPtr parse_fill(const Element& specification, PipelineContext& context) 
     const std::string path = "$" + std::string(field.name);
     const auto method = how.string("method");
     const Element value = field.as_document().find("value");
-    if (method && value.exists())
+    if (!method == !value.exists())
       refuse(6050201, "Each fill output specification must have exactly one of 'method' or 'value' fields, not both");
     if (method) {
       if (*method != "locf" && *method != "linear") refuse(6050202, "Method must be either locf or linear");

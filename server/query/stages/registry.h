@@ -29,7 +29,7 @@ StageSpecPtr parse_graph_lookup(const bson::Element& specification, PipelineCont
 StageSpecPtr parse_group(const bson::Element& specification, PipelineContext& context);
 StageSpecPtr parse_history(const bson::Element& specification, PipelineContext& context);
 StageSpecPtr parse_index_stats(const bson::Element& specification, PipelineContext& context);
-StageSpecPtr parse_list_local_sessions(const bson::Element& specification, PipelineContext& context);
+StageSpecPtr parse_list_sessions(const bson::Element& specification, PipelineContext& context);
 StageSpecPtr parse_limit(const bson::Element& specification, PipelineContext& context);
 StageSpecPtr parse_lookup(const bson::Element& specification, PipelineContext& context);
 StageSpecPtr parse_match(const bson::Element& specification, PipelineContext& context);

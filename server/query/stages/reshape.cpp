@@ -1,5 +1,6 @@
 // This file has $project, $addFields ($set), $unset, $replaceRoot ($replaceWith)
 // and $redact.
+#include "server/core/text.h"
 #include "server/query/stages/registry.h"
 #include "server/query/stages/support.h"
 #include "server/query/stages/transform.h"
@@ -47,8 +48,8 @@ class ReplaceRoot final : public MapStage {
     const ValueView value = root_.view(frame_, scratch);
     if (!value.is_object()) {
       refuse(40228, "'newRoot' expression must evaluate to an object, but resulting value was: " +
-                        (value.exists() ? "of type " + type_of(value) : std::string("MISSING")) + ". Type of resulting value: '" +
-                        type_of(value) + "'.");
+                        (value.exists() ? show(value) : std::string("MISSING")) + ". Type of resulting value: '" +
+                        type_of(value) + "'. Input document: " + show(document));
     }
     out_ = bson::Document(value.as_document());
     frame_.keep(0, out_.size());

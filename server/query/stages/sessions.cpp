@@ -1,4 +1,5 @@
-// $listLocalSessions returns the sessions that this server has seen of late.
+// $listLocalSessions returns the sessions that this server has seen of late. So does $listSessions, which clients ask of
+// config.system.sessions: the server keeps its sessions in memory, and no collection has more of them.
 #include <algorithm>
 
 #include "server/core/operation.h"
@@ -10,10 +11,10 @@
 namespace server::query {
 namespace {
 
-class ListLocalSessions final : public PlainSpec {
+class ListSessions final : public PlainSpec {
  public:
-  ListLocalSessions(const bson::Element& specification, bool all, std::vector<bson::Bytes> users)
-      : PlainSpec("$listLocalSessions", specification), all_(all), users_(std::move(users)) {}
+  ListSessions(const bson::Element& specification, bool all, std::vector<bson::Bytes> users)
+      : PlainSpec(specification.name, specification), all_(all), users_(std::move(users)) {}
   bool is_source() const override { return true; }
   bool in_facet() const override { return false; }
 
@@ -54,11 +55,13 @@ std::vector<bson::Bytes> read_users(const bson::Element& list) {
 
 }  // namespace
 
-StageSpecPtr parse_list_local_sessions(const bson::Element& specification, PipelineContext&) {
-  if (!specification.is_object()) {
+StageSpecPtr parse_list_sessions(const bson::Element& specification, PipelineContext& context) {
+  const std::string name(specification.name);
+  if (name == "$listSessions" && (context.db != "config" || context.collection != "system.sessions"))
+    refuse(base::ErrorCode::invalid_namespace, "$listSessions may only be run against config.system.sessions");
+  if (!specification.is_object())
     refuse(base::ErrorCode::type_mismatch,
-           "$listLocalSessions options must be specified in an object, but found: " + type_of(specification));
-  }
+           name + " options must be specified in an object, but found: " + type_of(specification));
   bool all = false;
   std::vector<bson::Bytes> users;
   for (const bson::Element& field : specification.as_document()) {
@@ -67,11 +70,11 @@ StageSpecPtr parse_list_local_sessions(const bson::Element& specification, Pipel
     else if (field.name == "allUsers")
       all = field.truthy();
     else
-      refuse(40415, "BSON field '$listLocalSessions." + std::string(field.name) + "' is an unknown field.");
+      refuse(40415, "BSON field '" + name + "." + std::string(field.name) + "' is an unknown field.");
   }
   if (all && !users.empty())
-    refuse(base::ErrorCode::unsupported_format, "$listLocalSessions may not specify both allUsers: true and a list of users");
-  return std::make_unique<ListLocalSessions>(specification, all, std::move(users));
+    refuse(base::ErrorCode::unsupported_format, name + " may not specify both allUsers: true and a list of users");
+  return std::make_unique<ListSessions>(specification, all, std::move(users));
 }
 
 }  // namespace server::query

@@ -12,6 +12,7 @@
 #include "bson/compare.h"
 #include "bson/path.h"
 #include "server/core/operation.h"
+#include "server/query/expressions/constant_value.h"
 #include "server/query/expressions/date_units.h"
 #include "server/query/place_field.h"
 #include "server/query/sort_pattern.h"
@@ -217,12 +218,18 @@ class SetWindowFields final : public Stage {
 
   // Collects the points of a window: x is the sortBy field or the first of two values. Documents without numbers don't count.
   void measure(const Output& output, std::vector<Value>& values) {
-    const bool covariance_of = output.other != nullptr;
+    const bool covariance_of = output.kind == Kind::covariance_pop || output.kind == Kind::covariance_samp;
     std::vector<std::optional<Point>> all(count());
     const std::vector<double> sorted = covariance_of ? std::vector<double>() : places_of(output.unit_ms > 0);
     for (size_t i = 0; i < count(); ++i) {
-      const Value first = evaluate(*output.input, i);
-      const Value second = covariance_of ? evaluate(*output.other, i) : Value();
+      Value first = evaluate(*output.input, i);
+      Value second = output.other ? evaluate(*output.other, i) : Value();
+      if (covariance_of && !output.other) {
+        const Value pair = std::move(first);
+        if (pair.type() != bson::Type::array || pair.view().as_document().count() != 2) continue;
+        first = Value(pair.view().as_document()["0"]);
+        second = Value(pair.view().as_document()["1"]);
+      }
       if (covariance_of) {
         if (first.view().is_number() && second.view().is_number())
           all[i] = Point{first.view().to_double(), second.view().to_double()};
@@ -462,9 +469,9 @@ void parse_shift(const Element& function, bool windowed, const Plan& plan, Pipel
   output.by = *by;
   output.input = parse_expression(fields["output"], context.scope);
   if (const Element otherwise = fields["default"]; otherwise.exists()) {
-    const ExpressionPtr expression = parse_expression(otherwise, context.scope);
-    if (!expression->constant()) malformed("'$shift:default' expression must yield a constant value.");
-    output.otherwise = *expression->constant();
+    auto constant = constant_value(otherwise, context.scope);
+    if (!constant) malformed("'$shift:default' expression must yield a constant value.");
+    output.otherwise = *std::move(constant);
   }
 }
 
@@ -483,10 +490,13 @@ void parse_rate(const Element& function, bool windowed, const Plan& plan, Pipeli
   if (const Element unit = fields["unit"]; unit.exists()) output.unit_ms = milliseconds_of(unit);
 }
 
+// An argument that isn't an array of two may still evaluate to one.
 void parse_covariance(const Element& function, PipelineContext& context, Output& output) {
-  if (!function.is_array() || function.as_document().count() != 2)
-    malformed("Argument to " + std::string(function.name) + " must be an array of two expressions");
   output.kind = function.name == "$covariancePop" ? Kind::covariance_pop : Kind::covariance_samp;
+  if (!function.is_array() || function.as_document().count() != 2) {
+    output.input = parse_expression(function, context.scope);
+    return;
+  }
   output.input = parse_expression(function.as_document()["0"], context.scope);
   output.other = parse_expression(function.as_document()["1"], context.scope);
 }
@@ -572,6 +582,17 @@ Output parse_output(const Element& field, const Plan& plan, PipelineContext& con
   return output;
 }
 
+// No output may lie within another.
+void check_paths(const Plan& plan) {
+  std::vector<std::string> paths;
+  for (const Output& output : plan.outputs) paths.push_back(output.path + ".");
+  std::sort(paths.begin(), paths.end());
+  for (size_t i = 1; i < paths.size(); ++i) {
+    if (paths[i].starts_with(paths[i - 1]))
+      refuse(6307900, "$setWindowFields 'output' specification contains two conflicting paths");
+  }
+}
+
 }  // namespace
 
 StageSpecPtr parse_set_window_fields(const Element& specification, PipelineContext& context) {
@@ -601,6 +622,7 @@ StageSpecPtr parse_set_window_fields(const Element& specification, PipelineConte
            "BSON field '$setWindowFields.output' is the wrong type '" + type_of(output) + "', expected type 'object'");
   }
   for (const Element& field : output.as_document()) plan.outputs.push_back(parse_output(field, plan, context));
+  check_paths(plan);
   return make_spec(specification, [plan = std::move(plan)](StagePtr source, PipelineContext& running) -> StagePtr {
     return std::make_unique<SetWindowFields>(std::move(source), plan, running);
   });

@@ -1,4 +1,6 @@
 // $currentDate sets the operation's time as a date or a timestamp.
+#include <optional>
+
 #include "base/error.h"
 #include "server/write/update/operators/families.h"
 
@@ -30,13 +32,16 @@ std::shared_ptr<const Modifier> make_current_date(const bson::Element& argument,
                              " is not valid type for $currentDate. Please use a boolean ('true') or a $type expression "
                              "({$type: 'timestamp/date'}).");
   }
+  std::optional<bool> timestamp;
   for (const auto& field : argument.as_document()) {
     if (field.name != "$type") {
       throw OperationError(ErrorCode::bad_value, "Unrecognized $currentDate option: " + std::string(field.name));
     }
-    if (field.is_string() && field.as_string() == "date") return std::make_shared<CurrentDate>(false);
-    if (field.is_string() && field.as_string() == "timestamp") return std::make_shared<CurrentDate>(true);
+    timestamp.reset();
+    if (field.is_string() && field.as_string() == "date") timestamp = false;
+    if (field.is_string() && field.as_string() == "timestamp") timestamp = true;
   }
+  if (timestamp) return std::make_shared<CurrentDate>(*timestamp);
   throw OperationError(ErrorCode::bad_value,
                        "The '$type' string field is required to be 'date' or 'timestamp': {$currentDate: {field : {$type: "
                        "'date'}}}");
