@@ -35,8 +35,8 @@ std::shared_ptr<StoredIndex> StoredCatalog::index_as_of(const StoredCollection& 
   const auto now = collection.stored_indexes();
   const auto same = std::find_if(now->begin(), now->end(), [&](const auto& one) { return one->number() == entry.number; });
   if (same == now->end()) {
+    index->multikey_path_set().add_all();
     if (!entry.multikey_fields) index->add_multikey_fields(~uint32_t{0});  // an older directory: nobody knows any more
-    index->multikey_path_set().add_all();  // the past keeps the fields alone
     if (collection.moves()) index->set_shared();
   } else {
     index->go_on_from(**same);

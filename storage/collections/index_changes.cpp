@@ -137,7 +137,10 @@ std::shared_ptr<StoredIndex> StoredCatalog::describe_index(CollectionId collecti
                                              Table(index_table_name(collection, entry.number)), entry.ready);
   index->set_predicate(std::move(predicate));
   if (entry.types) index->set_tells_types();
-  if (entry.multikey_fields) index->add_multikey_fields(*entry.multikey_fields);
+  if (entry.multikey_fields) {
+    index->multikey_path_set().add_all();  // the past keeps the fields alone
+    index->add_multikey_fields(*entry.multikey_fields);
+  }
   return index;
 }
 
