@@ -1,7 +1,6 @@
 #include "server/query/plan/wildcard.h"
 
 #include <algorithm>
-#include <map>
 #include <set>
 
 #include "bson/path.h"
@@ -50,7 +49,7 @@ class KeyPaths {
     if (position) {
       // An array in the array would have to be taken apart in its turn.
       const bool another = i + 1 < parts_.size() && bson::is_array_index(parts_[i + 1]);
-      if (another || ++positions_[i] > 1u << positions_max) refused_ = true;
+      if (another || (positions_.insert(i), positions_.size() > positions_max)) refused_ = true;
       if (refused_) return;
       nested_.insert(path);
       arrays_.insert(i);
@@ -65,7 +64,7 @@ class KeyPaths {
   const std::vector<std::string_view> parts_;
   std::set<std::string> paths_, nested_;
   std::set<size_t> arrays_;
-  std::map<size_t, size_t> positions_;
+  std::set<size_t> positions_;
   bool refused_ = false;
 };
 
