@@ -185,6 +185,22 @@ def test_arrays_are_remembered_across_a_restart():
             assert client.shop.c.count_documents({"k.n1099": 1099}, hint="w") == 1
 
 
+def test_a_snapshot_of_a_dropped_collection_has_its_arrays():
+    with Server() as server:
+        with server.client() as client:
+            client.shop.c.create_index([("$**", 1)], name="w")
+            client.shop.c.insert_many([{"_id": 1, "a": [1, 5], "b": 1}, {"_id": 2, "a": 3}, {"_id": 3, "a": [4, 2]}])
+            client.shop.command("createSnapshot", "before")
+            client.shop.c.drop()
+        for _ in range(2):
+            with server.client() as client:
+                c = client["shop@before"].c
+                assert sorted(one["_id"] for one in c.find({"a": {"$gt": 3, "$lt": 3}}, hint="w")) == [1, 3]
+                assert [one["_id"] for one in c.find({"a": {"$gt": 2, "$lt": 4}}, hint="w").sort("a", 1)] == [1, 3, 2]
+            server.stop()
+            server.start()
+
+
 def test_a_restored_specification_is_accepted(db):
     db.c.create_index([("$**", 1)], name="w", wildcardProjection={"a.b": 1, "_id": 0}, hidden=True)
     given = [dict(one) for one in db.c.list_indexes()]
