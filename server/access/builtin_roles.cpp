@@ -276,7 +276,8 @@ void add_backup(Privileges& out) {
   ActionSet all{find, listBranches, listTags, listSnapshots, log};
   add(out, any_database, all);
   for (const char* db : {"config", "local"}) add(out, names(db), {find});
-  for (const char* collection : {"system.js", "system.profile", "system.views", "system.users", "system.roles", "system.version"})
+  for (const char* collection :
+       {"system.js", "system.profile", "system.views", "system.buckets.", "system.users", "system.roles", "system.version"})
     add(out, names("", collection), {find});
   add(out, names("config", "settings"), {insert, update});
   add(out, names("local", "system.replset"), {find});
@@ -293,6 +294,7 @@ void add_restore(Privileges& out) {
   for (const char* db : {"config", "local"}) add(out, names(db), all);
   add(out, names("", "system.js"), putting_back);
   add(out, names("", "system.views"), putting_back);
+  add(out, names("", "system.buckets."), putting_back);
   add(out, anything, {listCollections});
   for (const char* collection : {"system.users", "system.roles", "system.version"}) {
     add(out, names("admin", collection), putting_back);

@@ -43,7 +43,9 @@ bool ResourcePattern::covers(const Resource& resource) const {
     case Resource::Kind::database: return collection.empty() && database_fits(db, resource.db);
     case Resource::Kind::collection: break;
   }
-  const bool named = collection == resource.collection;
+  // No collection has the prefix alone for a name: it stands for the buckets of all time series.
+  const bool named =
+      collection == "system.buckets." ? resource.collection.starts_with(collection) : collection == resource.collection;
   if (!named && (!collection.empty() || resource.collection.starts_with("system."))) return false;
   // One that is named is covered in any database, local and config too.
   return (db.empty() && named) || database_fits(db, resource.db);

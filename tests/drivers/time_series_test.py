@@ -237,3 +237,30 @@ def test_tools_dump_and_restore_buckets(db):
     assert ids(w.find()) == list(range(100)) and [dict(one) for one in w.list_indexes()] == [dict(one) for one in indexes]
     w.insert_one({"_id": 100, "t": at(100), "m": 1})
     assert len(buckets(db)) == 3
+
+
+def test_roles_for_tools_cover_buckets():
+    """A user of a series needs no privilege on its buckets; those who dump and restore have it."""
+    with Server("--auth") as server:
+        login = lambda name, source: pymongo.MongoClient(server.host, server.port, username=name, password="x", authSource=source, directConnection=True)
+        with pymongo.MongoClient(server.host, server.port, directConnection=True) as first:
+            first.admin.command("createUser", "root", pwd="x", roles=["root"])
+        with login("root", "admin") as root:
+            for name, role in (("writer", "readWrite"), ("reader", "read")):
+                root.t.command("createUser", name, pwd="x", roles=[role])
+            for name in ("backup", "restore"):
+                root.admin.command("createUser", name, pwd="x", roles=[name])
+            with login("writer", "t") as writer, login("reader", "t") as reader:
+                writer.t.create_collection("w", timeseries=SERIES).insert_one({"_id": 1, "t": at(0), "m": 1})
+                assert ids(reader.t.w.find()) == [1]
+                for refused in (lambda: list(reader.t["system.buckets.w"].find()), lambda: writer.t["system.buckets.w"].insert_one({}),
+                                lambda: reader.t.w.insert_one({"t": at(0)})):
+                    with pytest.raises(OperationFailure) as failure:
+                        refused()
+                    assert failure.value.code == 13
+            with login("backup", "admin") as backup, login("restore", "admin") as restore:
+                documents = list(backup.t["system.buckets.w"].find())
+                root.t.w.drop()
+                restore.t.create_collection("w", timeseries=SERIES)
+                restore.t["system.buckets.w"].insert_many(documents)
+            assert ids(root.t.w.find()) == [1] and len(buckets(root.t)) == 1
