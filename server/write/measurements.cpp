@@ -172,7 +172,7 @@ class BucketWriter {
     const auto executor = query::make_executor(op_, transaction_, target_.shared(), query);
     for (int tried = 0; tried < candidates_max && executor->next(); ++tried) {
       const bson::DocumentView bucket = executor->document();
-      if (!bson::ValueView(bucket["meta"]).identical(meta)) continue;
+      if (!bson::ValueView(bucket["meta"]).identical(meta) || !query::has_bucket_shape(series_, bucket)) continue;
       BucketBuilder builder(series_, bucket, target_->options().collator.get());
       if (!builder.fits(one.document, one.time_ms)) continue;
       open_.emplace(Open{std::move(builder), executor->record(), bson::Document(bucket), false});

@@ -327,7 +327,8 @@ TEST_CASE("collections are created, listed, renamed and dropped") {
   server.expect(R"({create: "c"})", R"({ok: 1.0})");
   server.expect(R"({create: "c", capped: true, size: 4096})", R"({ok: 0.0, code: 48})");
   server.expect(R"({create: "l", capped: true, size: 5000, max: 10})", R"({ok: 1.0})");
-  server.expect(R"({create: "v", timeseries: {timeField: "t"}})", R"({ok: 0.0, code: 115})");
+  server.expect(R"({create: "v", timeseries: {timeField: "t"}})", R"({ok: 1.0})");
+  server.expect(R"({drop: "v"})", R"({nIndexesWas: 0, ns: "test.v", ok: 1.0})");
   server.expect(R"({create: "x", capped: true})",
                 R"({ok: 0.0, code: 72, errmsg: "the 'size' field is required when 'capped' is true"})");
   CHECK(server.documents(R"({listCollections: 1, nameOnly: true})") ==

@@ -223,6 +223,20 @@ void check_bucket(const SeriesOptions& options, DocumentView bucket) {
   check_names_differ(data.as_document());
 }
 
+bool has_bucket_shape(const SeriesOptions& options, DocumentView bucket) {
+  const Element control = bucket["control"], data = bucket["data"];
+  if (bucket["_id"].type() != Type::object_id || !control.is_object() || !data.is_object()) return false;
+  const Element min = control.as_document()["min"], max = control.as_document()["max"];
+  if (!min.is_object() || !max.is_object()) return false;
+  const Element version = control.as_document()["version"];
+  if (!version.is_number() || version.to_double() != 1) return false;
+  if (min.as_document()[options.time_field].type() != Type::date || !data.as_document().has(options.time_field)) return false;
+  for (const Element& column : data.as_document()) {
+    if (!column.is_object()) return false;
+  }
+  return true;
+}
+
 int64_t measurement_count(const SeriesOptions& options, DocumentView bucket) {
   const Element data = bucket["data"];
   const Element times = data.is_object() ? data.as_document()[options.time_field] : Element();
@@ -295,6 +309,7 @@ BucketBuilder::BucketBuilder(const SeriesOptions& options, DocumentView bucket, 
 }
 
 BucketBuilder BucketBuilder::emptied(const SeriesOptions& options, DocumentView bucket, const bson::Collator* collator) {
+  if (!has_bucket_shape(options, bucket)) no_bucket("it lacks a part, or is compressed");
   const Element first = bucket["control"].as_document()["min"].as_document()[options.time_field];
   BucketBuilder builder(options, bucket["meta"], first.as_date().ms, collator);
   builder.id_ = bucket["_id"].as_object_id();

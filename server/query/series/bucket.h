@@ -41,6 +41,10 @@ bson::Value normalized_meta(const bson::ValueView& meta);
 // Throws BadValue (2) if a document from outside isn't a bucket of that series. Compressed buckets (version 2) are refused.
 void check_bucket(const SeriesOptions& options, bson::DocumentView bucket);
 
+// Returns whether a stored document has the parts that a BucketBuilder goes on with. Others can't be added to: merges of branches
+// and applyOps may have put them there.
+bool has_bucket_shape(const SeriesOptions& options, bson::DocumentView bucket);
+
 // Returns the measurement's time. Throws 5743702 if it has none, and for what no bucket can hold.
 int64_t check_measurement(const SeriesOptions& options, bson::DocumentView measurement);
 
@@ -77,9 +81,10 @@ class BucketBuilder {
  public:
   // Begins a bucket with no measurements. `meta` is normalized; missing: there is none. Strings are compared by `collator`.
   BucketBuilder(const SeriesOptions& options, const bson::ValueView& meta, int64_t first_ms, const bson::Collator* collator);
-  // Makes a bucket anew, with other measurements: it keeps its _id, its meta and its first moment.
+  // Makes a bucket anew, with other measurements: it keeps its _id, its meta and its first moment. Throws BadValue if it hasn't
+  // the shape of a bucket.
   static BucketBuilder emptied(const SeriesOptions& options, bson::DocumentView bucket, const bson::Collator* collator);
-  // Goes on with a bucket.
+  // Goes on with a document that has the shape of a bucket.
   BucketBuilder(const SeriesOptions& options, bson::DocumentView bucket, const bson::Collator* collator);
 
   // Returns whether the measurement may go into this bucket: its meta isn't looked at.

@@ -138,6 +138,11 @@ TEST_CASE("buckets from outside are checked") {
     CHECK_THROWS_AS(check_bucket(options, bson::json(text)), base::OperationError);
   };
   CHECK_NOTHROW(check_bucket(options, bson::json(good)));
+  CHECK(has_bucket_shape(options, bson::json(good)));
+  for (const char* text :
+       {"{}", "{_id: 1}", "{_id: ObjectId('000000000000000000000000'), control: 1, data: {}}",
+        "{_id: ObjectId('000000000000000000000000'), control: {version: 1, min: {t: 1}, max: {}}, data: {t: {}}}"})
+    CHECK_FALSE(has_bucket_shape(options, bson::json(text)));
   check("version: 1", "version: 2");
   check("_id: ObjectId('00000000", "_id: ObjectId('00000001");
   check("meta: 5", "other: 5");

@@ -77,8 +77,9 @@ class CollStats final : public SourceSpec {
       : SourceSpec("$collStats", specification), options_(specification.as_document()) {}
   StagePtr start(StagePtr, PipelineContext& context) const override {
     const auto collection = open(context);
-    // A view has latencies alone.
-    if (!collection && (options_.has("storageStats") || options_.has("count") || options_.has("queryExecStats")))
+    // A view has latencies alone; a time series has the sizes of its buckets, too.
+    const bool sizes = options_.has("storageStats") && !find_series(*context.op, context.db + "." + context.collection);
+    if (!collection && (sizes || options_.has("count") || options_.has("queryExecStats")))
       require_no_view(*context.op, context.db + "." + context.collection);
     bson::Builder out;
     out.append("ns", context.db + "." + context.collection).append("host", host(*context.op));
