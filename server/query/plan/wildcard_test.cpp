@@ -288,6 +288,12 @@ TEST_CASE("a number in a path is a name, and a position where there are arrays")
   CHECK(bounds(index, "{'m.0.n': 5}") ==
         "$_path: [\"m\", \"m\"] [\"m.0.n\", \"m.0.n\"] [\"m.n\", \"m.n\"], m.0.n: [5, 5] [[], BinData(0, ))");
   CHECK(bounds(index, "{'m.0.1': 5}").empty());
+  std::string nested = "1", path = "x";
+  for (int i = 0; i < 9; ++i) nested = "[{x: " + nested + "}]";
+  index.add(bson::json("{x: " + nested + "}"));
+  for (int i = 0; i < 8; ++i) path += ".0.x";
+  CHECK_FALSE(bounds(index, "{'" + path + "': 1}").empty());
+  CHECK(bounds(index, "{'" + path + ".0.x': 1}").empty());
 }
 
 TEST_CASE("a compound index serves its leading fields alone, too") {
