@@ -28,6 +28,7 @@
 #include "server/dispatch/set_rules.h"
 #include "server/peers/member_login.h"
 #include "server/query/plan/index_filters.h"
+#include "server/query/query_parameters.h"
 #include "server/script/engine.h"
 
 namespace server {
@@ -48,6 +49,7 @@ struct Assembly::Parts {
   CollectionUsage usage;
   Profiler profiler{options};
   query::IndexFilters index_filters;
+  query::QueryParameters query_parameters;
   MemoryPool memory{options.operation_memory_bytes(), options.operation_memory_bytes() / 2};
   Services services{options,  base::system_clock(), parameters, status,   metrics,       operations, commands, topology,
                     sessions, fail_points,          usage,      profiler, index_filters, memory};
@@ -88,6 +90,7 @@ Assembly::Assembly(Options options, ProcessRequests requests) : parts_(std::make
   constexpr int64_t least = 16 << 20;
   parts.parameters.add_integer("operationsMemoryLimitBytes", memory.bytes_max, {.min = least});
   parts.parameters.add_integer("operationMemoryLimitBytes", memory.operation_bytes_max, {.min = least});
+  parts.query_parameters.add_to(parts.parameters);
   add_status_sections(parts.services);
   add_all_commands(parts.commands);
   check_rules(parts.services);

@@ -1,5 +1,7 @@
 #include "server/query/executor.h"
 
+#include <algorithm>
+
 #include "base/clock.h"
 #include "server/core/operation.h"
 #include "server/core/services.h"
@@ -8,6 +10,7 @@
 #include "server/query/plan/hint.h"
 #include "server/query/plan/index_filters.h"
 #include "server/query/plan/planner.h"
+#include "server/query/query_parameters.h"
 #include "storage/store.h"
 
 namespace server::query {
@@ -143,6 +146,21 @@ void apply_index_filter(Executor::Plan& plan, const OperationContext& op) {
   if (query.index_filter && query.min.empty() && query.max.empty()) query.hint = {};
 }
 
+// With `notablescan`, a query with a filter needs an index. The server's own databases and collections are excepted.
+void check_scans(const Executor::Plan& plan, const std::vector<plan::Access>& ways, const OperationContext& op) {
+  const auto scans = [](const plan::Access& way) { return way.kind == plan::Access::Kind::collection; };
+  if (plan.query.filter.view().empty() || !std::any_of(ways.begin(), ways.end(), scans) || !refuses_scans(op)) return;
+  const std::string_view ns = plan.ns;
+  for (const std::string_view own : {"admin.", "config.", "local."}) {
+    if (ns.starts_with(own)) return;
+  }
+  if (ns.find(".system.") != ns.npos) return;
+  throw base::OperationError(base::ErrorCode::no_query_execution_plans,
+                             "error processing query: ns=" + plan.ns +
+                                 " planner returned error :: caused by :: No indexed plans available, and running with "
+                                 "'notablescan'");
+}
+
 // Binds $text to the collection's index.
 void prepare_text(Executor::Plan& plan) {
   const auto refuse = [](const char* why) { throw base::OperationError(base::ErrorCode::bad_value, why); };
@@ -181,7 +199,9 @@ std::unique_ptr<Executor> make_executor(OperationContext& op, storage::Transacti
   context.text_score = nullptr;
   plan->wants_text_score = plan->text_score.use_count() > 1;
   apply_index_filter(*plan, op);
-  choose(*plan, plan::ways(plan->collection, plan->query, *plan->matcher, plan->sort, plan->projection.get()), op);
+  std::vector<plan::Access> ways = plan::ways(plan->collection, plan->query, *plan->matcher, plan->sort, plan->projection.get());
+  check_scans(*plan, ways, op);
+  choose(*plan, std::move(ways), op);
   plan->root = exec::build(plan->parts(), plan->chosen);
   return std::make_unique<Executor>(std::move(plan));
 }

@@ -5,6 +5,7 @@
 #include "server/core/command.h"
 #include "server/query/let_variables.h"
 #include "server/query/parse_context.h"
+#include "server/query/query_parameters.h"
 
 namespace server::query {
 
@@ -98,7 +99,7 @@ FindRequest parse_find(const OperationContext& op, const Request& request) {
   query.limit = arguments.unsigned_integer("limit").value_or(0);
   query.return_key = arguments.boolean("returnKey").value_or(false);
   query.show_record_id = arguments.boolean("showRecordId").value_or(false);
-  query.allow_disk_use = arguments.boolean("allowDiskUse").value_or(true);
+  query.allow_disk_use = arguments.boolean("allowDiskUse").value_or(uses_disk_by_default(op));
   query.collation = bson::parse_collation(arguments.any("collation"));
   if (const auto let = arguments.object("let")) query.let = constant_let(op, *let, query.collation);
 

@@ -9,6 +9,7 @@
 #include "server/query/cursor_registry.h"
 #include "server/query/expressions/now.h"
 #include "server/query/let_variables.h"
+#include "server/query/query_parameters.h"
 #include "server/query/reader.h"
 #include "server/query/stages/change_stream.h"
 #include "server/query/stages/pipeline.h"
@@ -175,7 +176,7 @@ class Aggregate final : public Command, public Explainable {
     context->db = request.db;
     context->make_sink = write::make_sink;
     context->hint = hint_of(arguments);
-    context->allow_disk_use = arguments.boolean("allowDiskUse").value_or(true);
+    context->allow_disk_use = arguments.boolean("allowDiskUse").value_or(query::uses_disk_by_default(op));
     const Element target = request.body.first();
     if (target.is_string()) {
       context->collection = request.collection();
