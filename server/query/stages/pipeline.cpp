@@ -7,6 +7,7 @@
 #include "server/query/plan_notes.h"
 #include "server/query/reader.h"
 #include "server/query/series/bucket_index.h"
+#include "server/query/stages/counted.h"
 #include "server/query/stages/geo_near.h"
 #include "server/query/stages/registry.h"
 #include "server/query/stages/support.h"
@@ -264,12 +265,16 @@ void Pipeline::explain(Verbosity verbosity, bson::Builder& out) const {
   const Query query = asking ? asking->query(context_) : head_query(specs_, context_, taken);
   const std::string ns = context_.db + "." + context_.collection;
   Reader reader(*context_.op, open_collection(*context_.op, ns), ns, query);
-  if (verbosity != Verbosity::query_planner) {
+  const bool whole = !asking && taken == specs_.size();
+  std::vector<StageFigures> figures;
+  if (verbosity != Verbosity::query_planner && !whole) {
+    figures = run_counted(reader, specs_, taken, context_);
+  } else if (verbosity != Verbosity::query_planner) {
     while (reader.next()) {
       if (!query.count_only) (void)reader.document();  // decoding is counted
     }
   }
-  if (!asking && taken == specs_.size()) {
+  if (whole) {
     reader.executor().explain(out, verbosity);
     return;
   }
@@ -279,7 +284,11 @@ void Pipeline::explain(Verbosity verbosity, bson::Builder& out) const {
     bson::Builder cursor = first.object(asking ? "$geoNearCursor" : "$cursor");
     reader.executor().explain(cursor, verbosity);
   }
-  for (size_t i = taken; i < specs_.size(); ++i) stages.append(specs_[i]->explain());
+  for (size_t i = taken; i < specs_.size(); ++i) {
+    bson::Builder shown = stages.object();
+    shown.append_all(specs_[i]->explain());
+    if (i - taken < figures.size()) append_figures(shown, figures[i - taken]);
+  }
 }
 
 void refuse_output(const Pipeline& inner, std::string_view stage, int code) {
