@@ -426,6 +426,7 @@ const Shapes& stage_shapes() {
       {"$planCacheStats", {"{}"}},
       {"$currentOp", {"{'allUsers?': true, 'idleSessions?': '@truth'}"}},
       {"$listLocalSessions", {"{}", "{allUsers: true}"}},
+      {"$listSessions", {"{}", "{allUsers: true}"}},
       {"$changeStream", {"{'fullDocument?': 'updateLookup'}"}},
       {"$history", {"{_id: '@small'}", "{}"}},
       {"$diff", {"{from: 'main', to: 'dev'}"}},

@@ -90,6 +90,10 @@ TEST_CASE("each stage is made in a form that a pipeline takes") {
                            context.collection =
                                name == "$documents" || name == "$currentOp" || name == "$listLocalSessions" ? "" : "c";
                            if (name == "$currentOp" || name == "$listLocalSessions") context.db = "admin";
+                           if (name == "$listSessions") {
+                             context.db = "config";
+                             context.collection = "system.sessions";
+                           }
                            bson::Builder out;
                            out.array("p").append(made.view());
                            query::Pipeline(out.done()["p"].as_document(), context);
