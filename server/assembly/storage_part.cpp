@@ -24,6 +24,7 @@
 #include "server/core/transaction_registry.h"
 #include "server/query/cursor_registry.h"
 #include "server/query/plan/implies.h"
+#include "server/query/series/series_options.h"
 #include "server/write/branch_sweeper.h"
 #include "server/write/output.h"
 #include "server/write/snapshot_keeper.h"
@@ -86,18 +87,19 @@ void append_cursors(const query::CursorRegistry::Counts& counts, bson::Builder& 
 
 // Collections of the server itself are counted apart.
 void append_catalog(const storage::Catalog& catalog, bson::Builder& out) {
-  int32_t collections = 0, capped = 0, internal = 0;
+  int32_t collections = 0, capped = 0, series = 0, internal = 0;
   for (const std::string& db : catalog.databases()) {
     const bool own = db == "admin" || db == "config" || db == "local";
     for (const auto& collection : catalog.collections(db)) {
       ++(own ? internal : collections);
       capped += !own && collection->options().capped ? 1 : 0;
+      series += !own && query::is_buckets(collection->ns()) ? 1 : 0;
     }
   }
   out.append("collections", collections)
       .append("capped", capped)
       .append("clustered", 0)
-      .append("timeseries", 0)
+      .append("timeseries", series)
       .append("views", 0);
   out.append("internalCollections", internal).append("internalViews", 0);
 }
