@@ -273,6 +273,16 @@ bool covers_partial(const storage::Index& index, const Predicates& predicates) {
   return index.spec().partial_filter.empty() || implies_partial(predicates, index);
 }
 
+namespace {
+
+// Returns whether the predicate is about the path, and a document that has no value there fulfils it.
+bool finds_missing(const Node& predicate, std::string_view path) {
+  const auto* leaf = dynamic_cast<const match::PathNode*>(&predicate);
+  return leaf && leaf->path() == path && leaf->matches_value(bson::ValueView());
+}
+
+}  // namespace
+
 bool has_all_matches(const storage::Index& index, const Predicates& predicates, bool leading_bounded) {
   if (!covers_partial(index, predicates)) return false;
   if (index.spec().geo) return leading_bounded && has_location_predicate(index, predicates);
@@ -280,6 +290,10 @@ bool has_all_matches(const storage::Index& index, const Predicates& predicates, 
   // A sparse index lacks the documents that have none of its fields.
   if (!leading_bounded) return false;
   const std::string& leading = index.spec().fields.front().path;
+  // It also lacks keys for the elements of an array that have none, as {} has none of "a.c" in {a: [{c: 1}, {}]}.
+  if (index.multikey() &&
+      std::any_of(predicates.begin(), predicates.end(), [&](const Node* node) { return finds_missing(*node, leading); }))
+    return false;
   return std::any_of(predicates.begin(), predicates.end(), [&](const Node* node) { return !matches_missing(*node, leading); });
 }
 
