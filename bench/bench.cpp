@@ -4,6 +4,7 @@
 #include "bench/chapter6/command.h"
 #include "bench/merkle/command.h"
 #include "bench/past/command.h"
+#include "bench/queries/command.h"
 #include "bench/sets/command.h"
 #include "bench/sizes/command.h"
 #include "bench/streams/command.h"
@@ -36,6 +37,9 @@ const std::vector<Benchmark>& all() {
       {"wire",
        "small commands over sockets at 1, 8, 32, 256 connections: what one costs the server in CPU time and context switches",
        wire::add_options},
+      {"query",
+       "scans, matches, groups, index builds, inserts with indexes, $text and $geoNear over a socket; the figures to reach",
+       queries::add_options},
       {"transactions",
        "transfers between accounts in transactions, beside the same updates without: rate, aborts, latency, CPU; the figures to "
        "reach",

@@ -1,0 +1,10 @@
+// This is `palimpsest bench query`.
+#pragma once
+
+#include "bench/benchmark.h"
+
+namespace bench::queries {
+
+Run add_options(CLI::App& parser);
+
+}  // namespace bench::queries
