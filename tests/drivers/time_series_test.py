@@ -130,7 +130,7 @@ def test_whole_buckets_expire(db):
     w = db.create_collection("w", timeseries=SERIES, expireAfterSeconds=3600 * 24)
     w.insert_many([{"_id": hours, "t": now - datetime.timedelta(hours=hours), "m": 1} for hours in (1, 5, 30, 31, 50)])
     w.insert_one({"_id": "old", "t": datetime.datetime(1960, 1, 1), "m": 1})
-    wait_until(lambda: w.count_documents({}) == 3, "the buckets have not expired", seconds=10)
+    wait_until(lambda: w.count_documents({}) == 3, "the buckets have not expired")
     assert {one["_id"] for one in w.find()} == {1, 5, "old"}
     db.command("collMod", "w", expireAfterSeconds="off")
     w.insert_one({"_id": 60, "t": now - datetime.timedelta(hours=60), "m": 1})
