@@ -80,7 +80,7 @@ def test_dates_in_ids_expire(db):
     now = datetime.datetime.now(datetime.timezone.utc)
     kept = [now, now + datetime.timedelta(days=1)]
     c.insert_many([{"_id": now - datetime.timedelta(hours=hours)} for hours in (2, 3, 50)] + [{"_id": date} for date in kept] + [{"_id": "no date"}])
-    wait_until(lambda: c.count_documents({}) == 3, "the documents have not expired", seconds=10)
+    wait_until(lambda: c.count_documents({}) == 3, "the documents have not expired")
     db.command("collMod", "c", expireAfterSeconds="off")
     c.insert_one({"_id": now - datetime.timedelta(hours=2)})
     assert "expireAfterSeconds" not in db.command("listCollections", filter={"name": "c"})["cursor"]["firstBatch"][0]["options"]
