@@ -244,9 +244,11 @@ class Behind(Database):
     (Unsteady, {"non-repeatable read", "G-single read skew"}), (Behind, {"stale read in real time"})], ids=lambda each: getattr(each, "__name__", ""))
 def test_histories_of_a_broken_model_do_not_pass(model, anomalies):
     names = set()
-    for _ in range(5):
+    for _ in range(100):  # each history has each of them by chance
         names |= find_anomalies(model(random.Random(random.getrandbits(40))).run(1500), real_time=True).names()
-    assert anomalies <= names, names
+        if anomalies <= names:
+            return
+    raise AssertionError(names)
 
 
 def test_a_state_of_long_before_is_a_snapshot_too():
