@@ -9,6 +9,7 @@
 #include <filesystem>
 
 #include "base/error.h"
+#include "storage/engine/engine.h"
 
 namespace storage {
 namespace {
@@ -112,11 +113,11 @@ class Partial {
 
 }  // namespace
 
-void copy_to_folder(const Backup& backup, const std::string& dbpath, const std::string& folder,
-                    const std::function<void(uint64_t)>& copied) {
+BackupFolder back_up_to_folder(Engine& engine, const std::string& folder, const std::function<void(uint64_t, uint64_t)>& copied) {
   fs::path to = fs::path(folder).lexically_normal();
   if (to.filename().empty()) to = to.parent_path();  // "/backups/monday/"
-  check(to, dbpath);
+  check(to, engine.options().path);
+  const Backup backup(engine);
   Partial partial(to.string() + ".partial");
   uint64_t bytes = 0;
   for (const BackupFile& file : backup.files()) {
@@ -128,7 +129,7 @@ void copy_to_folder(const Backup& backup, const std::string& dbpath, const std::
       out.write(some);
       at += some.size();
       bytes += some.size();
-      copied(bytes);
+      copied(bytes, backup.total_bytes());
     }
     out.sync();
   }
@@ -138,6 +139,7 @@ void copy_to_folder(const Backup& backup, const std::string& dbpath, const std::
   sync_folder(partial.path());
   partial.move_to(to);
   sync_folder(to.parent_path());
+  return {backup.files().size(), bytes};
 }
 
 }  // namespace storage

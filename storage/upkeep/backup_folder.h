@@ -8,11 +8,17 @@
 
 namespace storage {
 
-// Copies every file of the backup to `folder`, an absolute path that doesn't exist yet or is empty; the folder that it lies in
-// exists. Files are durable when the function returns. Until then the copy lies in `folder`.partial, which goes if the function
-// throws; one that a killed process left is replaced. `copied` is called after each megabyte with the bytes so far, and may
-// throw. Throws BadValue for a path that can't be used, and InternalError or OutOfDiskSpace if the file system refuses.
-void copy_to_folder(const Backup& backup, const std::string& dbpath, const std::string& folder,
-                    const std::function<void(uint64_t)>& copied);
+struct BackupFolder {
+  size_t files = 0;
+  uint64_t bytes = 0;
+};
+
+// Makes a backup and copies every file of it to `folder`, an absolute path that doesn't exist yet or is empty; the folder that it
+// lies in exists. Files are durable when the function returns. Until then the copy lies in `folder`.partial, which goes if the
+// function throws; one that a killed process left is replaced. `copied` is called after each megabyte with the bytes so far and
+// all bytes, and may throw. Throws BadValue for a path that can't be used, before anything is done; InternalError or
+// OutOfDiskSpace if the file system refuses; and what Backup throws.
+BackupFolder back_up_to_folder(Engine& engine, const std::string& folder,
+                               const std::function<void(uint64_t done, uint64_t total)>& copied);
 
 }  // namespace storage

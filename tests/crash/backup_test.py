@@ -1,9 +1,10 @@
 """createBackup copies a server that is in use; the copy opens and has what was there."""
 import pathlib
+import random
 import threading
 
 import pytest
-from pymongo.errors import OperationFailure
+from pymongo.errors import OperationFailure, PyMongoError
 
 from tests.support.palimpsest import Server
 from tests.support.waiting import wait_until
@@ -105,3 +106,32 @@ def test_a_backup_that_is_killed_leaves_nothing(tmp_path):
         assert ended.value.code == 50
         assert list(tmp_path.iterdir()) == []
         assert backed_up(client, tmp_path / "copy")["ok"] == 1  # the one that ended is in nobody's way
+
+
+def test_a_server_that_is_killed_while_it_copies_loses_nothing(tmp_path):
+    with Server() as server:
+        with server.client() as client:
+            client.shop.pages.insert_many([{"_id": i, "text": random.randbytes(50_000)} for i in range(400)])
+            there = contents(client.shop)
+        copying = threading.Thread(target=attempt, args=(server, tmp_path / "copy"))
+        copying.start()
+        wait_until((tmp_path / "copy.partial").exists, pause=0)
+        server.kill()
+        copying.join()
+        server.start()
+        with server.client() as client:
+            assert contents(client.shop) == there
+            assert client.shop.command("validate", "pages", full=True)["valid"]
+            if not (tmp_path / "copy").exists():  # it wasn't quicker than the kill
+                assert backed_up(client, tmp_path / "copy")["ok"] == 1
+        assert not (tmp_path / "copy.partial").exists()
+    with Server(dbpath=tmp_path / "copy") as copy, copy.client() as client:
+        assert contents(client.shop) == there
+
+
+def attempt(server, folder):
+    with server.client_until_killed() as client:
+        try:
+            backed_up(client, folder)
+        except PyMongoError:  # the server was killed
+            pass

@@ -2,8 +2,6 @@
 #include "server/core/arguments.h"
 #include "server/core/command.h"
 #include "server/core/operation.h"
-#include "server/core/options.h"
-#include "server/core/services.h"
 #include "server/write/target.h"
 #include "storage/store.h"
 #include "storage/upkeep/backup_folder.h"
@@ -26,13 +24,12 @@ class CreateBackup : public Command {
 
   void run(OperationContext& op, const Request& request, bson::Builder& reply) override {
     const std::string folder(Arguments(request).required_string("backupDir"));
-    const storage::Backup backup(write::store_of(op).engine());
-    const auto total = static_cast<int64_t>(backup.total_bytes());
-    storage::copy_to_folder(backup, op.services().options.dbpath, folder, [&](uint64_t bytes) {
+    const auto made = storage::back_up_to_folder(write::store_of(op).engine(), folder, [&](uint64_t done, uint64_t total) {
       op.check_interrupt();
-      op.set_progress({.what = "copying the data directory", .done = static_cast<int64_t>(bytes), .total = total});
+      op.set_progress(
+          {.what = "copying the data directory", .done = static_cast<int64_t>(done), .total = static_cast<int64_t>(total)});
     });
-    reply.append("files", static_cast<int64_t>(backup.files().size())).append("bytes", total);
+    reply.append("files", static_cast<int64_t>(made.files)).append("bytes", static_cast<int64_t>(made.bytes));
   }
 };
 
