@@ -108,7 +108,7 @@ int run(const server::Options& options, server::ProcessSignals& signals) {
     try {
       exporter.emplace(assembly.services(),
                        [&assembly](const std::string& db, bson::DocumentView command) { return assembly.run(db, command); });
-    } catch (const std::system_error& error) {
+    } catch (const std::runtime_error& error) {
       return fail(net_error, 7100082, "Error setting up the metrics port", error.what());
     }
   }

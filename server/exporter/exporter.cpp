@@ -1,7 +1,6 @@
 #include "server/exporter/exporter.h"
 
-#include <cerrno>
-#include <system_error>
+#include <stdexcept>
 
 #include <prometheus/collectable.h>
 #include <prometheus/exposer.h>
@@ -104,8 +103,8 @@ Exporter::Exporter(Services& services, Run run) {
   try {
     served_ =
         std::unique_ptr<Served>(new Served{std::make_shared<Collected>(services, std::move(run)), prometheus::Exposer(settings)});
-  } catch (const std::exception&) {
-    throw std::system_error(errno ? errno : EADDRNOTAVAIL, std::generic_category(), "metrics can't be served at " + address);
+  } catch (const std::exception& error) {
+    throw std::runtime_error("metrics can't be served at " + address + ": " + error.what());
   }
   served_->exposer.RegisterCollectable(served_->collected);
   base::log(base::Severity::info, base::LogComponent::network, 7100081, "Serving metrics",

@@ -20,7 +20,7 @@ class Exporter {
   // Runs a command on a database and returns its reply. Several threads call it.
   using Run = std::function<bson::Document(const std::string& db, bson::DocumentView command)>;
 
-  // Listens at services.options.metrics_port from now on. Throws std::system_error if it can't.
+  // Listens at services.options.metrics_port from now on. Throws std::runtime_error if it can't.
   Exporter(Services& services, Run run);
   ~Exporter();  // ends the requests that are under way, and waits for them
   Exporter(const Exporter&) = delete;

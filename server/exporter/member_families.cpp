@@ -11,12 +11,7 @@ using prometheus::MetricType;
 constexpr double primary = 1, secondary = 2;
 
 std::optional<double> number(const bson::ValueView& value) {
-  switch (value.type()) {
-    case bson::Type::int32: return value.as_int32();
-    case bson::Type::int64: return static_cast<double>(value.as_int64());
-    case bson::Type::number_double: return value.as_double();
-    default: return std::nullopt;
-  }
+  return value.is_number() ? std::optional(value.to_double()) : std::nullopt;
 }
 
 std::optional<double> newest(bson::DocumentView member) {

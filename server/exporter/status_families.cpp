@@ -40,10 +40,7 @@ std::optional<Figure> figure_of(const bson::ValueView& value) {
     case Type::boolean: return Figure{value.as_bool() ? 1.0 : 0.0, ""};
     case Type::date: return Figure{static_cast<double>(value.as_date().ms) / 1000, "_timestamp_seconds"};
     case Type::timestamp: return Figure{static_cast<double>(value.as_timestamp().seconds), "_timestamp_seconds"};
-    case Type::int32:
-    case Type::int64: return Figure{value.type() == Type::int32 ? value.as_int32() : static_cast<double>(value.as_int64()), ""};
-    case Type::number_double: return Figure{value.as_double(), ""};
-    default: return std::nullopt;
+    default: return value.is_number() ? std::optional(Figure{value.to_double(), ""}) : std::nullopt;
   }
 }
 

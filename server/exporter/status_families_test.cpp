@@ -1,9 +1,12 @@
 #include "server/exporter/status_families.h"
 
 #include <prometheus/text_serializer.h>
+
 #include <catch2/catch.hpp>
+#include <functional>
 
 #include "bson/json.h"
+#include "server/commands/test_server.h"
 #include "server/exporter/member_families.h"
 #include "server/exporter/status_rules.h"
 
@@ -19,6 +22,23 @@ std::string text_of(const std::string& status) {
   Families families;
   families.add_status(bson::json(status));
   return text_of(families);
+}
+
+bool is_figure(const bson::ValueView& value) {
+  using bson::Type;
+  return value.is_number() || value.type() == Type::boolean || value.type() == Type::date || value.type() == Type::timestamp;
+}
+
+// Calls `visit` for each field that is neither a document nor in a list.
+void each_leaf(bson::DocumentView document, Path& path, const std::function<void(const Path&, const bson::ValueView&)>& visit) {
+  for (const auto& field : document) {
+    path.push_back(field.name);
+    if (field.is_object())
+      each_leaf(field.as_document(), path, visit);
+    else
+      visit(path, field);
+    path.pop_back();
+  }
 }
 
 bool has_line(const std::string& text, const std::string& line) {
@@ -95,4 +115,28 @@ TEST_CASE("The lag of a member is beside the primary, and there is none without 
   Families alone;
   add_members(status("2"), alone);
   CHECK(text_of(alone).find("lag_seconds") == std::string::npos);
+}
+
+TEST_CASE("Each number of a server's status becomes a metric, and each rule has something to say") {
+  server::TestServer server{server::TestServer::SetOfOne()};
+  server.run(bson::json("{insert: 'c', documents: [{_id: 1}]}"));
+  server.run(bson::json("{find: 'c'}"));
+  const bson::Document status = server.run("admin", bson::json("{serverStatus: 1}"));
+  size_t figures = 0, states = 0;
+  std::vector<std::string_view> unused = counter_patterns();
+  Path path;
+  each_leaf(status, path, [&](const Path& at, const bson::ValueView& value) {
+    if (is_left_out(at)) return;
+    figures += is_figure(value);
+    states += value.is_string() && is_state(at);
+    std::erase_if(unused, [&](std::string_view pattern) { return is_figure(value) && fits(pattern, at); });
+  });
+  CHECK(figures > 500);
+  CHECK(states == 2);
+  CHECK(unused == std::vector<std::string_view>());
+  Families families;
+  families.add_status(status);
+  size_t metrics = 0;
+  for (const auto& family : families.take()) metrics += family.metric.size();
+  CHECK(metrics == figures + states);
 }

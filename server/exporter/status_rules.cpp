@@ -61,7 +61,6 @@ bool is_left_out(const Path& path) {
       "mem.supported",
       "opLatencies.**",  // these are histograms
       "repl.**",         // these have families of their own
-      "wiredTiger.concurrentTransactions.**",
   };
   return any_fits(patterns, path);
 }

@@ -27,7 +27,7 @@ bool is_untyped(const Path& path);
 // A text of which each value is a state that something is in.
 bool is_state(const Path& path);
 
-// The patterns of counters, for a test that each fits something.
+// The patterns of counters; a test checks that each fits something.
 const std::vector<std::string_view>& counter_patterns();
 bool fits(std::string_view pattern, const Path& path);
 

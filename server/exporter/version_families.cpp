@@ -14,8 +14,7 @@ void add_versions(bson::DocumentView stats, Families& families) {
     const auto value = stats[field];
     if (!value.is_number()) continue;
     families.add("palimpsest_versions_" + std::string(metric), prometheus::MetricType::Gauge,
-                 "versionStats: " + std::string(field), {{"database", std::string(name.as_string())}},
-                 static_cast<double>(value.type() == bson::Type::int32 ? value.as_int32() : value.as_int64()));
+                 "versionStats: " + std::string(field), {{"database", std::string(name.as_string())}}, value.to_double());
   }
 }
 
