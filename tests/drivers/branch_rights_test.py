@@ -1,4 +1,4 @@
-"""What a right on one state of a database is worth for the others: nothing. A user who may read and change `shop`, or one branch, or all branches,
+"""A right on one state of a database is worth nothing for the others. A user who may read and change `shop`, or one branch, or all branches,
 finds out and changes nothing beyond that, by no command, and by no measure of time."""
 import json
 import random
