@@ -64,7 +64,7 @@ class Bench {
       table.rows.push_back({what, fmt::format("{:.1f}", seconds * 1e3), fmt::format("{:.0f}", seconds * 1e9 / count)});
       return seconds;
     };
-    const double one = row("count, one predicate on the first field", time(R"({count: "documents", query: {key: "none"}})"));
+    const double one = row("count, one predicate on the second field", time(R"({count: "documents", query: {key: "none"}})"));
     const double three = row("count, three predicates: a number, a text, and the last field",
                              time(R"({count: "documents", query: {n: {$gte: 0}, text07: {$gte: ""}, last: {$lt: 0}}})"));
     const double group = row("$group by a text of which there are 1,000",
@@ -74,7 +74,7 @@ class Bench {
     figure.tables.push_back(std::move(table));
     report_.figures.push_back(std::move(figure));
     goal("scan of documents in the cache", "MB/s", bytes / 1e6 / one, scan_mb_per_second);
-    goal("match of three predicates, beside one on the first field", "ns", (three - one) * 1e9 / count, match_ns, true);
+    goal("match of three predicates, beside one on the second field", "ns", (three - one) * 1e9 / count, match_ns, true);
     goal("$group by a text", "documents/s", count / group, group_per_second);
     goal("index build", "keys/s", count / build, keys_per_second);
   }
