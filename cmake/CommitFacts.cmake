@@ -3,7 +3,8 @@
 find_package(Git QUIET)
 set(commit unknown)
 set(date "")
-if(GIT_FOUND)
+# A tree that was unpacked within another repository is none of its commits.
+if(GIT_FOUND AND EXISTS ${SOURCE}/.git)
   execute_process(COMMAND ${GIT_EXECUTABLE} -C ${SOURCE} log -1 --format=%H\;%cs
     OUTPUT_VARIABLE line OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET RESULT_VARIABLE result)
   if(result EQUAL 0)
