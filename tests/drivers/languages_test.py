@@ -88,8 +88,9 @@ def test_a_driver_finds_its_way_through_a_set(language):
         assert code == 0 and said[-1].strip() == "passed", "".join(said[-60:]) + logs
 
 
-def test_mongoose_has_transactions(one_member):
-    command, environment = node("mongoose.mjs")
-    run = subprocess.run([*command, f"mongodb://{one_member.host}:{one_member.port}/mongoose?replicaSet=rs0"], text=True, stdout=subprocess.PIPE,
+@pytest.mark.parametrize("program", ["mongoose", "prisma_like"])
+def test_libraries_above_the_driver_have_transactions(one_member, program):
+    command, environment = node(f"{program}.mjs")
+    run = subprocess.run([*command, f"mongodb://{one_member.host}:{one_member.port}/{program}?replicaSet=rs0"], text=True, stdout=subprocess.PIPE,
                          stderr=subprocess.STDOUT, env={**os.environ, **environment}, timeout=4 * DEADLINE)
     assert run.returncode == 0 and run.stdout.strip().endswith("passed"), run.stdout[-5000:] + one_member.tail()
