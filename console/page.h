@@ -1,0 +1,12 @@
+// The files of the page, as the build made them of web/.
+#pragma once
+
+#include <string_view>
+
+namespace console::page {
+
+extern const std::string_view html;
+extern const std::string_view script;
+extern const std::string_view style;
+
+}  // namespace console::page
