@@ -1,0 +1,84 @@
+#include <catch2/catch.hpp>
+
+#include "base/error.h"
+#include "versions/pack/test_packs.h"
+
+namespace versions::pack {
+
+using namespace testing;
+
+namespace {
+
+bool refused(BytesView bytes) {
+  try {
+    read(bytes);
+    return false;
+  } catch (const base::OperationError&) {
+    return true;
+  }
+}
+
+}  // namespace
+
+TEST_CASE("A pack reads as it was written, in whatever pieces it comes") {
+  const Contents before = two_commits();
+  const Bytes bytes = written(before);
+  for (const size_t piece : {size_t{1}, size_t{7}, bytes.size()}) {
+    const Contents after = read(bytes, piece);
+    CHECK(after.header.database == "shop");
+    CHECK(after.header.stands_on == before.header.stands_on);
+    CHECK(after.header.refs == before.header.refs);
+    REQUIRE(after.header.collections.size() == 1);
+    CHECK(after.header.collections[0].indexes[0].bytes() == before.header.collections[0].indexes[0].bytes());
+    REQUIRE(after.commits.size() == 2);
+    for (size_t i = 0; i < 2; ++i) {
+      CHECK(after.commits[i].first.id == before.commits[i].first.id);
+      CHECK(after.commits[i].first.roots[0].tree.bytes() == before.commits[i].first.roots[0].tree.bytes());
+      CHECK(after.commits[i].second == before.commits[i].second);
+    }
+  }
+}
+
+TEST_CASE("A pack with a flipped bit, or cut short, or with more behind it, is refused") {
+  const Bytes bytes = written(two_commits());
+  for (size_t at = 0; at < bytes.size(); ++at) {
+    for (int bit = 0; bit < 8; ++bit) {
+      Bytes damaged = bytes;
+      damaged[at] = static_cast<char>(damaged[at] ^ (1 << bit));
+      INFO(at << ", bit " << bit);
+      REQUIRE(refused(damaged));
+    }
+    REQUIRE(refused(BytesView(bytes).substr(0, at)));
+  }
+  CHECK(refused(bytes + "x"));
+}
+
+TEST_CASE("A pack of many frames reads as it was written") {
+  Contents many = two_commits();
+  auto& rows = many.commits.front().second;
+  for (int i = 0; i < 40; ++i)
+    rows.push_back({Row::Kind::insert, 0, "many" + std::to_string(i), Bytes(1 << 20, static_cast<char>(i))});
+  const Bytes bytes = written(many);
+  CHECK(bytes.size() < 1 << 20);
+  CHECK(read(bytes).commits.front().second == rows);
+}
+
+TEST_CASE("A commit that isn't what its id says is refused") {
+  Contents wrong = two_commits();
+  wrong.commits[1].first.metadata = "three";
+  CHECK(refused(written(wrong)));
+}
+
+TEST_CASE("A commit before its parent is refused") {
+  Contents wrong = two_commits();
+  std::swap(wrong.commits[0], wrong.commits[1]);
+  CHECK(refused(written(wrong)));
+}
+
+TEST_CASE("A ref to a commit that the pack doesn't have is refused") {
+  Contents wrong = two_commits();
+  wrong.header.refs[0].commit = merkle::sha256("nobody");
+  CHECK(refused(written(wrong)));
+}
+
+}  // namespace versions::pack
