@@ -1,0 +1,32 @@
+// Where the page is, as the address says behind the #: page?name=value. Links are links: they can be opened in a tab and kept.
+import { useEffect, useState } from "preact/hooks";
+
+export interface Route {
+  page: string;
+  params: Record<string, string>;
+}
+
+export function read(hash: string): Route {
+  const [page = "", query = ""] = hash.replace(/^#\/?/, "").split("?");
+  return { page: page || "overview", params: Object.fromEntries(new URLSearchParams(query)) };
+}
+
+export function to(page: string, params: Record<string, string | undefined> = {}): string {
+  const kept = Object.entries(params).filter((one): one is [string, string] => one[1] !== undefined && one[1] !== "");
+  const query = new URLSearchParams(kept).toString();
+  return `#/${page}${query ? "?" + query : ""}`;
+}
+
+export function go(page: string, params: Record<string, string | undefined> = {}): void {
+  location.hash = to(page, params);
+}
+
+export function useRoute(): Route {
+  const [route, set] = useState(() => read(location.hash));
+  useEffect(() => {
+    const changed = () => set(read(location.hash));
+    addEventListener("hashchange", changed);
+    return () => removeEventListener("hashchange", changed);
+  }, []);
+  return route;
+}
