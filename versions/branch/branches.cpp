@@ -225,6 +225,18 @@ std::optional<Branches::TreePart> Branches::next_part(Transaction& transaction, 
   return std::nullopt;
 }
 
+std::optional<Branches::TreePart> Branches::next_part(Transaction& transaction, CommitNumber parent,
+                                                      const std::set<size_t>& changed, const CommitInfo& info) {
+  const auto commit = graph_.commit(transaction, parent);
+  for (size_t i = 0; i < collections_.size(); ++i) {
+    const CollectionState* const state = state_of(*commit, i);
+    if (!state || (commit->root_of(*state) && !changed.contains(i))) continue;
+    const TreeKind kind = tree_kind(info, i);
+    if (!root_there(transaction, parent, i, kind)) return TreePart{.commit = parent, .collection = i, .kind = kind};
+  }
+  return std::nullopt;
+}
+
 bool Branches::make_part(Transaction& transaction, const TreePart& part) {
   const auto commit = graph_.commit(transaction, part.commit);
   if (!state_of(*commit, part.collection))
@@ -477,7 +489,7 @@ Merged Branches::apply_change(Transaction& transaction, Branch branch, const Cha
     const bool purged = !stores_[i]->purged_records(transaction).empty();
     std::vector<DocumentHash> changes = purged ? changes_of(transaction, i, plans[i].adoption)
                                                : merge_changes(transaction, i, change, tree_kind(info, i), plans[i]);
-    write_adoption(transaction, branch, i, one, commit.number, plans[i].adoption, std::move(changes), merged.generation,
+    write_adoption(transaction, branch, i, one, commit.number, plans[i].adoption, std::move(changes), true, merged.generation,
                    terms.interrupted);
     if (!has_merged(transaction, change, branch.head, i, one.state)) dropped.push_back(one.collection);
     merged.adoptions.emplace(i, std::move(plans[i].adoption));
@@ -490,9 +502,9 @@ Merged Branches::apply_change(Transaction& transaction, Branch branch, const Cha
 
 void Branches::write_adoption(Transaction& transaction, const Branch& branch, size_t collection, CollectionState& state,
                               CommitNumber commit, const BranchStore::Adoption& adoption, std::vector<DocumentHash> changes,
-                              Stamp generation, const std::function<void()>& interrupted) {
+                              bool leaves_out_purged, Stamp generation, const std::function<void()>& interrupted) {
   stores_[collection]->adopt(transaction, view(transaction, branch, collection), commit, adoption, generation, interrupted);
-  add_purged(transaction, collection, state.state, commit, changes);
+  if (leaves_out_purged) add_purged(transaction, collection, state.state, commit, changes);
   state.state = commit;
   state.digest = roots_.update(transaction, state.digest, std::move(changes));
 }
@@ -550,7 +562,10 @@ std::shared_ptr<const Commit> Branches::replay_merge(Transaction& transaction, c
     const auto found = merged.adoptions.find(i);
     const BranchStore::Adoption& adoption = found == merged.adoptions.end() ? nothing : found->second;
     one.digest = root_changed(transaction, branch.head, one, i, info);
-    write_adoption(transaction, branch, i, one, commit.number, adoption, changes_of(transaction, i, adoption), generation, {});
+    std::vector<DocumentHash> changes = changes_of(transaction, i, adoption);
+    if (const auto named = merged.named.find(i); named != merged.named.end())
+      changes.insert(changes.end(), named->second.begin(), named->second.end());
+    write_adoption(transaction, branch, i, one, commit.number, adoption, std::move(changes), !merged.imported, generation, {});
   };
   std::set<size_t> known_after;
   for (const auto& [label, root] : merged.roots) {

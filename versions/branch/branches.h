@@ -57,6 +57,10 @@ struct MergedElsewhere {
   bool has_two_parents = true;
   std::map<size_t, BranchStore::Adoption> adoptions = {};
   std::vector<std::pair<Bytes, Hash>> roots = {};  // by label: the roots of all collections that the merge's commit has
+  // The commit is another server's. What was purged there or here has no part in its trees: they change by the adoptions, and by
+  // what is `named`, the documents that trees name though nobody has them.
+  bool imported = false;
+  std::map<size_t, std::vector<DocumentHash>> named = {};
 };
 
 // Thread-safe; transactions are not. Unknown names throw BadValue. BranchStore says what stops a branch's writers.
@@ -125,6 +129,10 @@ class Branches {
                                     const CommitInfo& info);
 
   // The root of the tree of all documents that the commit showed when it was made. If the commit's id doesn't name one, it is the
+  // The same for a commit that is imported behind `parent`, and changes these collections.
+  std::optional<TreePart> next_part(Transaction& transaction, CommitNumber parent, const std::set<size_t>& changed,
+                                    const CommitInfo& info);
+
   // root of a tree that was made of these documents. If there is no such tree, this makes one of `kind`, and reads all documents.
   Hash root(Transaction& transaction, CommitNumber commit, size_t collection, const TreeKind& kind = {});
   const Roots& roots() const { return roots_; }
@@ -244,7 +252,7 @@ class Branches {
   std::vector<DocumentHash> changes_of(Transaction& transaction, size_t collection, const BranchStore::Adoption& adoption);
   void write_adoption(Transaction& transaction, const Branch& branch, size_t collection, CollectionState& state,
                       CommitNumber commit, const BranchStore::Adoption& adoption, std::vector<DocumentHash> changes,
-                      Stamp generation, const std::function<void()>& interrupted);
+                      bool leaves_out_purged, Stamp generation, const std::function<void()>& interrupted);
 
   VersionGraph graph_;
   Roots roots_;

@@ -71,7 +71,7 @@ void BranchedDatabase::log_advance(Transaction& transaction, const std::string& 
 }
 
 void BranchedDatabase::log_merge(Transaction& transaction, const std::string& into, CommitNumber theirs, const Commit& commit,
-                                 const CommitInfo& info, Stamp generation) const {
+                                 const CommitInfo& info, Stamp generation, const MergedElsewhere* imported) const {
   log::MergeBranch entry{.into = into,
                          .from = commit_id(transaction, theirs),
                          .parents = static_cast<int32_t>(commit.parents.size()),
@@ -79,6 +79,12 @@ void BranchedDatabase::log_merge(Transaction& transaction, const std::string& in
                          .roots = {},
                          .made = log::MadeCommit::of(commit, info.trees)};
   for (const CollectionState& one : commit.collections) entry.roots.push_back({one.label, one.digest});
+  if (imported && imported->imported) {
+    entry.imported = true;
+    for (const auto& [collection, documents] : imported->named) {
+      for (const DocumentHash& one : documents) entry.named.push_back({uuid_of(collection), one.key, one.hash});
+    }
+  }
   append_to_log(transaction, entry.encode());
 }
 

@@ -147,7 +147,7 @@ void BranchedDatabase::Replay::merge(const log::MergeBranch& entry) const {
   for (SharedCollection* shared : database_.in_order_)
     database_.index_merged(transaction_, *shared, before, after, entry.generation, {}, indexed);
   check_unique_keys(indexed);
-  database_.log_merge(transaction_, entry.into, merged.theirs, *commit, info, entry.generation);
+  database_.log_merge(transaction_, entry.into, merged.theirs, *commit, info, entry.generation, &merged);
 }
 
 // A document that the other side of the merge shows with the same bytes is adopted from there, as it was where the merge was
@@ -163,6 +163,12 @@ void BranchedDatabase::Replay::add_document(const storage::BranchChange::Documen
   const RecordId ours = shared.store.find(transaction_, shared.view_of(transaction_, before.head), key);
   if ((document.op == 'i') == (ours != 0)) {
     log::refuse(ours != 0 ? "the log's merge inserts a document that the branch has already"
+  merged.imported = entry.imported;
+  for (const log::MergeBranch::Named& one : entry.named) {
+    const size_t at = collection(one.collection);
+    merged.adoptions[at];
+    merged.named[at].push_back({one.key, one.hash});
+  }
                           : "the log's merge changes or removes a document that the branch doesn't have");
   }
   if (ours != 0) adoption.removed.add(ours);

@@ -30,6 +30,8 @@ class VersionEntries;
 
 namespace versions {
 
+struct ImportedCommit;
+
 // The state that a ref names.
 struct Place {
   std::optional<Branch> branch;  // nullopt: the ref names a state that can't be written to
@@ -114,6 +116,21 @@ class BranchedDatabase : public std::enable_shared_from_this<BranchedDatabase> {
   void rename(Transaction& transaction, const std::string& branch, const std::string& to);
   std::shared_ptr<const Commit> create_tag(Transaction& transaction, const std::string& name, const Ref& from);
   void drop_tag(Transaction& transaction, const std::string& name);
+  // Makes the tag, or moves it. Throws NamespaceExists if a branch has the name.
+  void put_tag(Transaction& transaction, const std::string& name, CommitNumber of);
+
+  // --- commits of other servers: imported_commit.h
+  // Must be repeated before import_commit and commit_imported, each time in a transaction of its own, as prepare_commit before a
+  // commit. False: nothing is left to be made.
+  bool prepare_import(Transaction& transaction, const std::string& branch, const ImportedCommit& commit);
+  // Makes the commit behind the branch's last one, which is its first parent. Throws FailedToParse if it doesn't come to its
+  // roots and its id; DuplicateKey if its documents want the same key of a unique index; and OperationFailed if a delta needs a
+  // document that was purged here. Then the transaction must not be committed.
+  std::shared_ptr<const Commit> import_commit(Transaction& transaction, const std::string& branch, const ImportedCommit& commit,
+                                              const std::function<void()>& interrupted);
+  // Does the same for a commit with one parent whose changes were written to the branch before.
+  std::shared_ptr<const Commit> commit_imported(Transaction& transaction, const std::string& branch,
+                                                const ImportedCommit& commit);
 
   // Numbers of documents of one collection that aren't committed.
   struct Changes {
@@ -169,6 +186,10 @@ class BranchedDatabase : public std::enable_shared_from_this<BranchedDatabase> {
   // If there are conflicts, the transaction must not be committed. Throws IllegalOperation if anything is pending on the branch,
   // or if another merge waits there.
   Merge merge(Transaction& transaction, const std::string& into, const MergeRequest& request, const CommitInfo& info);
+
+  // Lets the branch go on from a commit that descends from its last one. If there are conflicts of unique indexes, the
+  // transaction must not be committed. Throws IllegalOperation if anything is pending on the branch, or if a merge waits there.
+  Merge advance(Transaction& transaction, const std::string& branch, CommitNumber to, const std::function<void()>& interrupted);
 
   // A merge that stops at conflicts waits on the branch, which can be used meanwhile. begin_merge throws IllegalOperation if
   // another merge waits there, abort_merge if none does.
@@ -227,6 +248,7 @@ class BranchedDatabase : public std::enable_shared_from_this<BranchedDatabase> {
 
  private:
   class Replay;  // branch_replay.cpp
+  class Import;  // branch_import.cpp
 
   std::shared_lock<std::shared_mutex> in_use() const;
   // Adds the kinds of trees that the collections' options name. They are logged, because a member that replays the commit may
@@ -237,6 +259,7 @@ class BranchedDatabase : public std::enable_shared_from_this<BranchedDatabase> {
   // The place of a collection. Throws NamespaceNotFound.
   size_t collection_at(std::string_view name) const;
   size_t collection_at(storage::CollectionId id) const;
+  size_t place_of_uuid(BytesView uuid) const;  // likewise
   void check_kept(Transaction& transaction, const Ref& ref, CommitNumber commit) const;
   void check_unique(Transaction& transaction, CommitNumber commit, const Branch& near);
   // Removes what belongs to a content that nobody stores any more, before it goes.
@@ -262,7 +285,7 @@ class BranchedDatabase : public std::enable_shared_from_this<BranchedDatabase> {
   void log_difference(Transaction& transaction, const Branch& before, CommitNumber now);
   void log_advance(Transaction& transaction, const std::string& branch, CommitNumber to) const;
   void log_merge(Transaction& transaction, const std::string& into, CommitNumber theirs, const Commit& commit,
-                 const CommitInfo& info, Stamp generation) const;
+                 const CommitInfo& info, Stamp generation, const MergedElsewhere* imported = nullptr) const;
   void log_sweep(Transaction& transaction, const Branches::Swept& swept) const;
   void index_merged(Transaction& transaction, SharedCollection& shared, const Branch& before, const Branch& after,
                     Stamp generation, const std::function<void()>& interrupted, Merge& merge);

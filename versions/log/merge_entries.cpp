@@ -14,6 +14,15 @@ bson::Document MergeBranch::encode() const {
     }
   }
   made.append_to(command);
+  if (imported) {
+    command.append("imported", true);
+    auto all = command.array("named");
+    for (const Named& one : named) {
+      auto document = all.object();
+      document.append("collection", binary_of_uuid(one.collection)).append("key", bson::Binary{0, one.key});
+      if (one.hash) document.append("hash", binary_of(*one.hash));
+    }
+  }
   return command.done();
 }
 
@@ -24,9 +33,15 @@ MergeBranch MergeBranch::decode(bson::DocumentView command) {
                     .parents = fields.number("parents"),
                     .generation = fields.timestamp("generation"),
                     .roots = {},
-                    .made = MadeCommit::decode(fields)};
+                    .made = MadeCommit::decode(fields),
+                    .imported = fields.has("imported")};
   if (merge.parents != 1 && merge.parents != 2) fields.refuse_field("parents", "1 or 2");
   for (const Fields& one : fields.objects("roots")) merge.roots.push_back({one.uuid("collection"), one.hash("root")});
+  if (!merge.imported) return merge;
+  for (const Fields& one : fields.objects("named")) {
+    merge.named.push_back(
+        {one.uuid("collection"), one.bytes("key"), one.has("hash") ? std::optional(one.hash("hash")) : std::nullopt});
+  }
   return merge;
 }
 

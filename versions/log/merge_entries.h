@@ -1,6 +1,7 @@
 // These are the log entries of merges, cherry-picks and reverts.
 //
-//   {merge: "main", from, parents: 1 or 2, generation: Timestamp, roots: [{collection, root}, …], time, metadata, id, trees}
+//   {merge: "main", from, parents: 1 or 2, generation: Timestamp, roots: [{collection, root}, …], time, metadata, id, trees,
+//    imported: true, named: [{collection, key, hash}, …]}
 //   {advanceBranch: "dev", commit}
 //   {beginMerge: "main", commit, request}
 //   {decide: "main", collection: uuid, key, take, sides, document}
@@ -28,6 +29,14 @@ struct MergeBranch {
   Stamp generation = 0;          // of the documents that the merge writes
   std::vector<Root> roots = {};  // of all collections that the merge's commit has
   MadeCommit made = {};
+  bool imported = false;  // the commit is another server's; `from` is the second parent, or the first if there is no second
+  struct Named {
+    Bytes collection;  // UUID
+    Bytes key = {};
+    std::optional<Hash> hash = {};  // nullopt: the tree names the document no longer
+    bool operator==(const Named&) const = default;
+  };
+  std::vector<Named> named = {};  // documents that the commit's trees name, or its parent's did, though nobody has them
 
   bson::Document encode() const;
   static MergeBranch decode(bson::DocumentView command);

@@ -1,0 +1,187 @@
+// This part of BranchedDatabase makes commits of other servers once more.
+#include <unordered_set>
+
+#include "bson/validate.h"
+#include "dedup/delta.h"
+#include "versions/database/branched_database.h"
+#include "versions/database/imported_commit.h"
+#include "versions/log/branch_change.h"
+
+namespace versions {
+
+using base::ErrorCode;
+using base::OperationError;
+
+namespace {
+
+[[noreturn]] void refuse(const std::string& what) {
+  throw OperationError(ErrorCode::failed_to_parse, "the commits don't fit: " + what);
+}
+
+}  // namespace
+
+Bytes document_of(const ImportedRow& row, const std::optional<Bytes>& before) {
+  Bytes document;
+  if (row.kind == ImportedRow::Kind::update) {
+    if (!before)
+      throw OperationError(
+          ErrorCode::operation_failed,
+          "a commit changes a document that isn't here, since it was purged; a pack without deltas has it whole");
+    auto made = dedup::apply(*before, row.body, {.output_bytes_max = bson::document_bytes_max});
+    if (!made.ok()) refuse("a delta doesn't fit the document that it changes");
+    document = std::move(made).value();
+  } else {
+    document = row.body;
+  }
+  const auto valid = bson::validate(document);
+  if (!valid.ok() || !valid.value().find("_id").exists()) refuse("a row is no document");
+  if (key_of(document) != row.key) refuse("a row's document has another _id than the row says");
+  return document;
+}
+
+// Turns rows into what a merge adopts and writes.
+class BranchedDatabase::Import {
+ public:
+  Import(BranchedDatabase& database, Transaction& transaction, const Branch& before, const ImportedCommit& commit)
+      : database_(database), transaction_(transaction), before_(before), commit_(commit) {}
+
+  MergedElsewhere read(const std::function<void()>& interrupted) const {
+    MergedElsewhere merged{.theirs = commit_.second_parent != 0 ? commit_.second_parent : before_.head,
+                           .has_two_parents = commit_.second_parent != 0,
+                           .adoptions = {},
+                           .roots = commit_.roots,
+                           .imported = true};
+    std::unordered_set<Bytes> keys;
+    for (const ImportedRow& row : commit_.rows) {
+      if (interrupted) interrupted();
+      if (!keys.insert(row.collection + row.key).second) refuse("a commit changes a document twice");
+      add(row, merged);
+    }
+    return merged;
+  }
+
+ private:
+  void add(const ImportedRow& row, MergedElsewhere& merged) const {
+    using Kind = ImportedRow::Kind;
+    const size_t at = database_.place_of_uuid(row.collection);
+    SharedCollection& shared = *database_.in_order_[at];
+    BranchStore::Adoption& adoption = merged.adoptions[at];
+    const RecordId ours = shared.store.find(transaction_, shared.view_of(transaction_, before_.head), row.key);
+    if (ours != 0) adoption.removed.add(ours);
+    if (row.kind == Kind::named || (row.kind == Kind::remove && ours == 0)) {
+      std::optional<Hash> hash;
+      if (row.kind == Kind::named) {
+        if (row.body.size() != sizeof(Hash)) refuse("a purged document has no hash");
+        hash = merkle::read_hash(row.body.data());
+      }
+      merged.named[at].push_back({row.key, hash});
+    }
+    if (row.kind == Kind::named || row.kind == Kind::remove) return;
+    if (row.kind == Kind::insert && ours != 0) refuse("a commit inserts a document that its parent shows");
+    Bytes after = document_of(row, ours == 0 ? std::nullopt : shared.store.content(transaction_, ours));
+    if (ours != 0 && shared.store.content(transaction_, ours) == after) refuse("a row changes nothing");
+    // What the second parent shows with the same bytes is the same version, as it was where the commit was made.
+    const RecordId theirs = commit_.second_parent == 0
+                                ? 0
+                                : shared.store.find(transaction_, shared.view_of(transaction_, commit_.second_parent), row.key);
+    if (theirs != 0 && theirs != ours && shared.store.content(transaction_, theirs) == after)
+      adoption.adopted.emplace_back(row.key, theirs);
+    else
+      adoption.written.emplace_back(row.key, std::move(after));
+  }
+
+  BranchedDatabase& database_;
+  Transaction& transaction_;
+  const Branch& before_;
+  const ImportedCommit& commit_;
+};
+
+size_t BranchedDatabase::place_of_uuid(BytesView uuid) const {
+  for (size_t i = 0; i < in_order_.size(); ++i) {
+    if (in_order_[i]->base.uuid_bytes() == uuid) return i;
+  }
+  throw OperationError(ErrorCode::namespace_not_found, "a commit has a collection that database '" + name_ + "' lost meanwhile");
+}
+
+bool BranchedDatabase::prepare_import(Transaction& transaction, const std::string& branch, const ImportedCommit& commit) {
+  const auto lock = in_use();
+  std::set<size_t> changed;
+  for (const Bytes& uuid : commit.changed) changed.insert(place_of_uuid(uuid));
+  const auto part = branches_.next_part(transaction, this->branch(transaction, {.name = branch}).head, changed, commit.info);
+  if (part) make_tree_part(transaction, *part);
+  return part.has_value();
+}
+
+namespace {
+
+void check_id(const Commit& made, const ImportedCommit& wanted) {
+  if (made.id == wanted.id) return;
+  refuse("a commit came to the id " + base::to_hex(view(made.id)) + ", and not to " + base::to_hex(view(wanted.id)));
+}
+
+}  // namespace
+
+std::shared_ptr<const Commit> BranchedDatabase::import_commit(Transaction& transaction, const std::string& name,
+                                                              const ImportedCommit& commit,
+                                                              const std::function<void()>& interrupted) {
+  const auto lock = in_use();
+  const Branch before = branch(transaction, {.name = name});
+  const MergedElsewhere merged = Import(*this, transaction, before, commit).read(interrupted);
+  branches_.graph().hold(transaction, merged.theirs);
+  // Timestamps are taken this late because readers of the log wait for transactions that have one.
+  transaction.expect_stamps(commit.rows.size() + 8);
+  const Stamp generation = transaction.next_stamp();
+  std::shared_ptr<const Commit> made;
+  try {
+    made = branches_.replay_merge(transaction, name, merged, commit.info, generation);
+  } catch (const OperationError& error) {
+    if (error.code() != ErrorCode::data_corruption_detected) throw;
+    refuse("a commit's documents don't come to the root that it names");
+  }
+  check_id(*made, commit);
+  const Branch after = branch(transaction, {.name = name});
+  Merge indexed;
+  for (SharedCollection* shared : in_order_) index_merged(transaction, *shared, before, after, generation, interrupted, indexed);
+  if (!indexed.conflicts.empty()) {
+    const Conflict& one = indexed.conflicts.front();
+    throw OperationError(ErrorCode::duplicate_key, "commit " + base::to_hex(versions::view(commit.id)) +
+                                                       " shows two documents under one key of the unique index " + one.index +
+                                                       " of collection " + one.collection);
+  }
+  log_documents(transaction, name, merged.adoptions);
+  log_merge(transaction, name, merged.theirs, *made, commit.info, generation, &merged);
+  return made;
+}
+
+std::shared_ptr<const Commit> BranchedDatabase::commit_imported(Transaction& transaction, const std::string& branch,
+                                                                const ImportedCommit& commit) {
+  const auto lock = in_use();
+  auto made = this->commit(transaction, branch, commit.info, std::set<size_t>(), std::nullopt);
+  if (!made) refuse("a commit changes nothing");
+  check_id(*made, commit);
+  return made;
+}
+
+BranchedDatabase::Merge BranchedDatabase::advance(Transaction& transaction, const std::string& name, CommitNumber to,
+                                                  const std::function<void()>& interrupted) {
+  const auto lock = in_use();
+  const Branch before = branch(transaction, {.name = name});
+  check_no_merge(transaction, before);
+  Merge merge;
+  branches_.advance(transaction, name, to);
+  index_advanced(transaction, before, interrupted, merge);
+  if (!merge.conflicts.empty()) return merge;
+  log_difference(transaction, before, to);
+  log_advance(transaction, name, to);
+  merge.advanced = true;
+  return merge;
+}
+
+void BranchedDatabase::put_tag(Transaction& transaction, const std::string& name, CommitNumber of) {
+  const auto there = branches_.graph().tag(transaction, name);
+  if (there == of) return;
+  if (there) drop_tag(transaction, name);
+  create_tag(transaction, name, of);
+}
+
+}  // namespace versions

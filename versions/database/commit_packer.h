@@ -1,0 +1,63 @@
+// A CommitPacker packs commits of a database (versions/pack), piece by piece.
+#pragma once
+
+#include <deque>
+#include <optional>
+#include <set>
+
+#include "versions/database/commit_rows.h"
+#include "versions/pack/pack_writer.h"
+
+namespace versions {
+
+// What a server tells of its commits, so that another one packs what it lacks: the ids of a few of them.
+struct KnownCommits {
+  // All commits that no other comes from, and of their ancestors along first parents those 1, 2, 4, 8 … steps behind.
+  static std::vector<Hash> of(Transaction& transaction, const VersionGraph& graph);
+  static constexpr size_t ids_max = 100'000;
+};
+
+// The names that a pack brings, with the commits that they name.
+std::vector<pack::Ref> refs_of(Transaction& transaction, const VersionGraph& graph);
+
+// One thread at a time uses it. The transaction outlives it.
+class CommitPacker {
+ public:
+  struct What {
+    std::vector<pack::Ref> refs = {};  // their commits, and all that these come from, are packed …
+    std::vector<Hash> known = {};      // … but not what these commits are and come from, as far as they are here
+    bool deltas = true;                // false: changed documents come whole
+    // A pack ends with the commit that reaches so many bytes, and another one follows.
+    uint64_t pack_bytes = UINT64_MAX;
+  };
+  CommitPacker(BranchedDatabase& database, Transaction& transaction, What what);
+
+  size_t commits() const { return commits_; }
+  // How many of them are left to be packed.
+  size_t left() const { return order_.size(); }
+
+  struct Piece {
+    Bytes bytes;
+    bool ends_pack = false;
+  };
+  // About a megabyte of a pack; nullopt: the last one has ended. `interrupted` may throw.
+  std::optional<Piece> next(const std::function<void()>& interrupted);
+
+ private:
+  void choose();
+  void begin_pack();
+  pack::Commit statement(CommitNumber number);
+  pack::Row row_of(CommitRows::Row row) const;
+
+  BranchedDatabase& database_;
+  Transaction& transaction_;
+  const What what_;
+  std::deque<CommitNumber> order_;
+  size_t commits_ = 0;
+  std::map<storage::CollectionId, uint32_t> places_;  // of the header's collections
+  std::optional<pack::PackWriter> writer_;
+  std::unique_ptr<CommitRows> rows_;
+  bool begun_ = false;
+};
+
+}  // namespace versions

@@ -1,0 +1,118 @@
+#include "versions/database/commit_rows.h"
+
+#include <set>
+
+namespace versions {
+
+using base::ErrorCode;
+using base::OperationError;
+
+namespace {
+
+std::shared_ptr<const Commit> whole(Transaction& transaction, const VersionGraph& graph, CommitNumber number) {
+  auto commit = graph.commit(transaction, number);
+  const std::string id = base::to_hex(view(commit->id)).substr(0, 16);
+  if (graph.dropped(transaction, number)) {
+    throw OperationError(ErrorCode::illegal_operation,
+                         "commit " + id + " was dropped by the retention, so what comes from it can't be packed");
+  }
+  if (commit->digests != DigestKind::roots)
+    throw OperationError(ErrorCode::illegal_operation, "commit " + id + " is older than trees of documents, and can't be packed");
+  return commit;
+}
+
+}  // namespace
+
+CommitRows::CommitRows(BranchedDatabase& database, Transaction& transaction, CommitNumber commit)
+    : database_(database), transaction_(transaction) {
+  const VersionGraph& graph = database.branches().graph();
+  commit_ = whole(transaction, graph, commit);
+  if (!commit_->parents.empty()) parent_ = whole(transaction, graph, commit_->parents.front());
+  for (const storage::CollectionId id : database.collections()) {
+    if (!commit_->state_of(id) && !(parent_ && parent_->state_of(id))) continue;
+    if (auto shared = database.versions_of(id)) left_.push_back(std::move(shared));
+  }
+}
+
+std::optional<CommitRows::Row> CommitRows::next() {
+  for (;;) {
+    if (scan_) {
+      if (scan_->next()) {
+        const BytesView content = scan_->content();
+        return Row{.collection = shared_->base.id(), .key = key_of(content), .before = {}, .after = Bytes(content)};
+      }
+      scan_.reset();
+    }
+    while (!changes_.empty()) {
+      const Change change = std::move(changes_.front());
+      changes_.pop_front();
+      if (auto row = row_of(change)) return row;
+    }
+    if (!open()) return std::nullopt;
+  }
+}
+
+bool CommitRows::open() {
+  if (left_.empty()) return false;
+  shared_ = std::move(left_.front());
+  left_.pop_front();
+  const storage::CollectionId id = shared_->base.id();
+  const CollectionState* const now = commit_->state_of(id);
+  const CollectionState* const then = parent_ ? parent_->state_of(id) : nullptr;
+  before_ = {.state = then ? then->state : 0};
+  after_ = {.state = now ? now->state : 0};
+  if (!parent_) {
+    scan_ = shared_->store.scan(transaction_, after_);
+    return true;
+  }
+  const Roots& roots = database_.branches().roots();
+  const auto root_now = now ? commit_->root_of(*now) : std::optional(roots.empty(transaction_));
+  auto root_then = then ? parent_->root_of(*then) : std::optional(roots.empty(transaction_));
+  if (!root_now)
+    throw OperationError(ErrorCode::illegal_operation, "a commit's id says nothing of its documents, nor do its rows");
+  const auto changes = root_then ? by_trees(*root_then, *root_now) : by_records(root_now);
+  changes_.assign(changes.begin(), changes.end());
+  return true;
+}
+
+std::vector<CommitRows::Change> CommitRows::by_trees(const Hash& before, const Hash& after) const {
+  std::vector<Change> changes;
+  if (before == after) return changes;
+  database_.branches().roots().diff(transaction_, before, after, [&](BytesView key, const std::optional<Hash>& hash) {
+    changes.push_back({Bytes(key), hash});
+  });
+  return changes;
+}
+
+// The receiver has the first commit without what was purged, and so its tree: all that the child's tree names beside comes as
+// rows.
+std::vector<CommitRows::Change> CommitRows::by_records(const std::optional<Hash>& root) const {
+  std::set<Bytes> keys;
+  BranchStore& store = shared_->store;
+  const Difference difference = store.diff(transaction_, before_, after_);
+  for (const RecordSet* side : {&difference.only_a, &difference.only_b}) {
+    const auto scan = store.scan_set(transaction_, *side);
+    while (scan->next()) keys.insert(key_of(scan->content()));
+  }
+  for (const View& view : {before_, after_}) {
+    for (Bytes& key : store.purged_of(transaction_, view.state).keys) keys.insert(std::move(key));
+  }
+  std::vector<Change> changes;
+  for (const Bytes& key : keys) changes.push_back({key, database_.branches().roots().find(transaction_, *root, key), false});
+  return changes;
+}
+
+std::optional<CommitRows::Row> CommitRows::row_of(const Change& change) const {
+  Row row{.collection = shared_->base.id(), .key = change.key, .before = shared_->store.get(transaction_, before_, change.key)};
+  if (change.hash) {
+    row.after = shared_->store.get(transaction_, after_, change.key);
+    if (row.after && sha256(*row.after) != *change.hash) row.after.reset();
+    if (!row.after) row.named = change.hash;
+  }
+  // Neither tree names what isn't there on either side.
+  if (!change.by_tree && !row.before && !row.after && !row.named) return std::nullopt;
+  if (!change.by_tree && row.before && row.before == row.after) return std::nullopt;
+  return row;
+}
+
+}  // namespace versions

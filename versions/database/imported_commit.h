@@ -1,0 +1,36 @@
+// An ImportedCommit is a commit as another server describes it. It is made here once more, and must come to the same id.
+#pragma once
+
+#include "versions/branch/branches.h"
+
+namespace versions {
+
+// What the commit changed of one document, against its first parent.
+struct ImportedRow {
+  enum class Kind : uint8_t {
+    insert,   // `body` is the document, which the parent doesn't show
+    replace,  // `body` is the document
+    update,   // `body` is a delta (dedup/delta.h) of what the parent shows
+    remove,   // the commit's tree doesn't name the document, and the parent's does
+    named,    // `body` is the hash of a document that was purged: the commit's tree names it, and nobody has it
+  };
+  Kind kind = Kind::insert;
+  Bytes collection;  // UUID
+  Bytes key;         // the key string of the `_id`
+  Bytes body = {};
+};
+
+struct ImportedCommit {
+  Hash id{};
+  CommitNumber second_parent = 0;                  // 0: there is none
+  CommitInfo info = {};                            // with the kind of each collection's tree
+  std::vector<std::pair<Bytes, Hash>> roots = {};  // by UUID, of all collections that the commit has, in its order
+  std::vector<ImportedRow> rows = {};              // at most one for each document
+  std::set<Bytes> changed = {};                    // UUIDs of collections that have rows
+};
+
+// Throws FailedToParse for a row whose body doesn't make a document of the row's key. `before` is the document that the parent
+// shows; nullopt: it shows none, and then an update throws OperationFailed.
+Bytes document_of(const ImportedRow& row, const std::optional<Bytes>& before);
+
+}  // namespace versions
