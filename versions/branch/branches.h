@@ -128,11 +128,11 @@ class Branches {
   std::optional<TreePart> next_part(Transaction& transaction, MergeKind kind, CommitNumber into, CommitNumber from,
                                     const CommitInfo& info);
 
-  // The root of the tree of all documents that the commit showed when it was made. If the commit's id doesn't name one, it is the
   // The same for a commit that is imported behind `parent`, and changes these collections.
   std::optional<TreePart> next_part(Transaction& transaction, CommitNumber parent, const std::set<size_t>& changed,
                                     const CommitInfo& info);
 
+  // The root of the tree of all documents that the commit showed when it was made. If the commit's id doesn't name one, it is the
   // root of a tree that was made of these documents. If there is no such tree, this makes one of `kind`, and reads all documents.
   Hash root(Transaction& transaction, CommitNumber commit, size_t collection, const TreeKind& kind = {});
   const Roots& roots() const { return roots_; }

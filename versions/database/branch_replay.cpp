@@ -140,6 +140,12 @@ void BranchedDatabase::Replay::merge(const log::MergeBranch& entry) const {
   MergedElsewhere merged{.theirs = commit(entry.from), .has_two_parents = entry.parents == 2};
   for (const log::MergeBranch::Root& root : entry.roots) merged.roots.emplace_back(root.collection, root.root);
   for (const storage::BranchChange::Document& document : change_.documents) add_document(document, before, merged);
+  merged.imported = entry.imported;
+  for (const log::MergeBranch::Named& one : entry.named) {
+    const size_t at = collection(one.collection);
+    merged.adoptions[at];
+    merged.named[at].push_back({one.key, one.hash});
+  }
   const CommitInfo info = entry.made.info();
   const auto commit = database_.branches_.replay_merge(transaction_, entry.into, merged, info, entry.generation);
   const Branch after = branch(entry.into);
@@ -163,12 +169,6 @@ void BranchedDatabase::Replay::add_document(const storage::BranchChange::Documen
   const RecordId ours = shared.store.find(transaction_, shared.view_of(transaction_, before.head), key);
   if ((document.op == 'i') == (ours != 0)) {
     log::refuse(ours != 0 ? "the log's merge inserts a document that the branch has already"
-  merged.imported = entry.imported;
-  for (const log::MergeBranch::Named& one : entry.named) {
-    const size_t at = collection(one.collection);
-    merged.adoptions[at];
-    merged.named[at].push_back({one.key, one.hash});
-  }
                           : "the log's merge changes or removes a document that the branch doesn't have");
   }
   if (ours != 0) adoption.removed.add(ours);
