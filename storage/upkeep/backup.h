@@ -11,6 +11,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,17 @@ struct BackupFile {
   uint64_t bytes = 0;
 };
 
+// A backup can leave out what an earlier one has. WiredTiger remembers which blocks have changed since the last two backups that
+// have ids.
+struct BackupLink {
+  std::string id;    // It is new, and is made of letters, digits and '-'. It is empty if no backup is to continue this one.
+  std::string from;  // This is the id of the backup that the new one continues; it is empty for a whole one.
+};
+
+struct BackupRange {
+  uint64_t offset = 0, bytes = 0;
+};
+
 // Several threads may use `files` and `read`. The backup must be destroyed before the engine.
 class Backup {
  public:
@@ -33,12 +45,20 @@ class Backup {
 
   // The constructor takes a checkpoint first. It throws OperationError `already_open` while there is another backup.
   explicit Backup(Engine& engine);
+  // Later backups may continue this one. If WiredTiger doesn't know `link.from` any more, the backup becomes a whole one: others
+  // were made since, the directory is a copy, or the process ended before the id was in a checkpoint.
+  Backup(Engine& engine, const BackupLink& link);
   ~Backup();
   Backup(const Backup&) = delete;
   Backup& operator=(const Backup&) = delete;
 
   const std::vector<BackupFile>& files() const;  // The files are sorted by name.
   uint64_t total_bytes() const;
+  // Returns the link as it became: `from` is empty if the backup is a whole one.
+  const BackupLink& link() const;
+  // Returns the ranges of a file in which it differs from the file in the backup `link().from`, in order and within its length;
+  // nullopt: the file is to be copied as a whole. Files that both don't have are always whole.
+  std::optional<std::vector<BackupRange>> changed(const std::string& name) const;
   // On a member of a replica set the copy has all writes up to this timestamp, and no write that isn't majority-committed.
   Stamp checkpointed_stamp() const;
   // This function reads up to `bytes` from `offset` on, and fewer at the file's end as `files` reports it. It throws NoSuchKey

@@ -1,12 +1,17 @@
 // A backup is written to a folder, which then is a data directory.
 #pragma once
 
+#include <filesystem>
 #include <functional>
 #include <string>
 
 #include "storage/upkeep/backup.h"
 
 namespace storage {
+
+// Returns the path at which a backup may be written: it is absolute, the folder that it lies in exists, and it isn't in the data
+// directory. Throws BadValue.
+std::filesystem::path backup_path(const Engine& engine, const std::string& folder);
 
 struct BackupFolder {
   size_t files = 0;
