@@ -11,6 +11,7 @@
 #include "storage/engine/encryption.h"
 #include "storage/engine/essential_writes.h"
 #include "storage/engine/internals.h"
+#include "storage/engine/overlay_files.h"
 
 namespace storage {
 namespace {
@@ -28,6 +29,8 @@ std::string connection_configuration(const EngineOptions& options, const DiskSpa
                                      const std::string& extension) {
   std::string extensions = extension;
   if (encryption) extensions.append(extensions.empty() ? "" : ",").append(encryption->extension());
+  if (const std::string files = overlay_extension(options.path); !files.empty())
+    extensions.append(extensions.empty() ? "" : ",").append(files);
   const bool in_advance = space.filesystem_bytes() >= large_disk_bytes;
   return "create,session_max=4000,statistics=(fast),cache_size=" + std::to_string(options.cache_bytes) +
          ",eviction=(threads_min=1,threads_max=4),eviction_dirty_target=50,eviction_dirty_trigger=75,eviction_updates_target=50,"
