@@ -52,9 +52,22 @@ bson::Document id_of(bson::DocumentView document) {
   return id.done();
 }
 
+// Visits what is left of a cursor.
+uint64_t read_all(mongoc_cursor_t* cursor, const Client::Visitor& visit) {
+  const bson_t* document = nullptr;
+  uint64_t count = 0;
+  while (mongoc_cursor_next(cursor, &document)) {
+    ++count;
+    visit(bson::DocumentView({reinterpret_cast<const char*>(bson_get_data(document)), document->len}));
+  }
+  bson_error_t error;
+  if (mongoc_cursor_error(cursor, &error)) fail(error);
+  return count;
+}
+
 }  // namespace
 
-Client::Client(const std::string& uri) {
+Client::Client(const std::string& uri, const std::string& application) {
   start_library();
   bson_error_t error;
   mongoc_uri_t* parsed = mongoc_uri_new_with_error(uri.c_str(), &error);
@@ -64,7 +77,7 @@ Client::Client(const std::string& uri) {
   mongoc_uri_destroy(parsed);
   if (!client_) throw ClientError("the connection string asks for something that this client can't do", 0);
   mongoc_client_set_error_api(client_, MONGOC_ERROR_API_VERSION_2);
-  mongoc_client_set_appname(client_, "palimpsest replay");
+  mongoc_client_set_appname(client_, application.c_str());
 }
 
 Client::~Client() {
@@ -144,15 +157,25 @@ uint64_t Client::find(const std::string& db, const std::string& collection, cons
   const Borrowed filter_bson(filter.bytes()), option_bson(options.bytes());
   const Cursor cursor{mongoc_collection_find_with_opts(from.get(), &filter_bson.bson, &option_bson.bson, nullptr),
                       mongoc_cursor_destroy};
-  const bson_t* document = nullptr;
-  uint64_t count = 0;
-  while (mongoc_cursor_next(cursor.get(), &document)) {
-    ++count;
-    visit(bson::DocumentView({reinterpret_cast<const char*>(bson_get_data(document)), document->len}));
-  }
+  return read_all(cursor.get(), visit);
+}
+
+std::string Client::database() const {
+  const char* name = mongoc_uri_get_database(mongoc_client_get_uri(client_));
+  return name ? name : "";
+}
+
+uint64_t Client::run_cursor(const std::string& db, const bson::Document& command, const Visitor& visit) {
+  const Borrowed borrowed(command.bytes());
+  // The cursor takes the reply over, whatever happens.
+  bson_t reply;
   bson_error_t error;
-  if (mongoc_cursor_error(cursor.get(), &error)) fail(error);
-  return count;
+  if (!mongoc_client_command_simple(client_, db.c_str(), &borrowed.bson, nullptr, &reply, &error)) {
+    bson_destroy(&reply);
+    fail(error);
+  }
+  const Cursor cursor{mongoc_cursor_new_from_command_reply_with_opts(client_, &reply, nullptr), mongoc_cursor_destroy};
+  return read_all(cursor.get(), visit);
 }
 
 bool Client::wait_until_up(double seconds) {

@@ -35,9 +35,12 @@ struct WriteFailure {
 // command.
 class Client {
  public:
-  explicit Client(const std::string& uri);
+  explicit Client(const std::string& uri, const std::string& application = "palimpsest replay");
   ~Client();
   Client(const Client&) = delete;
+
+  // Returns the database that the connection string names; empty if it names none.
+  std::string database() const;
 
   // Returns the reply, which has `ok: 1`.
   bson::Document command(const std::string& db, const bson::Document& command);
@@ -56,6 +59,9 @@ class Client {
   using Visitor = std::function<void(bson::DocumentView)>;
   uint64_t find(const std::string& db, const std::string& collection, const bson::Document& filter, const bson::Document& options,
                 const Visitor& visit);
+
+  // Runs a command that answers with a cursor, and visits every document of it. Returns how many there were.
+  uint64_t run_cursor(const std::string& db, const bson::Document& command, const Visitor& visit);
 
   // Waits until the server answers `ping`; returns false after the timeout.
   bool wait_until_up(double seconds);

@@ -1,0 +1,120 @@
+// `palimpsest diff` shows the documents that two states show differently.
+#include <CLI/CLI.hpp>
+#include <iostream>
+#include <memory>
+#include <set>
+
+#include "bson/json.h"
+#include "client/connection.h"
+#include "client/table.h"
+#include "client/verbs.h"
+
+namespace client {
+namespace {
+
+struct Arguments {
+  Target target;
+  std::string from, to, collection, filter;
+  bool exit_code = false, summary = false;
+};
+
+bson::Document command_of(const Arguments& arguments) {
+  bson::Builder command;
+  command.append("diff", 1);
+  if (!arguments.from.empty()) command.append("from", arguments.from);
+  if (!arguments.to.empty()) command.append("to", arguments.to);
+  if (!arguments.collection.empty()) command.append("collection", arguments.collection);
+  if (!arguments.filter.empty()) command.append("filter", bson::from_json(arguments.filter).or_throw());
+  { auto cursor = command.object("cursor"); }
+  return command.done();
+}
+
+std::string shown(const bson::Element& value) {
+  return value.exists() ? bson::to_json(value) : "none";
+}
+
+// Appends "path: before -> after" for each field that differs, objects within objects.
+void append_changes(bson::DocumentView before, bson::DocumentView after, const std::string& path, std::vector<std::string>& out) {
+  std::set<std::string_view> seen;
+  const auto compare = [&](std::string_view name) {
+    if (!seen.insert(name).second) return;
+    const bson::Element a = before[name], b = after[name];
+    if (a.identical(b)) return;
+    const std::string here = path + printable(name);
+    if (a.is_object() && b.is_object()) return append_changes(a.as_document(), b.as_document(), here + ".", out);
+    out.push_back(here + ": " + shown(a) + " -> " + shown(b));
+  };
+  for (const bson::Element& field : before) compare(field.name);
+  for (const bson::Element& field : after) compare(field.name);
+}
+
+void print_change(bson::DocumentView one) {
+  const std::string change = text_of(one["change"]);
+  if (change == "insert") {
+    std::cout << "  + " << shown(one["after"]) << "\n";
+  } else if (change == "delete") {
+    std::cout << "  - " << shown(one["before"]) << "\n";
+  } else {
+    std::vector<std::string> changes;
+    if (one["before"].is_object() && one["after"].is_object())
+      append_changes(one["before"].as_document(), one["after"].as_document(), "", changes);
+    std::cout << "  ~ " << shown(one["_id"]);
+    for (size_t i = 0; i < changes.size(); ++i) std::cout << (i == 0 ? "  " : ", ") << changes[i];
+    std::cout << "\n";
+  }
+}
+
+struct Counts {
+  int64_t inserted = 0, updated = 0, deleted = 0;
+};
+
+int run(const Arguments& arguments) {
+  Connection server(arguments.target);
+  std::string collection;
+  std::map<std::string, Counts> counts;
+  int64_t differences = 0;
+  server.each(server.required_db(), command_of(arguments), [&](bson::DocumentView one) {
+    ++differences;
+    const std::string name = printable(text_of(one["collection"])), change = text_of(one["change"]);
+    if (arguments.summary) {
+      ++(change == "insert" ? counts[name].inserted : change == "delete" ? counts[name].deleted : counts[name].updated);
+    } else if (arguments.target.json) {
+      print_json(std::cout, one);
+    } else {
+      if (name != collection || differences == 1) std::cout << (collection = name) << "\n";
+      print_change(one);
+    }
+  });
+  Table table(
+      {{"collection"}, {"inserted", Table::Align::right}, {"updated", Table::Align::right}, {"deleted", Table::Align::right}});
+  for (const auto& [name, count] : counts) {
+    if (arguments.target.json) {
+      bson::Builder out;
+      out.append("collection", name).append("inserted", count.inserted).append("updated", count.updated);
+      out.append("deleted", count.deleted);
+      print_json(std::cout, out.done());
+    } else {
+      table.add({name, count_text(count.inserted), count_text(count.updated), count_text(count.deleted)});
+    }
+  }
+  table.print(std::cout);
+  if (differences == 0 && !arguments.target.json) std::cout << "no difference\n";
+  return arguments.exit_code && differences > 0 ? 1 : 0;
+}
+
+}  // namespace
+
+Verb add_diff(CLI::App& app) {
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App* verb = app.add_subcommand("diff", "show the documents that two branches, tags or commits show differently");
+  arguments->target.add_options(*verb, "the database, or its branch: shop@dev");
+  verb->add_option("from", arguments->from, "a branch, tag or commit; without it, the last commit of the database or branch");
+  verb->add_option("to", arguments->to, "likewise; without it, the database or branch with what isn't committed");
+  verb->add_option("--collection", arguments->collection, "this collection alone");
+  verb->add_option("--filter", arguments->filter, R"(a query over {collection, _id, change, before, after}, as JSON)");
+  verb->add_flag("--summary", arguments->summary, "numbers of documents for each collection");
+  verb->add_flag("--exit-code", arguments->exit_code, "end with 1 if there is a difference");
+  return {verb, [arguments] { return run(*arguments); }};
+}
+
+}  // namespace client
