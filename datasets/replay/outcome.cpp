@@ -150,7 +150,10 @@ bson::Document Outcome::to_document() const {
           .append("logicalBytes", sample.logical_bytes)
           .append("residentBytes", sample.resident_bytes)
           .append("storedBytes", sample.stored_bytes)
-          .append("queued", sample.queued);
+          .append("queued", sample.queued)
+          .append("insertCommands", sample.inserts)
+          .append("insertMicros", sample.insert_us)
+          .append("slowestMicros", sample.slowest_us);
     }
   }
   if (files) {

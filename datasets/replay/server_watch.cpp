@@ -20,8 +20,7 @@ double step_after(double seconds) {
 
 }  // namespace
 
-ServerWatch::ServerWatch(const std::string& uri, const Measured& measured)
-    : measured_(measured), thread_([this, uri] { work(uri); }) {}
+ServerWatch::ServerWatch(const std::string& uri, Measured& measured) : measured_(measured), thread_([this, uri] { work(uri); }) {}
 
 ServerWatch::~ServerWatch() {
   stop();
@@ -50,6 +49,9 @@ Sample ServerWatch::sample(Client& client, double seconds) const {
   sample.seconds = seconds;
   sample.documents = measured_.documents.get();
   sample.logical_bytes = measured_.logical_bytes.get();
+  sample.inserts = static_cast<int64_t>(measured_.insert_us.count());
+  sample.insert_us = static_cast<int64_t>(measured_.insert_us.sum());
+  sample.slowest_us = static_cast<int64_t>(measured_.slowest_insert_us.take());
   return sample;
 }
 
@@ -68,7 +70,11 @@ void ServerWatch::work(const std::string& uri) {
       const double now = samples_.empty() ? 0 : seconds();
       samples_.push_back(sample(client, now));
       if (samples_.size() == samples_max) {
-        for (size_t i = 0; i < samples_max / 2; ++i) samples_[i] = samples_[2 * i];
+        for (size_t i = 0; i < samples_max / 2; ++i) {
+          const int64_t left_out = i == 0 ? 0 : samples_[2 * i - 1].slowest_us;
+          samples_[i] = samples_[2 * i];
+          samples_[i].slowest_us = std::max(samples_[i].slowest_us, left_out);
+        }
         samples_.resize(samples_max / 2);
         thinned *= 2;
       }

@@ -18,6 +18,9 @@ struct Sample {
   int64_t resident_bytes = 0;
   int64_t stored_bytes = 0;  // serverStatus().dedup.storedBytes, 0 without
   int64_t queued = 0;        // records waiting to be encoded
+  int64_t inserts = 0;       // insert commands since the beginning
+  int64_t insert_us = 0;     // all that these took
+  int64_t slowest_us = 0;    // the slowest of those since the sample before
 };
 
 class Client;
@@ -25,7 +28,7 @@ class Client;
 class ServerWatch {
  public:
   // Begins with a sample, for 0 seconds. `measured` must outlive the watch.
-  ServerWatch(const std::string& uri, const Measured& measured);
+  ServerWatch(const std::string& uri, Measured& measured);
   ~ServerWatch();
 
   // Takes a last sample and ends the watch. Returns the samples in order of
@@ -37,7 +40,7 @@ class ServerWatch {
   void work(const std::string& uri);
   Sample sample(Client& client, double seconds) const;
 
-  const Measured& measured_;
+  Measured& measured_;
   base::Mutex mutex_;
   base::Condition stopping_;
   bool stop_ GUARDED_BY(mutex_) = false;

@@ -105,6 +105,22 @@ std::string micros_text(double micros) {
   return micros < 1e6 ? fmt::format("{:.{}f} ms", micros / 1e3, micros < 1e4 ? 2 : 1) : fmt::format("{:.2f} s", micros / 1e6);
 }
 
+std::string meaning(bson::DocumentView report) {
+  const double documents = number(report, "documents"), verified = number(report, "verified");
+  const double logical = number(report, "logicalBytes"), files = number(report, "fileBytes");
+  std::string out = fmt::format("The server stored {} documents, {} of BSON", count_text(documents), bytes_text(logical));
+  if (files > 0) out += ", in files of " + bytes_text(files);
+  if (files > 0 && logical > files) out += fmt::format(": {:.1f} times less", logical / files);
+  out += fmt::format("; it took {} documents a second", count_text(number(report, "insertsPerSecond")));
+  double wrong = 0;
+  for (const char* when : {"verification.afterLoad", "verification.afterRestart"})
+    for (const char* how : {".differing", ".missing", ".unexpected"}) wrong += number(report, std::string(when) + how);
+  if (wrong > 0) return out + fmt::format(", but {} documents did not come back as they were written.", count_text(wrong));
+  if (verified == 0) return out + ", and nothing was read back to compare.";
+  return out + ", and " + (has(report, "verifiedAfterRestart") ? "before and after a restart " : "") +
+         "every document came back byte for byte.";
+}
+
 std::vector<Section> sections(bson::DocumentView report, const bson::Document* beside) {
   std::vector<Section> all(6);
   {

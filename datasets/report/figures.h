@@ -27,6 +27,9 @@ struct Section {
 
 std::vector<Section> sections(bson::DocumentView report, const bson::Document* beside);
 
+// Says in one sentence what the run showed: how much was stored in how many bytes, how fast, and whether all came back.
+std::string meaning(bson::DocumentView report);
+
 std::string micros_text(double micros);  // "850 µs", "12.4 ms"
 
 }  // namespace datasets::report

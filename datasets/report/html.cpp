@@ -39,17 +39,69 @@ std::vector<std::pair<double, double>> growth_of(const std::vector<std::pair<dou
   return out;
 }
 
-std::string plot_of(const std::string& title, bson::DocumentView report, const bson::Document* beside, const char* field,
-                    bool growth, Unit unit) {
+using Points = std::vector<std::pair<double, double>>;
+
+// Curves of both runs, made from their samples by `points`.
+template <class Make>
+std::string plot_of(const std::string& title, bson::DocumentView report, const bson::Document* beside, Unit unit,
+                    const Make& points) {
   auto curve = [&](bson::DocumentView from, const char* otherwise) {
     const std::string label = text(from, "label");
-    const auto points = samples_of(from, field);
-    return Curve{label.empty() ? std::string(otherwise) : label, growth ? growth_of(points) : points};
+    return Curve{label.empty() ? std::string(otherwise) : label, points(from)};
   };
   std::vector<Curve> curves{curve(report, "this run")};
   if (beside) curves.push_back(curve(*beside, "the other"));
   const std::string drawn = plot(curves, {.x = {.unit = Unit::seconds}, .y = {.unit = unit}});
   return drawn.empty() ? drawn : "<h2>" + escaped(title) + "</h2>" + drawn;
+}
+
+std::string plot_of(const std::string& title, bson::DocumentView report, const bson::Document* beside, const char* field,
+                    bool growth, Unit unit) {
+  return plot_of(title, report, beside, unit, [&](bson::DocumentView from) {
+    const Points points = samples_of(from, field);
+    return growth ? growth_of(points) : points;
+  });
+}
+
+// The logical bytes of what was written until then, against the bytes that the server kept of it.
+std::string ratio_plot(bson::DocumentView report, const bson::Document* beside) {
+  return plot_of("Ratio of dedup: logical bytes a stored byte", report, beside, Unit::number, [](bson::DocumentView from) {
+    const Points logical = samples_of(from, "logicalBytes"), stored = samples_of(from, "storedBytes");
+    Points out;
+    for (size_t i = 0; i < logical.size(); ++i)
+      if (stored[i].second > 0) out.emplace_back(logical[i].first, logical[i].second / stored[i].second);
+    return out;
+  });
+}
+
+// The mean of the insert commands of each window, and the slowest of them.
+std::string latency_plot(bson::DocumentView report, const bson::Document* beside) {
+  std::vector<Curve> curves;
+  const auto add = [&](bson::DocumentView from) {
+    const Points commands = samples_of(from, "insertCommands"), micros = samples_of(from, "insertMicros"),
+                 slowest = samples_of(from, "slowestMicros");
+    const std::string whose = beside ? ", " + text(from, "label") : "";
+    Curve mean{"mean" + whose, {}}, most{"slowest" + whose, {}};
+    if (commands.empty()) return;
+    const double window = std::max(0.05, commands.back().first / 200);
+    size_t before = 0;
+    double worst = 0;
+    for (size_t i = 1; i < commands.size(); ++i) {
+      worst = std::max(worst, slowest[i].second);
+      const double count = commands[i].second - commands[before].second;
+      if (commands[i].first - commands[before].first < window || count <= 0) continue;
+      mean.points.emplace_back(commands[i].first, (micros[i].second - micros[before].second) / count / 1e6);
+      most.points.emplace_back(commands[i].first, worst / 1e6);
+      before = i;
+      worst = 0;
+    }
+    curves.push_back(std::move(mean));
+    curves.push_back(std::move(most));
+  };
+  add(report);
+  if (beside) add(*beside);
+  const std::string drawn = plot(curves, {.x = {.unit = Unit::seconds}, .y = {.unit = Unit::seconds}});
+  return drawn.empty() ? drawn : "<h2>Latency of an insert command, as the client sees it</h2>" + drawn;
 }
 
 std::string size_bars(bson::DocumentView report, const bson::Document* beside) {
@@ -68,23 +120,6 @@ std::string size_bars(bson::DocumentView report, const bson::Document* beside) {
   add("oplog, forward-encoded", report, "oplog.forwardBytes");
   add("oplog, forward-encoded, zstd", report, "oplog.forwardZstdBytes");
   return "<h2>Where the bytes go</h2>" + bars(list);
-}
-
-std::string latency_bars(bson::DocumentView report, const bson::Document* beside) {
-  std::vector<Bar> list;
-  auto add = [&](bson::DocumentView from, const std::string& whose, const char* path, const char* what) {
-    for (const auto& [name, field] :
-         {std::pair{"p50", "p50Micros"}, {"p90", "p90Micros"}, {"p99", "p99Micros"}, {"p99.9", "p999Micros"}}) {
-      const std::string at = std::string(path) + "." + field;
-      if (has(from, at))
-        list.push_back({fmt::format("{} {}{}", what, name, whose.empty() ? "" : ", " + whose), number(from, at),
-                        micros_text(number(from, at))});
-    }
-  };
-  add(report, beside ? text(report, "label") : "", "latency.insert", "insert");
-  if (beside) add(*beside, text(*beside, "label"), "latency.insert", "insert");
-  add(report, "", "latency.read", "read");
-  return list.empty() ? "" : "<h2>Latency as the client sees it</h2>" + bars(list);
 }
 
 // The server gives these quantiles: [{q: 0.5, hops: 1}, …].
@@ -129,6 +164,7 @@ std::string as_html(bson::DocumentView report, const bson::Document* beside) {
   using replay::grouped;
   auto count = [&](const char* path) { return grouped(static_cast<uint64_t>(std::max(0.0, number(report, path)))); };
   std::string out = "<h1>Replay of " + escaped(text(report, "source")) + "</h1>";
+  out += "<p class=\"meaning\">" + escaped(meaning(report)) + "</p>";
   out += "<p class=\"about\">" + escaped(text(report, "kind")) + ", " + escaped(text(report, "order")) + " order, trace " +
          escaped(text(report, "trace")) + "</p>";
   out += "<div class=\"cards\">" + card(count("documents"), "documents") + card(count("verified"), "read back byte for byte") +
@@ -137,7 +173,8 @@ std::string as_html(bson::DocumentView report, const bson::Document* beside) {
          card(count("insertsPerSecond"), "inserts a second") + "</div>";
   out += size_bars(report, beside);
   out += plot_of("Inserts a second", report, beside, "documents", true, Unit::number);
-  out += latency_bars(report, beside);
+  out += latency_plot(report, beside);
+  out += ratio_plot(report, beside);
   out += plot_of("Resident memory of the server", report, beside, "residentBytes", false, Unit::bytes);
   out += plot_of("Stored bytes", report, beside, "storedBytes", false, Unit::bytes);
   out += plot_of("Records waiting to be encoded", report, nullptr, "queued", false, Unit::number);

@@ -23,7 +23,7 @@ replay::Outcome sample() {
   report.load_seconds = 0.5;
   report.verified.emplace();
   report.verified->documents = 2000;
-  report.samples = {{0.1, 200, 4000, 1 << 20, 10, 5}, {0.5, 2000, 40'000, 2 << 20, 100, 0}};
+  report.samples = {{0.1, 200, 4000, 1 << 20, 10, 5, 2, 3000, 2000}, {0.5, 2000, 40'000, 2 << 20, 100, 0, 20, 40'000, 9000}};
   report.server_status = bson::json(R"({dedup: {storedBytes: 4000, index: {bytes: 24000, records: 2000}, queue: {records: 0},
       oplog: {rawBytes: 44000, forwardBytes: 4400, forwardBatches: 3, forwardZstdBytes: 2200},
       sourceCache: {hits: 75, misses: 25}, hops: {reads: 9, mean: 1.5, max: 16, quantiles: [{q: 0.5, hops: 1},
@@ -76,6 +76,14 @@ TEST_CASE("a server without dedup still gets a report") {
   CHECK(as_text(report, nullptr).find("2,000") != std::string::npos);
 }
 
+TEST_CASE("the sentence at the top tells of documents that did not come back") {
+  replay::Outcome run = sample();
+  run.verified->missing = 2;
+  CHECK(meaning(run.to_document()).find("but 2 documents did not come back") != std::string::npos);
+  run.verified.reset();
+  CHECK(meaning(run.to_document()).find("nothing was read back") != std::string::npos);
+}
+
 TEST_CASE("JSON reads back as the same report") {
   const bson::Document report = sample().to_document();
   const auto again = bson::from_json(as_json(report));
@@ -97,6 +105,11 @@ TEST_CASE("text and HTML show both runs, and the page fetches nothing") {
   CHECK(html.find("garden &amp; &lt;co&gt;") != std::string::npos);
   CHECK(html.find("Hops to decode") != std::string::npos);
   CHECK(html.find("Resident memory") != std::string::npos);
+  CHECK(html.find("Latency of an insert command") != std::string::npos);
+  CHECK(html.find("Ratio of dedup") != std::string::npos);
+  for (const std::string& form : {text, html})
+    CHECK(form.find("The server stored 2,000 documents, 40.0 KB of BSON, in files of 2.50 KB: 16.0 times less; it took 4,000 "
+                    "documents a second, and every document came back byte for byte.") != std::string::npos);
   CHECK(test::fetched_by(html).empty());
 }
 

@@ -34,7 +34,7 @@ std::string as_text(bson::DocumentView report, const bson::Document* beside) {
     }
   }
   std::string out = "Replay of " + text(report, "source") + " (" + text(report, "kind") + ", " + text(report, "order") +
-                    " order, trace " + text(report, "trace") + ")\n";
+                    " order, trace " + text(report, "trace") + ")\n" + meaning(report) + "\n";
   if (beside)
     out += padded("", name_width) + padded(label_of(report, "this run"), value_width) + label_of(*beside, "the other") + "\n";
   for (const Section& section : all) {
