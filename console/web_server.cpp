@@ -44,12 +44,17 @@ void refuse(httplib::Response& response, int status, ErrorCode code, std::string
   answer(response, status, failed_reply(static_cast<int32_t>(code), base::code_name(code), message));
 }
 
-// The page in place of the console's where somebody isn't let in.
+// A page of its own where the console's can't be shown. Its icon is nothing, which keeps browsers from asking for one.
+void small_page(httplib::Response& response, std::string_view head, std::string_view body) {
+  response.set_content(
+      "<!doctype html><html lang=\"en\"><head><title>Palimpsest console</title><link rel=\"icon\" href=\"data:,\">" +
+          std::string(head) + "</head><body>" + std::string(body) + "</body></html>",
+      "text/html; charset=utf-8");
+}
+
 void turn_away(httplib::Response& response, int status, std::string_view message) {
   response.status = status;
-  response.set_content(
-      "<!doctype html><html lang=\"en\"><title>Palimpsest console</title><p>" + std::string(message) + "</p></html>",
-      "text/html; charset=utf-8");
+  small_page(response, "", "<p>" + std::string(message) + "</p>");
 }
 
 std::string text_of(bson::DocumentView request, std::string_view name) {
@@ -151,10 +156,7 @@ struct WebServer::Http {
       response.set_header("Set-Cookie", gate.set_cookie());
       // Browsers don't send a strict cookie along with a redirect of a page that another program opened, but from a page of ours
       // they do.
-      response.set_content(
-          "<!doctype html><html lang=\"en\"><meta http-equiv=\"refresh\" content=\"0;url=/\"><title>Palimpsest "
-          "console</title></html>",
-          "text/html; charset=utf-8");
+      small_page(response, "<meta http-equiv=\"refresh\" content=\"0;url=/\">", "");
     });
     const auto file = [this](const char* path, std::string_view content, const char* type) {
       server.Get(path, [content, type](const httplib::Request&, httplib::Response& response) {

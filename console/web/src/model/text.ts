@@ -14,7 +14,7 @@ export function count(value: number | undefined | null): string {
 // Few digits for a chart's legend: 0.42, 12.3, 1,234.
 export function figure(value: number | undefined | null): string {
   if (value === undefined || value === null || !Number.isFinite(value)) return "–";
-  if (value === 0) return "0";
+  if (Number.isInteger(value)) return count(value);
   const size = Math.abs(value);
   return size >= 100 ? count(value) : value.toFixed(size >= 10 ? 1 : 2);
 }

@@ -1,5 +1,5 @@
 // Curves over time.
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import { useTheme } from "./theme";
@@ -18,20 +18,22 @@ export function Chart({ title, times, curves, values, format }: {
 }) {
   const box = useRef<HTMLDivElement>(null), plot = useRef<uPlot | undefined>(undefined);
   const theme = useTheme();
+  // The legend has the values under the mouse, else the newest.
+  const [under, setUnder] = useState<number | undefined>(undefined);
   useEffect(() => {
     const element = box.current!;
     const style = getComputedStyle(element);
     const axis = { stroke: style.getPropertyValue("--quiet"), grid: { stroke: style.getPropertyValue("--line"), width: 1 }, ticks: { show: false }, font: "11px system-ui" };
     plot.current = new uPlot(
       {
-        width: element.clientWidth, height: 150, legend: { show: false }, cursor: { y: false, points: { size: 5 } },
+        width: element.clientWidth, height: 150, padding: [8, 10, 0, 0], legend: { show: false }, cursor: { y: false, points: { size: 5 } },
         scales: { y: { range: (_, low, high) => [Math.min(0, low ?? 0), (high || 1) * 1.1] } },
         axes: [
-          { ...axis, space: 70, values: (_, ticks) => ticks.map(tick => new Date(tick * 1000).toTimeString().slice(0, 8)) },
+          { ...axis, space: 70, size: 26, values: (_, ticks) => ticks.map(tick => new Date(tick * 1000).toTimeString().slice(0, 8)) },
           { ...axis, size: 58, values: (_, ticks) => ticks.map(format) },
         ],
         series: [{}, ...curves.map(curve => ({ label: curve.name, stroke: style.getPropertyValue(curve.colour), width: 1.5, points: { show: false } }))],
-        hooks: { setCursor: [self => show(self.cursor.idx ?? undefined)] },
+        hooks: { setCursor: [self => setUnder(self.cursor.idx ?? undefined)] },
       },
       [times, ...values] as uPlot.AlignedData,
       element,
@@ -45,21 +47,12 @@ export function Chart({ title, times, curves, values, format }: {
   }, [theme, curves.length]);
   useEffect(() => plot.current?.setData([times, ...values] as uPlot.AlignedData), [times, values]);
 
-  // The legend has the values under the mouse, else the newest.
-  const legend = useRef<HTMLUListElement>(null);
-  const latest = useRef({ values, format });
-  latest.current = { values, format };
-  const show = (at: number | undefined) =>
-    legend.current?.querySelectorAll("output").forEach((output, curve) => {
-      const row = latest.current.values[curve] ?? [];
-      output.textContent = latest.current.format(row[at ?? row.length - 1]);
-    });
   return (
     <figure class="chart">
       <figcaption>
         <h2>{title}</h2>
-        <ul ref={legend} class="legend">
-          {curves.map((curve, at) => <li key={curve.name}><span class="key" style={{ background: `var(${curve.colour})` }} />{curve.name} <output>{format(values[at]?.at(-1))}</output></li>)}
+        <ul class="legend">
+          {curves.map((curve, at) => <li key={curve.name}><span class="key" style={{ background: `var(${curve.colour})` }} />{curve.name} <output>{format(values[at]?.at(under ?? -1))}</output></li>)}
         </ul>
       </figcaption>
       <div ref={box} class="plot" aria-hidden="true" />

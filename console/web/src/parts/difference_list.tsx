@@ -1,0 +1,62 @@
+// What two states show differently: a list of documents, read as somebody scrolls.
+import { useState } from "preact/hooks";
+import { Cursor } from "../api/session";
+import { useListed } from "../api/use";
+import { differences } from "../model/differences";
+import { count } from "../model/text";
+import { shell, type Document, type Value } from "../model/values";
+import { Empty, Failure, Loading } from "./basics";
+import { Changes } from "./changes";
+import { cut } from "./document";
+import { VirtualList } from "./virtual_list";
+
+export interface Differing {
+  collection: string;
+  _id: Value;
+  change: "insert" | "update" | "delete";
+  before?: Document;
+  after?: Document;
+}
+
+export const changeNames = { insert: "added", update: "changed", delete: "removed" };
+const signs = { insert: "+", update: "~", delete: "−" };
+
+export function openDifferences(database: string, from: string | undefined, to: string | undefined, collection?: string, change?: string) {
+  return Cursor.open<Differing>(
+    database,
+    { diff: 1, ...(from ? { from } : {}), ...(to ? { to } : {}), ...(collection ? { collection } : {}), ...(change ? { filter: { change } } : {}), cursor: { batchSize: 100 }, maxTimeMS: 120_000 },
+    { canonical: true },
+  );
+}
+
+export function DifferenceRow({ one, collection = true }: { one: Differing; collection?: boolean }) {
+  return (
+    <>
+      <span class={`sign ${one.change}`} title={changeNames[one.change]}><span aria-hidden="true">{signs[one.change]}</span><span class="hidden">{changeNames[one.change]}</span></span>
+      {collection && <span class="quiet">{one.collection}</span>}
+      <span class="id">{cut(shell(one._id), 40)}</span>
+      <span class="rest">{one.change === "update" ? changedPaths(one) : ""}</span>
+    </>
+  );
+}
+
+const changedPaths = (one: Differing): string => differences(one.before, one.after).slice(0, 6).map(difference => difference.path).join(", ");
+
+// A short form for the details of a commit: each document folds open.
+export function CommitChanges({ db, from, to }: { db: string; from: string; to: string }) {
+  const found = useListed(() => openDifferences(db, from, to), [db, from, to]);
+  const [selected, select] = useState(-1);
+  const one = found.items[selected];
+  return (
+    <section class="commit-changes" aria-label="What the commit changed">
+      <h3>{found.done ? `${count(found.items.length)} documents differ from the first parent` : `${count(found.items.length)} documents read so far`}</h3>
+      <Failure error={found.error} />
+      {found.loading && found.items.length === 0 && <Loading />}
+      {found.done && found.items.length === 0 && !found.error && <Empty>No document.</Empty>}
+      {found.items.length > 0 && (
+        <VirtualList label="Changed documents" count={found.items.length} rowHeight={26} selected={selected} select={select} onEnd={found.more} complete={found.done} class="short" render={row => <DifferenceRow one={found.items[row]!} />} />
+      )}
+      {one && <div class="boxed"><Changes key={selected} before={one.before} after={one.after} /></div>}
+    </section>
+  );
+}
