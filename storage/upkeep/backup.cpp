@@ -79,7 +79,27 @@ std::string placed(const std::string& name) {
   return name.starts_with("WiredTigerLog.") ? std::string(journal_directory) + "/" + name : name;
 }
 
+Table open_links(Engine& engine) {
+  return engine.open_table(links_table, {.allocation_bytes = 512, .always_journaled = true});
+}
+
+// Removes all rows but the one with this key.
+void remove_links(Transaction& transaction, const Table& links, BytesView but) {
+  std::vector<Bytes> old;
+  TableCursor cursor = links.cursor(transaction);
+  while (cursor.next())
+    if (cursor.key() != but) old.emplace_back(cursor.key());
+  for (const Bytes& id : old) links.remove(transaction, id);
+}
+
 }  // namespace
+
+void forget_backups(Engine& engine) {
+  const std::vector<std::string> tables = engine.table_names();
+  if (std::find(tables.begin(), tables.end(), links_table) == tables.end()) return;
+  const Table links = open_links(engine);
+  in_transaction(engine, [&](Transaction& transaction) { remove_links(transaction, links, {}); });
+}
 
 struct Backup::State {
   Engine& engine;
@@ -142,7 +162,7 @@ struct Backup::State {
 
   // Finds the files of the backup before. WiredTiger says for a file that was made since only which blocks were written.
   void recall() {
-    const Table links = engine.open_table(links_table, {.allocation_bytes = 512, .always_journaled = true});
+    const Table links = open_links(engine);
     Transaction transaction(engine, Transaction::Mode::read);
     const auto row = links.get(transaction, link.from);
     if (!row) return link.from.clear();
@@ -157,15 +177,11 @@ struct Backup::State {
   // new id with the next checkpoint.
   void remember() const {
     try {
-      const Table links = engine.open_table(links_table, {.allocation_bytes = 512, .always_journaled = true});
+      const Table links = open_links(engine);
       Bytes names;
       for (const BackupFile& file : files) names += file.name + "\n";
       in_transaction(engine, [&](Transaction& transaction) {
-        std::vector<Bytes> old;
-        TableCursor cursor = links.cursor(transaction);
-        while (cursor.next())
-          if (cursor.key() != link.from) old.emplace_back(cursor.key());
-        for (const Bytes& id : old) links.remove(transaction, id);
+        remove_links(transaction, links, link.from);
         links.put(transaction, link.id, names);
       });
       engine.checkpoint();

@@ -154,6 +154,19 @@ TEST_CASE("a backup whose former one the engine does not know is a whole one") {
   }());
 }
 
+TEST_CASE("after a repair the next backup is a whole one") {
+  TemporaryDirectory folder;
+  const fs::path archive = fs::path(folder.path()) / "archive";
+  Engine engine(options_of(fs::path(folder.path()) / "data"));
+  forget_backups(engine);  // there is none
+  write(engine, "t", 0, 10, 1);
+  back_up(engine, archive);
+  CHECK_FALSE(back_up(engine, archive).head.link.from.empty());
+  forget_backups(engine);
+  CHECK(back_up(engine, archive).head.link.from.empty());
+  CHECK_FALSE(back_up(engine, archive).head.link.from.empty());
+}
+
 TEST_CASE("damage of an archive is found, wherever it is") {
   TemporaryDirectory folder;
   const fs::path archive = fs::path(folder.path()) / "archive", target = fs::path(folder.path()) / "restored";

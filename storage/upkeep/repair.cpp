@@ -17,6 +17,7 @@
 #include "storage/engine/internals.h"
 #include "storage/engine/readable_rows.h"
 #include "storage/store.h"
+#include "storage/upkeep/backup.h"
 #include "storage/upkeep/damaged_documents.h"
 #include "storage/upkeep/validate.h"
 
@@ -835,6 +836,7 @@ RepairReport repair_collection(Store& store, const std::shared_ptr<Collection>& 
     const auto still = store.dedup().hold();
     Repair repair(store, *stored, copies, versions, interrupted, log);
     repair.run();
+    forget_backups(store.engine());
     report = std::move(repair.report);
   }
   report.after = validate_collection(store, collection, full, interrupted);
