@@ -28,6 +28,7 @@
 #include "server/dispatch/set_rules.h"
 #include "server/peers/member_login.h"
 #include "server/query/plan/index_filters.h"
+#include "server/query/plan/plan_cache.h"
 #include "server/query/query_parameters.h"
 #include "server/script/engine.h"
 
@@ -49,10 +50,11 @@ struct Assembly::Parts {
   CollectionUsage usage;
   Profiler profiler{options};
   query::IndexFilters index_filters;
+  query::PlanCache plan_cache;
   query::QueryParameters query_parameters;
   MemoryPool memory{options.operation_memory_bytes(), options.operation_memory_bytes() / 2};
   Services services{options,  base::system_clock(), parameters, status,   metrics,       operations, commands, topology,
-                    sessions, fail_points,          usage,      profiler, index_filters, memory};
+                    sessions, fail_points,          usage,      profiler, index_filters, plan_cache, memory};
   Dispatcher dispatcher{services};
   std::unique_ptr<base::tls::Contexts> tls;
   std::optional<peers::MemberLogin> login;

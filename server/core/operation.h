@@ -174,15 +174,22 @@ class OperationContext {
     static constexpr int64_t not_there = 0;
     int64_t collection = -1;
     // These describe the operation's plan.
-    bool scan = false;      // it scans the whole collection
-    bool tailable = false;  // its cursor is tailable
-    bool sort = false;      // it sorts in memory
+    bool scan = false;       // it scans the whole collection
+    bool tailable = false;   // its cursor is tailable
+    bool sort = false;       // it sorts in memory
+    bool raced = false;      // it won against others
+    bool replanned = false;  // it took the place of one of the plan cache
+    bool exhausted = false;  // its cursor has no more
   };
   Counts counts;
   // Notes the collection that the operation looked up first.
   void looked_for(int64_t collection) {
     if (counts.collection < 0) counts.collection = collection;
   }
+  // What the operation is at, for the message of an error that ends it there: "PlanExecutor error during aggregation". Empty:
+  // the error's own words are enough.
+  std::string_view error_context;
+
   // The profiler sets it to see how the plan went; then the code that runs a plan leaves the stages in `execution`.
   bool explain_wanted = false;
   std::optional<bson::Document> execution;    // the stages with their figures

@@ -42,6 +42,7 @@ namespace server {
 namespace query {
 class CursorRegistry;
 class IndexFilters;
+class PlanCache;
 }  // namespace query
 namespace users {
 class Logins;
@@ -83,6 +84,7 @@ struct Services {
   CollectionUsage& usage;
   Profiler& profiler;
   query::IndexFilters& index_filters;
+  query::PlanCache& plan_cache;
   MemoryPool& memory;                               // what operations and connections may keep, besides the cache
   const int64_t started_us = clock.monotonic_us();  // the process began, by the clock's monotonic time
 

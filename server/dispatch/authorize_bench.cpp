@@ -44,6 +44,7 @@ struct Guarded {
                     server.services().usage,
                     server.services().profiler,
                     server.services().index_filters,
+                    server.services().plan_cache,
                     server.services().memory};
   users::Users users{server.store()};
   users::Logins logins{options, base::system_clock(), &users, nullptr, {}};

@@ -144,6 +144,7 @@ Dispatcher::Reply Dispatcher::run(Client& client, const Request& request, bool e
     base::log(Severity::error, LogComponent::command, 9200001, "Command failed unexpectedly",
               base::Attributes().add("command", request.command).add("error", services_.redacts_log ? redacted : error.what()));
   }
+  if (!reply.ok && !op.error_context.empty()) message = std::string(op.error_context) + " :: caused by :: " + message;
   if (transaction) abort_after_error(*transaction, !reply.ok, reply.body);
   if (!reply.ok) {
     services_.metrics.asserts.user.add();

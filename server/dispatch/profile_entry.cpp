@@ -40,10 +40,13 @@ void append_counts(bson::Builder& out, const OperationContext::Counts& counts) {
   append_counted(out, "keysExamined", counts.keys_examined);
   append_counted(out, "docsExamined", counts.docs_examined);
   if (counts.sort) out.append("hasSortStage", true);
+  if (counts.raced) out.append("fromMultiPlanner", true);
+  if (counts.replanned) out.append("replanned", true);
   append_counted(out, "nMatched", counts.matched);
   append_counted(out, "nModified", counts.modified);
   append_counted(out, "ninserted", counts.inserted);
   append_counted(out, "ndeleted", counts.deleted);
+  if (counts.exhausted) out.append("cursorExhausted", true);
   if (counts.upserted > 0) append_count(out, "nUpserted", counts.upserted);
   if (counts.write_conflicts > 0) append_count(out, "writeConflicts", counts.write_conflicts);
   append_count(out, "numYield", counts.yields);

@@ -298,7 +298,7 @@ void count_batch(OperationContext& op, Cursor& cursor, size_t returned) {
 }
 
 void reply_first_batch(OperationContext& op, CursorRegistry& registry, std::unique_ptr<Cursor> cursor, int64_t documents_max,
-                       bool single_batch, bson::Builder& reply) {
+                       bool single_batch, bson::Builder& reply, std::string_view error_context) {
   cursor->owner = op.client().authority();
   auto out = reply.object("cursor");
   const std::string ns = cursor->ns;
@@ -306,7 +306,9 @@ void reply_first_batch(OperationContext& op, CursorRegistry& registry, std::uniq
   {
     auto batch = out.array("firstBatch");
     cursor->resume_token = cursor->source->resume_token();
+    op.error_context = error_context;
     more = fill_batch(op, *cursor, documents_max, batch);
+    op.error_context = {};
     count_batch(op, *cursor, batch.count());
   }
   append_resume_token(*cursor, out);
@@ -322,6 +324,7 @@ void reply_first_batch(OperationContext& op, CursorRegistry& registry, std::uniq
     id = registry.add(std::move(cursor));
     op.counts.cursor_id = id;
   }
+  op.counts.exhausted = id == 0;
   if (op.moment) out.append("atClusterTime", replication::timestamp_of(op.moment->stamp));
   out.append("id", id).append("ns", ns);
 }

@@ -183,7 +183,8 @@ void count_batch(OperationContext& op, Cursor& cursor, size_t returned);
 
 // Makes the reply of every command that opens a cursor (find, aggregate, listCollections, listIndexes): reads the first batch
 // from the source, which `op` has begun, appends {cursor: {firstBatch, id, ns}}, and registers the cursor if there may be more.
+// `error_context`: what an error says that ends the reading (OperationContext::error_context).
 void reply_first_batch(OperationContext& op, CursorRegistry& registry, std::unique_ptr<Cursor> cursor, int64_t documents_max,
-                       bool single_batch, bson::Builder& reply);
+                       bool single_batch, bson::Builder& reply, std::string_view error_context = {});
 
 }  // namespace server::query

@@ -48,7 +48,6 @@ class Executor {
 
   bson::DocumentView document();     // valid until the next step or save
   storage::RecordId record() const;  // 0 if the document is no record
-  double text_score() const;         // what $text gives the current document, if the query wants scores
   // Returns the array element through which the filter matched the current document.
   std::optional<std::string> array_position();
 
@@ -68,6 +67,8 @@ class Executor {
   std::string summary() const;  // "IXSCAN { a: 1 }", for logs
   bool scans() const;           // it scans the whole collection
   bool sorts() const;           // it sorts in memory
+  bool raced() const;           // the plan won against others, now
+  bool replanned() const;       // it took the place of one of the plan cache while it ran
   // Return 8 hexadecimal digits that name the query's form, and its form together with the indexes that exist.
   std::string shape_hash() const;
   std::string plan_key() const;

@@ -3,11 +3,13 @@
 
 #include "base/clock.h"
 #include "server/core/allowance.h"
+#include "server/query/document_metadata.h"
 #include "server/query/exec/build.h"
 #include "server/query/exec/trial.h"
 #include "server/query/executor.h"
 #include "server/query/matcher.h"
 #include "server/query/plan/access.h"
+#include "server/query/plan/plan_cache.h"
 
 namespace server::query {
 
@@ -31,16 +33,31 @@ struct Executor::Plan {
   base::Clock* clock = nullptr;
   int64_t started_us = 0;
 
-  std::shared_ptr<double> text_score;  // the current document's; nullptr: the filter has no $text
-  bool wants_text_score = false;
+  std::shared_ptr<MetadataPlace> metadata;  // of the current document
+
+  // The plan is the cache's, and its first results are still to come. Were it to need many more works than it did when it was
+  // chosen, the others are tried, too.
+  struct Expected {
+    PlanCacheKey key;
+    int64_t works_max = 0;
+    int64_t results_max = 0;
+    std::vector<plan::Access> ways;
+  };
+  std::optional<Expected> expected;
+  bool raced = false;
+  bool replanned = false;
 
   exec::Parts parts() {
-    exec::Parts parts{query, collection, sort, projection.get(), temporary_path, allowance, engine};
-    if (wants_text_score) parts.text_score = text_score.get();
+    exec::Parts parts{query, collection, sort, projection.get(), temporary_path, allowance, sort_bytes_max, engine};
+    if (metadata && metadata->wanted()) parts.metadata = metadata.get();
     return parts;
   }
   std::string temporary_path;
+  size_t sort_bytes_max = 0;
   storage::Engine* engine = nullptr;
 };
+
+// Appends what a plan did in its race.
+void append_trial(bson::Builder& out, const exec::Trial& trial);
 
 }  // namespace server::query

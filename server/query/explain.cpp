@@ -2,6 +2,7 @@
 #include "server/query/executor_plan.h"
 #include "server/query/fitting_int.h"
 #include "server/query/match/node.h"
+#include "server/query/plan/plan_name.h"
 #include "server/query/query_shape.h"
 
 namespace server::query {
@@ -39,16 +40,19 @@ void append_totals(bson::Builder& out, const exec::Stage& root, int64_t returned
 
 }  // namespace
 
+void append_trial(bson::Builder& out, const exec::Trial& trial) {
+  append_totals(out, *trial.stages, trial.stages->stats().advanced, std::nullopt);
+  out.append("score", trial.score);
+  auto stages = out.object("executionStages");
+  trial.stages->explain(stages, Verbosity::execution_stats);
+}
+
 std::string Executor::shape_hash() const {
   return shape_digest(shape_of(plan_->query));
 }
 
 std::string Executor::plan_key() const {
-  std::string key = shape_of(plan_->query);
-  if (plan_->collection) {
-    for (const auto& index : plan_->collection->indexes()) key += index->spec().name;
-  }
-  return shape_digest(key);
+  return plan::plan_key(shape_of(plan_->query), plan_->collection.get());
 }
 
 void Executor::append_stages(bson::Builder& out) const {
@@ -90,10 +94,7 @@ void Executor::explain_execution(bson::Builder& out, Verbosity verbosity, const 
   auto trials = execution.array("allPlansExecution");
   for (const exec::Trial& trial : plan_->trials) {
     auto one = trials.object();
-    append_totals(one, *trial.stages, trial.stages->stats().advanced, std::nullopt);
-    one.append("score", trial.score);
-    auto stages = one.object("executionStages");
-    trial.stages->explain(stages, Verbosity::execution_stats);
+    append_trial(one, trial);
   }
 }
 

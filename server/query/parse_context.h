@@ -20,6 +20,7 @@ class OperationContext;
 namespace server::query {
 
 struct ParseContext;
+class MetadataPlace;
 
 // A compiled aggregation expression. One operation uses it at a time.
 class CompiledExpression {
@@ -40,13 +41,14 @@ class ExpressionCompiler {
 
 struct ParseContext {
   const ExpressionCompiler* expressions = nullptr;
-  bson::DocumentView let;                        // the user's variables, already constant; borrowed
-  const OperationContext* op = nullptr;          // $$NOW belongs to it
-  bson::CollatorPtr collator = nullptr;          // strings are compared by it
-  Allowance* allowance = nullptr;                // expressions account to it; it must outlive what is parsed
-  bool scripts = false;                          // $where may be used
-  bool text = false;                             // $text may be used
-  std::shared_ptr<double> text_score = nullptr;  // $meta reads the current document's score from here; nullptr: there is none
+  bson::DocumentView let;                             // the user's variables, already constant; borrowed
+  const OperationContext* op = nullptr;               // $$NOW belongs to it
+  bson::CollatorPtr collator = nullptr;               // strings are compared by it
+  Allowance* allowance = nullptr;                     // expressions account to it; it must outlive what is parsed
+  bool scripts = false;                               // $where may be used
+  bool planned = false;                               // indexes may answer what is parsed
+  bool text = false;                                  // $text may be used
+  std::shared_ptr<MetadataPlace> metadata = nullptr;  // $meta reads the current document's from here; nullptr: there are none
 };
 
 // Makes the context of an operation: expressions plugged in, `let` borrowed. What is parsed is used by this operation alone.

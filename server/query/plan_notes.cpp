@@ -10,9 +10,11 @@ void note_plan(OperationContext& op, const Executor& executor) {
   op.counts.scan = executor.scans();
   op.counts.tailable = executor.tailable();
   op.counts.sort = executor.sorts();
+  op.counts.raced = executor.raced();
 }
 
 void note_execution(OperationContext& op, const Executor& executor) {
+  op.counts.replanned = op.counts.replanned || executor.replanned();
   if (!op.explain_wanted) return;
   bson::Builder stages;
   executor.append_stages(stages);

@@ -58,7 +58,7 @@ void append_slice(const Element& field, const projection::Slice& slice, bson::Bu
 void append_position(const Run& run, const Element& field, bson::Builder& out) {
   if (!run.position) {
     throw OperationError(51246,
-                         "Executor error during find command :: caused by :: positional operator '.$' couldn't find a matching "
+                         "positional operator '.$' couldn't find a matching "
                          "element in the array");
   }
   size_t index = 0;
@@ -68,7 +68,7 @@ void append_position(const Run& run, const Element& field, bson::Builder& out) {
     array.append(static_cast<const ValueView&>(element));
     return;
   }
-  throw OperationError(51247, "Executor error during find command :: caused by :: positional operator '.$' element mismatch");
+  throw OperationError(51247, "positional operator '.$' element mismatch");
 }
 
 void append_elem_match(const Element& field, const Matcher& matcher, bool by_value, bson::Builder& out) {

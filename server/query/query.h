@@ -12,6 +12,7 @@
 namespace server::query {
 
 struct IndexFilter;
+class MetadataPlace;
 
 // What a pipeline's $geoNear puts into each document.
 struct NearOutput {
@@ -40,9 +41,9 @@ struct Query {
   bool tailable = false;
   // Only the different values of this field are wanted, each from at least one document; empty: all documents.
   std::string distinct;
-  std::shared_ptr<double> text_score;               // gets each document's score by $text, whatever projection and sort say
+  std::shared_ptr<MetadataPlace> metadata;          // gets what others want to know of each document; nullptr: nobody does
   bool count_only = false;                          // the documents aren't returned: they are fetched only to be matched
-  bool keep_trials = false;                         // explain shows the trials of the plans that lost
+  bool explained = false;                           // all plans are tried, and the trials of those that lost are kept
   std::shared_ptr<const IndexFilter> index_filter;  // the allowed indexes; nullptr: all. make_executor sets it
   std::shared_ptr<const NearOutput> near_output;    // of a pipeline's $geoNear; nullptr: none
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 
 namespace server {
 class OperationContext;
@@ -14,6 +15,10 @@ namespace server::query {
 struct QueryParameters {
   std::atomic<bool> refuses_scans{false};       // notablescan
   std::atomic<bool> disk_use_by_default{true};  // allowDiskUseByDefault
+  std::atomic<int64_t> race_works_max{10'000};  // internalQueryPlanEvaluationWorks
+  std::atomic<int64_t> race_results_max{101};   // internalQueryPlanEvaluationMaxResults
+  std::atomic<int64_t> cached_ratio{10};        // internalQueryCacheEvictionRatio
+  std::atomic<int64_t> sort_bytes{100 << 20};   // internalQueryMaxBlockingSortMemoryUsageBytes
 
   void add_to(ServerParameters& parameters);
 };
@@ -22,5 +27,16 @@ struct QueryParameters {
 bool refuses_scans(const OperationContext& op);
 // Returns whether sorts and groups may use the disk when the command doesn't say.
 bool uses_disk_by_default(const OperationContext& op);
+
+// When a race between plans is over: one has found so many documents, or each has done so many works.
+struct RaceLimits {
+  int64_t works_max = 0;
+  int64_t results_max = 0;
+};
+RaceLimits race_limits(const OperationContext& op);
+// Returns how many times the works of its race a cached plan may need before its first results are there.
+int64_t cached_works_ratio(const OperationContext& op);
+// Returns the memory that one sort may use before it goes to disk.
+int64_t sort_bytes_max(const OperationContext& op);
 
 }  // namespace server::query

@@ -32,12 +32,14 @@ bool is_meta(const bson::Element& element) {
   return element.is_object() && element.as_document().first().name == "$meta";
 }
 
-void check_meta(bson::DocumentView meta, bool scored) {
+MetaField parse_meta(bson::DocumentView meta, const MetadataPlace* metadata) {
   if (meta.count() > 1)
     throw OperationError(ErrorCode::failed_to_parse, "Cannot have additional keys in a $meta sort specification");
-  if (!meta.first().is_string() || meta.first().as_string() != "textScore")
+  const auto field = meta.first().is_string() ? meta_field(meta.first().as_string()) : std::nullopt;
+  if (field != MetaField::text_score && field != MetaField::near_distance)
     throw OperationError(31138, "Illegal $meta sort: " + show_element(meta.first()));
-  if (!scored) throw OperationError(40218, "query requires text score metadata, but it is not available");
+  check_offered(*field, metadata);
+  return *field;
 }
 
 // Returns the value of a path that meets no array; nullopt if it meets one.
@@ -56,7 +58,8 @@ std::optional<bson::ValueView> plain_value(bson::DocumentView document, std::str
 
 }  // namespace
 
-SortPattern SortPattern::parse(bson::DocumentView specification, bson::CollatorPtr collator, std::shared_ptr<double> text_score) {
+SortPattern SortPattern::parse(bson::DocumentView specification, bson::CollatorPtr collator,
+                               const std::shared_ptr<MetadataPlace>& metadata) {
   SortPattern pattern;
   pattern.collator_ = std::move(collator);
   for (const bson::Element& element : specification) {
@@ -69,9 +72,10 @@ SortPattern SortPattern::parse(bson::DocumentView specification, bson::CollatorP
       throw OperationError(7472500, "sort key must not contain duplicate keys (field: '" + std::string(element.name) + "')");
     }
     if (is_meta(element)) {
-      check_meta(element.as_document(), text_score != nullptr);
-      pattern.text_score_ = text_score;
-      pattern.fields_.push_back({.path = std::string(element.name), .descending = true, .text_score = true});
+      const MetaField field = parse_meta(element.as_document(), metadata.get());
+      metadata->want(field);
+      pattern.metadata_ = metadata;
+      pattern.fields_.push_back({.path = std::string(element.name), .descending = true, .meta = field});
       continue;
     }
     pattern.fields_.push_back({.path = std::string(element.name), .descending = parse_direction(element)});
@@ -83,35 +87,73 @@ SortPattern SortPattern::parse(bson::DocumentView specification, bson::CollatorP
 bson::Bytes SortPattern::key(bson::DocumentView document) const {
   bson::KeyString key;
   for (const SortField& field : fields_) {
-    if (field.text_score) {
-      key.append(bson::Value(*text_score_), field.descending);
+    if (field.meta) {
+      key.append(meta(field), field.descending);
       continue;
     }
     const auto value = plain_value(document, field.path);
-    if (!value) return array_key(document);
+    if (!value) return array_key(document, nullptr);
     key.append(*value, field.descending, collator_.get());
   }
   return std::move(key).bytes();
 }
 
 // Returns the first key in the sort's order: the smallest element ascending, the largest descending.
-bson::Bytes SortPattern::array_key(bson::DocumentView document) const {
+bson::Bytes SortPattern::array_key(bson::DocumentView document, bson::Document* values_out) const {
   std::vector<std::string_view> paths;
-  for (const SortField& field : fields_) paths.push_back(field.text_score ? std::string_view("$meta") : field.path);
+  for (const SortField& field : fields_) paths.push_back(field.meta ? std::string_view("$meta") : field.path);
   std::optional<bson::Bytes> least;
   const bool one_array = visit_keys(document, paths, [&](std::span<const bson::ValueView> values) {
     bson::KeyString key;
     for (size_t i = 0; i < values.size(); ++i) {
-      if (fields_[i].text_score) {
-        key.append(bson::Value(*text_score_), fields_[i].descending);
+      if (fields_[i].meta) {
+        key.append(meta(fields_[i]), fields_[i].descending);
       } else {
         key.append(values[i], fields_[i].descending, collator_.get());
       }
     }
-    if (!least || key.bytes() < *least) least = std::move(key).bytes();
+    if (least && !(key.bytes() < *least)) return;
+    least = std::move(key).bytes();
+    if (values_out) *values_out = shown(values);
   });
   if (!one_array) throw OperationError(ErrorCode::bad_value, "cannot sort with keys that are parallel arrays");
   return *std::move(least);
+}
+
+bson::Value SortPattern::meta(const SortField& field) const {
+  const DocumentMetadata& metadata = metadata_->current;
+  return bson::Value(field.meta == MetaField::text_score ? metadata.text_score : metadata.near_distance);
+}
+
+bson::Document SortPattern::shown(std::span<const bson::ValueView> values) const {
+  bson::Builder out;
+  for (size_t i = 0; i < values.size(); ++i) {
+    const std::string name = std::to_string(i);
+    if (fields_[i].meta) {
+      out.append(name, meta(fields_[i]));
+    } else if (!values[i].exists()) {
+      out.append(name, bson::Value::null());
+    } else if (collator_ && bson::is_collatable(values[i].type())) {
+      out.append(name, bson::collated(values[i], *collator_));
+    } else {
+      out.append(name, values[i]);
+    }
+  }
+  return out.done();
+}
+
+bson::Value SortPattern::values(bson::DocumentView document) const {
+  std::vector<bson::ValueView> plain;
+  for (const SortField& field : fields_) {
+    const auto value = field.meta ? std::optional(bson::ValueView()) : plain_value(document, field.path);
+    if (!value) {
+      bson::Document values;
+      array_key(document, &values);
+      return bson::Value::array(std::move(values));
+    }
+    plain.push_back(*value);
+  }
+  return bson::Value::array(shown(plain));
 }
 
 }  // namespace server::query

@@ -8,43 +8,51 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "bson/collator.h"
 #include "bson/document.h"
+#include "bson/value.h"
+#include "server/query/document_metadata.h"
 
 namespace server::query {
 
 struct SortField {
   std::string path;
   bool descending = false;
-  bool text_score = false;  // {$meta: "textScore"}: not the field, but the document's score
+  // {$meta: "textScore"}, {$meta: "geoNearDistance"}: not the field, but this of the document's metadata.
+  std::optional<MetaField> meta = std::nullopt;
 };
 
 class SortPattern {
  public:
   SortPattern() = default;
   // Throws 15974, 15975 … in MongoDB's words. {$natural: 1} isn't one: see Query.
-  // `text_score`: the score of the document whose key is made next; nullptr: there is none, and $meta is refused (40218).
+  // `metadata`: those of the document whose key is made next, which {$meta: …} reads; nullptr: there are none.
   static SortPattern parse(bson::DocumentView specification, bson::CollatorPtr collator = nullptr,
-                           std::shared_ptr<double> text_score = nullptr);
+                           const std::shared_ptr<MetadataPlace>& metadata = nullptr);
 
   // Throws BadValue (2) for parallel arrays.
   bson::Bytes key(bson::DocumentView document) const;
 
+  // Returns the values in that key as an array, which {$meta: "sortKey"} shows; strings as the collation's sort keys.
+  bson::Value values(bson::DocumentView document) const;
+
   const std::vector<SortField>& fields() const { return fields_; }
   bool empty() const { return fields_.empty(); }
-  // The score that keys read, if a field is one; else nullptr.
-  const std::shared_ptr<double>& text_score() const { return text_score_; }
   const bson::Collator* collator() const { return collator_.get(); }  // strings are sorted by it; nullptr: as bytes
 
  private:
-  bson::Bytes array_key(bson::DocumentView document) const;
+  // The same for a document with arrays on the paths. `values` gets what is in the key; nullptr: it isn't wanted.
+  bson::Bytes array_key(bson::DocumentView document, bson::Document* values) const;
+  bson::Value meta(const SortField& field) const;
+  bson::Document shown(std::span<const bson::ValueView> values) const;
 
   std::vector<SortField> fields_;
   bson::CollatorPtr collator_;
-  std::shared_ptr<double> text_score_;
+  std::shared_ptr<MetadataPlace> metadata_;  // only if a field reads them
 };
 
 }  // namespace server::query

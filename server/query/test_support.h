@@ -24,6 +24,7 @@
 #include "server/query/cursor_registry.h"
 #include "server/query/plan/implies.h"
 #include "server/query/plan/index_filters.h"
+#include "server/query/plan/plan_cache.h"
 #include "storage/store.h"
 #include "storage/testing/temporary_store.h"
 
@@ -105,9 +106,10 @@ class TestServer {
   CollectionUsage usage_;
   Profiler profiler_{options_};
   IndexFilters index_filters_;
+  PlanCache plan_cache_;
   MemoryPool memory_{1 << 30, 1 << 29};
-  Services services_{options_,  clock_,    parameters_,  status_, metrics_,  operations_,    commands_,
-                     topology_, sessions_, fail_points_, usage_,  profiler_, index_filters_, memory_};
+  Services services_{options_,  clock_,       parameters_, status_,   metrics_,       operations_, commands_, topology_,
+                     sessions_, fail_points_, usage_,      profiler_, index_filters_, plan_cache_, memory_};
   Dispatcher dispatcher_{services_};
   Client client_{ClientId{1}, "127.0.0.1:1", "127.0.0.1:2", false};
 };

@@ -23,6 +23,8 @@ namespace {
 using bson::Element;
 using bson::Value;
 
+constexpr std::string_view aggregating = "PlanExecutor error during aggregation";
+
 // These stages read or write outside of the operation's storage transaction.
 constexpr std::string_view outside_of_transactions[] = {
     "$acrossBranches", "$acrossSnapshots",   "$changeStream", "$collStats", "$currentOp", "$diff",          "$history",
@@ -118,7 +120,10 @@ class Aggregate final : public Command, public Explainable {
             std::string(pipeline->specs().back()->name()) + " cannot be used with a 'linearizable' read concern level");
       }
       // It is run at once, whatever the batch size is: a client need not come back for a pipeline that writes.
-      PipelineSource(std::move(context), std::move(pipeline)).next();
+      PipelineSource source(std::move(context), std::move(pipeline));
+      op.error_context = aggregating;
+      source.next();
+      op.error_context = {};
       auto nothing = reply.object("cursor");
       nothing.array("firstBatch");
       nothing.append("id", int64_t{0}).append("ns", ns);
@@ -133,7 +138,7 @@ class Aggregate final : public Command, public Explainable {
     if (op.lsid.is_object()) cursor->lsid = bson::Document(op.lsid.as_document());
     cursor->source = std::make_unique<PipelineSource>(std::move(context), std::move(pipeline));
     cursor->plan_summary = op.plan_summary();
-    query::reply_first_batch(op, *op.services().cursors, std::move(cursor), batch, false, reply);
+    query::reply_first_batch(op, *op.services().cursors, std::move(cursor), batch, false, reply, aggregating);
   }
 
   void explain(OperationContext& op, const Request& request, query::Verbosity verbosity, bson::Builder& reply) override {

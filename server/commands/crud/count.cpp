@@ -74,7 +74,7 @@ class Count : public Command, public Explainable {
 
   void explain(OperationContext& op, const Request& request, query::Verbosity verbosity, bson::Builder& reply) override {
     query::Query query = parse_count(request);
-    query.keep_trials = true;
+    query.explained = true;
     auto collection = op.services().store->catalog().open(query.ns);
     if (is_view(op, query.ns, collection.get())) return ViewDocuments(op, query, count_stage()).explain(verbosity, reply);
     const bool by_count = collection && query.filter.empty() && !query.hint.exists();

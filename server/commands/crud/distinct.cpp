@@ -107,7 +107,9 @@ class Distinct : public Command, public Explainable {
     query::Reader reader(op, std::move(collection), distinct.query.ns, distinct.query);
     query::note_plan(op, reader.executor());
     Values values(distinct.key, reader.executor().collator().get());
+    op.error_context = "Executor error during distinct command";
     while (reader.next()) values.add_from(reader.document());
+    op.error_context = {};
     const query::ExecutionStats stats = reader.executor().stats();
     op.counts.keys_examined = stats.keys_examined;
     op.counts.docs_examined = stats.docs_examined;
@@ -120,7 +122,7 @@ class Distinct : public Command, public Explainable {
     DistinctRequest distinct = parse_distinct(request);
     auto collection = op.services().store->catalog().open(distinct.query.ns);
     if (is_view(op, distinct.query.ns, collection.get())) return ViewDocuments(op, distinct.query).explain(verbosity, reply);
-    distinct.query.keep_trials = true;
+    distinct.query.explained = true;
     query::Reader reader(op, std::move(collection), distinct.query.ns, distinct.query);
     while (verbosity != query::Verbosity::query_planner && reader.next()) (void)reader.document();  // decoding is counted
     reply.append("explainVersion", "1");

@@ -12,7 +12,8 @@
 #include "server/core/operation.h"
 #include "server/core/options.h"
 #include "server/core/services.h"
-#include "server/query/exec/sort.h"
+#include "server/query/fitting_int.h"
+#include "server/query/query_parameters.h"
 #include "server/query/stages/stage.h"
 
 namespace server {
@@ -56,13 +57,13 @@ void append_command(const Request& inner, bson::Builder& reply) {
 }
 
 // Appends the limits with which the plan was run.
-void append_parameters(bson::Builder& reply) {
+void append_parameters(const OperationContext& op, bson::Builder& reply) {
   constexpr auto stage = static_cast<int32_t>(query::stage_memory_max);
   auto parameters = reply.object("serverParameters");
   parameters.append("internalQueryFacetBufferSizeBytes", stage).append("internalQueryFacetMaxOutputDocSizeBytes", stage);
   parameters.append("internalLookupStageIntermediateDocumentMaxSizeBytes", stage)
       .append("internalDocumentSourceGroupMaxMemoryBytes", stage);
-  parameters.append("internalQueryMaxBlockingSortMemoryUsageBytes", static_cast<int32_t>(query::exec::sort_memory_bytes_max));
+  parameters.append("internalQueryMaxBlockingSortMemoryUsageBytes", query::fitting_int(query::sort_bytes_max(op)));
   parameters.append("internalQueryProhibitBlockingMergeOnMongoS", 0).append("internalQueryMaxAddToSetBytes", stage);
   parameters.append("internalDocumentSourceSetWindowFieldsMaxMemoryBytes", stage)
       .append("internalQueryFrameworkControl", "forceClassicEngine");
@@ -79,7 +80,7 @@ void append_explained(OperationContext& op, const Request& explained, bson::Buil
     info.append("host", host).append("port", op.services().options.port).append("version", compatible_version);
     info.append("gitVersion", commit_id());
   }
-  append_parameters(reply);
+  append_parameters(op, reply);
 }
 
 namespace {

@@ -67,7 +67,7 @@ std::optional<Write> parse_write(OperationContext& op, const Request& request, s
     return std::nullopt;
   }
   write.query.ns = request.ns();
-  write.query.keep_trials = true;
+  write.query.explained = true;
   write.query.allow_disk_use = true;
   return write;
 }

@@ -96,14 +96,15 @@ class Find : public Command, public Explainable {
     cursor->source = std::move(source);
     // A tailable cursor that finds no collection, or an empty one, is dead from the start: clients ask again.
     const bool dead = find.tailable && !cursor->tailable;
-    query::reply_first_batch(op, *op.services().cursors, std::move(cursor), find.batch_size, find.single_batch || dead, reply);
+    query::reply_first_batch(op, *op.services().cursors, std::move(cursor), find.batch_size, find.single_batch || dead, reply,
+                             "Executor error during find command");
   }
 
   void explain(OperationContext& op, const Request& request, query::Verbosity verbosity, bson::Builder& reply) override {
     query::FindRequest find = query::parse_find(op, request);
     if (is_view(op, find.query.ns, op.services().store->catalog().open(find.query.ns).get()))
       return explain_find_on_view(op, request, find, verbosity, reply);
-    find.query.keep_trials = true;
+    find.query.explained = true;
     find.query.tailable = false;
     query::Reader reader(op, op.services().store->catalog().open(find.query.ns), find.query.ns, find.query);
     while (verbosity != query::Verbosity::query_planner && reader.next()) (void)reader.document();  // decoding is counted

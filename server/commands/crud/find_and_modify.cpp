@@ -143,7 +143,7 @@ class FindAndModify : public Command {
     }
     if (parsed.remove) return remove(op, ns, parsed, reply);
 
-    const auto outcome = write::run_update(op, ns, parsed.statement);
+    const auto outcome = update(op, ns, parsed.statement);
     {
       auto last = reply.object("lastErrorObject");
       last.append("n", outcome.matched > 0 || outcome.upserted_id ? 1 : 0).append("updatedExisting", outcome.matched > 0);
@@ -187,6 +187,18 @@ class FindAndModify : public Command {
     if (document) document = parsed.shown(*document);
     append_value(document, reply);
     reply.append("retriedStmtId", op.retry->statement());
+  }
+
+  // An error of the document that would be written says so; others are the statement's.
+  static write::UpdateOutcome update(OperationContext& op, const std::string& ns, const write::UpdateStatement& statement) {
+    try {
+      return write::run_update(op, ns, statement);
+    } catch (const OperationError& error) {
+      if (error.code() == ErrorCode::duplicate_key || error.code() == ErrorCode::document_validation_failure ||
+          error.code() == ErrorCode::immutable_field)
+        op.error_context = "Plan executor error during findAndModify";
+      throw;
+    }
   }
 
   static void remove(OperationContext& op, const std::string& ns, const Parsed& parsed, bson::Builder& reply) {

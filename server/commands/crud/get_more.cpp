@@ -110,6 +110,7 @@ class GetMore : public Command {
       cursor->source->begin(op);
       // Other than in find, 0 means no limit here.
       const int64_t documents_max = batch_size.value_or(0) > 0 ? *batch_size : -1;
+      op.error_context = "Executor error during getMore";
       more = query::fill_batch(op, *cursor, documents_max, batch);
       if (awaits && batch.count() == 0 && !cursor->source->closed()) {
         const milliseconds wait = patience.is_number() ? milliseconds(patience.to_int64()) : await_default;
@@ -119,6 +120,7 @@ class GetMore : public Command {
         else
           more = await(op, *cursor, documents_max, wait, batch) || more;
       }
+      op.error_context = {};
       query::count_batch(op, *cursor, batch.count());
       op.counts.cursor_id = id;
     }
@@ -131,6 +133,7 @@ class GetMore : public Command {
       if (cursor->time_left && op.deadline()) cursor->time_left = *op.remaining();
       if (cursor.check_in()) next_id = id;
     }
+    op.counts.exhausted = next_id == 0;
     out.append("id", next_id).append("ns", ns);
   }
 

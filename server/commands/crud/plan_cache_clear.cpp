@@ -1,7 +1,9 @@
-// planCacheClear forgets the plans of earlier queries. This server keeps none: each query tries its plans anew.
+// planCacheClear forgets the plans of earlier queries: all on a collection, or those of one shape.
 #include "server/commands/crud/plan_cache_request.h"
 #include "server/core/command.h"
 #include "server/core/operation.h"
+#include "server/core/services.h"
+#include "server/query/plan/plan_cache.h"
 
 namespace server {
 namespace {
@@ -13,7 +15,16 @@ class PlanCacheClear : public Command {
   bool takes_collection() const override { return true; }
 
   // It succeeds also if there is no such collection, as in MongoDB.
-  void run(OperationContext& op, const Request& request, bson::Builder&) override { optional_query(op, request); }
+  void run(OperationContext& op, const Request& request, bson::Builder&) override {
+    const auto query = optional_query(op, request);
+    const uint32_t collection = requested_collection(op, request);
+    if (collection == 0) return;
+    if (query) {
+      op.services().plan_cache.clear({collection, query->shape});
+    } else {
+      op.services().plan_cache.clear(collection);
+    }
+  }
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include "server/core/operation.h"
 #include "server/core/services.h"
 #include "server/query/plan/index_filters.h"
+#include "server/query/plan/plan_cache.h"
 
 namespace server {
 namespace {
@@ -20,10 +21,14 @@ class PlanCacheClearFilters : public Command {
     const uint32_t collection = requested_collection(op, request);
     if (collection == 0) return;
     query::IndexFilters& filters = op.services().index_filters;
-    if (const auto query = optional_query(op, request))
+    // Their plans were chosen among the indexes that the filters allowed.
+    if (const auto query = optional_query(op, request)) {
       filters.clear(collection, query->shape);
-    else
+      op.services().plan_cache.clear({collection, query->shape});
+    } else {
       filters.clear(collection);
+      op.services().plan_cache.clear(collection);
+    }
   }
 };
 

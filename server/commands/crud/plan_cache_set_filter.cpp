@@ -5,6 +5,7 @@
 #include "server/core/operation.h"
 #include "server/core/services.h"
 #include "server/query/plan/index_filters.h"
+#include "server/query/plan/plan_cache.h"
 
 namespace server {
 namespace {
@@ -45,7 +46,8 @@ class PlanCacheSetFilter : public Command {
     filter.sort = std::move(query.sort);
     filter.projection = std::move(query.projection);
     filter.collator = std::move(query.collator);
-    op.services().index_filters.set(collection, std::move(query.shape), std::move(filter));
+    op.services().index_filters.set(collection, query.shape, std::move(filter));
+    op.services().plan_cache.clear({collection, std::move(query.shape)});
   }
 };
 

@@ -409,8 +409,9 @@ TEST_CASE("documents go when their time has come") {
   server.expect(insert.done(), R"({n: 4})");
   const Services& lent = server.services();
   ServerParameters parameters;  // the server has a monitor of its own, with these names
-  Services services{lent.options,  lent.clock,    parameters,       lent.status, lent.metrics,  lent.operations,    lent.commands,
-                    lent.topology, lent.sessions, lent.fail_points, lent.usage,  lent.profiler, lent.index_filters, lent.memory};
+  Services services{lent.options,    lent.clock,    parameters,         lent.status,     lent.metrics,
+                    lent.operations, lent.commands, lent.topology,      lent.sessions,   lent.fail_points,
+                    lent.usage,      lent.profiler, lent.index_filters, lent.plan_cache, lent.memory};
   services.store = lent.store;
   services.cursors = lent.cursors;
   services.committer = lent.committer;

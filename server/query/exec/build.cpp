@@ -4,6 +4,7 @@
 
 #include "bson/keystring.h"
 #include "server/query/exec/clustered_scan.h"
+#include "server/query/exec/metadata.h"
 #include "server/query/exec/near.h"
 #include "server/query/exec/scans.h"
 #include "server/query/exec/sort.h"
@@ -187,8 +188,8 @@ StagePtr build_text(const Parts& parts, const Access& access) {
   StagePtr found;
   if (scans.empty()) {
     found = std::make_unique<Eof>();  // there are only stop words, and what must not occur
-  } else if (parts.text_score) {
-    found = std::make_unique<TextOr>(std::move(scans), parts.collection, access.terms, parts.text_score, parts.allowance);
+  } else if (parts.metadata && parts.metadata->wants(MetaField::text_score)) {
+    found = std::make_unique<TextOr>(std::move(scans), parts.collection, access.terms, *parts.metadata, parts.allowance);
   } else {
     StagePtr records = scans.size() == 1 ? std::move(scans.front()) : std::make_unique<Or>(std::move(scans));
     found = std::make_unique<Fetch>(std::move(records), parts.collection, Filter());
@@ -212,12 +213,14 @@ StagePtr build_access(const Parts& parts, const Access& access) {
       return std::make_unique<IdLookup>(parts.collection, bson::Value(access.id), needs_document(parts, access));
     case Access::Kind::index: return build_index_scan(parts, access, false);
     case Access::Kind::text: return build_text(parts, access);
-    case Access::Kind::near: return std::make_unique<GeoNear>(parts.collection, access, parts.query.near_output, parts.allowance);
+    case Access::Kind::near:
+      return std::make_unique<GeoNear>(parts.collection, access, parts.query.near_output, parts.metadata, parts.allowance);
     case Access::Kind::any_of: break;
   }
   std::vector<StagePtr> branches;
   for (const Access& branch : access.branches) {
     branches.push_back(branch.kind == Access::Kind::text ? build_text(parts, branch) : build_index_scan(parts, branch, true));
+    if (parts.metadata && !access.sorted) write_index_key(*branches.back(), parts, branch);
   }
   if (!access.sorted) return std::make_unique<Or>(std::move(branches));
   return std::make_unique<SortMerge>(
@@ -230,13 +233,15 @@ StagePtr build_access(const Parts& parts, const Access& access) {
 StagePtr build(const Parts& parts, const Access& access) {
   const Query& query = parts.query;
   StagePtr root = build_access(parts, access);
+  if (parts.metadata) write_metadata(*root, parts, access);
   if (!parts.sort.empty() && !access.sorted && access.kind != Access::Kind::nothing) {
     Sort::Options options;
     options.limit = query.limit != 0 && query.skip < INT64_MAX - query.limit ? query.skip + query.limit : 0;
     options.allow_disk_use = query.allow_disk_use;
     options.temporary_path = parts.temporary_path;
     options.engine = parts.engine;
-    options.text_score = parts.text_score;
+    options.memory_bytes_max = parts.sort_bytes_max;
+    options.metadata = parts.metadata;
     root = std::make_unique<Sort>(std::move(root), parts.sort, query.sort, std::move(options), parts.allowance);
   }
   if (query.skip > 0) root = std::make_unique<Skip>(std::move(root), query.skip);

@@ -19,8 +19,9 @@ struct Parts {
   const Projection* projection;  // nullptr: none
   std::string temporary_path;    // sorts spill there
   Allowance& allowance;
+  size_t sort_bytes_max;  // what a sort may keep in memory
   storage::Engine* engine = nullptr;
-  double* text_score = nullptr;  // gets the score of each document; nullptr: nobody asks for it
+  MetadataPlace* metadata = nullptr;  // gets what each document has beside its fields; nullptr: nobody asks
 };
 
 StagePtr build(const Parts& parts, const plan::Access& access);

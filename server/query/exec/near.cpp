@@ -52,7 +52,7 @@ geo::CellRanges disc(const match::Near& near, double radius, const geo::IndexOpt
 }  // namespace
 
 GeoNear::GeoNear(CollectionPtr collection, const plan::Access& access, std::shared_ptr<const NearOutput> output,
-                 Allowance& allowance)
+                 MetadataPlace* metadata, Allowance& allowance)
     : Stage(access.index->spec().geo->sphere ? "GEO_NEAR_2DSPHERE" : "GEO_NEAR_2D"),
       collection_(std::move(collection)),
       index_(access.index),
@@ -64,6 +64,7 @@ GeoNear::GeoNear(CollectionPtr collection, const plan::Access& access, std::shar
       most_(near_.most / near_.scale()),
       filter_(access.residual),
       output_(std::move(output)),
+      metadata_(metadata),
       held_(allowance.memory()) {}
 
 // Goes on to the next ring. Returns false after the last.
@@ -104,7 +105,7 @@ std::optional<GeoNear::Found> GeoNear::measure(const bson::Document& document) c
     if (!nearest || distance < nearest->distance) {
       nearest.emplace();
       nearest->distance = distance;
-      if (output_ && !output_->location_field.empty()) nearest->location = bson::Value(value);
+      if (wants_location()) nearest->location = bson::Value(value);
     }
     return false;
   });
@@ -128,6 +129,16 @@ void GeoNear::take(storage::Transaction& transaction) {
   if (found->distance <= outer_) ++found_in_ring_;
   held_.add(found->bytes());
   found_.push(*std::move(found));
+}
+
+bool GeoNear::wants_location() const {
+  return (output_ && !output_->location_field.empty()) || (metadata_ && metadata_->wants(MetaField::near_point));
+}
+
+void GeoNear::put_metadata() {
+  if (!metadata_) return;
+  metadata_->current.near_distance = current_.distance * near_.scale();
+  metadata_->current.near_point = current_.location;
 }
 
 // Puts distance and location into the document that is returned.
@@ -163,6 +174,7 @@ Step GeoNear::do_work(storage::Transaction& transaction) {
     current_ = found_.top();
     found_.pop();
     held_.set(held_.bytes() - current_.bytes());
+    put_metadata();
     put_output();
     return Step::advanced;
   }

@@ -8,6 +8,7 @@
 #include <unordered_set>
 
 #include "server/core/allowance.h"
+#include "server/query/document_metadata.h"
 #include "server/query/exec/scans.h"
 #include "server/query/match/geo.h"
 #include "server/query/plan/access.h"
@@ -16,8 +17,10 @@ namespace server::query::exec {
 
 class GeoNear : public Stage {
  public:
-  // `output` says what is put into the documents; nullptr: nothing.
-  GeoNear(CollectionPtr collection, const plan::Access& access, std::shared_ptr<const NearOutput> output, Allowance& allowance);
+  // `output` says what is put into the documents; nullptr: nothing. `metadata` gets distance and location if it wants them;
+  // nullptr: nobody does.
+  GeoNear(CollectionPtr collection, const plan::Access& access, std::shared_ptr<const NearOutput> output, MetadataPlace* metadata,
+          Allowance& allowance);
   storage::RecordId record() const override { return current_.record; }
   bson::DocumentView document() override { return current_.document; }
   bson::BytesView key() const override { return {}; }
@@ -43,6 +46,8 @@ class GeoNear : public Stage {
   };
   bool widen();
   void put_output();
+  void put_metadata();
+  bool wants_location() const;
   void take(storage::Transaction& transaction);
   std::optional<Found> measure(const bson::Document& document) const;
 
@@ -55,6 +60,7 @@ class GeoNear : public Stage {
   const double least_, most_;  // in the unit of `Found`
   const Filter filter_;
   const std::shared_ptr<const NearOutput> output_;
+  MetadataPlace* const metadata_;
 
   std::unique_ptr<storage::IndexCursor> cursor_;
   plan::Intervals scanned_;                // cells of earlier rings

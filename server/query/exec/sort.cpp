@@ -15,6 +15,14 @@ void sort_entries(std::vector<SortEntry>& entries, Allowance& allowance) {
   });
 }
 
+std::unique_ptr<DocumentMetadata> kept_metadata(const MetadataPlace* place) {
+  return place && place->wanted() ? std::make_unique<DocumentMetadata>(place->current) : nullptr;
+}
+
+void give_back(SortEntry& entry, MetadataPlace* place) {
+  if (place && entry.metadata) place->current = std::move(*entry.metadata);
+}
+
 Sort::Sort(StagePtr child, SortPattern pattern, bson::DocumentView specification, Options options, Allowance& allowance)
     : Stage("SORT", std::move(child)),
       pattern_(std::move(pattern)),
@@ -29,8 +37,7 @@ Step Sort::do_work(storage::Transaction& transaction) {
   switch (child().work(transaction)) {
     case Step::advanced: {
       const bson::DocumentView document = child().document();
-      take({pattern_.key(document), arrivals_++, child().record(), bson::Document(document),
-            options_.text_score ? *options_.text_score : 0});
+      take({pattern_.key(document), arrivals_++, child().record(), bson::Document(document), kept_metadata(options_.metadata)});
       break;
     }
     case Step::end: finish(); break;
@@ -59,8 +66,8 @@ void Sort::take(SortEntry entry) {
 void Sort::make_room() {
   if (!options_.allow_disk_use) {
     throw base::OperationError(base::ErrorCode::query_exceeded_memory_limit_no_disk_use_allowed,
-                               "Executor error during find command :: caused by :: Sort exceeded memory limit of " +
-                                   std::to_string(options_.memory_bytes_max) + " bytes, but did not opt in to external sorting.");
+                               "Sort exceeded memory limit of " + std::to_string(options_.memory_bytes_max) +
+                                   " bytes, but did not opt in to external sorting.");
   }
   if (!runs_) runs_ = std::make_unique<SortRuns>(options_.temporary_path, *options_.engine);
   sort_entries(entries_, allowance_);
@@ -84,7 +91,7 @@ bool Sort::next() {
     current_ = std::move(entries_[next_]);
   }
   ++next_;
-  if (options_.text_score) *options_.text_score = current_.text_score;
+  give_back(current_, options_.metadata);
   return true;
 }
 

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "server/core/allowance.h"
+#include "server/query/document_metadata.h"
 #include "server/query/exec/stage.h"
 #include "server/query/sort_pattern.h"
 
@@ -14,21 +15,24 @@ class Engine;
 
 namespace server::query::exec {
 
-inline constexpr size_t sort_memory_bytes_max = 100 * 1024 * 1024;
-
 struct SortEntry {
   bson::Bytes key;
   int64_t arrival = 0;  // equal keys stay in the order in which they came
   storage::RecordId record = 0;
   bson::Document document;
-  double text_score = 0;  // of $text
+  std::unique_ptr<DocumentMetadata> metadata = nullptr;  // nullptr: nobody wants them
 
   bool operator<(const SortEntry& other) const {
     const int order = key.compare(other.key);
     return order != 0 ? order < 0 : arrival < other.arrival;
   }
-  size_t bytes() const { return sizeof(SortEntry) + key.size() + document.size(); }
+  size_t bytes() const { return sizeof(SortEntry) + key.size() + document.size() + (metadata ? metadata->bytes() : 0); }
 };
+
+// Returns a copy of the current document's metadata for its entry; nullptr if nobody wants them. `place` may be nullptr.
+std::unique_ptr<DocumentMetadata> kept_metadata(const MetadataPlace* place);
+// Makes the metadata of an entry that is given out the current ones.
+void give_back(SortEntry& entry, MetadataPlace* place);
 
 // Sorts them, and looks at the operation meanwhile.
 void sort_entries(std::vector<SortEntry>& entries, Allowance& allowance);
@@ -42,8 +46,8 @@ class Sort : public Stage {
     bool allow_disk_use = false;
     std::string temporary_path;  // a directory for sorted runs
     storage::Engine* engine = nullptr;
-    size_t memory_bytes_max = sort_memory_bytes_max;
-    double* text_score = nullptr;  // it has the current document's, above the stage as below
+    size_t memory_bytes_max = 0;
+    MetadataPlace* metadata = nullptr;  // it has the current document's, above the stage as below; nullptr: none are wanted
   };
   Sort(StagePtr child, SortPattern pattern, bson::DocumentView specification, Options options, Allowance& allowance);
   ~Sort() override;

@@ -19,6 +19,7 @@ class SortMerge : public Stage {
   storage::RecordId record() const override { return rows_[current_].record; }
   bson::DocumentView document() override { return children_[current_]->document(); }
   bson::BytesView key() const override { return rows_[current_].entry; }
+  size_t branch() const { return current_; }  // the one that has the current row
 
  protected:
   Step do_work(storage::Transaction& transaction) override;

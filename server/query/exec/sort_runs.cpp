@@ -19,7 +19,8 @@ struct Header {
   uint32_t document_bytes;
   int64_t arrival;
   storage::RecordId record;
-  double text_score;
+  uint32_t metadata_bytes;  // 0: none
+  uint32_t reserved;
 };
 
 // The entry that comes first is on top.
@@ -46,18 +47,25 @@ void SortRuns::add(const std::vector<SortEntry>& sorted) {
   std::ofstream file(path, std::ios::binary | std::ios::trunc);
   const base::Cipher* const cipher = engine_.file_cipher();
   for (const SortEntry& entry : sorted) {
-    storage::require_temporary_room(engine_, sizeof(Header) + entry.key.size() + entry.document.size());
-    const Header header{static_cast<uint32_t>(entry.key.size()), static_cast<uint32_t>(entry.document.size()), entry.arrival,
-                        entry.record, entry.text_score};
+    const bson::Document metadata = entry.metadata ? metadata_document(*entry.metadata) : bson::Document();
+    const bson::BytesView more = entry.metadata ? metadata.bytes() : bson::BytesView();
+    storage::require_temporary_room(engine_, sizeof(Header) + entry.key.size() + entry.document.size() + more.size());
+    const Header header{static_cast<uint32_t>(entry.key.size()),
+                        static_cast<uint32_t>(entry.document.size()),
+                        entry.arrival,
+                        entry.record,
+                        static_cast<uint32_t>(more.size()),
+                        0};
     file.write(reinterpret_cast<const char*>(&header), sizeof header);
     if (cipher) {
-      const bson::Bytes sealed = cipher->seal(entry.key + entry.document.bytes());
+      const bson::Bytes sealed = cipher->seal(entry.key + entry.document.bytes() + bson::Bytes(more));
       file.write(sealed.data(), static_cast<std::streamsize>(sealed.size()));
     } else {
       file.write(entry.key.data(), static_cast<std::streamsize>(entry.key.size()));
       file.write(entry.document.bytes().data(), static_cast<std::streamsize>(entry.document.size()));
+      file.write(more.data(), static_cast<std::streamsize>(more.size()));
     }
-    bytes_ += static_cast<int64_t>(sizeof header + entry.key.size() + entry.document.size());
+    bytes_ += static_cast<int64_t>(sizeof header + entry.key.size() + entry.document.size() + more.size());
   }
   file.close();
   if (!file) throw base::OperationError(base::ErrorCode::out_of_disk_space, "could not write a sorted run to " + directory_);
@@ -67,23 +75,30 @@ bool SortRuns::read(Run& run) {
   Header header;
   if (!run.file.read(reinterpret_cast<char*>(&header), sizeof header)) return false;
   bson::Bytes document;
+  bson::Bytes metadata;
   if (const base::Cipher* cipher = engine_.file_cipher()) {
-    bson::Bytes sealed(size_t{header.key_bytes} + header.document_bytes + base::Cipher::overhead, '\0');
+    bson::Bytes sealed(size_t{header.key_bytes} + header.document_bytes + header.metadata_bytes + base::Cipher::overhead, '\0');
     run.file.read(sealed.data(), static_cast<std::streamsize>(sealed.size()));
     const auto plain = run.file ? cipher->open(sealed) : std::nullopt;
     if (!plain) throw base::OperationError(base::ErrorCode::data_corruption_detected, "a sorted run is damaged: " + run.path);
     run.head.key = plain->substr(0, header.key_bytes);
-    document = plain->substr(header.key_bytes);
+    document = plain->substr(header.key_bytes, header.document_bytes);
+    metadata = plain->substr(size_t{header.key_bytes} + header.document_bytes);
   } else {
     run.head.key.resize(header.key_bytes);
     document.resize(header.document_bytes);
+    metadata.resize(header.metadata_bytes);
     run.file.read(run.head.key.data(), header.key_bytes);
     run.file.read(document.data(), header.document_bytes);
+    run.file.read(metadata.data(), header.metadata_bytes);
     if (!run.file) throw base::OperationError(base::ErrorCode::internal_error, "a sorted run ended early: " + run.path);
   }
   run.head.document = bson::Document(std::move(document));
   run.head.arrival = header.arrival;
   run.head.record = header.record;
+  run.head.metadata.reset();
+  if (!metadata.empty())
+    run.head.metadata = std::make_unique<DocumentMetadata>(read_metadata(bson::Document(std::move(metadata))));
   return true;
 }
 

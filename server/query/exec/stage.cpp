@@ -30,7 +30,10 @@ Step Stage::work(storage::Transaction& transaction) {
   ++stats_.works;
   const Step step = do_work(transaction);
   switch (step) {
-    case Step::advanced: ++stats_.advanced; break;
+    case Step::advanced:
+      ++stats_.advanced;
+      if (advanced_) advanced_(*this);
+      break;
     case Step::pending: ++stats_.pending; break;
     case Step::end: stats_.ended = true; break;
   }

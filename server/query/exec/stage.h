@@ -6,6 +6,7 @@
 // any two. Nothing touches the transaction before the first work().
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -62,6 +63,9 @@ class Stage {
   virtual bson::DocumentView document() { return child().document(); }
   virtual bson::BytesView key() const { return child().key(); }  // the key of an index entry; empty elsewhere
 
+  // Called each time when the stage has found another row.
+  void when_advanced(std::function<void(Stage& stage)> call) { advanced_ = std::move(call); }
+
   void save();
   void restore(storage::Transaction& transaction);
   // Returns whether a stage at its end may be asked again after a restore.
@@ -98,6 +102,7 @@ class Stage {
  private:
   const std::string name_;
   StageStats stats_;
+  std::function<void(Stage&)> advanced_;
 };
 
 using StagePtr = std::unique_ptr<Stage>;

@@ -9,12 +9,12 @@ namespace {
 constexpr size_t bytes_per_record = 64;  // in both containers
 }
 
-TextOr::TextOr(std::vector<StagePtr> scans, CollectionPtr collection, std::vector<bson::Bytes> beginnings, double* score,
-               Allowance& allowance)
+TextOr::TextOr(std::vector<StagePtr> scans, CollectionPtr collection, std::vector<bson::Bytes> beginnings,
+               MetadataPlace& metadata, Allowance& allowance)
     : Stage("TEXT_OR"),
       collection_(std::move(collection)),
       beginnings_(std::move(beginnings)),
-      score_(score),
+      metadata_(metadata),
       held_(allowance.memory()) {
   children_ = std::move(scans);
 }
@@ -44,7 +44,7 @@ Step TextOr::do_work(storage::Transaction& transaction) {
   hops_ += info.hops;
   decoded_bytes_ += static_cast<int64_t>(info.chain_bytes);
   document_ = *std::move(document);
-  *score_ = scores_.at(record_);
+  metadata_.current.text_score = scores_.at(record_);
   return Step::advanced;
 }
 

@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "server/core/allowance.h"
+#include "server/query/document_metadata.h"
 #include "server/query/exec/scans.h"
 #include "server/query/match/text.h"
 #include "server/query/plan/access.h"
@@ -17,8 +18,8 @@ namespace server::query::exec {
 // met.
 class TextOr : public Stage {
  public:
-  // `beginnings`: of each scan's keys, what stands before the score. `score` gets that of the current document.
-  TextOr(std::vector<StagePtr> scans, CollectionPtr collection, std::vector<bson::Bytes> beginnings, double* score,
+  // `beginnings`: of each scan's keys, what stands before the score. `metadata` gets the score of the current document.
+  TextOr(std::vector<StagePtr> scans, CollectionPtr collection, std::vector<bson::Bytes> beginnings, MetadataPlace& metadata,
          Allowance& allowance);
   bool resumes() const override { return false; }
   storage::RecordId record() const override { return record_; }
@@ -35,7 +36,7 @@ class TextOr : public Stage {
 
   const CollectionPtr collection_;
   const std::vector<bson::Bytes> beginnings_;
-  double* const score_;
+  MetadataPlace& metadata_;
   Held held_;  // the records
   size_t scan_ = 0;
   std::unordered_map<storage::RecordId, double> scores_;

@@ -8,9 +8,6 @@ namespace server::query::exec {
 
 namespace {
 
-constexpr int64_t works_max = 10'000;
-constexpr int64_t results_max = 101;
-
 double score_of(const Stage& stages) {
   const StageStats& stats = stages.stats();
   if (stats.works == 0) return 0;
@@ -20,7 +17,7 @@ double score_of(const Stage& stages) {
 }
 
 // Runs one round: a unit of work for each plan. Returns true if the race is over.
-bool round(std::vector<Trial>& trials, storage::Transaction& transaction) {
+bool round(std::vector<Trial>& trials, storage::Transaction& transaction, int64_t results_max) {
   bool over = false;
   for (Trial& trial : trials) {
     if (trial.failed) continue;
@@ -42,10 +39,11 @@ bool round(std::vector<Trial>& trials, storage::Transaction& transaction) {
 
 }  // namespace
 
-size_t race(std::vector<Trial>& trials, storage::Transaction& transaction, const std::function<void()>& check_interrupt) {
-  for (int64_t works = 0; works < works_max; ++works) {
+size_t race(std::vector<Trial>& trials, storage::Transaction& transaction, const RaceLimits& limits,
+            const std::function<void()>& check_interrupt) {
+  for (int64_t works = 0; works < limits.works_max; ++works) {
     if (works % 128 == 0) check_interrupt();
-    if (round(trials, transaction)) break;
+    if (round(trials, transaction, limits.results_max)) break;
   }
   for (Trial& trial : trials) trial.score = trial.failed ? -1 : score_of(*trial.stages);
   const auto best =

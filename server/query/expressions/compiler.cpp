@@ -28,7 +28,7 @@ class Compiler final : public ExpressionCompiler {
   std::unique_ptr<CompiledExpression> compile(const bson::ValueView& specification, const ParseContext& context) const override {
     Scope scope(context.op ? command_time_ms(*context.op) : 0, context.allowance);
     scope.set_collator(context.collator);
-    scope.set_text_score(context.text_score);
+    scope.set_metadata(context.metadata);
     for (const bson::Element& variable : context.let) scope.define(std::string(variable.name), bson::Value(variable));
     std::unique_ptr<Held> held;
     if (context.allowance) {

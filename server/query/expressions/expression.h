@@ -24,6 +24,7 @@
 
 namespace server::query {
 
+class MetadataPlace;
 class Scope;
 
 // A frame is one evaluation's state: the document and the values of the variables.
@@ -120,10 +121,10 @@ class Scope {
   void set_collator(bson::CollatorPtr collator) { collator_ = std::move(collator); }
   const bson::CollatorPtr& collator() const { return collator_; }
   int slots() const { return slots_; }
-  // $meta reads the score of the current document from here; whoever moves from document to document writes it. nullptr: there
-  // is no score.
-  void set_text_score(std::shared_ptr<double> score) { text_score_ = std::move(score); }
-  const std::shared_ptr<double>& text_score() const { return text_score_; }
+  // $meta reads the metadata of the current document from here; whoever moves from document to document writes them. nullptr:
+  // there are none.
+  void set_metadata(std::shared_ptr<MetadataPlace> place) { metadata_ = std::move(place); }
+  const std::shared_ptr<MetadataPlace>& metadata() const { return metadata_; }
 
  private:
   struct Variable {
@@ -136,7 +137,7 @@ class Scope {
   int64_t now_ms_;
   Allowance* allowance_;
   bson::CollatorPtr collator_;
-  std::shared_ptr<double> text_score_;
+  std::shared_ptr<MetadataPlace> metadata_;
 };
 
 // Throws OperationError with MongoDB's codes for a value that isn't an expression.

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "base/random.h"
+#include "server/query/match/expr_comparison.h"
 #include "server/query/match/parser.h"
 
 namespace server::query::match {
@@ -79,7 +80,13 @@ class Expr : public Node {
 
 NodePtr parse_expr(const bson::Element& operand, Parsing& parsing) {
   if (!parsing.context.expressions) throw base::OperationError(224, "$expr is not allowed in this context");
-  return std::make_unique<Expr>(parsing.context.expressions->compile(operand, parsing.context), operand);
+  auto expression = std::make_unique<Expr>(parsing.context.expressions->compile(operand, parsing.context), operand);
+  NodePtr comparisons = parsing.context.planned ? comparisons_in(operand, parsing.context) : nullptr;
+  if (!comparisons) return expression;
+  std::vector<NodePtr> both;
+  both.push_back(std::move(comparisons));  // they are quick to answer no
+  both.push_back(std::move(expression));
+  return all_of(std::move(both));
 }
 
 // Matches documents at random with the given rate: the same one may match now and not the next time.

@@ -39,8 +39,9 @@ enum class Kind {
   geo,       // $geoWithin, $geoIntersects
   geo_near,  // $near, $nearSphere
   expr,
-  text,    // $text
-  always,  // $alwaysTrue, $alwaysFalse, an $all of nothing
+  expr_comparison,  // what a comparison in an $expr says about one field
+  text,             // $text
+  always,           // $alwaysTrue, $alwaysFalse, an $all of nothing
 };
 
 // Details are what a match finds beside yes.

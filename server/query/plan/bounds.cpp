@@ -9,6 +9,7 @@
 #include "server/query/match/array.h"
 #include "server/query/match/comparison.h"
 #include "server/query/match/element.h"
+#include "server/query/match/expr_comparison.h"
 #include "server/query/plan/locations.h"
 
 namespace server::query::plan {
@@ -109,6 +110,30 @@ std::optional<Bounds> comparison_bounds(const match::Comparison& node, const Key
   if (!value) return std::nullopt;
   if (keys.hashed) return node.kind() == Kind::eq ? hashed_bounds(*value) : std::nullopt;
   return node.kind() == Kind::eq ? equality_bounds(*value) : order_bounds(node, *value);
+}
+
+// Documents without the field have the key null, and come before it here.
+Bounds expr_order_bounds(Kind comparison, const ValueView& value) {
+  Interval interval = Interval::everything();
+  if (comparison == Kind::lt || comparison == Kind::lte) {
+    interval.high = Value(value);
+    interval.high_included = comparison == Kind::lte || value.is_nullish();
+  } else {
+    interval.low = Value(value);
+    interval.low_included = comparison == Kind::gte;
+  }
+  return {normalize({interval}), !value.is_nullish()};
+}
+
+// Nothing is known of documents with arrays, so there are bounds only where no document has one.
+std::optional<Bounds> expr_bounds(const match::ExprComparison& node, bool multikey, const KeyForm& keys) {
+  if (multikey || keys.geo || keys.leaves) return std::nullopt;
+  Value scratch;
+  const auto value = in_keys(node.value(), node.collator(), keys, scratch);
+  if (!value) return std::nullopt;
+  if (keys.hashed) return node.comparison() == Kind::eq ? hashed_bounds(*value) : std::nullopt;
+  if (node.comparison() == Kind::eq) return Bounds{point(*value), !value->is_nullish()};
+  return expr_order_bounds(node.comparison(), *value);
 }
 
 std::optional<Bounds> in_bounds(const match::In& node, const KeyForm& keys) {
@@ -245,6 +270,7 @@ std::optional<Bounds> bounds_of(const Node& node, std::string_view path, bool mu
     return negation_bounds(static_cast<const match::NotNode&>(node).child(), path, multikey, keys);
   const auto* leaf = dynamic_cast<const match::PathNode*>(&node);
   if (!leaf || leaf->path() != path) return std::nullopt;
+  if (node.kind() == Kind::expr_comparison) return expr_bounds(static_cast<const match::ExprComparison&>(node), multikey, keys);
   if (keys.geo || node.kind() == Kind::geo || node.kind() == Kind::geo_near) return location_bounds(*leaf, keys);
   if (keys.hashed && node.kind() != Kind::eq && node.kind() != Kind::in) return std::nullopt;
   if (keys.leaves && (node.kind() != Kind::elem_match_value || !path.empty())) return leaf_bounds(*leaf, path, keys);
@@ -277,6 +303,9 @@ bool matches_missing(const Node& node, std::string_view path) {
   }
   const auto* leaf = dynamic_cast<const match::PathNode*>(&node);
   if (!leaf) return true;
+  // Above other values comes an array, too, of which a sparse index may have no keys.
+  if (node.kind() == Kind::expr_comparison && static_cast<const match::ExprComparison&>(node).comparison() != Kind::eq)
+    return true;
   if (node.kind() == Kind::elem_match_object && path.size() > leaf->path().size() + 1 && path.starts_with(leaf->path()) &&
       path[leaf->path().size()] == '.') {
     return matches_missing(static_cast<const match::ElemMatchObject&>(node).filter(), path.substr(leaf->path().size() + 1));

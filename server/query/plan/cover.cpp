@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "server/query/document_metadata.h"
 #include "server/query/plan/bounds.h"
 #include "server/query/plan/wildcard.h"
 #include "storage/collections/clustered.h"
@@ -64,6 +65,8 @@ void mark_covered(Access& access, const storage::Collection& collection, const Q
   if (access.kind != Access::Kind::index || query.return_key || !storage::entries_have_values(collection, access.index->stored()))
     return;
   if (!entries_tell_values(access)) return;
+  // These are read from the document.
+  if (query.metadata && (query.metadata->wants(MetaField::sort_key) || query.metadata->wants(MetaField::index_key))) return;
   // A scan of the clustered index reads the documents themselves.
   if (storage::is_clustered_index(collection, *access.index)) return;
   const auto paths = paths_read(access, query, sort, projection);

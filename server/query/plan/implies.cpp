@@ -99,7 +99,8 @@ bool differ_in_collation(const Node& fact, const Node& goal) {
 }
 
 bool leaf_implies(const match::PathNode& fact, const match::PathNode& goal) {
-  if (fact.path() != goal.path() || differ_in_collation(fact, goal)) return false;
+  // A comparison of an expression says nothing about documents with arrays.
+  if (fact.kind() == Kind::expr_comparison || fact.path() != goal.path() || differ_in_collation(fact, goal)) return false;
   if (same_text(fact, goal)) return true;
   if (goal.kind() == Kind::exists) return !matches_missing(fact, goal.path());
   if (fact.kind() == Kind::eq) return value_fulfils(static_cast<const match::Comparison&>(fact).value(), goal);

@@ -25,6 +25,7 @@ namespace server::query {
 using base::ErrorCode;
 using bson::DocumentView;
 using bson::Element;
+using replication::history_lost;
 using replication::LogScope;
 using storage::Stamp;
 
@@ -40,11 +41,6 @@ struct Start {
   std::optional<Stamp> time;
   std::optional<std::string> snapshot;  // a declared one
 };
-
-[[noreturn]] void history_lost() {
-  refuse(ErrorCode::change_stream_history_lost,
-         "Resume of change stream was not possible, as the resume point may no longer be in the oplog.");
-}
 
 class ChangeStream final : public Stage, public ChangeStreamSource {
  public:
@@ -94,7 +90,7 @@ class ChangeStream final : public Stage, public ChangeStreamSource {
         if (const Stamp passed = follower_->passed(); passed > token_.time) token_ = ResumeToken::at(passed);
         return false;
       }
-      append(*change);
+      append(change);
     }
   }
   DocumentView document() override { return *current_.document; }
@@ -118,7 +114,7 @@ class ChangeStream final : public Stage, public ChangeStreamSource {
   Stamp committed() const { return op_->services().replica_set->progress().committed.optime.ts; }
   void follow(Stamp behind) { follower_ = op_->services().log_feed->follow(events_.scope(), behind, filter_); }
 
-  void append(const replication::LoggedChange& change) {
+  void append(const replication::LoggedChangePtr& change) {
     std::vector<ChangeEvent> made;
     events_.append(*op_, change, made);
     std::move(made.begin(), made.end(), std::back_inserter(pending_));
@@ -167,7 +163,7 @@ class ChangeStream final : public Stage, public ChangeStreamSource {
     }
     token_ = token;
     std::vector<ChangeEvent> made;
-    events_.append(*op_, *change, made);
+    events_.append(*op_, change, made);
     bool behind = false;
     for (ChangeEvent& event : made) {
       const bool is_it = event.token.same_event(token);

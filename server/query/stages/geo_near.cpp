@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "geo/index_options.h"
+#include "server/query/document_metadata.h"
 #include "server/query/reader.h"
 #include "server/query/stages/pipeline.h"
 #include "server/query/stages/support.h"
@@ -85,6 +86,7 @@ class GeoNear final : public SourceSpec, public Asking {
     query.collation = context.scope.collator();
     query.allow_disk_use = context.allow_disk_use;
     query.near_output = output_;
+    if (context.metadata && context.metadata->wanted()) query.metadata = context.metadata;
     return query;
   }
 

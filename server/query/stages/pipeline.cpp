@@ -4,14 +4,15 @@
 
 #include "server/core/operation.h"
 #include "server/core/services.h"
+#include "server/query/document_metadata.h"
 #include "server/query/plan_notes.h"
 #include "server/query/reader.h"
 #include "server/query/series/bucket_index.h"
 #include "server/query/stages/counted.h"
 #include "server/query/stages/geo_near.h"
+#include "server/query/stages/pipeline_metadata.h"
 #include "server/query/stages/registry.h"
 #include "server/query/stages/support.h"
-#include "server/query/stages/text_scores.h"
 #include "server/query/stages/unpack_bucket.h"
 #include "server/query/views.h"
 #include "storage/store.h"
@@ -87,7 +88,9 @@ void translate_hint(const SeriesOptions& series, PipelineContext& context) {
 }
 
 // If the context's collection is a view: goes on with the view's own collection. Returns the view's stages.
-std::vector<StageSpecPtr> stages_of_view(PipelineContext& context, const std::vector<StageSpecPtr>& specs) {
+// `behind`: the place of the metadata of the documents that the view shows; nullptr: nobody behind it reads them.
+std::vector<StageSpecPtr> stages_of_view(PipelineContext& context, const std::vector<StageSpecPtr>& specs,
+                                         std::shared_ptr<MetadataPlace> behind) {
   std::vector<StageSpecPtr> stages;
   if (!context.op || context.collection.empty()) return stages;
   const std::string_view source = !specs.empty() && specs[0]->is_source() ? specs[0]->name() : std::string_view();
@@ -101,10 +104,13 @@ std::vector<StageSpecPtr> stages_of_view(PipelineContext& context, const std::ve
   context.collection = view->on;
   if (view->series) translate_hint(*view->series, context);
   if (view->series && source == "$indexStats") return stages;  // of the buckets
+  if (!behind) begin_metadata(view->pipeline.view().first(), context);
+  ViewMetadata metadata(view->pipeline, behind ? std::move(behind) : std::make_shared<MetadataPlace>(), context);
   for (const bson::Element& stage : view->pipeline) {
     // A time series' own stage isn't the client's, so it needn't be in the client's version of the API.
     const bson::Element first = stage.is_object() ? stage.as_document().first() : bson::Element();
     stages.push_back(first.name == unpack_stage ? parse_unpack_bucket(first, context) : parse_stage(stage, context));
+    metadata.parsed(first.name);
   }
   return stages;
 }
@@ -151,15 +157,22 @@ Pipeline::Pipeline(bson::DocumentView stages, PipelineContext& context) : contex
   if (context.depth > depth_max) {
     refuse(5787900, "Maximum number of nested sub-pipelines exceeded. Limit is " + std::to_string(depth_max));
   }
+  std::shared_ptr<MetadataPlace> behind_view;
+  if (context.op && !context.collection.empty() && mentions_metadata(stages)) {
+    if (const auto view = resolve_view(*context.op, context.db, context.collection)) {
+      pass_metadata(view->pipeline, context);
+      behind_view = context.scope.metadata();
+    }
+  }
   for (const bson::Element& stage : stages) {
     if (specs_.size() == 1000) {
       refuse(7749501, "Pipeline length must be no longer than 1000 stages.");
     }
-    if (specs_.empty()) begin_text_scores(stage, context);
+    if (specs_.empty() && !behind_view) begin_metadata(stage, context);
     specs_.push_back(parse_stage(stage, context));
-    keep_text_scores(*specs_.back(), context);
+    keep_metadata(specs_.back()->name(), context);
   }
-  auto first = stages_of_view(context, specs_);
+  auto first = stages_of_view(context, specs_, std::move(behind_view));
   specs_.insert(specs_.begin(), std::make_move_iterator(first.begin()), std::make_move_iterator(first.end()));
   narrow_buckets(specs_, context);
   for (size_t i = 0; i < specs_.size(); ++i) {
@@ -228,7 +241,7 @@ Query head_query(const std::vector<StageSpecPtr>& specs, const PipelineContext& 
     }
   }
   taken = i;
-  if (reads_text_scores(context)) query.text_score = context.text_score;
+  if (context.metadata && context.metadata->wanted()) query.metadata = context.metadata;
   query.count_only = i < specs.size() && !specs[i]->needs_documents() && query.sort.empty();
   return query;
 }
@@ -262,7 +275,8 @@ void Pipeline::explain(Verbosity verbosity, bson::Builder& out) const {
     return;
   }
   size_t taken = asking ? 1 : 0;
-  const Query query = asking ? asking->query(context_) : head_query(specs_, context_, taken);
+  Query query = asking ? asking->query(context_) : head_query(specs_, context_, taken);
+  query.explained = true;
   const std::string ns = context_.db + "." + context_.collection;
   Reader reader(*context_.op, open_collection(*context_.op, ns), ns, query);
   const bool whole = !asking && taken == specs_.size();

@@ -5,7 +5,9 @@
 
 #include "server/core/operation.h"
 #include "server/core/services.h"
+#include "server/query/document_metadata.h"
 #include "server/query/exec/sort_runs.h"
+#include "server/query/query_parameters.h"
 #include "server/query/sort_pattern.h"
 #include "server/query/stages/pipeline.h"
 #include "server/query/stages/registry.h"
@@ -22,8 +24,14 @@ namespace {
 
 class Sort final : public Stage {
  public:
-  Sort(StagePtr from, const SortPattern& pattern, int64_t limit, PipelineContext& context)
-      : Stage(std::move(from)), pattern_(pattern), limit_(limit), context_(context), held_(context.allowance.memory()) {}
+  Sort(StagePtr from, const SortPattern& pattern, int64_t limit, MetadataPlace* metadata, PipelineContext& context)
+      : Stage(std::move(from)),
+        pattern_(pattern),
+        limit_(limit),
+        metadata_(metadata),
+        context_(context),
+        memory_bytes_max_(context.op ? static_cast<size_t>(sort_bytes_max(*context.op)) : stage_memory_max),
+        held_(context.allowance.memory()) {}
 
   bool next() override {
     if (!read_) read_all();
@@ -33,7 +41,8 @@ class Sort final : public Stage {
       if (at_ >= entries_.size()) return false;
       current_ = std::move(entries_[at_++]);
     }
-    if (context_.text_score) *context_.text_score = current_.text_score;
+    exec::give_back(current_, metadata_);
+    if (metadata_ && metadata_->wants(MetaField::sort_key)) metadata_->current.sort_key = pattern_.values(current_.document);
     return true;
   }
   DocumentView document() override { return current_.document; }
@@ -45,7 +54,7 @@ class Sort final : public Stage {
     while (source().next()) {
       const DocumentView document = source().document();
       context_.allowance.work_on(document.size());
-      exec::SortEntry entry{pattern_.key(document), arrival++, 0, {}, context_.text_score ? *context_.text_score : 0};
+      exec::SortEntry entry{pattern_.key(document), arrival++, 0, {}, exec::kept_metadata(metadata_)};
       if (full()) {
         if (!(entry < entries_.front())) continue;
         std::pop_heap(entries_.begin(), entries_.end());
@@ -61,7 +70,7 @@ class Sort final : public Stage {
       } else if (heaped_) {
         std::push_heap(entries_.begin(), entries_.end());
       }
-      if (held_.bytes() > stage_memory_max) spill();
+      if (held_.bytes() > memory_bytes_max_) spill();
     }
     if (runs_ && !entries_.empty()) return spill();
     exec::sort_entries(entries_, context_.allowance);
@@ -73,7 +82,8 @@ class Sort final : public Stage {
   void spill() {
     if (!context_.allow_disk_use) {
       refuse(base::ErrorCode::query_exceeded_memory_limit_no_disk_use_allowed,
-             "Sort exceeded memory limit of 104857600 bytes, but did not opt in to external sorting.");
+             "Sort exceeded memory limit of " + std::to_string(memory_bytes_max_) +
+                 " bytes, but did not opt in to external sorting.");
     }
     if (!runs_) runs_ = std::make_unique<exec::SortRuns>(spill_directory(*context_.op), context_.op->services().store->engine());
     exec::sort_entries(entries_, context_.allowance);
@@ -85,7 +95,9 @@ class Sort final : public Stage {
 
   const SortPattern& pattern_;
   const int64_t limit_;
+  MetadataPlace* const metadata_;  // of the documents that it sorts; nullptr: they have none
   PipelineContext& context_;
+  const size_t memory_bytes_max_;
   bool read_ = false, heaped_ = false;
   size_t at_ = 0;
   Held held_;  // the entries
@@ -99,9 +111,10 @@ class SortSpec final : public PlainSpec, public Sorting {
   SortSpec(const Element& specification, const Scope& scope)
       : PlainSpec("$sort", specification),
         document_(specification.as_document()),
-        pattern_(SortPattern::parse(document_, scope.collator(), scope.text_score())) {}
+        pattern_(SortPattern::parse(document_, scope.collator(), scope.metadata())),
+        metadata_(scope.metadata()) {}
   StagePtr start(StagePtr source, PipelineContext& context) const override {
-    return std::make_unique<Sort>(std::move(source), pattern_, keep_, context);
+    return std::make_unique<Sort>(std::move(source), pattern_, keep_, metadata_.get(), context);
   }
   DocumentView pattern() const override { return document_; }
   void keep(int64_t limit) override { keep_ = limit; }
@@ -109,6 +122,7 @@ class SortSpec final : public PlainSpec, public Sorting {
  private:
   bson::Document document_;
   SortPattern pattern_;
+  std::shared_ptr<MetadataPlace> metadata_;
   int64_t keep_ = 0;
 };
 

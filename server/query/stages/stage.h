@@ -60,10 +60,10 @@ struct PipelineContext {
   bson::Document let;     // the variables of `scope`, for filters
   bson::Value hint = {};  // an index's name or key; missing: none
   bool allow_disk_use = true;
-  int depth = 0;                                 // the depth of sub-pipelines
-  SinkMaker make_sink = nullptr;                 // set for pipelines that may write
-  ChangeStreamSource* change_stream = nullptr;   // the running $changeStream, if the pipeline begins with one
-  std::shared_ptr<double> text_score = nullptr;  // the score of the document that goes through the stages; nullptr: no $text
+  int depth = 0;                                      // the depth of sub-pipelines
+  SinkMaker make_sink = nullptr;                      // set for pipelines that may write
+  ChangeStreamSource* change_stream = nullptr;        // the running $changeStream, if the pipeline begins with one
+  std::shared_ptr<MetadataPlace> metadata = nullptr;  // of the documents that come from the query under the stages
 
   // nullptr: the pipeline is parsed alone.
   PipelineContext(int64_t now_ms, OperationContext* current);
