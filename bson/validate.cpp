@@ -13,6 +13,9 @@ class Validator {
   const char* document(const char* at, const char* end, int depth);
 
   base::Failure failure() const {
+    if (too_deep_) {
+      return {base::ErrorCode::overflow, "BSONObj exceeds maximum nested object depth: " + std::to_string(options_.depth_max)};
+    }
     return {base::ErrorCode::invalid_bson, std::string(what_) + " at offset " + std::to_string(where_ - start_)};
   }
 
@@ -34,12 +37,16 @@ class Validator {
   const ValidateOptions& options_;
   const char* what_ = "";
   const char* where_ = nullptr;
+  bool too_deep_ = false;
 };
 
 const char* Validator::document(const char* at, const char* end, int depth) {
   const char* begin = at;
   if (end - at < 5) return fail("a document cut short", at);
-  if (depth > options_.depth_max) return fail("too many levels", at);
+  if (depth > options_.depth_max) {
+    too_deep_ = true;
+    return fail("too many levels", at);
+  }
   const auto length = base::load_le<uint32_t>(at);
   if (length < 5 || length > static_cast<size_t>(end - at)) return fail("a document of impossible length", at);
   end = at + length;

@@ -16,6 +16,9 @@ namespace {
 constexpr uint32_t required_flags = 0xffff;  // bits 0-15 must be understood
 constexpr uint32_t understood_flags = checksum_present | more_to_come;
 
+// A document that may be stored has bson::nesting_max levels, and the command around it some more.
+constexpr int request_levels_max = bson::nesting_max + 20;
+
 Failure failure(ErrorCode code, std::string message) {
   return {code, std::move(message)};
 }
@@ -63,7 +66,7 @@ struct SectionReader {
     }
     const BytesView bytes = from.substr(0, static_cast<size_t>(load_le<int32_t>(from.data())));
     from.remove_prefix(bytes.size());
-    auto document = bson::validate(bytes);
+    auto document = bson::validate(bytes, {.depth_max = request_levels_max});
     if (!document) {
       if (!answerable) answerable = document.failure();
       return std::nullopt;
@@ -181,7 +184,7 @@ Decoded decode_query(const Header& header, BytesView whole) {
   const auto ns = take_name(rest);
   if (!ns || rest.size() < 8) return unusable("OP_QUERY is too short");
   rest.remove_prefix(8);
-  auto document = bson::validate(rest);
+  auto document = bson::validate(rest, {.depth_max = request_levels_max});
   if (!document) return Malformed{document.failure(), false, {}};
   message.request.body = *document;
   // Old clients wrap the command: {$query: {hello: 1}, $readPreference: …}.

@@ -18,13 +18,12 @@ using base::OperationError;
 
 write::UpdateStatement parse_statement(bson::DocumentView document, query::StatementLets& lets) {
   const Arguments arguments("update.updates", document);
-  arguments.only({"q", "u", "c", "multi", "upsert", "upsertSupplied", "arrayFilters", "hint", "collation", "sampleId", "sort"});
+  arguments.only({"q", "u", "c", "multi", "upsert", "upsertSupplied", "arrayFilters", "hint", "collation", "sampleId"});
   write::UpdateStatement statement;
   statement.selection.filter = arguments.required_object("q");
   statement.selection.hint = arguments.any("hint");
   query::checked_hint(arguments.any("hint"));
   statement.selection.all = arguments.boolean("multi").value_or(false);
-  statement.selection.sort = arguments.object("sort").value_or(bson::DocumentView());
   statement.update = arguments.any("u");
   if (!statement.update.exists()) {
     throw OperationError(40414, "BSON field 'update.updates.u' is missing but a required field");
