@@ -110,6 +110,22 @@ const std::vector<Pinned>& pinned() {
        "c0c0c0c0c0c0c0c010706172656e747300010000001167656e65726174696f6e00080000000700000004726f6f74730005000000000974"
        "696d65002e8fa97c9b010000056d657461646174610003000000006d0064056964002000000000eeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee"
        "eeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee00"},
+      {MergeBranch{.into = "main",
+                   .from = hash(0xc0),
+                   .parents = 1,
+                   .generation = stamp(7, 8),
+                   .roots = {{uuid(1), hash(0xd0)}},
+                   .made = made(),
+                   .imported = true,
+                   .named = {{uuid(1), Bytes("\x1e\x02"), hash(0xc1)}, {uuid(1), Bytes("\x1e\x04")}}},
+       "ae010000026d6572676500050000006d61696e000566726f6d002000000000c0c0c0c0c0c0c0c0c0c0c0c0c0c0c0c0c0c0c0c0c0c0c0c0"
+       "c0c0c0c0c0c0c0c010706172656e747300010000001167656e65726174696f6e00080000000700000004726f6f74730059000000033000"
+       "5100000005636f6c6c656374696f6e0010000000040101010101010101010101010101010105726f6f74002000000000d0d0d0d0d0d0d0"
+       "d0d0d0d0d0d0d0d0d0d0d0d0d0d0d0d0d0d0d0d0d0d0d0d0d000000974696d65002e8fa97c9b010000056d657461646174610003000000"
+       "006d0064056964002000000000eeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee04696d706f7274656400"
+       "9a0000000330005d00000005636f6c6c656374696f6e00100000000401010101010101010101010101010101056b65790002000000001e"
+       "020568617368002000000000c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1000331003200000005636f"
+       "6c6c656374696f6e00100000000401010101010101010101010101010101056b65790002000000001e04000000"},
       {AdvanceBranch{.branch = "dev", .commit = hash(0xc0)},
        "4900000002616476616e63654272616e636800040000006465760005636f6d6d6974002000000000c0c0c0c0c0c0c0c0c0c0c0c0c0c0c0"
        "c0c0c0c0c0c0c0c0c0c0c0c0c0c0c0c0c000"},
@@ -160,6 +176,7 @@ bson::Document encode(const Change& change) {
 // Fields that an entry may lack.
 bool is_optional(std::string_view entry, std::string_view field) {
   if (field == "trees") return entry == "commit" || entry == "merge" || entry == "beginBranches";
+  if (field == "imported" || field == "hash") return entry == "merge";
   return (entry == "createBranch" && field == "from") || (entry == "commit" && field == "collections") || entry == "setRetention";
 }
 

@@ -15,8 +15,7 @@ bson::Document MergeBranch::encode() const {
   }
   made.append_to(command);
   if (imported) {
-    command.append("imported", true);
-    auto all = command.array("named");
+    auto all = command.array("imported");
     for (const Named& one : named) {
       auto document = all.object();
       document.append("collection", binary_of_uuid(one.collection)).append("key", bson::Binary{0, one.key});
@@ -38,7 +37,7 @@ MergeBranch MergeBranch::decode(bson::DocumentView command) {
   if (merge.parents != 1 && merge.parents != 2) fields.refuse_field("parents", "1 or 2");
   for (const Fields& one : fields.objects("roots")) merge.roots.push_back({one.uuid("collection"), one.hash("root")});
   if (!merge.imported) return merge;
-  for (const Fields& one : fields.objects("named")) {
+  for (const Fields& one : fields.objects("imported")) {
     merge.named.push_back(
         {one.uuid("collection"), one.bytes("key"), one.has("hash") ? std::optional(one.hash("hash")) : std::nullopt});
   }

@@ -1,7 +1,7 @@
 // These are the log entries of merges, cherry-picks and reverts.
 //
 //   {merge: "main", from, parents: 1 or 2, generation: Timestamp, roots: [{collection, root}, …], time, metadata, id, trees,
-//    imported: true, named: [{collection, key, hash}, …]}
+//    imported: [{collection, key, hash}, …]}
 //   {advanceBranch: "dev", commit}
 //   {beginMerge: "main", commit, request}
 //   {decide: "main", collection: uuid, key, take, sides, document}
