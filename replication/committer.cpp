@@ -135,19 +135,26 @@ void LocalCommitter::branches_changed(storage::Transaction& transaction, std::st
 }
 
 // The entry has its content: what changed the document made the record too, and it may be older than the entry.
-void LocalCommitter::document_changed(storage::Transaction& transaction, std::string_view ns, BytesView uuid,
-                                      const bson::DocumentView* before, const bson::DocumentView* after) {
+storage::Stamp LocalCommitter::document_changed(storage::Transaction& transaction, std::string_view ns, BytesView uuid,
+                                                const bson::DocumentView* before, const bson::DocumentView* after) {
   Entry entry = entry_of(!after ? 'd' : before ? 'u' : 'i', ns, uuid, nullptr);
   if (before && after) {
     const Description description = describe(*before, *after, UpdateForm::smallest);
     const bson::Document id = id_of(*after);
     fill_in_update(entry, description, id, *after);
-    Performer(oplog_, transaction).append(entry);
-    return;
+    return Performer(oplog_, transaction).append(entry);
   }
   const bson::Document id = after ? bson::Document() : id_of(*before);
   entry.o = after ? *after : id.view();
-  Performer(oplog_, transaction).append(entry);
+  return Performer(oplog_, transaction).append(entry);
+}
+
+// What came after is another record's, if there is any.
+void LocalCommitter::document_replaced(storage::Transaction& transaction, storage::CollectionId collection,
+                                       storage::RecordId record, storage::Stamp stamp, bson::DocumentView before) {
+  const auto changed = store_.catalog().open(collection);
+  if (!changed || !changed->options().pre_images) return;
+  oplog_.pre_images().keep(transaction, collection, record, stamp, before, nullptr, true);
 }
 
 void LocalCommitter::content_lost(storage::Transaction& transaction, storage::CollectionId collection, storage::RecordId record,

@@ -78,8 +78,10 @@ class LocalCommitter final : public Committer, public storage::BranchLog, privat
   void when_durable(std::function<void()> done) override;
 
   void branches_changed(storage::Transaction& transaction, std::string_view db, bson::DocumentView command) override;
-  void document_changed(storage::Transaction& transaction, std::string_view ns, BytesView uuid, const bson::DocumentView* before,
-                        const bson::DocumentView* after) override;
+  storage::Stamp document_changed(storage::Transaction& transaction, std::string_view ns, BytesView uuid,
+                                  const bson::DocumentView* before, const bson::DocumentView* after) override;
+  void document_replaced(storage::Transaction& transaction, storage::CollectionId collection, storage::RecordId record,
+                         storage::Stamp stamp, bson::DocumentView before) override;
   void content_lost(storage::Transaction& transaction, storage::CollectionId collection, storage::RecordId record,
                     const storage::Superseded& content) override;
   // Replays changes of branches; nullptr: there are no branches. Must be set before the first entry is applied.

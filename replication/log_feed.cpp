@@ -76,6 +76,7 @@ struct LogFeed::State : std::enable_shared_from_this<LogFeed::State> {
 
   void run();
   bool read_on() EXCLUDES(mutex);  // false: there is nothing new
+  void pass_over(Stamp upto) EXCLUDES(mutex);
   void rest(size_t woke) EXCLUDES(mutex);
   void await_commit() EXCLUDES(mutex);
   Verdicts filters() const EXCLUDES(mutex);
@@ -178,10 +179,15 @@ bool LogFeed::State::read_on() {
         read_bytes_max, read_rows_max);
     verdicts = filters();
     judge(read, verdicts);
-  } catch (...) {
-    const base::MutexLock lock(mutex);
-    reading_to = 0;
-    throw;
+  } catch (const std::exception& error) {
+    {
+      const base::MutexLock lock(mutex);
+      reading_to = 0;
+    }
+    const auto* const failed = dynamic_cast<const base::OperationError*>(&error);
+    if (!failed || failed->code() != base::ErrorCode::change_stream_history_lost) throw;
+    pass_over(upto);
+    return true;
   }
   Wakes wakes;
   {
@@ -192,6 +198,20 @@ bool LogFeed::State::read_on() {
   call(wakes);
   rest(wakes.size());
   return read.read_to > from;
+}
+
+// The log was cut faster than it was read. The followers read it themselves, and get the error.
+void LogFeed::State::pass_over(Stamp upto) {
+  Wakes wakes;
+  {
+    const base::MutexLock lock(mutex);
+    forget_all();
+    tail = kept_from = upto;
+    for (Follower::State* follower : followers) {
+      if (follower->wake) wakes.push_back(std::exchange(follower->wake, nullptr));
+    }
+  }
+  call(wakes);
 }
 
 void LogFeed::State::rest(size_t woke) {

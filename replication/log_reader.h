@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "replication/log_record.h"
+#include "replication/named_contents.h"
 #include "replication/oplog.h"
 
 namespace storage {
@@ -17,20 +18,20 @@ namespace replication {
 // Not thread-safe.
 class LogReader {
  public:
-  LogReader(storage::Store& store, Oplog& oplog) : store_(store), oplog_(oplog) {}
+  LogReader(storage::Store& store, Oplog& oplog)
+      : store_(store), oplog_(oplog), contents_(store, [&oplog](storage::Stamp stamp) { return oplog.row(stamp); }) {}
 
   // The transactions whose stamps are in [from, below), oldest first; stops once it has `bytes_max`. Both ends lie between
-  // transactions; `below` is no more than Engine::all_committed. What was dropped since can be read until the set has committed
-  // the drop. Throws DataCorruptionDetected for a damaged row or a content that is missing.
+  // transactions; `below` is no more than Engine::all_committed. Throws DataCorruptionDetected for a damaged row or a content
+  // that is missing.
   std::vector<LogRecord> read(storage::Stamp from, storage::Stamp below, size_t bytes_max);
 
  private:
   void add(storage::Transaction& transaction, storage::Stamp stamp, const Entry& entry, LogRecordBuilder& builder);
-  storage::Collection& collection_of(storage::Stamp stamp, const Entry& entry);
 
   storage::Store& store_;
   Oplog& oplog_;
-  std::shared_ptr<storage::Collection> last_;  // entries of one collection come in runs
+  NamedContents contents_;
 };
 
 }  // namespace replication

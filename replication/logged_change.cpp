@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "base/hash.h"
-#include "storage/collections/catalog.h"
+#include "replication/named_contents.h"
 #include "storage/engine/names.h"
 #include "storage/store.h"
 
@@ -26,10 +26,23 @@ bool is_of_users(std::string_view db) {
 class Rows {
  public:
   Rows(storage::Store& store, Oplog& oplog)
-      : store_(store), oplog_(oplog), transaction_(store, Transaction::Mode::read), rows_(oplog.rows(transaction_)) {}
+      : oplog_(oplog),
+        transaction_(store, Transaction::Mode::read),
+        rows_(oplog.rows(transaction_)),
+        contents_(store, [&oplog](Stamp stamp) { return oplog.row(stamp); }) {}
 
   Stamp visible_below() const { return transaction_.visible_below(); }
   bool seek(Stamp stamp) { return rows_.seek(entry_key(stamp)); }
+  // A set's log begins with its first configuration. As long as that is there, nothing was ever cut.
+  bool reaches(Stamp time) {
+    if (time > 0 && rows_.seek_back(entry_key(time)) && stamp() > 0) return true;
+    if (!seek(1) || stamp() <= time + 1) return true;
+    const Entry first = decode(value()).or_throw();
+    const auto config = first.op == 'n' ? first.o["config"] : bson::Element();
+    if (!config.is_object()) return false;
+    const auto term = config.as_document()["term"], version = config.as_document()["version"];
+    return term.is_number() && term.to_int64() == 1 && version.is_number() && version.to_int64() == 1;
+  }
   bool next() { return rows_.next(); }
   Stamp stamp() const { return stamp_from_key(rows_.key()); }
   BytesView value() const { return rows_.value(); }
@@ -91,28 +104,21 @@ class Rows {
   }
 
   bool read_content(LoggedChange& change) {
-    if (!collection_ || collection_->id() != change.entry.collection) {
-      collection_ = store_.catalog().open(change.entry.collection);
-      if (!collection_) collection_ = store_.catalog().dropped(change.entry.collection);
-    }
-    if (!collection_) return false;
-    std::optional<Bytes> content;
     try {
-      content = collection_->records().find(transaction_, change.entry.record, change.row);
-    } catch (const base::OperationError&) {
-      if (!collection_->dropped()) throw;
+      const auto whole = contents_.whole(transaction_, change.row, change.entry, change.content);
+      if (!whole) return false;
+      change.entry = *whole;
+      return true;
+    } catch (const base::OperationError& error) {
+      if (error.code() != base::ErrorCode::capped_position_lost) throw;
+      history_lost();
     }
-    if (!content) return false;
-    change.content = std::move(*content);
-    change.entry = made_whole(change.entry, bson::DocumentView(change.content));
-    return true;
   }
 
-  storage::Store& store_;
   Oplog& oplog_;
   Transaction transaction_;
   TableCursor rows_;
-  std::shared_ptr<storage::Collection> collection_;  // entries of one collection come in runs
+  NamedContents contents_;
   ClientTransaction in_;
 };
 
@@ -151,6 +157,7 @@ LoggedChanges read_changes(storage::Store& store, Oplog& oplog, Stamp after, Sta
   LoggedChanges out;
   out.read_to = after;
   Rows rows(store, oplog);
+  if (!rows.reaches(after)) history_lost();
   upto = std::min(upto, rows.visible_below() - 1);
   size_t bytes = 0, looked = 0;
   for (bool on = rows.seek(after + 1); on && rows.stamp() <= upto; on = rows.next()) {
@@ -199,16 +206,13 @@ Stamp oldest_row(storage::Store& store, Oplog& oplog) {
   return rows.seek(1) ? rows.stamp() : 0;
 }
 
-// A set's log begins with its first configuration. As long as that is there, nothing was ever cut.
 bool log_reaches(storage::Store& store, Oplog& oplog, Stamp time) {
-  Rows rows(store, oplog);
-  if (!rows.seek(1)) return true;
-  if (rows.stamp() <= time + 1) return true;
-  const Entry first = decode(rows.value()).or_throw();
-  const auto config = first.op == 'n' ? first.o["config"] : bson::Element();
-  if (!config.is_object()) return false;
-  const auto term = config.as_document()["term"], version = config.as_document()["version"];
-  return term.is_number() && term.to_int64() == 1 && version.is_number() && version.to_int64() == 1;
+  return Rows(store, oplog).reaches(time);
+}
+
+void history_lost() {
+  throw base::OperationError(base::ErrorCode::change_stream_history_lost,
+                             "Resume of change stream was not possible, as the resume point may no longer be in the oplog.");
 }
 
 }  // namespace replication

@@ -46,6 +46,28 @@ class LogScope {
   uint64_t home_ = 0;  // of a branch: the database whose commands change it
 };
 
+// A document that is made once. Thousands of readers ask for it, so they find it without a lock and without a count.
+class KeptDocument {
+ public:
+  KeptDocument() = default;
+  ~KeptDocument() { delete document_.load(std::memory_order_relaxed); }
+  KeptDocument(const KeptDocument&) = delete;
+  KeptDocument& operator=(const KeptDocument&) = delete;
+
+  // Returns nullptr before the first `keep`. The document lives as long as this object.
+  const bson::Document* get() const { return document_.load(std::memory_order_acquire); }
+  // Keeps the document, unless another thread was faster; returns what is kept.
+  const bson::Document* keep(bson::Document made) {
+    auto own = std::make_unique<const bson::Document>(std::move(made));
+    const bson::Document* kept = nullptr;
+    if (document_.compare_exchange_strong(kept, own.get(), std::memory_order_acq_rel)) kept = own.release();
+    return kept;
+  }
+
+ private:
+  std::atomic<const bson::Document*> document_{nullptr};
+};
+
 struct LoggedChange {
   storage::Stamp row = 0;   // its place in the log
   storage::Stamp time = 0;  // of a client's transaction: of the transaction's end
@@ -59,7 +81,7 @@ struct LoggedChange {
   size_t bytes() const { return sizeof(LoggedChange) + value.size() + content.size(); }
 
   // Readers keep here what they made of the change, so that only the first has the work. They choose the places.
-  mutable std::array<std::atomic<std::shared_ptr<const bson::Document>>, 2> shown;
+  mutable std::array<KeptDocument, 2> shown;
 };
 using LoggedChangePtr = std::shared_ptr<const LoggedChange>;
 
@@ -70,7 +92,8 @@ struct LoggedChanges {
 
 // Reads rows with timestamps in (after, upto]; `upto` is majority-committed here, and the end of a transaction. Reads contents
 // only of rows that `wanted` accepts, and leaves out no-ops, and rows whose content went with their collection. Stops behind
-// `bytes_max`, or when `rows_max` rows were looked at. Throws DataCorruptionDetected, and what `interrupted` throws.
+// `bytes_max`, or when `rows_max` rows were looked at. Throws ChangeStreamHistoryLost if the log was cut behind `after`,
+// DataCorruptionDetected, and what `interrupted` throws.
 using WantedChange = std::function<bool(const LogSubject&)>;
 LoggedChanges read_changes(storage::Store& store, Oplog& oplog, storage::Stamp after, storage::Stamp upto,
                            const WantedChange& wanted, size_t bytes_max, size_t rows_max,
@@ -86,6 +109,8 @@ storage::Stamp row_before(storage::Store& store, Oplog& oplog, storage::Stamp ti
 
 // Returns the log's oldest row; 0: the log is empty.
 storage::Stamp oldest_row(storage::Store& store, Oplog& oplog);
+
+[[noreturn]] void history_lost();  // throws ChangeStreamHistoryLost
 
 // Returns whether the log has everything after `time`.
 bool log_reaches(storage::Store& store, Oplog& oplog, storage::Stamp time);

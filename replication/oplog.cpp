@@ -196,6 +196,16 @@ void Oplog::State::grew(Stamp stamp, int64_t bytes) {
   }
 }
 
+int64_t Oplog::State::put_whole(Transaction& transaction, Stamp stamp, BytesView row, const Entry& named,
+                                bson::DocumentView content) {
+  Bytes value;
+  value.reserve(row.size() + content.size());
+  encode(made_whole(named, content), value);
+  const auto grown = static_cast<int64_t>(value.size()) - static_cast<int64_t>(row.size());
+  table.put(transaction, entry_key(stamp), value);
+  return grown;
+}
+
 OplogStats Oplog::State::stats() {
   OplogStats stats;
   {
@@ -227,12 +237,15 @@ void Oplog::State::tend() {
 void Oplog::State::run() {
   base::LogContext context("OplogCapper");
   base::MutexLock lock(mutex);
+  bool more = false;
   while (!stopping) {
-    woken.wait_for(lock, std::chrono::seconds(1));
+    woken.wait_for(lock, more ? std::chrono::milliseconds(10) : std::chrono::seconds(1));
     if (stopping) return;
     lock.unlock();
+    more = false;
     try {
       tend();
+      more = take_in_dropped();
     } catch (const std::exception& error) {
       base::log(base::Severity::warning, base::LogComponent::repl, 22443, "The oplog could not be shortened; trying again",
                 base::Attributes().add("error", error.what()));
@@ -318,8 +331,7 @@ Oplog::Position Oplog::newest() const {
 
 void Oplog::keep_content(Transaction& transaction, storage::CollectionId collection, storage::RecordId record,
                          const storage::Superseded& before) {
-  const Bytes key = entry_key(before.generation);
-  const auto row = state_->table.get(transaction, key);
+  const auto row = state_->table.get(transaction, entry_key(before.generation));
   if (!row) return;  // the log doesn't reach back that far
   const auto entry = decode(*row);
   if (!entry.ok() || entry.value().form != Entry::Form::named) return;
@@ -328,11 +340,8 @@ void Oplog::keep_content(Transaction& transaction, storage::CollectionId collect
   if (state_->cut_for_room(transaction, before.generation)) {
     return transaction.after_commit([state = state_, stamp = before.generation] { state->was_cut(stamp); });
   }
-  Bytes value;
-  value.reserve(row->size() + before.bytes.size());
-  encode(made_whole(entry.value(), bson::DocumentView(before.bytes)), value);
-  const auto grown = static_cast<int64_t>(value.size()) - static_cast<int64_t>(row->size());
-  state_->table.put(transaction, key, value);
+  const int64_t grown =
+      state_->put_whole(transaction, before.generation, Bytes(*row), entry.value(), bson::DocumentView(before.bytes));
   transaction.after_commit([state = state_, stamp = before.generation, grown] { state->grew(stamp, grown); });
 }
 
@@ -347,6 +356,8 @@ OplogStats Oplog::stats() {
 }
 void Oplog::tend() {
   state_->tend();
+  while (state_->take_in_dropped()) {
+  }
 }
 
 }  // namespace replication

@@ -5,6 +5,9 @@
 // finds a place filled in behind it. The oldest go in large steps when the
 // table outgrows its size.
 //
+// Contents that entries name stay where they are until they are superseded. When their collection is dropped, its tables stay
+// until the entries have taken the contents in.
+//
 //   oplog    0                -> {uuid, countedTo, steps: [{end, entries, logical, stored}, …]}
 //            stamp (8, BE)    -> an entry (entry.h)
 //
@@ -74,8 +77,8 @@ class Oplog {
   };
   Position newest() const;
 
-  // Counts what came since, and takes the oldest away where it is too much. The oplog's own thread does so
-  // every second.
+  // Counts what came since, and takes the oldest away where it is too much. Takes in the contents of collections that were
+  // dropped, if the set can't roll that back any more, and lets their tables go. The oplog's own thread does so every second.
   void tend();
 
   struct State;  // replication/ only

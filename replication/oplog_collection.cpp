@@ -4,6 +4,7 @@
 
 #include "bson/builder.h"
 #include "replication/logged_transactions.h"
+#include "replication/named_contents.h"
 #include "replication/oplog_state.h"
 #include "storage/collections/catalog.h"
 #include "storage/store.h"
@@ -18,51 +19,31 @@ using storage::RecordId;
 using storage::Stamp;
 using storage::Transaction;
 
-// The entry's content is read from where it stands. Remembers the collection: entries of one come in runs.
+// Entries with their contents, which are read from where they stand.
 class Contents {
  public:
-  explicit Contents(storage::Store& store) : store_(store) {}
-
-  // An entry whose content went with its dropped collection isn't shown: what replays the log comes to
-  // the drop anyway.
-  bool available(const Entry& entry) { return entry.form == Entry::Form::whole || collection_of(entry) != nullptr; }
+  explicit Contents(Oplog::State& state)
+      : named_(state.store, [&state](Stamp stamp) -> std::optional<Bytes> {
+          Transaction now(state.store, Transaction::Mode::read);
+          const auto row = state.table.get(now, entry_key(stamp));
+          return row ? std::optional<Bytes>(*row) : std::nullopt;
+        }) {}
 
   bson::Document read(Transaction& transaction, Stamp stamp, const Entry& entry) {
-    Bytes content;
-    return oplog_document(stamp, whole(transaction, stamp, entry, content));
+    Bytes held;
+    return oplog_document(stamp, whole(transaction, stamp, entry, held));
   }
 
-  // Returns the entry with its content, which stands in `content` if the entry only names it.
-  Entry whole(Transaction& transaction, Stamp stamp, const Entry& entry, Bytes& content) {
-    if (entry.form == Entry::Form::whole) return entry;
-    const auto collection = collection_of(entry);
-    if (collection) {
-      try {
-        if (auto found = collection->records().find(transaction, entry.record, stamp)) {
-          content = std::move(*found);
-          return made_whole(entry, bson::DocumentView(content));
-        }
-      } catch (const OperationError&) {
-        if (!collection->dropped()) throw;
-      }
-      if (!collection->dropped()) {
-        throw OperationError(
-            ErrorCode::data_corruption_detected,
-            "the content of an oplog entry is missing: record " + std::to_string(entry.record) + " of " + std::string(entry.ns));
-      }
-    }
+  Entry whole(Transaction& transaction, Stamp stamp, const Entry& entry, Bytes& held) {
+    const auto found = named_.whole(transaction, stamp, entry, held);
+    if (found) return *found;
     throw OperationError(ErrorCode::query_plan_killed,
                          "collection dropped while the oplog was read: '" + std::string(entry.ns) + "'");
   }
+  bool available(Stamp stamp, const Entry& entry) { return named_.available(stamp, entry); }
 
  private:
-  std::shared_ptr<storage::Collection> collection_of(const Entry& entry) {
-    if (!last_ || last_->id() != entry.collection || last_->dropped()) last_ = store_.catalog().open(entry.collection);
-    return last_;
-  }
-
-  storage::Store& store_;
-  std::shared_ptr<storage::Collection> last_;
+  NamedContents named_;
 };
 
 Entry decoded(BytesView value) {
@@ -72,16 +53,16 @@ Entry decoded(BytesView value) {
 bson::Document read_part(Oplog::State& state, Transaction& transaction, Contents& contents, const std::vector<LoggedPart>& parts,
                          size_t at) {
   return transaction_document(state.table.cursor(transaction), parts, at,
-                              [&](Stamp stamp, const Entry& entry, Bytes& content) -> std::optional<Entry> {
-                                if (!contents.available(entry)) return std::nullopt;
-                                return contents.whole(transaction, stamp, entry, content);
+                              [&](Stamp stamp, const Entry& entry, Bytes& held) -> std::optional<Entry> {
+                                if (!contents.available(stamp, entry)) return std::nullopt;
+                                return contents.whole(transaction, stamp, entry, held);
                               });
 }
 
 class OplogScan final : public storage::CollectionScan {
  public:
   OplogScan(std::shared_ptr<Oplog::State> state, Transaction& transaction, Direction direction)
-      : state_(std::move(state)), forward_(direction == Direction::forward), contents_(state_->store) {
+      : state_(std::move(state)), forward_(direction == Direction::forward), contents_(*state_) {
     open(transaction);
   }
 
@@ -97,7 +78,7 @@ class OplogScan final : public storage::CollectionScan {
       }
       last_ = stamp();
       entry_ = decoded(rows_->value());
-      if (entry_.in_transaction ? find_part() : contents_.available(entry_)) return true;
+      if (entry_.in_transaction ? find_part() : contents_.available(last_, entry_)) return true;
     }
     return false;
   }
@@ -205,7 +186,7 @@ class OplogCollection final : public storage::Collection {
     if (!row) return std::nullopt;
     const Bytes value(*row);
     const Entry entry = decoded(value);
-    Contents contents(state_->store);
+    Contents contents(*state_);
     if (entry.in_transaction) {
       const auto parts = parts_of_transaction(state_->table.cursor(transaction), stamp - entry.behind_first);
       for (size_t at = 0; at < parts.size(); ++at) {
@@ -213,7 +194,7 @@ class OplogCollection final : public storage::Collection {
       }
       return std::nullopt;
     }
-    if (!contents.available(entry)) return std::nullopt;
+    if (!contents.available(stamp, entry)) return std::nullopt;
     return contents.read(transaction, stamp, entry);
   }
   std::optional<RecordId> find_id(Transaction&, const bson::ValueView&) override { return std::nullopt; }

@@ -3,10 +3,13 @@
 
 #include <atomic>
 #include <deque>
+#include <optional>
 #include <thread>
+#include <vector>
 
 #include "base/mutex.h"
 #include "replication/oplog.h"
+#include "storage/collections/catalog.h"
 
 namespace storage {
 class Store;
@@ -25,6 +28,24 @@ struct Oplog::State {
     int64_t stored_bytes = 0;
   };
 
+  // Collections that were dropped, and how far down the log is done with them.
+  struct DroppedPass {
+    std::vector<storage::DroppedCollection> collections;
+    storage::Stamp from = 0;   // no older row names their contents
+    storage::Stamp below = 0;  // what rows from here on named, they have taken in
+    size_t at = 0;             // then the first so many were let go
+    storage::RecordId images_from = 0;
+  };
+  struct NamedRow {
+    storage::Stamp stamp;
+    storage::RecordId record;
+    storage::Collection* collection;
+  };
+  struct NamedRows {
+    std::vector<NamedRow> rows = {};  // the newest first
+    storage::Stamp reached = 0;
+  };
+
   void load() REQUIRES(newest_mutex, mutex);
   void read() REQUIRES(newest_mutex, mutex);
   void save() REQUIRES(mutex);
@@ -34,10 +55,21 @@ struct Oplog::State {
   bool cut_for_room(storage::Transaction& transaction, storage::Stamp stamp);  // false: there is room, or it can't be cut there
   void was_cut(storage::Stamp stamp);
   void grew(storage::Stamp stamp, int64_t bytes);
+  // Writes a row whole that named this content, and returns by how many bytes it grew.
+  int64_t put_whole(storage::Transaction& transaction, storage::Stamp stamp, BytesView row, const Entry& named,
+                    bson::DocumentView content);
   OplogStats stats();
   void tend();
   void run();
   void stop();
+
+  // oplog_dropped.cpp implements these.
+  bool take_in_dropped() EXCLUDES(mutex);  // does a part of the work; false: there is nothing to do
+  NamedRows named_rows(const DroppedPass& pass);
+  void take_in_some(DroppedPass& pass) EXCLUDES(mutex);
+  storage::Stamp take_in(const NamedRows& named) EXCLUDES(mutex);
+  bool is_too_large() EXCLUDES(mutex);
+  void cut_upto(storage::Stamp stamp) EXCLUDES(mutex);
 
   storage::Store& store;
   std::function<void()> admin_changed;  // Oplog::watch_admin
@@ -48,6 +80,9 @@ struct Oplog::State {
   Bytes uuid;                                  // set by `load`
   std::atomic<storage::Stamp> cut_to{0};       // all entries up to here were taken away for room
   std::shared_ptr<storage::Collection> shown;  // as long as the Oplog lives
+
+  base::Mutex dropped_mutex;  // taken before `mutex`
+  std::optional<DroppedPass> dropped_pass GUARDED_BY(dropped_mutex);
 
   mutable base::Mutex newest_mutex;
   Oplog::Position newest GUARDED_BY(newest_mutex);  // appended, maybe not committed yet

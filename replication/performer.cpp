@@ -1,5 +1,7 @@
 #include "replication/performer.h"
 
+#include "bson/builder.h"
+
 namespace replication {
 
 using storage::Stamp;
@@ -24,15 +26,21 @@ storage::Stored Performer::insert(storage::Collection& collection, Entry entry, 
   transaction_.set_next_stamp(given);
   storage::Stored stored = collection.insert(transaction_, entry.o);
   write_document(collection, entry, stored.id, stored.generation, given);
-  for (const bson::Document& id : stored.pushed_out) {
+  for (const storage::PushedOut& pushed_out : stored.pushed_out) {
+    bson::Builder id;
+    id.append("_id", static_cast<bson::ValueView>(pushed_out.document.view().find("_id")));
+    const bson::Document removed = id.done();
     Entry gone;
     gone.op = 'd';
     gone.wall_ms = entry.wall_ms;
     gone.uuid = entry.uuid;
     gone.term = entry.term;
     gone.ns = entry.ns;
-    gone.o = id;
-    append(gone);
+    gone.o = removed;
+    const Stamp stamp = append(gone);
+    if (collection.options().pre_images) {
+      oplog_.pre_images().keep(transaction_, collection.id(), pushed_out.record, stamp, pushed_out.document, nullptr, false);
+    }
   }
   return stored;
 }
@@ -42,7 +50,7 @@ Stamp Performer::update(storage::Collection& collection, storage::RecordId recor
   transaction_.set_next_stamp(given);
   const storage::Updated updated = collection.update(transaction_, record, before, after);
   if (collection.options().pre_images) {
-    oplog_.pre_images().keep(transaction_, collection, record, updated.generation, bson::DocumentView(updated.before.bytes),
+    oplog_.pre_images().keep(transaction_, collection.id(), record, updated.generation, bson::DocumentView(updated.before.bytes),
                              &after, updated.record != record);
   }
   oplog_.keep_content(transaction_, collection.id(), record, updated.before);
@@ -62,7 +70,7 @@ Stamp Performer::remove(storage::Collection& collection, storage::RecordId recor
   const storage::Superseded superseded = collection.remove(transaction_, record, before);
   transaction_.set_next_stamp(0);
   if (collection.options().pre_images) {
-    oplog_.pre_images().keep(transaction_, collection, record, stamp, bson::DocumentView(superseded.bytes), nullptr, false);
+    oplog_.pre_images().keep(transaction_, collection.id(), record, stamp, bson::DocumentView(superseded.bytes), nullptr, false);
   }
   oplog_.keep_content(transaction_, collection.id(), record, superseded);
   write(entry, stamp, given);

@@ -57,6 +57,12 @@ std::optional<Place> place_in(BytesView value) {
                                  std::to_string(static_cast<uint32_t>(stamp)) + ") is damaged");
 }
 
+Bytes value_of(Form form, bson::DocumentView image, BytesView body) {
+  Bytes value(1, static_cast<char>(form));
+  base::append_le(value, base::checksum32(image.bytes()));
+  return value.append(body);
+}
+
 bool is_whole(Stamp stamp) {
   Bytes bytes;
   base::append_be64(bytes, stamp);
@@ -70,20 +76,18 @@ PreImages::PreImages(storage::Store& store)
       table_(store.engine().open_table("pre-images",
                                        {.block_compressor = store.options().block_compressor, .leaf_page_bytes = 64 << 10})) {}
 
-void PreImages::keep(Transaction& transaction, const storage::Collection& collection, RecordId record, Stamp stamp,
-                     bson::DocumentView before, const bson::DocumentView* after, bool moved) {
+void PreImages::keep(Transaction& transaction, CollectionId collection, RecordId record, Stamp stamp, bson::DocumentView before,
+                     const bson::DocumentView* after, bool moved) {
   std::optional<Bytes> delta;
   if (after && !moved && before.size() >= delta_content_min && !is_whole(stamp)) {
     delta = dedup::encode(after->bytes(), before.bytes(), {.literal_bytes_max = before.size() / 2});
   }
-  Bytes value(1, static_cast<char>(delta ? Form::delta : Form::whole));
-  base::append_le(value, base::checksum32(before.bytes()));
-  value.append(delta ? BytesView(*delta) : before.bytes());
+  const Bytes value = value_of(delta ? Form::delta : Form::whole, before, delta ? BytesView(*delta) : before.bytes());
   Bytes place;
-  base::append_varint(place, collection.id());
+  base::append_varint(place, collection);
   base::append_varint(place, static_cast<uint64_t>(record));
   table_.put(transaction, stamp_key(stamp), place);
-  table_.put(transaction, record_key(collection.id(), record, stamp), value);
+  table_.put(transaction, record_key(collection, record, stamp), value);
 }
 
 std::optional<Bytes> PreImages::find(Stamp stamp) {
@@ -129,6 +133,45 @@ std::optional<Bytes> PreImages::find(Stamp stamp) {
     content = std::move(made).value();
   }
   return content;
+}
+
+RecordId PreImages::make_last_whole(const storage::Collection& collection, RecordId from) {
+  constexpr size_t records_max = 1000, bytes_max = 4 << 20;
+  std::vector<std::pair<Stamp, Bytes>> deltas;  // by key
+  RecordId next = 0;
+  {
+    Transaction transaction(store_, Transaction::Mode::read);
+    storage::TableCursor rows = table_.cursor(transaction);
+    const Bytes end = record_key(collection.id(), static_cast<RecordId>(UINT64_MAX), UINT64_MAX);
+    size_t records = 0;
+    for (bool on = rows.seek(record_key(collection.id(), from, 0)); on && rows.key() <= end;) {
+      const auto record = static_cast<RecordId>(base::load_be64(rows.key().data() + 1 + sizeof(uint64_t)));
+      if (records++ == records_max) {
+        next = record;
+        break;
+      }
+      rows.seek_back(record_key(collection.id(), record, UINT64_MAX));
+      if (!rows.value().empty() && static_cast<Form>(rows.value()[0]) == Form::delta)
+        deltas.emplace_back(base::load_be64(rows.key().data() + rows.key().size() - sizeof(uint64_t)), Bytes(rows.key()));
+      on = rows.next();
+    }
+  }
+  for (size_t at = 0; at < deltas.size();) {
+    std::vector<std::pair<Bytes, Bytes>> whole;  // key, content
+    for (size_t bytes = 0; at < deltas.size() && bytes < bytes_max; ++at) {
+      auto content = find(deltas[at].first);
+      if (!content) continue;  // it expired meanwhile, or was a delta of another content
+      bytes += content->size();
+      whole.emplace_back(std::move(deltas[at].second), std::move(*content));
+    }
+    storage::in_transaction(store_, [&](Transaction& transaction) {
+      for (const auto& [key, content] : whole) {
+        if (table_.get(transaction, key))
+          table_.put(transaction, key, value_of(Form::whole, bson::DocumentView(content), content));
+      }
+    });
+  }
+  return next;
 }
 
 int64_t PreImages::expire(Stamp below) {

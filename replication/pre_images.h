@@ -34,12 +34,16 @@ class PreImages {
 
   // Keeps `before`, which the change with this timestamp replaced by `after`; nullptr: it removed the document. `moved`: what
   // came after is another record's.
-  void keep(storage::Transaction& transaction, const storage::Collection& collection, storage::RecordId record,
-            storage::Stamp stamp, bson::DocumentView before, const bson::DocumentView* after, bool moved);
+  void keep(storage::Transaction& transaction, storage::CollectionId collection, storage::RecordId record, storage::Stamp stamp,
+            bson::DocumentView before, const bson::DocumentView* after, bool moved);
 
   // Returns the document before the change with this timestamp; nullopt: it isn't kept, or no longer. Throws
   // DataCorruptionDetected.
   std::optional<Bytes> find(storage::Stamp stamp);
+
+  // The collection was dropped: makes the last image of each of its records whole, if it is a delta of what the record has. Does
+  // a part, for records from `from` on, and returns the record to go on with; 0: all is done.
+  storage::RecordId make_last_whole(const storage::Collection& collection, storage::RecordId from);
 
   // Removes those of changes before `below`; returns how many. Call it now and then.
   int64_t expire(storage::Stamp below);

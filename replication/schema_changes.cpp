@@ -51,7 +51,7 @@ class Change {
     for (const LogRecord::Item& item : record_.entries) {
       const Entry& entry = item.entry;
       if (entry.op != 'c') {
-        changes.back().documents.push_back({entry.op, entry.ns, entry.o, entry.o2});
+        changes.back().documents.push_back({entry.op, entry.ns, entry.o, entry.o2, item.stamp});
         continue;
       }
       if (entry.ns != entry_.ns || entry.o.empty()) refuse("commands that don't stand together");

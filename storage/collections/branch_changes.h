@@ -24,9 +24,14 @@ class BranchLog {
   virtual ~BranchLog() = default;
   // Reports a command like {commit: "dev", …}; `db` is the database's name without a ref.
   virtual void branches_changed(Transaction& transaction, std::string_view db, bson::DocumentView command) = 0;
-  // Reports a changed document, before its command. `before` or `after` is nullptr when there was or is no document.
-  virtual void document_changed(Transaction& transaction, std::string_view ns, BytesView uuid, const bson::DocumentView* before,
-                                const bson::DocumentView* after) = 0;
+  // Reports a changed document, before its command, and returns the change's timestamp. `before` or `after` is nullptr when there
+  // was or is no document.
+  virtual Stamp document_changed(Transaction& transaction, std::string_view ns, BytesView uuid, const bson::DocumentView* before,
+                                 const bson::DocumentView* after) = 0;
+  // Reports what the document was before the change with this timestamp, and the record that it was in. A member that replays
+  // the change reports this too.
+  virtual void document_replaced(Transaction& transaction, CollectionId collection, RecordId record, Stamp stamp,
+                                 bson::DocumentView before) = 0;
   // Reports a content before the store drops it, since an entry may name it.
   virtual void content_lost(Transaction& transaction, CollectionId collection, RecordId record, const Superseded& content) = 0;
 };
@@ -37,6 +42,7 @@ struct BranchChange {
     std::string_view ns;
     bson::DocumentView o;
     std::optional<bson::DocumentView> o2 = {};
+    Stamp stamp = 0;  // the timestamp of its entry
   };
   bson::DocumentView command;
   Stamp stamp = 0;  // the timestamp of the command's entry

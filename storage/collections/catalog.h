@@ -28,6 +28,15 @@ struct SchemaChange {
   base::Interrupted interrupted = nullptr;
   // The call replays this change, which another member logged. With nullptr the change is this member's own.
   const ReplayedChange* replayed = nullptr;
+  // It is called between batches of an index build, with the records that were read and all that there are.
+  std::function<void(int64_t done, int64_t total)> progress = nullptr;
+};
+
+// On a member of a replica set, a collection that was dropped and whose contents the log may still name.
+struct DroppedCollection {
+  std::shared_ptr<Collection> collection;
+  Stamp created = 0;  // the log names nothing of it before this timestamp
+  Stamp dropped = 0;  // the timestamp of the drop
 };
 
 // A SchemaSink receives each change of the schema within the transaction that makes the change, and writes it to the log.
@@ -99,9 +108,14 @@ class Catalog {
   // Returns nullptr also when the name's branch lacks the collection.
   virtual std::shared_ptr<Collection> find(std::string_view ns) const = 0;
   virtual std::shared_ptr<Collection> open(CollectionId id) const = 0;
-  // Finds a dropped collection on a member of a replica set, for callers that read what the log names. Its tables stay until
-  // the drop is majority-committed. Returns nullptr when there is none, or no longer.
+  // Finds a dropped collection on a member of a replica set, for callers that read what the log names. Returns nullptr when there
+  // is none, or no longer: then the log names nothing of it any more.
   virtual std::shared_ptr<Collection> dropped(CollectionId id) const = 0;
+  // Returns the dropped collections whose tables stay until `let_go`, the oldest drop first, and only those whose drop the set
+  // can't roll back any more.
+  virtual std::vector<DroppedCollection> dropped() const = 0;
+  // Reports that the log names nothing of such a collection any more. Its tables go, unless a declared snapshot shows them.
+  virtual void let_go(CollectionId id) = 0;
 
   // `uuid` is the collection's 16 bytes on another member, whose log says next which branch has it; when it is empty, the
   // catalog makes a new one. Throws NamespaceExists (48), InvalidNamespace (73).

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <charconv>
 
 #include "base/log.h"
@@ -130,6 +131,7 @@ void StoredCatalog::load() {
     }
   }
   load_past();
+  load_dropped(std::move(contents.dropped));
   remove_orphans();
 }
 
@@ -150,6 +152,16 @@ void StoredCatalog::load_past() {
     const Shared collection = make(std::move(entry), std::make_shared<Counts>());
     collection->set_dropped();
     past_.emplace(id, collection);
+  }
+}
+
+void StoredCatalog::load_dropped(std::vector<DroppedEntry> entries) {
+  std::sort(entries.begin(), entries.end(), [](const DroppedEntry& a, const DroppedEntry& b) { return a.dropped < b.dropped; });
+  for (DroppedEntry& one : entries) {
+    const auto past = past_.find(one.entry.id);
+    const Shared collection = past != past_.end() ? past->second : make(std::move(one.entry), std::make_shared<Counts>());
+    collection->set_dropped();
+    dropped_.push_back({.collection = collection, .dropped = one.dropped});
   }
 }
 
@@ -174,6 +186,8 @@ void StoredCatalog::remove_orphans() {
         used = used || index->table().name() == table;
       }
     }
+    used = used || (!table.starts_with("index-") && std::any_of(dropped_.begin(), dropped_.end(),
+                                                                [&](const auto& one) { return one.collection->id() == owner; }));
     if (used || past_shows(table, owner)) continue;
     base::log(base::Severity::info, base::LogComponent::storage, 22442, "Removing a table that belongs to nothing",
               base::Attributes().add("table", table));

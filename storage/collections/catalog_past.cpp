@@ -1,5 +1,6 @@
 // This file implements the part of the catalog that declared snapshots need.
 #include <algorithm>
+#include <set>
 
 #include "storage/collections/stored_catalog.h"
 #include "storage/contents/contents.h"
@@ -62,6 +63,11 @@ void StoredCatalog::forget_past() {
   const base::MutexLock ddl(ddl_mutex_);
   const PastCatalog& past = past_catalog_;
   std::map<std::string, CollectionId> tables;  // only the past may have kept them
+  std::set<CollectionId> named;                // by the log
+  {
+    const base::ReaderLock lock(mutex_);
+    for (const DroppedCollection& one : dropped_) named.insert(one.collection->id());
+  }
   in_transaction(engine_, [&](Transaction& transaction) {
     tables.clear();
     past.each_entry(transaction, [&](const CollectionEntry& entry) {
@@ -80,9 +86,10 @@ void StoredCatalog::forget_past() {
   });
   for (const auto& [table, owner] : tables) {
     if (past_shows(table, owner)) continue;
-    engine_.drop_table(table);
+    const bool of_index = table.starts_with("index-");
+    if (of_index || !named.contains(owner)) engine_.drop_table(table);
     const base::WriterLock lock(mutex_);
-    if (!table.starts_with("index-")) past_.erase(owner);
+    if (!of_index) past_.erase(owner);
   }
 }
 

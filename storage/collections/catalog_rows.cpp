@@ -38,6 +38,13 @@ Bytes index_prefix(CollectionId collection, uint32_t index) {
   return key;
 }
 
+// What follows the collection in the row of one that was dropped.
+constexpr char was_dropped = 1;
+
+Bytes dropped_key(CollectionId collection) {
+  return catalog_key(collection) + Bytes(1, was_dropped);
+}
+
 // What follows the field in the rows of a wildcard index.
 constexpr size_t multikey_key_bytes = 10;
 constexpr char one_path = 1;
@@ -126,6 +133,18 @@ CollectionEntry decode_entry(BytesView row) {
   return entry;
 }
 
+bson::Document encode_dropped(const DroppedEntry& dropped) {
+  bson::Builder out;
+  out.append("dropped", static_cast<int64_t>(dropped.dropped)).append("entry", encode_entry(dropped.entry));
+  return out.done();
+}
+
+DroppedEntry decode_dropped(BytesView row) {
+  const bson::DocumentView document = checked(row);
+  if (!document["dropped"].is_number() || !document["entry"].is_object()) damaged("a dropped collection lacks its fields");
+  return {static_cast<Stamp>(document["dropped"].to_int64()), decode_entry(document["entry"].as_document().bytes())};
+}
+
 CatalogContents read_catalog(Transaction& transaction, const Table& table) {
   CatalogContents contents;
   TableCursor cursor = table.cursor(transaction);
@@ -135,6 +154,8 @@ CatalogContents read_catalog(Transaction& transaction, const Table& table) {
       CatalogContents::Multikey one{be32(key.data()), be32(key.data() + 4), be16(key.data() + 8)};
       read_multikey_path(key.substr(multikey_key_bytes), one);
       contents.multikey.push_back(std::move(one));
+    } else if (key.size() == 5 && key.back() == was_dropped) {
+      contents.dropped.push_back(decode_dropped(cursor.value()));
     } else if (key.size() != 4) {
       damaged("a key of " + std::to_string(key.size()) + " bytes");
     } else if (be32(key.data()) == 0) {
@@ -158,6 +179,10 @@ void write_entry(Transaction& transaction, const Table& table, const CollectionE
 
 void remove_entry(Transaction& transaction, const Table& table, CollectionId collection) {
   remove_below(transaction, table, catalog_key(collection));
+}
+
+void write_dropped(Transaction& transaction, const Table& table, const DroppedEntry& dropped) {
+  table.put(transaction, dropped_key(dropped.entry.id), encode_dropped(dropped).bytes());
 }
 
 void write_multikey(Transaction& transaction, const Table& table, CollectionId collection, uint32_t index, uint32_t field) {

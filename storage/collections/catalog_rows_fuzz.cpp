@@ -20,6 +20,14 @@ bool check_entry(BytesView row) {
   return true;
 }
 
+bool check_dropped(BytesView row) {
+  DroppedEntry dropped;
+  if (base::refuses([&] { dropped = decode_dropped(row); })) return false;
+  const auto once = encode_dropped(dropped);
+  base::check(encode_dropped(decode_dropped(once.bytes())).bytes() == once.bytes());
+  return true;
+}
+
 bool check_counts(BytesView row) {
   const auto counts = read_counts(row);
   if (!counts) return false;
@@ -39,11 +47,11 @@ bool check_index(bson::DocumentView specification, bson::DocumentView document) 
 }
 
 bool run(BytesView input) {
-  const bool entry = check_entry(input), counts = check_counts(input);
+  const bool entry = check_entry(input), dropped = check_dropped(input), counts = check_counts(input);
   const auto specification = bson::validate(input);
   const auto document = specification.ok() ? bson::validate(input.substr(specification.value().size())) : specification;
   const bool index = document.ok() && check_index(specification.value(), document.value());
-  return entry || counts || index;
+  return entry || dropped || counts || index;
 }
 
 std::vector<Bytes> seeds() {
@@ -52,7 +60,8 @@ std::vector<Bytes> seeds() {
   entry.options.capped = true;
   entry.options.capped_bytes = 4096;
   entry.indexes.push_back({1, bson::json("{v: 2, key: {_id: 1}, name: '_id_'}"), true, 5});
-  return {encode_entry(entry).bytes(), write_counts({.records = 5, .logical_bytes = 700, .dead = -1}),
+  return {encode_entry(entry).bytes(), encode_dropped({.dropped = 9, .entry = entry}).bytes(),
+          write_counts({.records = 5, .logical_bytes = 700, .dead = -1}),
           bson::json("{v: 2, key: {a: 1, 'b.c': -1}, name: 'n', unique: true, sparse: true}").bytes() +
               bson::json("{a: [1, 'x', {}], b: {c: null}}").bytes(),
           bson::json("{key: {a: 1}, name: 'ttl', expireAfterSeconds: 60, partialFilterExpression: {a: {$gt: 1}}}").bytes() +

@@ -41,10 +41,15 @@ struct CollectionOptions {
 // Parses what `options.document` says.
 void read_option_document(CollectionOptions& options);
 
+struct PushedOut {
+  RecordId record = 0;
+  bson::Document document;
+};
+
 struct Stored {
   RecordId id = 0;
   Stamp generation = 0;
-  std::vector<bson::Document> pushed_out;  // capped: {_id} of the documents removed to make room, oldest first
+  std::vector<PushedOut> pushed_out;  // capped: the documents that were removed to make room, oldest first
 };
 
 struct Updated {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <limits>
 
 #include "base/uuid.h"
 #include "bson/builder.h"
@@ -74,10 +75,49 @@ std::shared_ptr<Collection> StoredCatalog::open(CollectionId id) const {
 
 std::shared_ptr<Collection> StoredCatalog::dropped(CollectionId id) const {
   const base::ReaderLock lock(mutex_);
-  for (const Shared& collection : dropped_) {
+  for (const DroppedCollection& one : dropped_) {
+    if (one.collection->id() == id) return one.collection;
+  }
+  // A reader may have begun before it was let go.
+  for (const Shared& collection : let_go_) {
     if (collection->id() == id && tables_there(*collection)) return collection;
   }
   return nullptr;
+}
+
+std::vector<DroppedCollection> StoredCatalog::dropped() const {
+  const auto& stable = engine_.internals().stable;
+  const Stamp final = stable ? stable->advance().stamp : std::numeric_limits<Stamp>::max();
+  std::vector<DroppedCollection> found;
+  const base::ReaderLock lock(mutex_);
+  std::copy_if(dropped_.begin(), dropped_.end(), std::back_inserter(found),
+               [&](const auto& one) { return one.dropped <= final; });
+  return found;
+}
+
+// What a member of a set has dropped may still be named by its log.
+bool StoredCatalog::stays_for_log(const StoredCollection& collection) const {
+  return sink_ && engine_.options().replicated && !is_own(collection.ns());
+}
+
+void StoredCatalog::let_go(CollectionId id) {
+  const base::MutexLock ddl(ddl_mutex_);
+  bool shown = false;
+  in_transaction(engine_, [&](Transaction& transaction) {
+    remove_entry(transaction, table_, id);
+    shown = past_catalog_.newest(transaction, id).has_value();
+  });
+  {
+    const base::WriterLock lock(mutex_);
+    const auto is_it = [&](const DroppedCollection& one) { return one.collection->id() == id; };
+    const auto found = std::find_if(dropped_.begin(), dropped_.end(), is_it);
+    if (found == dropped_.end()) return;
+    std::erase_if(let_go_, [&](const Shared& earlier) { return !tables_there(*earlier); });
+    let_go_.push_back(std::static_pointer_cast<StoredCollection>(found->collection));
+    dropped_.erase(found);
+  }
+  if (shown) return;
+  for (const std::string& table : store_table_names(id)) engine_.drop_table(table);
 }
 
 bool StoredCatalog::tables_there(const StoredCollection& collection) const {
@@ -199,6 +239,7 @@ StoredCatalog::Shared StoredCatalog::create_stored(std::string_view ns, const Co
   read_option_document(entry.options);
   entry.indexes.push_back({1, id_index_spec(entry.options), true});
   const Shared collection = make(entry, std::make_shared<Counts>());
+  Stamp created = 0;
   try {
     in_transaction(engine_, [&](Transaction& transaction) {
       transaction.set_replayed(how.replayed);
@@ -206,11 +247,12 @@ StoredCatalog::Shared StoredCatalog::create_stored(std::string_view ns, const Co
       write_entry(transaction, table_, entry);
       log(transaction, *collection, create_command(entry));
       save_before(transaction, *collection, nullptr);
+      created = transaction.newest_stamp();
     });
   } catch (...) {
     next_collection_ = entry.id + 1;
     collection->set_dropped();
-    gone(collection);
+    gone(collection, 0);
     throw;
   }
   next_collection_ = entry.id + 1;
@@ -218,6 +260,7 @@ StoredCatalog::Shared StoredCatalog::create_stored(std::string_view ns, const Co
   const base::WriterLock lock(mutex_);
   by_name_.emplace(entry.ns, collection);
   by_id_.emplace(entry.id, collection);
+  if (stays_for_log(*collection)) created_.emplace(entry.id, created);
   return collection;
 }
 
@@ -255,17 +298,23 @@ void StoredCatalog::save_before(Transaction& transaction, const StoredCollection
   past_catalog_.save(transaction, collection.id(), saved ? &*saved : nullptr, snapshots.position_before(stamp));
 }
 
-// The caller calls this within the transaction: it removes the collection from the tables that all collections share.
-void StoredCatalog::forget(Transaction& transaction, const StoredCollection& collection) {
+// The caller calls this within the transaction, once the drop is logged: it removes the collection from the tables that all
+// collections share. Returns the drop's timestamp if the log may still name contents of the collection, else 0.
+Stamp StoredCatalog::forget(Transaction& transaction, const StoredCollection& collection) {
   remove_entry(transaction, table_, collection.id());
   remove_counts(transaction, engine_.internals().counts, collection.id());
-  const CollectionEntry entry = collection.entry();
+  CollectionEntry entry = collection.entry();
   save_before(transaction, collection, &entry);
+  if (!stays_for_log(collection)) return 0;
+  const Stamp dropped = transaction.newest_stamp();
+  entry.indexes.clear();
+  write_dropped(transaction, table_, {dropped, std::move(entry)});
+  return dropped;
 }
 
-// The caller calls this after the commit: nobody finds the collection any more, and its tables go when the last cursor has
-// left.
-void StoredCatalog::gone(const Shared& collection) {
+// The caller calls this after the commit: nobody finds the collection any more. Its tables go when the last cursor has left, or
+// stay until `let_go` if `dropped` is what `forget` returned.
+void StoredCatalog::gone(const Shared& collection, Stamp dropped) {
   bool shown = false;
   {
     Transaction transaction(engine_, Transaction::Mode::read);
@@ -277,12 +326,12 @@ void StoredCatalog::gone(const Shared& collection) {
     if (found != by_name_.end() && found->second == collection) by_name_.erase(found);
     by_id_.erase(collection->id());
     if (shown) past_.emplace(collection->id(), collection);  // at once, since it may be read as of snapshots meanwhile
-    std::erase_if(dropped_, [&](const Shared& earlier) { return !tables_there(*earlier); });
-    if (engine_.options().replicated) dropped_.push_back(collection);  // else its tables go at once
+    const auto created = created_.extract(collection->id());
+    if (dropped != 0) dropped_.push_back({collection, created.empty() ? 0 : created.mapped(), dropped});
   }
   collection->set_dropped();
   if (WriteObserver* const observer = services_.observer) observer->dropped(collection);
-  if (!shown) {
+  if (!shown && dropped == 0) {
     for (const std::string& table : store_table_names(collection->id())) engine_.drop_table(table);
   }
   const auto indexes = collection->stored_indexes();
@@ -319,13 +368,14 @@ bool StoredCatalog::drop(std::string_view ns, bool from_branch, const SchemaChan
     bson::Builder command;
     command.append("drop", collection_of(home));
     const bson::Document document = command.done();
+    Stamp dropped = 0;
     in_transaction(engine_, [&](Transaction& transaction) {
       transaction.set_replayed(how.replayed);
       log(transaction, *collection, document);
-      forget(transaction, *collection);
+      dropped = forget(transaction, *collection);
     });
     if (has_views) views->gone(*collection);  // the views use it until then
-    gone(collection);
+    gone(collection, dropped);
     return was_there;
   }
 }
@@ -339,14 +389,16 @@ bool StoredCatalog::drop_database(std::string_view db, const SchemaChange& how) 
     const Held schemas = hold_all(all, how.interrupted);
     const base::MutexLock ddl(ddl_mutex_);
     if (stored_of(db) != all) continue;
+    std::vector<Stamp> dropped;
     in_transaction(engine_, [&](Transaction& transaction) {
+      dropped.clear();
       transaction.set_replayed(how.replayed);
       transaction.expect_stamps(all.size() + 1);
       for (const Shared& collection : all) {
         bson::Builder command;
         command.append("drop", collection_of(collection->ns()));
         log(transaction, *collection, command.done());
-        forget(transaction, *collection);
+        dropped.push_back(forget(transaction, *collection));
       }
       bson::Builder command;
       command.append("dropDatabase", 1);
@@ -355,7 +407,7 @@ bool StoredCatalog::drop_database(std::string_view db, const SchemaChange& how) 
       if (sink_ && others_have_it) sink_->schema_changed(transaction, db, {}, command.done(), {});
     });
     if (views) views->dropped(db);  // the views use them until then
-    for (const Shared& collection : all) gone(collection);
+    for (size_t i = 0; i < all.size(); ++i) gone(all[i], dropped[i]);
     return true;
   }
 }
@@ -396,13 +448,14 @@ void StoredCatalog::rename(std::string_view from, std::string_view to, bool drop
     command.append("renameCollection", from).append("to", to).append("stayTemp", false);
     if (target) command.append("dropTarget", bson::Binary{4, target->uuid_bytes()});
     const bson::Document document = command.done();
+    Stamp dropped = 0;
     in_transaction(engine_, [&](Transaction& transaction) {
       transaction.set_replayed(how.replayed);
       log(transaction, *source, document);
-      if (target) forget(transaction, *target);
+      if (target) dropped = forget(transaction, *target);
       write_over(transaction, *source, entry);
     });
-    if (target) gone(target);
+    if (target) gone(target, dropped);
     const base::WriterLock lock(mutex_);
     by_name_.erase(by_name_.find(from));
     source->set_entry(entry);

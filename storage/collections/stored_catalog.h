@@ -25,6 +25,8 @@ class StoredCatalog final : public Catalog {
   std::shared_ptr<Collection> find(std::string_view ns) const override;
   std::shared_ptr<Collection> open(CollectionId id) const override;
   std::shared_ptr<Collection> dropped(CollectionId id) const override;
+  std::vector<DroppedCollection> dropped() const override;
+  void let_go(CollectionId id) override;
   std::shared_ptr<Collection> create(std::string_view ns, const CollectionOptions& options, BytesView uuid,
                                      const SchemaChange& how) override;
   std::shared_ptr<Collection> open_or_create(std::string_view ns, const SchemaChange& how) override;
@@ -63,6 +65,7 @@ class StoredCatalog final : public Catalog {
   // catalog_load.cpp implements these.
   void load() REQUIRES(ddl_mutex_, mutex_);
   void load_past() REQUIRES(mutex_);
+  void load_dropped(std::vector<DroppedEntry> entries) REQUIRES(mutex_);
   Shared make(CollectionEntry entry, std::shared_ptr<Counts> counts);
   void remove_orphans() REQUIRES(mutex_);
 
@@ -79,8 +82,9 @@ class StoredCatalog final : public Catalog {
                                             const SchemaChange& how);
   std::shared_ptr<Collection> create_on_branch(ViewSource& views, std::string_view ns, const CollectionOptions& options,
                                                const SchemaChange& how);
-  void forget(Transaction& transaction, const StoredCollection& collection);
-  void gone(const Shared& collection);
+  Stamp forget(Transaction& transaction, const StoredCollection& collection);
+  void gone(const Shared& collection, Stamp dropped);
+  bool stays_for_log(const StoredCollection& collection) const;
   void drop_index_table(const StoredCollection& collection, StoredIndex& index);
   bool past_shows(const std::string& table, CollectionId owner) const;
   void save_before(Transaction& transaction, const StoredCollection& collection, const CollectionEntry* before) const;
@@ -122,14 +126,17 @@ class StoredCatalog final : public Catalog {
   mutable base::SharedMutex mutex_;
   std::map<std::string, std::shared_ptr<Collection>, std::less<>> by_name_ GUARDED_BY(mutex_);
   std::unordered_map<CollectionId, std::shared_ptr<Collection>> by_id_ GUARDED_BY(mutex_);
-  std::vector<Shared> dropped_ GUARDED_BY(mutex_);                    // their tables may still exist
-  std::unordered_map<CollectionId, Shared> past_ GUARDED_BY(mutex_);  // dropped, but declared snapshots show them
+  std::vector<DroppedCollection> dropped_ GUARDED_BY(mutex_);           // in the order of the drops; their tables stay
+  std::vector<Shared> let_go_ GUARDED_BY(mutex_);                       // dropped, and their tables may still exist
+  std::unordered_map<CollectionId, Stamp> created_ GUARDED_BY(mutex_);  // since the start
+  std::unordered_map<CollectionId, Shared> past_ GUARDED_BY(mutex_);    // dropped, but declared snapshots show them
 };
 
 // Puts every record's keys into the indexes. Throws DuplicateKey and what index_keys throws; the caller then removes what was
-// begun.
+// begun. `interrupted` and `progress` work as in a SchemaChange.
 void build_indexes(Engine& engine, StoredCollection& collection, const StoredIndexes& indexes,
-                   const std::function<void()>& interrupted);
+                   const std::function<void()>& interrupted,
+                   const std::function<void(int64_t done, int64_t total)>& progress = nullptr);
 
 // Returns those of `specs` that don't exist yet. Throws IndexOptionsConflict (85), IndexKeySpecsConflict (86).
 std::vector<IndexSpec> missing_indexes(const StoredCollection& collection, const std::vector<IndexSpec>& specs);

@@ -33,7 +33,7 @@ Stored StoredDocuments::insert(Transaction& transaction, bson::DocumentView docu
     throw;
   }
   collection_.written(transaction, record, {}, {.records = 1, .bytes = bytes, .stamp = stamp}, document);
-  return {record, stamp, collection_.options().capped && decides ? trim(transaction, record) : std::vector<bson::Document>()};
+  return {record, stamp, collection_.options().capped && decides ? trim(transaction, record) : std::vector<PushedOut>()};
 }
 
 Updated StoredDocuments::update(Transaction& transaction, RecordId id, bson::DocumentView before, bson::DocumentView after) {
@@ -180,7 +180,7 @@ void StoredDocuments::change_entries(Transaction& transaction, RecordId record, 
 }
 
 // Removes the oldest documents until the newest has room; the newest stays, however large it is.
-std::vector<bson::Document> StoredDocuments::trim(Transaction& transaction, RecordId newest) {
+std::vector<PushedOut> StoredDocuments::trim(Transaction& transaction, RecordId newest) {
   const CountChanges& mine = transaction.session().counts;
   int64_t records = collection_.stored_records() + mine.records(collection_.id());
   int64_t bytes = collection_.stored_bytes() + mine.bytes(collection_.id());
@@ -188,31 +188,25 @@ std::vector<bson::Document> StoredDocuments::trim(Transaction& transaction, Reco
     return bytes > collection_.options().capped_bytes ||
            (collection_.options().capped_records > 0 && records > collection_.options().capped_records);
   };
-  std::vector<bson::Document> pushed_out;
-  if (!full()) return pushed_out;
+  std::vector<PushedOut> oldest;
+  if (!full()) return oldest;
   // Stepping over the removed ones again and again would be slow, so a scan starts at the hint. But an insert that committed
   // late may lie below the hint, so one trim in 256 starts at the beginning.
   const RecordId start = trims_.fetch_add(1) % 256 == 0 ? 0 : oldest_hint_.load();
-  std::vector<std::pair<RecordId, bson::Document>> oldest;
   {
     RecordCursor cursor = collection_.records().cursor(transaction);
     if (start > 0) cursor.seek_after(start - 1);
     while (full() && cursor.next() && cursor.id() != newest) {
-      oldest.emplace_back(cursor.id(), bson::Document(Bytes(cursor.content())));
+      oldest.push_back({cursor.id(), bson::Document(Bytes(cursor.content()))});
       records -= 1;
-      bytes -= static_cast<int64_t>(oldest.back().second.size());
+      bytes -= static_cast<int64_t>(oldest.back().document.size());
     }
   }
-  if (oldest.empty()) return pushed_out;
-  for (const auto& [record, document] : oldest) {
-    remove(transaction, record, document);
-    bson::Builder id;
-    id.append("_id", static_cast<bson::ValueView>(document.view().find("_id")));
-    pushed_out.push_back(id.done());
-  }
+  if (oldest.empty()) return oldest;
+  for (const PushedOut& one : oldest) remove(transaction, one.record, one.document);
   transaction.after_commit(
-      [this, held = collection_.shared_from_this(), hint = oldest.back().first + 1] { oldest_hint_.store(hint); });
-  return pushed_out;
+      [this, held = collection_.shared_from_this(), hint = oldest.back().record + 1] { oldest_hint_.store(hint); });
+  return oldest;
 }
 
 }  // namespace storage

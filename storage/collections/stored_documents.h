@@ -33,7 +33,7 @@ class StoredDocuments final : public Documents {
   void add_entries(Transaction& transaction, RecordId record, bson::DocumentView document);
   void remove_entries(Transaction& transaction, RecordId record, bson::DocumentView document);
   void change_entries(Transaction& transaction, RecordId record, bson::DocumentView before, bson::DocumentView after);
-  std::vector<bson::Document> trim(Transaction& transaction, RecordId newest);
+  std::vector<PushedOut> trim(Transaction& transaction, RecordId newest);
   Superseded take_away(Transaction& transaction, RecordId id, bson::DocumentView before, Stamp shown);
   void take_turn(Transaction& transaction);
   // Returns the newest declared snapshot that doesn't show a write with this timestamp; 0: there is none.

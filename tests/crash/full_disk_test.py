@@ -113,6 +113,27 @@ def test_deletes_and_drops_go_on_when_another_program_takes_all_room(disk):
         assert server.stop() == 0
 
 
+def test_a_drop_frees_a_members_full_disk_though_its_log_names_the_documents(disk):
+    """The log would have no room for what it names: it begins behind it, and streams that would need it are told so."""
+    with Server("--replSet", "rs0", "--wiredTigerCacheSizeGB", "0.25", dbpath=disk / "db") as server:
+        server.initiate()
+        client = server.client(retryWrites=False)
+        start = client.admin.command("ping")["operationTime"]
+        insert_until_refused(client.full.pages)
+        client.full.drop_collection("pages")
+        wait_until(lambda: client.admin.command("fsync") and free_bytes(disk) > DISK_MB // 2 * MB, server.tail)
+        wait_until(lambda: takes(client.full.others), server.tail)
+        with pytest.raises(OperationFailure) as refused:
+            client.full.watch(start_at_operation_time=start)
+        assert refused.value.code == 286
+        with client.full.watch() as stream:
+            client.full.others.insert_one({"_id": 1})
+            assert next(stream)["documentKey"] == {"_id": 1}
+        client.close()
+        assert server.stop() == 0
+        assert not any("records-" in path.name and path.stat().st_size > 50 * MB for path in (disk / "db").iterdir())
+
+
 def test_sorts_and_groups_that_spill_give_way_and_leave_nothing(disk):
     with Server("--wiredTigerCacheSizeGB", "0.25", dbpath=disk / "db") as server:
         client = server.client(retryWrites=False)

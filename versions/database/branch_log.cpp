@@ -21,8 +21,6 @@ Hash BranchedDatabase::commit_id(Transaction& transaction, CommitNumber commit) 
 void BranchedDatabase::log_documents(Transaction& transaction, const std::string& into,
                                      const std::map<size_t, BranchStore::Adoption>& adoptions) {
   if (!log_) return;
-  const auto changed = [&](const std::string& ns, BytesView uuid, const bson::DocumentView* before,
-                           const bson::DocumentView* after) { log_->document_changed(transaction, ns, uuid, before, after); };
   const std::string db = name_of(into);
   for (const auto& [collection, adoption] : adoptions) {
     const SharedCollection& shared = *in_order_[collection];
@@ -31,23 +29,25 @@ void BranchedDatabase::log_documents(Transaction& transaction, const std::string
     std::unordered_map<Bytes, RecordId> gone;
     const auto removed = shared.store.scan_set(transaction, adoption.removed);
     while (removed->next()) gone.emplace(key_of(removed->content()), removed->record());
-    const auto before = [&](RecordId record) { return bson::Document(shared.store.content(transaction, record).value()); };
+    const auto replaced = [&](RecordId record, const bson::DocumentView* after) {
+      const bson::Document before(shared.store.content(transaction, record).value());
+      const bson::DocumentView seen = before.view();
+      const Stamp stamp = log_->document_changed(transaction, ns, uuid, &seen, after);
+      log_->document_replaced(transaction, shared.base.id(), record, stamp, seen);
+    };
     const auto come = [&](const Bytes& key, BytesView content) {
       const bson::DocumentView after(content);
       const auto old = gone.find(key);
-      if (old == gone.end()) return changed(ns, uuid, nullptr, &after);
-      const bson::Document was = before(old->second);
-      const bson::DocumentView seen = was.view();
-      changed(ns, uuid, &seen, &after);
+      if (old == gone.end()) {
+        log_->document_changed(transaction, ns, uuid, nullptr, &after);
+        return;
+      }
+      replaced(old->second, &after);
       gone.erase(old);
     };
     for (const auto& [key, record] : adoption.adopted) come(key, shared.store.content(transaction, record).value());
     for (const auto& [key, document] : adoption.written) come(key, document);
-    for (const auto& [key, record] : gone) {
-      const bson::Document was = before(record);
-      const bson::DocumentView seen = was.view();
-      changed(ns, uuid, &seen, nullptr);
-    }
+    for (const auto& [key, record] : gone) replaced(record, nullptr);
   }
 }
 

@@ -28,16 +28,21 @@ struct Logged final : storage::BranchLog {
     changes.push_back({bson::Document(command), std::move(documents)});
     documents.clear();
   }
-  void document_changed(Transaction&, std::string_view ns, BytesView, const bson::DocumentView* before,
-                        const bson::DocumentView* after) override {
+  Stamp document_changed(Transaction& transaction, std::string_view ns, BytesView, const bson::DocumentView* before,
+                         const bson::DocumentView* after) override {
     Document& document = documents.emplace_back(Document{std::string(ns), {}, {}});
     if (before) document.before = bson::Document(*before);
     if (after) document.after = bson::Document(*after);
+    return transaction.next_stamp();
+  }
+  void document_replaced(Transaction&, storage::CollectionId, RecordId, Stamp, bson::DocumentView before) override {
+    replaced.push_back(bson::Document(before));
   }
   void content_lost(Transaction&, storage::CollectionId, RecordId, const storage::Superseded&) override { ++lost; }
 
   std::vector<Change> changes;
   std::vector<Document> documents;
+  std::vector<bson::Document> replaced;               // what documents were that merges changed, here and where they are replayed
   const storage::ReplayedChange* replayed = nullptr;  // what the last transaction replayed
   int lost = 0;
 };
@@ -97,6 +102,8 @@ struct Member {
       REQUIRE(logged.changes.back().command.bytes() == made.command.bytes());
       REQUIRE(logged.changes.back().documents.empty());  // the log has them already
     }
+    REQUIRE(logged.replaced.size() == other.logged.replaced.size());
+    for (size_t i = 0; i < logged.replaced.size(); ++i) REQUIRE(logged.replaced[i].bytes() == other.logged.replaced[i].bytes());
   }
   std::map<std::string, std::string> documents(const std::string& ns) {
     std::map<std::string, std::string> found;

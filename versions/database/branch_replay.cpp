@@ -13,6 +13,12 @@ bson::ValueView id_of(const storage::BranchChange::Document& change) {
   return static_cast<bson::ValueView>((change.o2 ? *change.o2 : change.o).find("_id"));
 }
 
+Bytes key_of(const storage::BranchChange::Document& change) {
+  bson::KeyString text;
+  text.append(id_of(change));
+  return std::move(text).bytes();
+}
+
 // The document after the change that a log entry describes. `before`: the document that the branch shows; nullopt: none.
 Bytes document_after(const storage::BranchChange::Document& change, const std::optional<Bytes>& before) {
   if (!change.o2) return Bytes(change.o.bytes());
@@ -76,6 +82,10 @@ class BranchedDatabase::Replay {
     const auto lock = database_.in_use();
     const Branch before = branch(entry.branch);
     const CommitNumber to = commit(entry.commit);
+    for (const storage::BranchChange::Document& document : change_.documents) {
+      SharedCollection& shared = collection_of(document);
+      report_replaced(document, shared, shown(shared, before.head, key_of(document)));
+    }
     database_.branches_.replay_advance(transaction_, entry.branch, to);
     Merge merge;
     database_.index_advanced(transaction_, before, {}, merge);
@@ -120,6 +130,19 @@ class BranchedDatabase::Replay {
   }
   storage::CollectionId collection_id(BytesView uuid) const { return database_.in_order_[collection(uuid)]->base.id(); }
 
+  SharedCollection& collection_of(const storage::BranchChange::Document& document) const {
+    return *database_.in_order_[database_.collection_at(storage::collection_of(document.ns))];
+  }
+  RecordId shown(SharedCollection& shared, CommitNumber state, const Bytes& key) const {
+    return shared.store.find(transaction_, shared.view_of(transaction_, state), key);
+  }
+  // `record` is what the branch shows before the change; 0: nothing.
+  void report_replaced(const storage::BranchChange::Document& document, SharedCollection& shared, RecordId record) const {
+    if (record == 0 || !database_.log_) return;
+    const Bytes before = shared.store.content(transaction_, record).value();
+    database_.log_->document_replaced(transaction_, shared.base.id(), record, document.stamp, bson::DocumentView(before));
+  }
+
   static void check_unique_keys(const Merge& merge) {
     if (merge.conflicts.empty()) return;
     log::refuse("documents of a merge want the same key of the unique index " + merge.conflicts.front().index);
@@ -163,18 +186,17 @@ void BranchedDatabase::Replay::add_document(const storage::BranchChange::Documen
   const size_t at = database_.collection_at(storage::collection_of(document.ns));
   SharedCollection& shared = *database_.in_order_[at];
   BranchStore::Adoption& adoption = merged.adoptions[at];
-  bson::KeyString text;
-  text.append(id_of(document));
-  Bytes key = std::move(text).bytes();
-  const RecordId ours = shared.store.find(transaction_, shared.view_of(transaction_, before.head), key);
+  Bytes key = key_of(document);
+  const RecordId ours = shown(shared, before.head, key);
   if ((document.op == 'i') == (ours != 0)) {
     log::refuse(ours != 0 ? "the log's merge inserts a document that the branch has already"
                           : "the log's merge changes or removes a document that the branch doesn't have");
   }
   if (ours != 0) adoption.removed.add(ours);
+  report_replaced(document, shared, ours);
   if (document.op == 'd') return;
   Bytes after = document_after(document, ours == 0 ? std::nullopt : shared.store.content(transaction_, ours));
-  const RecordId theirs = shared.store.find(transaction_, shared.view_of(transaction_, merged.theirs), key);
+  const RecordId theirs = shown(shared, merged.theirs, key);
   if (theirs != 0 && shared.store.content(transaction_, theirs) == after) {
     adoption.adopted.emplace_back(std::move(key), theirs);
   } else {

@@ -239,16 +239,13 @@ bool is_shared(const Entry& entry, const EventOptions& options) {
          (options.before == PreImage::off || entry.op == 'i');
 }
 
-std::shared_ptr<const Document> shared_event(const LoggedChange& change, const EventOptions& options) {
+// The event lives as long as the change.
+const Document& shared_event(const LoggedChange& change, const EventOptions& options) {
   auto& kept = change.shown[options.expanded ? 1 : 0];
-  auto document = kept.load();
-  if (!document) {
-    EventOptions plain;
-    plain.expanded = options.expanded;
-    document = std::make_shared<const Document>(document_event(nullptr, change, plain));
-    kept.store(document);
-  }
-  return document;
+  if (const Document* const made = kept.get()) return *made;
+  EventOptions plain;
+  plain.expanded = options.expanded;
+  return *kept.keep(document_event(nullptr, change, plain));
 }
 
 }  // namespace
@@ -389,12 +386,13 @@ std::shared_ptr<const replication::LogFeed::Filter> ChangeEvents::filter(const D
   out->wants = [matcher = std::move(matcher), options = options_](const LoggedChange& change) {
     const bool may_be_view = options.expanded && storage::collection_of(change.entry.ns) == views_collection;
     return change.entry.op == 'c' || may_be_view || !is_shared(change.entry, options) ||
-           matcher->matches(*shared_event(change, options));
+           matcher->matches(shared_event(change, options));
   };
   return out;
 }
 
-void ChangeEvents::append(OperationContext& op, const LoggedChange& change, std::vector<ChangeEvent>& out) const {
+void ChangeEvents::append(OperationContext& op, const replication::LoggedChangePtr& held, std::vector<ChangeEvent>& out) const {
+  const LoggedChange& change = *held;
   const ResumeToken token = token_of(change);
   if (options_.commits) {
     if (change.entry.op != 'c') return;
@@ -404,7 +402,7 @@ void ChangeEvents::append(OperationContext& op, const LoggedChange& change, std:
   }
   if (change.entry.op != 'c' && !defines_view(change)) {
     if (!shows(storage::database_of(change.entry.ns), storage::collection_of(change.entry.ns))) return;
-    auto document = is_shared(change.entry, options_) ? shared_event(change, options_)
+    auto document = is_shared(change.entry, options_) ? std::shared_ptr<const Document>(held, &shared_event(change, options_))
                                                       : std::make_shared<const Document>(document_event(&op, change, options_));
     out.push_back({token, std::move(document)});
     return;

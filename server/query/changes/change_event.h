@@ -48,7 +48,7 @@ class ChangeEvents {
 
   // Appends the events of a change that the scope has: none, one, or one and the invalidation of the stream. Looks documents up
   // for `op`. Throws NoMatchingDocument if an image is required that isn't there.
-  void append(OperationContext& op, const replication::LoggedChange& change, std::vector<ChangeEvent>& out) const;
+  void append(OperationContext& op, const replication::LoggedChangePtr& change, std::vector<ChangeEvent>& out) const;
   // Returns what tells the feed which changes have events that a $match behind the stream lets through; nullptr: only the stream
   // can say.
   std::shared_ptr<const replication::LogFeed::Filter> filter(const bson::Document& match) const;
