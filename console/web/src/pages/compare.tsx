@@ -27,7 +27,7 @@ export function Compare({ db, route }: PageProps) {
   return (
     <>
       <div class="toolbar">
-        <Field label=""><select aria-label="What to compare" value={pending ? "pending" : "states"} onChange={event => set({ pending: event.currentTarget.value === "pending" ? "1" : "", from: "" })}>
+        <Field label="Show"><select value={pending ? "pending" : "states"} onChange={event => set({ pending: event.currentTarget.value === "pending" ? "1" : "", from: "" })}>
           <option value="states">two states</option>
           <option value="pending">what isn't committed</option>
         </select></Field>

@@ -122,7 +122,7 @@ function CommitDetails({ db, commit, labels, branch, changed }: { db: string; co
   return (
     <>
       <h2 class="wrap">{commit.message || "No message"}</h2>
-      <div>{labels.map(one => <span key={one.name} class={`badge ${one.kind}`}>{one.name}</span>)}</div>
+      {labels.length > 0 && <div>{labels.map(one => <span key={one.name} class={`badge ${one.kind}`}>{one.name}</span>)}</div>}
       <Facts facts={[
         ["Commit", <span class="mono">{commit.commit}</span>], ["Author", commit.author], ["Time", moment(commit.time, true)],
         [commit.parents.length > 1 ? "Merge of" : "Parent", commit.parents.map(parent => <a key={parent} class="mono spaced" href={to("history", { db, branch, commit: parent })}>{short(parent)}</a>)],

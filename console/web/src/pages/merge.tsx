@@ -52,7 +52,7 @@ function OneMerge({ db, into, from, changed }: { db: string; into: string; from:
       {finished && <p class="good" role="status">{finished}</p>}
       {!clean && <p class="note">{into} has changes that aren't committed. <a href={link("compare", { db, to: into, pending: "1" })}>Look at them.</a> A merge counts what is committed, so commit them first.
         <Commit database={database} done={status.again} /></p>}
-      {merging ? <Waiting database={database} merging={merging} done={done} /> : clean && <Try database={database} into={into} from={from} begun={() => { finish(undefined); status.again(); }} done={done} />}
+      {merging ? <Waiting database={database} into={into} merging={merging} done={done} /> : clean && <Try database={database} into={into} from={from} begun={() => { finish(undefined); status.again(); }} done={done} />}
     </>
   );
 }
@@ -107,8 +107,8 @@ function Try({ database, into, from, begun, done }: { database: string; into: st
               <>
                 <Field label="Message"><input value={message} placeholder={`merge ${from}`} onInput={event => setMessage(event.currentTarget.value)} /></Field>
                 <div class="toolbar">
-                  {total === 0 && <WriteButton run={() => merge("fail")}>Merge</WriteButton>}
-                  {total > 0 && <WriteButton run={() => merge("manual")}>Begin, and decide the conflicts</WriteButton>}
+                  {total === 0 && <WriteButton main run={() => merge("fail")}>Merge</WriteButton>}
+                  {total > 0 && <WriteButton main run={() => merge("manual")}>Begin, and decide the conflicts</WriteButton>}
                   {total > 0 && <WriteButton confirm={`${into} wins all conflicts?`} run={() => merge("ours")}>{into} wins all</WriteButton>}
                   {total > 0 && <WriteButton confirm={`${from} wins all conflicts?`} run={() => merge("theirs")}>{from} wins all</WriteButton>}
                 </div>
@@ -141,13 +141,13 @@ interface Conflict {
 }
 
 // A merge that waits until its conflicts are decided.
-function Waiting({ database, merging, done }: { database: string; merging: any; done: (said: string) => void }) {
+function Waiting({ database, into, merging, done }: { database: string; into: string; merging: any; done: (said: string) => void }) {
   const found = useListed(() => Cursor.open<Conflict>(database, { listConflicts: 1, cursor: { batchSize: 100 } }, { canonical: true }), [database, merging]);
   const [selected, select] = useState(0);
   const [message, setMessage] = useState("");
   const open = found.items.filter(one => one.resolved === undefined).length;
   const one = found.items[selected] ?? found.items[0];
-  const names = { ours: database, theirs: merging.from };
+  const names = { ours: into, theirs: merging.from };
   return (
     <>
       <Failure error={found.error} />
@@ -155,7 +155,7 @@ function Waiting({ database, merging, done }: { database: string; merging: any; 
         <strong>{merging.kind} of {merging.from} waits</strong>
         <span role="status">{found.done ? (open > 0 ? `${plural(open, "conflict")} to decide` : "All conflicts are decided.") : "Reading the conflicts…"}</span>
         <Field label="Message"><input value={message} onInput={event => setMessage(event.currentTarget.value)} /></Field>
-        <WriteButton run={async () => {
+        <WriteButton main run={async () => {
           const merged = await command(database, { continueMerge: 1, ...(message ? { message } : {}) });
           done(merged.changed ? `Merged, at ${short(merged.commit)}.` : "There was nothing to merge.");
         }}>Finish the merge</WriteButton>
@@ -221,7 +221,7 @@ function Decide({ database, conflict, names, decided }: { database: string; conf
               </div>
             </div>
           ))}
-          <WriteButton run={() => (complete ? command(database, { resolveConflict: 1, ...id, document: composed }) : Promise.reject(new Error("Choose a side for each field first.")))} done={decided}>Take these fields</WriteButton>
+          <WriteButton main run={() => (complete ? command(database, { resolveConflict: 1, ...id, document: composed }) : Promise.reject(new Error("Choose a side for each field first.")))} done={decided}>Take these fields</WriteButton>
         </fieldset>
       )}
       <div class="detail-actions">

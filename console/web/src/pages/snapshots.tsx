@@ -26,7 +26,7 @@ export function Snapshots({ db, route }: PageProps) {
       <Panel title={plural(snapshots.length, "declared snapshot")} actions={
         <>
           <Field label="Name"><input value={name} placeholder="optional" onInput={event => setName(event.currentTarget.value)} /></Field>
-          <WriteButton run={() => command("admin", { createSnapshot: 1, ...(name ? { name } : {}) })} done={known.again}>Declare a snapshot</WriteButton>
+          <WriteButton main run={() => command("admin", { createSnapshot: 1, ...(name ? { name } : {}) })} done={known.again}>Declare a snapshot</WriteButton>
         </>
       }>
         <div class="inset">

@@ -34,9 +34,10 @@ export function Field({ label, children, class: name = "" }: { label: string; ch
   return <label class={`field ${name}`}><span>{label}</span>{children}</label>;
 }
 
-// A button for something that changes the server. Without --write it can't be pressed, and says why. `confirm` asks once more.
-export function WriteButton({ run, children, confirm, danger = false, done }: {
-  run: () => Promise<unknown>; children: ComponentChildren; confirm?: string; danger?: boolean; done?: () => void;
+// A button for something that changes the server. Without --write it can't be pressed, and says why. `confirm` asks once more; `main` is for
+// what a page is there for.
+export function WriteButton({ run, children, confirm, main = false, danger = false, done }: {
+  run: () => Promise<unknown>; children: ComponentChildren; confirm?: string; main?: boolean; danger?: boolean; done?: () => void;
 }) {
   const [state, set] = useState<{ busy: boolean; asking: boolean; error?: Error }>({ busy: false, asking: false });
   const act = async () => {
@@ -53,7 +54,7 @@ export function WriteButton({ run, children, confirm, danger = false, done }: {
   return (
     <span class="write-button">
       {state.asking && <span class="asking">{confirm}</span>}
-      <button type="button" class={danger || state.asking ? "danger" : "primary"} disabled={!session.writes || state.busy} onClick={act}
+      <button type="button" class={danger || state.asking ? "danger" : main ? "primary" : ""} disabled={!session.writes || state.busy} onClick={act}
         title={session.writes ? undefined : "The console was started without --write"}>
         {state.busy ? "…" : state.asking ? "Yes" : children}
       </button>

@@ -27,7 +27,11 @@ export function Chart({ title, times, curves, values, format }: {
     plot.current = new uPlot(
       {
         width: element.clientWidth, height: 150, padding: [8, 10, 0, 0], legend: { show: false }, cursor: { y: false, points: { size: 5 } },
-        scales: { y: { range: (_, low, high) => [Math.min(0, low ?? 0), (high || 1) * 1.1] } },
+        scales: {
+          // At least a minute, so that the first points don't fill the whole width.
+          x: { range: (_, low, high) => { const end = high ?? Date.now() / 1000; return [Math.min(low ?? end, end - 60), end]; } },
+          y: { range: (_, low, high) => [Math.min(0, low ?? 0), (high || 1) * 1.1] },
+        },
         axes: [
           { ...axis, space: 70, size: 26, values: (_, ticks) => ticks.map(tick => new Date(tick * 1000).toTimeString().slice(0, 8)) },
           { ...axis, size: 58, values: (_, ticks) => ticks.map(format) },

@@ -7,7 +7,7 @@ import { count } from "../model/text";
 import { shell, type Document, type Value } from "../model/values";
 import { Empty, Failure, Loading } from "./basics";
 import { Changes } from "./changes";
-import { cut } from "./document";
+import { cut, summary } from "./document";
 import { VirtualList } from "./virtual_list";
 
 export interface Differing {
@@ -35,7 +35,7 @@ export function DifferenceRow({ one, collection = true }: { one: Differing; coll
       <span class={`sign ${one.change}`} title={changeNames[one.change]}><span aria-hidden="true">{signs[one.change]}</span><span class="hidden">{changeNames[one.change]}</span></span>
       {collection && <span class="quiet">{one.collection}</span>}
       <span class="id">{cut(shell(one._id), 40)}</span>
-      <span class="rest">{one.change === "update" ? changedPaths(one) : ""}</span>
+      <span class="rest">{one.change === "update" ? changedPaths(one) : summary((one.after ?? one.before)!)}</span>
     </>
   );
 }

@@ -40,7 +40,7 @@ export function ThemeSwitch() {
     <label class="theme-switch">
       <span>Theme</span>
       <select value={theme} onChange={event => { const next = event.currentTarget.value as Theme; choose(next); set(next); }}>
-        <option value="system">as the system</option>
+        <option value="system">system</option>
         <option value="light">light</option>
         <option value="dark">dark</option>
       </select>
