@@ -5,7 +5,7 @@ import { databases } from "./api/database";
 import { go, to, useRoute, type Route } from "./api/route";
 import { session } from "./api/session";
 import { useAsked } from "./api/use";
-import { Failure, Loading } from "./parts/basics";
+import { Failure, Field, Loading } from "./parts/basics";
 import { ThemeSwitch } from "./parts/theme";
 import { Collections } from "./pages/collections";
 import { Compare } from "./pages/compare";
@@ -77,12 +77,11 @@ export function App() {
         <header class="page-header">
           <h1 ref={heading} tabIndex={-1}>{current.title}</h1>
           {!current.ofServer && (
-            <label class="field">
-              <span>Database</span>
+            <Field label="Database">
               <select value={db} onChange={event => go(current.name, { db: event.currentTarget.value })}>
                 {(known.includes(db) || db === "" ? known : [db, ...known]).map(name => <option key={name} value={name}>{name}</option>)}
               </select>
-            </label>
+            </Field>
           )}
         </header>
         <Failure error={names.error} />

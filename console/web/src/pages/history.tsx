@@ -9,7 +9,7 @@ import { Lanes, type Row } from "../model/lanes";
 import { MergedHistory, type Dated, type Stream } from "../model/merged";
 import { escapeState } from "../model/states";
 import { count, moment, plural, short } from "../model/text";
-import { Empty, Facts, Failure, Loading, WriteButton } from "../parts/basics";
+import { Empty, Facts, Failure, Field, Loading, WriteButton } from "../parts/basics";
 import { CommitChanges } from "../parts/difference_list";
 import { Graph, graphWidth } from "../parts/graph";
 import { VirtualList } from "../parts/virtual_list";
@@ -67,13 +67,12 @@ function Commits({ db, states, again, selected, shown }: { db: string; states: S
   return (
     <>
       <div class="toolbar">
-        <label class="field">
-          <span>Show</span>
+        <Field label="Show">
           <select value={shown} onChange={event => go("history", { db, branch: event.currentTarget.value })}>
             <option value="">all branches and tags</option>
             {states.branches.map(branch => <option key={branch.name} value={branch.name}>{branch.name}</option>)}
           </select>
-        </label>
+        </Field>
         <button type="button" onClick={again}>Refresh</button>
         <Uncommitted db={db} states={states} />
       </div>
@@ -133,7 +132,7 @@ function CommitDetails({ db, commit, labels, branch, changed }: { db: string; co
         <a class="button" href={to("proofs", { db, state: commit.commit })}>Prove</a>
       </div>
       <div class="detail-actions">
-        <label class="field"><span>Name</span><input value={name} onInput={event => setName(event.currentTarget.value)} /></label>
+        <Field label="Name"><input value={name} onInput={event => setName(event.currentTarget.value)} /></Field>
         <WriteButton run={() => command(db, { createBranch: name, from: commit.commit })} done={changed}>Make a branch here</WriteButton>
         <WriteButton run={() => command(db, { createTag: name, from: commit.commit })} done={changed}>Make a tag</WriteButton>
       </div>

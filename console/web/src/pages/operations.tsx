@@ -7,7 +7,7 @@ import { command } from "../api/session";
 import { useAsked } from "../api/use";
 import { readSlow } from "../model/slow";
 import { count, duration, moment } from "../model/text";
-import { Empty, Failure, Loading, Panel, ReadOnlyNote, WriteButton } from "../parts/basics";
+import { Empty, Failure, Field, Loading, Panel, ReadOnlyNote, WriteButton } from "../parts/basics";
 import { cut } from "../parts/document";
 
 export function Operations({ route }: PageProps) {
@@ -27,13 +27,12 @@ export function Operations({ route }: PageProps) {
       <ReadOnlyNote />
       <div class="toolbar">
         {(hosts.value?.length ?? 0) > 0 && (
-          <label class="field">
-            <span>Member</span>
+          <Field label="Member">
             <select value={member} onChange={event => go("operations", { member: event.currentTarget.value })}>
               <option value="">the one that is asked</option>
               {hosts.value!.map(host => <option key={host} value={host}>{host}</option>)}
             </select>
-          </label>
+          </Field>
         )}
         <label><input type="checkbox" checked={going} onChange={event => setGoing(event.currentTarget.checked)} />Refresh every two seconds</label>
         <label><input type="checkbox" checked={own} onChange={event => setOwn(event.currentTarget.checked)} />Show the console's own</label>

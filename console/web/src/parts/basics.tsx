@@ -1,6 +1,6 @@
 // Small things that all pages are made of.
-import type { ComponentChildren } from "preact";
-import { useState } from "preact/hooks";
+import { cloneElement, type ComponentChildren, type VNode } from "preact";
+import { useId, useState } from "preact/hooks";
 import { session, ServerError } from "../api/session";
 
 export function Failure({ error }: { error: Error | undefined }) {
@@ -30,8 +30,10 @@ export function Facts({ facts }: { facts: [string, ComponentChildren | undefined
 export const Empty = ({ children }: { children: ComponentChildren }) => <p class="empty">{children}</p>;
 export const Loading = () => <p class="empty" role="status">Loading…</p>;
 
-export function Field({ label, children, class: name = "" }: { label: string; children: ComponentChildren; class?: string }) {
-  return <label class={`field ${name}`}><span>{label}</span>{children}</label>;
+// A form's control with its label. The label stands beside the control and not around it: else a choice's own words would be a part of its name.
+export function Field({ label, children, class: name = "" }: { label: string; children: VNode<any>; class?: string }) {
+  const id = useId();
+  return <div class={`field ${name}`}><label for={id}>{label}</label>{cloneElement(children, { id })}</div>;
 }
 
 // A button for something that changes the server. Without --write it can't be pressed, and says why. `confirm` asks once more; `main` is for

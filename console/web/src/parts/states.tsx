@@ -1,6 +1,7 @@
 // Chooses a state of a database: a branch, tag, commit or snapshot.
 import type { States } from "../api/database";
 import { short } from "../model/text";
+import { Field } from "./basics";
 
 export function StateSelect({ label, states, value, change, snapshots = true, none }: {
   label: string;
@@ -13,8 +14,7 @@ export function StateSelect({ label, states, value, change, snapshots = true, no
   const branches = states?.branches.map(one => one.name) ?? [];
   const names = new Set([...branches, ...(states?.tags.map(one => one.name) ?? []), ...(snapshots ? states?.snapshots.map(one => one.name) ?? [] : [])]);
   return (
-    <label class="field">
-      <span>{label}</span>
+    <Field label={label}>
       <select value={value} onChange={event => change(event.currentTarget.value)}>
         {none !== undefined && <option value="">{none}</option>}
         {branches.length > 0 && <optgroup label="Branches">{branches.map(name => <option key={name} value={name}>{name}</option>)}</optgroup>}
@@ -24,6 +24,6 @@ export function StateSelect({ label, states, value, change, snapshots = true, no
         )}
         {value !== "" && !names.has(value) && <option value={value}>{/^[0-9a-f]{12,}$/.test(value) ? `commit ${short(value)}` : value}</option>}
       </select>
-    </label>
+    </Field>
   );
 }

@@ -1,4 +1,5 @@
 // Dark or light: as the system says, or as somebody has chosen here.
+import { Field } from "./basics";
 import { useEffect, useState } from "preact/hooks";
 
 export type Theme = "system" | "light" | "dark";
@@ -37,13 +38,12 @@ export function useTheme(): "light" | "dark" {
 export function ThemeSwitch() {
   const [theme, set] = useState(chosen);
   return (
-    <label class="theme-switch">
-      <span>Theme</span>
+    <Field label="Theme" class="theme-switch">
       <select value={theme} onChange={event => { const next = event.currentTarget.value as Theme; choose(next); set(next); }}>
         <option value="system">system</option>
         <option value="light">light</option>
         <option value="dark">dark</option>
       </select>
-    </label>
+    </Field>
   );
 }
