@@ -24,11 +24,13 @@ struct Entry {
 // Keys come in the order of the records. Written in their own order, they fill one page after the other.
 class Build {
  public:
-  Build(Engine& engine, StoredCollection& collection, const StoredIndexes& indexes, const std::function<void()>& interrupted)
+  Build(Engine& engine, StoredCollection& collection, const StoredIndexes& indexes, const std::function<void()>& interrupted,
+        const std::function<void(int64_t, int64_t)>& progress)
       : engine_(engine),
         collection_(collection),
         indexes_(indexes),
         interrupted_(interrupted),
+        progress_(progress),
         entries_(indexes.size()),
         multikey_(indexes.size()),
         paths_(indexes.size()) {}
@@ -36,6 +38,7 @@ class Build {
   void run() {
     RecordId last = 0;
     while (read_batch(last)) {
+      if (progress_) progress_(read_, std::max(read_, collection_.record_count()));
       if (interrupted_) interrupted_();
       engine_.internals().require_room(DiskUse::background);
       if (bytes_ >= sort_bytes_max) write();
@@ -53,6 +56,7 @@ class Build {
     for (size_t n = 0; n < records_per_batch; ++n) {
       if (!cursor.next()) return false;
       last = cursor.id();
+      ++read_;
       const bson::DocumentView document(cursor.content());
       for (size_t i = 0; i < indexes_.size(); ++i) {
         indexes_[i]->keys_of(document, keys);
@@ -100,17 +104,19 @@ class Build {
   StoredCollection& collection_;
   const StoredIndexes& indexes_;
   const std::function<void()>& interrupted_;
+  const std::function<void(int64_t, int64_t)>& progress_;
   std::vector<std::vector<Entry>> entries_;
   std::vector<uint32_t> multikey_;
   std::vector<std::set<std::string>> paths_;  // since the last write
   size_t bytes_ = 0;
+  int64_t read_ = 0;  // records
 };
 
 }  // namespace
 
 void build_indexes(Engine& engine, StoredCollection& collection, const StoredIndexes& indexes,
-                   const std::function<void()>& interrupted) {
-  Build(engine, collection, indexes, interrupted).run();
+                   const std::function<void()>& interrupted, const std::function<void(int64_t, int64_t)>& progress) {
+  Build(engine, collection, indexes, interrupted, progress).run();
 }
 
 }  // namespace storage

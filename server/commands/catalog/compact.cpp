@@ -35,8 +35,14 @@ class Compact : public Command {
     if (!collection) throw base::OperationError(base::ErrorCode::namespace_not_found, "collection does not exist");
     write::check_writable(*collection);
     const int64_t before = sizes_of(store, *collection).total();
+    // The records are one step, and each index is another.
+    const auto indexes = collection->indexes();
+    Progress progress{.what = "compacting files", .done = 0, .total = static_cast<int64_t>(indexes.size()) + 1};
+    op.set_progress(progress);
     store.dedup().tidy(*collection, [&] { op.check_interrupt(); });
-    for (const auto& index : collection->indexes()) {
+    for (const auto& index : indexes) {
+      ++progress.done;
+      op.set_progress(progress);
       store.engine().compact(index->table().name());
       op.check_interrupt();
     }

@@ -102,7 +102,12 @@ class CreateIndexes : public Command {
     created = !collection;
     if (created) check_may_create(specs);
     if (created) collection = catalog.open_or_create(ns, {.interrupted = op.interrupted()});
-    return catalog.create_indexes(collection, specs, {.interrupted = op.interrupted()});
+    const auto progress = [&op](int64_t done, int64_t total) {
+      op.set_progress(
+          {.what = "Index Build: scanning collection Index Build: scanning collection", .done = done, .total = total});
+    };
+    return catalog.create_indexes(collection, specs,
+                                  {.interrupted = op.interrupted(), .replayed = nullptr, .progress = progress});
   }
 
   static storage::CreateIndexesResult build_in_transaction(OperationContext& op, const std::string& ns,

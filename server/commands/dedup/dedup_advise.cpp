@@ -97,7 +97,11 @@ class Study {
         advisor_(options(*collection_, share), base::entropy64(), zstd_bytes) {}
 
   void run() {
+    Progress progress{.what = "reading documents", .done = 0, .total = collection_->record_count()};
     while (read_batch()) {
+      progress.done += static_cast<int64_t>(batch_.size());
+      progress.total = std::max(progress.total, progress.done);
+      op_.set_progress(progress);
       for (const auto& [id, bytes] : batch_) {
         op_.check_interrupt();
         const bson::DocumentView document(bytes);

@@ -243,7 +243,15 @@ class Validate : public Command {
       throw OperationError(ErrorCode::namespace_not_found, "Collection '" + ns + "' does not exist to validate.");
     }
     storage::Store& store = write::store_of(op);
-    const base::Interrupted interrupted = op.interrupted();
+    // Each record, each row of a chain and each entry of an index is a step; how many rows the chains have isn't known before.
+    Progress progress{
+        .what = "Validate: scanning records and indexes Validate: scanning records and indexes", .done = 0, .total = 0};
+    progress.total = std::max<int64_t>(1, collection->record_count()) * (1 + static_cast<int64_t>(collection->indexes().size()));
+    const base::Interrupted interrupted = [&op, &progress] {
+      constexpr int64_t shown_each = 256;
+      op.check_interrupt();
+      if (progress.done < progress.total && ++progress.done % shown_each == 0) op.set_progress(progress);
+    };
     if (repair) {
       const auto copies = [&store](const storage::Collection& of, storage::RecordId, storage::Stamp generation) {
         return copy_in_log(store, of, generation);
