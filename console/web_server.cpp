@@ -166,6 +166,7 @@ struct WebServer::Http {
     file("/", page::html, "text/html; charset=utf-8");
     file("/console.js", page::script, "text/javascript; charset=utf-8");
     file("/console.css", page::style, "text/css; charset=utf-8");
+    file("/licences.txt", page::licences, "text/plain; charset=utf-8");
     server.Get("/session", [this](const httplib::Request&, httplib::Response& response) {
       bson::Builder session;
       session.append("ok", 1.0).append("csrf", gate.csrf()).append("writes", writes);

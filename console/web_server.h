@@ -1,7 +1,7 @@
 // The web server answers the console's page on the loopback interface.
 //
 //   GET  /login?token=…   lets a browser in (gate.h)
-//   GET  /                the page, with /console.js and /console.css
+//   GET  /                the page, with /console.js, /console.css and /licences.txt
 //   GET  /session         what the page has to know: {csrf, writes, hosts, database}
 //   POST /command         {db, command, texts, member, json} -> the server's reply
 //   POST /next            {cursor, batchSize, json} -> the next batch

@@ -65,10 +65,19 @@ def test_pages(tmp_path):
                     ended.append(error.code)
 
             running = threading.Thread(target=run_long, daemon=True)
-            running.start()
-            with Console(server.uri, "--write") as console:
-                browser = subprocess.run(["node", tmp_path / "pages.mjs", BROWSER, console.address, *pictures], capture_output=True, text=True, timeout=600)
-            assert browser.returncode == 0, browser.stdout + browser.stderr
+            said = ""
+            with Console(server.uri, "--write") as console, subprocess.Popen(
+                    ["node", tmp_path / "pages.mjs", BROWSER, console.address, *pictures], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as browser:
+                too_late = threading.Timer(5 * DEADLINE, browser.kill)
+                too_late.start()
+                for line in browser.stdout:
+                    said += line
+                    # It takes a processor for itself, so it begins only before the page that shows it.
+                    if line.startswith("members:"):
+                        running.start()
+                browser.wait()
+                too_late.cancel()
+            assert browser.returncode == 0, said
             running.join(DEADLINE)
-        print(browser.stdout)
+        print(said)
         assert ended == [11601]

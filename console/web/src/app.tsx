@@ -71,6 +71,7 @@ export function App() {
           <p class="server" title={session.hosts}>{session.hosts.split(",").map(host => <span key={host}>{host}</span>)}</p>
           <p class={session.writes ? "mode writes" : "mode"}>{session.writes ? "may write" : "only reads"}</p>
           <ThemeSwitch />
+          <a class="licences" href="/licences.txt" target="_blank" rel="noopener">Licences</a>
         </div>
       </nav>
       <main id="content">

@@ -36,7 +36,7 @@ export function Members(_: PageProps) {
               const settings = configured.get(member._id) ?? {};
               return (
                 <tr key={member._id} class={member.self ? "selected" : ""}>
-                  <td>{member.name}{member.self && <span class="badge branch">answers here</span>}</td>
+                  <td>{member.name}{" "}{member.self && <span class="badge branch">answers here</span>}</td>
                   <td><span class={`badge ${member.stateStr === "PRIMARY" || member.stateStr === "SECONDARY" || member.stateStr === "ARBITER" ? "good" : "bad"}`}>{member.stateStr}</span></td>
                   <td>{member.health === 1 ? "reachable" : <span class="badge bad">unreachable</span>}</td>
                   <td class="number">{Number.isNaN(optime(member)) || member.health !== 1 ? "–" : duration((newest - optime(member)) / 1000)}</td>

@@ -152,7 +152,7 @@ function Waiting({ database, into, merging, done }: { database: string; into: st
     <>
       <Failure error={found.error} />
       <div class="toolbar">
-        <strong>{merging.kind} of {merging.from} waits</strong>
+        <strong>The {merging.kind} of {merging.from} waits</strong>
         <span role="status">{found.done ? (open > 0 ? `${plural(open, "conflict")} to decide` : "All conflicts are decided.") : "Reading the conflicts…"}</span>
         <Field label="Message"><input value={message} onInput={event => setMessage(event.currentTarget.value)} /></Field>
         <WriteButton main run={async () => {

@@ -49,7 +49,7 @@ export function Operations({ route }: PageProps) {
             <tbody>
               {running.map((one: any) => (
                 <tr key={one.opid}>
-                  <td class="number">{one.opid}</td><td class="number">{duration((one.microsecs_running ?? 0) / 1e6)}</td><td>{one.op}{one.waitingForLock && <span class="badge bad">waits for a lock</span>}</td><td class="mono">{one.ns}</td>
+                  <td class="number">{one.opid}</td><td class="number">{duration((one.microsecs_running ?? 0) / 1e6)}</td><td>{one.op}{" "}{one.waitingForLock && <span class="badge bad">waits for a lock</span>}</td><td class="mono">{one.ns}</td>
                   <td>{one.client}<br /><span class="quiet">{one.appName ?? one.desc}</span></td>
                   <td class="mono wrap">{commandText(one.command)}{one.msg && <div class="quiet">{one.msg}{one.progress && ` ${count(one.progress.done)} of ${count(one.progress.total)}`}</div>}</td>
                   <td>{one.opid !== undefined && <WriteButton danger confirm={`End ${one.opid}?`} run={() => command("admin", { killOp: 1, op: one.opid }, options)} done={now.again}>Kill</WriteButton>}</td>

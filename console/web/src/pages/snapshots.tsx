@@ -1,7 +1,7 @@
 // Declared snapshots on a time line, and the documents as of one of them.
-import { useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import type { PageProps } from "../app";
-import { collections, states, type Snapshot } from "../api/database";
+import { collections, states, type CollectionInfo, type Snapshot } from "../api/database";
 import { go } from "../api/route";
 import { command } from "../api/session";
 import { useAsked } from "../api/use";
@@ -71,7 +71,10 @@ function AsOf({ db, snapshot, branch, branches, collection, set }: {
   // The number always means the snapshot, while a branch might have the snapshot's name.
   const state = `${branch ? branch + "@" : ""}s${snapshot.number}`;
   const names = useAsked(() => collections(db, state), [db, state]);
-  const known = names.value ?? [];
+  // Those of the snapshot before stay until the next ones are known, so that what was typed as a filter stays as well.
+  const last = useRef<CollectionInfo[] | undefined>(undefined);
+  last.current = names.value ?? last.current;
+  const known = last.current ?? [];
   const shown = known.some(one => one.name === collection) ? collection : known[0]?.name;
   return (
     <>
@@ -86,7 +89,7 @@ function AsOf({ db, snapshot, branch, branches, collection, set }: {
         )}
       </div>
       <Failure error={names.error} />
-      {names.value && (shown ? <Documents db={db} state={state} collection={shown} /> : <Empty>{db} had no collections then.</Empty>)}
+      {last.current && (shown ? <Documents db={db} state={state} collection={shown} /> : <Empty>{db} had no collections then.</Empty>)}
     </>
   );
 }

@@ -133,9 +133,9 @@ function Chain({ db, collection, id }: { db: string; collection: string; id: str
             {nodes.map((node: any) => (
               <tr key={recordKey(node)} class={document && recordKey(node) === recordKey(document) ? "selected" : ""}>
                 <td class="number">{count(node.position)}</td>
-                <td class="mono">{node._id === undefined ? <span class="quiet">deleted</span> : cut(shell(node._id), 34)}{document && recordKey(node) === recordKey(document) && <span class="badge branch">this one</span>}</td>
+                <td class="mono">{node._id === undefined ? <span class="quiet">deleted</span> : cut(shell(node._id), 34)}{document && recordKey(node) === recordKey(document) && <> <span class="badge branch">this one</span></>}</td>
                 <td>
-                  <span class={`badge ${node.form === "delta" ? "" : "good"}`}>{node.form}</span>{node.hopBase && <span class="badge tag">hop base</span>}{node.retained && <span class="badge">for others</span>}{node.demoted && <span class="badge">demoted</span>}
+                  <span class={`badge ${node.form === "delta" ? "" : "good"}`}>{node.form}</span>{" "}{node.hopBase && <span class="badge tag">hop base</span>}{" "}{node.retained && <span class="badge">for others</span>}{" "}{node.demoted && <span class="badge">demoted</span>}
                 </td>
                 <td><Bar whole={node.contentBytes / largest} part={node.storedBytes / largest} /></td>
                 <td class="number">{bytes(node.storedBytes)}</td><td class="number">{bytes(node.contentBytes)}</td><td class="number">{count(node.hops)}</td>
