@@ -125,6 +125,28 @@
     revert: ["revert(commit, {as merge, without into})", "takes back what one commit has changed", function (commit, options) {
       return mergeText(this.runCommand({revert: commit, ...options}), `took back ${commit}`, `nothing to take back of ${commit}`);
     }],
+    addRemote: ["addRemote(name, uri)", "names a database of another server", function (name, uri) {
+      return readable(this.runCommand({addRemote: name, uri}), `remote ${name}`);
+    }],
+    removeRemote: ["removeRemote(name)", "forgets it", function (name) {
+      return readable(this.runCommand({removeRemote: name}), `remote ${name} is gone`);
+    }],
+    remotes: ["remotes()", "the databases of other servers, and what they had when they were fetched", function () {
+      const all = list(this, {listRemotes: 1});
+      return readable(all, all.map(one => [`${one.name}  ${one.uri}`, ...one.refs.map(ref => `  ${ref.name}  ${short(ref.commit)}`)].join("\n")).join("\n"));
+    }],
+    fetch: ["fetch(remote, {refs})", "brings commits from another server", function (remote, options) {
+      const done = this.runCommand({fetch: remote, ...options});
+      return readable(done, [plural(done.made, "new commit"), ...done.refs.map(ref => `  ${ref.name}  ${short(ref.commit)}`)].join("\n"));
+    }],
+    push: ["push(remote, {branch, tag, force})", "brings commits to another server, and moves a branch there", function (remote, options) {
+      const done = this.runCommand({push: remote, ...options});
+      return readable(done, `${done.branch ?? done.tag} is ${done.change} at ${short(done.commit)}; sent ${plural(done.sent, "commit")}, ${plural(done.bytes, "byte")}`);
+    }],
+    pull: ["pull(remote, {branch, as merge})", "fetches a branch of another server and merges it", function (remote, options) {
+      const done = this.runCommand({pull: remote, ...options});
+      return mergeText(done, done.fastForward ? `went forward to ${short(done.commit)}` : `merged what ${remote} has`, `${remote} has nothing new`);
+    }],
     listConflicts: ["listConflicts()", "what is to be decided in the merge that waits, and what has been", function () {
       const all = list(this, {listConflicts: 1});
       return readable(all, all.length === 0 ? "no conflict" : all.map(conflictLine).join("\n"));

@@ -37,6 +37,7 @@
   X(createBranch) X(dropBranch) X(renameBranch) X(resetBranch) X(listBranches) X(createTag) X(dropTag) X(listTags)     \
   X(commit) X(merge) X(cherryPick) X(revert) X(diff) X(log) X(status) X(getProof) X(verify) X(versionStats)            \
   X(createSnapshot) X(dropSnapshot) X(listSnapshots) X(retention) X(purge) X(sweep) X(dedupChain) X(dedupAdvise)       \
+  X(addRemote) X(removeRemote) X(listRemotes) X(fetch) X(push) X(pull) X(packCommits) X(receivePack)                   \
   /* everything */ X(internal) X(anyAction)
 // clang-format on
 namespace server::access {

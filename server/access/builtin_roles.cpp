@@ -34,22 +34,34 @@ const ResourcePattern any_database = names("");
 
 const ActionSet& reading() {
   static const ActionSet set{
-      changeStream, collStats,         dbHash,        dbStats,      find,         killCursors, listCollections,
-      listIndexes,  listSearchIndexes, planCacheRead, listBranches, listTags,     log,         diff,
-      status,       getProof,          verify,        versionStats, listSnapshots};
+      changeStream, collStats,         dbHash,        dbStats,      find,          killCursors, listCollections,
+      listIndexes,  listSearchIndexes, planCacheRead, listBranches, listTags,      log,         diff,
+      status,       getProof,          verify,        versionStats, listSnapshots, listRemotes, packCommits};
   return set;
 }
 
 const ActionSet& writing() {
   static const ActionSet set = [] {
-    ActionSet both{convertToCapped, createCollection,
-                   createIndex,     createSearchIndexes,
-                   dropCollection,  dropIndex,
-                   dropSearchIndex, insert,
-                   remove,          renameCollectionSameDB,
-                   update,          updateSearchIndex,
-                   commit,          merge,
-                   cherryPick,      revert};
+    ActionSet both{convertToCapped,
+                   createCollection,
+                   createIndex,
+                   createSearchIndexes,
+                   dropCollection,
+                   dropIndex,
+                   dropSearchIndex,
+                   insert,
+                   remove,
+                   renameCollectionSameDB,
+                   update,
+                   updateSearchIndex,
+                   commit,
+                   merge,
+                   cherryPick,
+                   revert,
+                   fetch,
+                   push,
+                   pull,
+                   receivePack};
     both.add(reading());
     return both;
   }();
@@ -106,7 +118,10 @@ const ActionSet& administering() {
                              versionStats,
                              verify,
                              dedupChain,
-                             dedupAdvise};
+                             dedupAdvise,
+                             addRemote,
+                             removeRemote,
+                             listRemotes};
   return set;
 }
 

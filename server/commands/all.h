@@ -8,6 +8,7 @@
 #define PALIMPSEST_COMMANDS(X)         \
   X(abort_merge)                       \
   X(abort_transaction)                 \
+  X(add_remote)                        \
   X(aggregate)                         \
   X(append_oplog_note)                 \
   X(apply_ops)                         \
@@ -62,6 +63,7 @@
   X(end_sessions)                      \
   X(explain)                           \
   X(features)                          \
+  X(fetch)                             \
   X(filemd5)                           \
   X(find)                              \
   X(find_and_modify)                   \
@@ -100,6 +102,7 @@
   X(list_commands)                     \
   X(list_databases)                    \
   X(list_indexes)                      \
+  X(list_remotes)                      \
   X(list_search_indexes)               \
   X(list_snapshots)                    \
   X(list_tags)                         \
@@ -109,16 +112,21 @@
   X(logout)                            \
   X(map_reduce)                        \
   X(merge)                             \
+  X(pack_commits)                      \
   X(ping)                              \
   X(plan_cache_clear)                  \
   X(plan_cache_clear_filters)          \
   X(plan_cache_list_filters)           \
   X(plan_cache_set_filter)             \
   X(profile)                           \
+  X(pull)                              \
   X(purge)                             \
+  X(push)                              \
   X(re_index)                          \
+  X(receive_pack)                      \
   X(refresh_sessions)                  \
   X(refresh_logical_session_cache_now) \
+  X(remove_remote)                     \
   X(rename_branch)                     \
   X(rename_collection)                 \
   X(repl_set_freeze)                   \

@@ -19,12 +19,14 @@ struct Secret {
 };
 
 constexpr std::array secrets = {
+    Secret{"addRemote", "uri", ""},
     Secret{"createUser", "pwd", ""},
     Secret{"updateUser", "pwd", ""},
     Secret{"saslStart", "payload", ""},
     Secret{"saslContinue", "payload", ""},
     Secret{"authenticate", "key", ""},
     Secret{"authenticate", "nonce", ""},
+    Secret{"receivePack", "pack", ""},
     Secret{"hello", "speculativeAuthenticate", "payload"},
     Secret{"isMaster", "speculativeAuthenticate", "payload"},
     Secret{"ismaster", "speculativeAuthenticate", "payload"},

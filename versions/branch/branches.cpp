@@ -565,6 +565,10 @@ std::shared_ptr<const Commit> Branches::replay_merge(Transaction& transaction, c
     std::vector<DocumentHash> changes = changes_of(transaction, i, adoption);
     if (const auto named = merged.named.find(i); named != merged.named.end())
       changes.insert(changes.end(), named->second.begin(), named->second.end());
+    if (merged.imported && adoption.empty() && one.state != 0) {  // only what the tree names is another
+      one.digest = roots_.update(transaction, one.digest, std::move(changes));
+      return;
+    }
     write_adoption(transaction, branch, i, one, commit.number, adoption, std::move(changes), !merged.imported, generation, {});
   };
   std::set<size_t> known_after;

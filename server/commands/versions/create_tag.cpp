@@ -1,5 +1,6 @@
 // createTag names a commit for good.
 #include "server/commands/shared/branches.h"
+#include "server/commands/versions/remotes.h"
 #include "server/core/arguments.h"
 #include "server/core/operation.h"
 #include "server/write/batch.h"
@@ -26,6 +27,7 @@ class CreateTag : public Command {
     const auto given = arguments.string("from");
     const versions::Ref from = given ? ref_of(*given) : ref_of(request);
     const auto database = branched(op, request);
+    check_not_of_remote(op, database->name(), name);
     const bson::Document shown = write::in_transaction(op, [&](storage::Transaction& transaction) {
       bson::Builder out;
       out.append("tag", name).append("commit", hex(database->create_tag(transaction, name, from)->id));

@@ -1,5 +1,6 @@
 // dropTag forgets a tag; its commit stays.
 #include "server/commands/shared/branches.h"
+#include "server/commands/versions/remotes.h"
 #include "server/core/arguments.h"
 #include "server/core/operation.h"
 #include "server/write/batch.h"
@@ -17,6 +18,7 @@ class DropTag : public Command {
   void run(OperationContext& op, const Request& request, bson::Builder& reply) override {
     const std::string name(Arguments(request).required_string("dropTag"));
     const auto database = branched(op, request);
+    check_not_of_remote(op, database->name(), name);
     write::in_transaction(op, [&](storage::Transaction& transaction) { database->drop_tag(transaction, name); });
     reply.append("dropped", name);
   }

@@ -1,6 +1,7 @@
 // listTags returns the tags of a database.
 #include "server/commands/shared/branches.h"
 #include "server/commands/shared/list_cursor.h"
+#include "server/commands/versions/remotes.h"
 #include "server/core/operation.h"
 #include "server/write/target.h"
 #include "storage/store.h"
@@ -22,9 +23,11 @@ class ListTags : public Command {
     const auto database = branched(op, request);
     std::vector<bson::Document> documents;
     {
+      const std::vector<Remote> remotes = remotes_of(op, database->name());
       storage::Transaction transaction(write::store_of(op), storage::Transaction::Mode::read);
       for (const auto& [name, commit] : database->branches().graph().tags(transaction)) {
         op.check_interrupt();
+        if (is_of_remote(remotes, name)) continue;
         documents.push_back(describe_name(op, transaction, *database, name, commit));
       }
     }

@@ -9,7 +9,7 @@ const std::map<std::string_view, Rule>& all() {
   static const std::map<std::string_view, Rule> rules = [] {
     std::map<std::string_view, Rule> made;
     for (const auto list : {crud_rules(), catalog_rules(), diagnostics_rules(), replication_rules(), sessions_rules(),
-                            users_rules(), versions_rules()}) {
+                            users_rules(), versions_rules(), remotes_rules()}) {
       for (const NamedRule& one : list) made.emplace(one.command, one.rule);
     }
     return made;

@@ -24,6 +24,7 @@ bool complete(std::span<const Command* const> commands, std::string_view& missin
 std::span<const NamedRule> crud_rules();
 std::span<const NamedRule> catalog_rules();
 std::span<const NamedRule> diagnostics_rules();
+std::span<const NamedRule> remotes_rules();
 std::span<const NamedRule> replication_rules();
 std::span<const NamedRule> sessions_rules();
 std::span<const NamedRule> users_rules();

@@ -1,0 +1,134 @@
+#include "server/commands/versions/fetched.h"
+
+#include "server/commands/versions/moved_refs.h"
+#include "server/core/operation.h"
+#include "server/core/services.h"
+#include "server/write/commit_importer.h"
+#include "server/write/target.h"
+#include "storage/store.h"
+#include "versions/database/commit_packer.h"
+#include "versions/pack/pack_reader.h"
+
+namespace server {
+
+using base::ErrorCode;
+using base::OperationError;
+namespace pack = versions::pack;
+
+namespace {
+
+// The documents of a cursor on the other server, whose answers are checked.
+class RemoteCursor {
+ public:
+  RemoteCursor(RemoteServer& server, const bson::Document& command) : server_(server) { take(server.run(command), "firstBatch"); }
+  ~RemoteCursor() {
+    if (id_ == 0) return;
+    try {
+      bson::Builder kill;
+      kill.append("killCursors", collection_);
+      kill.array("cursors").append(id_);
+      server_.run(kill.done());
+    } catch (const OperationError&) {
+      // It goes when its time is over.
+    }
+  }
+  RemoteCursor(const RemoteCursor&) = delete;
+  RemoteCursor& operator=(const RemoteCursor&) = delete;
+
+  // nullopt: there are no more.
+  std::optional<bson::DocumentView> next() {
+    while (at_ == batch_.size()) {
+      if (id_ == 0) return std::nullopt;
+      bson::Builder more;
+      more.append("getMore", id_).append("collection", collection_);
+      take(server_.run(more.done()), "nextBatch");
+    }
+    return batch_[at_++].view();
+  }
+
+ private:
+  void take(const bson::Document& reply, std::string_view name) {
+    const bson::Element cursor = reply.view().find("cursor");
+    if (!cursor.is_object()) refuse();
+    const bson::Element id = cursor.as_document().find("id"), ns = cursor.as_document().find("ns");
+    const bson::Element batch = cursor.as_document().find(name);
+    if (id.type() != bson::Type::int64 || !ns.is_string() || !batch.is_array()) refuse();
+    id_ = id.as_int64();
+    const std::string_view whole = ns.as_string();
+    collection_ = whole.substr(std::min(whole.find('.') + 1, whole.size()));
+    batch_.clear();
+    at_ = 0;
+    for (const bson::Element& one : batch.as_document()) {
+      if (!one.is_object()) refuse();
+      batch_.emplace_back(one.as_document());
+    }
+  }
+  [[noreturn]] static void refuse() {
+    throw OperationError(ErrorCode::protocol_error, "the remote's answer to packCommits isn't a cursor");
+  }
+
+  RemoteServer& server_;
+  int64_t id_ = 0;
+  std::string collection_;
+  std::vector<bson::Document> batch_;
+  size_t at_ = 0;
+};
+
+bson::Document request_of(OperationContext& op, const std::string& db, const std::optional<std::vector<std::string>>& names,
+                          bool deltas) {
+  bson::Builder out;
+  out.append("packCommits", 1);
+  if (names) {
+    auto refs = out.array("refs");
+    for (const std::string& name : *names) refs.append(name);
+  }
+  {
+    auto have = out.array("have");
+    if (const auto database = op.services().databases->find(db)) {
+      storage::Transaction transaction(write::store_of(op), storage::Transaction::Mode::read);
+      for (const versions::Hash& id : versions::KnownCommits::of(transaction, database->branches().graph()))
+        have.append(bson::Binary{0, versions::view(id)});
+    }
+  }
+  if (!deltas) out.append("deltas", false);
+  return out.done();
+}
+
+Fetched fetch_once(OperationContext& op, const std::string& db, const Remote& remote,
+                   const std::optional<std::vector<std::string>>& names, bool deltas) {
+  RemoteServer server(op, remote.uri);
+  RemoteCursor cursor(server, request_of(op, db, names, deltas));
+  if (!cursor.next()) throw OperationError(ErrorCode::protocol_error, "the remote's answer to packCommits is empty");
+  pack::PackReader reader([&]() -> base::Bytes {
+    const auto document = cursor.next();
+    if (!document) return {};
+    const bson::Element piece = document->find("pack");
+    if (piece.type() != bson::Type::binary || piece.as_binary().bytes.empty())
+      throw OperationError(ErrorCode::protocol_error, "the remote's answer to packCommits isn't a pack");
+    return base::Bytes(piece.as_binary().bytes);
+  });
+  Fetched fetched;
+  fetched.refs = reader.header().refs;
+  for (const pack::Ref& ref : fetched.refs) versions::check_branch_name(remote.tag(ref.name));
+  write::CommitImporter importer(op, db);
+  importer.import(reader);
+  fetched.made = importer.made();
+  if (!importer.database()) throw OperationError(ErrorCode::illegal_operation, "the remote has no commits");
+  fetched.moved = track(op, *importer.database(), remote, fetched.refs);
+  return fetched;
+}
+
+}  // namespace
+
+Fetched fetch_from(OperationContext& op, const std::string& db, const Remote& remote,
+                   const std::optional<std::vector<std::string>>& names) {
+  try {
+    return fetch_once(op, db, remote, names, true);
+  } catch (const OperationError& error) {
+    if (error.code() != ErrorCode::operation_failed) throw;
+    // A delta is of a document that was purged here. What has arrived stays.
+    return fetch_once(op, db, remote, names, false);
+  }
+}
+
+}  // namespace server

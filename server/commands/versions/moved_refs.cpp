@@ -1,0 +1,134 @@
+#include "server/commands/versions/moved_refs.h"
+
+#include "server/commands/shared/branches.h"
+#include "server/core/operation.h"
+#include "server/write/batch.h"
+#include "server/write/keep_for_log.h"
+#include "storage/store.h"
+
+namespace server {
+
+using base::ErrorCode;
+using base::OperationError;
+using versions::BranchedDatabase;
+using versions::CommitNumber;
+namespace pack = versions::pack;
+
+namespace {
+
+// Beyond so many documents a branch is reset, which costs nothing for each, instead of going forward in one transaction.
+constexpr uint64_t documents_forward = 20'000;
+
+CommitNumber number_of(storage::Transaction& transaction, const BranchedDatabase& database, const versions::Hash& id) {
+  return database.place(transaction, {.name = hex(id)}).commit;
+}
+
+void check_quiet(storage::Transaction& transaction, BranchedDatabase& database, const versions::Branch& branch) {
+  if (database.has_pending(transaction, branch.id)) {
+    throw OperationError(ErrorCode::illegal_operation,
+                         "branch '" + branch.name + "' has changes that are not committed, so it can't move");
+  }
+  if (database.open_merge(transaction, branch)) {
+    throw OperationError(ErrorCode::illegal_operation,
+                         "a merge is under way on branch '" + branch.name + "': continueMerge or abortMerge come first");
+  }
+}
+
+uint64_t documents_between(storage::Transaction& transaction, BranchedDatabase& database, CommitNumber from, CommitNumber to) {
+  uint64_t count = 0;
+  for (const storage::CollectionId id : database.collections()) {
+    const auto shared = database.versions_of(id);
+    if (!shared) continue;
+    const auto difference = shared->store.diff(transaction, shared->view_of(transaction, from), shared->view_of(transaction, to));
+    count += difference.only_a.count() + difference.only_b.count();
+  }
+  return count;
+}
+
+void reset(OperationContext& op, BranchedDatabase& database, const std::string& name, const versions::Hash& to) {
+  write::store_of(op).catalog().alone(database.name(), op.interrupted(), [&](const auto&) {
+    write::in_transaction(op, [&](storage::Transaction& transaction) {
+      check_quiet(transaction, database, database.branch(transaction, {.name = name}));
+      database.reset(transaction, name, {.name = hex(to)}, write::keep_for_log(op));
+    });
+  });
+}
+
+std::string_view move_branch(OperationContext& op, BranchedDatabase& database, const pack::Ref& ref, bool force) {
+  enum class Step { done, reset };
+  std::string_view happened = "unchanged";
+  const auto forward = [&](storage::Transaction& transaction) {
+    happened = "unchanged";
+    const CommitNumber to = number_of(transaction, database, ref.commit);
+    const auto branch = database.branches().graph().branch(transaction, ref.name);
+    if (!branch) {
+      database.create(transaction, ref.name, {.name = hex(ref.commit)});
+      happened = "made";
+      return Step::done;
+    }
+    if (branch->head == to) return Step::done;
+    check_quiet(transaction, database, *branch);
+    if (database.branches().graph().common_ancestor(transaction, branch->head, to) != branch->head) {
+      if (!force) {
+        throw OperationError(ErrorCode::illegal_operation,
+                             "branch '" + ref.name + "' has commits that " + hex(ref.commit).substr(0, 16) +
+                                 " doesn't come from: fetch and merge them first. With force: true the branch gives them up");
+      }
+      happened = "reset";
+      return Step::reset;
+    }
+    happened = "moved";
+    if (documents_between(transaction, database, branch->head, to) > documents_forward) return Step::reset;
+    const auto merge = database.advance(transaction, ref.name, to, op.interrupted());
+    if (!merge.conflicts.empty()) {
+      throw OperationError(ErrorCode::duplicate_key, "branch '" + ref.name +
+                                                         "' would show two documents under one key of the unique index " +
+                                                         merge.conflicts.front().index);
+    }
+    return Step::done;
+  };
+  Step step = Step::done;
+  {
+    // A reset waits for those who change indexes, and these wait for this.
+    const auto indexes = database.keep_indexes(op.interrupted());
+    step = write::in_transaction(op, forward);
+  }
+  if (step == Step::reset) reset(op, database, ref.name, ref.commit);
+  return happened;
+}
+
+}  // namespace
+
+std::string_view move_ref(OperationContext& op, BranchedDatabase& database, const pack::Ref& ref, bool force) {
+  versions::check_branch_name(ref.name);
+  check_not_of_remote(op, database.name(), ref.name);
+  if (ref.kind == pack::Ref::Kind::branch) return move_branch(op, database, ref, force);
+  return write::in_transaction(op, [&](storage::Transaction& transaction) -> std::string_view {
+    const CommitNumber to = number_of(transaction, database, ref.commit);
+    const auto there = database.branches().graph().tag(transaction, ref.name);
+    if (there == to) return "unchanged";
+    if (there && !force) {
+      throw OperationError(ErrorCode::illegal_operation,
+                           "tag '" + ref.name + "' names another commit. With force: true it moves");
+    }
+    database.put_tag(transaction, ref.name, to);
+    return there ? "moved" : "made";
+  });
+}
+
+std::vector<pack::Ref> track(OperationContext& op, BranchedDatabase& database, const Remote& remote,
+                             const std::vector<pack::Ref>& refs) {
+  return write::in_transaction(op, [&](storage::Transaction& transaction) {
+    std::vector<pack::Ref> moved;
+    for (const pack::Ref& ref : refs) {
+      const CommitNumber to = number_of(transaction, database, ref.commit);
+      const std::string name = remote.tag(ref.name);
+      if (database.branches().graph().tag(transaction, name) == to) continue;
+      database.put_tag(transaction, name, to);
+      moved.push_back({pack::Ref::Kind::tag, name, ref.commit});
+    }
+    return moved;
+  });
+}
+
+}  // namespace server

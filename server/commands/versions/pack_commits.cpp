@@ -1,0 +1,121 @@
+// packCommits returns commits of a database as another server makes them once more.
+#include "server/commands/shared/branches.h"
+#include "server/commands/shared/list_cursor.h"
+#include "server/commands/versions/remotes.h"
+#include "server/core/arguments.h"
+#include "server/core/operation.h"
+#include "server/query/cursor_registry.h"
+#include "server/write/replacement.h"
+#include "versions/database/commit_packer.h"
+
+namespace server {
+namespace {
+
+using base::ErrorCode;
+using base::OperationError;
+namespace pack = versions::pack;
+
+// The first document says what the pack has and what the database knows; the others are the pack's bytes.
+class PackSource : public query::CursorSource {
+ public:
+  PackSource(OperationContext& op, query::States states, bson::Document first, versions::CommitPacker::What what, bool packs)
+      : op_(&op), states_(std::move(states)), document_(std::move(first)) {
+    if (packs) packer_.emplace(states_.database(), states_.transaction(), std::move(what));
+  }
+
+  void begin(OperationContext& op) override { op_ = &op; }
+  void end() override { op_ = nullptr; }
+  bool next() override {
+    if (!std::exchange(begun_, true)) return true;
+    if (!packer_) return false;
+    auto piece = packer_->next(op_->interrupted());
+    if (!piece) {
+      packer_.reset();
+      return false;
+    }
+    bson::Builder out;
+    out.append("pack", bson::Binary{0, piece->bytes});
+    document_ = out.done();
+    if (piece->ends_pack) packer_.reset();
+    return true;
+  }
+  bson::DocumentView document() override { return document_; }
+  bool exhausted() const override { return begun_ && !packer_; }
+
+ private:
+  OperationContext* op_;
+  query::States states_;
+  std::optional<versions::CommitPacker> packer_;
+  bson::Document document_;
+  bool begun_ = false;
+};
+
+class PackCommits : public Command {
+ public:
+  std::string_view name() const override { return "packCommits"; }
+  std::string_view help() const override {
+    return "commits of the database in a form that receivePack takes, as a cursor: {refs, known}, then {pack: <bytes>} …\n"
+           "{ packCommits: 1, refs: [ <branch or tag>, … ], have: [ <commit's id>, … ], deltas: <bool>, cursor: { batchSize: "
+           "<int> } }\n"
+           "It leaves out what the commits in `have` come from. Without refs it packs all; with none of them, nothing.";
+  }
+  std::optional<FieldNames> fields() const override {
+    static constexpr std::string_view names[] = {"refs", "have", "deltas", "cursor"};
+    return names;
+  }
+  OnSecondary on_secondary() const override { return OnSecondary::opted_in; }
+
+  void run(OperationContext& op, const Request& request, bson::Builder& reply) override {
+    const Arguments arguments(request);
+    versions::CommitPacker::What what{.deltas = arguments.boolean("deltas").value_or(true)};
+    if (const auto have = arguments.array("have")) what.known = ids_of(*have, "have");
+    if (what.known.size() > versions::KnownCommits::ids_max)
+      throw OperationError(ErrorCode::bad_value, "'have' names too many commits");
+    query::States states(op, branched(op, request));
+    const auto& graph = states.branches().graph();
+    std::vector<pack::Ref> all = versions::refs_of(states.transaction(), graph);
+    const std::vector<Remote> remotes = remotes_of(op, states.database().name());
+    std::erase_if(all, [&](const pack::Ref& ref) {
+      return ref.name.starts_with(write::unfinished_prefix) || is_of_remote(remotes, ref.name);
+    });
+    const auto wanted = arguments.array("refs");
+    what.refs = wanted ? chosen(*wanted, all, states.database().name()) : all;
+
+    bson::Builder first;
+    {
+      auto refs = first.array("refs");
+      for (const pack::Ref& ref : all) refs.append(document_of(ref));
+    }
+    {
+      auto known = first.array("known");
+      for (const versions::Hash& id : versions::KnownCommits::of(states.transaction(), graph))
+        known.append(bson::Binary{0, versions::view(id)});
+    }
+    const bool packs = !wanted || !wanted->empty();
+    auto source = std::make_unique<PackSource>(op, std::move(states), first.done(), std::move(what), packs);
+    reply_source(op, request, request.db + ".$cmd.packCommits", std::move(source), reply);
+  }
+
+ private:
+  static std::vector<pack::Ref> chosen(bson::DocumentView names, const std::vector<pack::Ref>& all, const std::string& db) {
+    std::vector<pack::Ref> refs;
+    for (const bson::Element& name : names) {
+      if (!name.is_string()) throw OperationError(ErrorCode::type_mismatch, "'refs' must be an array of names");
+      const auto found = std::find_if(all.begin(), all.end(), [&](const pack::Ref& ref) { return ref.name == name.as_string(); });
+      if (found == all.end()) {
+        throw OperationError(ErrorCode::namespace_not_found,
+                             "database '" + db + "' has no branch or tag '" + std::string(name.as_string()) + "'");
+      }
+      refs.push_back(*found);
+    }
+    return refs;
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_pack_commits_command() {
+  return std::make_unique<PackCommits>();
+}
+
+}  // namespace server

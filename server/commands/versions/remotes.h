@@ -1,0 +1,47 @@
+// A remote is another server's database, whose commits this database exchanges (docs/remotes.md).
+//
+//   admin.system.remotes   {_id: "shop.origin", db: "shop", name: "origin", uri}
+//
+// What a remote's branches and tags named when they were fetched stands here as tags: its dev is the tag origin/dev, which reads
+// as shop@origin%2Fdev.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "server/commands/versions/remote_server.h"
+#include "versions/branch/document_hash.h"
+#include "versions/pack/pack.h"
+
+namespace server {
+
+struct Remote {
+  std::string name;
+  RemoteUri uri;
+
+  // The tag's name of what the remote calls `ref`.
+  std::string tag(std::string_view ref) const { return name + "/" + std::string(ref); }
+};
+
+std::vector<Remote> remotes_of(OperationContext& op, const std::string& db);
+// Throws BadValue if there is no such remote.
+Remote remote_of(OperationContext& op, const std::string& db, std::string_view name);
+// Throws BadValue for a name that can't be a remote's.
+void check_remote_name(std::string_view name);
+void put_remote(OperationContext& op, const std::string& db, const Remote& remote);
+void remove_remote(OperationContext& op, const std::string& db, const std::string& name);
+
+// Returns whether the tag is what a remote's branch or tag named.
+bool is_of_remote(const std::vector<Remote>& remotes, std::string_view tag);
+// Throws IllegalOperation if it is.
+void check_not_of_remote(OperationContext& op, const std::string& db, std::string_view tag);
+
+// How commands and replies say a ref and an id: {branch: "dev", commit}, {tag: "v1", commit}.
+bson::Document document_of(const versions::pack::Ref& ref);
+// Throws BadValue for a document that says none.
+versions::pack::Ref ref_of_document(bson::DocumentView document);
+// Reads an array of ids. Throws BadValue.
+std::vector<versions::Hash> ids_of(bson::DocumentView array, std::string_view field);
+
+}  // namespace server

@@ -1,0 +1,384 @@
+#include "server/write/commit_importer.h"
+
+#include <algorithm>
+
+#include "base/log.h"
+#include "bson/validate.h"
+#include "server/core/operation.h"
+#include "server/core/services.h"
+#include "server/query/series/series_options.h"
+#include "server/write/batch.h"
+#include "server/write/document_writer.h"
+#include "server/write/namespaces.h"
+#include "server/write/replacement.h"
+#include "storage/store.h"
+#include "versions/database/refs.h"
+
+namespace server::write {
+
+using base::Bytes;
+using base::ErrorCode;
+using base::OperationError;
+using versions::CommitNumber;
+using versions::ImportedRow;
+namespace pack = versions::pack;
+
+namespace {
+
+// Rows of a commit that are held in memory, and made in one transaction.
+constexpr size_t rows_held = 5'000, bytes_held = 16 << 20;
+// Of a larger commit with one parent these many are written at once.
+constexpr size_t rows_written = 500, bytes_written = 2 << 20;
+
+constexpr int branch_left_behind = 7200403;
+
+std::string hex(const versions::Hash& id) {
+  return base::to_hex(versions::view(id));
+}
+
+[[noreturn]] void refuse(const std::string& what) {
+  throw OperationError(ErrorCode::failed_to_parse, "the commits don't fit: " + what);
+}
+
+storage::CollectionOptions options_of(const pack::Collection& one) {
+  storage::CollectionOptions options;
+  options.document = one.options;
+  storage::read_option_document(options);
+  if (options.capped || options.collator)
+    refuse("collection " + one.name + " is capped or has a collation, so no branch can have it");
+  return options;
+}
+
+bool has_unique_index(const storage::Collection& collection) {
+  const auto indexes = collection.indexes();
+  return std::any_of(indexes.begin(), indexes.end(), [](const auto& one) { return !one->is_id() && one->spec().unique; });
+}
+
+}  // namespace
+
+struct CommitImporter::Incoming {
+  pack::Commit commit;
+  bool known = false;  // it is here already
+  versions::ImportedCommit made = {};
+  size_t bytes = 0;
+  bool written = false;  // rows of it were written to the branch
+
+  bool is_first() const { return commit.parents.empty(); }
+};
+
+CommitImporter::CommitImporter(OperationContext& op, std::string database)
+    : op_(op), name_(std::move(database)), database_(op.services().databases->find(name_)) {}
+
+CommitImporter::~CommitImporter() {
+  drop_branch();
+}
+
+void CommitImporter::drop_branch() noexcept {
+  if (branch_.empty()) return;
+  try {
+    op_.services().databases->drop_branch(*database_, branch_);
+  } catch (const std::exception& error) {
+    base::log(base::Severity::warning, base::LogComponent::command, branch_left_behind,
+              "An unfinished branch could not be dropped; the next start drops it",
+              base::Attributes().add("db", name_).add("branch", branch_).add("error", error.what()));
+  }
+  branch_.clear();
+}
+
+std::optional<CommitNumber> CommitImporter::find(const versions::Hash& id) const {
+  if (!database_) return std::nullopt;
+  storage::Transaction transaction(store_of(op_), storage::Transaction::Mode::read);
+  return database_->branches().graph().find(transaction, hex(id));
+}
+
+void CommitImporter::check_base(const pack::Header& header) {
+  for (const versions::Hash& id : header.stands_on) {
+    if (find(id)) continue;
+    throw OperationError(ErrorCode::illegal_operation,
+                         "the commits stand on commit " + hex(id) + ", which database '" + name_ + "' doesn't have");
+  }
+}
+
+void CommitImporter::import(pack::PackReader& reader) {
+  const pack::Header& header = reader.header();
+  check_base(header);
+  const uint64_t before = made_;
+  for (;;) {
+    op_.check_interrupt();
+    auto item = reader.next();
+    if (auto* const row = std::get_if<pack::Row>(&item)) {
+      add(header, std::move(*row));
+      continue;
+    }
+    end_commit(header);
+    auto* const commit = std::get_if<pack::Commit>(&item);
+    if (!commit) break;
+    begin_commit(header, std::move(*commit));
+  }
+  if (made_ > before) make_indexes(header);
+}
+
+void CommitImporter::begin_commit(const pack::Header& header, pack::Commit commit) {
+  if (commit.parents.size() > 2) refuse("a commit has more than two parents");
+  incoming_ = std::make_unique<Incoming>(Incoming{.commit = std::move(commit)});
+  const pack::Commit& one = incoming_->commit;
+  incoming_->known = find(one.id).has_value();
+  if (incoming_->known) return;
+  if (incoming_->is_first()) return begin_first(header);
+  versions::ImportedCommit& made = incoming_->made;
+  made.id = one.id;
+  made.info = {.time_ms = one.time_ms, .metadata = one.metadata};
+  for (const pack::Root& root : one.roots) {
+    made.roots.emplace_back(root.uuid, root.root);
+    if (!root.tree.view().empty()) made.info.trees.emplace(root.uuid, versions::read_tree_kind(root.tree));
+  }
+  if (one.parents.size() == 2) made.second_parent = find(one.parents[1]).value();
+  stand_at(find(one.parents[0]).value());
+  make_collections(header);
+}
+
+void CommitImporter::add(const pack::Header& header, pack::Row row) {
+  Incoming& in = *incoming_;
+  if (in.known) return;
+  const Bytes& uuid = header.collections[row.collection].uuid;
+  in.bytes += row.key.size() + row.body.size() + sizeof(ImportedRow);
+  in.made.changed.insert(uuid);
+  in.made.rows.push_back({static_cast<ImportedRow::Kind>(row.kind), uuid, std::move(row.key), std::move(row.body)});
+  const bool many = in.made.rows.size() >= rows_written || in.bytes >= bytes_written;
+  if (in.is_first()) {
+    if (many) insert_first();
+  } else if (in.written) {
+    if (many) write_rows(header);
+  } else if ((in.made.rows.size() >= rows_held || in.bytes >= bytes_held) && may_be_written_before(header)) {
+    in.written = true;
+    write_rows(header);
+  }
+}
+
+void CommitImporter::end_commit(const pack::Header& header) {
+  if (!incoming_) return;
+  if (!incoming_->known) make(header);
+  incoming_.reset();
+}
+
+void CommitImporter::make(const pack::Header& header) {
+  Incoming& in = *incoming_;
+  if (in.is_first()) {
+    insert_first();
+    end_first();
+    ++made_;
+    return;
+  }
+  if (in.written) write_rows(header);
+  const auto indexes = database_->keep_indexes(op_.interrupted());
+  const auto prepare_or_make = [&] {
+    return in_transaction(op_, [&](storage::Transaction& transaction) -> std::shared_ptr<const versions::Commit> {
+      if (database_->prepare_import(transaction, branch_, in.made)) return nullptr;
+      return in.written ? database_->commit_imported(transaction, branch_, in.made)
+                        : database_->import_commit(transaction, branch_, in.made, op_.interrupted());
+    });
+  };
+  std::shared_ptr<const versions::Commit> made;
+  while (!(made = prepare_or_make())) op_.check_interrupt();
+  stands_at_ = made->number;
+  ++made_;
+}
+
+// --- a database's first commit
+
+void CommitImporter::begin_first(const pack::Header& header) {
+  if (database_)
+    throw OperationError(ErrorCode::illegal_operation, "database '" + name_ + "' has another history than the commits");
+  const auto named = [&](const Bytes& uuid) -> const pack::Collection& {
+    return *std::find_if(header.collections.begin(), header.collections.end(),
+                         [&](const pack::Collection& one) { return one.uuid == uuid; });
+  };
+  std::vector<const pack::Collection*> collections;
+  for (const pack::Root& root : incoming_->commit.roots) {
+    if (root.root != versions::Hash{}) refuse("a first commit names documents");
+    collections.push_back(&named(root.uuid));
+  }
+  const auto by_name = [](const auto* a, const auto* b) { return a->name < b->name; };
+  if (collections.empty() || !std::is_sorted(collections.begin(), collections.end(), by_name))
+    refuse("a first commit doesn't have its collections in the order of their names");
+  for (const auto& there : store_of(op_).catalog().collections(name_)) {
+    const auto same = [&](const pack::Collection* one) { return one->uuid == there->uuid_bytes(); };
+    if (there->options().capped || std::any_of(collections.begin(), collections.end(), same)) continue;
+    throw OperationError(ErrorCode::illegal_operation, "database '" + name_ + "' has collection " + there->ns() +
+                                                           ", which isn't of the history that the commits begin");
+  }
+  for (const pack::Collection* one : collections) make_collection(*one);
+}
+
+// A document may be there from an attempt before.
+void CommitImporter::insert_first() {
+  Incoming& in = *incoming_;
+  std::map<Bytes, std::vector<bson::Document>> documents;
+  for (const ImportedRow& row : in.made.rows) {
+    if (row.kind != ImportedRow::Kind::insert) refuse("a first commit changes a document");
+    documents[row.collection].emplace_back(versions::document_of(row, std::nullopt));
+  }
+  in.made.rows.clear();
+  in.bytes = 0;
+  for (const auto& there : store_of(op_).catalog().collections(name_)) {
+    const auto found = documents.find(there->uuid_bytes());
+    if (found == documents.end()) continue;
+    const Target target = Target::open(op_, there->ns());
+    if (!target) continue;
+    DocumentWriter writer(op_, target, Validate::never);
+    const auto& some = found->second;
+    const auto failure = run_batch(op_, some.size(), [&](storage::Transaction& transaction, size_t i) {
+      const auto before = target->find_id(transaction, some[i].view().find("_id"));
+      if (!before) {
+        writer.insert(transaction, some[i]);
+        return;
+      }
+      const auto same = target->find(transaction, *before, nullptr);
+      if (!same || same->bytes() != some[i].bytes()) {
+        throw OperationError(ErrorCode::illegal_operation,
+                             there->ns() + " has another document than the commits with an _id that they have");
+      }
+    });
+    if (failure) std::rethrow_exception(failure->error);
+    documents.erase(found);
+  }
+  if (!documents.empty())
+    throw OperationError(ErrorCode::namespace_not_found, "a collection of database '" + name_ + "' was dropped meanwhile");
+}
+
+void CommitImporter::end_first() {
+  const pack::Commit& commit = incoming_->commit;
+  const auto begun = op_.services().databases->find_or_begin(name_, {.time_ms = commit.time_ms, .metadata = commit.metadata}, 0,
+                                                             {.interrupted = op_.interrupted()});
+  op_.last_write = std::max(op_.last_write, begun.logged);
+  database_ = begun.database;
+  if (!find(commit.id)) {
+    throw OperationError(
+        ErrorCode::illegal_operation,
+        "database '" + name_ + "' got another first commit than that of the pack: somebody changed its collections");
+  }
+}
+
+// --- the others
+
+void CommitImporter::stand_at(CommitNumber parent) {
+  if (!branch_.empty() && stands_at_ == parent) return;
+  drop_branch();
+  const auto indexes = database_->keep_indexes(op_.interrupted());
+  const std::string name = unfinished_name();
+  in_transaction(op_, [&](storage::Transaction& transaction) {
+    const auto& graph = database_->branches().graph();
+    database_->create(transaction, name, {.name = hex(graph.commit(transaction, parent)->id)});
+  });
+  branch_ = name;
+  stands_at_ = parent;
+}
+
+void CommitImporter::make_collections(const pack::Header& header) {
+  for (const pack::Root& root : incoming_->commit.roots) {
+    const auto found = std::find_if(header.collections.begin(), header.collections.end(),
+                                    [&](const pack::Collection& one) { return one.uuid == root.uuid; });
+    make_collection(*found);
+  }
+}
+
+void CommitImporter::make_collection(const pack::Collection& one) {
+  storage::Catalog& catalog = store_of(op_).catalog();
+  const std::string ns = name_ + "." + one.name;
+  for (const auto& there : catalog.collections(name_)) {
+    if (there->uuid_bytes() != one.uuid) continue;
+    if (there->ns() == ns) return;
+    throw OperationError(ErrorCode::namespace_exists,
+                         "the commits' collection " + one.name + " has the name " + there->ns() + " here");
+  }
+  if (catalog.open(ns)) {
+    throw OperationError(ErrorCode::namespace_exists,
+                         ns + " is another collection than that of the commits, which has another UUID");
+  }
+  if (!query::is_buckets(ns)) check_creatable(ns);
+  const auto collection = catalog.create(ns, options_of(one), one.uuid, {.interrupted = op_.interrupted()});
+  std::vector<storage::IndexSpec> specs;
+  for (const bson::Document& index : one.indexes) {
+    storage::IndexSpec spec = storage::parse_index_spec(index);
+    if (!spec.unique) specs.push_back(std::move(spec));
+  }
+  if (!specs.empty()) catalog.create_indexes(collection, specs, {.interrupted = op_.interrupted()});
+}
+
+// Old commits may show two documents under one key of a unique index. It restricts the branches, which come after them.
+void CommitImporter::make_indexes(const pack::Header& header) {
+  drop_branch();
+  storage::Catalog& catalog = store_of(op_).catalog();
+  for (const pack::Collection& one : header.collections) {
+    const auto collection = catalog.open(name_ + "." + one.name);
+    if (!collection || collection->uuid_bytes() != one.uuid || has_unique_index(*collection)) continue;
+    std::vector<storage::IndexSpec> specs;
+    for (const bson::Document& index : one.indexes) {
+      storage::IndexSpec spec = storage::parse_index_spec(index);
+      if (spec.unique) specs.push_back(std::move(spec));
+    }
+    if (!specs.empty()) catalog.create_indexes(collection, specs, {.interrupted = op_.interrupted()});
+  }
+}
+
+// A merge's documents are compared with its second parent's, a unique index with all of them at once, and what was purged is
+// named by no document. A commit that drops a collection changes which ones there are.
+bool CommitImporter::may_be_written_before(const pack::Header& header) const {
+  const pack::Commit& commit = incoming_->commit;
+  if (commit.parents.size() != 1 || commit.purged) return false;
+  storage::Transaction transaction(store_of(op_), storage::Transaction::Mode::read);
+  const auto parent = database_->branches().graph().commit(transaction, stands_at_);
+  for (const versions::CollectionState& state : parent->collections) {
+    const auto same = [&](const pack::Root& root) { return root.uuid == state.label; };
+    if (std::none_of(commit.roots.begin(), commit.roots.end(), same)) return false;
+  }
+  for (const pack::Collection& one : header.collections) {
+    const auto collection = store_of(op_).catalog().open(name_ + "." + one.name);
+    if (!collection) continue;
+    if (has_unique_index(*collection)) return false;
+    const auto shared = database_->versions_of(collection->id());
+    if (!shared || !shared->store.purged_records(transaction).empty()) return false;
+  }
+  return true;
+}
+
+void CommitImporter::write_rows(const pack::Header& header) {
+  Incoming& in = *incoming_;
+  std::map<Bytes, std::vector<const ImportedRow*>> by_collection;
+  for (const ImportedRow& row : in.made.rows) by_collection[row.collection].push_back(&row);
+  const std::string db = name_ + "@" + versions::escaped(branch_);
+  for (const pack::Collection& one : header.collections) {
+    const auto found = by_collection.find(one.uuid);
+    if (found == by_collection.end()) continue;
+    const Target target = Target::open_or_create(op_, db + "." + one.name);
+    if (target->uuid_bytes() != one.uuid) refuse("collection " + one.name + " became another one meanwhile");
+    const auto shared = database_->versions_of(target->id());
+    if (!shared) refuse("collection " + one.name + " was dropped meanwhile");
+    DocumentWriter writer(op_, target, Validate::never);
+    const auto write = [&](storage::Transaction& transaction, size_t i) {
+      const ImportedRow& row = *found->second[i];
+      const versions::Branch branch = database_->branch(transaction, {.name = branch_});
+      const auto record = shared->store.find(transaction, shared->view_of(transaction, branch), row.key);
+      std::optional<Bytes> before;
+      if (record != 0) before = shared->store.content(transaction, record);
+      if (row.kind == ImportedRow::Kind::remove) {
+        if (!before) refuse("a commit removes a document that its parent doesn't show");
+        writer.remove(transaction, record, bson::DocumentView(*before));
+        return;
+      }
+      if (before.has_value() == (row.kind == ImportedRow::Kind::insert))
+        refuse("a commit changes a document that isn't there, or inserts one that is");
+      const bson::Document after(versions::document_of(row, before));
+      if (before)
+        writer.update(transaction, record, bson::DocumentView(*before), after);
+      else
+        writer.insert(transaction, after);
+    };
+    const auto failure = run_batch(op_, found->second.size(), write);
+    if (failure) std::rethrow_exception(failure->error);
+  }
+  in.made.rows.clear();
+  in.bytes = 0;
+}
+
+}  // namespace server::write

@@ -1,0 +1,71 @@
+// A CommitImporter makes the commits of packs (versions/pack) in a database here.
+//
+//   shop                 unborn: its first commit's documents are inserted, and then its branches begin with them
+//   shop@tmp.agg_out.…   each other commit is made on this branch, which stands at the commit's first parent
+//
+// A commit is there when it has come to the id that the pack names, and not before. No ref of anybody moves. What has been made
+// stays, whatever comes after it; so the next attempt goes on behind it.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "versions/database/databases.h"
+#include "versions/database/imported_commit.h"
+#include "versions/pack/pack_reader.h"
+
+namespace server {
+class OperationContext;
+}
+
+namespace server::write {
+
+class CommitImporter {
+ public:
+  // `database` is a name without a ref.
+  CommitImporter(OperationContext& op, std::string database);
+  ~CommitImporter();
+  CommitImporter(const CommitImporter&) = delete;
+  CommitImporter& operator=(const CommitImporter&) = delete;
+
+  // Makes the pack's commits that aren't here, and then the indexes of collections that have none. Throws FailedToParse for a
+  // pack that is damaged or lies; IllegalOperation if it stands on commits that aren't here, or has another history than the
+  // database; NamespaceExists if a collection's name is another collection's here.
+  void import(versions::pack::PackReader& pack);
+
+  uint64_t made() const { return made_; }
+  // nullptr: there is none, and the packs brought nothing that would begin it.
+  const std::shared_ptr<versions::BranchedDatabase>& database() const { return database_; }
+
+ private:
+  struct Incoming;  // the commit that is being read
+
+  void check_base(const versions::pack::Header& header);
+  std::optional<versions::CommitNumber> find(const versions::Hash& id) const;
+  void begin_commit(const versions::pack::Header& header, versions::pack::Commit commit);
+  void add(const versions::pack::Header& header, versions::pack::Row row);
+  void end_commit(const versions::pack::Header& header);
+  void make(const versions::pack::Header& header);
+  void begin_first(const versions::pack::Header& header);
+  void end_first();
+  void insert_first();
+  void make_collections(const versions::pack::Header& header);
+  void make_collection(const versions::pack::Collection& one);
+  void stand_at(versions::CommitNumber parent);
+  bool may_be_written_before(const versions::pack::Header& header) const;
+  void write_rows(const versions::pack::Header& header);
+  void make_indexes(const versions::pack::Header& header);
+  void drop_branch() noexcept;
+
+  OperationContext& op_;
+  const std::string name_;
+  std::shared_ptr<versions::BranchedDatabase> database_;
+  std::string branch_;  // empty: there is none
+  versions::CommitNumber stands_at_ = 0;
+  std::unique_ptr<Incoming> incoming_;
+  uint64_t made_ = 0;
+};
+
+}  // namespace server::write
