@@ -214,7 +214,7 @@ struct Runner::Library {
     base::Bytes random;
     base::append_le(random, base::entropy64());
     base::append_le(random, base::entropy64());
-    const std::string handle = base::to_hex(random);
+    std::string handle = base::to_hex(random);
     std::map<std::string, OpenCursor>::node_type oldest;
     {
       const std::lock_guard lock(mutex);
@@ -269,7 +269,7 @@ bson::Document Runner::run(const std::string& db, bson::DocumentView command, co
   bson::Document failure;
   std::optional<Way> way = library_->way(target, failure);
   if (!way) return failure;
-  const bson::Document reply = run_on(*way, db, command);
+  bson::Document reply = run_on(*way, db, command);
   const bson::Element cursor = reply["cursor"];
   if (!cursor.is_object()) return reply;
   const int64_t id = cursor_id(reply);

@@ -97,7 +97,7 @@ struct WebServer::Http {
     server.set_pre_routing_handler([this](const httplib::Request& request, httplib::Response& response) {
       return let_in(request, response) ? httplib::Server::HandlerResponse::Unhandled : httplib::Server::HandlerResponse::Handled;
     });
-    server.set_exception_handler([](const httplib::Request&, httplib::Response& response, std::exception_ptr thrown) {
+    server.set_exception_handler([](const httplib::Request&, httplib::Response& response, const std::exception_ptr& thrown) {
       try {
         std::rethrow_exception(thrown);
       } catch (const base::OperationError& error) {
