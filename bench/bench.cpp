@@ -5,6 +5,7 @@
 #include "bench/merkle/command.h"
 #include "bench/past/command.h"
 #include "bench/queries/command.h"
+#include "bench/remotes/command.h"
 #include "bench/sets/command.h"
 #include "bench/sizes/command.h"
 #include "bench/streams/command.h"
@@ -27,6 +28,7 @@ const std::vector<Benchmark>& all() {
        sizes::add_options},
       {"branches", "the versioning benchmark of Decibel over all layouts, git beside, and what branches, commits and merges cost",
        branches::add_options},
+      {"remotes", "two servers that exchange commits: bytes and time of pushes, and of a fetch of nothing", remotes::add_options},
       {"merkle",
        "indexes of immutable data side by side (Yue et al.): speed, sharing, differences, merges, proofs; the figures to reach",
        merkle::add_options},

@@ -28,6 +28,8 @@ int main(int argc, char** argv) {
   CLI::App app{"palimpsest: looks at a document server, backs it up and checks its data, replays data into it, and measures"};
   app.require_subcommand(1);
   std::vector<datasets::program::Command> commands = {
+      datasets::program::add_bundle(app),
+      datasets::program::add_clone(app),
       datasets::program::add_replay(app),
       datasets::program::add_verify(app),
   };

@@ -17,6 +17,8 @@ struct Command {
   Run run;
 };
 
+Command add_bundle(CLI::App& app);
+Command add_clone(CLI::App& app);
 Command add_replay(CLI::App& app);
 Command add_verify(CLI::App& app);
 

@@ -1,0 +1,61 @@
+// `palimpsest clone` makes a database of one server into one of another, with all its commits.
+#include <CLI/CLI.hpp>
+#include <iostream>
+#include <memory>
+
+#include "bson/builder.h"
+#include "datasets/program/commands.h"
+#include "datasets/replay/client.h"
+
+namespace datasets::program {
+namespace {
+
+struct Arguments {
+  std::string from, to;
+  std::string remote = "origin";
+};
+
+// The database of mongodb://host/shop?…; empty: it names none.
+std::string database_of(const std::string& uri) {
+  const size_t scheme = uri.find("://");
+  const size_t slash = scheme == uri.npos ? uri.npos : uri.find('/', scheme + 3);
+  if (slash == uri.npos) return {};
+  return uri.substr(slash + 1, std::min(uri.find('?', slash), uri.size()) - slash - 1);
+}
+
+int run(const Arguments& arguments) {
+  const std::string source = database_of(arguments.from), named = database_of(arguments.to);
+  if (source.empty()) throw std::runtime_error("the URI to clone from names its database: mongodb://host/shop");
+  const std::string db = named.empty() ? source : named;
+  replay::Client client(arguments.to);
+  // A clone that was interrupted goes on.
+  try {
+    bson::Builder add;
+    add.append("addRemote", arguments.remote).append("uri", arguments.from);
+    client.command(db, add.done());
+  } catch (const replay::ClientError& error) {
+    constexpr uint32_t namespace_exists = 48;
+    if (error.code() != namespace_exists) throw;
+  }
+  bson::Builder fetch, pull;
+  fetch.append("fetch", arguments.remote);
+  const bson::Document fetched = client.command(db, fetch.done());
+  pull.append("pull", arguments.remote).append("branch", "main");
+  const bson::Document pulled = client.command(db, pull.done());
+  std::cout << "{\"database\": \"" << db << "\", \"commits\": " << fetched.view()["made"].to_int64() << ", \"main\": \""
+            << pulled.view()["commit"].as_string() << "\"}\n";
+  return 0;
+}
+
+}  // namespace
+
+Command add_clone(CLI::App& app) {
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App* parser = app.add_subcommand("clone", "bring a database of one server to another, with all its commits");
+  parser->add_option("from", arguments->from, "mongodb://host/shop, as the other server reaches it")->required();
+  parser->add_option("to", arguments->to, "the other server: mongodb://host2, or mongodb://host2/shop2")->required();
+  parser->add_option("--remote", arguments->remote, "what the other server calls the first one")->capture_default_str();
+  return {parser, [arguments] { return run(*arguments); }};
+}
+
+}  // namespace datasets::program

@@ -1,0 +1,339 @@
+"""Servers exchange commits: clone, push, pull, conflicts; bundles; and what happens to packs that are damaged, refused or cut off."""
+import json
+import random
+import subprocess
+import threading
+
+import bson
+import pytest
+from pymongo.errors import OperationFailure, PyMongoError
+
+from tests.branches.conftest import by_id, fails, log_of
+from tests.support.palimpsest import BIN, Server
+
+BAD_VALUE, HOST_UNREACHABLE, FAILED_TO_PARSE, AUTHENTICATION_FAILED, UNAUTHORIZED, ILLEGAL_OPERATION = 2, 6, 9, 18, 13, 20
+NAMESPACE_NOT_FOUND, NAMESPACE_EXISTS, OPERATION_FAILED = 26, 48, 96
+
+
+class Site:
+    """A server with the database `shop`, and its branches."""
+
+    def __init__(self, server):
+        self.server, self.client = server, server.client()
+
+    @property
+    def uri(self):
+        return self.server.uri + "shop"
+
+    def __getitem__(self, ref):
+        return self.client["shop" if ref == "main" else f"shop@{ref}"]
+
+    def log(self, ref="main"):
+        return [one["commit"] for one in log_of(self[ref])]
+
+    def head(self, ref="main"):
+        return self.log(ref)[0]
+
+    def commit(self, ref="main", message=""):
+        return self[ref].command("commit", 1, message=message)["commit"]
+
+    def roots(self, ref="main"):
+        return self[ref].command("dbHash").get("roots")
+
+    def remotes(self):
+        return {one["name"]: one for one in self["main"].cursor_command("listRemotes", 1)}
+
+    def wipe(self):
+        for name in self.remotes():
+            self["main"].command("removeRemote", name)
+        self.client.drop_database("shop")
+
+
+@pytest.fixture(scope="module")
+def servers():
+    with Server() as hub, Server() as ann, Server() as bob:
+        yield [Site(one) for one in (hub, ann, bob)]
+
+
+@pytest.fixture
+def team(servers):
+    """`hub` has two branches; ann and bob have nothing."""
+    hub, ann, bob = servers
+    hub["main"].pages.insert_many([{"_id": i, "n": 0, "text": f"page {i} " * 20} for i in range(50)])
+    hub["main"].authors.insert_one({"_id": "ann"})
+    hub["main"].pages.create_index("n")
+    hub.commit(message="begin")
+    hub["main"].command("createBranch", "dev")
+    hub["dev"].pages.update_one({"_id": 1}, {"$set": {"n": 1}})
+    hub.commit("dev", "one")
+    yield servers
+    for site in servers:
+        site.wipe()
+
+
+def palimpsest(*arguments, code=0):
+    done = subprocess.run([BIN / "palimpsest", *arguments], capture_output=True, text=True, timeout=120)
+    assert done.returncode == code, done.stderr
+    return done.stderr if code else json.loads(done.stdout)
+
+
+def clone(source, site):
+    palimpsest("clone", source.uri, site.uri)
+
+
+def same(a, b, *refs):
+    for ref in refs or ["main"]:
+        assert a.log(ref) == b.log(ref), ref
+        assert a.roots(ref) == b.roots(ref), ref
+        assert by_id(a[ref].pages) == by_id(b[ref].pages), ref
+
+
+def test_a_team_works_on_three_servers(team):
+    hub, ann, bob = team
+    clone(hub, ann), clone(hub, bob)
+    same(hub, ann), same(hub, bob)
+    assert ann.log("origin%2Fdev") == hub.log("dev")
+    assert ann["origin%2Fdev"].pages.find_one({"_id": 1})["n"] == 1
+    assert [one["name"] for one in ann["main"].pages.list_indexes()] == ["_id_", "n_1"]
+    fails(ILLEGAL_OPERATION, lambda: ann["origin%2Fdev"].pages.insert_one({}))
+    assert not list(ann["main"].cursor_command("listTags", 1))
+
+    ann["main"].pages.update_one({"_id": 7}, {"$set": {"n": 7, "by": "ann"}})
+    ann["main"].pages.update_one({"_id": 8}, {"$set": {"n": 8}})
+    ann.commit(message="ann's")
+    bob["main"].pages.update_one({"_id": 7}, {"$set": {"n": 70}})
+    bob["main"].pages.insert_one({"_id": "bob"})
+    bob.commit(message="bob's")
+
+    assert ann["main"].command("push", "origin")["change"] == "moved"
+    same(hub, ann)
+    fails(ILLEGAL_OPERATION, lambda: bob["main"].command("push", "origin"))
+    failure = fails(OPERATION_FAILED, lambda: bob["main"].command("pull", "origin"))
+    assert failure.details["conflicts"] == [{"collection": "pages", "_id": 7, "paths": ["n"]}]
+    assert bob["main"].command("pull", "origin", resolve="manual")["merging"] is True
+    bob["main"].command("resolveConflict", 1, collection="pages", id=7, take="ours")
+    bob["main"].command("continueMerge", 1)
+    assert bob["main"].pages.find_one({"_id": 7})["n"] == 70 and bob["main"].pages.find_one({"_id": 8})["n"] == 8
+    sent = bob["main"].command("push", "origin")
+    assert sent["sent"] == 2 and sent["change"] == "moved"
+
+    pulled = ann["main"].command("pull", "origin")
+    assert pulled["fastForward"] is True and pulled["changed"] is True
+    same(hub, ann), same(hub, bob)
+    assert ann["main"].command("pull", "origin")["changed"] is False
+    # Later merges compare the same versions everywhere.
+    for site in (ann, bob):
+        assert site["main"].command("merge", "origin/dev", dryRun=True)["touchedByBoth"] == 0
+    assert ann["main"].command("verify", 1, deep=True)["valid"] is True
+
+
+def test_a_branch_of_ones_own_is_pushed_and_given_up_by_force(team):
+    hub, ann, bob = team
+    clone(hub, ann)
+    ann["main"].command("createBranch", "feature/a")
+    ann["feature%2Fa"].new.insert_one({"_id": 1})
+    ann["feature%2Fa"].authors.drop()
+    ann.commit("feature%2Fa")
+    assert ann["main"].command("push", "origin", branch="feature/a")["change"] == "made"
+    assert hub.log("feature%2Fa") == ann.log("feature%2Fa")
+    assert sorted(hub["feature%2Fa"].list_collection_names()) == ["new", "pages"]
+    ann["main"].command("resetBranch", "feature/a", to="main")
+    ann["feature%2Fa"].pages.delete_many({"_id": {"$lt": 10}})
+    ann.commit("feature%2Fa")
+    fails(ILLEGAL_OPERATION, lambda: ann["feature%2Fa"].command("push", "origin"))
+    assert ann["feature%2Fa"].command("push", "origin", force=True)["change"] == "reset"
+    assert hub.log("feature%2Fa") == ann.log("feature%2Fa")
+    assert hub["feature%2Fa"].pages.count_documents({}) == 40
+    ann["main"].command("createTag", "v1")
+    assert ann["main"].command("push", "origin", tag="v1")["change"] == "made"
+    assert hub.head("v1") == ann.head("v1")
+    # Nobody loses what isn't committed.
+    ann["main"].pages.delete_one({"_id": 1})
+    ann.commit()
+    hub["main"].pages.delete_one({"_id": 2})
+    fails(ILLEGAL_OPERATION, lambda: ann["main"].command("push", "origin", force=True))
+    assert hub["main"].pages.find_one({"_id": 1})
+
+
+def test_a_bundle_stands_on_what_it_says(team, tmp_path):
+    hub, ann, bob = team
+    whole, part = tmp_path / "whole", tmp_path / "part"
+    palimpsest("bundle", "create", "--uri", hub.server.uri, "shop", whole)
+    palimpsest("bundle", "create", "--uri", hub.server.uri, "shop@main..shop@dev", part)
+    shown = palimpsest("bundle", "verify", part)
+    assert shown["commits"] == 1 and shown["standsOn"] == [hub.head()] and shown["refs"] == [{"branch": "dev", "commit": hub.head("dev")}]
+    assert "stand on" in palimpsest("bundle", "fetch", "--uri", ann.server.uri, part, code=1)
+    assert "shop" not in ann.client.list_database_names()
+    palimpsest("bundle", "fetch", "--uri", ann.server.uri, whole)
+    same_refs = {"bundle%2Fmain": "main", "bundle%2Fdev": "dev"}
+    for mine, theirs in same_refs.items():
+        assert ann.log(mine) == hub.log(theirs)
+    palimpsest("bundle", "fetch", "--uri", ann.server.uri, "--as", "again", part)
+    assert ann.log("again%2Fdev") == hub.log("dev")
+
+
+def test_damaged_bundles_move_nothing(team, tmp_path):
+    hub, ann, bob = team
+    file = tmp_path / "whole"
+    palimpsest("bundle", "create", "--uri", hub.server.uri, "shop", file)
+    good = file.read_bytes()
+    random.seed(7)
+    for at in random.sample(range(len(good)), 60):
+        damaged = bytearray(good)
+        damaged[at] ^= 1 << random.randrange(8)
+        with pytest.raises(OperationFailure) as failure:
+            ann["main"].command("receivePack", bson.Binary(random.randbytes(16), 4), pack=bytes(damaged), last=True)
+        assert failure.value.code in (FAILED_TO_PARSE, 12), failure.value
+    fails(FAILED_TO_PARSE, lambda: ann["main"].command("receivePack", bson.Binary(bytes(16), 4), pack=good[:-40], last=True))
+    ann["main"].command("receivePack", bson.Binary(bytes(16), 4), pack=good, last=True)
+    assert ann.log(hub.head("dev")) == hub.log("dev")
+
+
+def test_large_commits_go_in_parts(team):
+    hub, ann, bob = team
+    clone(hub, ann)
+    many = [{"_id": f"m{i}", "n": i, "text": f"{i} " * 30} for i in range(12_000)]
+    ann["main"].many.insert_many(many)
+    ann.commit(message="many")
+    ann["main"].many.update_many({}, {"$inc": {"n": 1}})
+    ann["main"].many.delete_many({"n": {"$lt": 100}})
+    ann.commit(message="all changed")
+    ann["main"].command("push", "origin")
+    assert hub.log() == ann.log() and hub.roots() == ann.roots()
+    assert hub["main"].many.count_documents({}) == ann["main"].many.count_documents({})
+    clone(hub, bob)
+    assert bob.log() == ann.log() and bob.roots() == ann.roots()
+    assert bob["main"].command("verify", 1, deep=True)["valid"] is True
+
+
+def test_what_was_purged_is_not_shipped(team):
+    hub, ann, bob = team
+    hub["main"].pages.update_one({"_id": 3}, {"$set": {"n": 3}})
+    hub.commit(message="three")
+    hub["main"].command("purge", "pages", id=3)
+    hub["main"].pages.insert_one({"_id": "after"})
+    hub.commit(message="after")
+    clone(hub, ann)
+    assert ann.log() == hub.log() and by_id(ann["main"].pages) == by_id(hub["main"].pages)
+    for commit in hub.log():
+        assert ann[commit].pages.find_one({"_id": 3}) is None
+    assert ann.roots() == hub.roots()
+    ann["main"].pages.delete_one({"_id": 5})
+    ann.commit()
+    ann["main"].command("push", "origin")
+    same(hub, ann)
+
+
+def test_unique_indexes_come_last_and_are_kept(team):
+    hub, ann, bob = team
+    hub["main"].authors.insert_many([{"_id": "a", "mail": 1}, {"_id": "b", "mail": 1}])
+    hub.commit(message="two of one key")
+    hub["main"].authors.update_one({"_id": "b"}, {"$set": {"mail": 2}})
+    hub.commit(message="repaired")
+    hub["main"].authors.delete_one({"_id": "ann"})
+    hub.commit(message="ann has no mail")
+    hub["main"].command("dropBranch", "dev")
+    hub["main"].authors.create_index("mail", unique=True)
+    clone(hub, ann)
+    assert ann.log() == hub.log() and ann["main"].authors.index_information()["mail_1"]["unique"]
+    # Two documents exchange their keys in one commit.
+    hub["main"].authors.update_one({"_id": "a"}, {"$set": {"mail": 3}})
+    hub["main"].authors.update_one({"_id": "b"}, {"$set": {"mail": 1}})
+    hub["main"].authors.update_one({"_id": "a"}, {"$set": {"mail": 2}})
+    hub.commit(message="exchanged")
+    ann["main"].command("pull", "origin")
+    assert by_id(ann["main"].authors) == by_id(hub["main"].authors) and ann.log() == hub.log()
+
+
+def test_random_histories_come_to_the_same_roots(team):
+    hub, ann, bob = team
+    seed = random.getrandbits(32)
+    print("seed", seed)
+    chance = random.Random(seed)
+    clone(hub, ann), clone(hub, bob)
+    for _ in range(25):
+        site = chance.choice([ann, bob])
+        pages = site["main"].pages
+        for _ in range(chance.randrange(1, 6)):
+            key = chance.randrange(60)
+            kind = chance.randrange(4)
+            if kind == 0:
+                pages.delete_one({"_id": key})
+            elif kind == 1:
+                pages.replace_one({"_id": key}, {"_id": key, "n": chance.randrange(9)}, upsert=True)
+            else:
+                pages.update_one({"_id": key}, {"$set": {f"f{chance.randrange(3)}": chance.randrange(9)}})
+        site.commit(message="random")
+        if chance.random() < 0.5:
+            site["main"].command("pull", "origin", resolve=chance.choice(["ours", "theirs"]))
+            site["main"].command("push", "origin")
+    for site in (ann, bob, ann):
+        site["main"].command("pull", "origin", resolve="theirs")
+        site["main"].command("push", "origin")
+    same(hub, ann), same(hub, bob) if bob.head() == hub.head() else bob["main"].command("pull", "origin")
+    same(hub, bob)
+    assert hub["main"].command("verify", 1, deep=True)["valid"] is True
+
+
+def test_the_receiver_is_killed_in_the_middle(team, tmp_path):
+    hub, ann, bob = team
+    for round in range(30):
+        hub["main"].pages.update_many({}, {"$inc": {"n": 1}, "$set": {f"r{round}": "text " * 10}})
+        hub.commit(message=f"round {round}")
+    with Server(dbpath=tmp_path) as server:
+        site = Site(server)
+        site["main"].command("addRemote", "origin", uri=hub.uri)
+        for delay in (0.05, 0.15, 0.3, None):
+            if delay:
+                threading.Timer(delay, server.process.kill).start()
+            try:
+                server.client_until_killed()["shop"].command("fetch", "origin")
+            except (PyMongoError, OSError) as ended:
+                assert not isinstance(ended, OperationFailure), ended
+            if delay:
+                server.process.wait()
+                server.start()
+                site = Site(server)
+        assert site.log("origin%2Fmain") == hub.log()
+        site["main"].command("pull", "origin")
+        same(hub, site)
+        assert not [one["name"] for one in site["main"].cursor_command("listBranches", 1) if one["name"] != "main"]
+        assert site["main"].command("fetch", "origin")["made"] == 0
+
+
+def test_remotes_are_listed_without_passwords(team):
+    hub, ann, bob = team
+    ann["main"].command("addRemote", "origin", uri=hub.uri.replace("://", "://user:secret@"))
+    listed = ann.remotes()["origin"]
+    assert listed["uri"] == hub.uri.replace("://", "://user@") and "secret" not in str(listed)
+    fails(AUTHENTICATION_FAILED, lambda: ann["main"].command("fetch", "origin"))
+    fails(NAMESPACE_EXISTS, lambda: ann["main"].command("addRemote", "origin", uri=hub.uri))
+    ann["main"].command("removeRemote", "origin")
+    assert not ann.remotes()
+    fails(BAD_VALUE, lambda: ann["main"].command("fetch", "origin"))
+    ann["main"].command("addRemote", "nowhere", uri="mongodb://127.0.0.1:1/shop")
+    fails(HOST_UNREACHABLE, lambda: ann["main"].command("fetch", "nowhere"))
+
+
+def test_what_waits_for_a_remote_can_be_stopped(team):
+    hub, ann, bob = team
+    ann["main"].command("addRemote", "origin", uri=hub.uri)
+    hub.server.hold()
+    try:
+        fails(50, lambda: ann["main"].command("fetch", "origin", maxTimeMS=300))
+    finally:
+        hub.server.let_go()
+    ann["main"].command("fetch", "origin")
+
+
+def test_databases_with_another_history_are_refused(team):
+    hub, ann, bob = team
+    ann["main"].pages.insert_one({"_id": 1})
+    ann["main"].command("addRemote", "origin", uri=hub.uri)
+    fails(ILLEGAL_OPERATION, lambda: ann["main"].command("fetch", "origin"))
+    ann.commit()
+    fails(ILLEGAL_OPERATION, lambda: ann["main"].command("fetch", "origin"))
+    fails(ILLEGAL_OPERATION, lambda: ann["main"].command("push", "origin"))
+    assert by_id(ann["main"].pages) == {1: {"_id": 1}}
+    hub["main"].command("addRemote", "self", uri=hub.uri)
+    assert hub["main"].command("fetch", "self")["made"] == 0
