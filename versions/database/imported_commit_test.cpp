@@ -1,0 +1,318 @@
+// Commits of one store are packed and made in another one, which comes to the same ids; and so does a member that replays its
+// log.
+#include "versions/database/imported_commit.h"
+
+#include <catch2/catch.hpp>
+
+#include "base/random.h"
+#include "base/testing.h"
+#include "bson/json.h"
+#include "storage/testing/temporary_store.h"
+#include "versions/database/commit_packer.h"
+#include "versions/database/databases.h"
+#include "versions/pack/pack_reader.h"
+
+using namespace versions;
+using bson::json;
+
+namespace {
+
+struct Logged final : storage::BranchLog {
+  void branches_changed(Transaction&, std::string_view, bson::DocumentView command) override {
+    changes.push_back({bson::Document(command), std::move(documents)});
+    documents.clear();
+  }
+  Stamp document_changed(Transaction& transaction, std::string_view ns, BytesView, const bson::DocumentView* before,
+                         const bson::DocumentView* after) override {
+    documents.push_back({std::string(ns), before ? std::optional(bson::Document(*before)) : std::nullopt,
+                         after ? std::optional(bson::Document(*after)) : std::nullopt});
+    return transaction.next_stamp();
+  }
+  void document_replaced(Transaction&, storage::CollectionId, RecordId, Stamp, bson::DocumentView) override {}
+  void content_lost(Transaction&, storage::CollectionId, RecordId, const storage::Superseded&) override {}
+
+  struct Document {
+    std::string ns;
+    std::optional<bson::Document> before, after;
+  };
+  struct Change {
+    bson::Document command;
+    std::vector<Document> documents;
+  };
+  std::vector<Change> changes;
+  std::vector<Document> documents;
+};
+
+struct Replayed final : storage::ReplayedChange {
+  void append(Transaction&, std::string_view, BytesView, bson::DocumentView) const override {}
+};
+
+constexpr char uuid[] = "0123456789abcdef";
+
+struct Site {
+  Site() : store(storage::test_options(directory.path())), past(store), databases(store, past, &logged) {
+    store.catalog().create("shop.things", {}, uuid);
+  }
+  void begin() { databases.find_or_begin("shop", {.time_ms = 1, .metadata = "m"}); }
+  BranchedDatabase& shop() { return *databases.find("shop"); }
+  VersionGraph& graph() { return shop().branches().graph(); }
+  void change(const std::function<void(Transaction&)>& work) { storage::in_transaction(store, work); }
+
+  void put(const std::string& branch, const bson::Document& document) {
+    const auto things = store.catalog().open("shop@" + branch + ".things");
+    change([&](Transaction& transaction) {
+      const auto record = things->find_id(transaction, document["_id"]);
+      if (record)
+        things->update(transaction, *record, *things->find(transaction, *record), document);
+      else
+        things->insert(transaction, document);
+    });
+  }
+  void remove(const std::string& branch, int id) {
+    const auto things = store.catalog().open("shop@" + branch + ".things");
+    const bson::Document key = json("{_id: " + std::to_string(id) + "}");
+    change([&](Transaction& transaction) {
+      const auto record = things->find_id(transaction, key["_id"]);
+      if (record) things->remove(transaction, *record, *things->find(transaction, *record));
+    });
+  }
+  void commit(const std::string& branch, int64_t time_ms, TreeKind kind = {}) {
+    CommitInfo info{.time_ms = time_ms, .metadata = "made"};
+    if (kind != TreeKind()) info.trees.emplace(uuid, kind);
+    change([&](Transaction& transaction) { shop().commit(transaction, branch, info); });
+  }
+
+  Bytes pack(const std::vector<Hash>& known, bool deltas = true) {
+    Transaction transaction(store, Transaction::Mode::read);
+    CommitPacker packer(shop(), transaction, {.refs = refs_of(transaction, graph()), .known = known, .deltas = deltas});
+    Bytes bytes;
+    while (const auto piece = packer.next({})) bytes += piece->bytes;
+    return bytes;
+  }
+  std::vector<Hash> known() {
+    Transaction transaction(store, Transaction::Mode::read);
+    return KnownCommits::of(transaction, graph());
+  }
+  std::optional<CommitNumber> find(const Hash& id) {
+    Transaction transaction(store, Transaction::Mode::read);
+    return graph().find(transaction, base::to_hex(versions::view(id)));
+  }
+
+  // Returns how many commits were made.
+  size_t import(Bytes bytes) {
+    pack::PackReader reader([&] { return std::exchange(bytes, {}); });
+    std::optional<ImportedCommit> incoming;
+    CommitNumber parent = 0;
+    size_t made = 0;
+    const auto make = [&] {
+      if (!incoming) return;
+      const std::string name =
+          "in" + std::to_string(base::to_hex(versions::view(incoming->id)).size()) + std::to_string(++branches);
+      change([&](Transaction& transaction) {
+        shop().create(transaction, name, {.name = base::to_hex(versions::view(graph().commit(transaction, parent)->id))});
+      });
+      bool more = true;
+      while (more) change([&](Transaction& transaction) { more = shop().prepare_import(transaction, name, *incoming); });
+      change([&](Transaction& transaction) { shop().import_commit(transaction, name, *incoming, {}); });
+      databases.drop_branch(shop(), name);
+      incoming.reset();
+      ++made;
+    };
+    for (bool skips = false;;) {
+      auto item = reader.next();
+      if (auto* const row = std::get_if<pack::Row>(&item)) {
+        if (skips) continue;
+        incoming->changed.insert(uuid);
+        incoming->rows.push_back({static_cast<ImportedRow::Kind>(row->kind), uuid, row->key, row->body});
+        continue;
+      }
+      make();
+      auto* const commit = std::get_if<pack::Commit>(&item);
+      if (!commit) break;
+      skips = find(commit->id).has_value();
+      if (skips) continue;
+      parent = find(commit->parents.at(0)).value();
+      incoming.emplace(ImportedCommit{.id = commit->id, .info = {.time_ms = commit->time_ms, .metadata = commit->metadata}});
+      if (commit->parents.size() == 2) incoming->second_parent = find(commit->parents[1]).value();
+      for (const pack::Root& root : commit->roots) {
+        incoming->roots.emplace_back(root.uuid, root.root);
+        if (!root.tree.view().empty()) incoming->info.trees.emplace(root.uuid, read_tree_kind(root.tree));
+      }
+    }
+    change([&](Transaction& transaction) {
+      for (const pack::Ref& ref : reader.header().refs)
+        shop().put_tag(transaction, "from/" + ref.name,
+                       graph().find(transaction, base::to_hex(versions::view(ref.commit))).value());
+    });
+    return made;
+  }
+
+  void follow(const Site& other) {
+    while (logged.changes.size() < other.logged.changes.size()) {
+      const Logged::Change& made = other.logged.changes[logged.changes.size()];
+      std::vector<storage::BranchChange> changes{{made.command.view(), {}}};
+      std::vector<bson::Document> ids;
+      ids.reserve(made.documents.size());
+      for (const Logged::Document& one : made.documents) {
+        if (one.after) {
+          changes[0].documents.push_back({one.before ? 'u' : 'i', one.ns, one.after->view()});
+        } else {
+          bson::Builder id;
+          id.append("_id", static_cast<bson::ValueView>(one.before->view()["_id"]));
+          changes[0].documents.push_back({'d', one.ns, ids.emplace_back(id.done()).view()});
+        }
+      }
+      databases.replay("shop", changes, replayed);
+      REQUIRE(logged.changes.back().command.bytes() == made.command.bytes());
+    }
+  }
+
+  std::map<std::string, std::string> documents(const Hash& commit) {
+    std::map<std::string, std::string> found;
+    Transaction transaction(store, Transaction::Mode::read);
+    const auto things = store.catalog().open("shop@" + base::to_hex(versions::view(commit)) + ".things");
+    const auto scan = things->scan(transaction, storage::Direction::forward);
+    while (scan->next())
+      found[bson::to_json(static_cast<bson::ValueView>(scan->document()["_id"]))] = bson::to_json(scan->document());
+    return found;
+  }
+
+  storage::TemporaryDirectory directory;
+  storage::Store store;
+  Logged logged;
+  Replayed replayed;
+  past::Past past;
+  Databases databases;
+  int branches = 0;
+};
+
+void require_same_commits(Site& a, Site& b) {
+  std::vector<pack::Ref> refs;
+  {
+    Transaction transaction(a.store, Transaction::Mode::read);
+    refs = refs_of(transaction, a.graph());
+  }
+  for (const pack::Ref& ref : refs) {
+    REQUIRE(b.find(ref.commit).has_value());
+    CHECK(a.documents(ref.commit) == b.documents(ref.commit));
+    Transaction transaction(b.store, Transaction::Mode::read);
+    const auto verified = b.shop().verify(transaction, *b.find(ref.commit), true, 10, {});
+    CHECK(verified.damage.empty());
+  }
+}
+
+bson::Document some_document(base::Random& random) {
+  return json("{_id: " + std::to_string(random.below(30)) + ", a: " + std::to_string(random.below(5)) + ", text: '" +
+              std::string(100 + random.below(200), static_cast<char>('a' + random.below(26))) + "'}");
+}
+
+}  // namespace
+
+TEST_CASE("commits of a random history come to the same ids elsewhere, and where the log is replayed") {
+  base::Random random(base::testing::seed());
+  Site a, b, member;
+  for (Site* site : {&a, &b}) site->begin();
+  member.begin();
+  a.change([&](Transaction& transaction) { a.shop().create(transaction, "dev", {.name = "main"}); });
+  for (int64_t step = 0; step < 60; ++step) {
+    const std::string branch = random.below(2) ? "main" : "dev", other = branch == "main" ? "dev" : "main";
+    for (uint64_t i = 1 + random.below(6); i > 0; --i) {
+      if (random.below(4) == 0)
+        a.remove(branch, static_cast<int>(random.below(30)));
+      else
+        a.put(branch, some_document(random));
+    }
+    a.commit(branch, 100 + step, step > 40 ? TreeKind{.structure = merkle::Structure::patricia_trie} : TreeKind());
+    a.commit(other, 100 + step);
+    if (random.below(4) == 0) {
+      a.change([&](Transaction& transaction) {
+        const Branch from = a.shop().branch(transaction, {.name = other});
+        a.shop().merge(transaction, branch,
+                       {.from = from.head, .resolve = resolver({.prefer = random.below(2) ? Prefer::ours : Prefer::theirs})},
+                       {.time_ms = 100 + step, .metadata = "merged"});
+      });
+    }
+    if (random.below(5) != 0) continue;
+    b.import(a.pack(b.known()));
+    require_same_commits(a, b);
+    member.follow(b);
+    require_same_commits(a, member);
+    CHECK(b.import(a.pack(b.known())) == 0);
+  }
+}
+
+TEST_CASE("a commit that shows a purged document comes to its id without it") {
+  Site a, b, member;
+  for (Site* site : {&a, &b, &member}) site->begin();
+  for (int i = 0; i < 4; ++i) a.put("main", json("{_id: " + std::to_string(i) + ", a: 1}"));
+  a.commit("main", 100);
+  a.put("main", json("{_id: 2, a: 2}"));
+  a.commit("main", 101);
+  const bson::Document id = json("{_id: 1}");
+  a.change([&](Transaction& transaction) {
+    a.shop().purge(transaction, "things", id["_id"], [](Transaction&, storage::CollectionId, RecordId, Stamp, BytesView) {});
+  });
+  a.put("main", json("{_id: 3, a: 3}"));
+  a.commit("main", 102);
+  CHECK(b.import(a.pack(b.known())) == 3);
+  member.follow(b);
+  for (Site* site : {&b, &member}) {
+    for (const Hash& commit : a.known()) {
+      REQUIRE(site->find(commit).has_value());
+      CHECK(site->documents(commit) == a.documents(commit));
+      CHECK(site->documents(commit).count("1") == 0);
+    }
+  }
+}
+
+TEST_CASE("a delta of a document that was purged here is refused, and the whole document is taken") {
+  Site a, b;
+  for (Site* site : {&a, &b}) site->begin();
+  a.put("main", json("{_id: 1, text: '" + std::string(500, 'x') + "'}"));
+  a.put("main", json("{_id: 2}"));
+  a.commit("main", 100);
+  b.import(a.pack(b.known()));
+  const bson::Document id = json("{_id: 1}");
+  b.change([&](Transaction& transaction) {
+    b.shop().purge(transaction, "things", id["_id"], [](Transaction&, storage::CollectionId, RecordId, Stamp, BytesView) {});
+  });
+  a.put("main", json("{_id: 1, text: '" + std::string(500, 'x') + "', more: 1}"));
+  a.commit("main", 101);
+  try {
+    b.import(a.pack(b.known()));
+    FAIL("a delta needs what was purged");
+  } catch (const base::OperationError& error) {
+    CHECK(error.code() == base::ErrorCode::operation_failed);
+  }
+  CHECK(b.import(a.pack(b.known(), false)) == 1);
+  CHECK(b.documents(a.known().front()) == a.documents(a.known().front()));
+}
+
+TEST_CASE("a commit with another document than its root says is refused") {
+  Site a, b;
+  for (Site* site : {&a, &b}) site->begin();
+  a.put("main", json("{_id: 1, a: 1}"));
+  a.commit("main", 100);
+  Bytes bytes = a.pack(b.known());
+  pack::PackReader reader([&] { return std::exchange(bytes, {}); });
+  pack::PackWriter writer(reader.header());
+  for (;;) {
+    auto item = reader.next();
+    if (auto* const commit = std::get_if<pack::Commit>(&item)) {
+      writer.add(*commit);
+    } else if (auto* const row = std::get_if<pack::Row>(&item)) {
+      row->body = json("{_id: 1, a: 2}").bytes();
+      writer.add(*row);
+    } else {
+      break;
+    }
+  }
+  writer.finish();
+  try {
+    b.import(writer.take());
+    FAIL("the document isn't what the root says");
+  } catch (const base::OperationError& error) {
+    CHECK(error.code() == base::ErrorCode::failed_to_parse);
+  }
+  CHECK(!b.find(a.known().front()));
+}
