@@ -58,7 +58,7 @@ int run(const Arguments& arguments) {
 Command add_console(CLI::App& app) {
   auto arguments = std::make_shared<Arguments>();
   CLI::App* parser = app.add_subcommand("console", "serve a web page that shows a server, on this machine alone");
-  parser->add_option("--uri", arguments->uri, "the server, or the replica set")->capture_default_str();
+  parser->add_option("--uri", arguments->uri, "the server, or the replica set")->envname("PALIMPSEST_URI")->capture_default_str();
   parser->add_option("--port", arguments->port, "the page's port on 127.0.0.1; 0 takes a free one")
       ->capture_default_str()
       ->check(CLI::Range(0, 65535));

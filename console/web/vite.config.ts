@@ -2,6 +2,7 @@
 import { defineConfig } from "vite";
 
 export default defineConfig({
+  cacheDir: ".cache",
   esbuild: { jsx: "automatic", jsxImportSource: "preact" },
   build: {
     outDir: "page",

@@ -1,6 +1,7 @@
 """Starts a console, and speaks its HTTP."""
 import http.client
 import json
+import os
 import re
 import subprocess
 import threading
@@ -13,11 +14,13 @@ from tests.support.waiting import DEADLINE
 class Console:
     """`palimpsest console` on a free port. Use it as a context manager."""
 
-    def __init__(self, uri, *arguments):
-        self.command = [str(BIN / "palimpsest"), "console", "--uri", uri, "--no-open", *arguments]
+    def __init__(self, uri, *arguments, env=None):
+        # A desktop's browser would open where these tests run on one.
+        self.env = {name: value for name, value in os.environ.items() if name not in ("DISPLAY", "WAYLAND_DISPLAY")} | (env or {})
+        self.command = [str(BIN / "palimpsest"), "console", "--uri", uri, *arguments]
 
     def __enter__(self):
-        self.process = subprocess.Popen(self.command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        self.process = subprocess.Popen(self.command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=self.env)
         too_late = threading.Timer(DEADLINE, self.process.kill)
         too_late.start()
         said = ""

@@ -1,5 +1,7 @@
 """Whom the console lets in, and what it passes on."""
 import json
+import os
+import pathlib
 import socket
 import subprocess
 
@@ -7,6 +9,7 @@ import pytest
 
 from tests.console.console import Console
 from tests.support.palimpsest import BIN, free_port
+from tests.support.waiting import wait_until
 
 
 @pytest.fixture(scope="module")
@@ -184,6 +187,27 @@ def test_a_server_that_isnt_there_is_said_at_once(data):
     assert ended.returncode == 1 and str(port) in ended.stderr
     ended = subprocess.run([BIN / "palimpsest", "console", "--no-open", "--uri", "http://x"], capture_output=True, text=True, timeout=120)
     assert ended.returncode == 1 and "connection string" in ended.stderr
+
+
+def test_the_browser_gets_a_file_that_nobody_else_can_read(data, tmp_path):
+    """The list of processes shows everybody what a program was started with."""
+    opened = tmp_path / "opened"
+    program = tmp_path / "xdg-open"
+    program.write_text(f'#!/bin/sh\n{{ echo "$1"; stat -c %a "$1" "$(dirname "$1")"; cat "$1"; }} > {opened}.new\nmv {opened}.new {opened}\n')
+    program.chmod(0o755)
+    environment = {"DISPLAY": ":0", "XDG_RUNTIME_DIR": str(tmp_path), "PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    with Console(data.uri, env=environment) as running:
+        wait_until(opened.exists, "nothing was opened")
+        path, mode, folder_mode, content = opened.read_text().split("\n", 3)
+        assert (mode, folder_mode) == ("600", "700")
+        assert running.address in content and running.token not in path
+    assert not pathlib.Path(path).exists() and not pathlib.Path(path).parent.exists()
+
+
+def test_the_server_is_also_taken_from_the_environment(data):
+    environment = {**os.environ, "PALIMPSEST_URI": "mongodb://127.0.0.1:1/?serverSelectionTimeoutMS=200"}
+    ended = subprocess.run([BIN / "palimpsest", "console", "--no-open"], capture_output=True, text=True, timeout=120, env=environment)
+    assert ended.returncode == 1 and "127.0.0.1:1" in ended.stderr
 
 
 def test_a_port_that_is_taken_is_said(console, data):
