@@ -1,4 +1,5 @@
 """Servers exchange commits: clone, push, pull, conflicts; bundles; and what happens to packs that are damaged, refused or cut off."""
+import datetime
 import json
 import random
 import subprocess
@@ -9,6 +10,8 @@ import pytest
 from pymongo.errors import OperationFailure, PyMongoError
 
 from tests.branches.conftest import by_id, fails, log_of
+from tests.drivers.auth_test import PASSWORD, Guarded
+from tests.support.certificates import Authority
 from tests.support.palimpsest import BIN, Server
 
 BAD_VALUE, HOST_UNREACHABLE, FAILED_TO_PARSE, AUTHENTICATION_FAILED, UNAUTHORIZED, ILLEGAL_OPERATION = 2, 6, 9, 18, 13, 20
@@ -224,6 +227,37 @@ def test_what_was_purged_is_not_shipped(team):
     same(hub, ann)
 
 
+def test_what_was_purged_at_the_receiver_comes_whole_if_it_is_changed_elsewhere(team):
+    hub, ann, bob = team
+    clone(hub, ann)
+    ann["main"].command("purge", "pages", id=4)
+    hub["main"].pages.update_one({"_id": 5}, {"$set": {"n": 5}})
+    hub.commit()
+    ann["main"].command("fetch", "origin")
+    assert ann.log("origin%2Fmain") == hub.log() and ann["origin%2Fmain"].pages.find_one({"_id": 4}) is None
+    hub["main"].pages.update_one({"_id": 4}, {"$set": {"n": 4}})
+    hub.commit()
+    ann["main"].command("fetch", "origin")
+    assert ann["origin%2Fmain"].pages.find_one({"_id": 4}) == hub["main"].pages.find_one({"_id": 4})
+    assert ann["origin%2Fmain~1"].pages.find_one({"_id": 4}) is None
+
+
+def test_views_and_time_series_travel(team):
+    hub, ann, bob = team
+    hub["main"].command("create", "few", viewOn="pages", pipeline=[{"$match": {"_id": {"$lt": 3}}}])
+    hub["main"].create_collection("weather", timeseries={"timeField": "t", "metaField": "m"})
+    hub["main"].weather.insert_many([{"t": datetime.datetime(2026, 1, 1, i), "m": i % 2, "c": i} for i in range(10)])
+    hub.commit()
+    clone(hub, ann)
+    assert ann.log() == hub.log() and sorted(ann["main"].list_collection_names()) == sorted(hub["main"].list_collection_names())
+    assert list(ann["main"].few.find()) == list(hub["main"].few.find())
+    key = lambda one: one["t"]
+    assert sorted(ann["main"].weather.find(), key=key) == sorted(hub["main"].weather.find(), key=key)
+    bob["main"].command("addRemote", "origin", uri=ann.uri)
+    bob["main"].command("fetch", "origin")
+    assert bob.log("origin%2Fmain") == hub.log()
+
+
 def test_unique_indexes_come_last_and_are_kept(team):
     hub, ann, bob = team
     hub["main"].authors.insert_many([{"_id": "a", "mail": 1}, {"_id": "b", "mail": 1}])
@@ -337,3 +371,35 @@ def test_databases_with_another_history_are_refused(team):
     assert by_id(ann["main"].pages) == {1: {"_id": 1}}
     hub["main"].command("addRemote", "self", uri=hub.uri)
     assert hub["main"].command("fetch", "self")["made"] == 0
+
+
+def test_a_remote_wants_a_login_and_rights(team, tmp_path):
+    hub, ann, bob = team
+    ca = Authority(tmp_path)
+    with Guarded("--tlsMode", "preferTLS", "--tlsCertificateKeyFile", str(ca.issue("server")), "--tlsCAFile", str(ca.file),
+                 "--tlsAllowConnectionsWithoutCertificates") as guarded:
+        all_states = [{"role": "readWrite", "db": db} for db in ("shop", "shop@*")]
+        guarded.user("writer", *all_states).close()
+        guarded.user("reader", {"role": "read", "db": "shop"}).close()
+        options = f"authSource=admin&tls=true&tlsCAFile={ca.file}"
+        for name, uri in {"writer": f"mongodb://writer:{PASSWORD}@127.0.0.1:{guarded.port}/shop?{options}",
+                          "reader": f"mongodb://reader:{PASSWORD}@127.0.0.1:{guarded.port}/shop?{options}",
+                          "plain": f"mongodb://writer:wrong@127.0.0.1:{guarded.port}/shop?{options}",
+                          "stranger": f"mongodb://writer:{PASSWORD}@127.0.0.1:{guarded.port}/shop?authSource=admin&tls=true"}.items():
+            hub["main"].command("addRemote", name, uri=uri)
+        fails(UNAUTHORIZED, lambda: hub["main"].command("push", "reader"))
+        fails(AUTHENTICATION_FAILED, lambda: hub["main"].command("push", "plain"))
+        fails(HOST_UNREACHABLE, lambda: hub["main"].command("push", "stranger"))
+        hub["main"].command("push", "writer")
+        assert log_of(guarded.root.shop)[0]["commit"] == hub.head()
+        fails(UNAUTHORIZED, lambda: hub["main"].command("fetch", "reader"))
+        hub["main"].command("createTag", "old")
+        hub["main"].pages.delete_one({"_id": 9})
+        hub.commit()
+        hub["main"].command("push", "writer")
+        hub["main"].command("resetBranch", "main", to="old")
+        # To give commits up takes the right to reset the branch.
+        fails(UNAUTHORIZED, lambda: hub["main"].command("push", "writer", force=True))
+        guarded.root.admin.command("grantRolesToUser", "writer", roles=[{"role": "dbAdmin", "db": "shop"}])
+        assert hub["main"].command("push", "writer", force=True)["change"] == "reset"
+    assert PASSWORD not in (hub.server.log.read_text())

@@ -1,0 +1,44 @@
+"""A set exchanges commits with another server: each of its members comes to the same commits."""
+from tests.branches.conftest import by_id, log_of
+from tests.support.palimpsest import Server
+from tests.support.replica_set import ReplicaSet
+
+
+def commits(database):
+    return [one["commit"] for one in log_of(database)]
+
+
+def test_all_members_of_a_set_have_what_it_fetched_and_what_was_pushed_to_it():
+    with Server() as alone, ReplicaSet() as replica_set, alone.client() as lone, replica_set.client() as client:
+        lone.shop.pages.create_index("n")
+        lone.shop.pages.insert_many([{"_id": i, "n": i, "text": "text " * 20} for i in range(200)])
+        lone.shop.command("commit", 1)
+        lone.shop.many.insert_many([{"_id": i, "text": f"{i} " * 10} for i in range(6_000)])
+        lone.shop.command("commit", 1)
+        lone.shop.command("createBranch", "dev")
+        lone["shop@dev"].pages.update_many({"_id": {"$lt": 20}}, {"$set": {"dev": True}})
+        lone["shop@dev"].command("commit", 1)
+        lone.shop.pages.update_many({"_id": {"$gte": 10, "$lt": 30}}, {"$inc": {"n": 1}})
+        lone.shop.command("commit", 1)
+        lone.shop.command("merge", "dev")
+        lone.shop.command("purge", "pages", id=3)
+        lone.shop.pages.delete_one({"_id": 4})
+        lone.shop.command("commit", 1)
+
+        client.shop.command("addRemote", "origin", uri=alone.uri + "shop")
+        assert client.shop.command("fetch", "origin")["made"] > 5
+        client.shop.command("pull", "origin")
+        client.shop.pages.insert_one({"_id": "of the set"})
+        client.shop.command("commit", 1)
+        assert client.shop.command("push", "origin")["change"] == "moved"
+        lone.shop.pages.delete_one({"_id": "of the set"})
+        lone.shop.command("commit", 1)
+        lone.shop.command("addRemote", "set", uri=replica_set.uri.replace("/?", "/shop?"))
+        assert lone.shop.command("push", "set")["change"] == "moved"
+
+        replica_set.wait_same_place()
+        for member in replica_set.members:
+            assert commits(member.direct.shop) == commits(lone.shop), member.name
+            assert by_id(member.direct.shop.pages) == by_id(lone.shop.pages)
+            assert commits(member.direct["shop@origin%2Fdev"]) == commits(lone["shop@dev"])
+        replica_set.check_same()
