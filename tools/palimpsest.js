@@ -145,7 +145,7 @@
     }],
     pull: ["pull(remote, {branch, as merge})", "fetches a branch of another server and merges it", function (remote, options) {
       const done = this.runCommand({pull: remote, ...options});
-      return mergeText(done, done.fastForward ? `went forward to ${short(done.commit)}` : `merged what ${remote} has`, `${remote} has nothing new`);
+      return mergeText(done, done.fastForward ? "went forward" : `merged what ${remote} has`, `${remote} has nothing new`);
     }],
     listConflicts: ["listConflicts()", "what is to be decided in the merge that waits, and what has been", function () {
       const all = list(this, {listConflicts: 1});
