@@ -35,9 +35,19 @@ const httplib::Headers& guarding_headers() {
   return headers;
 }
 
+// Sends a text as it is. Given as a whole, the library would compress it with Brotli as well as that can be done, which takes a
+// second for a few hundred kilobytes, and the way on this machine is short.
+void send(httplib::Response& response, std::string text, const char* type) {
+  const size_t size = text.size();
+  if (size == 0) return response.set_content("", 0, type);
+  response.set_content_provider(size, type, [text = std::move(text)](size_t offset, size_t length, httplib::DataSink& sink) {
+    return sink.write(text.data() + offset, length);
+  });
+}
+
 void answer(httplib::Response& response, int status, bson::DocumentView reply, bson::JsonMode mode = bson::JsonMode::relaxed) {
   response.status = status;
-  response.set_content(bson::to_json(reply, mode), "application/json");
+  send(response, bson::to_json(reply, mode), "application/json");
 }
 
 void refuse(httplib::Response& response, int status, ErrorCode code, std::string_view message) {
@@ -46,10 +56,10 @@ void refuse(httplib::Response& response, int status, ErrorCode code, std::string
 
 // A page of its own where the console's can't be shown. Its icon is nothing, which keeps browsers from asking for one.
 void small_page(httplib::Response& response, std::string_view head, std::string_view body) {
-  response.set_content(
-      "<!doctype html><html lang=\"en\"><head><title>Palimpsest console</title><link rel=\"icon\" href=\"data:,\">" +
-          std::string(head) + "</head><body>" + std::string(body) + "</body></html>",
-      "text/html; charset=utf-8");
+  send(response,
+       "<!doctype html><html lang=\"en\"><head><title>Palimpsest console</title><link rel=\"icon\" href=\"data:,\">" +
+           std::string(head) + "</head><body>" + std::string(body) + "</body></html>",
+       "text/html; charset=utf-8");
 }
 
 void turn_away(httplib::Response& response, int status, std::string_view message) {
@@ -92,7 +102,10 @@ struct WebServer::Http {
   Http(Runner& commands, int wanted, bool may_write) : runner(commands), writes(may_write), port(bind(wanted)), gate(port) {
     server.new_task_queue = [] { return new httplib::ThreadPool(threads); };
     server.set_payload_max_length(request_bytes_max);
+    // Head and body of an answer are two packets: without this the second one waits for the browser's word about the first.
+    server.set_tcp_nodelay(true);
     server.set_keep_alive_timeout(5);
+    server.set_keep_alive_max_count(1000);
     server.set_default_headers(guarding_headers());
     server.set_pre_routing_handler([this](const httplib::Request& request, httplib::Response& response) {
       return let_in(request, response) ? httplib::Server::HandlerResponse::Unhandled : httplib::Server::HandlerResponse::Handled;
@@ -160,7 +173,7 @@ struct WebServer::Http {
     });
     const auto file = [this](const char* path, std::string_view content, const char* type) {
       server.Get(path, [content, type](const httplib::Request&, httplib::Response& response) {
-        response.set_content(content.data(), content.size(), type);
+        send(response, std::string(content), type);
       });
     };
     file("/", page::html, "text/html; charset=utf-8");

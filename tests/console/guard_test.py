@@ -106,6 +106,14 @@ def test_commands_are_answered_in_extended_json(console, page):
     assert reply["cursor"]["firstBatch"] == [{"_id": {"$numberInt": "7"}, "n": {"$numberDouble": "7.0"}}]
 
 
+def test_answers_are_sent_as_they_are(console, page):
+    """To compress a batch takes longer than to send it."""
+    for path in ("/", "/console.js", "/console.css", "/session"):
+        assert "content-encoding" not in console.ask("GET", path, {**page, "Accept-Encoding": "gzip, br"})[1]
+    request = json.dumps({"db": "shop", "command": {"find": "pages", "batchSize": 500}})
+    assert "content-encoding" not in console.ask("POST", "/command", {**page, "Accept-Encoding": "gzip, br"}, request)[1]
+
+
 def test_the_servers_refusals_come_with_code_and_name(console, page):
     status, reply = ask(console, page, {"aggregate": "pages", "pipeline": [{"$nothing": 1}], "cursor": {}})
     assert status == 200 and reply["ok"] == 0 and reply["code"] == 40324 and reply["codeName"] and "$nothing" in reply["errmsg"]

@@ -34,6 +34,7 @@ export interface Listed<T> {
   error?: Error;
   loading: boolean;
   more: () => void;  // reads the next batch, unless that is under way
+  rest: () => void;  // reads batch after batch until everything is there
   again: () => void;
 }
 
@@ -85,7 +86,13 @@ export function useListed<T>(open: () => Promise<Source<T>>, on: unknown[]): Lis
       error => source.current === from && set(old => ({ ...old, error, done: true, loading: false })),
     );
   }, []);
+  // The key of the list that is read to its end.
+  const [whole, setWhole] = useState("");
+  const rest = useCallback(() => setWhole(key), [key]);
+  useEffect(() => {
+    if (whole === key && !state.loading && !state.done) more();
+  }, [whole, key, state]);
   const again = useCallback(() => setTurn(old => old + 1), []);
   const current = state.key === key ? state : { items: [], done: false, loading: true };
-  return { ...current, more, again };
+  return { ...current, more, rest, again };
 }

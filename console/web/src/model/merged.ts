@@ -35,7 +35,7 @@ export class MergedHistory<T extends Dated> implements Stream<T> {
   }
 
   // Returns at least `count` commits, unless there are no more: those of one moment stay together.
-  async next(count = 200): Promise<T[]> {
+  async next(count = 1000): Promise<T[]> {
     const found: T[] = [];
     let moment: T[] = [];
     for (;;) {

@@ -98,7 +98,7 @@ function Commits({ db, states, again, selected, shown }: { db: string; states: S
                 );
               }} />
           )}
-          <p class="status" role="status">{found.done ? plural(found.items.length, "commit") : `${count(found.items.length)} commits read so far`}</p>
+          <p class="status" role="status">{found.done ? plural(found.items.length, "commit") : `${count(found.items.length)} commits read so far`}{!found.done && <> <button type="button" class="link" onClick={found.rest}>Read all</button></>}</p>
         </div>
         <aside class="split-detail" aria-label="The selected commit">
           {one ? <CommitDetails key={one.commit} db={db} commit={one} labels={labels.get(one.commit) ?? []} branch={shown} changed={again} /> : <Empty>Select a commit.</Empty>}
