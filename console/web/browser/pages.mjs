@@ -3,7 +3,7 @@
 //
 //   node pages.mjs BROWSER ADDRESS [FOLDER]     FOLDER: where screenshots go
 //
-// tests/console/pages_test.py starts it, and says which data there must be.
+// tests/console/console_pages_test.py starts it, and says which data there must be.
 import assert from "node:assert/strict";
 import fs from "node:fs";
 import { chromium } from "playwright-core";
