@@ -66,8 +66,8 @@ def test_pages(tmp_path):
 
             running = threading.Thread(target=run_long, daemon=True)
             said = ""
-            with Console(server.uri, "--write") as console, subprocess.Popen(
-                    ["node", tmp_path / "pages.mjs", BROWSER, console.address, *pictures], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as browser:
+            with Console(server.uri, "--write") as console, Console(server.uri) as reader, subprocess.Popen(
+                    ["node", tmp_path / "pages.mjs", BROWSER, console.address, reader.address, *pictures], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as browser:
                 too_late = threading.Timer(5 * DEADLINE, browser.kill)
                 too_late.start()
                 for line in browser.stdout:

@@ -1,16 +1,18 @@
 // Opens every page of a running console in a real browser and does what people do there. Ends with 1, and says why, where something isn't as
 // it should be: also where the browser logged an error, or axe finds that somebody with a screen reader or a keyboard is shut out.
 //
-//   node pages.mjs BROWSER ADDRESS [FOLDER]     FOLDER: where screenshots go
+//   node pages.mjs BROWSER ADDRESS READER [FOLDER]
+//
+// READER is the address of a console that only reads; FOLDER is where screenshots go.
 //
 // tests/console/console_pages_test.py starts it, and says which data there must be.
 import assert from "node:assert/strict";
 import fs from "node:fs";
 import { chromium } from "playwright-core";
 
-const [program, address, folder] = process.argv.slice(2);
+const [program, address, reader, folder] = process.argv.slice(2);
 const axe = fs.readFileSync(new URL(import.meta.resolve("axe-core/axe.min.js")), "utf8");
-const origin = new URL(address).origin;
+let origin = new URL(address).origin;
 const deadline = 30_000;
 
 const browser = await chromium.launch({ executablePath: program, args: ["--no-sandbox", "--disable-dev-shm-usage"] });
@@ -262,6 +264,25 @@ const steps = {
     await button("Kill", row).click();
     await button("Yes", row).click();
     await row.waitFor({ state: "detached" });
+  },
+
+  async reading() {
+    await page.goto(reader);
+    await page.getByText("only reads").waitFor();
+    origin = new URL(reader).origin;
+    await at("merge?db=shop&into=feature/one&from=main");
+    await shows("This console only reads.");
+    const merge = page.getByRole("button", { name: /^(Merge|Begin, and decide the conflicts)$/ });
+    await merge.waitFor();
+    assert.ok(await merge.isDisabled());
+    // Whoever presses it all the same is refused.
+    expected++;
+    assert.equal(await page.evaluate(`(async () => (await fetch("/command", { method: "POST", headers: { "X-Console-Csrf": (await (await fetch("/session")).json()).csrf },
+      body: JSON.stringify({ db: "shop", command: { createBranch: "refused" } }) })).status)()`), 403);
+    await accessible("reading");
+    await page.goto(address);
+    origin = new URL(address).origin;
+    await page.getByText("may write").waitFor();
   },
 
   async frame() {
