@@ -49,19 +49,21 @@ void write_out(base::BytesView bytes) {
   }
 }
 
-void report(const Arguments& arguments, const storage::BackupHead& head, const std::string& path, std::ostream& out) {
+// `bytes`: what was written, which is without the zeros that the journal's files end with.
+void report(const Arguments& arguments, const storage::BackupHead& head, uint64_t bytes, const std::string& path,
+            std::ostream& out) {
   if (arguments.target.json) {
     bson::Builder document;
     if (!path.empty()) document.append("path", path);
     document.append("id", head.link.id);
     if (!head.link.from.empty()) document.append("from", head.link.from);
     document.append("time", bson::Date{head.time_ms}).append("files", static_cast<int64_t>(head.files.size()));
-    document.append("bytes", static_cast<int64_t>(head.bytes));
+    document.append("bytes", static_cast<int64_t>(bytes));
     return print_json(out, document.done());
   }
   out << (head.link.from.empty() ? "whole backup" : "incremental backup") << (path.empty() ? "" : " " + path) << ", "
-      << size_text(static_cast<int64_t>(head.bytes)) << " of " << count_text(static_cast<int64_t>(head.files.size()))
-      << " files, id " << head.link.id << "\n";
+      << size_text(static_cast<int64_t>(bytes)) << " of " << count_text(static_cast<int64_t>(head.files.size())) << " files, id "
+      << head.link.id << "\n";
 }
 
 int to_stdout(const Arguments& arguments) {
@@ -69,7 +71,9 @@ int to_stdout(const Arguments& arguments) {
   Connection server(arguments.target);
   storage::BackupDecoder decoder;  // what is damaged on the way is noticed here
   ProgressBar bar("copying", true);
+  uint64_t written = 0;
   visit_pieces(server, arguments.from, [&](base::BytesView bytes) {
+    written += bytes.size();
     decoder.feed(bytes);
     while (decoder.next()) {
     }
@@ -77,7 +81,7 @@ int to_stdout(const Arguments& arguments) {
     if (decoder.head()) bar.show(decoder.bytes(), decoder.head()->bytes);
   });
   if (!decoder.ended()) throw std::runtime_error("the backup ended too early");
-  report(arguments, *decoder.head(), "", std::cerr);
+  report(arguments, *decoder.head(), written, "", std::cerr);
   return 0;
 }
 
@@ -90,7 +94,7 @@ int to_archive(const Arguments& arguments) {
     if (archive.head()) bar.show(archive.bytes(), archive.head()->bytes);
   });
   const storage::ArchivedBackup made = archive.finish();
-  report(arguments, made.head, made.path.string(), std::cout);
+  report(arguments, made.head, made.file_bytes, made.path.string(), std::cout);
   return 0;
 }
 

@@ -29,18 +29,18 @@ struct Arguments {
 };
 
 int list(const Arguments& arguments) {
-  Table table({{"number", right}, {"time"}, {"kind"}, {"files", right}, {"copied", right}, {"id"}});
+  Table table({{"number", right}, {"time"}, {"kind"}, {"files", right}, {"size", right}, {"id"}});
   for (const storage::ArchivedBackup& one : storage::archived_backups(arguments.archive)) {
     const bool whole = one.head.link.from.empty();
     if (arguments.json) {
       bson::Builder out;
       out.append("number", static_cast<int64_t>(one.number)).append("time", bson::Date{one.head.time_ms}).append("whole", whole);
-      out.append("files", static_cast<int64_t>(one.head.files.size())).append("bytes", static_cast<int64_t>(one.head.bytes));
+      out.append("files", static_cast<int64_t>(one.head.files.size())).append("bytes", static_cast<int64_t>(one.file_bytes));
       out.append("id", one.head.link.id);
       print_json(std::cout, out.done());
     } else {
       table.add({std::to_string(one.number), time_text(bson::Date{one.head.time_ms}), whole ? "whole" : "incremental",
-                 count_text(static_cast<int64_t>(one.head.files.size())), size_text(static_cast<int64_t>(one.head.bytes)),
+                 count_text(static_cast<int64_t>(one.head.files.size())), size_text(static_cast<int64_t>(one.file_bytes)),
                  one.head.link.id});
     }
   }

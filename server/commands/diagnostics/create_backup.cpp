@@ -97,7 +97,7 @@ class CreateBackup : public Command {
     reply.append("backupId", made.head.link.id);
     if (!made.head.link.from.empty()) reply.append("incrementalFrom", made.head.link.from);
     reply.append("number", static_cast<int64_t>(made.number)).append("files", static_cast<int64_t>(made.head.files.size()));
-    reply.append("bytes", static_cast<int64_t>(made.head.bytes));
+    reply.append("bytes", static_cast<int64_t>(made.file_bytes));  // without the zeros that the journal's files end with
   }
 };
 
