@@ -1,0 +1,176 @@
+"""The verbs of `palimpsest` against a server: what they print for people, their JSON, and their exit codes."""
+import json
+import os
+import pty
+import subprocess
+import threading
+
+import pytest
+
+from tests.support.palimpsest import BIN
+from tests.support.waiting import DEADLINE
+
+VERBS = ("log", "diff", "branch", "merge", "snapshot", "stats", "advise", "top", "backup", "restore", "check")
+
+
+def run(*arguments, code=0):
+    done = subprocess.run([str(BIN / "palimpsest"), *map(str, arguments)], capture_output=True, text=True, timeout=DEADLINE)
+    assert done.returncode == code, (done.returncode, done.stdout, done.stderr)
+    return done.stdout if code == 0 or done.stdout else done.stderr
+
+
+def documents(*arguments, code=0):
+    return [json.loads(line) for line in run(*arguments, "--json", code=code).splitlines()]
+
+
+@pytest.fixture
+def shop(server, client, name):
+    """A database with a branch, and what selects it."""
+    db = client[name]
+    db.pages.insert_many([{"_id": i, "n": i, "text": "words " * 50} for i in range(20)])
+    db.command("commit", 1, message="the beginning", author="ann")
+    return db, ("--uri", server.uri, "--db", name)
+
+
+def on(shop, branch):
+    db, (uri, address, option, name) = shop
+    return db.client[f"{db.name}@{branch}"], (uri, address, option, f"{name}@{branch}")
+
+
+def test_branches_are_made_listed_renamed_and_removed(shop):
+    db, at = shop
+    assert run("branch", *at, "dev").startswith("branch dev at ")
+    assert documents("branch", *at, "next", "--from", "dev")[0]["branch"] == "next"
+    table = run("branch", *at).splitlines()
+    assert table[0].split() == ["branch", "commit", "time", "database"] and {line.split()[0] for line in table[1:]} == {"main", "dev", "next"}
+    assert len({line.index(f"{db.name}@") for line in table[1:]}) == 1  # the columns are aligned
+    run("branch", *at, "next", "--rename", "soon")
+    run("branch", *at, "soon", "--delete")
+    assert {one["name"] for one in documents("branch", *at)} == {"main", "dev"}
+    assert "there is a branch 'dev'" in run("branch", *at, "dev", code=1)
+    run("branch", *at, "--delete", code=2)  # of no branch
+    run("branch", *at, "a", "--rename", "b", "--delete", code=2)
+
+
+def test_log_diff_and_merge(shop):
+    db, at = shop
+    run("branch", *at, "dev")
+    dev, at_dev = on(shop, "dev")
+    dev.pages.update_one({"_id": 1}, {"$set": {"n": 100}})
+    dev.pages.insert_one({"_id": 50})
+    dev.pages.delete_one({"_id": 2})
+    changes = run("diff", *at, "main", "dev")
+    assert "+ {\"_id\": 50}" in changes and "~ 1  n: 1 -> 100" in changes and "- {\"_id\": 2" in changes
+    assert sorted(one["change"] for one in documents("diff", *at, "main", "dev")) == ["delete", "insert", "update"]
+    assert documents("diff", *at, "main", "dev", "--summary") == [{"collection": "pages", "inserted": 1, "updated": 1, "deleted": 1}]
+    run("diff", *at, "main", "dev", "--exit-code", code=1)
+    assert run("diff", *at, "main", "main", "--exit-code") == "no difference\n"
+    dev.command("commit", 1, message="on dev\x1b[31m")
+    log = run("log", *at_dev)
+    assert "the beginning" in log and "author ann" in log and "on dev?[31m" in log and "\x1b" not in log
+    assert [one["message"] for one in documents("log", *at_dev, "--limit", 1)] == ["on dev\x1b[31m"]
+    assert len(run("log", *at_dev, "--oneline").splitlines()) >= 3
+    assert len(documents("log", *at_dev, "--collection", "pages", "--id", "50")) == 1
+    assert "no conflicts" in run("merge", *at, "dev", "--dry-run")
+    assert run("merge", *at, "dev", "-m", "dev comes in").startswith("merged dev into main, at ")
+    assert run("merge", *at, "dev").startswith("nothing to merge")
+    assert db.pages.find_one({"_id": 1})["n"] == 100
+    # A document that both changed is a conflict: nothing is merged, and it is named.
+    for side in (db, dev):
+        side.pages.update_one({"_id": 3}, {"$set": {"n": side.name}})
+        side.command("commit", 1, message="conflict")
+    text = run("merge", *at, "dev", code=3)
+    assert "1 conflict" in text and "pages" in text and " n" in text
+    assert documents("merge", *at, "dev", code=3)[0]["conflictCount"] == 1
+    assert run("merge", *at, "dev", "--resolve", "theirs").startswith("merged")
+    run("merge", *at, "nothing", code=1)
+    run("merge", *at, "dev", "--mode", "wrong", code=2)
+
+
+def test_snapshots_are_declared_listed_and_dropped(server, client):
+    at = ("--uri", server.uri)
+    assert run("snapshot", *at, "before").startswith("snapshot before")
+    assert [one["name"] for one in documents("snapshot", *at)] == ["before"]
+    assert "before" in run("snapshot", *at)
+    assert run("snapshot", *at, "before", "--delete") == "snapshot before is gone\n"
+    assert documents("snapshot", *at) == [] and run("snapshot", *at) == ""
+    run("snapshot", *at, "before", "--delete", code=1)
+
+
+def test_sizes_are_shown_by_database_and_by_collection(server, shop):
+    db, at = shop
+    table = run("stats", *at).splitlines()
+    assert table[0].split()[:2] == ["collection", "documents"]
+    row = next(line for line in table if line.startswith("pages ")).split()
+    assert row[1] == "20" and row[3] in ("KB", "B")
+    assert documents("stats", *at)[0]["count"] == 20
+    assert db.name in run("stats", "--uri", server.uri)
+    assert next(one for one in documents("stats", "--uri", server.uri) if one["db"] == db.name)["objects"] == 20
+
+
+def test_advice_on_dedup(shop):
+    db, at = shop
+    assert documents("advise", *at)[0]["ns"] == f"{db.name}.pages"
+    assert run("advise", *at, "pages", "--sample", 1000).splitlines()[1].startswith("pages ")
+    run("advise", *at, "nothing", code=1)
+
+
+def test_top_shows_one_interval(server, client):
+    text = run("top", "--uri", server.uri, "--once", "--interval", 0.2)
+    assert "operations a second" in text and "mean latency" in text and " connections" in text and "\x1b" not in text
+    one = documents("top", "--uri", server.uri, "--once", "--interval", 0.2)[0]
+    assert one["connections"]["current"] >= 1 and one["operationsPerSecond"]["command"] > 0
+    assert set(one["latencyMicros"]) == {"reads", "writes", "commands"}
+
+
+def test_top_on_a_terminal_is_written_over(server):
+    screen, terminal = pty.openpty()
+    process = subprocess.Popen([str(BIN / "palimpsest"), "top", "--uri", server.uri, "--interval", "0.1"], stdout=terminal, stderr=terminal)
+    os.close(terminal)
+    shown = b""
+    while shown.count(b"\x1b[H") < 3:
+        shown += os.read(screen, 65536)
+    process.terminate()
+    process.wait(DEADLINE)
+    os.close(screen)
+    assert b"operations a second" in shown
+
+
+def test_every_verb_explains_itself_and_refuses_what_it_does_not_know():
+    general = run("--help")
+    for verb in VERBS:
+        assert verb in general and "--help" in run(verb, "--help")
+        run(verb, "--nonsense", code=2)
+    run("nonsense", code=2)
+
+
+def test_a_server_that_does_not_answer_is_an_error():
+    assert "palimpsest: " in run("stats", "--uri", "mongodb://127.0.0.1:1/?serverSelectionTimeoutMS=200", code=1)
+    assert "database" in run("log", "--uri", "mongodb://127.0.0.1:1/", code=1)
+
+
+def test_long_operations_show_how_far_they_are(server, client, name):
+    collection = client[name].pages
+    collection.insert_many([{"_id": i, "text": "x" * 200} for i in range(60_000)])
+    seen = set()
+    ended = threading.Event()
+
+    def watch():
+        with server.client() as other:
+            while not ended.is_set():
+                for one in other.admin.command("currentOp")["inprog"]:
+                    if "progress" in one and one["progress"]["total"] > 0:
+                        assert 0 <= one["progress"]["done"] <= one["progress"]["total"]
+                        seen.add(one["msg"].split(":")[0])
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    for wanted, work in (("Index Build", lambda: (collection.create_index("text"), collection.drop_index("text_1"))),
+                         ("Validate", lambda: client[name].command("validate", "pages", full=True))):
+        for _ in range(50):
+            work()
+            if wanted in seen:
+                break
+        assert wanted in seen
+    ended.set()
+    watcher.join()
