@@ -11,6 +11,7 @@
 #include "server/write/document_writer.h"
 #include "server/write/namespaces.h"
 #include "server/write/replacement.h"
+#include "storage/engine/names.h"
 #include "storage/store.h"
 #include "versions/database/refs.h"
 
@@ -40,12 +41,35 @@ std::string hex(const versions::Hash& id) {
   throw OperationError(ErrorCode::failed_to_parse, "the commits don't fit: " + what);
 }
 
+// What is read of a commit later, by `log` for example.
+void check_metadata(const Bytes& metadata) {
+  const auto valid = bson::validate(metadata);
+  if (!valid.ok()) refuse("a commit's metadata is no document");
+  for (const bson::Element& field : valid.value()) {
+    if ((field.name != "message" && field.name != "author") || !field.is_string())
+      refuse("a commit's metadata is no message and author");
+  }
+}
+
+// Branches have collections of users, views, functions and buckets, and nothing that the server keeps for itself.
+void check_name(const std::string& ns) {
+  const std::string_view name = storage::collection_of(ns);
+  if (query::is_buckets(ns) || name == "system.views" || name == "system.js") return;
+  if (name.starts_with("system.")) refuse("a collection can't have the name " + std::string(name));
+  check_creatable(ns);
+}
+
+// Throws for a collection that no branch can have, or that is something else than its name says.
 storage::CollectionOptions options_of(const pack::Collection& one) {
   storage::CollectionOptions options;
   options.document = one.options;
+  const bson::DocumentView given = options.document;
+  for (const char* name : {"capped", "collation", "viewOn", "pipeline"}) {
+    if (given.has(name)) refuse("collection " + one.name + " has the option " + name + ", with which no branch has it");
+  }
+  if (given.has("timeseries") != query::is_buckets("db." + one.name))
+    refuse("collection " + one.name + " has the name or the options of buckets, and not both");
   storage::read_option_document(options);
-  if (options.capped || options.collator)
-    refuse("collection " + one.name + " is capped or has a collation, so no branch can have it");
   return options;
 }
 
@@ -67,7 +91,11 @@ struct CommitImporter::Incoming {
 };
 
 CommitImporter::CommitImporter(OperationContext& op, std::string database)
-    : op_(op), name_(std::move(database)), database_(op.services().databases->find(name_)) {}
+    : op_(op), name_(std::move(database)), database_(op.services().databases->find(name_)) {
+  if (name_ == "admin" || name_ == "config" || name_ == "local")
+    throw OperationError(ErrorCode::illegal_operation, "database '" + name_ + "' can't have branches");
+  storage::check_database_name(name_);
+}
 
 CommitImporter::~CommitImporter() {
   drop_branch();
@@ -120,6 +148,7 @@ void CommitImporter::import(pack::PackReader& reader) {
 
 void CommitImporter::begin_commit(const pack::Header& header, pack::Commit commit) {
   if (commit.parents.size() > 2) refuse("a commit has more than two parents");
+  check_metadata(commit.metadata);
   incoming_ = std::make_unique<Incoming>(Incoming{.commit = std::move(commit)});
   const pack::Commit& one = incoming_->commit;
   incoming_->known = find(one.id).has_value();
@@ -295,7 +324,7 @@ void CommitImporter::make_collection(const pack::Collection& one) {
     throw OperationError(ErrorCode::namespace_exists,
                          ns + " is another collection than that of the commits, which has another UUID");
   }
-  if (!query::is_buckets(ns)) check_creatable(ns);
+  check_name(ns);
   const auto collection = catalog.create(ns, options_of(one), one.uuid, {.interrupted = op_.interrupted()});
   std::vector<storage::IndexSpec> specs;
   for (const bson::Document& index : one.indexes) {

@@ -34,7 +34,11 @@ Bytes document_of(const ImportedRow& row, const std::optional<Bytes>& before) {
     document = row.body;
   }
   const auto valid = bson::validate(document);
-  if (!valid.ok() || !valid.value().find("_id").exists()) refuse("a row is no document");
+  // Documents are stored so: `_id` comes first, and is of a type that an `_id` may have.
+  if (!valid.ok() || valid.value().empty() || valid.value().begin()->name != "_id") refuse("a row is no document with an _id");
+  const bson::Element id = *valid.value().begin();
+  if (id.is_array() || id.type() == bson::Type::regex || id.type() == bson::Type::undefined)
+    refuse("a row's document has an _id of a type that no _id has");
   if (key_of(document) != row.key) refuse("a row's document has another _id than the row says");
   return document;
 }

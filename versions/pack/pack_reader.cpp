@@ -190,8 +190,10 @@ Commit PackReader::commit_of(BytesView body) {
   }
   commit.purged = field(in, "purged", bson::Type::boolean).as_bool();
   if (commit.parents.size() > parents_max) refuse("a commit has too many parents");
+  std::unordered_set<Bytes> uuids;
   for (const bson::Element& one : field(in, "roots", bson::Type::array).as_document()) {
     const bson::DocumentView root = object(one);
+    if (!uuids.insert(uuid_of(root)).second) refuse("a commit has a collection twice");
     const bson::Element tree = root.find("tree");
     commit.roots.push_back({.uuid = uuid_of(root),
                             .root = hash_of(field(root, "root", bson::Type::binary)),

@@ -75,12 +75,12 @@ class ReceivePack : public Command {
 
  private:
   static uint64_t import(OperationContext& op, const std::string& db, Uploads::Upload& upload) {
+    write::CommitImporter importer(op, db);
     upload.file->rewind();
     pack::PackReader reader([&]() -> base::Bytes {
       const auto next = upload.file->read();
       return next ? base::Bytes(next->view().find("pack").as_binary().bytes) : base::Bytes();
     });
-    write::CommitImporter importer(op, db);
     importer.import(reader);
     return importer.made();
   }
