@@ -4,6 +4,7 @@
 // full disk the log gives way instead: it begins behind what it would have to take in.
 #include <algorithm>
 #include <limits>
+#include <unordered_map>
 
 #include "base/log.h"
 #include "replication/oplog_state.h"
@@ -55,6 +56,8 @@ bool Oplog::State::take_in_dropped() {
 Oplog::State::NamedRows Oplog::State::named_rows(const DroppedPass& pass) {
   NamedRows found{.reached = pass.from};
   const size_t bytes_max = std::min(part_bytes_max, static_cast<size_t>(step_bytes));
+  std::unordered_map<storage::CollectionId, storage::Collection*> dropped;
+  for (const auto& one : pass.collections) dropped.emplace(one.collection->id(), one.collection.get());
   size_t bytes = 0;
   int rows = 0;
   Transaction transaction(store, Transaction::Mode::read);
@@ -64,10 +67,8 @@ Oplog::State::NamedRows Oplog::State::named_rows(const DroppedPass& pass) {
     if (stamp < std::max<Stamp>(pass.from, 1)) break;
     const Entry entry = decode(cursor.value()).or_throw();
     if (entry.form == Entry::Form::named) {
-      const auto one = std::find_if(pass.collections.begin(), pass.collections.end(),
-                                    [&](const auto& dropped) { return dropped.collection->id() == entry.collection; });
-      if (one != pass.collections.end()) {
-        found.rows.push_back({stamp, entry.record, one->collection.get()});
+      if (const auto one = dropped.find(entry.collection); one != dropped.end()) {
+        found.rows.push_back({stamp, entry.record, one->second});
         bytes += entry.content_bytes;
       }
     }

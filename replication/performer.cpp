@@ -6,6 +6,16 @@ namespace replication {
 
 using storage::Stamp;
 
+namespace {
+
+// `before` may be a view that the change ends. What a change says that it has superseded is no image: it is nothing where another
+// branch or a commit goes on showing the record.
+bson::Document image_of(const storage::Collection& collection, bson::DocumentView before) {
+  return collection.options().pre_images ? bson::Document(before) : bson::Document();
+}
+
+}  // namespace
+
 void Performer::write(Entry& entry, Stamp stamp, Stamp given) {
   if (given == 0) entry.behind_first = stamp - transaction_.first_stamp();
   oplog_.append(transaction_, stamp, entry);
@@ -48,10 +58,10 @@ storage::Stored Performer::insert(storage::Collection& collection, Entry entry, 
 Stamp Performer::update(storage::Collection& collection, storage::RecordId record, bson::DocumentView before,
                         bson::DocumentView after, Entry entry, Stamp given) {
   transaction_.set_next_stamp(given);
+  const bson::Document image = image_of(collection, before);
   const storage::Updated updated = collection.update(transaction_, record, before, after);
-  if (collection.options().pre_images) {
-    oplog_.pre_images().keep(transaction_, collection.id(), record, updated.generation, bson::DocumentView(updated.before.bytes),
-                             &after, updated.record != record);
+  if (!image.empty()) {
+    oplog_.pre_images().keep(transaction_, collection.id(), record, updated.generation, image, &after, updated.record != record);
   }
   oplog_.keep_content(transaction_, collection.id(), record, updated.before);
   if (entry.o2) {
@@ -67,11 +77,10 @@ Stamp Performer::remove(storage::Collection& collection, storage::RecordId recor
   transaction_.set_next_stamp(given);
   const Stamp stamp = transaction_.next_stamp();
   transaction_.set_next_stamp(stamp);  // on a branch it marks what is removed
+  const bson::Document image = image_of(collection, before);
   const storage::Superseded superseded = collection.remove(transaction_, record, before);
   transaction_.set_next_stamp(0);
-  if (collection.options().pre_images) {
-    oplog_.pre_images().keep(transaction_, collection.id(), record, stamp, bson::DocumentView(superseded.bytes), nullptr, false);
-  }
+  if (!image.empty()) oplog_.pre_images().keep(transaction_, collection.id(), record, stamp, image, nullptr, false);
   oplog_.keep_content(transaction_, collection.id(), record, superseded);
   write(entry, stamp, given);
   return stamp;
