@@ -70,8 +70,8 @@ class Backup {
   std::unique_ptr<State> state_;
 };
 
-// Makes the next backup a whole one, whichever it would have continued. A repair calls this: WiredTiger doesn't say of files that it
-// salvaged what has changed in them.
+// Makes the next backup a whole one, whichever it would have continued. A repair calls this: WiredTiger doesn't say of files that
+// it salvaged what has changed in them.
 void forget_backups(Engine& engine);
 
 }  // namespace storage
