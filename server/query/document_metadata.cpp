@@ -25,7 +25,8 @@ constexpr std::array<Named, 6> names{{{"textScore", MetaField::text_score},
                                       {"sortKey", MetaField::sort_key}}};
 
 [[noreturn]] void unavailable(const char* what) {
-  throw base::OperationError(40218, std::string("query requires ") + what + " metadata, but it is not available");
+  throw base::OperationError(metadata_not_available,
+                             std::string("query requires ") + what + " metadata, but it is not available");
 }
 
 }  // namespace

@@ -52,7 +52,9 @@ class MetadataPlace {
 
 // Returns the field that {$meta: name} means; nullopt for an unknown name.
 std::optional<MetaField> meta_field(std::string_view name);
-// Throws 40218 if `place` doesn't offer a field that no document would ever have: scores without $text, distances without $near.
+// The code of a query that wants metadata of which it has none.
+inline constexpr int metadata_not_available = 40218;
+// Throws it if `place` doesn't offer a field that no document would ever have: scores without $text, distances without $near.
 // `place` may be nullptr: it offers nothing.
 void check_offered(MetaField field, const MetadataPlace* place);
 

@@ -256,7 +256,7 @@ void prepare_text(Executor::Plan& plan) {
     refuse("text and hint not allowed in same query");
   if (query.tailable) refuse("text and tailable cursor not allowed in same query");
   match::bind_text(plan.matcher->root(), plan.collection.get(), plan.ns);
-  plan.metadata->offer(MetaField::text_score);
+  if (plan.metadata) plan.metadata->offer(MetaField::text_score);
 }
 
 }  // namespace
@@ -279,10 +279,12 @@ std::unique_ptr<Executor> make_executor(OperationContext& op, storage::Transacti
   context.planned = true;
   plan->matcher = Matcher::parse(plan->query.filter, context);
   plan->ns = plan->collection ? plan->collection->ns() : plan->query.ns;
-  plan->metadata = plan->query.metadata ? plan->query.metadata : std::make_shared<MetadataPlace>();
+  plan->metadata = plan->query.metadata;
+  if (!plan->metadata && !(plan->query.sort.empty() && plan->query.projection.empty()))
+    plan->metadata = std::make_shared<MetadataPlace>();
   plan->query.metadata = plan->metadata;
   if (match::find_text(plan->matcher->root())) prepare_text(*plan);
-  if (match::near_of(plan->matcher->root())) {
+  if (plan->metadata && match::near_of(plan->matcher->root())) {
     plan->metadata->offer(MetaField::near_distance);
     plan->metadata->offer(MetaField::near_point);
   }

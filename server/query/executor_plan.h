@@ -33,7 +33,7 @@ struct Executor::Plan {
   base::Clock* clock = nullptr;
   int64_t started_us = 0;
 
-  std::shared_ptr<MetadataPlace> metadata;  // of the current document
+  std::shared_ptr<MetadataPlace> metadata;  // of the current document; nullptr: nobody can ask
 
   // The plan is the cache's, and its first results are still to come. Were it to need many more works than it did when it was
   // chosen, the others are tried, too.

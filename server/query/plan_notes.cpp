@@ -14,7 +14,10 @@ void note_plan(OperationContext& op, const Executor& executor) {
 }
 
 void note_execution(OperationContext& op, const Executor& executor) {
-  op.counts.replanned = op.counts.replanned || executor.replanned();
+  if (executor.replanned()) {
+    note_plan(op, executor);
+    op.counts.replanned = true;
+  }
   if (!op.explain_wanted) return;
   bson::Builder stages;
   executor.append_stages(stages);

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "bson/builder.h"
+#include "server/query/document_metadata.h"
 #include "server/query/field_path.h"
 
 namespace server::query {
@@ -233,6 +234,7 @@ struct Transform::Reader {
     try {
       node.expression = parse_expression(given, scope);
     } catch (const OperationError& error) {
+      if (error.code() == base::ErrorCode{metadata_not_available}) throw;  // the stage is right, and what stands before it isn't
       throw OperationError(error.code(), "Invalid " + std::string(stage) + " :: caused by :: " + error.what());
     }
   }
