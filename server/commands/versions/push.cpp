@@ -14,8 +14,8 @@ using base::ErrorCode;
 using base::OperationError;
 namespace pack = versions::pack;
 
-// A pack that was cut off is sent again, so none is large unless a commit is.
-constexpr uint64_t pack_bytes = 32 << 20;
+// A pack that was cut off is sent again, so none is large unless a commit is. What has come in whole packs stays.
+constexpr uint64_t pack_bytes = 4 << 20;
 
 // What the remote said of itself.
 struct There {
