@@ -28,10 +28,21 @@ std::vector<Access> explode(const Access& access) {
   return scans;
 }
 
+// Returns whether the sort looks at a field by whose values the scan would be split: parts are merged by the fields behind those.
+bool splits_sort(const Access& access, const SortPattern& sort) {
+  for (size_t i = 0; i < access.points; ++i) {
+    const std::string& path = access.index->spec().fields[i].path;
+    const auto same = [&](const SortField& field) { return field.path == path; };
+    if (access.fields[i].size() > 1 && std::any_of(sort.fields().begin(), sort.fields().end(), same)) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 void explode_for_sort(Access& access, const SortPattern& sort) {
   if (access.kind != Access::Kind::index || access.sorted || sort.empty() || access.points == 0 || access.distinct) return;
+  if (splits_sort(access, sort)) return;
   std::vector<Access> scans = explode(access);
   if (scans.empty()) return;
   for (Access& scan : scans) {
