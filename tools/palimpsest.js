@@ -108,7 +108,7 @@
       if (said.merging !== undefined) lines.push(`${said.merging.kind} of ${said.merging.from} waits: db.listConflicts()`);
       return readable(said, lines.join("\n"));
     }],
-    log: ["log({limit, touching: {coll, _id}})", "the commits this comes from, newest first", function (options) {
+    log: ["log({limit, filter, touching: {coll, _id or filter}})", "the commits this comes from, newest first", function (options) {
       const all = list(this, {log: 1, ...options});
       return readable(all, all.map(one => commitLines(one).join("\n")).join("\n\n"));
     }],
@@ -116,7 +116,7 @@
       const all = list(this, {diff: 1, ...(from === undefined ? {} : {from}), ...(to === undefined ? {} : {to}), ...options});
       return readable(all, diffText(all));
     }],
-    merge: ["merge(from, {mode, resolve, paths, collections, into, branch, dryRun, message, author})", "brings what another branch, tag or commit has changed", function (from, options) {
+    merge: ["merge(from, {mode, resolve, paths, collections, into, branch, squash, dryRun, message, author})", "brings what another branch, tag or commit has changed", function (from, options) {
       return mergeText(this.runCommand({merge: from, ...options}), `merged ${from}`, `nothing to merge from ${from}`);
     }],
     cherryPick: ["cherryPick(commit, {as merge, without into})", "brings what one commit has changed", function (commit, options) {
@@ -124,6 +124,13 @@
     }],
     revert: ["revert(commit, {as merge, without into})", "takes back what one commit has changed", function (commit, options) {
       return mergeText(this.runCommand({revert: commit, ...options}), `took back ${commit}`, `nothing to take back of ${commit}`);
+    }],
+    rebase: ["rebase(onto, {mode, resolve, paths, collections})", "picks the branch's commits one by one onto another state", function (onto, options) {
+      const done = this.runCommand({rebase: onto, ...options});
+      return mergeText(done, `picked ${plural(done.picked, "commit")}`, `on top of ${onto} already`);
+    }],
+    squash: ["squash(since, {message, author})", "makes one commit of all that the branch has committed since", function (since, options) {
+      return mergeText(this.runCommand({squash: since, ...options}), "squashed", `nothing came after ${since}`);
     }],
     addRemote: ["addRemote(name, uri)", "names a database of another server", function (name, uri) {
       return readable(this.runCommand({addRemote: name, uri}), `remote ${name}`);
@@ -198,6 +205,10 @@
     }],
     history: ["history(collection, id)", "all versions of a document, newest first", function (name, id) {
       return this.getCollection(name).history(id);
+    }],
+    blame: ["blame(collection, id)", "the commit that each field of a document came with", function (name, id) {
+      const all = list(this, {blame: name, id});
+      return readable(all, all.map(one => `${one.commit === undefined ? "not committed" : [short(one.commit), one.author, one.message].filter(Boolean).join("  ")}  ${one.path}`).join("\n"));
     }],
     snapshot: ["snapshot(name)", "declares a snapshot of the whole server: db.at(name) is the database as it is now", function (name) {
       const made = this.runCommand({createSnapshot: 1, ...(name === undefined ? {} : {name})});

@@ -13,6 +13,8 @@
   X(append_oplog_note)                 \
   X(apply_ops)                         \
   X(authenticate)                      \
+  X(bisect)                            \
+  X(blame)                             \
   X(build_info)                        \
   X(bulk_write)                        \
   X(cherry_pick)                       \
@@ -123,6 +125,7 @@
   X(purge)                             \
   X(push)                              \
   X(re_index)                          \
+  X(rebase)                            \
   X(receive_pack)                      \
   X(refresh_sessions)                  \
   X(refresh_logical_session_cache_now) \
@@ -156,6 +159,7 @@
   X(set_parameter)                     \
   X(sharding_state)                    \
   X(shutdown)                          \
+  X(squash)                            \
   X(start_session)                     \
   X(status)                            \
   X(sweep)                             \

@@ -175,6 +175,25 @@ def test_branches_have_helpers(server):
             "merged": True, "again": False, "history": ["fr", "en"], "same": 2, "across": ["main", "v1"], "reset": "feature/one", "branches": ["main", "two"], "left": [1, 0, 1]}
 
 
+def test_rewriting_and_blame_have_helpers(server):
+    assert shell(server, HELPERS + """
+        db.dropDatabase();
+        db.c.insertOne({_id: 1, n: 0});
+        db.branch("dev");
+        const dev = db.at("dev"), said = {};
+        for (const n of [1, 2, 3]) { dev.c.insertOne({_id: n + 1}); dev.commit(`${n}`); }
+        db.c.updateOne({_id: 1}, {$set: {m: 1}});
+        db.commit("m", {author: "ann"});
+        said.squashed = dev.squash("dev~2", {message: "2 and 3"}).changed;
+        const done = dev.rebase("main");
+        said.rebased = [done.picked, done.branch];
+        said.log = dev.log({filter: {message: {$in: ["1", "2 and 3", "m"]}}}).map(one => one.message);
+        said.shown = dev.c.countDocuments();
+        said.blamed = dev.blame("c", 1).filter(one => one.message === "m").map(one => one.path);
+        said""", "rewritten") == {
+            "squashed": True, "rebased": [2, "dev"], "log": ["2 and 3", "1", "m"], "shown": 4, "blamed": ["m"]}
+
+
 def test_a_merge_by_hand_and_what_goes_from_history_have_helpers(server):
     assert shell(server, HELPERS + """
         db.dropDatabase();

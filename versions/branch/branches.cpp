@@ -413,6 +413,7 @@ Branches::Change Branches::change(Transaction& transaction, MergeKind kind, Comm
   switch (kind) {
     case MergeKind::cherry_pick: return {first_parent(transaction, from), from, false};
     case MergeKind::revert: return {from, first_parent(transaction, from), false};
+    case MergeKind::squash: return {graph_.common_ancestor(transaction, into, from), from, false};
     case MergeKind::merge: break;
   }
   return {graph_.common_ancestor(transaction, into, from), from, true};

@@ -109,7 +109,8 @@ class Branches {
   std::shared_ptr<const Commit> commit(Transaction& transaction, const std::string& branch, const CommitInfo& info,
                                        const std::set<size_t>& only = {}, std::optional<Held>* held = nullptr);
 
-  enum class MergeKind : uint8_t { merge, cherry_pick, revert };
+  // A squash takes all that a merge would take, as a commit with one parent.
+  enum class MergeKind : uint8_t { merge, cherry_pick, revert, squash };
 
   // A part of a tree that the branch's next commit begins with, because the last commit's id doesn't name that tree. It is the
   // tree of a first commit's documents, or an existing tree made into one of another kind. It has at most `documents_max`

@@ -1,8 +1,11 @@
 // continueMerge ends the merge that is under way on a branch with a commit.
+#include "base/error.h"
 #include "server/commands/shared/branches.h"
 #include "server/commands/versions/open_merge.h"
+#include "server/commands/versions/rewrite.h"
 #include "server/core/arguments.h"
 #include "server/core/operation.h"
+#include "server/core/permission.h"
 #include "server/core/scale.h"
 #include "server/write/batch.h"
 
@@ -28,6 +31,10 @@ class ContinueMerge : public Command {
     const Arguments arguments(request);
     const auto database = branched(op, request);
     const versions::Ref ref = ref_of(request);
+    if (const auto rebase = rebase_on(op, *database, ref)) {
+      check_may_move(op, *database, rebase->branch);
+      return run_picks(op, *database, ref.name, arguments, true, reply);
+    }
     BranchedDatabase::Merge merge;
     std::string what;
     bson::Document shown;
@@ -54,6 +61,17 @@ class ContinueMerge : public Command {
     }
     reply.append_all(shown);
     append_count(reply, "touchedByBoth", static_cast<int64_t>(merge.touched_by_both));
+  }
+
+ private:
+  // The rebase's last pick moves a branch that isn't the request's.
+  static void check_may_move(OperationContext& op, const BranchedDatabase& database, const std::string& branch) {
+    const std::string state = database.name() + "@" + versions::escaped(branch);
+    const std::string& resource = branch == BranchedDatabase::main ? database.name() : state;
+    if (may(op, {access::Action::resetBranch}, access::Resource::of_database(database.name())) ||
+        may(op, {access::Action::resetBranch}, access::Resource::of_database(resource)))
+      return;
+    throw base::OperationError(base::ErrorCode::unauthorized, "not authorized to move branch '" + branch + "', which is rebased");
   }
 };
 

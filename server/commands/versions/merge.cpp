@@ -10,7 +10,7 @@ class Merge : public MergeCommand {
 
   std::optional<FieldNames> fields() const override {
     static constexpr std::string_view names[] = {"mode",    "resolve", "paths", "collections", "dryRun",
-                                                 "message", "author",  "into",  "branch"};
+                                                 "message", "author",  "into",  "branch",      "squash"};
     return names;
   }
   std::string_view help() const override {
@@ -19,7 +19,7 @@ class Merge : public MergeCommand {
            "  resolve: fail | ours | theirs | manual | [ <stages over $$base, $$ours, $$theirs> ],\n"
            "  paths: { <path>: sum | max | min | union | append | ours | theirs | {byKey: <field>} },\n"
            "  collections: { <name>: { mode, resolve, paths } }, into: head | both | new, branch: <of into: new>,\n"
-           "  dryRun: <bool>, message: <string>, author: <string> }\n"
+           "  squash: <bool: the commit has one parent>, dryRun: <bool>, message: <string>, author: <string> }\n"
            "Where there are conflicts nothing is merged; with resolve: manual they can be decided one by one "
            "(listConflicts).";
   }

@@ -1,7 +1,5 @@
 #include "server/commands/versions/merge_command.h"
 
-#include <algorithm>
-
 #include "server/commands/shared/branches.h"
 #include "server/commands/versions/merge_request.h"
 #include "server/core/arguments.h"
@@ -37,7 +35,8 @@ std::optional<Command::FieldNames> MergeCommand::fields() const {
 void MergeCommand::run(OperationContext& op, const Request& request, bson::Builder& reply) {
   const Arguments arguments(request);
   const bool dry_run = arguments.loose_boolean("dryRun").value_or(false);
-  MergeRequest how(op, kind_, std::string(arguments.required_string(name())), arguments);
+  const bool squash = arguments.loose_boolean("squash").value_or(false);
+  MergeRequest how(op, squash ? Kind::squash : kind_, std::string(arguments.required_string(name())), arguments);
   const versions::Ref ref = ref_of(request);
   const auto database = branched(op, request);
 
@@ -63,9 +62,7 @@ void MergeCommand::run(OperationContext& op, const Request& request, bson::Build
   }
   const auto& conflicts = merge.conflicts;
   const bool stops = !conflicts.empty() && !dry_run;
-  if (stops && !std::all_of(conflicts.begin(), conflicts.end(), [&](const auto& one) { return how.manual(one.collection); })) {
-    fail_with_conflicts("the " + how.description(), conflicts);
-  }
+  if (stops && !how.all_manual(conflicts)) fail_with_conflicts("the " + how.description(), conflicts);
   if (stops) begin(op, *database, how, ref);
   reply.append("branch", into).append("commit", head).append("changed", conflicts.empty() && (merge.commit || merge.advanced));
   append_count(reply, "touchedByBoth", static_cast<int64_t>(merge.touched_by_both));

@@ -1,5 +1,7 @@
 #include "server/commands/versions/merge_request.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "server/commands/shared/branches.h"
 #include "server/core/operation.h"
@@ -19,6 +21,11 @@ namespace {
 constexpr size_t conflicts_shown = 1000;
 // A merge that stops keeps these arguments.
 constexpr std::string_view kept_arguments[] = {"into", "branch", "mode", "resolve", "paths", "collections", "message", "author"};
+constexpr std::pair<std::string_view, versions::Branches::MergeKind> kinds[] = {
+    {"merge", versions::Branches::MergeKind::merge},
+    {"cherryPick", versions::Branches::MergeKind::cherry_pick},
+    {"revert", versions::Branches::MergeKind::revert},
+    {"squash", versions::Branches::MergeKind::squash}};
 
 template <class Value>
 std::optional<Value> choice(const Arguments& arguments, std::string_view name,
@@ -89,8 +96,7 @@ versions::Resolver by_pipeline(OperationContext& op, bson::Document stages) {
 }  // namespace
 
 std::string_view name_of(versions::Branches::MergeKind kind) {
-  using MergeKind = versions::Branches::MergeKind;
-  return kind == MergeKind::merge ? "merge" : kind == MergeKind::cherry_pick ? "cherryPick" : "revert";
+  return std::find_if(std::begin(kinds), std::end(kinds), [&](const auto& one) { return one.second == kind; })->first;
 }
 
 MergeRequest::Terms MergeRequest::terms(OperationContext& op, const Arguments& arguments, Terms terms) {
@@ -154,6 +160,8 @@ MergeRequest::MergeRequest(OperationContext& op, MergeKind kind, std::string fro
     throw OperationError(ErrorCode::bad_value, "'branch' names the new branch of into: \"new\", and goes with that");
   if (branch) new_branch_ = *branch;
   both_ = into == Into::both;
+  if (both_ && kind == MergeKind::squash)
+    throw OperationError(ErrorCode::bad_value, "a squashed merge is on one branch alone: it doesn't go with into: \"both\"");
   bson::Builder kept;
   for (const std::string_view name : kept_arguments) {
     if (const auto given = arguments.any(name); given.exists()) kept.append_element(given);
@@ -164,23 +172,29 @@ MergeRequest::MergeRequest(OperationContext& op, MergeKind kind, std::string fro
 bson::Document MergeRequest::write() const {
   bson::Builder out;
   out.append("kind", name_of(kind())).append("from", from_).append_all(arguments_);
+  if (rebase_) {
+    out.object("rebase").append("branch", rebase_->branch).append("head", rebase_->head).append("onto", rebase_->onto);
+  }
   return out.done();
 }
 
 MergeRequest MergeRequest::read(OperationContext& op, bson::DocumentView kept) {
   const Arguments arguments("merge", kept);
   const std::string_view name = arguments.required_string("kind");
-  const MergeKind kind = name == name_of(MergeKind::merge)         ? MergeKind::merge
-                         : name == name_of(MergeKind::cherry_pick) ? MergeKind::cherry_pick
-                                                                   : MergeKind::revert;
-  return MergeRequest(op, kind, std::string(arguments.required_string("from")), arguments);
+  const auto kind = std::find_if(std::begin(kinds), std::end(kinds), [&](const auto& one) { return one.first == name; });
+  if (kind == std::end(kinds))
+    throw OperationError(ErrorCode::data_corruption_detected, "a merge that waits is of no known kind");
+  MergeRequest how(op, kind->second, std::string(arguments.required_string("from")), arguments);
+  if (const auto kept_rebase = arguments.object("rebase")) {
+    const Arguments of("rebase", *kept_rebase);
+    how.rebase_ = Rebase{std::string(of.required_string("branch")), std::string(of.required_string("head")),
+                         std::string(of.required_string("onto"))};
+  }
+  return how;
 }
 
 std::string MergeRequest::description() const {
-  return std::string(kind() == MergeKind::merge         ? "merge"
-                     : kind() == MergeKind::cherry_pick ? "cherry-pick"
-                                                        : "revert") +
-         " of " + from_;
+  return std::string(kind() == MergeKind::cherry_pick ? "cherry-pick" : name_of(kind())) + " of " + from_;
 }
 
 versions::CommitInfo MergeRequest::info(OperationContext& op, storage::Transaction& transaction, BranchedDatabase& database,
@@ -189,7 +203,7 @@ versions::CommitInfo MergeRequest::info(OperationContext& op, storage::Transacti
   const auto commit = database.branches().graph().commit(transaction, request_.from);
   const Arguments of_commit("commit", bson::DocumentView(commit->metadata));
   std::optional<std::string> message, author;
-  if (kind() == MergeKind::merge)
+  if (kind() == MergeKind::merge || kind() == MergeKind::squash)
     message = description();
   else
     message = (kind() == MergeKind::revert ? "revert of " : "") + std::string(of_commit.string("message").value_or(""));
@@ -222,6 +236,16 @@ void MergeRequest::go_on(versions::CommitNumber from) {
 versions::Branch MergeRequest::into(storage::Transaction& transaction, BranchedDatabase& database,
                                     const versions::Ref& ref) const {
   return new_branch_.empty() ? database.branch(transaction, ref) : database.create(transaction, new_branch_, ref);
+}
+
+void MergeRequest::pick_for(Rebase rebase, versions::CommitNumber commit, std::string name) {
+  rebase_ = std::move(rebase);
+  request_.from = commit;
+  from_ = std::move(name);
+}
+
+bool MergeRequest::all_manual(const std::vector<BranchedDatabase::Conflict>& conflicts) const {
+  return std::all_of(conflicts.begin(), conflicts.end(), [&](const auto& one) { return manual(one.collection); });
 }
 
 bool MergeRequest::manual(const std::string& collection) const {

@@ -19,6 +19,16 @@ class MergeRequest {
   static MergeRequest read(OperationContext& op, bson::DocumentView kept);
   bson::Document write() const;
 
+  // A rebase picks commits one by one on a branch of its own; each pick is a merge that waits there until it is made.
+  struct Rebase {
+    std::string branch;  // gets the picks when all are made
+    std::string head;    // its last commit when the rebase began, in hex
+    std::string onto;    // the commit that the picks begin with, in hex
+  };
+  const std::optional<Rebase>& rebase() const { return rebase_; }
+  // Makes this the pick of a commit for a rebase.
+  void pick_for(Rebase rebase, versions::CommitNumber commit, std::string name);
+
   MergeKind kind() const { return request_.kind; }
   // Returns "merge of dev", for messages.
   std::string description() const;
@@ -39,6 +49,7 @@ class MergeRequest {
 
   // Returns whether the collection's conflicts are kept for somebody to decide.
   bool manual(const std::string& collection) const;
+  bool all_manual(const std::vector<versions::BranchedDatabase::Conflict>& conflicts) const;
 
  private:
   struct Terms {
@@ -53,6 +64,7 @@ class MergeRequest {
   bool both_ = false;
   bool manual_ = false;
   std::map<std::string, bool> manual_of_;
+  std::optional<Rebase> rebase_;
   versions::BranchedDatabase::MergeRequest request_;
 };
 

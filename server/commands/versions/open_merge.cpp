@@ -1,6 +1,8 @@
 #include "server/commands/versions/open_merge.h"
 
 #include "base/error.h"
+#include "server/write/target.h"
+#include "storage/store.h"
 
 namespace server {
 
@@ -16,6 +18,12 @@ MergeRequest open_merge(OperationContext& op, storage::Transaction& transaction,
   MergeRequest how = MergeRequest::read(op, open->request);
   how.go_on(open->from);
   return how;
+}
+
+std::optional<MergeRequest::Rebase> rebase_on(OperationContext& op, BranchedDatabase& database, const versions::Ref& ref) {
+  storage::Transaction transaction(write::store_of(op), storage::Transaction::Mode::read);
+  const auto open = database.open_merge(transaction, database.branch(transaction, ref));
+  return open ? MergeRequest::read(op, open->request).rebase() : std::nullopt;
 }
 
 std::string_view name_of(Decision::Take take) {

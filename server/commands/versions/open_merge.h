@@ -13,6 +13,10 @@ namespace server {
 MergeRequest open_merge(OperationContext& op, storage::Transaction& transaction, versions::BranchedDatabase& database,
                         const versions::Branch& branch);
 
+// Returns the rebase that waits on the branch; nullopt: none does.
+std::optional<MergeRequest::Rebase> rebase_on(OperationContext& op, versions::BranchedDatabase& database,
+                                              const versions::Ref& branch);
+
 // The names of the decisions that resolveConflict takes and listConflicts shows.
 inline constexpr std::pair<std::string_view, versions::Decision::Take> decision_names[] = {
     {"ours", versions::Decision::Take::ours},

@@ -46,6 +46,23 @@ bool takes_commit(const Asker& asker) {
   return asker.database({action, find}) && asker.at_ref(asker.named(), {}, {find});
 }
 
+// The branch's commits are made anew, and the branch moves onto them.
+bool rewrites(const Asker& asker) {
+  return asker.database({resetBranch, merge, find}) && asker.at_ref(asker.named(), {}, {find});
+}
+
+// The pipeline runs on states that lead from one of the two to the other.
+bool bisects(const Asker& asker) {
+  const auto pipeline = asker.request().body.find("pipeline");
+  const bson::DocumentView stages = pipeline.is_array() ? pipeline.as_document() : bson::DocumentView();
+  if (!asker.database({log}) || !may_run_pipeline(asker, asker.request().db, asker.named(), stages)) return false;
+  for (const char* side : {"good", "bad"}) {
+    const std::string_view ref = asker.text(side);
+    if (!ref.empty() && !asker.at_ref(ref, asker.named(), {find})) return false;
+  }
+  return true;
+}
+
 // Each state that is named must be readable, and so must the one that isn't: the request's own.
 bool compares(const Asker& asker) {
   if (!asker.database({diff})) return false;
@@ -102,6 +119,8 @@ bool on_any_database(const Asker& asker) {
 
 constexpr NamedRule list[] = {
     {"abortMerge", on_database<merge>},
+    {"bisect", bisects},
+    {"blame", [](const Asker& asker) { return asker.database({log}) && asker.target({find}); }},
     {"cherryPick", takes_commit<cherryPick>},
     {"commit", on_database<commit>},
     {"continueMerge", on_database<merge>},
@@ -128,6 +147,7 @@ constexpr NamedRule list[] = {
     {"log", logs},
     {"merge", merges},
     {"purge", on_base<purge>},
+    {"rebase", rewrites},
     {"renameBranch", renames},
     {"resetBranch", resets},
     {"resolveConflict",
@@ -136,6 +156,7 @@ constexpr NamedRule list[] = {
      }},
     {"retention", on_base<retention>},
     {"revert", takes_commit<revert>},
+    {"squash", rewrites},
     {"status", on_database<status>},
     {"sweep", on_base<sweep>},
     {"verify", on_all_states<verify>},
