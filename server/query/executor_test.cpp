@@ -61,7 +61,9 @@ class World {
   }
 
   std::vector<int> brute_force(const Query& query) const {
-    const auto matcher = Matcher::parse(query.filter);
+    ParseContext context;
+    context.expressions = expression_compiler();
+    const auto matcher = Matcher::parse(query.filter, context);
     std::vector<int> ids;
     for (const auto& document : documents_) {
       if (matcher->matches(document)) ids.push_back(document["_id"].as_int32());
