@@ -17,7 +17,7 @@ from tests.support.waiting import DEADLINE, wait_until
 
 
 def named(name, ref):
-    return name if ref == "main" else f"{name}@{ref}"
+    return name if ref == "main" else f"{name}@{ref.replace('/', '%2F')}"
 
 
 def refs_of(client, name):
@@ -311,6 +311,37 @@ def test_both_branches_of_a_merge_or_a_new_one_get_it_on_every_member(three):
     step_down(three)
     assert main.command("merge", "dev", resolve="theirs")["changed"]
     check_same(three, "both")
+
+
+def test_a_branch_is_written_anew_on_every_member_and_another_primary_goes_on_with_it(three):
+    client = three.client()
+    conflicting(client, "anew")
+    main, dev, rebased = client.anew, client["anew@dev"], client["anew@rebase%2Fdev"]
+    for i in range(3):
+        dev.c.insert_one({"_id": f"more {i}"})
+        dev.command("commit", 1, message=f"more {i}")
+    since = newest(client)
+    assert dev.command("rebase", "main", resolve="manual")["left"] == 3
+    assert entries_of(client, "anew", since) == ["createBranch", "beginMerge"]
+    check_same(three, "anew")
+    step_down(three)
+    for i in range(4):
+        rebased.command({"resolveConflict": 1, "collection": "c", "id": i, "document": {"n": 12}})
+    since = newest(client)
+    done = rebased.command("continueMerge", 1)
+    assert (done["branch"], done["picked"]) == ("dev", 4)
+    said = [entry for entry in entries_of(client, "anew", since) if entry != "makeTree"]
+    assert said == ["merge", "endMerge", "beginMerge"] * 3 + ["merge", "endMerge", "resetBranch", "dropBranch"]
+    squashed = dev.command("squash", "main", message="all of dev")
+    assert squashed["changed"]
+    after = check_same(three, "anew")
+    assert after["branches"] == {"main": after["branches"]["main"], "dev": squashed["commit"]}
+    assert {one["_id"] for one in dev.c.find({"n": 12})} == {0, 1, 2, 3} and dev.c.count_documents({}) == 23
+    killed = three.primary()
+    killed.kill()
+    killed.start()
+    three.wait_settled()
+    assert check_same(three, "anew") == after
 
 
 def test_what_the_primary_sweeps_and_purges_is_gone_everywhere(three):
