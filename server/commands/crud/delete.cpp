@@ -18,7 +18,7 @@ using base::OperationError;
 
 write::Selection parse_statement(bson::DocumentView document, query::StatementLets& lets) {
   const Arguments arguments("delete.deletes", document);
-  arguments.only({"q", "limit", "hint", "collation", "sampleId"});
+  check_delete_fields(arguments);
   write::Selection selection;
   selection.filter = arguments.required_object("q");
   const bson::Element limit = arguments.any("limit");
@@ -89,6 +89,10 @@ class Delete : public Command {
 };
 
 }  // namespace
+
+void check_delete_fields(const Arguments& statement) {
+  statement.only({"q", "limit", "hint", "collation", "sampleId"});
+}
 
 std::unique_ptr<Command> make_delete_command() {
   return std::make_unique<Delete>();

@@ -1,6 +1,7 @@
 #include "server/commands/crud/explain_writes.h"
 
 #include "base/error.h"
+#include "server/commands/crud/write_command.h"
 #include "server/core/arguments.h"
 #include "server/core/command.h"
 #include "server/core/operation.h"
@@ -44,15 +45,13 @@ std::optional<Write> parse_write(OperationContext& op, const Request& request, s
   Write write;
   if (command == "update") {
     const Arguments statement = statement_of(request, "updates");
+    check_update_fields(statement);
     write.query = selection(op, statement, "q");
     write.upsert = statement.boolean("upsert").value_or(false);
-    write.query.sort = bson::Document(statement.object("sort").value_or(bson::DocumentView()));
     write.query.limit = statement.boolean("multi").value_or(false) ? 0 : 1;
-    if (write.query.limit == 0 && !write.query.sort.view().empty()) {
-      throw base::OperationError(base::ErrorCode::failed_to_parse, "Cannot specify sort with multi=true");
-    }
   } else if (command == "delete") {
     const Arguments statement = statement_of(request, "deletes");
+    check_delete_fields(statement);
     write.query = selection(op, statement, "q");
     write.query.limit = statement.integer("limit").value_or(0);
     write.removes = true;

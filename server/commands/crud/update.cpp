@@ -18,7 +18,7 @@ using base::OperationError;
 
 write::UpdateStatement parse_statement(bson::DocumentView document, query::StatementLets& lets) {
   const Arguments arguments("update.updates", document);
-  arguments.only({"q", "u", "c", "multi", "upsert", "upsertSupplied", "arrayFilters", "hint", "collation", "sampleId"});
+  check_update_fields(arguments);
   write::UpdateStatement statement;
   statement.selection.filter = arguments.required_object("q");
   statement.selection.hint = arguments.any("hint");
@@ -118,6 +118,10 @@ class Update : public Command {
 };
 
 }  // namespace
+
+void check_update_fields(const Arguments& statement) {
+  statement.only({"q", "u", "c", "multi", "upsert", "upsertSupplied", "arrayFilters", "hint", "collation", "sampleId"});
+}
 
 std::unique_ptr<Command> make_update_command() {
   return std::make_unique<Update>();
