@@ -7,6 +7,7 @@
 #include "server/core/operation.h"
 #include "server/core/services.h"
 #include "server/query/series/series_options.h"
+#include "server/query/views.h"
 #include "server/write/batch.h"
 #include "server/write/document_writer.h"
 #include "server/write/namespaces.h"
@@ -54,7 +55,7 @@ void check_metadata(const Bytes& metadata) {
 // Branches have collections of users, views, functions and buckets, and nothing that the server keeps for itself.
 void check_name(const std::string& ns) {
   const std::string_view name = storage::collection_of(ns);
-  if (query::is_buckets(ns) || name == "system.views" || name == "system.js") return;
+  if (query::is_buckets(ns) || name == query::views_collection || name == "system.js") return;
   if (name.starts_with("system.")) refuse("a collection can't have the name " + std::string(name));
   check_creatable(ns);
 }
@@ -90,8 +91,8 @@ struct CommitImporter::Incoming {
   bool is_first() const { return commit.parents.empty(); }
 };
 
-CommitImporter::CommitImporter(OperationContext& op, std::string database)
-    : op_(op), name_(std::move(database)), database_(op.services().databases->find(name_)) {
+CommitImporter::CommitImporter(OperationContext& op, std::string database, CheckView check_view)
+    : op_(op), name_(std::move(database)), check_view_(std::move(check_view)), database_(op.services().databases->find(name_)) {
   if (name_ == "admin" || name_ == "config" || name_ == "local")
     throw OperationError(ErrorCode::illegal_operation, "database '" + name_ + "' can't have branches");
   storage::check_database_name(name_);
@@ -173,6 +174,7 @@ void CommitImporter::add(const pack::Header& header, pack::Row row) {
   in.bytes += row.key.size() + row.body.size() + sizeof(ImportedRow);
   in.made.changed.insert(uuid);
   in.made.rows.push_back({static_cast<ImportedRow::Kind>(row.kind), uuid, std::move(row.key), std::move(row.body)});
+  if (header.collections[row.collection].name == query::views_collection) check_view(in.made.rows.back());
   const bool many = in.made.rows.size() >= rows_written || in.bytes >= bytes_written;
   if (in.is_first()) {
     if (many) insert_first();
@@ -182,6 +184,19 @@ void CommitImporter::add(const pack::Header& header, pack::Row row) {
     in.written = true;
     write_rows(header);
   }
+}
+
+void CommitImporter::check_view(const ImportedRow& row) {
+  if (row.kind == ImportedRow::Kind::remove || row.kind == ImportedRow::Kind::named) return;
+  std::optional<Bytes> before;
+  if (row.kind == ImportedRow::Kind::update && !incoming_->is_first()) {
+    const auto views = store_of(op_).catalog().open(name_ + "." + std::string(query::views_collection));
+    if (const auto shared = views ? database_->versions_of(views->id()) : nullptr) {
+      storage::Transaction transaction(store_of(op_), storage::Transaction::Mode::read);
+      before = shared->store.get(transaction, shared->view_of(transaction, stands_at_), row.key);
+    }
+  }
+  check_view_(bson::DocumentView(versions::document_of(row, before)));
 }
 
 void CommitImporter::end_commit(const pack::Header& header) {

@@ -7,6 +7,7 @@
 // stays, whatever comes after it; so the next attempt goes on behind it.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -24,8 +25,10 @@ namespace server::write {
 
 class CommitImporter {
  public:
+  // Is called with each definition of a view that comes, and throws if the client may not bring it.
+  using CheckView = std::function<void(bson::DocumentView definition)>;
   // `database` is a name without a ref.
-  CommitImporter(OperationContext& op, std::string database);
+  CommitImporter(OperationContext& op, std::string database, CheckView check_view);
   ~CommitImporter();
   CommitImporter(const CommitImporter&) = delete;
   CommitImporter& operator=(const CommitImporter&) = delete;
@@ -54,6 +57,7 @@ class CommitImporter {
   void make_collections(const versions::pack::Header& header);
   void make_collection(const versions::pack::Collection& one);
   void stand_at(versions::CommitNumber parent);
+  void check_view(const versions::ImportedRow& row);
   bool may_be_written_before(const versions::pack::Header& header) const;
   void write_rows(const versions::pack::Header& header);
   void make_indexes(const versions::pack::Header& header);
@@ -61,6 +65,7 @@ class CommitImporter {
 
   OperationContext& op_;
   const std::string name_;
+  const CheckView check_view_;
   std::shared_ptr<versions::BranchedDatabase> database_;
   std::string branch_;  // empty: there is none
   versions::CommitNumber stands_at_ = 0;

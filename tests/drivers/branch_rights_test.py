@@ -5,9 +5,10 @@ import random
 import re
 import statistics
 import time
+import uuid
 
 import pytest
-from bson import json_util
+from bson import Binary, json_util
 from pymongo.errors import OperationFailure
 
 from tests.drivers.auth_test import PASSWORD, UNAUTHORIZED, Guarded
@@ -163,6 +164,51 @@ LOOKS = [{"listBranches": 1}, {"listTags": 1}, {"log": 1}, {"status": 1}, {"list
          {"aggregate": "orders", "pipeline": [{"$unionWith": {"db": "shop@dev", "coll": "secret"}}], "cursor": {}},
          {"explain": {"find": "orders", "filter": {"n": "of dev"}}, "verbosity": "queryPlanner"},
          {"insert": "orders", "documents": [{"_id": "s1", "u": 901}]}, {"find": "orders"}]
+
+
+def refused(work):
+    with pytest.raises(OperationFailure) as failure:
+        work()
+    return failure.value.code
+
+
+LEAK = [{"$unionWith": {"db": "secret", "coll": "c"}}]
+
+
+def test_a_view_of_what_a_user_may_not_read_does_not_come_with_commits(server, shop):
+    root = server.root
+    root.secret.c.replace_one({"_id": "secret"}, {"_id": "secret"}, upsert=True)
+    root.shop.command("create", "leak", viewOn="orders", pipeline=LEAK)
+    head = bytes.fromhex(root.shop.command("commit", 1)["commit"])
+    pack = b"".join(one["pack"] for one in root.shop.cursor_command("packCommits", 1) if "pack" in one)
+    root.drop_database("shop")
+    request = {"receivePack": Binary.from_uuid(uuid.uuid4()), "offset": 0, "pack": pack, "last": True, "refs": [{"branch": "main", "commit": head}]}
+    with server.login("m") as main:
+        assert refused(lambda: main.shop.command(request)) == UNAUTHORIZED
+        assert "leak" not in main.shop.list_collection_names()
+        root.shop.command({**request, "receivePack": Binary.from_uuid(uuid.uuid4())})
+        assert main.shop.leak.count_documents({}) == 4
+
+
+def test_a_view_of_what_a_user_may_not_read_is_not_made_by_a_merge(server, shop):
+    root = server.root
+    root.shop.command("create", "few", viewOn="orders", pipeline=[])
+    root.shop.command("commit", 1)
+    root.shop.command("createBranch", "views")
+    for db, n in (("shop", 1), ("shop@views", 2)):
+        root[db].command("collMod", "few", viewOn="orders", pipeline=[{"$limit": n}])
+        root[db].command("commit", 1)
+    with server.login("b") as both:
+        stages = [{"$set": {"pipeline": {"$literal": LEAK}}}]
+        assert refused(lambda: both.shop.command("merge", "views", resolve=stages)) == 96
+        assert refused(lambda: both.shop.command("merge", "views", collections={"system.views": {"resolve": stages}})) == 2
+        assert both.shop.command("merge", "views", resolve="manual")["merging"]
+        decide = {"resolveConflict": 1, "collection": "system.views", "id": "shop.few"}
+        assert refused(lambda: both.shop.command({**decide, "document": {"viewOn": "orders", "pipeline": LEAK}})) == UNAUTHORIZED
+        assert refused(lambda: both.shop.command({**decide, "document": {"viewOn": "orders"}})) == 182
+        both.shop.command({**decide, "document": {"viewOn": "orders", "pipeline": [{"$limit": 3}]}})
+        both.shop.command("continueMerge", 1)
+        assert both.shop.few.count_documents({}) == 3
 
 
 def test_replies_are_the_same_whatever_a_branch_holds(server):

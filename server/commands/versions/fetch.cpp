@@ -34,7 +34,7 @@ class Fetch : public Command {
       }
       if (names->empty()) throw base::OperationError(base::ErrorCode::bad_value, "'refs' must not be empty");
     }
-    const Fetched fetched = fetch_from(op, db, remote, names);
+    const Fetched fetched = fetch_from(op, request, db, remote, names);
     reply.append("remote", remote.name);
     append_count(reply, "made", static_cast<int64_t>(fetched.made));
     auto refs = reply.array("refs");

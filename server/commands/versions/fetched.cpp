@@ -1,5 +1,6 @@
 #include "server/commands/versions/fetched.h"
 
+#include "server/commands/shared/view_rights.h"
 #include "server/commands/versions/moved_refs.h"
 #include "server/core/operation.h"
 #include "server/core/services.h"
@@ -94,7 +95,7 @@ bson::Document request_of(OperationContext& op, const std::string& db, const std
   return out.done();
 }
 
-Fetched fetch_once(OperationContext& op, const std::string& db, const Remote& remote,
+Fetched fetch_once(OperationContext& op, const Request& request, const std::string& db, const Remote& remote,
                    const std::optional<std::vector<std::string>>& names, bool deltas) {
   RemoteServer server(op, remote.uri);
   RemoteCursor cursor(server, request_of(op, db, names, deltas));
@@ -110,7 +111,7 @@ Fetched fetch_once(OperationContext& op, const std::string& db, const Remote& re
   Fetched fetched;
   fetched.refs = reader.header().refs;
   for (const pack::Ref& ref : fetched.refs) versions::check_branch_name(remote.tag(ref.name));
-  write::CommitImporter importer(op, db);
+  write::CommitImporter importer(op, db, [&](bson::DocumentView view) { check_may_define_view(op, request, db, view); });
   importer.import(reader);
   fetched.made = importer.made();
   if (!importer.database()) throw OperationError(ErrorCode::illegal_operation, "the remote has no commits");
@@ -120,14 +121,14 @@ Fetched fetch_once(OperationContext& op, const std::string& db, const Remote& re
 
 }  // namespace
 
-Fetched fetch_from(OperationContext& op, const std::string& db, const Remote& remote,
+Fetched fetch_from(OperationContext& op, const Request& request, const std::string& db, const Remote& remote,
                    const std::optional<std::vector<std::string>>& names) {
   try {
-    return fetch_once(op, db, remote, names, true);
+    return fetch_once(op, request, db, remote, names, true);
   } catch (const OperationError& error) {
     if (error.code() != ErrorCode::operation_failed) throw;
     // A delta is of a document that was purged here. What has arrived stays.
-    return fetch_once(op, db, remote, names, false);
+    return fetch_once(op, request, db, remote, names, false);
   }
 }
 

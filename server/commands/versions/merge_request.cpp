@@ -6,6 +6,7 @@
 #include "server/commands/shared/branches.h"
 #include "server/core/operation.h"
 #include "server/core/scale.h"
+#include "server/query/views.h"
 #include "server/write/detailed_error.h"
 #include "server/write/storable.h"
 #include "server/write/update/pipeline_update.h"
@@ -140,6 +141,12 @@ MergeRequest::MergeRequest(OperationContext& op, MergeKind kind, std::string fro
   const Terms all = terms(op, arguments, {});
   request_.resolve = versions::resolver(all.rules);
   manual_ = all.manual;
+  // Stages could make a view of what their author may not read.
+  if (all.rules.decide) {
+    Terms of_views = all;
+    of_views.rules.decide = {};
+    request_.of_collection.emplace(query::views_collection, versions::resolver(of_views.rules));
+  }
   if (const auto collections = arguments.object("collections")) {
     for (const auto& one : *collections) {
       const std::string name(one.name);
@@ -148,6 +155,8 @@ MergeRequest::MergeRequest(OperationContext& op, MergeKind kind, std::string fro
       const Arguments own(std::string(name_of(kind)) + ".collections." + name, one.as_document());
       own.only({"mode", "resolve", "paths"});
       const Terms of = terms(op, own, all);
+      if (name == query::views_collection && of.rules.decide)
+        throw OperationError(ErrorCode::bad_value, "stages don't resolve conflicts of views");
       request_.of_collection[name] = versions::resolver(of.rules);
       manual_of_[name] = of.manual;
     }

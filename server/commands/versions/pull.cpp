@@ -40,7 +40,7 @@ class Pull : public Command {
     const versions::Ref own = ref_of(request);
     if (!own.steps.empty()) throw OperationError(ErrorCode::bad_value, "only a branch can be pulled into");
     const std::string theirs(arguments.string("branch").value_or(own.name));
-    const Fetched fetched = fetch_from(op, db, remote, std::vector{theirs});
+    const Fetched fetched = fetch_from(op, request, db, remote, std::vector{theirs});
     reply.append("remote", remote.name);
     append_count(reply, "made", static_cast<int64_t>(fetched.made));
     if (fetched.refs.size() != 1 || fetched.refs.front().name != theirs)

@@ -1,5 +1,6 @@
 // receivePack makes the commits of a pack in the database, and moves branches and tags to them.
 #include "server/commands/shared/branches.h"
+#include "server/commands/shared/view_rights.h"
 #include "server/commands/versions/moved_refs.h"
 #include "server/commands/versions/uploads.h"
 #include "server/core/arguments.h"
@@ -60,7 +61,7 @@ class ReceivePack : public Command {
         uploads_.keep(key, std::move(upload));
         return;
       }
-      made = import(op, request.db, upload);
+      made = import(op, request, upload);
     }
     const auto database = refs.empty() ? op.services().databases->find(request.db) : branched(op, request);
     std::vector<std::pair<pack::Ref, std::string_view>> moved;
@@ -74,8 +75,9 @@ class ReceivePack : public Command {
   }
 
  private:
-  static uint64_t import(OperationContext& op, const std::string& db, Uploads::Upload& upload) {
-    write::CommitImporter importer(op, db);
+  static uint64_t import(OperationContext& op, const Request& request, Uploads::Upload& upload) {
+    write::CommitImporter importer(op, request.db,
+                                   [&](bson::DocumentView view) { check_may_define_view(op, request, request.db, view); });
     upload.file->rewind();
     pack::PackReader reader([&]() -> base::Bytes {
       const auto next = upload.file->read();

@@ -2,9 +2,11 @@
 #include "base/error.h"
 #include "server/commands/shared/branches.h"
 #include "server/commands/shared/id_argument.h"
+#include "server/commands/shared/view_rights.h"
 #include "server/commands/versions/open_merge.h"
 #include "server/core/arguments.h"
 #include "server/core/operation.h"
+#include "server/query/views.h"
 #include "server/write/batch.h"
 #include "server/write/storable.h"
 
@@ -35,6 +37,8 @@ class ResolveConflict : public Command {
     id.append("_id", id_argument(arguments));
     const bson::Document id_document = id.done();
     Decision decision = what_is_decided(arguments, id_document);
+    if (collection == query::views_collection && decision.take == Decision::Take::document)
+      check_may_define_view(op, request, request.db, bson::DocumentView(decision.document));
     const auto database = branched(op, request);
     const versions::Ref ref = ref_of(request);
     write::in_transaction(op, [&](storage::Transaction& transaction) {
