@@ -1,4 +1,4 @@
-// What the verbs share that talk to a server: the options that name it, and the connection.
+// Verbs that talk to a server share these: the options that name it, and the connection.
 #pragma once
 
 #include <functional>

@@ -1,4 +1,4 @@
-// What `palimpsest check` does with a directory: it is read by a process of its own, since damage may end that.
+// `palimpsest check` reads a directory in a process of its own, since damage may end that process.
 #pragma once
 
 #include <filesystem>

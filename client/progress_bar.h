@@ -1,4 +1,4 @@
-// How far a long step is, in one line on stderr that is rewritten. It appears after two seconds, and only on a terminal.
+// A ProgressBar shows how far a long step is, in one line on stderr. It appears after two seconds, and only on a terminal.
 #pragma once
 
 #include <chrono>

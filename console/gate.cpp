@@ -14,7 +14,7 @@ std::string secret() {
   return base::to_hex(bytes);
 }
 
-// How long it takes doesn't tell where the two differ.
+// The time that it takes doesn't tell where the two differ.
 bool same(std::string_view said, std::string_view expected) {
   if (said.size() != expected.size()) return false;
   unsigned char different = 0;

@@ -64,7 +64,7 @@ bson::Document failed_by(const bson_error_t& error) {
   return failed_reply(static_cast<int32_t>(code), base::code_name(code), error.message);
 }
 
-// What a command is run with: a connection, a session where the server has them, and one member.
+// A command runs with these: a connection, a session where the server has sessions, and one member.
 struct Way {
   Client client;
   Session session;  // before the client goes back

@@ -18,7 +18,7 @@ using base::ErrorCode;
 constexpr size_t request_bytes_max = 64 << 20;  // a document of 16 MB takes several times as much as JSON
 constexpr size_t threads = 16;
 
-// What a browser must know to keep others out of the page: it loads from the console alone, runs no script that stands in the
+// These headers tell a browser to keep others out of the page: it loads from the console alone, runs no script that stands in the
 // page, and is shown in no frame. Nothing stays in a cache, because answers are data.
 const httplib::Headers& guarding_headers() {
   static const httplib::Headers headers = {

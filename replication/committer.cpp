@@ -149,7 +149,7 @@ storage::Stamp LocalCommitter::document_changed(storage::Transaction& transactio
   return Performer(oplog_, transaction).append(entry);
 }
 
-// What came after is another record's, if there is any.
+// No content is given for after the change: the document that takes the place is another record's, if there is one.
 void LocalCommitter::document_replaced(storage::Transaction& transaction, storage::CollectionId collection,
                                        storage::RecordId record, storage::Stamp stamp, bson::DocumentView before) {
   const auto changed = store_.catalog().open(collection);

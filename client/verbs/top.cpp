@@ -49,7 +49,7 @@ bson::Element at(bson::DocumentView document, std::initializer_list<std::string_
   return found;
 }
 
-// What happened between two samples, a second.
+// Rates say how much happened per second between two samples.
 class Rates {
  public:
   Rates(const Sample& before, const Sample& now)

@@ -186,8 +186,8 @@ class OperationContext {
   void looked_for(int64_t collection) {
     if (counts.collection < 0) counts.collection = collection;
   }
-  // What the operation is at, for the message of an error that ends it there: "PlanExecutor error during aggregation". Empty:
-  // the error's own words are enough.
+  // Names what the operation is doing, for the message of an error that ends it there: "PlanExecutor error during aggregation".
+  // Empty: the error's own words are enough.
   std::string_view error_context;
 
   // The profiler sets it to see how the plan went; then the code that runs a plan leaves the stages in `execution`.

@@ -1,4 +1,4 @@
-// What a query knows of a document beside its fields, which {$meta: …} reads.
+// A query knows these of a document beside its fields, and {$meta: …} reads them.
 //
 // One document at a time goes through the stages of a query and of the pipeline over it, so its metadata have one place. Who
 // finds documents writes them there as it advances; a stage that holds documents back keeps the metadata with each.

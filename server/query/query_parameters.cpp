@@ -37,7 +37,7 @@ void QueryParameters::add_to(ServerParameters& parameters) {
   parameters.add_integer(race_results, race_results_max, {.min = 1, .max = int_max});
   parameters.add_integer(cache_ratio, cached_ratio, {.min = 1, .max = int_max});
   parameters.add_integer(sort_memory, sort_bytes, {.min = 1 << 20});
-  // What a command's documents may nest, of which a stored one has bson::nesting_max.
+  // A command's documents may nest so deep; a stored one may have bson::nesting_max levels.
   parameters.add("maxBSONDepth", {[] { return bson::Value(int32_t{bson::nesting_max + 20}); }, {}, false, false});
 }
 

@@ -42,7 +42,7 @@ std::string hex(const versions::Hash& id) {
   throw OperationError(ErrorCode::failed_to_parse, "the commits don't fit: " + what);
 }
 
-// What is read of a commit later, by `log` for example.
+// Checks what is read of a commit later, by `log` for example.
 void check_metadata(const Bytes& metadata) {
   const auto valid = bson::validate(metadata);
   if (!valid.ok()) refuse("a commit's metadata is no document");

@@ -38,7 +38,7 @@ Bytes index_prefix(CollectionId collection, uint32_t index) {
   return key;
 }
 
-// What follows the collection in the row of one that was dropped.
+// This follows the collection in the row of one that was dropped.
 constexpr char was_dropped = 1;
 
 Bytes dropped_key(CollectionId collection) {

@@ -95,7 +95,7 @@ std::vector<DroppedCollection> StoredCatalog::dropped() const {
   return found;
 }
 
-// What a member of a set has dropped may still be named by its log.
+// The log of a set's member may still name a collection that was dropped.
 bool StoredCatalog::stays_for_log(const StoredCollection& collection) const {
   return sink_ && engine_.options().replicated && !is_own(collection.ns());
 }

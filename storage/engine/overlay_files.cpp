@@ -88,7 +88,7 @@ class Content {
     if (bytes == 0) return 0;
     const uint64_t first = offset / block_bytes, last = (offset + bytes - 1) / block_bytes;
     if (changed_.size() <= last) changed_.resize(last + 1);
-    // What stands before and behind the bytes in their blocks comes along.
+    // Bytes before and behind them in their blocks come along.
     for (const uint64_t block : {first, last}) {
       if (changed_[block]) continue;
       char old[block_bytes];
@@ -107,7 +107,7 @@ class Content {
     if (!linked()) return ::ftruncate(file_.get(), static_cast<off_t>(bytes)) == 0 ? 0 : errno;
     base_bytes_ = std::min(base_bytes_, bytes);
     if (bytes < bytes_) {
-      // What is behind the new end must read as zeros if the file grows again.
+      // Bytes behind the new end must read as zeros if the file grows again.
       if (::ftruncate(changes_.get(), static_cast<off_t>(bytes)) != 0) return errno;
       changed_.resize(std::min<size_t>(changed_.size(), (bytes + block_bytes - 1) / block_bytes));
     }

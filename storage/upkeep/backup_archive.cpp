@@ -65,7 +65,7 @@ ArchivedBackup read_head(uint64_t number, const fs::path& path) {
       return decoder.head() == nullptr;
     });
   } catch (const OperationError& error) {
-    // What is behind the head is not asked for here.
+    // This doesn't ask for what is behind the head.
     if (!decoder.head()) throw OperationError(error.code(), path.string() + ": " + error.what());
   }
   if (!decoder.head()) damaged(path.string() + ": the backup has no head");

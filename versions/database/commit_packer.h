@@ -10,7 +10,7 @@
 
 namespace versions {
 
-// What a server tells of its commits, so that another one packs what it lacks: the ids of a few of them.
+// KnownCommits are the ids of a few of a server's commits, by which another server finds out what this one lacks.
 struct KnownCommits {
   // All commits that no other comes from, and of their ancestors along first parents those 1, 2, 4, 8 … steps behind.
   static std::vector<Hash> of(Transaction& transaction, const VersionGraph& graph);
@@ -33,7 +33,7 @@ class CommitPacker {
   CommitPacker(BranchedDatabase& database, Transaction& transaction, What what);
 
   size_t commits() const { return commits_; }
-  // How many of them are left to be packed.
+  // Returns how many of them are left to be packed.
   size_t left() const { return order_.size(); }
 
   struct Piece {

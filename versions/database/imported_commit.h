@@ -5,7 +5,7 @@
 
 namespace versions {
 
-// What the commit changed of one document, against its first parent.
+// An ImportedRow is what the commit changed of one document, against its first parent.
 struct ImportedRow {
   enum class Kind : uint8_t {
     insert,   // `body` is the document, which the parent doesn't show

@@ -59,7 +59,7 @@ struct Commit {
   bool purged = false;           // rows of documents that were purged may follow (Row::Kind::named)
 };
 
-// What the commit changed of a document, against its first parent.
+// A Row is what the commit changed of a document, against its first parent.
 struct Row {
   enum class Kind : uint8_t { insert = 0, replace = 1, update = 2, remove = 3, named = 4 };
   Kind kind = Kind::insert;

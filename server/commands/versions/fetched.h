@@ -1,4 +1,4 @@
-// What fetch and pull share: commits come from a remote.
+// fetch and pull share this: commits come from a remote.
 #pragma once
 
 #include <string>

@@ -17,7 +17,7 @@ namespace pack = versions::pack;
 // A pack that was cut off is sent again, so none is large unless a commit is. What has come in whole packs stays.
 constexpr uint64_t pack_bytes = 4 << 20;
 
-// What the remote said of itself.
+// The remote said this of itself.
 struct There {
   std::vector<pack::Ref> refs;
   std::vector<versions::Hash> known;

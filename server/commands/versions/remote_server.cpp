@@ -19,7 +19,7 @@ using base::OperationError;
 
 namespace {
 
-// How long a wait lasts until the operation is asked whether it goes on.
+// A wait lasts so long until the operation is asked whether it goes on.
 constexpr int32_t slice_ms = 50;
 constexpr int32_t connect_ms = 10'000, answer_ms = 600'000;
 
@@ -62,7 +62,7 @@ std::string without_passwords(std::string uri) {
   return uri;
 }
 
-// What libmongoc calls back with. No exception may pass through it, so one that stops the operation is kept.
+// libmongoc calls back with this. No exception may pass through it, so one that stops the operation is kept.
 struct Asked {
   OperationContext& op;
   std::exception_ptr stopped = nullptr;

@@ -2,8 +2,8 @@
 //
 //   admin.system.remotes   {_id: "shop.origin", db: "shop", name: "origin", uri}
 //
-// What a remote's branches and tags named when they were fetched stands here as tags: its dev is the tag origin/dev, which reads
-// as shop@origin%2Fdev.
+// A remote's branches and tags stand here as tags, as they were when they were fetched: its dev is the tag origin/dev, which
+// is read as shop@origin%2Fdev.
 #pragma once
 
 #include <optional>
@@ -37,7 +37,7 @@ bool is_of_remote(const std::vector<Remote>& remotes, std::string_view tag);
 // Throws IllegalOperation if it is.
 void check_not_of_remote(OperationContext& op, const std::string& db, std::string_view tag);
 
-// How commands and replies say a ref and an id: {branch: "dev", commit}, {tag: "v1", commit}.
+// Commands and replies write a ref and an id so: {branch: "dev", commit}, {tag: "v1", commit}.
 bson::Document document_of(const versions::pack::Ref& ref);
 // Throws BadValue for a document that says none.
 versions::pack::Ref ref_of_document(bson::DocumentView document);

@@ -1,4 +1,4 @@
-// What $expr says about single fields, in a form that has bounds in an index.
+// These comparisons are what $expr says about single fields, in a form that has bounds in an index.
 //
 //   {$expr: {$and: [{$eq: ["$a", 5]}, {$gt: ["$b", "$c"]}]}}
 //        =  {a: {$_internalExprEq: 5}}  and  the $expr itself

@@ -8,7 +8,7 @@ namespace {
 
 constexpr int64_t growth = 2;
 
-// What is known of the form after a race whose winner is `next`; nullopt: it stays as it is.
+// Returns what is known of the form after a race whose winner is `next`; nullopt: it stays as it is.
 std::optional<CachedPlan> after_race(const CachedPlan* known, CachedPlan next) {
   if (!known) return next;
   next.active = true;

@@ -21,7 +21,7 @@
 
 namespace server::query {
 
-// What a race found out.
+// A race found this out.
 struct CachedPlan {
   std::string plan;   // the winner, as plan_name (plan_name.h) writes it
   int64_t works = 0;  // what it needed in the race, or a later race may need for the plan to become active

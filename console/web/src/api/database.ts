@@ -1,4 +1,4 @@
-// What several pages ask of a database: its states, its collections.
+// Several pages ask a database for these: its states, and its collections.
 import { all, command } from "./session";
 import { databaseAt } from "../model/states";
 

@@ -1,4 +1,4 @@
-// Where the page is, as the address says behind the #: page?name=value. Links are links: they can be opened in a tab and kept.
+// The address says behind the # which page is shown: page?name=value. So links can be opened in a tab and kept.
 import { useEffect, useState } from "preact/hooks";
 
 export interface Route {

@@ -1,4 +1,4 @@
-// How the page talks to the console: what it may do, commands, and cursors.
+// The page asks the console by these functions: what it may do, for commands, and for cursors.
 import type { Value } from "../model/values";
 
 export interface Session {
@@ -10,7 +10,7 @@ export interface Session {
 
 export let session: Session;
 
-// What the server, or the console, refused with.
+// The server, or the console, refused a command with this error.
 export class ServerError extends Error {
   constructor(message: string, readonly code: number, readonly codeName: string, readonly reply: any) {
     super(message);
@@ -59,7 +59,7 @@ export function command(db: string, what: Record<string, unknown>, options: Opti
   return post("/command", { db, command: what, ...rest, json: canonical ? "canonical" : "relaxed" }, signal);
 }
 
-// What a command returns batch by batch. One batch is read at a time.
+// A Cursor returns a command's documents batch by batch. One batch is read at a time.
 export class Cursor<T = any> {
   private constructor(private handle: string, private canonical: boolean, public first: T[]) {}
 

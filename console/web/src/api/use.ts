@@ -38,7 +38,7 @@ export interface Listed<T> {
   again: () => void;
 }
 
-// What returns items batch by batch; a Cursor is one.
+// A Source returns items batch by batch; a Cursor is one.
 export interface Source<T> {
   first: T[];
   readonly more: boolean;

@@ -4,7 +4,7 @@ import { entries, kind, same, type Document, type Value } from "./values";
 export type Side = "base" | "ours" | "theirs";
 
 // Merges the three documents: what one side alone changed is taken from it, and for each path in `choices` the chosen side counts.
-// What both changed and nobody chose is ours. The result's fields are in the order of ours, with those that only theirs has at the end.
+// If both changed a field and nobody chose, ours counts. The result's fields are in the order of ours, with those that only theirs has at the end.
 export function compose(base: Document | undefined, ours: Document, theirs: Document, choices: ReadonlyMap<string, Side>, path = ""): Document {
   const result: Document = {};
   const names = [...entries(ours).map(([name]) => name), ...entries(theirs).map(([name]) => name).filter(name => !Object.hasOwn(ours, name))];

@@ -1,4 +1,4 @@
-// What two documents have differently, field by field, and what two texts have differently, word by word.
+// These functions compare two documents field by field, and two texts word by word.
 import { diffArrays, diffWordsWithSpace } from "diff";
 import { entries, holdsValues, kind, same, type Document, type Value } from "./values";
 

@@ -5,7 +5,7 @@ export interface Dated extends Commit {
   time: Date;
 }
 
-// What hands out a history in batches, as a cursor does.
+// A Stream hands out a history in batches, as a cursor does.
 export interface Stream<T> {
   first: T[];
   readonly more: boolean;

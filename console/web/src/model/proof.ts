@@ -179,7 +179,7 @@ export interface Proven {
   time: Date;
 }
 
-// What the commit with this id (64 hexadecimal digits, from whoever is trusted) says, by the proof.
+// Returns what the commit with this id (64 hexadecimal digits, from whoever is trusted) says, by the proof.
 export async function verifyCommit(commit: string, proof: Uint8Array): Promise<Proven> {
   const id = fromHex(commit);
   check(id.length === 32, "a commit's id has 64 hexadecimal digits");

@@ -1,4 +1,4 @@
-// What a database has, as a branch, tag, commit or snapshot shows it; and the documents of one collection.
+// This page shows what a database has, as a branch, tag, commit or snapshot shows it, and the documents of one collection.
 import { useState } from "preact/hooks";
 import type { PageProps } from "../app";
 import { collections, states } from "../api/database";

@@ -21,7 +21,7 @@ export interface HistoryCommit extends Dated {
 
 const rowHeight = 30;
 
-// What one branch or tag comes from, with moments as dates.
+// Returns the commits that one branch or tag comes from, with moments as dates.
 async function log(db: string, state: string): Promise<Stream<HistoryCommit>> {
   const convert = (all: any[]): HistoryCommit[] => all.map(one => ({ ...one, time: new Date(one.time.$date) }));
   const cursor = await Cursor.open(`${db}@${escapeState(state)}`, { log: 1, limit: 1_000_000_000, cursor: { batchSize: 500 } });
@@ -108,7 +108,7 @@ function Commits({ db, states, again, selected, shown }: { db: string; states: S
   );
 }
 
-// Which branches have changes that aren't committed.
+// Returns the branches that have changes which aren't committed.
 function Uncommitted({ db, states }: { db: string; states: States }) {
   const found = useAsked(() => Promise.all(states.branches.map(async one => ({ name: one.name, status: await command(`${db}@${escapeState(one.name)}`, { status: 1 }) }))), [db, states.branches]);
   const dirty = (found.value ?? []).filter(one => !one.status.clean);

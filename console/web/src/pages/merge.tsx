@@ -74,7 +74,7 @@ const modes: Record<string, string> = {
   documentDivergent: "documents that both changed to something else",
 };
 
-// What a merge would meet, and the merge itself.
+// Try shows what a merge would meet, and merges.
 function Try({ database, into, from, begun, done }: { database: string; into: string; from: string; begun: () => void; done: (said: string) => void }) {
   const [mode, setMode] = useState("fieldTouched");
   const [message, setMessage] = useState("");

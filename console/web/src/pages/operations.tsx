@@ -1,4 +1,4 @@
-// What runs now, and what was slow.
+// This page shows what runs now, and what was slow.
 import { useState } from "preact/hooks";
 import type { PageProps } from "../app";
 import { usePoll } from "../api/poll";

@@ -1,4 +1,4 @@
-// How the server is doing, from serverStatus every two seconds, and what it is.
+// This page shows how the server is doing, from serverStatus every two seconds, and what it is.
 import { useEffect, useState } from "preact/hooks";
 import type { PageProps } from "../app";
 import { command } from "../api/session";

@@ -99,7 +99,7 @@ function VersionList({ db, collection, id }: { db: string; collection: string; i
 
 const page = 100;
 
-// How each content is kept that lies in one chain with the document.
+// Shows how each content is kept that lies in one chain with the document.
 function Chain({ db, collection, id }: { db: string; collection: string; id: string }) {
   const [skip, setSkip] = useState(0);
   const found = useAsked(() => command(databaseAt(db, ""), { dedupChain: collection, skip, limit: page }, { texts: { _id: id } }), [db, collection, id, skip]);

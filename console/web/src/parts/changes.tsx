@@ -1,4 +1,4 @@
-// What changed in a document, field by field, with long texts compared inside.
+// Shows what changed in a document, field by field, with long texts compared inside.
 import { differences, longText, textPieces, type Difference } from "../model/differences";
 import type { Document, Value } from "../model/values";
 import { DocumentTree, ValueText } from "./document";

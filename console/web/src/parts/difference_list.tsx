@@ -1,4 +1,4 @@
-// What two states show differently: a list of documents, read as somebody scrolls.
+// This page lists the documents that two states show differently. It reads on as somebody scrolls.
 import { useState } from "preact/hooks";
 import { Cursor } from "../api/session";
 import { useListed } from "../api/use";
