@@ -104,8 +104,9 @@ std::optional<std::string> bad_argument(const Entry& entry, bson::DocumentView c
     if (has_writing_stage(pipeline)) return "the console runs no $out and no $merge";
   }
   if (entry.name == "retention" && !first.is_number()) return "the console shows the retention and doesn't change it";
-  if (entry.name == "profile" && !writes && first.to_int64() != -1)
-    return "the profiler's level is changed with --write alone; -1 shows it";
+  // The threshold is set even if the level stays.
+  if (entry.name == "profile" && !writes && (first.to_int64() != -1 || command.has("slowms") || command.has("sampleRate")))
+    return "the profiler's settings are changed with --write alone; -1 shows them";
   if (entry.name == "find") {
     if (auto bad = bad_batch(command["batchSize"])) return bad;
   }

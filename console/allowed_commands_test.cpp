@@ -40,6 +40,7 @@ TEST_CASE("the console writes only where it was told that it may") {
     CHECK(refusal(command, true) == base::ErrorCode::ok);
   }
   CHECK(refusal("{profile: 2}") == base::ErrorCode::bad_value);
+  CHECK(refusal("{profile: -1, slowms: 0}") == base::ErrorCode::bad_value);
   CHECK(refusal("{profile: 2}", true) == base::ErrorCode::ok);
 }
 
