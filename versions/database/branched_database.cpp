@@ -518,6 +518,10 @@ MergeTerms BranchedDatabase::terms_of(Transaction& transaction, const Branch& in
     if (asked) asked();
     storage::require_room(store_);
   };
+  for (size_t i = 0; !request.of_present.empty() && i < in_order_.size(); ++i) {
+    if (const auto found = request.of_present.find(collection_name(*in_order_[i])); found != request.of_present.end())
+      terms.of_collection[i] = found->second;
+  }
   for (const auto& [name, resolver] : request.of_collection) terms.of_collection[collection_at(name)] = resolver;
   for (size_t i = 0; request.goes_on && i < in_order_.size(); ++i) {
     terms.decided[i] = open_merges_.decisions(transaction, into.id, in_order_[i]->base.id());

@@ -176,6 +176,7 @@ class BranchedDatabase : public std::enable_shared_from_this<BranchedDatabase> {
     std::optional<std::string> with = {};
     Resolver resolve = {};
     std::map<std::string, Resolver> of_collection = {};  // by name: these collections have resolvers of their own
+    std::map<std::string, Resolver> of_present = {};     // likewise, if there are such collections and of_collection has none
     std::function<void()> interrupted = {};              // called now and then; may throw
     // The merge that waits on the branch goes on: its decisions count, and its commit ends it.
     bool goes_on = false;

@@ -145,7 +145,7 @@ MergeRequest::MergeRequest(OperationContext& op, MergeKind kind, std::string fro
   if (all.rules.decide) {
     Terms of_views = all;
     of_views.rules.decide = {};
-    request_.of_collection.emplace(query::views_collection, versions::resolver(of_views.rules));
+    request_.of_present.emplace(query::views_collection, versions::resolver(of_views.rules));
   }
   if (const auto collections = arguments.object("collections")) {
     for (const auto& one : *collections) {
