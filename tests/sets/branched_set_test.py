@@ -322,7 +322,7 @@ def test_a_branch_is_written_anew_on_every_member_and_another_primary_goes_on_wi
         dev.command("commit", 1, message=f"more {i}")
     since = newest(client)
     assert dev.command("rebase", "main", resolve="manual")["left"] == 3
-    assert entries_of(client, "anew", since) == ["createBranch", "beginMerge"]
+    assert entries_of(client, "anew", since) == ["createBranch", "beginMerge", "renameBranch"]
     check_same(three, "anew")
     step_down(three)
     for i in range(4):

@@ -1,4 +1,5 @@
 // rebase writes a branch's commits anew, on top of another state.
+#include "base/error.h"
 #include "server/commands/shared/branches.h"
 #include "server/commands/versions/picks.h"
 #include "server/commands/versions/rewrite.h"
@@ -42,8 +43,11 @@ class Rebase : public Command {
         const versions::CommitNumber start = database->place(transaction, onto).commit;
         rebase = {branch.name, hex(graph.commit(transaction, branch.head)->id), hex(graph.commit(transaction, start)->id)};
         if (is_line(transaction, *database, branch.head, start)) return Begun::unchanged;
-        written = rewriting("rebase", branch.name);
-        begin_rewriting(op, transaction, *database, branch, written, ref_of(rebase.onto));
+        const std::string waits = waiting_rebase(branch.name);
+        if (graph.branch(transaction, waits))
+          throw base::OperationError(base::ErrorCode::namespace_exists,
+                                     "there is a branch '" + waits + "', on which a rebase of '" + branch.name + "' would wait");
+        written = begin_rewriting(transaction, *database, branch, ref_of(rebase.onto));
         const auto picks = commits_to_pick(transaction, *database, rebase);
         if (picks.empty()) return Begun::follows;
         how.pick_for(rebase, picks.front(), hex(graph.commit(transaction, picks.front())->id));

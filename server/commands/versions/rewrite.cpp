@@ -11,6 +11,7 @@
 #include "server/core/services.h"
 #include "server/write/batch.h"
 #include "server/write/keep_for_log.h"
+#include "server/write/replacement.h"
 #include "server/write/target.h"
 #include "storage/store.h"
 
@@ -82,22 +83,26 @@ Pick make_pick(OperationContext& op, BranchedDatabase& database, const std::stri
   return pick;
 }
 
-}  // namespace
-
-std::string rewriting(std::string_view what, std::string_view branch) {
-  return std::string(what) + "/" + std::string(branch);
+void rename(OperationContext& op, BranchedDatabase& database, const std::string& name, const std::string& to) {
+  write::store_of(op).catalog().alone(database.name(), op.interrupted(), [&](const auto&) {
+    write::in_transaction(op, [&](storage::Transaction& transaction) { database.rename(transaction, name, to); });
+    database.forget_views(name);
+  });
 }
 
-void begin_rewriting(OperationContext& op, storage::Transaction& transaction, BranchedDatabase& database, const Branch& branch,
-                     const std::string& written, const versions::Ref& from) {
+}  // namespace
+
+std::string begin_rewriting(storage::Transaction& transaction, BranchedDatabase& database, const Branch& branch,
+                            const versions::Ref& from) {
   check_committed(transaction, database, branch);
   if (database.open_merge(transaction, branch)) refuse("a merge waits on branch '" + branch.name + "'");
-  if (const auto left = database.branches().graph().branch(transaction, written)) {
-    if (database.open_merge(transaction, *left))
-      refuse("a rebase waits on branch '" + written + "'; continueMerge or abortMerge there ends it");
-    database.drop(transaction, written, write::keep_for_log(op));
-  }
+  std::string written = write::unfinished_name();
   database.create(transaction, written, from);
+  return written;
+}
+
+std::string waiting_rebase(std::string_view branch) {
+  return "rebase/" + std::string(branch);
 }
 
 std::string take_over(OperationContext& op, BranchedDatabase& database, const std::string& name, const std::string& head,
@@ -108,7 +113,7 @@ std::string take_over(OperationContext& op, BranchedDatabase& database, const st
       const Branch branch = database.branch(transaction, {.name = name});
       check_committed(transaction, database, branch);
       if (id_of(transaction, database, branch.head) != head)
-        refuse("branch '" + name + "' went on meanwhile; what was written anew is on branch '" + written + "'");
+        refuse("branch '" + name + "' went on since its commits began to be written anew");
       check_committed(transaction, database, database.branch(transaction, {.name = written}));
       const auto lost = write::keep_for_log(op);
       const auto commit = database.reset(transaction, name, {.name = written}, lost);
@@ -151,11 +156,10 @@ void run_picks(OperationContext& op, BranchedDatabase& database, const std::stri
   }
   if (!rebase) refuse("no rebase waits on branch '" + written + "'");
   if (pick.outcome == Pick::Outcome::conflicts) {
-    if (!pick.manual || (goes_on && first)) {
-      if (!goes_on) drop_rewriting(op, database, written);
-      fail_with_conflicts("the " + pick.description, pick.merge.conflicts);
-    }
-    reply.append("branch", written).append("commit", pick.head).append("changed", false);
+    if (!pick.manual || (goes_on && first)) fail_with_conflicts("the " + pick.description, pick.merge.conflicts);
+    const std::string waits = waiting_rebase(rebase->branch);
+    if (!goes_on) rename(op, database, written, waits);
+    reply.append("branch", waits).append("commit", pick.head).append("changed", false);
     append_count(reply, "picked", picked);
     append_count(reply, "left", static_cast<int64_t>(pick.left));
     reply.append("merging", true);

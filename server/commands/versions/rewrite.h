@@ -1,4 +1,5 @@
-// rebase and squash write a branch's commits anew: on a branch of their own, whose commits the branch then takes over.
+// rebase and squash write a branch's commits anew: on an unfinished branch (server/write/replacement.h), whose commits the branch
+// then takes over.
 //
 //   main     1 --- 2                  main     1 --- 2
 //            |                                       |
@@ -15,13 +16,13 @@
 
 namespace server {
 
-// The name of the branch on which `what` ("rebase" or "squash") writes the commits of another branch anew.
-std::string rewriting(std::string_view what, std::string_view branch);
+// Makes the unfinished branch to write on, which begins at `from`, and returns its name. Throws IllegalOperation if changes on
+// `branch` are not committed, or if a merge waits there.
+std::string begin_rewriting(storage::Transaction& transaction, versions::BranchedDatabase& database,
+                            const versions::Branch& branch, const versions::Ref& from);
 
-// Makes the branch to write on, which begins at `from`. One that an interrupted command left there goes. Throws IllegalOperation
-// if a rebase waits there, or if changes on `branch` are not committed.
-void begin_rewriting(OperationContext& op, storage::Transaction& transaction, versions::BranchedDatabase& database,
-                     const versions::Branch& branch, const std::string& written, const versions::Ref& from);
+// The name of the branch on which a rebase of the branch waits when it has met conflicts.
+std::string waiting_rebase(std::string_view branch);
 
 // The branch ends from now on at the last commit of `written`, which goes. Returns that commit's id in hex. Throws
 // IllegalOperation if the branch no longer ends at the commit `head`, or if changes there are not committed.
@@ -32,7 +33,7 @@ std::string take_over(OperationContext& op, versions::BranchedDatabase& database
 void drop_rewriting(OperationContext& op, versions::BranchedDatabase& database, const std::string& written);
 
 // Makes the picks of the rebase that waits on the branch `written`, until all are made or one meets conflicts. That one waits for
-// decisions if the rebase was begun so (resolve: "manual"), else this throws OperationFailed, and what `rebase` has begun goes.
+// decisions on the branch waiting_rebase() if the rebase was begun so (resolve: "manual"), else this throws OperationFailed.
 // continueMerge (`goes_on`) may give the first pick a message and an author, and fails if that still has conflicts. Fills in the
 // command's reply.
 void run_picks(OperationContext& op, versions::BranchedDatabase& database, const std::string& written, const Arguments& arguments,

@@ -46,8 +46,7 @@ class Squash : public Command {
           throw base::OperationError(base::ErrorCode::illegal_operation,
                                      "branch '" + name + "' doesn't come from '" + since + "', so nothing came after it");
         if (start == branch.head) return false;
-        written = rewriting("squash", name);
-        begin_rewriting(op, transaction, *database, branch, written, ref_of(hex(graph.commit(transaction, start)->id)));
+        written = begin_rewriting(transaction, *database, branch, ref_of(hex(graph.commit(transaction, start)->id)));
         return true;
       });
     }();
