@@ -19,11 +19,6 @@ void raise(std::atomic<uint64_t>& peak, uint64_t value) {
   }
 }
 
-[[noreturn]] void refuse(const std::string& whose, int64_t bytes_max) {
-  throw base::OperationError(base::ErrorCode::exceeded_memory_limit,
-                             whose + " would need more memory than the limit of " + std::to_string(bytes_max) + " bytes");
-}
-
 }  // namespace
 
 MemoryPool::MemoryPool(uint64_t bytes_max, uint64_t operation_bytes_max)
@@ -63,20 +58,29 @@ MemoryBudget::~MemoryBudget() {
   if (pool_ && taken_ > 0) pool_->give_back(taken_);
 }
 
-void MemoryBudget::take(size_t bytes) {
+bool MemoryBudget::take(size_t bytes) {
   if (!pool_) {
     taken_ = held_ + step_bytes;
-    return;
+    return true;
   }
   const size_t wanted = (held_ + step_bytes - 1) / step_bytes * step_bytes;
   const int64_t operation_max = pool_->limits().operation_bytes_max.load(std::memory_order_relaxed);
-  const bool too_many = held_ > static_cast<size_t>(operation_max);
-  if (too_many || !pool_->take(wanted - taken_)) {
+  beyond_own_limit_ = held_ > static_cast<size_t>(operation_max);
+  if (beyond_own_limit_ || !pool_->take(wanted - taken_)) {
     held_ -= bytes;
-    if (too_many) refuse("The operation", operation_max);
-    refuse("All operations together", pool_->limits().bytes_max.load(std::memory_order_relaxed));
+    return false;
   }
   taken_ = wanted;
+  return true;
+}
+
+void MemoryBudget::refuse() const {
+  const MemoryPool::Limits& limits = pool_->limits();
+  const std::atomic<int64_t>& limit = beyond_own_limit_ ? limits.operation_bytes_max : limits.bytes_max;
+  throw base::OperationError(base::ErrorCode::exceeded_memory_limit,
+                             (beyond_own_limit_ ? "The operation" : "All operations together") +
+                                 std::string(" would need more memory than the limit of ") + std::to_string(limit.load()) +
+                                 " bytes");
 }
 
 void MemoryBudget::give_back() {

@@ -61,9 +61,13 @@ class MemoryBudget {
 
   // Throws ExceededMemoryLimit (146), and then holds no more than before.
   void hold(size_t bytes) {
+    if (!hold_if_room(bytes)) [[unlikely]]
+      refuse();
+  }
+  // The same for those who can do with less: returns false instead.
+  bool hold_if_room(size_t bytes) {
     held_ += bytes;
-    if (held_ > taken_) [[unlikely]]
-      take(bytes);
+    return held_ <= taken_ || take(bytes);
   }
   void release(size_t bytes) {
     held_ -= bytes;
@@ -75,12 +79,14 @@ class MemoryBudget {
  private:
   static constexpr size_t step_bytes = 1 << 20;  // what is taken from the pool at once
   static constexpr size_t kept_bytes = 4 << 20;
-  void take(size_t bytes);
+  bool take(size_t bytes);
+  [[noreturn]] void refuse() const;
   void give_back();
 
   MemoryPool* pool_;
   size_t held_ = 0;
   size_t taken_ = 0;
+  bool beyond_own_limit_ = false;  // what take() met last: the limit of one operation, else the pool's
 };
 
 // Bytes that an object keeps, as long as it lives.
@@ -100,6 +106,12 @@ class Held {
     bytes_ = bytes;
   }
   void add(size_t bytes) { set(bytes_ + bytes); }
+  // Returns false, and keeps what it kept, if there is no room for so many bytes more.
+  bool add_if_room(size_t bytes) {
+    if (!budget_.hold_if_room(bytes)) return false;
+    bytes_ += bytes;
+    return true;
+  }
   size_t bytes() const { return bytes_; }
 
  private:

@@ -83,6 +83,18 @@ TEST_CASE("an object that fails to grow holds what it held") {
   CHECK(budget.held() == 0);
 }
 
+TEST_CASE("whoever can do with less asks whether there is room") {
+  MemoryPool pool(10 * mb, 8 * mb);
+  MemoryBudget first(&pool), second(&pool);
+  Held held(first);
+  CHECK(held.add_if_room(7 * mb));
+  CHECK_FALSE(held.add_if_room(2 * mb));  // the limit of one operation
+  CHECK(held.bytes() == 7 * mb);
+  CHECK_FALSE(second.hold_if_room(4 * mb));  // the pool's
+  CHECK(second.held() == 0);
+  CHECK(second.hold_if_room(3 * mb));
+}
+
 TEST_CASE("a budget without a pool has no limit") {
   MemoryBudget budget(nullptr);
   budget.hold(SIZE_MAX / 2);

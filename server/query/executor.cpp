@@ -271,7 +271,6 @@ std::unique_ptr<Executor> make_executor(OperationContext& op, storage::Transacti
   plan->transaction = &transaction;
   plan->engine = &transaction.engine();
   plan->sort_bytes_max = static_cast<size_t>(sort_bytes_max(op));
-  plan->temporary_path = transaction.engine().options().path + "/_tmp";
   if (!plan->query.collation) plan->query.collation = plan->collection ? plan->collection->options().collator : nullptr;
   const bson::CollatorPtr& collator = *plan->query.collation;
   ParseContext context = filter_context(op, plan->query.let, collator);

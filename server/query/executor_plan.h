@@ -48,11 +48,10 @@ struct Executor::Plan {
   bool replanned = false;
 
   exec::Parts parts() {
-    exec::Parts parts{query, collection, sort, projection.get(), temporary_path, allowance, sort_bytes_max, engine};
+    exec::Parts parts{query, collection, sort, projection.get(), allowance, sort_bytes_max, engine};
     if (metadata && metadata->wanted()) parts.metadata = metadata.get();
     return parts;
   }
-  std::string temporary_path;
   size_t sort_bytes_max = 0;
   storage::Engine* engine = nullptr;
 };

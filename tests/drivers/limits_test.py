@@ -214,7 +214,8 @@ def test_all_operations_together_have_a_budget():
 
         def sort():
             try:
-                list(server.client().t.things.aggregate([{"$addFields": {"r": {"$rand": {}}}}, {"$sort": {"r": 1}}, {"$count": "n"}]))
+                list(server.client().t.things.aggregate([{"$addFields": {"r": {"$rand": {}}}}, {"$sort": {"r": 1}}, {"$count": "n"}],
+                                                          allowDiskUse=False))
             except OperationFailure as failure:
                 refused.append(failure.code)
 
@@ -239,6 +240,38 @@ def test_all_operations_together_have_a_budget():
         # Beside the cache and the pool there are what 16 operations have in hand, and the allocator's slack.
         assert most[0] < 256 + limit_mb + 600, f"{most[0]} MB were resident"
         wait_until(lambda: resident_mb(server) < 256 + limit_mb, f"{resident_mb(server)} MB stay resident")
+
+
+def test_sorts_and_groups_go_to_disk_when_others_have_taken_the_memory():
+    with Server("--setParameter", f"operationsMemoryLimitBytes={64 << 20}", "--setParameter",
+                f"operationMemoryLimitBytes={64 << 20}") as server:
+        things = server.client().t.things
+        things.insert_many([{"_id": number, "n": number * 7919 % 30_000, "text": "x" * 1000} for number in range(30_000)])
+        # The cursor keeps what it has sorted: about 35 MB. Beside it there is too little for the others' 35 MB.
+        with things.aggregate([{"$sort": {"n": 1}}], batchSize=10) as cursor:
+            next(cursor)
+            assert operation_memory(server)["bytes"] > 30 << 20
+            assert [one["n"] for one in things.find({}, {"n": 1}).sort("n", -1).allow_disk_use(True)] == list(range(29_999, -1, -1))
+            copies = [{"$set": {"text": {"$concat": ["$text", {"$toString": "$_id"}]}}}]
+            assert [one["n"] for one in things.aggregate([*copies, {"$sort": {"n": -1}}, {"$project": {"n": 1}}])] == \
+                list(range(29_999, -1, -1))
+            groups = list(things.aggregate([{"$group": {"_id": "$n", "text": {"$first": "$text"}, "count": {"$sum": 1}}},
+                                            {"$project": {"count": 1}}]))
+            assert sorted(one["_id"] for one in groups) == list(range(30_000)) and all(one["count"] == 1 for one in groups)
+            with pytest.raises(OperationFailure) as failure:
+                list(things.aggregate([*copies, {"$sort": {"n": -1}}], allowDiskUse=False))
+            assert failure.value.code == EXCEEDED_MEMORY_LIMIT, failure.value
+            assert [one["n"] for one in cursor][-1] == 29_999
+
+
+def test_groups_that_shrink_stay_whole(server):
+    """A group is in memory or on disk, even when there is room in memory again because what others keep has become smaller."""
+    things = server.client().t.shrinking
+    things.insert_many([{"_id": number, "n": number % 500, "text": "x" * (300_000 if number < 500 else 10)}
+                        for number in range(1000)])
+    groups = list(things.aggregate([{"$sort": {"_id": 1}}, {"$group": {"_id": "$n", "last": {"$last": "$text"}, "count": {"$sum": 1}}}]))
+    assert sorted((one["_id"], len(one["last"]), one["count"]) for one in groups) == [(n, 10, 2) for n in range(500)]
+    things.drop()
 
 
 def test_parameters_limit_the_memory_of_operations(server):

@@ -235,14 +235,13 @@ StagePtr build(const Parts& parts, const Access& access) {
   StagePtr root = build_access(parts, access);
   if (parts.metadata) write_metadata(*root, parts, access);
   if (!parts.sort.empty() && !access.sorted && access.kind != Access::Kind::nothing) {
-    Sort::Options options;
+    Sorter::Options options;
     options.limit = query.limit != 0 && query.skip < INT64_MAX - query.limit ? query.skip + query.limit : 0;
     options.allow_disk_use = query.allow_disk_use;
-    options.temporary_path = parts.temporary_path;
     options.engine = parts.engine;
     options.memory_bytes_max = parts.sort_bytes_max;
     options.metadata = parts.metadata;
-    root = std::make_unique<Sort>(std::move(root), parts.sort, query.sort, std::move(options), parts.allowance);
+    root = std::make_unique<Sort>(std::move(root), parts.sort, query.sort, options, parts.allowance);
   }
   if (query.skip > 0) root = std::make_unique<Skip>(std::move(root), query.skip);
   if (query.limit > 0) root = std::make_unique<Limit>(std::move(root), query.limit);

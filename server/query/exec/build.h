@@ -17,10 +17,9 @@ struct Parts {
   std::shared_ptr<storage::Collection> collection;
   const SortPattern& sort;
   const Projection* projection;  // nullptr: none
-  std::string temporary_path;    // sorts spill there
   Allowance& allowance;
-  size_t sort_bytes_max;  // what a sort may keep in memory
-  storage::Engine* engine = nullptr;
+  size_t sort_bytes_max;              // what a sort may keep in memory
+  storage::Engine* engine = nullptr;  // sorts spill beside its data
   MetadataPlace* metadata = nullptr;  // gets what each document has beside its fields; nullptr: nobody asks
 };
 

@@ -70,6 +70,8 @@ class Group final : public Stage {
  private:
   using Accumulators = std::vector<std::unique_ptr<Accumulator>>;
   static constexpr int fan_out = 16;
+  // A table of less than this doesn't go to disk because others have taken the memory: many tiny tables would never end.
+  static constexpr size_t short_table_bytes = 64 << 10;
   struct Aside {
     std::unique_ptr<SpillFile> file;
     int level;
@@ -79,7 +81,8 @@ class Group final : public Stage {
     if (!key.exists()) key = Value::null();
     auto found = groups_.find(key);
     if (found == groups_.end()) {
-      if (held_.bytes() > stage_memory_max) return put_aside(key, inputs, level);
+      // Once a document was put aside, those of other groups follow it even if there is room again: its group may be among them.
+      if (!aside_.empty() || held_.bytes() > stage_memory_max) return put_aside(key, inputs, level);
       Accumulators fresh;
       // What a group begins with depends on its key alone, since its documents come in any order.
       const DocumentView document =
@@ -88,7 +91,11 @@ class Group final : public Stage {
       frame_.root = document;
       size_t bytes = key.view().bytes().size() + 128;
       for (const auto& accumulator : fresh) bytes += accumulator->bytes();
-      held_.add(bytes);
+      if (!held_.add_if_room(bytes)) {
+        // Others may have taken the memory before this stage's share is full.
+        if (context_.allow_disk_use && held_.bytes() >= short_table_bytes) return put_aside(key, inputs, level);
+        held_.add(bytes);
+      }
       found = groups_.emplace(std::move(key), std::move(fresh)).first;
     }
     for (size_t i = 0; i < inputs.size(); ++i) {
