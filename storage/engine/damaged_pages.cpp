@@ -10,6 +10,7 @@
 #include <memory>
 #include <utility>
 
+#include "storage/engine/verification.h"
 #include "storage/engine/wt.h"
 
 namespace storage {
@@ -238,6 +239,7 @@ int wiredtiger_read_block(void* manager, void* session, void* to, const uint8_t*
 int read_block(void* manager, void* session, void* to, const uint8_t* address, size_t bytes) IN_FRONT_OF("__wt_bm_read");
 
 int read_block(void* manager, void* session, void* to, const uint8_t* address, size_t bytes) {
+  if (auto* verification = storage::wt::Verification::current(); verification && verification->stops()) return WT_ERROR;
   const std::string_view at(reinterpret_cast<const char*>(address), bytes);
   if (const std::string why = known_blocks().find(manager, at); !why.empty()) {
     storage::wt::set_last_message(why);
@@ -262,10 +264,10 @@ int read_free_list(void* session, void* block, void* list, int64_t bytes) IN_FRO
 
 int read_list(void* session, void* block, void* list, int64_t bytes) {
   const int result = wiredtiger_read_list(session, block, list, bytes);
-  return result == WT_ERROR && !storage::wt::verifying() ? 0 : result;
+  return result == WT_ERROR && !storage::wt::Verification::current() ? 0 : result;
 }
 
 int read_free_list(void* session, void* block, void* list, int64_t bytes) {
   const int result = wiredtiger_read_free_list(session, block, list, bytes);
-  return result == WT_ERROR && !storage::wt::verifying() ? 0 : result;
+  return result == WT_ERROR && !storage::wt::Verification::current() ? 0 : result;
 }

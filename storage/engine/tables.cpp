@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "storage/engine/engine.h"
 #include "storage/engine/readable_rows.h"
+#include "storage/engine/verification.h"
 
 namespace storage {
 namespace {
@@ -411,13 +412,16 @@ void Tables::compact(const std::string& name) {
   wt::check(result, "compacting table " + name);
 }
 
-std::string Tables::verify(const std::string& name, bool& busy) {
+std::string Tables::verify(const std::string& name, bool& busy, const std::function<void()>& interrupted) {
   sessions_.forget_table(name);
   const wt::Session session = connection_.open_session();
   wt::take_last_message();
-  wt::verifying() = true;
-  const int result = session->verify(session.get(), (std::string(prefix) + name).c_str(), nullptr);
-  wt::verifying() = false;
+  const int result = [&] {
+    wt::Verification verification(interrupted);
+    const int verified = session->verify(session.get(), (std::string(prefix) + name).c_str(), nullptr);
+    verification.rethrow();
+    return verified;
+  }();
   busy = result == EBUSY;
   if (result == 0 || busy) return {};
   std::string message = wt::take_last_message();

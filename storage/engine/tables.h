@@ -64,8 +64,9 @@ class Tables {
   int64_t reusable_bytes(const std::string& name) const;
   void compact(const std::string& name);
   // Reads the file's whole structure and returns what is wrong with it; an empty string means that it is sound. `busy` is set if
-  // somebody has the table open, and then nothing was read.
-  std::string verify(const std::string& name, bool& busy);
+  // somebody has the table open, and then nothing was read. It calls `interrupted` before each block that it reads, and throws
+  // what that throws.
+  std::string verify(const std::string& name, bool& busy, const std::function<void()>& interrupted = {});
 
  private:
   struct Leaving {

@@ -119,11 +119,6 @@ std::string take_last_message() {
   return std::exchange(newest_message, {});
 }
 
-bool& verifying() {
-  thread_local bool now = false;
-  return now;
-}
-
 const std::string& last_message() {
   return newest_message;
 }

@@ -83,9 +83,6 @@ base::BytesView get_value(WT_CURSOR* cursor);
 // Returns WiredTiger's last error message on this thread, and clears it.
 std::string take_last_message();
 
-// While this is set, the thread checks a file, so all damage is reported.
-bool& verifying();
-
 const std::string& last_message();
 void set_last_message(std::string_view message);
 

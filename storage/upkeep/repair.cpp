@@ -91,10 +91,10 @@ class Repair {
   bool sound(const std::string& table) {
     Tables& tables = engine_.internals().tables;
     bool busy = false;
-    std::string problem = tables.verify(table, busy);
+    std::string problem = tables.verify(table, busy, interrupted_);
     if (busy) {
       engine_.checkpoint();
-      problem = tables.verify(table, busy);
+      problem = tables.verify(table, busy, interrupted_);
     }
     return busy ? can_be_read(engine_, Table(table)) : problem.empty();
   }

@@ -81,10 +81,10 @@ class Validation {
       if (interrupted_) interrupted_();
       if (!tables.exists(name)) continue;
       bool busy = false;
-      std::string problem = tables.verify(name, busy);
+      std::string problem = tables.verify(name, busy, interrupted_);
       // The cause is usually a change that isn't in the file yet, so a checkpoint helps.
       if (busy && !std::exchange(written, true)) engine_.checkpoint();
-      if (busy) problem = tables.verify(name, busy);
+      if (busy) problem = tables.verify(name, busy, interrupted_);
       if (busy) {
         report.warnings.push_back("Could not complete validation of table:" + name +
                                   ". This is a transient issue as the table was actively in use by other operations.");

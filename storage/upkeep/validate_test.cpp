@@ -100,3 +100,31 @@ TEST_CASE("validate names a damaged record and goes on; a read of it is refused,
   CHECK_THROWS_AS(f.collection->find(transaction, 7), base::OperationError);
   CHECK(f.collection->find(transaction, 9)->view()["_id"].to_int64() == 8);
 }
+
+TEST_CASE("a full validation can be stopped in the midst of a file, which stays as it was") {
+  Fixture f;
+  in_transaction(f.store, [&](Transaction& t) {
+    for (int i = 20; i < 20'000; ++i)
+      f.collection->insert(t, json("{_id: " + std::to_string(i) + ", n: " + std::to_string(i) + "}"));
+  });
+  f.store.engine().checkpoint();
+  struct Stopped {};
+  int asked = 0, stop_at = 0;
+  const auto validate = [&](bool full) {
+    asked = 0;
+    return validate_collection(f.store, f.collection, full, [&] {
+      if (++asked == stop_at) throw Stopped();
+    });
+  };
+  CHECK(validate(false).valid);
+  const int by_records = asked;
+  CHECK(validate(true).valid);
+  const int by_blocks = asked - by_records;
+  REQUIRE(by_blocks > 20);
+  for (const int block : {1, by_blocks / 2, by_blocks}) {
+    stop_at = by_records + block;
+    CHECK_THROWS_AS(validate(true), Stopped);
+  }
+  stop_at = 0;
+  CHECK(validate(true).valid);
+}
