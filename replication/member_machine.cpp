@@ -13,6 +13,7 @@ constexpr int64_t second_us = 1'000'000;
 constexpr int64_t align_every_us = second_us / 5;
 constexpr int64_t advance_every_us = second_us;
 constexpr int64_t hand_over_every_us = second_us;
+constexpr int64_t pass_on_every_us = second_us / 10;
 constexpr int64_t shorten_every_us = 5 * second_us;
 constexpr int64_t step_down_every_us = 10 * second_us;
 constexpr int64_t copy_again_us = 10 * second_us;
@@ -68,7 +69,7 @@ void MemberMachine::fall_behind(const consensus::Behind& behind, bool arbiter) {
 }
 
 MemberMachine::TakeOver MemberMachine::take_over(bool caught_up, bool arbiters, int64_t now_us) const {
-  if (!elected_ || unsure()) return TakeOver::no;
+  if (!elected_ || !part_.electable || unsure()) return TakeOver::no;
   if (caught_up) return TakeOver::now;
   return arbiters && now_us - stood_us_ >= commit_wait_us ? TakeOver::ahead : TakeOver::no;
 }
@@ -84,6 +85,12 @@ bool MemberMachine::lead(consensus::Term term, int64_t now_us) {
   elected_ = false;
   become(MemberState::primary, now_us);
   return true;
+}
+
+consensus::Candidacy MemberMachine::candidacy(uint32_t rank) const {
+  using When = consensus::Candidacy::When;
+  if (!stands() || part_.arbiter) return {.when = When::never};
+  return {.when = part_.electable ? When::as_ranked : When::last, .rank = rank};
 }
 
 void MemberMachine::freeze(int64_t us, int64_t now_us) {
@@ -124,6 +131,10 @@ MemberMachine::PrimaryDue MemberMachine::primary_due(int64_t now_us) {
       comes_round(handed_over_us_, hand_over_every_us, now_us) && part_.in_set && now_us - since_us_ >= new_primary_us;
   out.step_down = damaged_ && comes_round(stepped_down_us_, step_down_every_us, now_us);
   return out;
+}
+
+bool MemberMachine::pass_on_due(int64_t now_us) {
+  return elected_ && !part_.electable && comes_round(passed_on_us_, pass_on_every_us, now_us);
 }
 
 bool MemberMachine::shorten_due(int64_t now_us) {

@@ -39,8 +39,11 @@ class MemberMachine {
   bool about_to_lead() const { return elected_; }
   bool copy_wanted() const { return copy_wanted_; }
   int maintenance() const { return maintenance_; }
-  // May this member stand for election?
-  bool electable() const { return part_.in_set && part_.electable && electable_ && maintenance_ == 0 && replays_; }
+  // May this member become PRIMARY?
+  bool electable() const { return part_.electable && stands(); }
+  // How it stands for election, `rank` among those that may become PRIMARY. A member whose priority is 0 stands last: if it alone
+  // has the end of the log, nobody could be elected without it. It is a caretaker then, and passes the lead on.
+  consensus::Candidacy candidacy(uint32_t rank) const;
   // Leadership has ended, or own writes were replaced, and the driver hasn't dealt with it: until then it isn't known what of
   // this member's own writes stays, and nothing may be applied.
   bool unsure() const { return demoted_ || replaced_; }
@@ -105,12 +108,15 @@ class MemberMachine {
     bool hand_over = false;     // to a better member
     bool step_down = false;     // because data is damaged
   };
+  // True: this member leads as a caretaker, and whoever may be PRIMARY and has its log should lead instead.
+  bool pass_on_due(int64_t now_us);
   PrimaryDue primary_due(int64_t now_us);  // of a PRIMARY
   bool shorten_due(int64_t now_us);
   // True: the driver has to tell consensus what electable() says.
   bool renew_electable(int64_t now_us);
 
  private:
+  bool stands() const { return part_.in_set && electable_ && maintenance_ == 0 && replays_; }
   void become(MemberState state, int64_t now_us);
   MemberState own_state() const;  // of a member that doesn't lead
 
@@ -130,7 +136,7 @@ class MemberMachine {
   bool damaged_ = false;
   bool replays_ = true;
   std::optional<consensus::Behind> log_begins_;
-  int64_t aligned_us_ = 0, advanced_us_ = 0, stepped_down_us_ = 0, handed_over_us_, shortened_us_;
+  int64_t aligned_us_ = 0, advanced_us_ = 0, passed_on_us_ = 0, stepped_down_us_ = 0, handed_over_us_, shortened_us_;
   std::optional<int64_t> copied_us_;
 };
 

@@ -53,6 +53,32 @@ TEST_CASE("a member's state follows its configuration while it doesn't lead") {
   CHECK(fresh.since_us() == 5);
 }
 
+TEST_CASE("a member whose priority is 0 stands last, and passes on the lead") {
+  using When = consensus::Candidacy::When;
+  CHECK(Member().machine.candidacy(2).when == When::as_ranked);
+  CHECK(Member().machine.candidacy(2).rank == 2);
+  CHECK(Member({true, true, false}).machine.candidacy(0).when == When::never);
+  CHECK(Member({false, false, false}).machine.candidacy(0).when == When::never);
+
+  Member member({true, false, false});
+  CHECK(member.machine.candidacy(0).when == When::last);
+  CHECK_FALSE(member.machine.electable());
+  CHECK_FALSE(member.machine.pass_on_due(member.now));
+  member.stand(Role::leader, 5);
+  CHECK(member.machine.take_over(true, false, member.now) == TakeOver::no);
+  CHECK(member.machine.pass_on_due(member.now += 1'000'000));
+  CHECK_FALSE(member.machine.pass_on_due(member.now));
+  CHECK(member.machine.state() == MemberState::secondary);
+  member.machine.configure({true, false, true}, true, member.now);  // its priority was raised meanwhile
+  CHECK_FALSE(member.machine.pass_on_due(member.now += 1'000'000));
+  CHECK(member.machine.take_over(true, false, member.now) == TakeOver::now);
+
+  member.stand(Role::follower, 6);
+  member.machine.freeze(60'000'000, member.now);
+  member.machine.renew_electable(member.now);
+  CHECK(member.machine.candidacy(0).when == When::never);
+}
+
 TEST_CASE("an elected member is primary once it has caught up, and not when its term is over") {
   Member member;
   CHECK(member.machine.take_over(true, false, member.now) == TakeOver::no);  // it isn't elected

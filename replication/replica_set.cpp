@@ -172,7 +172,7 @@ void ReplicaSet::adopt(SetConfig config) {
 // A member that was removed never stands for election.
 void ReplicaSet::tell_electable() {
   const MemberConfig* self = self_ < config_->members.size() ? &config_->members[self_] : nullptr;
-  node_->set_electable(machine_.electable(), self ? election_rank(*config_, *self) : 0);
+  node_->set_candidacy(machine_.candidacy(self ? election_rank(*config_, *self) : 0));
 }
 
 Standing ReplicaSet::standing() const {
@@ -186,10 +186,12 @@ Standing ReplicaSet::standing() const {
   if (self_ < config_->members.size()) standing.self = &config_->members[self_];
   standing.since_us = machine_.since_us();
   standing.config_written = config_written_;
-  if (standing.state == MemberState::primary)
+  if (standing.state == MemberState::primary) {
     standing.primary = standing.self;
-  else if (machine_.standing().leader != 0 && machine_.standing().role == Role::follower)
-    standing.primary = member_of(*config_, machine_.standing().leader);
+  } else if (machine_.standing().leader != 0 && machine_.standing().role == Role::follower) {
+    const MemberConfig* const leader = member_of(*config_, machine_.standing().leader);
+    if (leader && leader->electable()) standing.primary = leader;  // else it is a caretaker
+  }
   standing.election_id = election_id(term_);
   standing.elected_ms = elected_ms_;
   return standing;

@@ -148,6 +148,7 @@ class ReplicaSet final : public Coordinator, private consensus::NodeOwner {
   void duty_loop();
   void run_duties();
   void lead();
+  void pass_on_lead();
   bool apply_ahead();
   void take_over();       // elected: to PRIMARY once everything is applied
   void end_leadership();  // no longer: what hasn't reached the log is lost

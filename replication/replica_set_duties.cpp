@@ -9,6 +9,7 @@
 #include "replication/membership_alignment.h"
 #include "replication/replica_set.h"
 #include "replication/rollback_files.h"
+#include "replication/succession.h"
 #include "storage/store.h"
 
 namespace replication {
@@ -61,6 +62,7 @@ void ReplicaSet::run_duties() {
   look_for_damage();
   take_over();
   if (state() == MemberState::primary) lead();
+  pass_on_lead();
   ask_reads_again();
   renew_committed();
   bool shorten = false;
@@ -85,6 +87,25 @@ void ReplicaSet::lead() {
   if (due.advance_time) advance_time(now_us());
   if (due.hand_over) hand_over_to_better();
   if (due.step_down) step_down({});
+}
+
+// A caretaker leads until a member that may be PRIMARY has all that this one's log has.
+void ReplicaSet::pass_on_lead() {
+  const base::MutexLock lock(mutex_);
+  if (!machine_.pass_on_due(now_us())) return;
+  const consensus::Membership members = node_->members();
+  const std::vector<PeerProgress> progress = node_->progress();
+  const auto heir = best_caught_up({.config = *config_,
+                                    .self = node_id_,
+                                    .last = node_->status().last,
+                                    .members = members,
+                                    .progress = progress,
+                                    .stands = [this](MemberId id) { return node_->stands(id); }},
+                                   -1, {}, 0);
+  if (!heir) return;
+  base::log(Severity::info, LogComponent::repl, 7100046, "This member's priority is 0; the lead goes to one that may be primary",
+            Attributes().add("member", static_cast<int64_t>(*heir)));
+  node_->transfer(*heir);
 }
 
 // The engine knows the damaged pages that somebody wanted to read. Another member has the data whole.

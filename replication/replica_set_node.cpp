@@ -61,8 +61,7 @@ void ReplicaSet::begin_node() {
     options.core.applied = newest_index_with(store_.engine().recovered_stamp(), image->meta.compacted.index, image->last,
                                              [this](Index at) { return disk_.read(at, at + 1, 1).front(); });
   }
-  options.core.rank = election_rank(*config_, self);
-  options.core.electable = self.electable();
+  options.core.candidacy = machine_.candidacy(election_rank(*config_, self));
   options.core.seed = base::entropy64();
   {
     const base::MutexLock lock(apply_mutex_);

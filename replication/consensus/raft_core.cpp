@@ -18,6 +18,15 @@ bool goes_before_the_write(uint32_t type) {
   return type == RAFT_MSG_HEARTBEAT_RESPONSE || type == RAFT_MSG_PRE_VOTE || type == RAFT_MSG_PRE_VOTE_RESPONSE;
 }
 
+uint32_t rank_of(const Candidacy& candidacy) {
+  switch (candidacy.when) {
+    case Candidacy::When::as_ranked: return std::min(candidacy.rank, RAFT_RANK_CARETAKER - 1);
+    case Candidacy::When::last: return RAFT_RANK_CARETAKER;
+    case Candidacy::When::never: break;
+  }
+  return RAFT_RANK_NEVER;
+}
+
 }  // namespace
 
 // Ready collects what one raft_ready hands out.
@@ -92,9 +101,9 @@ RaftCore::RaftCore(const CoreOptions& options, LogStore& store) : options_(optio
   config.inflight_messages_max = options.inflight_messages_max;
   config.uncommitted_bytes_max = options.uncommitted_bytes_max;
   config.committed_bytes_max = options.committed_bytes_max;
-  config.rank = options.rank;
+  candidacy_ = own(options.candidacy);
+  config.rank = rank_of(candidacy_);
   config.seed = options.seed;
-  config.electable = electable_ = options.electable && !is_arbiter(options.id);
   config.flight_bytes_min = options.flight_bytes_min;
   config.flight_bytes_first = options.flight_bytes_first;
   config.flight_bytes_max = options.flight_bytes_max;
@@ -176,7 +185,7 @@ bool RaftCore::transfer(MemberId to) {
 }
 
 void RaftCore::campaign() {
-  if (electable_) raft_campaign(node_);
+  if (electable()) raft_campaign(node_);
 }
 
 void RaftCore::resign() {
@@ -187,9 +196,13 @@ void RaftCore::report_unreachable(MemberId id) {
   raft_report_unreachable(node_, id);
 }
 
-void RaftCore::set_electable(bool electable, uint32_t rank) {
-  electable_ = electable && !is_arbiter(options_.id);
-  raft_set_electable(node_, electable_, rank);
+Candidacy RaftCore::own(Candidacy candidacy) const {
+  return is_arbiter(options_.id) ? Candidacy{.when = Candidacy::When::never} : candidacy;
+}
+
+void RaftCore::set_candidacy(Candidacy candidacy) {
+  candidacy_ = own(candidacy);
+  raft_set_rank(node_, rank_of(candidacy_));
 }
 
 void RaftCore::applied(Index index) {

@@ -27,6 +27,20 @@ namespace replication::consensus {
 
 enum class Role { follower = 0, candidate = 1, leader = 2, pre_candidate = 3 };
 
+// How a member stands for election. An arbiter never does.
+struct Candidacy {
+  enum class When : uint8_t {
+    as_ranked,
+    // When there has been no leader for several election timeouts: nobody else has the end of this member's log, or can get the
+    // votes. It leads until another has it (`transfer`), and isn't handed a lead itself.
+    last,
+    never
+  };
+  When when = When::as_ranked;
+  uint32_t rank = 0;  // 0 to 3: 0 stands first when a leader is silent. A leader hands over to a better one by `transfer`
+  bool electable() const { return when == When::as_ranked; }
+};
+
 struct CoreOptions {
   MemberId id = 0;
   uint32_t election_ticks = 16;  // a leader silent for this long is given up; elections within one to two of these
@@ -39,10 +53,9 @@ struct CoreOptions {
   uint64_t flight_bytes_max = 32 << 20;
   uint64_t uncommitted_bytes_max = 128 << 20;
   uint64_t committed_bytes_max = 16 << 20;
-  uint32_t rank = 0;      // 0 to 3: 0 stands first when a leader is silent. A leader hands over to a better one by `transfer`
-  bool electable = true;  // false: never a leader. An arbiter never is
-  uint64_t seed = 1;      // of the jitter between elections: different on each member
-  Index applied = 0;      // the state machine has everything up to here
+  Candidacy candidacy = {};
+  uint64_t seed = 1;  // of the jitter between elections: different on each member
+  Index applied = 0;  // the state machine has everything up to here
 };
 
 struct Outgoing {
@@ -150,8 +163,8 @@ class RaftCore {
   void campaign();
   void resign();  // a leader ceases to be one; whoever should not be elected again is made not electable before
   void report_unreachable(MemberId id);
-  void set_electable(bool electable, uint32_t rank);
-  bool electable() const { return electable_; }
+  void set_candidacy(Candidacy candidacy);
+  bool electable() const { return candidacy_.electable(); }
 
   void applied(Index index);
   void written(uint64_t write);
@@ -177,7 +190,8 @@ class RaftCore {
   LogStore& store_;
   RaftNodeHandle* node_ = nullptr;
   Standing standing_;
-  bool electable_ = false;
+  Candidacy own(Candidacy candidacy) const;
+  Candidacy candidacy_;
   Index applied_floor_ = 0;  // the state machine has these already
   Index delivered_ = 0;
   uint64_t writes_ = 0;  // numbered by us: a compaction is one too

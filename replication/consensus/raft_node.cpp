@@ -81,8 +81,8 @@ void RaftNode::campaign() {
 void RaftNode::resign() {
   with_core([&](RaftCore& core) { return core.resign(), true; });
 }
-void RaftNode::set_electable(bool electable, uint32_t rank) {
-  with_core([&](RaftCore& core) { return core.set_electable(electable, rank), true; });
+void RaftNode::set_candidacy(Candidacy candidacy) {
+  with_core([&](RaftCore& core) { return core.set_candidacy(candidacy), true; });
 }
 void RaftNode::applied(Index index) {
   with_core([&](RaftCore& core) { return core.applied(index), true; });

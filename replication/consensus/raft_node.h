@@ -53,7 +53,7 @@ class RaftNode final : public MessageReceiver {
   bool transfer(MemberId to);
   void campaign();
   void resign();
-  void set_electable(bool electable, uint32_t rank);
+  void set_candidacy(Candidacy candidacy);
   void applied(Index index);
   void compact(Index index);
 

@@ -91,12 +91,27 @@ TEST_CASE("leadership is handed over on request, and given up on request") {
   REQUIRE(leader->node->transfer(target->id));
   CHECK(wait_until([&] { return target->leads(); }));
   CHECK_FALSE(leader->node->propose("too late"));
-  target->node->set_electable(false, 0);
+  target->node->set_candidacy({.when = Candidacy::When::never});
   target->node->resign();
   CHECK_FALSE(target->leads());
   TestMember* third = wait_leader(set.all());
   REQUIRE(third);
   CHECK(third != target);
+}
+
+TEST_CASE("a member that stands last leads when nobody else can, and is handed no lead") {
+  ThreeMembers set;
+  TestMember* leader = wait_leader(set.all());
+  REQUIRE(leader);
+  TestMember* target = leader == set.all()[0] ? set.all()[1] : set.all()[0];
+  target->node->set_candidacy({.when = Candidacy::When::last});
+  leader->node->transfer(target->id);
+  for (TestMember* member : set.all()) {
+    if (member != target) member->node->set_candidacy({.when = Candidacy::When::never});
+  }
+  CHECK(leader->leads());
+  leader->node->resign();
+  CHECK(wait_until([&] { return target->leads(); }));
 }
 
 TEST_CASE("a member reports whether it would lead, and its answer expires when it stops answering") {
@@ -107,9 +122,9 @@ TEST_CASE("a member reports whether it would lead, and its answer expires when i
   const MemberId id = other->id;
   CHECK_FALSE(leader->node->stands(id));  // it hasn't been asked
   CHECK(wait_until([&] { return leader->node->stands(id); }));
-  other->node->set_electable(false, 0);
+  other->node->set_candidacy({.when = Candidacy::When::never});
   CHECK(wait_until([&] { return !leader->node->stands(id); }));
-  other->node->set_electable(true, 0);
+  other->node->set_candidacy({});
   CHECK(wait_until([&] { return leader->node->stands(id); }));
   set.kill(other);
   CHECK(wait_until([&] { return !leader->node->stands(id); }));

@@ -206,6 +206,27 @@ def test_the_member_with_the_highest_priority_takes_over(three):
     three.check_same()
 
 
+def test_a_member_of_priority_0_that_alone_has_the_newest_writes_hands_them_on():
+    """The one that may be primary lacks them, and can't be elected by the one that has them."""
+    with ReplicaSet([{"priority": 2}, {}, {"priority": 0, "hidden": True}], settings={"electionTimeoutMillis": 1000}) as three:
+        leader, lagging, hidden = three.members
+        wait_until(lambda: leader.state() == "PRIMARY")
+        three.wait_same_place()
+        lagging.hold()
+        acknowledged = three.client().t.get_collection("c", write_concern=WriteConcern("majority"))
+        acknowledged.insert_many([{"_id": number} for number in range(100)])
+        leader.kill()
+        lagging.let_go()
+        wait_until(lambda: lagging.state() == "PRIMARY", lambda: f"{lagging.state()} {hidden.state()}\n{three.tails()}")
+        assert hidden.state() == "SECONDARY"
+        assert sorted(one["_id"] for one in lagging.direct.t.c.find()) == list(range(100))
+        wait_until(lambda: hidden.command("hello").get("primary") == lagging.name)
+        leader.start()
+        wait_until(lambda: leader.state() == "PRIMARY")  # it has the higher priority
+        three.wait_same_place()
+        three.check_same()
+
+
 def test_who_stepped_down_or_is_frozen_does_not_stand(three):
     primary = three.wait_settled()
     others = three.secondaries()

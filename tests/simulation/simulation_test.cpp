@@ -99,17 +99,18 @@ TEST_CASE("whatever fails, members agree and nothing acknowledged is lost") {
     total.step_downs += tally.step_downs;
     total.successions += tally.successions;
     total.shortenings += tally.shortenings;
+    total.caretakers += tally.caretakers;
   }
   std::printf(
       "%llu seeds: %lld events, %lld writes acknowledged, %lld unclear, %lld reads, %lld elections, %lld primaries, %lld "
       "crashes, %lld copies, "
-      "%lld membership changes, %lld reconfigurations, %lld step-downs, %lld successions, %lld shortenings\n",
+      "%lld membership changes, %lld reconfigurations, %lld step-downs, %lld successions, %lld shortenings, %lld caretakers\n",
       static_cast<unsigned long long>(seeds), static_cast<long long>(total.events), static_cast<long long>(total.acknowledged),
       static_cast<long long>(total.unknown), static_cast<long long>(total.reads), static_cast<long long>(total.elections),
       static_cast<long long>(total.primaries), static_cast<long long>(total.crashes), static_cast<long long>(total.copies),
       static_cast<long long>(total.membership_changes), static_cast<long long>(total.reconfigurations),
       static_cast<long long>(total.step_downs), static_cast<long long>(total.successions),
-      static_cast<long long>(total.shortenings));
+      static_cast<long long>(total.shortenings), static_cast<long long>(total.caretakers));
   if (seeds >= 100) {
     // A quiet simulation would prove nothing.
     CHECK(total.acknowledged > static_cast<int64_t>(seeds) * 20);
@@ -121,6 +122,7 @@ TEST_CASE("whatever fails, members agree and nothing acknowledged is lost") {
     CHECK(total.step_downs > static_cast<int64_t>(seeds) / 4);
     CHECK(total.successions > static_cast<int64_t>(seeds) / 4);
     CHECK(total.shortenings > static_cast<int64_t>(seeds));
+    CHECK(total.caretakers > 0);
   }
 }
 

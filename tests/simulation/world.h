@@ -72,7 +72,7 @@ struct Violation : std::runtime_error {
 
 struct Tally {
   int64_t events = 0, acknowledged = 0, unknown = 0, reads = 0, elections = 0, primaries = 0, crashes = 0, copies = 0,
-          membership_changes = 0, reconfigurations = 0, successions = 0, step_downs = 0, shortenings = 0;
+          membership_changes = 0, reconfigurations = 0, successions = 0, step_downs = 0, shortenings = 0, caretakers = 0;
 };
 
 class World {
@@ -96,8 +96,8 @@ class World {
   // Members (world_members.cpp)
   void start(Member& member);
   void crash(Member& member);
-  bool may_not_lead(MemberId id) const { return plan_.seed % 5 == 2 && id == 2; }  // never, in this world
-  bool may_lead(const Member& member) const;                                       // as its process starts
+  bool may_not_lead(MemberId id) const { return plan_.seed % 5 == 2 && id == 2; }  // it is a caretaker at most, in this world
+  bool may_lead(const Member& member) const;                                       // and be primary
   uint32_t rank_of(const Member& member) const;
   void tick(MemberId id, uint64_t life);
   void handle_output(Member& member);
@@ -109,13 +109,15 @@ class World {
   void copy_from_another(Member& member, const Behind& behind);
 
   // Members' roles (world_roles.cpp)
-  void begin_role(Member& member);
+  Candidacy begin_role(Member& member);
+  Candidacy candidacy_of(Member& member);
   void stood(Member& member, const replication::consensus::Standing& standing);
   void run_duties(Member& member);
   void take_over(Member& member);
   void start_over(Member& member);
   void check_primary(Member& member, bool ahead);
   void tell_electable(Member& member);
+  void pass_on_lead(Member& member);
 
   // These functions follow configurations (world_sets.cpp)
   void configure_first();
@@ -123,7 +125,6 @@ class World {
   void write_configuration(Member& primary, replication::SetConfig next);
   void reconfigure();
   bool change(replication::SetConfig& next, const Member& primary);
-  bool stays_electable(const replication::SetConfig& next, const Member& primary) const;
   void align_members(Member& leader);
   void shorten(Member& member);
   void forget_places(Member& primary);

@@ -10,7 +10,7 @@ void World::check_leader(Member& member) {
   const Term term = member.core->status().standing.term;
   const auto [known, fresh] = leaders_.try_emplace(term, member.id);
   if (!fresh && known->second != member.id) fail("two leaders in term " + std::to_string(term));
-  if (is_arbiter(member.id) || may_not_lead(member.id)) fail("a member leads that must not");
+  if (is_arbiter(member.id)) fail("an arbiter leads");
   for (auto entry = committed_.lower_bound(member.store->first()); entry != committed_.end(); ++entry) {
     Term own = 0;
     if (member.store->term(entry->first, own) != Lookup::found || own != entry->second->term) {

@@ -41,12 +41,10 @@ void World::start(Member& member) {
   options.committed_bytes_max = 500;
   options.seed = plan_.seed * 1000 + member.id % 100 * 100 + member.life;
   options.applied = member.machine.applied;
-  options.rank = rank_of(member);
-  options.electable = may_lead(member);
+  options.candidacy = begin_role(member);
   member.core = std::make_unique<RaftCore>(options, *member.store);
   member.disk.forgets_votes = plan_.mutation == Mutation::forgets_vote;
   say(std::to_string(member.id) + " starts, log to " + std::to_string(member.store->last()));
-  begin_role(member);
   const uint64_t life = member.life;
   at(static_cast<int64_t>(random_.below(tick_us)), [this, id = member.id, life] { tick(id, life); });
   handle_output(member);

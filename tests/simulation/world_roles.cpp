@@ -10,21 +10,21 @@ namespace simulation {
 using replication::MemberMachine;
 using replication::MemberState;
 
-void World::begin_role(Member& member) {
+// Returns how the member stands for election at its start.
+Candidacy World::begin_role(Member& member) {
   member.role.emplace(now_us_);
   member.caught_up = 0;
   member.proposed = 0;
   member.unsure = member.starts_over = member.hands_over = false;
-  member.not_electable_since.reset();
-  if (!member.core->electable()) member.not_electable_since = now_us_;
   member.answers = {};
   member.places = {};
   member.noted.clear();
   member.in_reach.clear();
   member.writes_stopped = 0;
   const bool in_set = !plan_.configured || (member.config && member_of(*member.config, member.id));
-  member.role->configure({in_set, is_arbiter(member.id), member.core->electable()}, true, now_us_);
+  member.role->configure({in_set, is_arbiter(member.id), may_lead(member)}, true, now_us_);
   member.role->begin(now_us_);
+  return candidacy_of(member);
 }
 
 void World::stood(Member& member, const replication::consensus::Standing& standing) {
@@ -33,6 +33,7 @@ void World::stood(Member& member, const replication::consensus::Standing& standi
   if (stood.led) member.unsure = true;
   if (stood.stepped_down != was_primary) fail("a member doesn't know whether it stepped down");
   if (member.primary()) fail("a member is primary when it has only just been elected");
+  if (member.leads() && !may_lead(member)) ++tally_.caretakers;
 }
 
 void World::run_duties(Member& member) {
@@ -53,20 +54,40 @@ void World::run_duties(Member& member) {
     if (duties.hand_over && member.life == life) hand_over_to_better(member);
   }
   if (member.life != life) return;
+  pass_on_lead(member);
+  if (member.life != life) return;
   if (member.role->shorten_due(now_us_)) shorten(member);
   if (member.life != life || !member.role->renew_electable(now_us_)) return;
   tell_electable(member);
   handle_output(member);
 }
 
-// The caller handles the core's output.
-void World::tell_electable(Member& member) {
-  const bool electable = member.role->electable();
-  if (electable)
+Candidacy World::candidacy_of(Member& member) {
+  const Candidacy candidacy = member.role->candidacy(rank_of(member));
+  if (candidacy.electable())
     member.not_electable_since.reset();
   else if (!member.not_electable_since)
     member.not_electable_since = now_us_;
-  member.core->set_electable(electable, rank_of(member));
+  return candidacy;
+}
+
+// The caller handles the core's output.
+void World::tell_electable(Member& member) {
+  member.core->set_candidacy(candidacy_of(member));
+}
+
+// A caretaker hands on what it may not keep.
+void World::pass_on_lead(Member& member) {
+  if (!member.role->pass_on_due(now_us_)) return;
+  const std::vector<PeerProgress> progress = member.core->progress();
+  for (const PeerProgress& heir : progress) {
+    Member* const other = find(heir.id);
+    if (!heir.recently_active || heir.matched < member.store->last() || !other || !may_lead(*other)) continue;
+    if (!replication::is_voter(member.store->meta().members, heir.id) || !stands(member, heir.id)) continue;
+    say(std::to_string(member.id) + " passes the lead on to " + std::to_string(heir.id));
+    member.core->transfer(heir.id);
+    return handle_output(member);
+  }
 }
 
 void World::take_over(Member& member) {
@@ -97,6 +118,7 @@ void World::check_primary(Member& member, bool ahead) {
   say(std::to_string(member.id) + " is primary in term " + std::to_string(term));
   ++tally_.primaries;
   if (!member.primary() || !member.leads()) fail("a member took over, and isn't primary");
+  if (!may_lead(member)) fail("a member is primary that must not be");
   const auto [known, fresh] = primaries_.try_emplace(term, member.id);
   if (!fresh && known->second != member.id) fail("two primaries in term " + std::to_string(term));
   if (ahead) return;

@@ -97,29 +97,6 @@ bool World::change(SetConfig& next, const Member& primary) {
   }
 }
 
-// Does every majority of voters with data have a member that may lead? Else, when the only ones that may lose the end of their
-// log in a crash, those that have it never stand for election, and refuse their votes: the set has no primary until it is
-// reconfigured by force. The membership of consensus may be anywhere between what it is and what is configured.
-bool World::stays_electable(const SetConfig& next, const Member& primary) const {
-  std::set<MemberId> configured, now, unelectable;
-  for (const MemberConfig& member : next.members) {
-    if (member.votes) configured.insert(consensus_id(member));
-  }
-  for (const MemberId id : primary.store->meta().members.voters) now.insert(id);
-  size_t needed = SIZE_MAX;
-  for (const std::set<MemberId>* voters : {&configured, &now}) {
-    size_t data = 0;
-    for (const MemberId id : *voters) {
-      if (is_arbiter(id)) continue;
-      ++data;
-      const MemberConfig* member = member_of(next, id);
-      if (!member || !member->electable()) unelectable.insert(id);
-    }
-    needed = std::min({needed, data, voters->size() / 2 + 1});
-  }
-  return unelectable.size() < needed;
-}
-
 void World::reconfigure() {
   for (const MemberId id : up()) {
     Member& primary = *find(id);
@@ -129,7 +106,8 @@ void World::reconfigure() {
     bool changed = false;
     for (int attempts = 0; attempts < 10 && !changed; ++attempts) {
       SetConfig changing = next;
-      changed = change(changing, primary) && stays_electable(changing, primary);
+      changed = change(changing, primary) && std::any_of(changing.members.begin(), changing.members.end(),
+                                                         [](const MemberConfig& one) { return one.electable(); });
       if (changed) next = std::move(changing);
     }
     if (!changed) continue;

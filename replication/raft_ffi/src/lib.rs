@@ -14,11 +14,13 @@ use std::ffi::c_void;
 
 use flow::{Flow, Limits};
 use storage::{with_conf, with_entry, Store};
-use types::{RAFT_BAD_MESSAGE, RAFT_BEHIND, RAFT_DROPPED, RAFT_OK, RAFT_UNKNOWN_PEER};
+use types::{RAFT_BAD_MESSAGE, RAFT_BEHIND, RAFT_DROPPED, RAFT_OK, RAFT_RANK_CARETAKER, RAFT_RANK_NEVER, RAFT_UNKNOWN_PEER};
 
 /// The library draws its election timeouts from the thread's own generator, up to a value that never comes. Each is
 /// replaced by one from the seed, so that a simulation can be run again.
 const TIMEOUT_NEVER: usize = 1 << 40;
+/// A caretaker stands after so many of the others' shortest timeouts.
+const CARETAKER_TIMEOUTS: usize = 4;
 
 // The header has the library's own numbers of messages.
 const _: () = {
@@ -35,7 +37,6 @@ pub struct Node {
     seed: u64,
     drawn: u64,
     timeout: usize,
-    electable: bool,
     rank: u32,
 }
 
@@ -55,9 +56,16 @@ impl Node {
         self.drawn += 1;
         // The library's own priorities can leave two members that each refuse the other (equal lengths, different terms);
         // who should lead is only quicker here.
-        let head_start = ticks * self.rank as usize / 4;
-        let jitter = mix(self.seed ^ mix(self.drawn)) as usize % (ticks - head_start);
-        self.timeout = if self.electable { ticks + head_start + jitter } else { TIMEOUT_NEVER - 1 };
+        let jitter = mix(self.seed ^ mix(self.drawn)) as usize;
+        self.timeout = match self.rank {
+            RAFT_RANK_NEVER.. => TIMEOUT_NEVER - 1,
+            // The others have tried more than once by then, so one that could lead has won.
+            RAFT_RANK_CARETAKER => CARETAKER_TIMEOUTS * ticks + jitter % ticks,
+            rank => {
+                let head_start = ticks * rank as usize / 4;
+                ticks + head_start + jitter % (ticks - head_start)
+            }
+        };
         self.raw.raft.set_randomized_election_timeout(self.timeout);
     }
 
@@ -159,7 +167,7 @@ pub unsafe extern "C" fn raft_new(config: *const types::Config, storage: *const 
                 election_ticks: given.election_ticks as u64,
                 without_data: given.without_data,
             });
-            let mut node = Node { raw, flow, seed: given.seed, drawn: 0, timeout: 0, electable: given.electable, rank: given.rank.min(3) };
+            let mut node = Node { raw, flow, seed: given.seed, drawn: 0, timeout: 0, rank: given.rank };
             node.settle_timeout();
             Box::into_raw(Box::new(node))
         }
@@ -213,7 +221,7 @@ pub unsafe extern "C" fn raft_step(
     if result != RAFT_OK {
         return result;
     }
-    if message.msg_type() == MessageType::MsgTimeoutNow && !node.electable {
+    if message.msg_type() == MessageType::MsgTimeoutNow && node.rank >= RAFT_RANK_CARETAKER {
         return RAFT_OK;
     }
     let stepped = match message.msg_type() {
@@ -353,10 +361,9 @@ pub unsafe extern "C" fn raft_report_snapshot_failed(node: *mut Node, id: u64) {
 }
 
 #[no_mangle]
-pub unsafe extern "C" fn raft_set_electable(node: *mut Node, electable: bool, rank: u32) {
+pub unsafe extern "C" fn raft_set_rank(node: *mut Node, rank: u32) {
     let node = &mut *node;
-    node.electable = electable;
-    node.rank = rank.min(3);
+    node.rank = rank;
     node.timeout = 0; // drawn anew
     node.settle_timeout();
 }

@@ -86,6 +86,11 @@ pub struct Storage {
     pub entries: extern "C" fn(owner: *mut c_void, low: u64, high: u64, bytes_max: u64, sink: *mut c_void, push: PushEntry) -> i32,
 }
 
+/// Such a node stands when there has been no leader for several election timeouts. No lead is transferred to it.
+pub const RAFT_RANK_CARETAKER: u32 = 4;
+/// Such a node never stands for election, nor is a lead transferred to it.
+pub const RAFT_RANK_NEVER: u32 = 5;
+
 #[repr(C)]
 pub struct Config {
     pub id: u64,
@@ -100,12 +105,10 @@ pub struct Config {
     pub uncommitted_bytes_max: u64,
     /// In one raft_ready.
     pub committed_bytes_max: u64,
-    /// 0 to 3: 0 is the first to stand when a leader is silent, 3 waits longest.
+    /// 0 to 3: 0 is the first to stand when a leader is silent, 3 waits longest. RAFT_RANK_CARETAKER and RAFT_RANK_NEVER.
     pub rank: u32,
     /// The seed of the jitter between elections.
     pub seed: u64,
-    /// A node that isn't electable never stands for election.
-    pub electable: bool,
     /// Bytes of entries under way to one member: the ends between which they follow what the line carries, and where they begin.
     pub flight_bytes_min: u64,
     pub flight_bytes_first: u64,
