@@ -7,6 +7,7 @@
 #include "base/uuid.h"
 #include "bson/builder.h"
 #include "storage/collections/clustered.h"
+#include "storage/collections/option_changes.h"
 #include "storage/collections/state_before.h"
 #include "storage/contents/contents.h"
 #include "storage/contents/store_tables.h"
@@ -470,19 +471,10 @@ void StoredCatalog::alter_options(const std::shared_ptr<Collection>& given, bson
   if (collection->dropped()) throw OperationError(ErrorCode::namespace_not_found, "ns does not exist");
   const base::MutexLock ddl(ddl_mutex_);
   CollectionEntry entry = collection->entry();
-  bson::Builder options;
-  for (const auto& field : entry.options.document) {
-    if (!changes.find(field.name).exists()) options.append_element(field);
-  }
-  for (const auto& field : changes) {
-    const bool off = field.name == expire_after_seconds_option && field.is_string();
-    if (!off) options.append_element(field);
-  }
   bson::Builder command;
   command.append("collMod", collection_of(entry.ns)).append_all(changes);
   const bson::Document document = command.done(), before = state_before(entry, {});
-  entry.options.document = options.done();
-  read_option_document(entry.options);
+  alter_option_document(entry.options, changes);
   in_transaction(engine_, [&](Transaction& transaction) {
     transaction.set_replayed(how.replayed);
     log(transaction, *collection, document, before);

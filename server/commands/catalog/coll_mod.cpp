@@ -1,8 +1,9 @@
 // collMod changes options of an index (hidden, expireAfterSeconds, prepareUnique, unique), and of a collection: its validator,
-// the age at which documents of a clustered one expire, dedup and commits' trees.
+// the age at which documents of a clustered one expire, the limits of a capped one, dedup and commits' trees.
 #include "base/error.h"
 #include "bson/compare.h"
 #include "bson/json.h"
+#include "replication/oplog.h"
 #include "server/commands/catalog/index_conversion.h"
 #include "server/commands/shared/clustered_options.h"
 #include "server/commands/shared/collection_options.h"
@@ -12,10 +13,12 @@
 #include "server/query/series/bucket_index.h"
 #include "server/query/series/series_arguments.h"
 #include "server/query/views.h"
+#include "server/write/capped_copy.h"
 #include "server/write/target.h"
 #include "server/write/views.h"
 #include "storage/collections/catalog.h"
 #include "storage/collections/clustered.h"
+#include "storage/collections/option_changes.h"
 #include "storage/indexes/index_options.h"
 #include "storage/store.h"
 
@@ -86,6 +89,7 @@ class CollMod : public Command {
       if (field.name == "viewOn" || field.name == "pipeline") continue;
       const bool other = field.name != "index" && field.name != "dryRun" && field.name != storage::expire_after_seconds_option &&
                          field.name != "dedup" && field.name != "commits" && field.name != pre_images_option &&
+                         field.name != storage::capped_size_change && field.name != storage::capped_max_change &&
                          field.name != query::series_option && !validation.view().has(field.name) &&
                          field.name != request.command && !field.is_nullish();
       for (std::string_view name : options) {
@@ -120,6 +124,7 @@ class CollMod : public Command {
     const auto expiry = parse_expiry(arguments, *collection);
     if (index) change(op, catalog, collection, Arguments("collMod.index", *index), is_alone(request), reply);
     bson::Builder changes;
+    append_limits(arguments, *collection, changes);
     if (expiry) changes.append(storage::expire_after_seconds_option, *expiry);
     if (const auto given = series ? arguments.object(query::series_option) : std::nullopt) {
       const Arguments wanted_series(arguments.dotted(query::series_option), *given);
@@ -172,7 +177,7 @@ class CollMod : public Command {
 
   static void change_view(OperationContext& op, const Request& request, const Arguments& arguments, query::View view) {
     for (const char* name : {"index", "dedup", "commits", "validator", "validationLevel", "validationAction",
-                             "changeStreamPreAndPostImages", "expireAfterSeconds", "dryRun"}) {
+                             "changeStreamPreAndPostImages", "expireAfterSeconds", "cappedSize", "cappedMax", "dryRun"}) {
       if (arguments.any(name).exists())
         throw OperationError(ErrorCode::invalid_options, std::string("Option not supported on a view: ") + name);
     }
@@ -182,6 +187,25 @@ class CollMod : public Command {
     if (on) view.on = *on;
     if (pipeline) view.pipeline = bson::Document(*pipeline);
     write::change_view(op, std::string(request.db), view);
+  }
+
+  // Documents beyond the new limits of a capped collection go with its next insert.
+  static void append_limits(const Arguments& arguments, const storage::Collection& collection, bson::Builder& changes) {
+    const auto size = arguments.integer(storage::capped_size_change), max = arguments.integer(storage::capped_max_change);
+    if (!size && !max) return;
+    if (!collection.options().capped) throw OperationError(ErrorCode::invalid_options, "Collection must be capped.");
+    if (collection.ns() == replication::oplog_ns) {
+      throw OperationError(ErrorCode::invalid_options,
+                           "Cannot resize the oplog using this command. Use the 'replSetResizeOplog' command instead.");
+    }
+    if (size && *size < 1) {
+      throw OperationError(static_cast<ErrorCode>(51024),
+                           "BSON field 'cappedSize' value must be >= 1, actual value '" + std::to_string(*size) + "'");
+    }
+    if (max && *max > INT32_MAX)
+      throw OperationError(ErrorCode::bad_value, "max in a capped collection has to be < 2^31 or not set");
+    if (size) changes.append(storage::capped_size_change, write::capped_size(*size));
+    if (max) changes.append(storage::capped_max_change, std::max<int64_t>(0, *max));
   }
 
   // A change of one option of validation states all three: those that were never given have their defaults.
@@ -201,7 +225,7 @@ class CollMod : public Command {
   // Returns whether the command asks for nothing but `index`.
   static bool is_alone(const Request& request) {
     for (const char* name : {"dedup", "commits", "validator", "validationLevel", "validationAction", "expireAfterSeconds",
-                             "changeStreamPreAndPostImages"}) {
+                             "changeStreamPreAndPostImages", "cappedSize", "cappedMax"}) {
       if (!request.body.find(name).is_nullish()) return false;
     }
     return true;

@@ -335,8 +335,7 @@ TEST_CASE("indexes are created, listed, changed and dropped") {
   server.expect(R"({insert: "c", documents: [{_id: 2, b: 1}]})",
                 R"({n: 0, writeErrors: [{index: 0, code: 11000, keyPattern: {b: -1}, keyValue: {b: 1}}]})");
   server.expect(R"({collMod: "c", index: {name: "a_1", hidden: true}})", R"({hidden_old: false, hidden_new: true})");
-  server.expect(R"({collMod: "c", cappedSize: 1000})",
-                R"({ok: 0.0, code: 115, errmsg: "collMod's option 'cappedSize' is not supported"})");
+  server.expect(R"({collMod: "c", cappedSize: 1000})", R"({ok: 0.0, code: 72, errmsg: "Collection must be capped."})");
   server.expect(R"({collMod: "c", validator: null, index: {name: "a_1", hidden: false}})",
                 R"({hidden_old: true, hidden_new: false})");
   server.expect(R"({dropIndexes: "c", index: "_id_"})", R"({ok: 0.0, code: 72, errmsg: "cannot drop _id index"})");
