@@ -127,7 +127,7 @@ void SessionCare::write_down(const SessionRegistry::News& news) {
   body.append("update", "system.sessions");
   Passes::Operation operation(passes_, services_, "config", body.done());
   OperationContext& op = operation.context();
-  op.hold_primary();
+  op.begin_writing();
   for (const auto& session : news.used) {
     const bson::Document filter = id_filter(session.key);
     bson::Builder change;

@@ -22,6 +22,7 @@
 #include "server/core/session_registry.h"
 #include "server/core/status_sections.h"
 #include "server/core/transaction_registry.h"
+#include "server/core/write_gate.h"
 #include "server/query/cursor_registry.h"
 #include "server/query/plan/implies.h"
 #include "server/query/series/series_options.h"
@@ -138,6 +139,7 @@ struct StoragePart::State {
 
   Services& services;
   storage::Store store;
+  WriteGate write_gate{store.engine()};
   replication::Oplog oplog;
   std::unique_ptr<AccessPart> access;
   replication::LocalCommitter committer;
@@ -232,6 +234,7 @@ StoragePart::StoragePart(const Options& options, Services& services) {
   state.store.catalog().set_predicate_compiler(query::plan::compile_partial_filter);
   if (options.repl_set.empty()) write::drop_unfinished_output(state.store, state.databases);  // a member does so as primary
   services.store = &state.store;
+  services.write_gate = &state.write_gate;
   services.databases = &state.databases;
   services.past = &state.past;
   services.cursors = &state.cursors;

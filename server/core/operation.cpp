@@ -9,6 +9,7 @@
 #include "server/core/fail_points.h"
 #include "server/core/services.h"
 #include "server/core/session_registry.h"
+#include "server/core/write_gate.h"
 
 namespace server {
 
@@ -55,9 +56,10 @@ void OperationContext::share_processors() {
   if (excess > 0) std::this_thread::sleep_for(std::chrono::microseconds(1000) * excess / runnable_max);
 }
 
-void OperationContext::hold_primary() {
+void OperationContext::begin_writing(bool has_history) {
+  if (WriteGate* gate = services_.write_gate; gate && !gate_.owns_lock()) gate_ = gate->pass(interrupted());
   replication::Coordinator* set = services_.replica_set;
-  if (!set || primary_.owns_lock()) return;
+  if (!has_history || !set || primary_.owns_lock()) return;
   primary_ = set->hold_primary();
   holds_primary_ = true;
 }

@@ -125,8 +125,9 @@ class OperationContext {
   ClientTransaction* transaction = nullptr;
   TransactionHold* transaction_hold = nullptr;
 
-  // Keeps a member of a replica set primary until the operation ends. Throws NotWritablePrimary.
-  void hold_primary();
+  // Waits while writes are locked out (write_gate.h), and keeps a member of a replica set primary until the operation ends,
+  // unless what is written has no history. Throws NotWritablePrimary, and what check_interrupt() throws.
+  void begin_writing(bool has_history = true);
   // Set while a retryable write runs. Only this operation owns it; it is a shared_ptr, because that deletes a type that is
   // incomplete here.
   std::shared_ptr<write::Retry> retry;
@@ -225,6 +226,7 @@ class OperationContext {
   base::Condition woken_;
   std::string plan_summary_ GUARDED_BY(mutex_);
   Progress progress_ GUARDED_BY(mutex_);
+  base::SharedHold gate_;
   std::shared_lock<std::shared_mutex> primary_;
   std::atomic<bool> holds_primary_{false};
   friend class OperationRegistry;

@@ -69,6 +69,7 @@ class SessionRegistry;
 class StatusSections;
 class Topology;
 class TransactionRegistry;
+class WriteGate;
 
 struct Services {
   const Options& options;
@@ -100,6 +101,7 @@ struct Services {
   versions::Databases* databases = nullptr;  // the databases that have branches
   versions::past::Past* past = nullptr;      // declared snapshots and their contents
   query::CursorRegistry* cursors = nullptr;
+  WriteGate* write_gate = nullptr;
   replication::Committer* committer = nullptr;  // every write of a user goes through it
   replication::Oplog* oplog = nullptr;
   replication::Coordinator* replica_set = nullptr;     // also null on a standalone server

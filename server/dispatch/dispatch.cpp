@@ -208,7 +208,7 @@ void Dispatcher::run_checked(OperationContext& op, Command* command, CommandFaul
   transaction = enter_transaction(op, *command);
   begin_read(op);
   begin_retryable(op, *command);
-  if (command->writes() && replication::has_history(request.db)) op.hold_primary();
+  if (command->writes()) op.begin_writing(replication::has_history(request.db));
   began = true;
   command->run(op, request, reply);
 }

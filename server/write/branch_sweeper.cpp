@@ -71,7 +71,7 @@ void BranchSweeper::sweep_one(versions::BranchedDatabase& database) {
   body.append("sweep", 1);
   try {
     Passes::Operation operation(passes_, services_, database.name(), body.done());
-    operation.context().hold_primary();
+    operation.context().begin_writing();
     if (sweep(operation.context(), database).commits > 0) nodes_[database.name()].owed = true;
     free_nodes_of(operation.context(), database);
   } catch (const std::exception& error) {

@@ -316,7 +316,7 @@ class MergeSink final : public query::DocumentSink {
 }  // namespace
 
 std::unique_ptr<query::DocumentSink> make_sink(OperationContext& op, const OutputPlan& plan) {
-  op.hold_primary();
+  op.begin_writing();
   if (plan.merge) return std::make_unique<MergeSink>(op, plan);
   check_writable(plan.ns());
   const auto series = target_series(op, plan);

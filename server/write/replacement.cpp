@@ -90,7 +90,7 @@ std::vector<storage::IndexSpec> secondary_indexes(const storage::Collection& col
 }  // namespace
 
 void rename_on_branch(OperationContext& op, const std::string& from, const std::string& to, bool drop_target) {
-  op.hold_primary();
+  op.begin_writing();
   storage::Catalog& catalog = store_of(op).catalog();
   for (;;) {
     const auto source = catalog.find(from);

@@ -93,7 +93,7 @@ void SnapshotKeeper::retain() {
 
 // The newest, the young and the named snapshots stay.
 void SnapshotKeeper::declare_and_retain(OperationContext& op) {
-  if (services_.replica_set) op.hold_primary();
+  op.begin_writing();
   if (due()) {
     services_.databases->declare_snapshot({}, [&] { op.check_interrupt(); });
     transactions_then_ = services_.store->engine().stamped_transactions();

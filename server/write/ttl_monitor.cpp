@@ -93,7 +93,7 @@ int64_t TtlMonitor::remove(const storage::Collection& collection, const storage:
   try {
     Passes::Operation operation(passes_, services_, std::string(database_of(ns)), body.done());
     OperationContext& op = operation.context();
-    op.hold_primary();
+    op.begin_writing();
     Selection selection;
     selection.filter = filter;
     selection.collation = spec.collator;  // the index's own filter is among the conditions

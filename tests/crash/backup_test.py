@@ -1,6 +1,8 @@
 """createBackup copies a server that is in use; the copy opens and has what was there."""
+import contextlib
 import pathlib
 import random
+import shutil
 import threading
 
 import pytest
@@ -68,6 +70,56 @@ def test_a_copy_made_under_load_has_what_was_acknowledged_before(member, tmp_pat
             assert client["shop@before"].pages.count_documents({}) == 500
             assert client.shop.command("validate", "pages", full=True)["valid"]
             assert client["shop@dev"].command("verify", 1, deep=True)["valid"]
+
+
+@pytest.mark.parametrize("member", [False, True], ids=["standalone", "member"])
+def test_a_directory_can_be_copied_while_the_server_is_locked(member, tmp_path):
+    with Server(*(["--replSet", "rs0"] if member else [])) as server, contextlib.ExitStack() as connections:
+        if member:
+            server.initiate()
+        client, other = (connections.enter_context(server.client()) for _ in range(2))
+        client.shop.pages.insert_many([{"_id": i, "text": f"text {i} " * 200} for i in range(500)])
+        client.shop.command("createBranch", "dev")
+        acknowledged, stop = [], threading.Event()
+
+        def write():
+            while not stop.is_set():
+                other.shop.pages.insert_one({"_id": 1000 + len(acknowledged)})
+                other.shop.command("create", f"made{len(acknowledged)}")
+                acknowledged.append(1000 + len(acknowledged))
+
+        writer = threading.Thread(target=write)
+        writer.start()
+        wait_until(lambda: len(acknowledged) > 20)
+        assert client.admin.command("fsync", lock=True)["lockCount"] == 1
+        with pytest.raises(OperationFailure) as failure:  # the files are as another backup would need them
+            backed_up(client, tmp_path / "backup")
+        assert failure.value.code == 50886
+        locked = {one["_id"] for one in client.shop.pages.find()}
+        names = set(client.shop.list_collection_names())
+        client.admin.command("fsync")  # a checkpoint doesn't touch what the copy needs
+        shutil.copytree(server.dbpath, tmp_path / "copy")
+        assert {one["_id"] for one in client.shop.pages.find()} == locked
+        written = len(acknowledged)
+        assert client.admin.command("fsyncUnlock")["lockCount"] == 0
+        wait_until(lambda: len(acknowledged) > written + 5)
+        stop.set()
+        writer.join()
+    with Server(dbpath=tmp_path / "copy") as copy, copy.client() as client:
+        assert {one["_id"] for one in client.shop.pages.find()} == locked
+        assert set(client.shop.list_collection_names()) == names
+        assert client.shop.command("validate", "pages", full=True)["valid"]
+        assert len(list(client["shop@dev"].pages.find())) == 500
+
+
+def test_a_server_that_is_locked_ends_on_request():
+    with Server() as server, server.client() as client:
+        client.admin.command("fsync", lock=True)
+        blocked = threading.Thread(target=lambda: pytest.raises(PyMongoError, client.t.c.insert_one, {}))
+        blocked.start()
+        wait_until(lambda: any(op.get("op") == "insert" for op in client.admin.command("currentOp")["inprog"]))
+        assert server.stop() == 0
+        blocked.join()
 
 
 def test_folders_that_cannot_be_used_are_refused(tmp_path):

@@ -5,6 +5,7 @@
 #include "server/core/operation.h"
 #include "server/core/options.h"
 #include "server/core/services.h"
+#include "server/core/write_gate.h"
 #include "server/query/matcher.h"
 #include "server/query/operation_view.h"
 
@@ -31,10 +32,14 @@ class CurrentOp : public Command {
     }
     const auto matcher = query::Matcher::parse(
         filter.done(), query::ParseContext{.expressions = nullptr, .let = {}, .op = &op, .allowance = &op.allowance()});
-    auto list = reply.array("inprog");
-    for (const auto& document : view_operations(op.services(), options)) {
-      if (matcher->matches(document)) list.append(document);
+    {
+      auto list = reply.array("inprog");
+      for (const auto& document : view_operations(op.services(), options)) {
+        if (matcher->matches(document)) list.append(document);
+      }
     }
+    if (const WriteGate* gate = op.services().write_gate; gate && gate->closed())
+      reply.append("fsyncLock", true).append("info", "use db.fsyncUnlock() to terminate the fsync write/snapshot lock");
   }
 };
 

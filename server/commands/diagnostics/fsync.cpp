@@ -1,8 +1,13 @@
-// fsync writes everything to the data files. It takes no lock that stops writes.
+// fsync writes everything to the data files. With `lock: true` it also stops writes, until fsyncUnlock.
+#include <chrono>
+
+#include "base/clock_time.h"
 #include "base/error.h"
 #include "server/core/arguments.h"
 #include "server/core/command.h"
 #include "server/core/operation.h"
+#include "server/core/services.h"
+#include "server/core/write_gate.h"
 #include "server/write/target.h"
 #include "storage/store.h"
 
@@ -15,15 +20,25 @@ using base::OperationError;
 class Fsync : public Command {
  public:
   std::string_view name() const override { return "fsync"; }
-  std::string_view help() const override { return "Flush all data to disk."; }
+  std::string_view help() const override { return "Flush all data to disk, or lock the server against writes."; }
   bool admin_only() const override { return true; }
 
   void run(OperationContext& op, const Request& request, bson::Builder& reply) override {
-    if (Arguments(request).loose_boolean("lock").value_or(false)) {
-      throw OperationError(ErrorCode::command_not_supported, "fsync with lock: true is not supported");
+    const Arguments arguments(request);
+    const std::chrono::milliseconds patience(arguments.integer("fsyncLockAcquisitionTimeoutMillis").value_or(90'000));
+    if (!arguments.loose_boolean("lock").value_or(false)) {
+      write::store_of(op).engine().checkpoint();
+      reply.append("numFiles", 1);
+      return;
     }
-    write::store_of(op).engine().checkpoint();
-    reply.append("numFiles", 1);
+    const auto until = base::now(op.services().clock) + patience;
+    const int64_t locks = op.services().write_gate->close([&] {
+      op.check_interrupt();
+      if (base::now(op.services().clock) >= until)
+        throw OperationError(ErrorCode::lock_timeout, "Fsync lock timed out: writes that had begun went on");
+    });
+    reply.append("info", "now locked against writes, use db.fsyncUnlock() to unlock").append("lockCount", locks);
+    reply.append("seeAlso", "http://dochub.mongodb.org/core/fsynccommand");
   }
 };
 

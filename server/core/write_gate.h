@@ -1,0 +1,45 @@
+// Every operation that writes passes a gate. fsync with `lock: true` closes it, so that the files of the data directory can be
+// copied while nobody writes; fsyncUnlock opens it again.
+//
+//   write ──> gate ──> runs to its end
+//             │ closed: it waits here, before it holds anything else
+#pragma once
+
+#include <memory>
+
+#include "base/interruptible_mutex.h"
+
+namespace storage {
+class Backup;
+class Engine;
+}  // namespace storage
+
+namespace server {
+
+// Thread-safe.
+class WriteGate {
+ public:
+  explicit WriteGate(storage::Engine& engine);
+  ~WriteGate();
+
+  // A write keeps the result until its end. Waits while the gate is closed, and throws what `interrupted` throws.
+  base::SharedHold pass(const base::Interrupted& interrupted) { return base::hold_shared(passing_, interrupted); }
+
+  // Closes the gate once the writes that have passed are at their end, and writes everything to the data files. From then on
+  // WiredTiger overwrites nothing in them. Returns how often the gate is closed: it opens when each close() has had its open().
+  // Throws Backup::already_open while a backup is open, and what `interrupted` throws: then the gate is as it was.
+  int64_t close(const base::Interrupted& interrupted);
+  // Returns how often it is still closed; -1 if it wasn't closed.
+  int64_t open(const base::Interrupted& interrupted);
+  bool closed() const { return closed_.load(std::memory_order_relaxed) > 0; }
+
+ private:
+  storage::Engine& engine_;
+  base::InterruptibleMutex passing_;
+  base::InterruptibleMutex changing_;  // held exclusively by close() and open(), which change what follows
+  base::ExclusiveHold hold_;
+  std::unique_ptr<storage::Backup> files_;  // keeps them as they are
+  std::atomic<int64_t> closed_{0};
+};
+
+}  // namespace server
