@@ -12,9 +12,11 @@
 #include "bson/builder.h"
 #include "client/offline_check.h"
 #include "client/progress_bar.h"
+#include "client/restore_moment.h"
 #include "client/table.h"
 #include "client/verbs.h"
 #include "storage/upkeep/backup_archive.h"
+#include "storage/upkeep/moment.h"
 
 namespace client {
 namespace {
@@ -23,23 +25,28 @@ constexpr auto right = Table::Align::right;
 
 struct Arguments {
   std::string archive, target;
+  std::string until;
   uint64_t number = 0;
   bool list = false, check = false, json = false;
   CheckOptions check_options;
 };
 
 int list(const Arguments& arguments) {
-  Table table({{"number", right}, {"time"}, {"kind"}, {"files", right}, {"size", right}, {"id"}});
+  Table table({{"number", right}, {"time"}, {"log until"}, {"kind"}, {"files", right}, {"size", right}, {"id"}});
   for (const storage::ArchivedBackup& one : storage::archived_backups(arguments.archive)) {
     const bool whole = one.head.link.from.empty();
+    const storage::Stamp log_end = one.head.log_below == 0 ? 0 : one.head.log_below - 1;
     if (arguments.json) {
       bson::Builder out;
       out.append("number", static_cast<int64_t>(one.number)).append("time", bson::Date{one.head.time_ms}).append("whole", whole);
       out.append("files", static_cast<int64_t>(one.head.files.size())).append("bytes", static_cast<int64_t>(one.file_bytes));
       out.append("id", one.head.link.id);
+      if (log_end != 0)
+        out.append("logUntil", bson::Timestamp{static_cast<uint32_t>(log_end >> 32), static_cast<uint32_t>(log_end)});
       print_json(std::cout, out.done());
     } else {
-      table.add({std::to_string(one.number), time_text(bson::Date{one.head.time_ms}), whole ? "whole" : "incremental",
+      table.add({std::to_string(one.number), time_text(bson::Date{one.head.time_ms}),
+                 log_end == 0 ? "-" : storage::moment_text(log_end), whole ? "whole" : "incremental",
                  count_text(static_cast<int64_t>(one.head.files.size())), size_text(static_cast<int64_t>(one.file_bytes)),
                  one.head.link.id});
     }
@@ -66,9 +73,30 @@ storage::BackupHead restore_stdin(const std::filesystem::path& target) {
   return *restorer.head();
 }
 
+int to_moment(const Arguments& arguments, const std::filesystem::path& target) {
+  const storage::Stamp until = storage::parse_moment(arguments.until);
+  const RestoredMoment restored =
+      restore_until(storage::plain_path(arguments.archive), until, target, arguments.check_options.encryption);
+  if (arguments.json) {
+    const storage::Stamp newest = storage::parse_moment(restored.newest);
+    bson::Builder out;
+    out.append("directory", target.string());
+    out.append("newest", bson::Timestamp{static_cast<uint32_t>(newest >> 32), static_cast<uint32_t>(newest)});
+    out.append("number", static_cast<int64_t>(restored.base.number)).append("logOf", static_cast<int64_t>(restored.log));
+    out.append("transactions", restored.transactions);
+    print_json(std::cout, out.done());
+  } else {
+    std::cout << target.string() << " is as the server was at " << storage::moment_text(until) << ": backup "
+              << restored.base.number << " and " << count_text(restored.transactions) << " transactions of the log that backup "
+              << restored.log << " has, up to " << restored.newest << "\n";
+  }
+  return arguments.check ? check_directory(target, arguments.check_options, arguments.json) : 0;
+}
+
 int run(const Arguments& arguments) {
   if (arguments.list) return list(arguments);
   const auto target = std::filesystem::absolute(storage::plain_path(arguments.target));
+  if (!arguments.until.empty()) return to_moment(arguments, target);
   storage::BackupHead head;
   size_t backups = 1;
   if (arguments.archive == "-") {
@@ -107,9 +135,14 @@ Verb add_restore(CLI::App& app) {
       ->required();
   CLI::Option* target =
       verb->add_option("directory", arguments->target, "the data directory to make; it doesn't exist, or is empty");
-  verb->add_option("--number", arguments->number, "the state of this backup of the archive; by default of the newest")
-      ->check(CLI::PositiveNumber);
-  CLI::Option* listed = verb->add_flag("--list", arguments->list, "show the backups that the archive has")->excludes(target);
+  CLI::Option* number =
+      verb->add_option("--number", arguments->number, "the state of this backup of the archive; by default of the newest")
+          ->check(CLI::PositiveNumber);
+  CLI::Option* until =
+      verb->add_option("--until", arguments->until, "the state at this moment: a timestamp of the log (1700000000:5), or a date");
+  until->excludes(number);
+  CLI::Option* listed =
+      verb->add_flag("--list", arguments->list, "show the backups that the archive has")->excludes(target)->excludes(until);
   CLI::Option* checks = verb->add_flag("--check", arguments->check, "then check the directory, as `palimpsest check` does");
   checks->excludes(listed);
   arguments->check_options.add_options(*verb);
@@ -117,6 +150,8 @@ Verb add_restore(CLI::App& app) {
   verb->footer("Every byte is checked against the backups' checksums. Start the server on the directory without --replSet.");
   return {verb, [arguments] {
             if (!arguments->list && arguments->target.empty()) throw CLI::RequiredError("directory");
+            if (!arguments->until.empty() && arguments->archive == "-")
+              throw CLI::ValidationError("--until", "needs an archive, because a single backup is of one moment");
             return run(*arguments);
           }};
 }

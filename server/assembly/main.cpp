@@ -15,6 +15,7 @@
 #include "server/assembly/assembly.h"
 #include "server/assembly/process.h"
 #include "server/assembly/repair.h"
+#include "server/assembly/replay.h"
 #include "server/assembly/restart.h"
 #include "server/core/audit.h"
 #include "server/core/options.h"
@@ -79,6 +80,13 @@ int repair(const server::Options& options) {
   return server::repair_collections(assembly) ? clean : cannot_start;
 }
 
+// Brings the data directory to a later moment. No client can connect meanwhile.
+int replay(const server::Options& options) {
+  const server::DataDirectoryLock lock(options.replay_log_of);
+  server::replay_log(options);
+  return clean;
+}
+
 // Wraps the data key with another master key. Nobody else has the data directory meanwhile.
 int change_master_key(const server::Options& options) {
   storage::change_master_key(options.dbpath, options.encryption);
@@ -100,6 +108,7 @@ int decrypt(const server::Options& options) {
 // Runs the server from the opening of its data directory until it is closed.
 int run(const server::Options& options, server::ProcessSignals& signals) {
   if (options.action == server::Options::Action::repair) return repair(options);
+  if (options.action == server::Options::Action::replay) return replay(options);
   if (options.action == server::Options::Action::change_master_key) return change_master_key(options);
   server::Assembly assembly(options, {.end = [&signals](int exit_code) { signals.request_end(exit_code); },
                                       .restart = [&signals](const std::string& why) { signals.request_restart(why); }});
@@ -179,6 +188,7 @@ int main(int argc, char** argv) {
     case server::Options::Action::decrypt: return decrypt(options);
     case server::Options::Action::serve:
     case server::Options::Action::change_master_key:
+    case server::Options::Action::replay:
     case server::Options::Action::repair: break;
   }
   // A restarted process is in the background already, and its log continues.

@@ -52,11 +52,13 @@ constexpr auto transactions_interval = std::chrono::seconds(1);
 // when a fifth of the cache has to be written.
 constexpr uint64_t drafts_percent = 15;
 
+}  // namespace
+
 uint64_t oplog_bytes(const Options& options) {
   return options.oplog_mb > 0 ? static_cast<uint64_t>(options.oplog_mb) << 20 : replication::default_oplog_bytes(options.dbpath);
 }
 
-storage::StoreOptions engine_options(const Options& options) {
+storage::StoreOptions store_options(const Options& options) {
   storage::StoreOptions store;
   store.path = options.dbpath;
   store.cache_bytes = options.cache_bytes();
@@ -71,6 +73,8 @@ storage::StoreOptions engine_options(const Options& options) {
   store.dedup.profile = options.dedup_profile;
   return store;
 }
+
+namespace {
 
 void append_oplog(const replication::OplogStats& stats, bson::Builder& out) {
   const auto timestamp = [](storage::Stamp stamp) {
@@ -123,7 +127,7 @@ void append_disk(const storage::DiskFigures& disk, bson::Builder& out) {
 struct StoragePart::State {
   State(const Options& options, Services& given_services)
       : services(given_services),
-        store(engine_options(options)),
+        store(store_options(options)),
         oplog(store, oplog_bytes(options)),
         committer(store, oplog, services.clock),
         past(store),

@@ -4,10 +4,16 @@
 
 #include <memory>
 
+#include "storage/store.h"
+
 namespace server {
 
 struct Options;
 struct Services;
+
+// What the options say about the data directory, and about the size of its log.
+storage::StoreOptions store_options(const Options& options);
+uint64_t oplog_bytes(const Options& options);
 
 class StoragePart {
  public:

@@ -12,9 +12,11 @@
 #include <map>
 #include <sstream>
 
+#include "base/error.h"
 #include "bson/builder.h"
 #include "server/core/commit_facts.h"
 #include "server/core/setting.h"
+#include "storage/upkeep/moment.h"
 
 namespace server {
 namespace {
@@ -53,6 +55,14 @@ int profile_level(const std::string& text) {
   if (text == "slowOp" || text == "1") return 1;
   if (text == "all" || text == "2") return 2;
   bad("Bad value for operationProfiling.mode: " + text + ". Supported modes are: (off|slowOp|all)");
+}
+
+storage::Stamp moment(const std::string& text, const std::string& name) {
+  try {
+    return storage::parse_moment(text);
+  } catch (const base::OperationError& error) {
+    bad("--" + name + ": " + error.what());
+  }
 }
 
 void set_parameter(Options& options, const std::string& text) {
@@ -161,6 +171,18 @@ std::vector<Setting> process_settings() {
        [](Options& o, const S&) { o.action = Options::Action::shutdown; }},
       {"", "repair", Kind::flag, "run repair on all databases, and end",
        [](Options& o, const S&) { o.action = Options::Action::repair; }},
+      {"", "replayLogOf", Kind::text, "replay the log of this later copy of the data directory, and end",
+       [](Options& o, const S& v) {
+         if (v.empty()) bad("--replayLogOf needs a data directory");
+         o.replay_log_of = v;
+         o.action = Options::Action::replay;
+       }},
+      {"", "replayFrom", Kind::text, "with --replayLogOf: the data directory has everything before this timestamp (1700000000:5)",
+       [](Options& o, const S& v) { o.replay_from = moment(v, "replayFrom"); }},
+      {"", "replayLogBelow", Kind::text, "with --replayLogOf: the log has everything before this timestamp",
+       [](Options& o, const S& v) { o.replay_log_below = moment(v, "replayLogBelow"); }},
+      {"", "replayUntil", Kind::text, "with --replayLogOf: the timestamp or date of the last change to replay",
+       [](Options& o, const S& v) { o.replay_until = moment(v, "replayUntil"); }},
       {"systemLog.verbosity", "verbose,-v", Kind::count, "be more verbose (include multiple times for more, e.g. -vvvvv)",
        [](Options& o, const S& v) { o.verbosity = number<int>(v, "systemLog.verbosity", 0, 5); }},
       flag("systemLog.quiet", "quiet", "quieter output", [](Options& o, bool on) { o.quiet = on; }),
@@ -405,6 +427,13 @@ Options parse_options(const std::vector<std::string>& argv) {
   if (options.fork && options.log_path.empty()) bad("--fork has to be used with --logpath or --syslog");
   if (options.action == Options::Action::repair && !options.repl_set.empty())
     bad("--repair repairs what this server has alone: leave out --replSet, or empty the directory and let the set copy its data");
+  const bool replays = options.action == Options::Action::replay;
+  if (!replays && options.action != Options::Action::help && !options.replay_log_of.empty())
+    bad("--replayLogOf can't be used with another option that ends the process");
+  if (replays && !options.repl_set.empty()) bad("--replayLogOf works on a copy of a data directory: leave out --replSet");
+  if (replays && options.replay_until == 0) bad("--replayLogOf needs --replayUntil");
+  if (options.replay_log_of.empty() && (options.replay_from | options.replay_log_below | options.replay_until) != 0)
+    bad("--replayFrom, --replayLogBelow and --replayUntil must be used with --replayLogOf");
   if (!options.repl_set.empty() && options.port == 0) bad("--replSet: a member needs a port that others know, not --port 0");
   settings::check_tls(options);
   settings::check_protection(options);

@@ -15,11 +15,12 @@
 #include "bson/document.h"
 #include "server/core/security_options.h"
 #include "storage/engine/encryption_options.h"
+#include "storage/engine/record_id.h"
 
 namespace server {
 
 struct Options {
-  enum class Action { serve, help, version, shutdown, repair, change_master_key, decrypt };
+  enum class Action { serve, help, version, shutdown, repair, replay, change_master_key, decrypt };
   Action action = Action::serve;
 
   // net
@@ -45,6 +46,12 @@ struct Options {
   int64_t oplog_mb = 0;  // 0: 5 % of the free disk, 990 MB to 50 GB
   bool dedup = true;
   std::string dedup_profile = "balanced";
+
+  // a restore to a moment
+  std::string replay_log_of;            // the data directory whose log is replayed over this one
+  storage::Stamp replay_from = 0;       // this directory has everything below it; 0: up to its log's newest entry
+  storage::Stamp replay_log_below = 0;  // that log has everything below it; 0: up to its newest entry
+  storage::Stamp replay_until = 0;
 
   // replication
   std::string repl_set;  // empty: a standalone server

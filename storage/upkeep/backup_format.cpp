@@ -59,6 +59,7 @@ bson::Document encode_head(const BackupHead& head) {
   out.append("id", head.link.id);
   if (!head.link.from.empty()) out.append("from", head.link.from);
   out.append("time", bson::Date{head.time_ms}).append("checkpoint", static_cast<int64_t>(head.checkpoint));
+  if (head.log_below != 0) out.append("logBelow", static_cast<int64_t>(head.log_below));
   out.append("bytes", static_cast<int64_t>(head.bytes));
   {
     auto files = out.array("files");
@@ -80,6 +81,7 @@ BackupHead decode_head(BytesView payload) {
   if (document["time"].type() != bson::Type::date || !document["files"].is_array()) damaged("its head lacks a field");
   head.time_ms = document["time"].as_date().ms;
   head.checkpoint = read_length(document["checkpoint"]);
+  if (document.has("logBelow")) head.log_below = read_length(document["logBelow"]);
   head.bytes = read_length(document["bytes"]);
   for (const bson::Element& element : document["files"].as_document()) {
     if (!element.is_object()) damaged("its head has a file that is none");
@@ -188,6 +190,7 @@ BackupPart BackupDecoder::decode_part(BytesView payload) {
     written_ = 0;
   }
   const BackupHead::File& file = head_->files[part.file];
+  if (part.zeros > part_bytes_max - part.data.size()) damaged("a part is too long");
   if (part.offset > file.bytes || part.zeros > file.bytes || part.data.size() > file.bytes ||
       part.bytes() > file.bytes - part.offset) {
     damaged("a part lies behind the end of " + file.name);

@@ -27,6 +27,7 @@ struct BackupHead {
   BackupLink link;
   int64_t time_ms = 0;      // when the backup was begun, since 1970
   Stamp checkpoint = 0;     // Backup::checkpointed_stamp; 0 on a standalone server
+  Stamp log_below = 0;      // the backup has all of the log's entries with lower timestamps; 0: nobody says so
   std::vector<File> files;  // They are sorted by name.
   uint64_t bytes = 0;       // the length of all parts' contents, with zeros
 };

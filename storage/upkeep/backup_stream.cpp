@@ -26,11 +26,13 @@ std::vector<BackupRange> ranges_of(const Backup& backup, const BackupFile& file)
 
 }  // namespace
 
+// What is committed before the backup begins is in it.
 BackupStream::BackupStream(Engine& engine, const std::string& from)
-    : backup_(std::make_unique<Backup>(engine, BackupLink{new_id(), from})) {
+    : committed_below_(engine.all_committed()), backup_(std::make_unique<Backup>(engine, BackupLink{new_id(), from})) {
   head_.link = backup_->link();
   head_.time_ms = engine.clock().wall_ms();
   head_.checkpoint = backup_->checkpointed_stamp();
+  head_.log_below = engine.options().replicated ? head_.checkpoint + 1 : committed_below_;
   for (const BackupFile& file : backup_->files()) {
     head_.files.push_back({{file.name, file.bytes}, !backup_->changed(file.name)});
     for (const BackupRange& range : ranges_of(*backup_, file)) head_.bytes += range.bytes;

@@ -29,6 +29,7 @@ class BackupStream {
  private:
   std::optional<BackupPart> next_part();
 
+  const Stamp committed_below_;
   std::unique_ptr<Backup> backup_;
   BackupHead head_;
   BackupEncoder encoder_;

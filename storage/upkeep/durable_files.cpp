@@ -85,6 +85,14 @@ void sync_tree(const fs::path& path) {
   sync_folder(path);
 }
 
+void move_durably(const fs::path& folder, const fs::path& target) {
+  sync_tree(folder);
+  std::error_code error;
+  fs::remove(target, error);  // an empty one; if somebody used it since, the rename fails
+  if (::rename(folder.c_str(), target.c_str()) != 0) file_error("rename " + folder.string(), errno);
+  sync_folder(target.parent_path());
+}
+
 fs::path plain_path(const std::string& path) {
   const fs::path plain = fs::path(path).lexically_normal();
   return plain.filename().empty() ? plain.parent_path() : plain;  // "/backups/monday/"
@@ -109,12 +117,8 @@ PartialFolder::~PartialFolder() {
 }
 
 void PartialFolder::complete() {
-  sync_tree(path_);
-  std::error_code error;
-  fs::remove(final_, error);  // an empty one; if somebody used it since, the rename fails
-  if (::rename(path_.c_str(), final_.c_str()) != 0) file_error("rename " + path_.string(), errno);
+  move_durably(path_, final_);
   moved_ = true;
-  sync_folder(final_.parent_path());
 }
 
 void PartialFolder::remove() {

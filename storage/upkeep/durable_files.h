@@ -39,6 +39,9 @@ void sync_folder(const std::filesystem::path& path);          // makes the names
 // Syncs all files and folders below `path`, and `path` itself.
 void sync_tree(const std::filesystem::path& path);
 
+// Syncs everything in the folder and moves it to `target`, which must not exist or be an empty folder.
+void move_durably(const std::filesystem::path& folder, const std::filesystem::path& target);
+
 // Returns the path without dots and without a slash at its end.
 std::filesystem::path plain_path(const std::string& path);
 // Throws BadValue unless a copy of a data directory may be made at `folder`: the path doesn't exist or is an empty folder, and
