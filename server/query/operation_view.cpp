@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <map>
+#include <optional>
 #include <set>
 
 #include "base/clock.h"
@@ -146,6 +147,30 @@ bson::Document describe(const query::CursorRegistry::Waiting& cursor, const std:
   return out.done();
 }
 
+// A member that copies another one's data does so without a client. Returns nothing when there is no such copy.
+std::optional<bson::Document> describe_initial_sync(const Services& services, const std::string& host) {
+  if (!services.append_initial_sync) return std::nullopt;
+  bson::Builder asked;
+  services.append_initial_sync(asked);
+  const bson::Document answer = asked.done();
+  if (!answer["initialSyncStatus"].is_object()) return std::nullopt;
+  const bson::DocumentView status = answer.view()["initialSyncStatus"].as_document();
+  if (status.has("initialSyncEnd")) return std::nullopt;
+  const int64_t running_ms = status["totalInitialSyncElapsedMillis"].to_int64();
+  bson::Builder out;
+  out.append("type", "op").append("host", host).append("desc", "initial sync").append("isFromUserConnection", false);
+  out.append("active", true).append("currentOpTime", base::iso_date(services.clock.wall_ms()));
+  out.append("secs_running", running_ms / 1000).append("microsecs_running", running_ms * 1000);
+  out.append("op", "none").append("ns", "");
+  out.object("command");
+  append_progress(out, {.what = "Initial sync: copying bytes of data files",
+                        .done = status["approxTotalBytesCopied"].to_int64(),
+                        .total = status["approxTotalDataSize"].to_int64()});
+  out.object("locks");
+  out.append("waitingForLock", false);
+  return out.done();
+}
+
 // What nobody who is logged in runs belongs to those who aren't.
 bool is_of(bson::DocumentView shown, const access::AuthorityPtr& user) {
   const auto users = shown.find("effectiveUsers");
@@ -168,6 +193,7 @@ std::vector<bson::Document> view_operations(Services& services, const OperationV
     found.push_back(with_valid_text(describe(running, host, options.whole_commands, transactions)));
     busy.insert(running.client().id());
   });
+  if (auto copy = describe_initial_sync(services, host)) found.push_back(with_valid_text(std::move(*copy)));
   if (options.idle_connections) {
     services.operations.visit_clients([&](const Client& client) {
       if (!busy.contains(client.id()))

@@ -1,3 +1,5 @@
+#include "storage/collections/index_rebuild.h"
+
 #include <algorithm>
 
 #include "storage/collections/stored_catalog.h"
@@ -34,13 +36,17 @@ CollectionEntry successors_alone(const CollectionEntry& begun) {
 
 }  // namespace
 
-void StoredCatalog::rebuild_indexes(const std::shared_ptr<Collection>& given, const base::Interrupted& interrupted) {
+void rebuild_indexes(Catalog& catalog, const std::shared_ptr<Collection>& collection, const SchemaChange& how) {
+  dynamic_cast<StoredCatalog&>(catalog).rebuild_indexes(collection, how);
+}
+
+void StoredCatalog::rebuild_indexes(const std::shared_ptr<Collection>& given, const SchemaChange& how) {
   const Shared collection = stored(given);
   const auto check_views = [&] {
     if (ViewSource* const views = views_) views->check_alone(database_of(given->ns()), "rebuilding indexes");
   };
   check_views();
-  const auto schema = base::hold_exclusively(collection->schema_mutex(), interrupted);
+  const auto schema = base::hold_exclusively(collection->schema_mutex(), how.interrupted);
   check_views();  // it may have got branches since
   if (collection->dropped()) throw OperationError(ErrorCode::namespace_not_found, "collection was dropped: " + collection->ns());
   if (!services_.contents.snapshots.all().empty()) refuse_snapshots();
@@ -56,7 +62,7 @@ void StoredCatalog::rebuild_indexes(const std::shared_ptr<Collection>& given, co
     for (const IndexEntry& index : begun.indexes) {
       if (!index.ready) built->push_back(make_index(begun.id, index));
     }
-    build_indexes(engine_, *collection, *built, interrupted);
+    build_indexes(engine_, *collection, *built, how.interrupted, how.progress);
     take_over(collection, begun, built);
   } catch (...) {
     abandon_indexes(collection, begun, *built);

@@ -38,7 +38,10 @@ class StoredCatalog final : public Catalog {
 
   CreateIndexesResult create_indexes(const std::shared_ptr<Collection>& collection, const std::vector<IndexSpec>& specs,
                                      const SchemaChange& how) override;
-  void rebuild_indexes(const std::shared_ptr<Collection>& collection, const base::Interrupted& interrupted) override;
+  void rebuild_indexes(const std::shared_ptr<Collection>& collection, const base::Interrupted& interrupted) override {
+    rebuild_indexes(collection, {.interrupted = interrupted});
+  }
+  void rebuild_indexes(const std::shared_ptr<Collection>& collection, const SchemaChange& how);
   void drop_index(const std::shared_ptr<Collection>& collection, std::string_view name, const SchemaChange& how) override;
   void alter_index(const std::shared_ptr<Collection>& collection, const IndexSpec& spec, const SchemaChange& how) override;
   void alter_options(const std::shared_ptr<Collection>& collection, bson::DocumentView changes, const SchemaChange& how) override;

@@ -70,6 +70,30 @@ def test_a_member_under_maintenance_is_not_read_from_and_goes_on_following(three
     assert member.direct.t.kept.find_one() == {"_id": 1}
 
 
+def test_a_member_that_copies_the_data_shows_how_far_it_is(three):
+    primary = three.primary()
+    # Who waits for the source shows nothing else than who copies. The source lends its files once at a time, so a backup holds the copy up.
+    backup = primary.command("createBackup", cursor={"batchSize": 1})["cursor"]
+    another = three.start_another()
+    three.reconfigure(lambda config: config["members"].append({"_id": 3, "host": another.name}))
+
+    def copying():
+        try:
+            return [one for one in another.command("currentOp")["inprog"] if one["desc"] == "initial sync"]
+        except PyMongoError:  # the member starts anew in the middle
+            return []
+
+    shown = wait_until(copying)[0]
+    assert shown["active"] and shown["secs_running"] >= 0 and shown["type"] == "op" and not shown["waitingForLock"]
+    status = another.command("replSetGetStatus")["initialSyncStatus"]
+    assert status["failedInitialSyncAttempts"] == 0 and status["totalInitialSyncElapsedMillis"] >= 0 and status["initialSyncAttempts"] == []
+    database, _, collection = backup["ns"].partition(".")
+    primary.command("killCursors", collection, database=database, cursors=[backup["id"]])
+    three.wait_settled()
+    assert not copying()
+    three.leave(another)
+
+
 def test_what_all_members_acknowledged_shows_on_all(three):
     for journal in (None, True):
         everywhere = three.client().t.get_collection("everywhere", write_concern=WriteConcern(w=3, j=journal))

@@ -4,7 +4,7 @@
 #include "server/core/operation.h"
 #include "server/core/services.h"
 #include "server/write/target.h"
-#include "storage/collections/catalog.h"
+#include "storage/collections/index_rebuild.h"
 #include "storage/store.h"
 
 namespace server {
@@ -36,7 +36,11 @@ class ReIndex : public Command {
     write::check_writable(*collection);
     const auto count = [&] { return static_cast<int32_t>(collection->indexes().size()); };
     reply.append("nIndexesWas", count());
-    catalog.rebuild_indexes(collection, op.interrupted());
+    const auto progress = [&op](int64_t done, int64_t total) {
+      op.set_progress(
+          {.what = "Index Build: scanning collection Index Build: scanning collection", .done = done, .total = total});
+    };
+    storage::rebuild_indexes(catalog, collection, {.interrupted = op.interrupted(), .replayed = nullptr, .progress = progress});
     reply.append("nIndexes", count());
     auto indexes = reply.array("indexes");
     for (const auto& index : collection->indexes()) indexes.append(index->spec().document);
