@@ -16,6 +16,8 @@
 #include "client/progress_bar.h"
 #include "client/table.h"
 #include "storage/upkeep/check.h"
+#include "versions/database/databases.h"
+#include "versions/past/past.h"
 
 namespace client {
 namespace {
@@ -26,6 +28,13 @@ using base::OperationError;
 
 constexpr int exit_sound = 0, exit_damaged = 1, exit_unchecked = 2;
 constexpr int exit_panic = 14;  // the storage engine can't go on
+
+// Branches and declared snapshots, which the collections of their databases can't be read without.
+struct Versions {
+  explicit Versions(storage::Store& store) : past(store), databases(store, past) {}
+  versions::past::Past past;
+  versions::Databases databases;
+};
 
 class ScratchFolder {
  public:
@@ -116,6 +125,7 @@ int read_directory(const fs::path& directory, const std::string& scratch, const 
   request.scratch = files;
   request.cache_bytes = static_cast<uint64_t>(options.cache_gigabytes * (1 << 30));
   request.encryption = options.encryption;
+  request.open_layers = [](storage::Store& store) -> std::shared_ptr<void> { return std::make_shared<Versions>(store); };
   request.progress = [&](int64_t done, int64_t total) { bar.show(static_cast<uint64_t>(done), static_cast<uint64_t>(total)); };
   try {
     const storage::CheckReport report = storage::check_directory(request);

@@ -153,6 +153,7 @@ CheckReport check_directory(const CheckRequest& request) {
   options.encryption = request.encryption;
   options.dedup.enabled = false;
   Store store(options);
+  const std::shared_ptr<void> layers = request.open_layers ? request.open_layers(store) : nullptr;
   return Check(store, request).run();
 }
 

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,8 @@
 #include "storage/upkeep/damaged_documents.h"
 
 namespace storage {
+
+class Store;
 
 // While this exists, no server can be started on the directory.
 class OfflineHold {
@@ -50,6 +53,9 @@ struct CheckRequest {
   std::string scratch;  // an empty directory; when the check has ended it holds files that nobody needs
   uint64_t cache_bytes = 256ull << 20;
   EncryptionOptions encryption;
+  // Opens what the layers above keep in the store, such as branches, for as long as it lives; nullptr: there is nothing. Without
+  // them the collections of a database with branches can't be checked.
+  std::function<std::shared_ptr<void>(Store& store)> open_layers;
   // Is called again and again with how many documents were read, and how many there should be. It may throw.
   std::function<void(int64_t done, int64_t total)> progress;
 };
