@@ -1,7 +1,10 @@
 // The input is a key string and the types beside it, as an index entry has them; `descending` has a bit for each value. A key
-// that can be read gives a valid document, and the key of its values reads the same. An _id can be read from its key alone.
+// that can be read gives a valid document, and the key of its values reads the same. An _id can be read from its key alone,
+// and its key under a collation be made of that.
 #include "base/fuzz_target.h"
+#include "bson/collation.h"
 #include "bson/json.h"
+#include "bson/key_collation.h"
 #include "bson/key_id.h"
 #include "bson/key_types.h"
 #include "bson/keystring.h"
@@ -54,7 +57,13 @@ bool run(BytesView input) {
   }
   const auto id = bson::id_of_key(key);
   if (id) base::check(bson::KeyString().append(id->view().first()).bytes() == key, "an _id has the key that it was decoded from");
-  return document || id;
+  static const bson::CollatorPtr collator = bson::collator_of(bson::json("{locale: 'en', strength: 2}"));
+  const auto collated = bson::collated_key(key, *collator);
+  if (id) {
+    base::check(collated == bson::KeyString().append(id->view().first(), false, collator.get()).bytes(),
+                "a key becomes the one that its value has under a collation");
+  }
+  return document || id || collated;
 }
 
 Bytes seed(const char* json, uint64_t descending) {

@@ -13,6 +13,7 @@
 #include "server/write/namespaces.h"
 #include "server/write/replacement.h"
 #include "storage/engine/names.h"
+#include "storage/indexes/index_options.h"
 #include "storage/store.h"
 #include "versions/database/refs.h"
 
@@ -65,7 +66,7 @@ storage::CollectionOptions options_of(const pack::Collection& one) {
   storage::CollectionOptions options;
   options.document = one.options;
   const bson::DocumentView given = options.document;
-  for (const char* name : {"capped", "collation", "viewOn", "pipeline"}) {
+  for (const char* name : {"capped", "viewOn", "pipeline"}) {
     if (given.has(name)) refuse("collection " + one.name + " has the option " + name + ", with which no branch has it");
   }
   if (given.has("timeseries") != query::is_buckets("db." + one.name))
@@ -74,9 +75,14 @@ storage::CollectionOptions options_of(const pack::Collection& one) {
   return options;
 }
 
-bool has_unique_index(const storage::Collection& collection) {
+// Old commits may show two documents under one key of such an index, which restricts the branches alone.
+bool is_exclusive(const storage::IndexSpec& spec) {
+  return spec.unique || storage::prepares_unique(spec);
+}
+
+bool has_exclusive_index(const storage::Collection& collection) {
   const auto indexes = collection.indexes();
-  return std::any_of(indexes.begin(), indexes.end(), [](const auto& one) { return !one->is_id() && one->spec().unique; });
+  return std::any_of(indexes.begin(), indexes.end(), [](const auto& one) { return !one->is_id() && is_exclusive(one->spec()); });
 }
 
 }  // namespace
@@ -344,7 +350,7 @@ void CommitImporter::make_collection(const pack::Collection& one) {
   std::vector<storage::IndexSpec> specs;
   for (const bson::Document& index : one.indexes) {
     storage::IndexSpec spec = storage::parse_index_spec(index);
-    if (!spec.unique) specs.push_back(std::move(spec));
+    if (!is_exclusive(spec)) specs.push_back(std::move(spec));
   }
   if (!specs.empty()) catalog.create_indexes(collection, specs, {.interrupted = op_.interrupted()});
 }
@@ -355,11 +361,11 @@ void CommitImporter::make_indexes(const pack::Header& header) {
   storage::Catalog& catalog = store_of(op_).catalog();
   for (const pack::Collection& one : header.collections) {
     const auto collection = catalog.open(name_ + "." + one.name);
-    if (!collection || collection->uuid_bytes() != one.uuid || has_unique_index(*collection)) continue;
+    if (!collection || collection->uuid_bytes() != one.uuid || has_exclusive_index(*collection)) continue;
     std::vector<storage::IndexSpec> specs;
     for (const bson::Document& index : one.indexes) {
       storage::IndexSpec spec = storage::parse_index_spec(index);
-      if (spec.unique) specs.push_back(std::move(spec));
+      if (is_exclusive(spec)) specs.push_back(std::move(spec));
     }
     if (!specs.empty()) catalog.create_indexes(collection, specs, {.interrupted = op_.interrupted()});
   }
@@ -379,7 +385,8 @@ bool CommitImporter::may_be_written_before(const pack::Header& header) const {
   for (const pack::Collection& one : header.collections) {
     const auto collection = store_of(op_).catalog().open(name_ + "." + one.name);
     if (!collection) continue;
-    if (has_unique_index(*collection)) return false;
+    // A collation may take the _ids of two documents for the same.
+    if (has_exclusive_index(*collection) || collection->options().collator) return false;
     const auto shared = database_->versions_of(collection->id());
     if (!shared || !shared->store.purged_records(transaction).empty()) return false;
   }

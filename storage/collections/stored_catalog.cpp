@@ -188,10 +188,6 @@ std::shared_ptr<Collection> StoredCatalog::create(std::string_view ns, const Col
   ViewSource* const views = views_;
   if (!views || !uuid.empty() || (!has_ref(ns) && !views->has_views(database_of(ns))))
     return create_stored(ns, options, uuid, how);
-  if (!options.capped && options.document.view().has("collation")) {
-    throw OperationError(ErrorCode::illegal_operation,
-                         "a collection with a default collation has no branches, so there can't be " + std::string(ns));
-  }
   return options.capped ? create_capped(*views, ns, options, how) : create_on_branch(*views, ns, options, how);
 }
 

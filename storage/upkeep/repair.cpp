@@ -720,13 +720,18 @@ class Repair {
     }
   }
 
+  // The branches find versions by their `_id`s.
   bool of_versions(const StoredIndex& index) const { return index.is_id() && index.shared(); }
+  // The index has the entries of versions itself. Those of `_id` are the branches', unless sort keys stand in place of strings.
+  bool has_versions(const StoredIndex& index) const {
+    return index.shared() && index.spec().unique && (!index.is_id() || index.spec().collator);
+  }
 
-  // The entries of branches under one key are separate rows, and those of `_id` belong to the branches.
+  // The entries of branches under one key are separate rows.
   void remove_entry(Transaction& transaction, const StoredIndex& index, BytesView key, RecordId record) {
     if (!index.shared() || !index.spec().unique || index.find(transaction, key) == record) {
       index.remove(transaction, key, record);
-    } else if (!of_versions(index)) {
+    } else if (has_versions(index)) {
       index.remove_version(transaction, key, record);
     }
     if (of_versions(index)) versions_->remove(transaction, key, record, !readable(transaction, record));
@@ -745,9 +750,10 @@ class Repair {
       const Bytes& key = keys.keys[i];
       if (index.has(transaction, key, record)) {
         corrected += correct_types(transaction, index, key, record, keys.types_at(i));
+        if (of_versions(index) && has_versions(index)) versions_->insert(transaction, key, record);
         continue;
       }
-      if (index.shared() && index.spec().unique && !index.is_id()) {
+      if (has_versions(index) && !of_versions(index)) {
         index.add_version(transaction, key, record);
       } else if (!(of_versions(index) ? versions_->insert(transaction, key, record)
                                       : index.insert(transaction, key, record, keys.types_at(i)))) {

@@ -57,7 +57,8 @@ class VersionEntries {
   // The repair calls this for an entry that leads to no document with that key. `gone` means that the entry's record doesn't
   // exist at all, so that nobody may expect it any more.
   virtual void remove(Transaction& transaction, BytesView key, RecordId record, bool gone) = 0;
-  // This returns false when another document from before the first branch has the key.
+  // This returns false when another document from before the first branch has the key. Where the index has the entries of
+  // versions itself, because it has a collation, it is called for each record, and writes what is missing there and here.
   virtual bool insert(Transaction& transaction, BytesView key, RecordId record) = 0;
 };
 

@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "bson/builder.h"
+#include "bson/key_collation.h"
 #include "bson/keystring.h"
 #include "storage/engine/names.h"
 #include "storage/engine/room.h"
@@ -47,17 +48,33 @@ void BranchedDatabase::close() {
   closed_ = true;
 }
 
+namespace {
+
+// The index on `_id` finds what was there before the first branch. Under a collation it may find another document, whose `_id`
+// the collation takes for the same.
+FirstRecords first_records(storage::StoredCollection& collection, const std::shared_ptr<storage::StoredIndex>& ids) {
+  if (kept_by_store(*ids))
+    return [ids](Transaction& transaction, BytesView key) { return ids->find(transaction, key).value_or(0); };
+  return [ids, &records = collection.records()](Transaction& transaction, BytesView key) -> RecordId {
+    const auto collated = bson::collated_key(key, *ids->spec().collator);
+    const auto record = collated ? ids->find(transaction, *collated) : std::nullopt;
+    const auto content = record ? records.find(transaction, *record) : std::nullopt;
+    return content && key_of(*content) == key ? *record : 0;
+  };
+}
+
+}  // namespace
+
 void BranchedDatabase::add(storage::StoredCollection& collection, int64_t holes) {
   const auto id_index = collection.stored_indexes()->front();
-  StoreParts parts{store_, collection.id(), collection.records(),
-                   [id_index](Transaction& transaction, BytesView key) { return id_index->find(transaction, key).value_or(0); }};
+  StoreParts parts{store_, collection.id(), collection.records(), first_records(collection, id_index)};
   const std::unique_lock lock(mutex_);
   auto past = std::make_unique<CollectionPast>(past_, collection);
   parts.past = past.get();
   branches_.add({collection.uuid_bytes(), std::move(parts)});
   BranchStore& store = branches_.store(branches_.collections() - 1);
   // The BranchStore's own table tells which versions a key has.
-  id_index->set_versions(storage::Table(store.table_names().front()));
+  if (kept_by_store(*id_index)) id_index->set_versions(storage::Table(store.table_names().front()));
   auto& versions = collections_[collection.id()] =
       std::make_shared<Versions>(branches_.graph(), store, collection, holes, std::move(past));
   in_order_.push_back(&versions->shared);
@@ -438,14 +455,34 @@ Branches::Swept BranchedDatabase::sweep(Transaction& transaction, const Retentio
   return swept;
 }
 
+namespace {
+
+// All documents whose `_id` the collection's collation takes for this one are purged; `key` is their key in the index. Another
+// transaction that writes such a document on any branch at the same time conflicts.
+std::set<Bytes> keys_to_purge(Transaction& transaction, SharedCollection& shared, const bson::ValueView& id, BytesView key) {
+  const auto ids = shared.base.stored_indexes()->front();
+  std::set<Bytes> keys{std::move(bson::KeyString().append(id)).bytes()};
+  if (kept_by_store(*ids)) return keys;
+  for (const Branch& branch : shared.graph.branches(transaction)) ids->claim(transaction, key, static_cast<uint32_t>(branch.id));
+  ids->each_version(transaction, key, [&](RecordId record) {
+    if (const auto content = shared.store.content(transaction, record)) keys.insert(key_of(*content));
+    return true;
+  });
+  return keys;
+}
+
+}  // namespace
+
 uint64_t BranchedDatabase::purge(Transaction& transaction, std::string_view collection, const bson::ValueView& id,
                                  const Lost& lost) {
   const auto lock = in_use();
-  bson::KeyString key;
-  key.append(id);
   const size_t at = collection_at(collection);
-  const uint64_t then = past_.purge(transaction, in_order_[at]->base, key.bytes());
-  const uint64_t versions = then + branches_.purge(transaction, at, key.bytes(), losing(transaction, lost));
+  SharedCollection& shared = *in_order_[at];
+  bson::KeyString key;
+  key.append(id, false, shared.base.options().collator.get());
+  uint64_t versions = past_.purge(transaction, shared.base, key.bytes());
+  for (const Bytes& one : keys_to_purge(transaction, shared, id, key.bytes()))
+    versions += branches_.purge(transaction, at, one, losing(transaction, lost));
   // A replayed purge is logged even if it finds nothing: each member frees by itself what dropped snapshots alone showed.
   if (versions > 0 || transaction.replays())
     append_to_log(transaction, log::Purge{.collection = std::string(collection), .id = bson::Value(id)}.encode());
@@ -649,12 +686,37 @@ std::optional<BranchedDatabase::MergeSides> BranchedDatabase::merge_sides(Transa
   return std::nullopt;
 }
 
+namespace {
+
+// The indexes that a merge's new records are looked for in. Another member decided what a replayed merge brings, and perhaps did
+// so before an index that is becoming unique counted.
+storage::StoredIndexes exclusive_indexes(const Transaction& transaction, const storage::StoredCollection& base) {
+  storage::StoredIndexes indexes = unique_indexes(base);
+  if (transaction.replays()) return indexes;
+  for (auto& prepared : prepared_indexes(base)) indexes.push_back(std::move(prepared));
+  return indexes;
+}
+
+// A document that keeps a key brings no new one, whoever else has the key.
+std::vector<Bytes> new_keys(Transaction& transaction, BranchStore& store, const View& before, const storage::StoredIndex& index,
+                            bson::DocumentView document) {
+  storage::IndexKeys keys, old;
+  index.keys_of(document, keys);
+  if (index.spec().unique) return std::move(keys.keys);
+  if (const auto content = store.get(transaction, before, key_of(document.bytes())))
+    index.keys_of(bson::DocumentView(*content), old);
+  std::erase_if(keys.keys, [&](const Bytes& key) { return std::find(old.keys.begin(), old.keys.end(), key) != old.keys.end(); });
+  return std::move(keys.keys);
+}
+
+}  // namespace
+
 // Adds the entries of documents that the merge wrote, and looks whether records that are new to the branch have unique keys.
 void BranchedDatabase::index_merged(Transaction& transaction, SharedCollection& shared, const Branch& before, const Branch& after,
                                     Stamp generation, const std::function<void()>& interrupted, Merge& merge) {
   const View old = shared.view_of(transaction, before.head), now = shared.view_of(transaction, after);
   if (old.state == now.state) return;
-  const storage::StoredIndexes unique = unique_indexes(shared.base);
+  const storage::StoredIndexes unique = exclusive_indexes(transaction, shared.base);
   const Difference difference = shared.store.diff(transaction, old, View{.state = now.state});
   auto cursor = shared.base.records().cursor(transaction);
   // Two new records may each meet the other: the conflict is listed once.
@@ -676,9 +738,7 @@ void BranchedDatabase::index_merged(Transaction& transaction, SharedCollection& 
       shared.base.count(transaction, {.records = 1, .bytes = static_cast<int64_t>(document.size()), .stamp = generation});
     }
     for (const auto& index : unique) {
-      storage::IndexKeys keys;
-      index->keys_of(document, keys);
-      for (const Bytes& key : keys.keys) {
+      for (const Bytes& key : new_keys(transaction, shared.store, old, *index, document)) {
         index->claim(transaction, key, static_cast<uint32_t>(after.id));
         each_rival(transaction, shared.store, now, *index, key, record, [&](RecordId other) {
           if (!listed.emplace(index.get(), key, std::min(record, other), std::max(record, other)).second) return true;

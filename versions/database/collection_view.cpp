@@ -99,12 +99,12 @@ struct Keys {
   storage::IndexKeys keys;
 };
 
-// The keys of all indexes except that on _id, whose entries the BranchStore has.
+// The keys of all indexes except that whose entries the BranchStore has.
 std::vector<Keys> keys_of(storage::StoredCollection& base, bson::DocumentView document) {
   std::vector<Keys> all;
   const auto indexes = base.stored_indexes();
   for (const auto& index : *indexes) {
-    if (index->is_id()) continue;
+    if (kept_by_store(*index)) continue;
     Keys& one = all.emplace_back(Keys{index.get(), {}});
     index->keys_of(document, one.keys);
   }
@@ -227,6 +227,17 @@ void check_unique(Transaction& transaction, BranchStore& store, const View& view
 
 }  // namespace
 
+namespace {
+
+[[noreturn]] void duplicate_id(const storage::StoredCollection& base, const std::string& ns, bson::DocumentView document) {
+  const auto indexes = base.stored_indexes();
+  storage::IndexKeys keys;
+  indexes->front()->keys_of(document, keys);
+  indexes->front()->duplicate(ns, document, keys.keys.front());
+}
+
+}  // namespace
+
 storage::Stored CollectionView::insert(Transaction& transaction, bson::DocumentView document) {
   storage::StoredCollection& base = shared_.base;
   const View view = writable(transaction);
@@ -239,7 +250,7 @@ storage::Stored CollectionView::insert(Transaction& transaction, bson::DocumentV
   try {
     record = shared_.store.insert(transaction, view, document.bytes(), stamp);
   } catch (const OperationError& error) {
-    if (error.code() == ErrorCode::duplicate_key) base.stored_indexes()->front()->duplicate(ns_, document, key);
+    if (error.code() == ErrorCode::duplicate_key) duplicate_id(base, ns_, document);
     throw;
   }
   try {
@@ -309,9 +320,20 @@ std::optional<RecordId> CollectionView::current(Transaction& transaction, Record
 }
 
 std::optional<RecordId> CollectionView::find_id(Transaction& transaction, const bson::ValueView& id) {
+  const auto indexes = shared_.base.stored_indexes();
+  const StoredIndex& ids = *indexes->front();
+  const View view = readable(transaction);
   bson::KeyString key;
-  key.append(id);
-  const RecordId record = shared_.store.find(transaction, readable(transaction), key.bytes());
+  key.append(id, false, ids.spec().collator.get());
+  RecordId record = 0;
+  if (kept_by_store(ids)) {
+    record = shared_.store.find(transaction, view, key.bytes());
+  } else {
+    each_rival(transaction, shared_.store, view, ids, key.bytes(), 0, [&](RecordId shown) {
+      record = shown;
+      return false;
+    });
+  }
   return record == 0 ? std::nullopt : std::optional(record);
 }
 

@@ -213,13 +213,6 @@ Databases::Begun Databases::find_or_begin(const std::string& name, const CommitI
       }
     }
     std::erase_if(collections, [](const auto& collection) { return !has_versions(*collection); });
-    for (const auto& collection : collections) {
-      // Branches find documents by the bytes of their _id, and the collation may take several of those for one.
-      if (collection->options().collator) {
-        throw OperationError(ErrorCode::illegal_operation, "database '" + name + "' can't have branches, because " +
-                                                               collection->ns() + " has a default collation");
-      }
-    }
     if (!table_.exists()) table_ = store_.engine().open_table(std::string(table_name), {.allocation_bytes = 512, .copied = true});
     DatabaseRow row;
     {

@@ -1,17 +1,31 @@
 #include "versions/database/unique_keys.h"
 
+#include <algorithm>
+
 namespace versions {
 
 using storage::StoredIndex;
 using storage::StoredIndexes;
 
+bool kept_by_store(const StoredIndex& index) {
+  return index.is_id() && !index.spec().collator;
+}
+
 StoredIndexes unique_indexes(const storage::StoredCollection& base) {
   StoredIndexes unique;
   const auto indexes = base.stored_indexes();
   for (const auto& index : *indexes) {
-    if (index->spec().unique && !index->is_id()) unique.push_back(index);
+    if (index->spec().unique && !kept_by_store(*index)) unique.push_back(index);
   }
   return unique;
+}
+
+StoredIndexes prepared_indexes(const storage::StoredCollection& base) {
+  StoredIndexes prepared;
+  const auto indexes = base.stored_indexes();
+  std::copy_if(indexes->begin(), indexes->end(), std::back_inserter(prepared),
+               [](const auto& index) { return index->prepares_unique() && !index->spec().unique; });
+  return prepared;
 }
 
 void each_rival(Transaction& transaction, BranchStore& store, const View& view, const StoredIndex& index, BytesView key,

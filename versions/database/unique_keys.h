@@ -9,8 +9,16 @@
 
 namespace versions {
 
-// All unique indexes except the one on _id, which the BranchStore checks.
+// Returns whether the BranchStore has the index's entries of versions. It has those of `_id`, by which it finds documents, unless
+// the collection has a default collation: then two `_id`s may be one key, while a document is what its `_id`'s bytes say. So that
+// index has entries of its own, like every other unique one.
+bool kept_by_store(const storage::StoredIndex& index);
+
+// All unique indexes except those that the BranchStore checks.
 storage::StoredIndexes unique_indexes(const storage::StoredCollection& base);
+
+// All indexes that are becoming unique (prepareUnique). They keep the doubles that there are, and no branch may get more of them.
+storage::StoredIndexes prepared_indexes(const storage::StoredCollection& base);
 
 // Calls `each` for the other records that the view shows under the key, until it returns false.
 void each_rival(Transaction& transaction, BranchStore& store, const View& view, const storage::StoredIndex& index, BytesView key,

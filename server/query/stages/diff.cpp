@@ -39,11 +39,16 @@ void take_ids(DocumentView filter, bson::ArrayBuilder& out) {
 
 class DiffSpec final : public SourceSpec, public Narrowing {
  public:
-  DiffSpec(const Element& specification, Differences::What what)
-      : SourceSpec(specification.name, specification), shown_(specification.as_document()), what_(std::move(what)) {}
+  DiffSpec(const Element& specification, Differences::What what, bool collates)
+      : SourceSpec(specification.name, specification),
+        shown_(specification.as_document()),
+        what_(std::move(what)),
+        collates_(collates) {}
   StagePtr start(StagePtr, PipelineContext& context) const override { return std::make_unique<Diff>(context, what_); }
 
+  // Differences know documents by the bytes of their _id, of which a collation may take several for one.
   void narrow(DocumentView filter) override {
+    if (collates_) return;
     bson::ArrayBuilder ids;
     take_ids(filter, ids);
     const bson::Value all = ids.done_value();
@@ -66,6 +71,7 @@ class DiffSpec final : public SourceSpec, public Narrowing {
  private:
   const bson::Document shown_;
   Differences::What what_;
+  const bool collates_;
 };
 
 }  // namespace
@@ -85,7 +91,7 @@ StageSpecPtr parse_diff(const Element& specification, PipelineContext& context) 
     if (what.fields.empty()) refuse(base::ErrorCode::bad_value, "$diff.fields must name at least one path");
     Differences::check_fields(what.fields);
   }
-  return std::make_unique<DiffSpec>(specification, std::move(what));
+  return std::make_unique<DiffSpec>(specification, std::move(what), context.scope.collator() != nullptr);
 }
 
 }  // namespace server::query
