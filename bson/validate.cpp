@@ -1,5 +1,7 @@
 #include "bson/validate.h"
 
+#include "bson/validate_value.h"
+
 namespace bson {
 namespace {
 
@@ -11,6 +13,8 @@ class Validator {
 
   // Checks the document at `at`, which must end before `end`. Returns its end, or nullptr when it is damaged.
   const char* document(const char* at, const char* end, int depth);
+  // The same for a value.
+  const char* value(Type type, const char* at, const char* end, int depth);
 
   base::Failure failure() const {
     if (too_deep_) {
@@ -20,7 +24,6 @@ class Validator {
   }
 
  private:
-  const char* value(Type type, const char* at, const char* end, int depth);
   const char* string(const char* at, const char* end);
   const char* cstring(const char* at, const char* end);
   const char* code_with_scope(const char* at, const char* end, int depth);
@@ -149,6 +152,14 @@ base::Result<DocumentView> validate(BytesView bytes, const ValidateOptions& opti
   const char* end = validator.document(bytes.data(), bytes.data() + bytes.size(), 1);
   if (!end) return validator.failure();
   return DocumentView(bytes.substr(0, static_cast<size_t>(end - bytes.data())));
+}
+
+base::Result<ValueView> validate_value(Type type, BytesView bytes) {
+  const ValidateOptions options;
+  Validator validator(bytes, options);
+  const char* end = validator.value(type, bytes.data(), bytes.data() + bytes.size(), 1);
+  if (!end) return validator.failure();
+  return ValueView(type, bytes.substr(0, static_cast<size_t>(end - bytes.data())));
 }
 
 bool is_utf8(std::string_view text) {

@@ -203,6 +203,7 @@ class BucketWriter {
       bson::Builder id = filter.object("_id");
       id.append("$gte", query::bucket_id_bound(begun_after, false)).append("$lte", query::bucket_id_bound(time_ms, true));
     }
+    filter.append("control.version", 1);  // nothing is added to compressed buckets
     filter.object("control.closed").append("$ne", true);
     filter.object("data." + series_.time_field + "." + std::to_string(query::bucket_measurements_max - 1))
         .append("$exists", false);

@@ -5,7 +5,9 @@
 #include <limits>
 
 #include "base/error.h"
+#include "bson/column.h"
 #include "bson/compare.h"
+#include "bson/validate.h"
 
 namespace server::query {
 
@@ -108,6 +110,59 @@ int64_t check_times(const SeriesOptions& options, DocumentView times, int64_t fi
   return count;
 }
 
+constexpr int64_t plain_version = 1, compressed_version = 2;
+
+// Returns the version of a bucket; 0: it has none.
+int64_t version_of(DocumentView bucket) {
+  const Element control = bucket["control"];
+  const Element version = control.is_object() ? control.as_document()["version"] : Element();
+  if (!version.is_number()) return 0;
+  const double number = version.to_double();
+  return number == plain_version ? plain_version : number == compressed_version ? compressed_version : 0;
+}
+
+int64_t compressed_count(DocumentView bucket) {
+  const Element count = bucket["control"].as_document()["count"];
+  const int64_t number = count.is_number() ? count.to_int64() : 0;
+  if (number < 1 || number > compressed_measurements_max) no_bucket("control.count isn't a number of measurements");
+  return number;
+}
+
+// Reads the columns of a compressed bucket; returns it as one without compression.
+bson::Document expand(std::string_view time_field, DocumentView bucket) {
+  const auto count = static_cast<size_t>(compressed_count(bucket));
+  bson::ColumnBudget budget{.values_max = count, .bytes_left = compressed_bytes_max};
+  bson::Builder out;
+  for (const Element& field : bucket) {
+    if (field.name == "control") {
+      bson::Builder control = out.object("control");
+      for (const Element& one : field.as_document()) {
+        if (one.name == "version")
+          control.append("version", static_cast<int32_t>(plain_version));
+        else if (one.name != "count")
+          control.append_element(one);
+      }
+    } else if (field.name != "data" || !field.is_object()) {
+      out.append_element(field);
+    } else {
+      bson::Builder data = out.object("data");
+      for (const Element& column : field.as_document()) {
+        if (column.type() != Type::binary || column.as_binary().subtype != bson::column_subtype)
+          no_bucket("a column isn't compressed");
+        bson::Builder values = data.object(column.name);
+        const size_t places = bson::read_column(column.as_binary().bytes, budget, [&](size_t place, const ValueView& value) {
+          values.append(std::to_string(place), value);
+        });
+        if (column.name == time_field && places != count) no_bucket("control.count isn't the number of times");
+      }
+    }
+  }
+  bson::Document expanded = out.done();
+  // Columns may nest objects deeper than documents may.
+  (void)bson::validate(expanded.bytes(), {.bytes_max = bson::buffer_bytes_max}).or_throw();
+  return expanded;
+}
+
 void check_column(const Element& column, int64_t count) {
   if (!column.is_object()) no_bucket("a column isn't an object");
   int64_t before = -1;
@@ -202,10 +257,9 @@ void check_bucket(const SeriesOptions& options, DocumentView bucket) {
   const Element id = bucket["_id"], control = bucket["control"], data = bucket["data"];
   if (id.type() != Type::object_id) no_bucket("_id isn't an ObjectId");
   if (!control.is_object() || !data.is_object()) no_bucket("control and data aren't objects");
-  const Element version = control.as_document()["version"];
-  if (!version.is_number() || version.to_double() != 1) {
-    no_bucket("control.version isn't 1: compressed buckets are not supported");
-  }
+  const int64_t version = version_of(bucket);
+  if (version == compressed_version) return check_bucket(options, expand(options.time_field, bucket));
+  if (version != plain_version) no_bucket("control.version is neither 1 nor 2");
   const Element min = control.as_document()["min"], max = control.as_document()["max"];
   const Element first = min.is_object() ? min.as_document()[options.time_field] : Element();
   const Element last = max.is_object() ? max.as_document()[options.time_field] : Element();
@@ -223,21 +277,28 @@ void check_bucket(const SeriesOptions& options, DocumentView bucket) {
   check_names_differ(data.as_document());
 }
 
-bool has_bucket_shape(const SeriesOptions& options, DocumentView bucket) {
+namespace {
+
+bool has_head(const SeriesOptions& options, DocumentView bucket) {
   const Element control = bucket["control"], data = bucket["data"];
   if (bucket["_id"].type() != Type::object_id || !control.is_object() || !data.is_object()) return false;
   const Element min = control.as_document()["min"], max = control.as_document()["max"];
-  if (!min.is_object() || !max.is_object()) return false;
-  const Element version = control.as_document()["version"];
-  if (!version.is_number() || version.to_double() != 1) return false;
-  if (min.as_document()[options.time_field].type() != Type::date || !data.as_document().has(options.time_field)) return false;
-  for (const Element& column : data.as_document()) {
+  if (!min.is_object() || !max.is_object() || version_of(bucket) == 0) return false;
+  return min.as_document()[options.time_field].type() == Type::date && data.as_document().has(options.time_field);
+}
+
+}  // namespace
+
+bool has_bucket_shape(const SeriesOptions& options, DocumentView bucket) {
+  if (!has_head(options, bucket) || version_of(bucket) != plain_version) return false;
+  for (const Element& column : bucket["data"].as_document()) {
     if (!column.is_object()) return false;
   }
   return true;
 }
 
 int64_t measurement_count(const SeriesOptions& options, DocumentView bucket) {
+  if (version_of(bucket) == compressed_version) return compressed_count(bucket);
   const Element data = bucket["data"];
   const Element times = data.is_object() ? data.as_document()[options.time_field] : Element();
   return times.is_object() ? static_cast<int64_t>(times.as_document().count()) : 0;
@@ -245,9 +306,14 @@ int64_t measurement_count(const SeriesOptions& options, DocumentView bucket) {
 
 BucketReader::BucketReader(std::string_view time_field, std::string_view meta_field, DocumentView bucket)
     : time_field_(time_field), meta_field_(meta_field) {
-  const Element control = bucket["control"], data = bucket["data"];
+  const Element control = bucket["control"];
   const Element version = control.is_object() ? control.as_document()["version"] : Element();
-  if (version.is_number() && version.to_double() != 1) no_bucket("control.version isn't 1: compressed buckets are not supported");
+  if (version.is_number() && version_of(bucket) == 0) no_bucket("control.version is neither 1 nor 2");
+  if (version_of(bucket) == compressed_version) {
+    expanded_ = expand(time_field, bucket);
+    bucket = expanded_;
+  }
+  const Element data = bucket["data"];
   const Element times = data.is_object() ? data.as_document()[time_field] : Element();
   if (!times.is_object()) no_bucket("it has no times");
   if (!meta_field.empty()) meta_ = bucket["meta"];
@@ -309,7 +375,7 @@ BucketBuilder::BucketBuilder(const SeriesOptions& options, DocumentView bucket, 
 }
 
 BucketBuilder BucketBuilder::emptied(const SeriesOptions& options, DocumentView bucket, const bson::Collator* collator) {
-  if (!has_bucket_shape(options, bucket)) no_bucket("it lacks a part, or is compressed");
+  if (!has_head(options, bucket)) no_bucket("it lacks a part");
   const Element first = bucket["control"].as_document()["min"].as_document()[options.time_field];
   BucketBuilder builder(options, bucket["meta"], first.as_date().ms, collator);
   builder.id_ = bucket["_id"].as_object_id();

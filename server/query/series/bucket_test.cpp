@@ -5,8 +5,10 @@
 
 #include "base/error.h"
 #include "base/random.h"
+#include "bson/column.h"
 #include "bson/compare.h"
 #include "bson/json.h"
+#include "bson/testing/column_bytes.h"
 #include "server/query/matcher.h"
 #include "server/query/series/bucket_filter.h"
 #include "server/query/series/bucket_index.h"
@@ -144,6 +146,7 @@ TEST_CASE("buckets from outside are checked") {
         "{_id: ObjectId('000000000000000000000000'), control: {version: 1, min: {t: 1}, max: {}}, data: {t: {}}}"})
     CHECK_FALSE(has_bucket_shape(options, bson::json(text)));
   check("version: 1", "version: 2");
+  check("version: 1", "version: 3");
   check("_id: ObjectId('00000000", "_id: ObjectId('00000001");
   check("meta: 5", "other: 5");
   check("data: {", "other: {");
@@ -152,6 +155,68 @@ TEST_CASE("buckets from outside are checked") {
   check("v: { 0: 1, 1: 2 }", "v: { '01': 1 }");
   check("v: { 0: 1, 1: 2 }", "v: 5");
   check("v: { 0: 1, 1: 2 }", "m: { 0: 1 }");
+}
+
+// A compressed bucket with the columns t: 0, 1000, 2000 and v: 5, missing, 7.
+bson::Document compressed(int count = 3, const bson::Bytes& more = {}) {
+  using namespace bson::testing;
+  const bson::Bytes times = literal("{$date: 0}") + deltas({1000, 0}) + column_end;
+  const bson::Bytes values = literal("5") + words(8, {skip_word(), one_delta(2)}) + column_end;
+  bson::Builder out;
+  out.append("_id", bson::ObjectId());
+  {
+    bson::Builder control = out.object("control");
+    control.append("version", 2);
+    control.object("min").append("t", bson::Date{0}).append("v", 5);
+    control.object("max").append("t", bson::Date{2000}).append("v", 7);
+    control.append("count", count);
+  }
+  out.append("meta", 5);
+  {
+    bson::Builder data = out.object("data");
+    data.append("t", bson::Binary{bson::column_subtype, times}).append("v", bson::Binary{bson::column_subtype, values});
+    if (!more.empty()) data.append("w", bson::Binary{bson::column_subtype, more});
+  }
+  return out.done();
+}
+
+TEST_CASE("compressed buckets are read, counted, and made anew without compression") {
+  const SeriesOptions options = series();
+  const bson::Document bucket = compressed();
+  CHECK_NOTHROW(check_bucket(options, bucket));
+  CHECK(measurement_count(options, bucket) == 3);
+  CHECK_FALSE(has_bucket_shape(options, bucket));
+  const auto found = all(options, bucket);
+  REQUIRE(found.size() == 3u);
+  CHECK(bson::compare(found[0], bson::json("{t: {$date: 0}, m: 5, v: 5}")) == 0);
+  CHECK(bson::compare(found[1], bson::json("{t: {$date: 1000}, m: 5}")) == 0);
+  CHECK(bson::compare(found[2], bson::json("{t: {$date: 2000}, m: 5, v: 7}")) == 0);
+  BucketBuilder rest = BucketBuilder::emptied(options, bucket, nullptr);
+  rest.add(found[2]);
+  const bson::Document plain = rest.document();
+  CHECK_NOTHROW(check_bucket(options, plain));
+  CHECK(plain["_id"].identical(bucket["_id"]));
+  CHECK(all(options, plain).size() == 1u);
+}
+
+TEST_CASE("compressed buckets whose columns don't fit are refused") {
+  using namespace bson::testing;
+  const SeriesOptions options = series();
+  const auto refused = [&](const bson::Document& bucket) {
+    try {
+      check_bucket(options, bucket);
+      return base::ErrorCode::ok;
+    } catch (const base::OperationError& error) {
+      return error.code();
+    }
+  };
+  for (const int count : {0, 2, 4, 20'000}) CHECK(refused(compressed(count)) != base::ErrorCode::ok);
+  CHECK(refused(compressed(3, literal("1") + deltas({1, 1}) + column_end)) == base::ErrorCode::ok);
+  CHECK(refused(compressed(3, literal("1") + deltas({1, 1, 1}) + column_end)) == base::ErrorCode::bson_object_too_large);
+  CHECK(refused(compressed(3, literal("1"))) == base::ErrorCode::bad_value);
+  bson::Bytes runs = literal("'" + std::string(100'000, 'x') + "'");
+  for (int i = 0; i < 3; ++i) runs += words(8, {run_word(16)});
+  CHECK(refused(compressed(3, runs + column_end)) == base::ErrorCode::bson_object_too_large);
 }
 
 TEST_CASE("metas are equal whatever the order of their fields") {

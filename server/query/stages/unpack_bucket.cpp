@@ -38,8 +38,8 @@ class Unpack final : public Stage {
       if (!source().next()) return false;
       // The bucket is needed after the source's transaction has ended.
       bucket_ = bson::Document(source().document());
-      held_.set(bucket_.size());
       reader_.emplace(options_.series.time_field, options_.series.meta_field, bucket_);
+      held_.set(bucket_.size() + reader_->held_bytes());
     }
   }
   DocumentView document() override { return out_; }
