@@ -428,6 +428,7 @@ Engine& LazyFunction::engine() const {
     check_enabled();
     auto made = std::make_unique<Engine>(allowance_);
     made->compile(source_);
+    if (prepare_) prepare_(*made);
     engine_ = std::move(made);
   }
   return *engine_;

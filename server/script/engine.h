@@ -68,8 +68,11 @@ class Engine {
 // A function with an engine of its own, which is made with the first call. Thread-safe: calls wait for each other.
 class LazyFunction {
  public:
+  // Called with the engine when it is made; it may define names.
+  using Prepare = std::function<void(Engine&)>;
   // The arguments are as Engine's and compile's.
-  LazyFunction(std::string source, Allowance* allowance) : source_(std::move(source)), allowance_(allowance) {}
+  LazyFunction(std::string source, Allowance* allowance, Prepare prepare = {})
+      : source_(std::move(source)), allowance_(allowance), prepare_(std::move(prepare)) {}
 
   // Both throw what Engine's calls throw, and 31264 if scripting is turned off.
   bson::Value call(std::span<const bson::ValueView> arguments) const;
@@ -80,6 +83,7 @@ class LazyFunction {
 
   const std::string source_;
   Allowance* const allowance_;
+  const Prepare prepare_;
   mutable base::Mutex mutex_;
   mutable std::unique_ptr<Engine> engine_ GUARDED_BY(mutex_);
 };

@@ -1,5 +1,6 @@
 // This file has $where.
 #include "server/query/match/parser.h"
+#include "server/query/match/stored_functions.h"
 #include "server/script/engine.h"
 
 namespace server::query::match {
@@ -9,8 +10,10 @@ namespace {
 // Matches documents for which a client's function returns something true. The document is `this` and `obj`.
 class Where : public Node {
  public:
-  Where(std::string source, const bson::ValueView& specification, Allowance* allowance)
-      : Node(Kind::expr), function_(std::move(source), allowance), specification_(specification) {}
+  // `stored` may be nullptr.
+  Where(std::string source, const bson::ValueView& specification, Allowance* allowance,
+        const std::shared_ptr<const StoredFunctions>& stored)
+      : Node(Kind::expr), function_(std::move(source), allowance, preparation(stored)), specification_(specification) {}
 
   bool matches(bson::DocumentView document, Details*) const override { return function_.holds(document); }
   bool matches_value(const bson::ValueView&) const override { return false; }
@@ -18,6 +21,11 @@ class Where : public Node {
   void append_operator(bson::Builder& out) const override { out.append("$where", specification_.view()); }
 
  private:
+  static script::LazyFunction::Prepare preparation(const std::shared_ptr<const StoredFunctions>& stored) {
+    if (!stored) return {};
+    return [stored](script::Engine& engine) { stored->define(engine); };
+  }
+
   const script::LazyFunction function_;
   const bson::Value specification_;
 };
@@ -29,7 +37,9 @@ NodePtr parse_where(const bson::Element& operand, Parsing& parsing) {
   auto source = script::source_of(operand);
   if (!source) bad_value("$where got bad type");
   if (!script::is_enabled()) bad_value("no globalScriptEngine in $where parsing");
-  return std::make_unique<Where>(*std::move(source), operand, parsing.context.allowance);
+  const ParseContext& context = parsing.context;
+  return std::make_unique<Where>(*std::move(source), operand, context.allowance,
+                                 context.op ? StoredFunctions::read(*context.op) : nullptr);
 }
 
 constexpr TopOperatorRow top_operators[] = {{"$where", parse_where}};

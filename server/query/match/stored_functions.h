@@ -1,0 +1,37 @@
+// $where sees the functions, and other values, that its command's database keeps in system.js: {_id: name, value: function}.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bson/value.h"
+#include "server/core/memory.h"
+
+namespace server {
+class OperationContext;
+namespace script {
+class Engine;
+}
+}  // namespace server
+
+namespace server::query::match {
+
+// Immutable after read(). Its memory is held in the operation's budget, which must outlive it.
+class StoredFunctions {
+ public:
+  explicit StoredFunctions(MemoryBudget& budget) : held_(budget) {}
+
+  // Reads what is stored now. nullptr: the database keeps none. Throws ExceededMemoryLimit.
+  static std::shared_ptr<const StoredFunctions> read(const OperationContext& op);
+
+  // Gives them to an engine, under their names.
+  void define(script::Engine& engine) const;
+
+ private:
+  Held held_;
+  std::vector<std::pair<std::string, bson::Value>> values_;
+};
+
+}  // namespace server::query::match
