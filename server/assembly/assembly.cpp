@@ -10,6 +10,7 @@
 #include "server/assembly/status.h"
 #include "server/assembly/storage_part.h"
 #include "server/commands/all.h"
+#include "server/commands/crud/plan_limits.h"
 #include "server/core/audit.h"
 #include "server/core/collection_usage.h"
 #include "server/core/command_registry.h"
@@ -83,7 +84,8 @@ Assembly::Assembly(Options options, ProcessRequests requests) : parts_(std::make
   parts.audit = make_audit(parts.options, parts.services.clock);
   parts.services.audit = parts.audit.get();
   add_log_parameters(parts.parameters);
-  add_compatibility_parameters(parts.parameters);
+  add_compatibility_parameters(parts.parameters, parts.options);
+  add_plan_limits(parts.parameters);
   parts.services.redacts_log = parts.options.redact_log;
   script::set_redaction(&parts.services.redacts_log);
   parts.parameters.add_boolean("redactClientLogData", parts.services.redacts_log);

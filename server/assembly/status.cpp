@@ -241,7 +241,25 @@ void add_log_parameters(ServerParameters& parameters) {
   parameters.add("logComponentVerbosity", {component_verbosity, set_component_verbosity});
 }
 
-void add_compatibility_parameters(ServerParameters& parameters) {
+namespace {
+
+void add_constant(ServerParameters& parameters, const char* name, const bson::Value& value) {
+  parameters.add(name, {[value] { return value; }, {}, false, false});
+}
+
+const char* name_of(Options::TlsMode mode) {
+  switch (mode) {
+    case Options::TlsMode::disabled: return "disabled";
+    case Options::TlsMode::allow: return "allowTLS";
+    case Options::TlsMode::prefer: return "preferTLS";
+    case Options::TlsMode::require: return "requireTLS";
+  }
+  return "";
+}
+
+}  // namespace
+
+void add_compatibility_parameters(ServerParameters& parameters, const Options& options) {
   parameters.add("featureCompatibilityVersion", {[] {
                                                    bson::Builder out;
                                                    out.append("version", "7.0");
@@ -251,7 +269,9 @@ void add_compatibility_parameters(ServerParameters& parameters) {
                                                  false,
                                                  false});
   // A mongod without users says so too. mongorestore asks before it looks at a dump's users.
-  parameters.add("authSchemaVersion", {[] { return bson::Value(int32_t{5}); }, {}, false, false});
+  add_constant(parameters, "authSchemaVersion", bson::Value(int32_t{5}));
+  // Its change needs a restart, member by member.
+  add_constant(parameters, "tlsMode", bson::Value(name_of(options.tls_mode)));
 }
 
 }  // namespace server

@@ -5,6 +5,7 @@
 namespace server {
 
 class ServerParameters;
+struct Options;
 struct Services;
 
 // Adds connections, network, opcounters, opLatencies, asserts, mem, extra_info, …
@@ -13,7 +14,7 @@ void add_status_sections(Services& services);
 // Adds logLevel, quiet, logComponentVerbosity.
 void add_log_parameters(ServerParameters& parameters);
 
-// Adds featureCompatibilityVersion, which tools look at; it can't be changed.
-void add_compatibility_parameters(ServerParameters& parameters);
+// Adds featureCompatibilityVersion, authSchemaVersion and tlsMode, which tools look at; they can't be changed.
+void add_compatibility_parameters(ServerParameters& parameters, const Options& options);
 
 }  // namespace server

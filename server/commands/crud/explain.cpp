@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "server/commands/crud/explain_writes.h"
 #include "server/commands/crud/explainable.h"
+#include "server/commands/crud/plan_limits.h"
 #include "server/core/arguments.h"
 #include "server/core/command.h"
 #include "server/core/command_registry.h"
@@ -12,9 +13,6 @@
 #include "server/core/operation.h"
 #include "server/core/options.h"
 #include "server/core/services.h"
-#include "server/query/fitting_int.h"
-#include "server/query/query_parameters.h"
-#include "server/query/stages/stage.h"
 
 namespace server {
 namespace {
@@ -56,19 +54,6 @@ void append_command(const Request& inner, bson::Builder& reply) {
   if (!inner.body.has("$db")) command.append("$db", inner.db);
 }
 
-// Appends the limits with which the plan was run.
-void append_parameters(const OperationContext& op, bson::Builder& reply) {
-  constexpr auto stage = static_cast<int32_t>(query::stage_memory_max);
-  auto parameters = reply.object("serverParameters");
-  parameters.append("internalQueryFacetBufferSizeBytes", stage).append("internalQueryFacetMaxOutputDocSizeBytes", stage);
-  parameters.append("internalLookupStageIntermediateDocumentMaxSizeBytes", stage)
-      .append("internalDocumentSourceGroupMaxMemoryBytes", stage);
-  parameters.append("internalQueryMaxBlockingSortMemoryUsageBytes", query::fitting_int(query::sort_bytes_max(op)));
-  parameters.append("internalQueryProhibitBlockingMergeOnMongoS", 0).append("internalQueryMaxAddToSetBytes", stage);
-  parameters.append("internalDocumentSourceSetWindowFieldsMaxMemoryBytes", stage)
-      .append("internalQueryFrameworkControl", "forceClassicEngine");
-}
-
 }  // namespace
 
 void append_explained(OperationContext& op, const Request& explained, bson::Builder& reply) {
@@ -80,7 +65,8 @@ void append_explained(OperationContext& op, const Request& explained, bson::Buil
     info.append("host", host).append("port", op.services().options.port).append("version", compatible_version);
     info.append("gitVersion", commit_id());
   }
-  append_parameters(op, reply);
+  auto parameters = reply.object("serverParameters");
+  append_plan_limits(op, parameters);
 }
 
 namespace {
