@@ -292,19 +292,21 @@ ReplicaSet::Records ReplicaSet::due(Records from, Records end) {
 }
 
 // The configuration is written before its entry is applied here, so that a member that has the entry has the configuration; it is
-// in use after it.
+// in use after it. A member that starts again meets entries of configurations before its own. They change nothing: the newest may
+// be a forced one, which no entry has.
 void ReplicaSet::adopt_logged_configs(const std::vector<LogRecord>& records, bool in_use) {
   for (const LogRecord& record : records) {
     for (const LogRecord::Item& logged : record.entries) {
       if (logged.entry.op != 'n') continue;
       const auto config = logged.entry.o.find("config");
       if (!config.is_object()) continue;
-      if (!in_use) {
-        own_config_.write(config.as_document());
-        continue;
+      SetConfig read = parse_set_config(config.as_document());
+      {
+        const base::MutexLock lock(mutex_);
+        if (config_ && config_->place().newer_than(read.place())) continue;
+        if (in_use) adopt(std::move(read));
       }
-      const base::MutexLock lock(mutex_);
-      adopt(parse_set_config(config.as_document()));
+      if (!in_use) own_config_.write(config.as_document());
     }
   }
 }

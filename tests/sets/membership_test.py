@@ -505,6 +505,29 @@ def test_a_member_without_its_majority_goes_on_by_force():
         five.check_nobody_failed()
 
 
+def test_a_forced_configuration_outlasts_those_that_the_log_has():
+    with ReplicaSet(3) as three:
+        first, lost = three.primary(), three.secondaries()
+        client = three.client()
+        for priority in (2, 3, 4):
+            three.reconfigure(lambda config: member_of(config, first).update(priority=priority))
+            client.t.get_collection("c", write_concern=WriteConcern(w=3)).insert_one({"_id": priority})
+        for member in lost:
+            member.kill()
+        wait_until(lambda: first.state() == "SECONDARY")
+        force(first, [first])
+        wait_until(lambda: first.state() == "PRIMARY")
+        # It has applied its log again by then, with the entries of former configurations.
+        client.t.c.insert_one({"_id": "alone"})
+        config = first.command("replSetGetConfig")["config"]
+        assert [one["host"] for one in config["members"]] == [first.name] and config["version"] > 10_000
+        assert first.direct.t.c.count_documents({}) == 4
+        first.kill()
+        first.start()
+        wait_until(lambda: first.state() == "PRIMARY")
+        assert first.command("replSetGetConfig")["config"]["members"] == config["members"]
+
+
 def test_a_secondary_that_has_a_primary_takes_no_force(three):
     secondary = three.secondaries()[0]
     config = three.config()
