@@ -79,14 +79,10 @@ void Oplog::State::read() {
   {
     Transaction transaction(store, Transaction::Mode::read);
     if (const auto row = table.get(transaction, entry_key(state_key))) {
-      const auto document = bson::validate(*row).or_throw();
-      uuid = document["uuid"].as_binary().bytes;
-      counted_to = static_cast<Stamp>(document["countedTo"].to_int64());
-      for (const bson::Element& one : document["steps"].as_document()) {
-        const bson::DocumentView step = one.as_document();
-        steps.push_back({static_cast<Stamp>(step["end"].to_int64()), step["entries"].to_int64(), step["logical"].to_int64(),
-                         step["stored"].to_int64()});
-      }
+      LogState state = decode_state(*row).or_throw();
+      uuid = std::move(state.uuid);
+      counted_to = state.counted_to;
+      steps = std::move(state.steps);
       fresh = false;
     }
     storage::TableCursor cursor = table.cursor(transaction);
@@ -105,17 +101,7 @@ void Oplog::State::read() {
 }
 
 void Oplog::State::save() {
-  bson::Builder out;
-  out.append("uuid", bson::Binary{4, uuid}).append("countedTo", static_cast<int64_t>(counted_to));
-  {
-    bson::ArrayBuilder list = out.array("steps");
-    for (const Step& step : steps) {
-      bson::Builder one = list.object();
-      one.append("end", static_cast<int64_t>(step.end)).append("entries", step.entries);
-      one.append("logical", step.logical_bytes).append("stored", step.stored_bytes);
-    }
-  }
-  const bson::Document document = out.done();
+  const bson::Document document = encode_state({uuid, counted_to, steps});
   storage::in_transaction(store,
                           [&](Transaction& transaction) { table.put(transaction, entry_key(state_key), document.bytes()); });
 }

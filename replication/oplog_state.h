@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/mutex.h"
+#include "replication/log_state.h"
 #include "replication/oplog.h"
 #include "storage/collections/catalog.h"
 
@@ -20,13 +21,7 @@ namespace replication {
 struct Oplog::State {
   State(storage::Store& store, uint64_t bytes_max);
 
-  // A stretch of the log: what is counted, and taken away, as one.
-  struct Step {
-    storage::Stamp end = 0;  // its last entry
-    int64_t entries = 0;
-    int64_t logical_bytes = 0;
-    int64_t stored_bytes = 0;
-  };
+  using Step = LogStep;
 
   // Collections that were dropped, and how far down the log is done with them.
   struct DroppedPass {

@@ -182,8 +182,9 @@ int64_t PreImages::expire(Stamp below) {
       std::vector<std::pair<Bytes, Bytes>> gone;
       storage::TableCursor rows = table_.cursor(transaction);
       for (bool on = rows.seek(stamp_key(0)); on && rows.key() < BytesView(stamp_key(below)); on = rows.next()) {
-        const Stamp stamp = base::load_be64(rows.key().data() + 1);
-        const auto place = place_in(rows.value());
+        const bool is_key = rows.key().size() == stamp_key(0).size();
+        const Stamp stamp = is_key ? base::load_be64(rows.key().data() + 1) : 0;
+        const auto place = is_key ? place_in(rows.value()) : std::nullopt;
         gone.emplace_back(Bytes(rows.key()), place ? record_key(place->collection, place->record, stamp) : Bytes());
         if (gone.size() == expired_per_transaction) break;
       }

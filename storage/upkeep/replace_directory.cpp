@@ -28,9 +28,6 @@ using base::OperationError;
 constexpr char complete_name[] = "complete";
 constexpr char placing_name[] = "placing";
 constexpr char copied_name[] = "copied";
-constexpr char magic[] = "PCPY";
-constexpr char version = 1;
-constexpr size_t head_bytes = 5;
 
 [[noreturn]] void cannot(const std::string& doing, int error) {
   throw OperationError(error == ENOSPC ? ErrorCode::out_of_disk_space : ErrorCode::internal_error,
@@ -50,60 +47,10 @@ void sync_directory_entries(const std::string& path) {
   if (result != 0) cannot("sync " + path, error);
 }
 
-// The file contains "PCPY" | 01 | files varint | files × (name length varint, name, bytes varint) | carried length varint,
-// carried | checksum 8
-Bytes encode(const CopyMarker& marker) {
-  Bytes out(magic, 4);
-  out.push_back(version);
-  base::append_varint(out, marker.files.size());
-  for (const BackupFile& file : marker.files) {
-    base::append_varint(out, file.name.size());
-    out += file.name;
-    base::append_varint(out, file.bytes);
-  }
-  base::append_varint(out, marker.carried.size());
-  out += marker.carried;
-  base::append_le(out, base::hash64(out));
-  return out;
-}
-
-std::optional<BytesView> take_text(BytesView& in) {
-  const auto length = base::take_varint(in);
-  if (!length || *length > in.size()) return std::nullopt;
-  const BytesView text = in.substr(0, *length);
-  in.remove_prefix(*length);
-  return text;
-}
-
-std::optional<CopyMarker> decode(BytesView bytes) {
-  if (bytes.size() < head_bytes + sizeof(uint64_t) || bytes.substr(0, 4) != BytesView(magic, 4)) return std::nullopt;
-  const BytesView body = bytes.substr(0, bytes.size() - sizeof(uint64_t));
-  if (base::load_le<uint64_t>(body.data() + body.size()) != base::hash64(body)) return std::nullopt;
-  if (bytes[4] != version) {
-    throw OperationError(ErrorCode::unsupported_format, "the marker of a copied data directory has format version " +
-                                                            std::to_string(static_cast<uint8_t>(bytes[4])) +
-                                                            "; this program reads version " + std::to_string(version));
-  }
-  BytesView rest = body.substr(head_bytes);
-  const auto count = base::take_varint(rest);
-  if (!count) return std::nullopt;
-  CopyMarker marker;
-  for (uint64_t left = *count; left > 0; --left) {
-    const auto name = take_text(rest);
-    const auto size = name ? base::take_varint(rest) : std::nullopt;
-    if (!size || !is_engine_file(*name)) return std::nullopt;
-    marker.files.push_back({std::string(*name), *size});
-  }
-  const auto carried = take_text(rest);
-  if (!carried || !rest.empty()) return std::nullopt;
-  marker.carried = *carried;
-  return marker;
-}
-
 std::optional<CopyMarker> read_marker(const fs::path& path) {
   std::ifstream in(path, std::ios::binary);
   const Bytes bytes((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
-  return in ? decode(bytes) : std::nullopt;
+  return in ? decode_marker(bytes) : std::nullopt;
 }
 
 // The function returns an empty string when the copy matches its marker.
@@ -188,11 +135,6 @@ void remove_copy(const fs::path& copy, const std::function<void()>& step) {
 
 }  // namespace
 
-bool CopyMarker::operator==(const CopyMarker& other) const {
-  const auto same = [](const BackupFile& a, const BackupFile& b) { return a.name == b.name && a.bytes == b.bytes; };
-  return carried == other.carried && std::equal(files.begin(), files.end(), other.files.begin(), other.files.end(), same);
-}
-
 void begin_copy(const std::string& dbpath) {
   const fs::path copy = fs::path(dbpath) / sync_directory;
   if (fs::exists(copy)) remove_copy(copy, nullptr);
@@ -209,7 +151,7 @@ void complete_copy(const std::string& dbpath, const CopyMarker& marker) {
   if (const std::string why = unlike(copy, marker); !why.empty()) {
     throw OperationError(ErrorCode::internal_error, "the copy in " + copy + " is not complete: " + why);
   }
-  write_file(copy, complete_name, encode(marker));
+  write_file(copy, complete_name, encode_marker(marker));
 }
 
 Replaced place_copy(const std::string& dbpath, const std::function<void()>& step) {

@@ -17,18 +17,11 @@
 #include <string>
 
 #include "base/bytes.h"
-#include "storage/upkeep/backup.h"
+#include "storage/upkeep/copy_marker.h"
 
 namespace storage {
 
 inline constexpr char sync_directory[] = "_sync";
-
-// This is what the marker contains.
-struct CopyMarker {
-  std::vector<BackupFile> files;
-  base::Bytes carried;  // These bytes belong to the owner of the copy; nothing here reads them.
-  bool operator==(const CopyMarker& other) const;
-};
 
 // This function makes an empty `_sync` before a copy begins. It throws OperationError.
 void begin_copy(const std::string& dbpath);

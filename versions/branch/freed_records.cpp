@@ -115,8 +115,10 @@ BranchStore::Purged BranchStore::purged_of(Transaction& transaction, State state
   TableCursor cursor = pending_.cursor(transaction);
   for (bool on = cursor.seek(pending_key(BranchId::none, 0)); on && base::load_be64(cursor.key().data()) == 0;
        on = cursor.next()) {
+    if (cursor.key().size() != pending_key(BranchId::none, 0).size() || cursor.value().empty())
+      throw base::OperationError(base::ErrorCode::data_corruption_detected, "a row of what is pending on branches is damaged");
     const auto record = static_cast<RecordId>(base::load_be64(cursor.key().data() + 8));
-    if (cursor.value().at(0) != purged_kind || !names(transaction, state, record)) continue;
+    if (cursor.value().front() != purged_kind || !names(transaction, state, record)) continue;
     purged.records.add(record);
     purged.keys.emplace_back(cursor.value().substr(1));
   }

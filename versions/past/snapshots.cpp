@@ -7,9 +7,8 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "bson/builder.h"
-#include "bson/validate.h"
 #include "storage/store.h"
+#include "versions/past/snapshot_rows.h"
 
 namespace versions::past {
 
@@ -20,32 +19,8 @@ using storage::Transaction;
 namespace {
 
 constexpr char table_name[] = "past-snapshots";
-const base::Bytes next_key(1, '\0');
-
-base::Bytes row_key(uint64_t number) {
-  base::Bytes key;
-  base::append_be64(key, number);
-  return key;
-}
-
-[[noreturn]] void damaged() {
-  throw OperationError(ErrorCode::data_corruption_detected, "the list of snapshots can't be read");
-}
-
 [[noreturn]] void too_old(const std::string& what) {
   throw OperationError(ErrorCode::snapshot_too_old, "no snapshot was declared at or before " + what);
-}
-
-bson::DocumentView checked(base::BytesView row) {
-  const auto document = bson::validate(row);
-  if (!document.ok()) damaged();
-  return document.value();
-}
-
-int64_t number_in(bson::DocumentView row, std::string_view field) {
-  const auto value = row.find(field);
-  if (!value.is_number()) damaged();
-  return value.to_int64();
 }
 
 // Reads the 42 of "s42".
@@ -108,21 +83,14 @@ void Snapshots::reload() {
     Transaction transaction(store_, Transaction::Mode::read);
     storage::TableCursor cursor = table_.cursor(transaction);
     while (cursor.next()) {
-      const bson::DocumentView row = checked(cursor.value());
-      if (cursor.key() == next_key) {
-        next = static_cast<uint64_t>(number_in(row, "next"));
-        newest = static_cast<Stamp>(number_in(row, "newest"));
+      if (cursor.key() == next_snapshot_key) {
+        const NextSnapshotRow row = read_next_snapshot(cursor.value());
+        next = row.next;
+        newest = row.newest;
         continue;
       }
-      if (cursor.key().size() != 8) damaged();
-      DeclaredSnapshot one{
-          base::load_be64(cursor.key().data()), static_cast<Stamp>(number_in(row, "stamp")), number_in(row, "time"), {}};
-      if (row.find("dropped").exists()) {
-        dropped.push_back(std::move(one));
-        continue;
-      }
-      if (const auto name = row.find("name"); name.is_string()) one.name = name.as_string();
-      all.push_back(std::move(one));
+      SnapshotRow row = read_snapshot_row(cursor.key(), cursor.value());
+      (row.dropped ? dropped : all).push_back(std::move(row.snapshot));
     }
   }
   std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.stamp < b.stamp; });
@@ -145,13 +113,8 @@ void Snapshots::reload() {
 }
 
 void Snapshots::put(Transaction& transaction, const DeclaredSnapshot& snapshot) const {
-  bson::Builder row;
-  row.append("stamp", static_cast<int64_t>(snapshot.stamp)).append("time", snapshot.time_ms);
-  if (!snapshot.name.empty()) row.append("name", snapshot.name);
-  table_.put(transaction, row_key(snapshot.number), row.done().bytes());
-  bson::Builder next;
-  next.append("next", static_cast<int64_t>(snapshot.number + 1)).append("newest", static_cast<int64_t>(snapshot.stamp));
-  table_.put(transaction, next_key, next.done().bytes());
+  table_.put(transaction, snapshot_key(snapshot.number), write_snapshot_row({snapshot, false}).bytes());
+  table_.put(transaction, next_snapshot_key, write_next_snapshot({snapshot.number + 1, snapshot.stamp}).bytes());
 }
 
 void Snapshots::remember(const DeclaredSnapshot& snapshot) {
@@ -251,9 +214,8 @@ std::optional<DeclaredSnapshot> Snapshots::drop(uint64_t number, const AppendToL
 void Snapshots::replay_drop(Transaction& transaction, uint64_t number) {
   const auto snapshot = find(number);
   if (!snapshot) throw OperationError(ErrorCode::namespace_not_found, "there is no snapshot " + std::to_string(number));
-  bson::Builder row;
-  row.append("stamp", static_cast<int64_t>(snapshot->stamp)).append("time", snapshot->time_ms).append("dropped", true);
-  table_.put(transaction, row_key(number), row.done().bytes());
+  const SnapshotRow row{{number, snapshot->stamp, snapshot->time_ms, {}}, true};
+  table_.put(transaction, snapshot_key(number), write_snapshot_row(row).bytes());
   transaction.after_commit([this, number] { forget(number); });
 }
 
@@ -263,7 +225,7 @@ std::vector<DeclaredSnapshot> Snapshots::dropped() const {
 }
 
 void Snapshots::swept(Transaction& transaction, uint64_t number) {
-  table_.remove(transaction, row_key(number));
+  table_.remove(transaction, snapshot_key(number));
   transaction.after_commit([this, number] {
     const base::MutexLock lock(mutex_);
     std::erase_if(dropped_, [&](const DeclaredSnapshot& one) { return one.number == number; });
