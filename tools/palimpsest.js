@@ -132,6 +132,23 @@
     squash: ["squash(since, {message, author})", "makes one commit of all that the branch has committed since", function (since, options) {
       return mergeText(this.runCommand({squash: since, ...options}), "squashed", `nothing came after ${since}`);
     }],
+    stash: ["stash(message, {author})", "puts aside what isn't committed on the branch", function (message, options) {
+      const done = this.runCommand({stash: 1, ...(message === undefined ? {} : {message}), ...options});
+      return readable(done, done.changed ? `stash ${show(done.stash)}: ${short(done.commit)}` : "everything is committed");
+    }],
+    stashes: ["stashes()", "what was put aside, the newest first", function () {
+      const all = list(this, {listStashes: 1});
+      return readable(all, all.length === 0 ? "no stash" : all.map(one => `${show(one.stash)}  on ${one.branch}  ${one.message ?? ""}`).join("\n"));
+    }],
+    stashApply: ["stashApply(number, {mode, resolve, paths, collections})", "brings a stash's changes to the branch; without a number, the newest's", function (number, options) {
+      return applyStash(this, "stashApply", number, options);
+    }],
+    stashPop: ["stashPop(number, {as stashApply})", "does the same, and drops the stash", function (number, options) {
+      return applyStash(this, "stashPop", number, options);
+    }],
+    dropStash: ["dropStash(number)", "forgets a stash", function (number) {
+      return readable(this.runCommand({dropStash: number}), `stash ${show(number)} is gone`);
+    }],
     addRemote: ["addRemote(name, uri)", "names a database of another server", function (name, uri) {
       return readable(this.runCommand({addRemote: name, uri}), `remote ${name}`);
     }],
@@ -242,6 +259,14 @@
   };
 
   // Returns the text of a reply to merge, cherryPick or revert.
+  function applyStash(db, command, number, options) {
+    if (number === undefined) number = list(db, {listStashes: 1})[0]?.stash ?? 1;
+    const done = db.runCommand({[command]: number, ...options});
+    const conflicts = done.conflicts === undefined ? [] : done.conflicts;
+    const head = conflicts.length > 0 ? plural(done.conflictCount, "conflict") : done.changed ? `stash ${show(number)} is on ${done.branch}, not committed` : "nothing new";
+    return readable(done, [head, ...conflicts.map(conflictLine)].join("\n"));
+  }
+
   function mergeText(done, changed, nothing) {
     const conflicts = done.conflicts === undefined ? [] : done.conflicts;
     const head = conflicts.length > 0 ? plural(done.conflictCount, "conflict") + (done.merging ? " to decide" : "")

@@ -12,6 +12,7 @@
   X(aggregate)                         \
   X(append_oplog_note)                 \
   X(apply_ops)                         \
+  X(apply_patch)                       \
   X(authenticate)                      \
   X(bisect)                            \
   X(blame)                             \
@@ -23,6 +24,7 @@
   X(coll_stats)                        \
   X(commit)                            \
   X(commit_transaction)                \
+  X(commit_validator)                  \
   X(compact)                           \
   X(configure_fail_point)              \
   X(conn_pool_stats)                   \
@@ -60,6 +62,7 @@
   X(drop_role)                         \
   X(drop_search_index)                 \
   X(drop_snapshot)                     \
+  X(drop_stash)                        \
   X(drop_tag)                          \
   X(drop_user)                         \
   X(end_sessions)                      \
@@ -107,6 +110,7 @@
   X(list_remotes)                      \
   X(list_search_indexes)               \
   X(list_snapshots)                    \
+  X(list_stashes)                      \
   X(list_tags)                         \
   X(lock_info)                         \
   X(log)                               \
@@ -161,6 +165,9 @@
   X(shutdown)                          \
   X(squash)                            \
   X(start_session)                     \
+  X(stash)                             \
+  X(stash_apply)                       \
+  X(stash_pop)                         \
   X(status)                            \
   X(sweep)                             \
   X(top)                               \

@@ -52,6 +52,11 @@ COMMANDS = [
     ({"log": 1}, "mb", "dsb"),
     ({"rebase": "other"}, "b", "sb"),
     ({"squash": "main"}, "mb", "b"),
+    ({"stash": 1}, "mb", "dsb"),
+    ({"listStashes": 1}, "mb", "dsb"),
+    ({"dropStash": 9}, "mb", "mdsb"),
+    ({"stashApply": 9}, "mb", "dsb"),
+    ({"stashPop": 9}, "mb", "dsb"),
     ({"blame": "orders", "_id": 1}, "mb", "dsb"),
     ({"bisect": "orders", "good": "dev", "pipeline": []}, "b", "dsb"),
     ({"bisect": "orders", "good": "dev", "pipeline": [{"$unionWith": {"coll": "orders", "db": "shop@other"}}]}, "b", "sb"),
@@ -145,6 +150,23 @@ def test_a_list_of_branches_tells_no_more_than_names_of_what_a_user_may_not_read
         assert shown(dev, "shop@dev", "listBranches") == {"main": names, "dev": all_of_it, "other": names}
         assert shown(both, "shop", "listBranches") == {"main": all_of_it, "dev": all_of_it, "other": all_of_it}
         assert shown(main, "shop", "listTags") == {"v1": names} and shown(both, "shop", "listTags") == {"v1": all_of_it}
+
+
+def test_a_stash_is_for_those_who_may_read_the_branch_that_it_was_made_on(server, shop):
+    root = server.root
+    root["shop@other"].orders.insert_one({"_id": "aside"})
+    root["shop@other"].command("stash", 1, message="secret")
+    with server.login("m") as main, server.login("d") as dev, server.login("s") as all_branches:
+        def shown(user, db):
+            return [set(one) for one in user[db].command("listStashes", 1)["cursor"]["firstBatch"]]
+
+        assert shown(main, "shop") == shown(dev, "shop@dev") == [{"stash", "branch"}]
+        assert shown(all_branches, "shop@dev") == [{"stash", "branch", "commit", "parents", "time", "message"}]
+        for user, db in ((main, "shop"), (dev, "shop@dev")):
+            for command in ("stashApply", "stashPop", "dropStash"):
+                assert refused(lambda: user[db].command(command, 1)) == UNAUTHORIZED
+        assert all_branches["shop@dev"].command("stashPop", 1)["changed"]
+        assert dev["shop@dev"].orders.find_one({"_id": "aside"}) and shown(all_branches, "shop@dev") == []
 
 
 def without_noise(reply):

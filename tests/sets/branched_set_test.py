@@ -352,6 +352,39 @@ def test_a_branch_is_written_anew_on_every_member_and_another_primary_goes_on_wi
     assert check_same(three, "anew") == after
 
 
+def test_what_is_put_aside_is_there_on_every_member_and_comes_back(three):
+    client = three.client()
+    main, dev = client.aside, client["aside@dev"]
+    main.c.create_index("n")
+    main.c.insert_many([{"_id": i, "n": i, "text": f"text {i} " * 60} for i in range(20)])
+    main.command("createBranch", "dev")
+    dev.c.update_many({"_id": {"$lt": 5}}, {"$inc": {"n": 100}})
+    dev.c.delete_one({"_id": 7})
+    dev.more.insert_one({"_id": 1})
+    since = newest(client)
+    assert dev.command("stash", 1, message="aside")["stash"] == 1
+    assert [entry for entry in entries_of(client, "aside", since) if entry != "makeTree"] == ["commit", "createTag", "resetBranch"]
+    check_same(three, "aside")
+    for member in three.members:
+        assert [one["message"] for one in member.direct.aside.command("listStashes", 1)["cursor"]["firstBatch"]] == ["aside"], member.name
+        assert member.direct["aside@dev"].c.count_documents({"n": {"$gte": 100}}) == 0
+    step_down(three)
+    dev.c.insert_one({"_id": "on top"})
+    assert dev.command("stashPop", 1)["changed"]
+    check_same(three, "aside")
+    killed = three.primary()
+    killed.kill()
+    killed.start()
+    three.wait_settled()
+    check_same(three, "aside")
+    for member in three.members:
+        shown = member.direct["aside@dev"]
+        assert shown.c.count_documents({"n": {"$gte": 100}}) == 5 and shown.c.count_documents({}) == 20 and shown.more.count_documents({}) == 1
+        assert shown.command("listStashes", 1)["cursor"]["firstBatch"] == []
+    dev.command("commit", 1, message="after all")
+    check_same(three, "aside")
+
+
 def test_what_the_primary_sweeps_and_purges_is_gone_everywhere(three):
     client = three.client()
     main, dev = client.gone, client["gone@dev"]

@@ -10,7 +10,7 @@ namespace versions {
 
 namespace {
 
-constexpr std::string_view policy_key = "#retention";
+constexpr std::string_view policy_key = "#retention", validators_key = "#validators";
 constexpr std::string_view before_unique_key = "#unique";
 constexpr std::string_view made_root_prefix = "#root";
 constexpr std::string_view proof_key = "#proof";
@@ -326,6 +326,15 @@ void VersionGraph::put_policy(Transaction& transaction, const RetentionPolicy& p
   base::append_varint(row, policy.newest.value_or(0));
   base::append_varint(row, static_cast<uint64_t>(policy.age_ms.value_or(0)));
   branches_.put(transaction, policy_key, row);
+}
+
+Bytes VersionGraph::validators(Transaction& transaction) const {
+  const auto row = branches_.get(transaction, validators_key);
+  return row ? Bytes(*row) : Bytes();
+}
+
+void VersionGraph::put_validators(Transaction& transaction, BytesView validators) {
+  branches_.put(transaction, validators_key, validators);
 }
 
 // A commit in memory doesn't change, so only its row says whether it was dropped.

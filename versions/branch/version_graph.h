@@ -127,6 +127,9 @@ class VersionGraph {
   // --- retention: a dropped commit keeps its name and its place, and says nothing else
   RetentionPolicy policy(Transaction& transaction) const;
   void put_policy(Transaction& transaction, const RetentionPolicy& policy);
+  // What commits must fulfil (BranchedDatabase::commit_validators).
+  Bytes validators(Transaction& transaction) const;  // empty: nothing
+  void put_validators(Transaction& transaction, BytesView validators);
   bool dropped(Transaction& transaction, CommitNumber number) const;
   void drop_commit(Transaction& transaction, CommitNumber number);
   // Another transaction that drops the commit at the same time conflicts. Throws BadValue if the commit was dropped already.

@@ -187,6 +187,7 @@ BranchedDatabase::Merge BranchedDatabase::advance(Transaction& transaction, cons
 }
 
 void BranchedDatabase::put_tag(Transaction& transaction, const std::string& name, CommitNumber of) {
+  check_branch_name(name);
   const auto there = branches_.graph().tag(transaction, name);
   if (there == of) return;
   if (there) drop_tag(transaction, name);

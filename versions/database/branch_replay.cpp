@@ -102,6 +102,9 @@ class BranchedDatabase::Replay {
   void operator()(const log::EndMerge& entry) const { database_.end_merge(transaction_, branch(entry.into)); }
 
   void operator()(const log::SetRetention& entry) const { database_.set_retention(transaction_, entry.policy); }
+  void operator()(const log::SetCommitValidators& entry) const {
+    database_.set_commit_validators(transaction_, entry.validators);
+  }
   void operator()(const log::Sweep& entry) const {
     const auto lock = database_.in_use();
     std::vector<CommitNumber> commits;

@@ -450,6 +450,7 @@ Branches::Swept BranchedDatabase::sweep(Transaction& transaction, const Retentio
   const auto lock = in_use();
   std::vector<CommitNumber> held = open_merges_.held(transaction);
   for (const CommitNumber commit : branches_past_.held(transaction)) held.push_back(commit);
+  for (const CommitNumber commit : held_by_stashes(transaction)) held.push_back(commit);
   auto swept = branches_.sweep(transaction, retention, commits_max, losing(transaction, lost), held);
   log_sweep(transaction, swept);
   return swept;
@@ -519,11 +520,15 @@ void BranchedDatabase::rename(Transaction& transaction, const std::string& name,
 }
 
 std::shared_ptr<const Commit> BranchedDatabase::create_tag(Transaction& transaction, const std::string& name, const Ref& from) {
+  check_branch_name(name);
   return create_tag(transaction, name, place(transaction, from).commit);
 }
 
 std::shared_ptr<const Commit> BranchedDatabase::create_tag(Transaction& transaction, const std::string& name, CommitNumber of) {
-  check_free(transaction, name);
+  if (is_stash_name(name))
+    branches_.graph().claim_name(transaction, name);
+  else
+    check_free(transaction, name);
   branches_.graph().put_tag(transaction, name, of);
   auto commit = branches_.graph().commit(transaction, of);
   append_to_log(transaction, log::CreateTag{.tag = name, .commit = commit->id}.encode());

@@ -192,6 +192,34 @@ class BranchedDatabase : public std::enable_shared_from_this<BranchedDatabase> {
   // transaction must not be committed. Throws IllegalOperation if anything is pending on the branch, or if a merge waits there.
   Merge advance(Transaction& transaction, const std::string& branch, CommitNumber to, const std::function<void()>& interrupted);
 
+  // --- stashes: stashes.cpp
+  // A stash is a commit that no branch shows, whose parent is the last commit of the branch that it was made on.
+  struct Stash {
+    uint64_t number = 0;  // no other stash of the database has it, as long as there is this one
+    std::string branch;   // as it was called then
+    CommitNumber commit = 0;
+  };
+  // Puts aside what is pending on the branch, which shows its last commit from then on. nullopt: nothing is pending. Nobody else
+  // may write to the branch. prepare_commit comes before it, as before a commit.
+  std::optional<Stash> stash(Transaction& transaction, const std::string& branch, const CommitInfo& info, const Lost& lost);
+  std::vector<Stash> stashes(Transaction& transaction) const;  // the newest first
+  // Throws NamespaceNotFound if there is no stash of the number.
+  void drop_stash(Transaction& transaction, uint64_t number);
+
+  // What a pick would change on the branch as it is now, with what is pending there.
+  struct Planned {
+    std::map<storage::CollectionId, MergePlan> plans;  // of collections whose documents change
+    // Collections that the pick brings and the branch hasn't got, and those that it takes away and the branch still has.
+    std::vector<storage::CollectionId> made = {}, dropped = {};
+    std::vector<Conflict> conflicts = {};
+    uint64_t touched_by_both = 0;
+  };
+  Planned plan_pick(Transaction& transaction, const Branch& branch, const MergeRequest& request);
+
+  // What commits must fulfil: server/write/commit_check.h. Empty: nothing.
+  bson::Document commit_validators(Transaction& transaction) const;
+  void set_commit_validators(Transaction& transaction, const bson::Document& validators);
+
   // A merge that stops at conflicts waits on the branch, which can be used meanwhile. begin_merge throws IllegalOperation if
   // another merge waits there, abort_merge if none does.
   void begin_merge(Transaction& transaction, const Branch& branch, const OpenMerge& merge);
@@ -291,6 +319,7 @@ class BranchedDatabase : public std::enable_shared_from_this<BranchedDatabase> {
   void index_merged(Transaction& transaction, SharedCollection& shared, const Branch& before, const Branch& after,
                     Stamp generation, const std::function<void()>& interrupted, Merge& merge);
   void check_no_merge(Transaction& transaction, const Branch& branch) const;
+  std::vector<CommitNumber> held_by_stashes(Transaction& transaction) const;
   MergeTerms terms_of(Transaction& transaction, const Branch& into, const MergeRequest& request) const;
   bool is_now(const Branch& branch) const;  // whatever transactions show that began before
   void check_free(Transaction& transaction, const std::string& name) const;

@@ -43,8 +43,9 @@ std::vector<pack::Ref> refs_of(Transaction& transaction, const VersionGraph& gra
   std::vector<pack::Ref> refs;
   for (const Branch& branch : graph.branches(transaction))
     refs.push_back({pack::Ref::Kind::branch, branch.name, graph.commit(transaction, branch.head)->id});
-  for (const auto& [name, number] : graph.tags(transaction))
-    refs.push_back({pack::Ref::Kind::tag, name, graph.commit(transaction, number)->id});
+  for (const auto& [name, number] : graph.tags(transaction)) {
+    if (!is_stash_name(name)) refs.push_back({pack::Ref::Kind::tag, name, graph.commit(transaction, number)->id});
+  }
   return refs;
 }
 

@@ -11,6 +11,7 @@ namespace versions {
 namespace {
 
 constexpr size_t name_bytes_max = 100;
+constexpr std::string_view stash_prefix = ".stash/";  // a dot begins no name of a branch or tag
 constexpr uint32_t step_max = 1'000'000'000;
 
 [[noreturn]] void refuse(std::string_view text, const char* why) {
@@ -85,6 +86,14 @@ void check_ref_name(std::string_view name) {
 void check_branch_name(std::string_view name) {
   check_ref_name(name);
   if (looks_like_commit(name)) refuse(name, "it could be taken for a commit's id");
+}
+
+std::string stash_name(uint64_t number, std::string_view branch) {
+  return std::string(stash_prefix) + std::to_string(number) + "/" + std::string(branch);
+}
+
+bool is_stash_name(std::string_view name) {
+  return name.starts_with(stash_prefix);
 }
 
 void check_snapshot_name(std::string_view name) {

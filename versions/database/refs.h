@@ -39,6 +39,9 @@ bool looks_like_commit(std::string_view name);
 // Check what may name a branch, tag or commit, and what a new branch or tag may be called. They throw BadValue.
 void check_ref_name(std::string_view name);
 void check_branch_name(std::string_view name);
+// Stashes are kept as tags whose names nobody else can give: ".stash/12/dev" is the stash 12, made on the branch dev.
+std::string stash_name(uint64_t number, std::string_view branch);
+bool is_stash_name(std::string_view name);
 // Checks what a declared snapshot may be called.
 void check_snapshot_name(std::string_view name);
 // The name as it stands in a database's name.

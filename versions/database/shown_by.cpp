@@ -77,6 +77,7 @@ class Search {
       guarded([&] { look_at_view(transaction, shared, shared.view_of(transaction, branch), name); });
     }
     for (const auto& [tag, commit] : shared.graph.tags(transaction)) {
+      if (is_stash_name(tag)) continue;  // its commit is looked at below
       guarded([&, &tag = tag, commit = commit] {
         look_at_view(transaction, shared, shared.view_of(transaction, commit), name_of(tag));
       });

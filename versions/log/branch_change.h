@@ -11,9 +11,10 @@
 
 namespace versions::log {
 
-using BranchChange = std::variant<BeginBranches, CreateBranch, DropBranch, RenameBranch, ResetBranch, CreateTag, DropTag,
-                                  CommitBranch, MakeTree, MakeCollection, DropCollection, TakeCollection, MergeBranch,
-                                  AdvanceBranch, BeginMerge, Decide, EndMerge, SetRetention, Sweep, FreeNodes, Purge>;
+using BranchChange =
+    std::variant<BeginBranches, CreateBranch, DropBranch, RenameBranch, ResetBranch, CreateTag, DropTag, CommitBranch, MakeTree,
+                 MakeCollection, DropCollection, TakeCollection, MergeBranch, AdvanceBranch, BeginMerge, Decide, EndMerge,
+                 SetRetention, SetCommitValidators, Sweep, FreeNodes, Purge>;
 
 // The first field's name says which entry it is. Throws DataCorruptionDetected for an unknown name or a damaged entry.
 BranchChange decode_branch_change(bson::DocumentView command);

@@ -55,6 +55,7 @@ std::vector<Bytes> seeds() {
           .bytes(),
       MakeTree{.commit = hash, .collection = uuid, .documents = 100, .tree = buckets}.encode().bytes(),
       SetRetention{.policy = {.newest = 10, .age_ms = 86'400'000}}.encode().bytes(),
+      SetCommitValidators{.validators = bson::json("{c: {validator: {a: 1}}}")}.encode().bytes(),
       CreateSnapshot{{.number = 42, .stamp = 7, .time_ms = 1'700'000'000'000, .name = "before"}}.encode().bytes(),
   };
 }

@@ -24,6 +24,17 @@ SetRetention SetRetention::decode(bson::DocumentView command) {
   return entry;
 }
 
+bson::Document SetCommitValidators::encode() const {
+  bson::Builder command;
+  command.append(name, 1).append("validators", validators);
+  return command.done();
+}
+SetCommitValidators SetCommitValidators::decode(bson::DocumentView command) {
+  const Fields fields(command);
+  fields.require_one();
+  return {.validators = fields.object("validators")};
+}
+
 bson::Document Sweep::encode() const {
   bson::Builder command;
   command.append(name, 1);

@@ -1,6 +1,7 @@
-// These log entries say what goes from history.
+// These log entries say what goes from history, and what may come into it.
 //
 //   {setRetention: 1, newest, ageMs}
+//   {setCommitValidators: 1, validators: {…}}
 //   {sweep: 1, commits: [id, …]}
 //   {freeNodes: 1}
 //   {purge: "orders", _id}
@@ -20,6 +21,14 @@ struct SetRetention {
 
   bson::Document encode() const;
   static SetRetention decode(bson::DocumentView command);
+};
+
+struct SetCommitValidators {
+  static constexpr std::string_view name = "setCommitValidators";
+  bson::Document validators;
+
+  bson::Document encode() const;
+  static SetCommitValidators decode(bson::DocumentView command);
 };
 
 // The sweep drops these commits, and frees what they alone show.

@@ -4,6 +4,7 @@
 #include "server/core/arguments.h"
 #include "server/core/operation.h"
 #include "server/write/batch.h"
+#include "server/write/commit_check.h"
 #include "versions/database/commit_attempts.h"
 
 namespace server {
@@ -19,7 +20,7 @@ class Commit : public Command {
            "A database's first one reads all that is in it, in many transactions, and proves it.";
   }
   std::optional<FieldNames> fields() const override {
-    static constexpr std::string_view names[] = {"message", "author", "collections"};
+    static constexpr std::string_view names[] = {"message", "author", "collections", "bypassDocumentValidation"};
     return names;
   }
   bool writes() const override { return true; }
@@ -49,6 +50,7 @@ class Commit : public Command {
       attempts.begin(transaction, branch);
       if (database.prepare_commit(transaction, branch.name)) return std::nullopt;
       const auto made = database.commit(transaction, branch.name, info, collections);
+      if (made) write::check_commit(op, transaction, database, branch.head, made->number);
       const auto head = made ? made : database.branches().graph().commit(transaction, branch.head);
       bson::Builder out;
       out.append("branch", branch.name).append("commit", hex(head->id)).append("changed", is_new || made != nullptr);

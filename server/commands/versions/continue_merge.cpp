@@ -8,6 +8,7 @@
 #include "server/core/permission.h"
 #include "server/core/scale.h"
 #include "server/write/batch.h"
+#include "server/write/commit_check.h"
 
 namespace server {
 namespace {
@@ -22,7 +23,7 @@ class ContinueMerge : public Command {
            "author: <string> }";
   }
   std::optional<FieldNames> fields() const override {
-    static constexpr std::string_view names[] = {"message", "author"};
+    static constexpr std::string_view names[] = {"message", "author", "bypassDocumentValidation"};
     return names;
   }
   bool writes() const override { return true; }
@@ -47,6 +48,7 @@ class ContinueMerge : public Command {
         what = how.description();
         merge = database->merge(transaction, branch.name, how.request(), how.info(op, transaction, *database, arguments));
         if (!merge.conflicts.empty()) throw NotKept();
+        if (merge.commit) write::check_commit(op, transaction, *database, branch.head, merge.commit->number);
         const auto head = merge.commit ? merge.commit : database->branches().graph().commit(transaction, branch.head);
         bson::Builder out;
         out.append("branch", branch.name).append("commit", hex(head->id)).append("changed", merge.commit || merge.advanced);

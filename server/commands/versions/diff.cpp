@@ -1,4 +1,7 @@
 // diff returns the documents that two states of a database show differently.
+#include "base/error.h"
+#include "bson/json.h"
+#include "bson/json_patch.h"
 #include "server/commands/shared/branches.h"
 #include "server/commands/shared/list_cursor.h"
 #include "server/core/arguments.h"
@@ -8,25 +11,51 @@
 namespace server {
 namespace {
 
+enum class Format { documents, json_patch, lines };
+
+// {collection, _id, change, patch}
+bson::Document as_patch(bson::DocumentView one) {
+  const auto side = [&](std::string_view name) {
+    const bson::Element document = one.find(name);
+    return document.is_object() ? std::optional(document.as_document()) : std::nullopt;
+  };
+  bson::Builder out;
+  for (const std::string_view name : {"collection", "_id", "change"}) out.append_element(one.find(name));
+  out.append_array("patch", bson::json_patch_of(side("before"), side("after")));
+  return out.done();
+}
+
+bson::Document as_line(bson::DocumentView one) {
+  bson::Builder out;
+  out.append("line", bson::to_json(one, bson::JsonMode::canonical));
+  return out.done();
+}
+
 class DiffSource : public query::CursorSource {
  public:
   DiffSource(OperationContext& op, std::shared_ptr<versions::BranchedDatabase> database, const query::Differences::What& what,
-             bson::DocumentView filter)
-      : filter_(query::Matcher::parse(filter)), differences_(op, std::move(database), what) {}
+             bson::DocumentView filter, Format format)
+      : format_(format), filter_(query::Matcher::parse(filter)), differences_(op, std::move(database), what) {}
 
   void begin(OperationContext& op) override { differences_.begin(op); }
   void end() override { differences_.end(); }
   bool next() override {
     while (differences_.next()) {
-      if (filter_->empty() || filter_->matches(document())) return true;
+      const bson::DocumentView one = differences_.document();
+      if (!filter_->empty() && !filter_->matches(one)) continue;
+      if (format_ == Format::json_patch) shown_ = as_patch(one);
+      if (format_ == Format::lines) shown_ = as_line(one);
+      return true;
     }
     return false;
   }
-  bson::DocumentView document() override { return differences_.document(); }
+  bson::DocumentView document() override { return format_ == Format::documents ? differences_.document() : shown_.view(); }
 
  private:
+  const Format format_;
   const std::unique_ptr<query::Matcher> filter_;
   query::Differences differences_;
+  bson::Document shown_;
 };
 
 class DiffCommand : public Command {
@@ -36,10 +65,13 @@ class DiffCommand : public Command {
     return "the documents that two states show differently: {collection, _id, change: insert | update | delete, before, after}\n"
            "{ diff: 1, from: <branch, tag or commit; default the last commit of what the database's name says>, to: <likewise; "
            "default that, with what is not committed>,\n"
-           "  collection: <string>, filter: <over what comes out>, cursor: { batchSize: <int> } }";
+           "  collection: <string>, filter: <over these documents>, format: \"jsonPatch\" | \"lines\" | \"documents\",\n"
+           "  cursor: { batchSize: <int> } }\n"
+           "applyPatch takes what comes out. jsonPatch: {collection, _id, change, patch: [ <operations of RFC 6902> ]}; lines: "
+           "{line: <a document as canonical Extended JSON>}.";
   }
   std::optional<FieldNames> fields() const override {
-    static constexpr std::string_view names[] = {"from", "to", "collection", "filter", "cursor"};
+    static constexpr std::string_view names[] = {"from", "to", "collection", "filter", "format", "cursor"};
     return names;
   }
   OnSecondary on_secondary() const override { return OnSecondary::opted_in; }
@@ -49,8 +81,18 @@ class DiffCommand : public Command {
     query::Differences::What what = query::Differences::between(arguments, request.db);
     if (const auto collection = arguments.string("collection")) what.collection = std::string(*collection);
     const auto filter = arguments.object("filter").value_or(bson::DocumentView());
-    reply_source(op, request, request.db + ".$cmd.diff", std::make_unique<DiffSource>(op, branched(op, request), what, filter),
-                 reply);
+    reply_source(op, request, request.db + ".$cmd.diff",
+                 std::make_unique<DiffSource>(op, branched(op, request), what, filter, format_of(arguments)), reply);
+  }
+
+ private:
+  static Format format_of(const Arguments& arguments) {
+    const std::string_view given = arguments.string("format").value_or("documents");
+    if (given == "documents") return Format::documents;
+    if (given == "jsonPatch") return Format::json_patch;
+    if (given == "lines") return Format::lines;
+    throw base::OperationError(base::ErrorCode::bad_value,
+                               "'" + std::string(given) + "' is no format of a diff: documents, jsonPatch, lines");
   }
 };
 

@@ -17,6 +17,7 @@ class DropTag : public Command {
 
   void run(OperationContext& op, const Request& request, bson::Builder& reply) override {
     const std::string name(Arguments(request).required_string("dropTag"));
+    versions::check_ref_name(name);
     const auto database = branched(op, request);
     check_not_of_remote(op, database->name(), name);
     write::in_transaction(op, [&](storage::Transaction& transaction) { database->drop_tag(transaction, name); });

@@ -27,7 +27,7 @@ class ListTags : public Command {
       storage::Transaction transaction(write::store_of(op), storage::Transaction::Mode::read);
       for (const auto& [name, commit] : database->branches().graph().tags(transaction)) {
         op.check_interrupt();
-        if (is_of_remote(remotes, name)) continue;
+        if (versions::is_stash_name(name) || is_of_remote(remotes, name)) continue;
         documents.push_back(describe_name(op, transaction, *database, name, commit));
       }
     }

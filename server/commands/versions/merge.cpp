@@ -9,8 +9,17 @@ class Merge : public MergeCommand {
   Merge() : MergeCommand(Kind::merge) {}
 
   std::optional<FieldNames> fields() const override {
-    static constexpr std::string_view names[] = {"mode",    "resolve", "paths", "collections", "dryRun",
-                                                 "message", "author",  "into",  "branch",      "squash"};
+    static constexpr std::string_view names[] = {"mode",
+                                                 "resolve",
+                                                 "paths",
+                                                 "collections",
+                                                 "dryRun",
+                                                 "message",
+                                                 "author",
+                                                 "into",
+                                                 "branch",
+                                                 "squash",
+                                                 "bypassDocumentValidation"};
     return names;
   }
   std::string_view help() const override {

@@ -6,6 +6,7 @@
 #include "server/core/operation.h"
 #include "server/core/scale.h"
 #include "server/write/batch.h"
+#include "server/write/commit_check.h"
 
 namespace server {
 
@@ -28,7 +29,8 @@ std::string_view MergeCommand::name() const {
 }
 
 std::optional<Command::FieldNames> MergeCommand::fields() const {
-  static constexpr std::string_view names[] = {"mode", "resolve", "paths", "collections", "dryRun", "message", "author"};
+  static constexpr std::string_view names[] = {"mode",   "resolve", "paths",  "collections",
+                                               "dryRun", "message", "author", "bypassDocumentValidation"};
   return names;
 }
 
@@ -51,6 +53,8 @@ void MergeCommand::run(OperationContext& op, const Request& request, bson::Build
       into = branch.name;
       head = hex(database->branches().graph().commit(transaction, branch.head)->id);
       merge = database->merge(transaction, branch.name, how.request(), how.info(op, transaction, *database, arguments));
+      if (merge.commit && merge.conflicts.empty())
+        write::check_commit(op, transaction, *database, branch.head, merge.commit->number);
       if (dry_run || !merge.conflicts.empty()) throw NotKept();
       if (merge.commit) head = hex(merge.commit->id);
       return true;

@@ -96,6 +96,20 @@ versions::Resolver by_pipeline(OperationContext& op, bson::Document stages) {
 
 }  // namespace
 
+void refuse_manual(const Arguments& arguments, std::string_view what) {
+  const auto check = [&](const bson::Element& resolve) {
+    if (resolve.is_string() && resolve.as_string() == "manual")
+      throw OperationError(ErrorCode::bad_value, "conflicts of " + std::string(what) +
+                                                     " can't wait for somebody to decide them; those of a commit can");
+  };
+  check(arguments.any("resolve"));
+  if (const auto collections = arguments.object("collections")) {
+    for (const bson::Element& one : *collections) {
+      if (one.is_object()) check(one.as_document().find("resolve"));
+    }
+  }
+}
+
 std::string_view name_of(versions::Branches::MergeKind kind) {
   return std::find_if(std::begin(kinds), std::end(kinds), [&](const auto& one) { return one.second == kind; })->first;
 }

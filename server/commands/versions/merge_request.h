@@ -68,6 +68,9 @@ class MergeRequest {
   versions::BranchedDatabase::MergeRequest request_;
 };
 
+// Throws BadValue for resolve: "manual", also of single collections: conflicts of `what` can't wait for somebody to decide them.
+void refuse_manual(const Arguments& arguments, std::string_view what);
+
 std::string_view name_of(versions::Branches::MergeKind kind);
 // Appends conflictCount, and the first thousand conflicts.
 void append_conflicts(const std::vector<versions::BranchedDatabase::Conflict>& conflicts, bson::Builder& out);

@@ -3,6 +3,7 @@
 #include "server/commands/shared/branches.h"
 #include "server/core/operation.h"
 #include "server/write/batch.h"
+#include "server/write/commit_check.h"
 #include "server/write/keep_for_log.h"
 #include "storage/store.h"
 
@@ -57,17 +58,24 @@ void reset(OperationContext& op, BranchedDatabase& database, const std::string& 
 std::string_view move_branch(OperationContext& op, BranchedDatabase& database, const pack::Ref& ref, bool force) {
   enum class Step { done, reset };
   std::string_view happened = "unchanged";
+  const auto check = [&](storage::Transaction& transaction, CommitNumber before, CommitNumber after) {
+    if (before != 0 && before != after) write::check_commit(op, transaction, database, before, after);
+  };
   const auto forward = [&](storage::Transaction& transaction) {
     happened = "unchanged";
     const CommitNumber to = number_of(transaction, database, ref.commit);
     const auto branch = database.branches().graph().branch(transaction, ref.name);
     if (!branch) {
+      // Nobody has looked at what comes after the commits that main has too.
+      const versions::Branch main = database.branch(transaction, {.name = std::string(BranchedDatabase::main)});
+      check(transaction, database.branches().graph().common_ancestor(transaction, main.head, to), to);
       database.create(transaction, ref.name, {.name = hex(ref.commit)});
       happened = "made";
       return Step::done;
     }
     if (branch->head == to) return Step::done;
     check_quiet(transaction, database, *branch);
+    check(transaction, branch->head, to);
     if (database.branches().graph().common_ancestor(transaction, branch->head, to) != branch->head) {
       if (!force) {
         throw OperationError(ErrorCode::illegal_operation,

@@ -21,7 +21,7 @@ class Rebase : public Command {
            "continueMerge, abortMerge).";
   }
   std::optional<FieldNames> fields() const override {
-    static constexpr std::string_view names[] = {"mode", "resolve", "paths", "collections"};
+    static constexpr std::string_view names[] = {"mode", "resolve", "paths", "collections", "bypassDocumentValidation"};
     return names;
   }
   bool writes() const override { return true; }

@@ -10,6 +10,7 @@
 #include "server/core/scale.h"
 #include "server/core/services.h"
 #include "server/write/batch.h"
+#include "server/write/commit_check.h"
 #include "server/write/keep_for_log.h"
 #include "server/write/replacement.h"
 #include "server/write/target.h"
@@ -70,6 +71,7 @@ Pick make_pick(OperationContext& op, BranchedDatabase& database, const std::stri
       pick.manual = how.all_manual(pick.merge.conflicts);
       throw NotKept();
     }
+    if (pick.merge.commit) write::check_commit(op, transaction, database, branch.head, pick.merge.commit->number);
     pick.outcome = Pick::Outcome::made;
     pick.changed = pick.merge.commit != nullptr;
     if (left.empty()) return;

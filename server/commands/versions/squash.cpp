@@ -6,6 +6,7 @@
 #include "server/core/arguments.h"
 #include "server/core/operation.h"
 #include "server/write/batch.h"
+#include "server/write/commit_check.h"
 
 namespace server {
 namespace {
@@ -20,7 +21,7 @@ class Squash : public Command {
            "{ squash: <branch, tag or commit that the branch comes from>, message: <string>, author: <string> }";
   }
   std::optional<FieldNames> fields() const override {
-    static constexpr std::string_view names[] = {"message", "author"};
+    static constexpr std::string_view names[] = {"message", "author", "bypassDocumentValidation"};
     return names;
   }
   bool writes() const override { return true; }
@@ -70,8 +71,10 @@ class Squash : public Command {
     const auto indexes = database.keep_indexes(op.interrupted());
     return write::in_transaction(op, [&](storage::Transaction& transaction) {
       if (database.prepare_merge(transaction, {.name = written}, how)) return false;
+      const versions::CommitNumber before = database.branch(transaction, {.name = written}).head;
       const BranchedDatabase::Merge merge = database.merge(transaction, written, how, info);
       if (!merge.conflicts.empty()) fail_with_conflicts("the squash", merge.conflicts);
+      if (merge.commit) write::check_commit(op, transaction, database, before, merge.commit->number);
       return true;
     });
   }

@@ -44,7 +44,8 @@ class VersionStats : public Command {
 
     reply.append("db", database->name()).append("layout", "hybrid");
     append_count(reply, "branches", static_cast<int64_t>(branches.size()));
-    append_count(reply, "tags", static_cast<int64_t>(graph.tags(states.transaction()).size()));
+    const size_t stashes = states.database().stashes(states.transaction()).size();
+    append_count(reply, "tags", static_cast<int64_t>(graph.tags(states.transaction()).size() - stashes));
     append_count(reply, "commits", static_cast<int64_t>(commits.commits));
     append_count(reply, "droppedCommits", static_cast<int64_t>(commits.dropped));
     append_collections(collections, reply);

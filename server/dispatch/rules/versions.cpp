@@ -34,21 +34,31 @@ bool resets(const Asker& asker) {
   return on_named<resetBranch>(asker) && asker.at_ref(asker.text("to"), {}, {find});
 }
 
+// Who passes commits by their validators must be allowed to.
+bool may_bypass(const Asker& asker) {
+  return !asker.request().body.find("bypassDocumentValidation").truthy() || asker.database({bypassDocumentValidation});
+}
+
+template <Action action>
+bool commits(const Asker& asker) {
+  return asker.database({action}) && may_bypass(asker);
+}
+
 // `into: "both"` gives the other branch the commit too.
 bool merges(const Asker& asker) {
   ActionSet of_other{find};
   if (asker.text("into") == "both") of_other.add(merge);
-  return asker.database({merge, find}) && asker.at_ref(asker.named(), {}, of_other);
+  return asker.database({merge, find}) && asker.at_ref(asker.named(), {}, of_other) && may_bypass(asker);
 }
 
 template <Action action>
 bool takes_commit(const Asker& asker) {
-  return asker.database({action, find}) && asker.at_ref(asker.named(), {}, {find});
+  return asker.database({action, find}) && asker.at_ref(asker.named(), {}, {find}) && may_bypass(asker);
 }
 
 // The branch's commits are made anew, and the branch moves onto them.
 bool rewrites(const Asker& asker) {
-  return asker.database({resetBranch, merge, find}) && asker.at_ref(asker.named(), {}, {find});
+  return asker.database({resetBranch, merge, find}) && asker.at_ref(asker.named(), {}, {find}) && may_bypass(asker);
 }
 
 // The pipeline runs on states that lead from one of the two to the other.
@@ -77,6 +87,13 @@ bool compares(const Asker& asker) {
   return true;
 }
 
+// The changes may be lines of text, so it takes the rights on all collections.
+bool patches(const Asker& asker) {
+  ActionSet actions{find, insert, update, remove};
+  if (asker.request().body.find("bypassDocumentValidation").truthy()) actions.add(bypassDocumentValidation);
+  return asker.database(actions);
+}
+
 bool proves(const Asker& asker) {
   return asker.database({getProof}) && asker.collection(asker.request().db, asker.text("coll"), {find});
 }
@@ -99,6 +116,12 @@ bool on_database(const Asker& asker) {
   return asker.database({action});
 }
 
+// Of several things in the database; the command asks for a right on the one that it is about.
+template <Action action>
+bool on_base_or_here(const Asker& asker) {
+  return asker.base({action}) || asker.database({action});
+}
+
 // It changes the states of the database without regard to which the request names.
 template <Action action>
 bool on_base(const Asker& asker) {
@@ -119,11 +142,13 @@ bool on_any_database(const Asker& asker) {
 
 constexpr NamedRule list[] = {
     {"abortMerge", on_database<merge>},
+    {"applyPatch", patches},
     {"bisect", bisects},
     {"blame", [](const Asker& asker) { return asker.database({log}) && asker.target({find}); }},
     {"cherryPick", takes_commit<cherryPick>},
-    {"commit", on_database<commit>},
-    {"continueMerge", on_database<merge>},
+    {"commit", commits<commit>},
+    {"commitValidator", on_base<collMod>},
+    {"continueMerge", commits<merge>},
     {"createBranch", begins_from<createBranch>},
     {"createSnapshot", on_any_database<createSnapshot>},
     {"createTag", begins_from<createTag>},
@@ -135,6 +160,7 @@ constexpr NamedRule list[] = {
     {"diff", compares},
     {"dropBranch", on_named<dropBranch>},
     {"dropSnapshot", on_any_database<dropSnapshot>},
+    {"dropStash", on_base_or_here<resetBranch>},
     {"dropTag", on_named<dropTag>},
     {"getProof", proves},
     {"listBranches", on_database<listBranches>},
@@ -143,6 +169,7 @@ constexpr NamedRule list[] = {
        return asker.database({merge, find});
      }},
     {"listSnapshots", on_database<listSnapshots>},
+    {"listStashes", on_database<listBranches>},
     {"listTags", on_database<listTags>},
     {"log", logs},
     {"merge", merges},
@@ -157,6 +184,18 @@ constexpr NamedRule list[] = {
     {"retention", on_base<retention>},
     {"revert", takes_commit<revert>},
     {"squash", rewrites},
+    {"stash",
+     [](const Asker& asker) {
+       return asker.database({commit, resetBranch});
+     }},
+    {"stashApply",
+     [](const Asker& asker) {
+       return asker.database({merge, find});
+     }},
+    {"stashPop",
+     [](const Asker& asker) {
+       return asker.database({merge, find});
+     }},
     {"status", on_database<status>},
     {"sweep", on_base<sweep>},
     {"verify", on_all_states<verify>},
