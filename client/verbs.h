@@ -17,6 +17,7 @@ struct Verb {
 };
 
 Verb add_advise(CLI::App& app);
+Verb add_apply(CLI::App& app);
 Verb add_backup(CLI::App& app);
 Verb add_branch(CLI::App& app);
 Verb add_check(CLI::App& app);

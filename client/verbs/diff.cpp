@@ -14,7 +14,7 @@ namespace {
 
 struct Arguments {
   Target target;
-  std::string from, to, collection, filter;
+  std::string from, to, collection, filter, format;
   bool exit_code = false, summary = false;
 };
 
@@ -25,6 +25,7 @@ bson::Document command_of(const Arguments& arguments) {
   if (!arguments.to.empty()) command.append("to", arguments.to);
   if (!arguments.collection.empty()) command.append("collection", arguments.collection);
   if (!arguments.filter.empty()) command.append("filter", bson::from_json(arguments.filter).or_throw());
+  if (!arguments.format.empty()) command.append("format", arguments.format);
   { auto cursor = command.object("cursor"); }
   return command.done();
 }
@@ -75,6 +76,10 @@ int run(const Arguments& arguments) {
   int64_t differences = 0;
   server.each(server.required_db(), command_of(arguments), [&](bson::DocumentView one) {
     ++differences;
+    if (!arguments.format.empty()) {
+      std::cout << (arguments.format == "lines" ? text_of(one["line"]) : bson::to_json(one, bson::JsonMode::canonical)) << "\n";
+      return;
+    }
     const std::string name = printable(text_of(one["collection"])), change = text_of(one["change"]);
     if (arguments.summary) {
       ++(change == "insert" ? counts[name].inserted : change == "delete" ? counts[name].deleted : counts[name].updated);
@@ -98,7 +103,7 @@ int run(const Arguments& arguments) {
     }
   }
   table.print(std::cout);
-  if (differences == 0 && !arguments.target.json) std::cout << "no difference\n";
+  if (differences == 0 && !arguments.target.json && arguments.format.empty()) std::cout << "no difference\n";
   return arguments.exit_code && differences > 0 ? 1 : 0;
 }
 
@@ -112,7 +117,10 @@ Verb add_diff(CLI::App& app) {
   verb->add_option("to", arguments->to, "likewise; without it, the database or branch with what isn't committed");
   verb->add_option("--collection", arguments->collection, "this collection alone");
   verb->add_option("--filter", arguments->filter, R"(a query over {collection, _id, change, before, after}, as JSON)");
-  verb->add_flag("--summary", arguments->summary, "numbers of documents for each collection");
+  verb->add_option("--format", arguments->format,
+                   "write a patch for `palimpsest apply`, a change a line: whole documents, or JSON patches")
+      ->check(CLI::IsMember({"lines", "jsonPatch"}));
+  verb->add_flag("--summary", arguments->summary, "numbers of documents for each collection")->excludes("--format");
   verb->add_flag("--exit-code", arguments->exit_code, "end with 1 if there is a difference");
   return {verb, [arguments] { return run(*arguments); }};
 }

@@ -3,15 +3,13 @@
 #include <iostream>
 #include <memory>
 
-#include "bson/json.h"
+#include "client/conflicts.h"
 #include "client/connection.h"
 #include "client/table.h"
 #include "client/verbs.h"
 
 namespace client {
 namespace {
-
-constexpr int exit_conflicts = 3;
 
 struct Arguments {
   Target target;
@@ -30,19 +28,6 @@ bson::Document command_of(const Arguments& arguments, bool dry_run) {
   return command.done();
 }
 
-void print_conflicts(bson::DocumentView reply) {
-  Table table({{"collection"}, {"_id"}, {"conflict"}});
-  for (const bson::Element& one : reply["conflicts"].as_document()) {
-    if (!one.is_object()) continue;
-    const bson::DocumentView conflict = one.as_document();
-    std::string what = conflict.has("index") ? "index " + text_of(conflict["index"]) : std::string();
-    if (conflict["paths"].is_array())
-      for (const bson::Element& path : conflict["paths"].as_document()) what += (what.empty() ? "" : ", ") + text_of(path);
-    table.add({printable(text_of(conflict["collection"])), bson::to_json(conflict["_id"]), printable(what)});
-  }
-  table.print(std::cout, 2);
-}
-
 int report(const Arguments& arguments, bson::DocumentView reply) {
   const int64_t conflicts = reply["conflictCount"].to_int64();
   const bool stays = conflicts > 0 && (arguments.dry_run || !reply.has("merging"));
@@ -52,7 +37,7 @@ int report(const Arguments& arguments, bson::DocumentView reply) {
     std::cout << count_text(conflicts) << (conflicts == 1 ? " conflict" : " conflicts");
     if (reply["merging"].truthy()) std::cout << "; the merge waits until they are resolved";
     std::cout << "\n";
-    if (reply["conflicts"].is_array()) print_conflicts(reply);
+    print_conflicts(reply);
   } else if (arguments.dry_run) {
     std::cout << "no conflicts\n";
   } else if (!reply["changed"].truthy()) {

@@ -1,0 +1,130 @@
+#include "bson/json_patch.h"
+
+#include <catch2/catch.hpp>
+
+#include "base/error.h"
+#include "bson/test_generators.h"
+
+namespace bson {
+namespace {
+
+Document array_of(const std::string& text) {
+  return Document(value_from_json(text).or_throw().view().as_document());
+}
+
+// The operations as JSON, without the names of the array.
+std::string patch_of(const std::string& before, const std::string& after) {
+  const Document a = json(before), b = json(after);
+  return to_json(ValueView(Type::array, json_patch_of(a.view(), b.view()).bytes()));
+}
+
+struct Applied {
+  std::string document;  // or "none"
+  std::string mismatch = "none";
+  bool operator==(const Applied&) const = default;
+};
+
+Applied applied(const std::string& before, const std::string& operations) {
+  const Document document = json(before), patch = array_of(operations);
+  const auto outcome = JsonPatch(patch).apply(document.view());
+  if (outcome.mismatch) return {"", *outcome.mismatch};
+  return {outcome.document ? to_json(*outcome.document) : "none"};
+}
+
+base::ErrorCode refused(const std::string& before, const std::string& operations) {
+  try {
+    applied(before, operations);
+  } catch (const base::OperationError& error) {
+    return error.code();
+  }
+  return base::ErrorCode::ok;
+}
+
+TEST_CASE("a patch has the operations of what changed, each after a test of what it changes") {
+  CHECK(patch_of("{a: 1}", "{a: 1}") == "[]");
+  CHECK(patch_of("{a: 1, b: 2}", "{a: 3, c: 4}") ==
+        R"([{"op": "test", "path": "/a", "value": 1}, {"op": "replace", "path": "/a", "value": 3}, )"
+        R"({"op": "test", "path": "/b", "value": 2}, {"op": "remove", "path": "/b"}, {"op": "add", "path": "/c", "value": 4}])");
+  CHECK(patch_of("{a: {'b/c~d': 1, '0': 2}}", "{a: {'b/c~d': 2, '0': 2}}") ==
+        R"([{"op": "test", "path": "/a/b~1c~0d", "value": 1}, {"op": "replace", "path": "/a/b~1c~0d", "value": 2}])");
+  CHECK(patch_of("{a: [1, 2, 3, 4]}", "{a: [1, 3, 4]}") ==
+        R"([{"op": "test", "path": "/a/1", "value": 2}, {"op": "remove", "path": "/a/1"}])");
+  CHECK(patch_of("{a: [1, 4]}", "{a: [1, 2, 3, 4]}") ==
+        R"([{"op": "add", "path": "/a/1", "value": 2}, {"op": "add", "path": "/a/2", "value": 3}])");
+  CHECK(patch_of("{a: [{b: 1}]}", "{a: [{b: 2}]}") ==
+        R"([{"op": "test", "path": "/a/0/b", "value": 1}, {"op": "replace", "path": "/a/0/b", "value": 2}])");
+}
+
+TEST_CASE("where the order of fields changes the object is replaced") {
+  CHECK(
+      patch_of("{o: {a: 1, b: 2}}", "{o: {b: 2, a: 1}}") ==
+      R"([{"op": "test", "path": "/o", "value": {"a": 1, "b": 2}}, {"op": "replace", "path": "/o", "value": {"b": 2, "a": 1}}])");
+  CHECK(patch_of("{o: {a: 1}}", "{o: {b: 2, a: 1}}").find(R"("path": "/o")") != std::string::npos);
+  CHECK(patch_of("{a: 1}", "{b: 2, a: 1}").find(R"("path": "")") != std::string::npos);
+}
+
+TEST_CASE("all operations of the RFC are there") {
+  CHECK(applied("{a: {b: 1}}", "[{op: 'add', path: '/a/c', value: [1]}]") == Applied{R"({"a": {"b": 1, "c": [1]}})"});
+  CHECK(applied("{a: [1, 2]}", "[{op: 'add', path: '/a/-', value: 3}, {op: 'add', path: '/a/0', value: 0}]") ==
+        Applied{R"({"a": [0, 1, 2, 3]})"});
+  CHECK(applied("{a: [1, 2]}", "[{op: 'remove', path: '/a/0'}]") == Applied{R"({"a": [2]})"});
+  CHECK(applied("{a: {b: 1}, c: 2}", "[{op: 'move', from: '/a/b', path: '/d'}]") == Applied{R"({"a": {}, "c": 2, "d": 1})"});
+  CHECK(applied("{a: {b: 1}}", "[{op: 'copy', from: '/a', path: '/c'}, {op: 'replace', path: '/c/b', value: 2}]") ==
+        Applied{R"({"a": {"b": 1}, "c": {"b": 2}})"});
+  CHECK(applied("{a: {'0': 1}}", "[{op: 'replace', path: '/a/0', value: 2}]") == Applied{R"({"a": {"0": 2}})"});
+  CHECK(applied("{'': 1, 'x/y~': 2}", "[{op: 'remove', path: '/'}, {op: 'test', path: '/x~1y~0', value: 2}]") ==
+        Applied{R"({"x/y~": 2})"});
+  CHECK(applied("{a: 1}", "[{op: 'test', path: '', value: {a: 1}}, {op: 'remove', path: ''}]") == Applied{"none"});
+}
+
+TEST_CASE("an operation that doesn't fit is named by its path") {
+  for (const std::string operations : {"[{op: 'test', path: '/a', value: 2}]", "[{op: 'test', path: '/a', value: NumberLong(1)}]",
+                                       "[{op: 'test', path: '/a', value: 1.0}]", "[{op: 'add', path: '/a', value: 2}]",
+                                       "[{op: 'copy', from: '/c', path: '/a'}]"}) {
+    INFO(operations);
+    CHECK(applied("{a: 1, b: [1]}", operations) == Applied{"", "/a"});
+  }
+  for (const std::string path : {"/b/1", "/b/01", "/b/x", "/b/-", "/c", "/c/d", "/a/x"}) {
+    INFO(path);
+    CHECK(applied("{a: 1, b: [1]}", "[{op: 'remove', path: '" + path + "'}]") == Applied{"", path});
+  }
+  CHECK(applied("{a: 1}", "[{op: 'add', path: '', value: {a: 2}}]") == Applied{"", ""});
+  CHECK(applied("{a: 1}", "[{op: 'add', path: '/a', value: 1}]") == Applied{R"({"a": 1})"});
+}
+
+TEST_CASE("what is no patch is refused") {
+  for (const std::string operations :
+       {"[1]", "[{}]", "[{op: 'make', path: ''}]", "[{op: 'add', path: 'a', value: 1}]", "[{op: 'add', path: '/a'}]",
+        "[{op: 'add', path: '/a~2', value: 1}]", "[{op: 'move', path: '/a'}]", "[{op: 'move', from: '/a', path: '/a/b'}]",
+        "[{op: 'remove', path: 1}]"}) {
+    INFO(operations);
+    CHECK(refused("{a: {}}", operations) == base::ErrorCode::failed_to_parse);
+  }
+  CHECK(refused("{a: 1}", "[{op: 'replace', path: '', value: 1}]") == base::ErrorCode::bad_value);
+}
+
+TEST_CASE("a small patch can't make a large document, nor a deep one") {
+  std::string doubles = "[";
+  for (int i = 0; i < 40; ++i) doubles += "{op: 'copy', from: '/a', path: '/a/-'},";
+  CHECK(refused("{a: [{b: 1}]}", doubles + "]") != base::ErrorCode::ok);
+  std::string large = "[";
+  for (int i = 0; i < 40; ++i) large += "{op: 'copy', from: '/a', path: '/b" + std::to_string(i) + "'},";
+  CHECK(refused("{a: '" + std::string(1 << 20, 'x') + "'}", large + "]") == base::ErrorCode::bson_object_too_large);
+}
+
+TEST_CASE("the patch of two documents makes the second of the first, byte by byte") {
+  const auto leads = [](const Document& before, const Document& after) {
+    const Document patch = json_patch_of(before.view(), after.view());
+    const auto outcome = JsonPatch(patch).apply(before.view());
+    RC_ASSERT(outcome.document.has_value());
+    RC_ASSERT(outcome.document->bytes() == after.bytes());
+  };
+  CHECK(rc::check("changed documents", [&] {
+    const Document before = *arbitrary_document(4);
+    leads(before, *changed_document(before));
+  }));
+  CHECK(rc::check("strangers", [&] { leads(*arbitrary_document(4), *arbitrary_document(4)); }));
+}
+
+}  // namespace
+}  // namespace bson

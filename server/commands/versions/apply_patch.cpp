@@ -1,0 +1,244 @@
+// applyPatch brings changes of documents, as diff shows them, to a branch.
+#include <algorithm>
+#include <set>
+
+#include "base/error.h"
+#include "server/commands/shared/branches.h"
+#include "server/commands/versions/branch_writer.h"
+#include "server/commands/versions/document_change.h"
+#include "server/commands/versions/merge_request.h"
+#include "server/core/arguments.h"
+#include "server/core/operation.h"
+#include "server/core/scale.h"
+#include "server/write/batch.h"
+#include "server/write/namespaces.h"
+#include "server/write/target.h"
+#include "storage/store.h"
+
+namespace server {
+namespace {
+
+using base::ErrorCode;
+using base::OperationError;
+using versions::BranchedDatabase;
+
+constexpr size_t changes_max = 100'000;
+
+// The changes of a request, and how they are merged with what the branch shows.
+class Patch {
+ public:
+  Patch(OperationContext& op, const Arguments& arguments)
+      : how_(op, MergeRequest::MergeKind::cherry_pick, "the patch", arguments) {
+    std::set<std::pair<std::string, base::Bytes>> met;
+    for (const bson::Element& one : arguments.required_array("changes")) {
+      op.check_interrupt();
+      if (changes_.size() == changes_max)
+        throw OperationError(ErrorCode::bad_value, "a patch has at most " + std::to_string(changes_max) + " changes");
+      const DocumentChange& change = changes_.emplace_back(one);
+      // Views and time series stand behind such names.
+      if (write::is_system("db." + change.collection()))
+        throw OperationError(ErrorCode::bad_value, "a patch changes no collection of the server's own: " + change.collection());
+      write::check_creatable("db." + change.collection());
+      if (!met.emplace(change.collection(), change.key()).second)
+        throw OperationError(ErrorCode::bad_value, "a patch changes a document of " + change.collection() + " twice");
+      if (change.is_patch() && arguments.any("resolve").exists())
+        throw OperationError(
+            ErrorCode::bad_value,
+            "'resolve' is for changes with 'before' and 'after': an operation of a JSON patch fits or it doesn't");
+    }
+    if (changes_.empty()) throw OperationError(ErrorCode::bad_value, "'changes' must not be empty");
+    std::stable_sort(changes_.begin(), changes_.end(),
+                     [](const auto& a, const auto& b) { return a.collection() < b.collection(); });
+  }
+
+  const std::vector<DocumentChange>& changes() const { return changes_; }
+
+  const versions::Resolver& resolver(const std::string& collection) const {
+    const auto& request = how_.request();
+    const auto own = request.of_collection.find(collection);
+    return own == request.of_collection.end() ? request.resolve : own->second;
+  }
+
+ private:
+  const MergeRequest how_;
+  std::vector<DocumentChange> changes_;
+};
+
+// What the changes come to on the branch as a transaction sees it. The documents themselves aren't kept: many large ones may
+// change by a small patch.
+struct Checked {
+  int64_t inserted = 0, modified = 0, deleted = 0, touched_by_both = 0;
+  std::vector<BranchedDatabase::Conflict> conflicts = {};
+  std::vector<std::string> missing = {};         // collections that the database doesn't have, and that get documents
+  std::vector<storage::CollectionId> made = {};  // those that the branch doesn't have
+
+  bool changes() const { return inserted + modified + deleted > 0; }
+};
+
+class ApplyPatch : public Command {
+ public:
+  std::string_view name() const override { return "applyPatch"; }
+  std::string_view help() const override {
+    return "bring changes of documents to the branch, uncommitted; all or none\n"
+           "{ applyPatch: 1, changes: [ <documents of diff, with format: \"jsonPatch\" or not; or lines of JSON>, … ],\n"
+           "  mode, resolve, paths, collections: as merge, for changes with before and after; without resolve: \"manual\",\n"
+           "  dryRun: <bool>, bypassDocumentValidation: <bool> }";
+  }
+  std::optional<FieldNames> fields() const override {
+    static constexpr std::string_view names[] = {
+        "changes", "mode", "resolve", "paths", "collections", "dryRun", "bypassDocumentValidation"};
+    return names;
+  }
+  bool writes() const override { return true; }
+
+  void run(OperationContext& op, const Request& request, bson::Builder& reply) override {
+    const Arguments arguments(request);
+    const bool dry_run = arguments.loose_boolean("dryRun").value_or(false);
+    refuse_manual(arguments, "a patch");
+    const Patch patch(op, arguments);
+    const auto database = branched(op, request);
+    const versions::Ref ref = ref_of(request);
+    storage::Store& store = write::store_of(op);
+    std::string branch;
+    const auto look = [&] {
+      storage::Transaction transaction(store, storage::Transaction::Mode::read);
+      const versions::Branch onto = database->branch(transaction, ref);
+      branch = onto.name;
+      return check(op, transaction, *database, onto, patch);
+    };
+    Checked checked = look();
+    std::set<std::string> created;
+    while (!dry_run && checked.conflicts.empty() && checked.changes()) {
+      for (const std::string& name : checked.missing) {
+        store.catalog().open_or_create(db_of(*database, branch) + "." + name, {.interrupted = op.interrupted()});
+        created.insert(name);
+      }
+      bool done = false;
+      store.catalog().alone(database->name(), op.interrupted(), [&](const auto&) {
+        checked = look();
+        if (checked.conflicts.empty() && !checked.missing.empty()) return;
+        done = true;
+        // What was created for the patch goes with it.
+        for (const std::string& name : created) {
+          if (const auto there = store.catalog().open(db_of(*database, branch) + "." + name)) checked.made.push_back(there->id());
+        }
+        write(op, *database, branch, patch, checked);
+      });
+      if (done) break;
+      op.check_interrupt();
+    }
+    if (!dry_run && !checked.conflicts.empty()) fail_with_conflicts("the patch", checked.conflicts);
+    reply.append("branch", branch).append("changed", checked.conflicts.empty() && checked.changes());
+    append_count(reply, "inserted", checked.inserted);
+    append_count(reply, "modified", checked.modified);
+    append_count(reply, "deleted", checked.deleted);
+    append_count(reply, "touchedByBoth", checked.touched_by_both);
+    if (dry_run) append_conflicts(checked.conflicts, reply);
+  }
+
+ private:
+  static std::string db_of(const BranchedDatabase& database, const std::string& branch) {
+    return branch == BranchedDatabase::main ? database.name() : database.name() + "@" + versions::escaped(branch);
+  }
+
+  static Checked check(OperationContext& op, storage::Transaction& transaction, BranchedDatabase& database,
+                       const versions::Branch& branch, const Patch& patch) {
+    storage::Catalog& catalog = write::store_of(op).catalog();
+    Checked checked;
+    std::string name;
+    std::shared_ptr<storage::Collection> collection;
+    bool gets_documents = false, has = false;
+    const auto end_collection = [&] {
+      if (!gets_documents || has) return;
+      if (collection)
+        checked.made.push_back(collection->id());
+      else
+        checked.missing.push_back(name);
+    };
+    for (const DocumentChange& change : patch.changes()) {
+      op.check_interrupt();
+      if (change.collection() != name) {
+        end_collection();
+        name = change.collection(), gets_documents = false;
+        const std::string ns = db_of(database, branch.name) + "." + name;
+        collection = catalog.open(ns);
+        if (collection && !database.versions_of(collection->id()))
+          throw OperationError(ErrorCode::illegal_operation, ns + " has no branches, so a patch can't change it");
+        has = collection && database.has(transaction, {branch, branch.head}, collection->id());
+        if (!has) write::check_writable(op, ns);
+      }
+      const auto record = has ? collection->find_id(transaction, change.id()) : std::nullopt;
+      const auto ours = record ? collection->find(transaction, *record, nullptr) : std::nullopt;
+      const auto outcome = change.applied_to(ours, patch.resolver(name));
+      checked.touched_by_both += outcome.touched_by_both;
+      if (outcome.conflict) {
+        bson::Builder id;
+        id.append("_id", change.id());
+        checked.conflicts.push_back({.collection = name, .id = id.done(), .paths = outcome.paths});
+      } else if (outcome.changes) {
+        ++(!outcome.after ? checked.deleted : ours ? checked.modified : checked.inserted);
+        gets_documents |= outcome.after.has_value();
+      }
+    }
+    end_collection();
+    return checked;
+  }
+
+  static void write(OperationContext& op, BranchedDatabase& database, const std::string& branch, const Patch& patch,
+                    const Checked& checked) {
+    BranchWriter writer(op, database, branch);
+    if (!checked.conflicts.empty()) {
+      return write::in_transaction(op, [&](storage::Transaction& transaction) { writer.drop_empty(transaction, checked.made); });
+    }
+    const auto work = [&](storage::Transaction& transaction) {
+      transaction.expect_stamps(2 * patch.changes().size());
+      // Removals come first: what is inserted may need their keys.
+      std::vector<bool> removed(patch.changes().size());
+      for (const bool removals : {true, false}) {
+        std::string name;
+        write::Target target;
+        std::optional<write::DocumentWriter> documents;
+        for (size_t i = 0; i < removed.size(); ++i) {
+          const DocumentChange& change = patch.changes()[i];
+          op.check_interrupt();
+          if (change.collection() != name) {
+            name = change.collection();
+            documents.reset();
+            const auto there = write::store_of(op).catalog().open(db_of(database, branch) + "." + name);
+            if (!there) continue;
+            target = writer.target(there->id());
+            documents.emplace(op, target);
+          }
+          if (!documents || removed[i]) continue;
+          removed[i] = write_one(transaction, target, *documents, change, patch.resolver(name), removals);
+        }
+      }
+    };
+    writer.write(checked.made, work);
+  }
+
+  // Writes the change if it removes the document, or if it doesn't. Returns whether it removed it.
+  static bool write_one(storage::Transaction& transaction, const write::Target& target, write::DocumentWriter& documents,
+                        const DocumentChange& change, const versions::Resolver& resolver, bool removes) {
+    const auto record = target->find_id(transaction, change.id());
+    const auto ours = record ? target->find(transaction, *record, nullptr) : std::nullopt;
+    const auto outcome = change.applied_to(ours, resolver);
+    if (outcome.conflict) throw OperationError(ErrorCode::write_conflict, "somebody else changed the branch meanwhile");
+    if (!outcome.changes || removes == outcome.after.has_value()) return false;
+    if (!outcome.after)
+      documents.remove(transaction, *record, *ours);
+    else if (ours)
+      documents.update(transaction, *record, *ours, *outcome.after);
+    else
+      documents.insert(transaction, *outcome.after);
+    return removes;
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_apply_patch_command() {
+  return std::make_unique<ApplyPatch>();
+}
+
+}  // namespace server

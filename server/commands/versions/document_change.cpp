@@ -1,0 +1,105 @@
+#include "server/commands/versions/document_change.h"
+
+#include "base/error.h"
+#include "bson/json.h"
+#include "bson/validate.h"
+#include "server/core/arguments.h"
+#include "server/query/branches/states.h"
+#include "server/write/storable.h"
+
+namespace server {
+
+using base::ErrorCode;
+using base::OperationError;
+
+namespace {
+
+[[noreturn]] void refuse(const std::string& why) {
+  throw OperationError(ErrorCode::bad_value, "a change of a patch is wrong: " + why);
+}
+
+std::optional<base::BytesView> side(const std::optional<bson::DocumentView>& document) {
+  return document ? std::optional(document->bytes()) : std::nullopt;
+}
+
+}  // namespace
+
+DocumentChange::DocumentChange(const bson::Element& given) {
+  if (given.is_string()) {
+    parsed_ = bson::from_json(given.as_string()).or_throw();
+    // Text can nest deeper than what a message brings.
+    bson::validate(parsed_->bytes(), {.utf8 = true}).or_throw();
+    read(*parsed_);
+  } else if (given.is_object()) {
+    read(given.as_document());
+  } else {
+    throw OperationError(ErrorCode::type_mismatch, "'changes' must be an array of objects, or of lines of JSON");
+  }
+}
+
+void DocumentChange::read(bson::DocumentView given) {
+  const Arguments arguments("applyPatch.changes", given);
+  arguments.only({"collection", "_id", "change", "before", "after", "patch"});
+  collection_ = arguments.required_string("collection");
+  id_ = given.find("_id");
+  if (!id_.exists()) refuse("'_id' is missing");
+  key_ = query::key_of_id(id_);
+  before_ = arguments.object("before"), after_ = arguments.object("after");
+  if (const auto operations = arguments.array("patch")) {
+    if (before_ || after_) refuse("it has 'patch' and 'before' or 'after'");
+    patch_.emplace(*operations);
+    return;
+  }
+  if (!before_ && !after_) refuse("it has neither 'patch' nor 'before' or 'after'");
+  const std::string_view is = before_ && after_ ? "update" : after_ ? "insert" : "delete";
+  if (const auto change = arguments.string("change"); change && *change != is)
+    refuse("'change' is '" + std::string(*change) + "', and its documents say '" + std::string(is) + "'");
+  for (const auto& document : {before_, after_}) {
+    if (document && !document->find("_id").identical(id_)) refuse("a document has another _id than the change");
+  }
+}
+
+DocumentChange::Outcome DocumentChange::applied_to(const std::optional<bson::Document>& ours,
+                                                   const versions::Resolver& resolve) const {
+  const auto mine = ours ? std::optional(ours->view()) : std::nullopt;
+  const auto bytes = side(mine);
+  Outcome outcome;
+  if (patch_) {
+    auto patched = patch_->apply(mine);
+    if (patched.mismatch) {
+      outcome.conflict = true;
+      if (!patched.mismatch->empty()) outcome.paths = {*patched.mismatch};
+      return outcome;
+    }
+    outcome.after = std::move(patched.document);
+  } else {
+    const auto base = side(before_), theirs = side(after_);
+    if (bytes == base || (!bytes && !theirs)) {
+      if (after_) outcome.after = bson::Document(*after_);
+    } else {
+      outcome.touched_by_both = true;
+      versions::Resolution resolution = resolve({base, bytes, theirs});
+      using Kind = versions::Resolution::Kind;
+      switch (resolution.kind) {
+        case Kind::ours: return outcome;
+        case Kind::theirs:
+          if (after_) outcome.after = bson::Document(*after_);
+          break;
+        case Kind::written: outcome.after = bson::Document(std::move(resolution.document)); break;
+        case Kind::conflict:
+          outcome.conflict = true;
+          outcome.paths = std::move(resolution.paths);
+          return outcome;
+      }
+    }
+  }
+  if (outcome.after) {
+    if (!outcome.after->view().find("_id").identical(id_))
+      throw OperationError(ErrorCode::immutable_field, "a patch changes the _id of a document");
+    if (auto storable = write::make_storable(*outcome.after, std::nullopt)) outcome.after = std::move(storable);
+  }
+  outcome.changes = side(outcome.after ? std::optional(outcome.after->view()) : std::nullopt) != bytes;
+  return outcome;
+}
+
+}  // namespace server
