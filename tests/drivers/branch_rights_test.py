@@ -52,6 +52,9 @@ COMMANDS = [
     ({"log": 1}, "mb", "dsb"),
     ({"rebase": "other"}, "b", "sb"),
     ({"squash": "main"}, "mb", "b"),
+    ({"applyPatch": 1, "changes": [{"collection": "orders", "_id": 9, "after": {"_id": 9, "u": 9}}]}, "mb", "dsb"),
+    ({"commitValidator": 1}, "mb", "mb"),
+    ({"commit": 1, "bypassDocumentValidation": True}, "mb", "dsb"),
     ({"stash": 1}, "mb", "dsb"),
     ({"listStashes": 1}, "mb", "dsb"),
     ({"dropStash": 9}, "mb", "mdsb"),
@@ -167,6 +170,28 @@ def test_a_stash_is_for_those_who_may_read_the_branch_that_it_was_made_on(server
                 assert refused(lambda: user[db].command(command, 1)) == UNAUTHORIZED
         assert all_branches["shop@dev"].command("stashPop", 1)["changed"]
         assert dev["shop@dev"].orders.find_one({"_id": "aside"}) and shown(all_branches, "shop@dev") == []
+
+
+def test_validators_of_commits_and_of_patches_are_passed_by_with_the_right_for_it_alone(server, shop):
+    root = server.root
+    root.shop.command("commitValidator", {"orders": {"validator": {"n": {"$ne": "bad"}}}})
+    root.admin.command("createRole", "commits", roles=[{"role": "readWrite", "db": "shop"}],
+                       privileges=[{"resource": {"db": "shop", "collection": ""}, "actions": ["commit", "merge", "cherryPick"]}])
+    root.admin.command("createUser", "committer", pwd=PASSWORD, roles=["commits"])
+    validation_failed = 121
+    patch = {"applyPatch": 1, "changes": [{"collection": "orders", "_id": "p", "after": {"_id": "p", "n": "bad", "u": "p"}}]}
+    try:
+        with server.login("committer") as user:
+            assert refused(lambda: user.shop.command({**patch, "bypassDocumentValidation": True})) == UNAUTHORIZED
+            user.shop.command(patch)
+            assert refused(lambda: user.shop.command("commit", 1)) == validation_failed
+            assert refused(lambda: user.shop.command("commit", 1, bypassDocumentValidation=True)) == UNAUTHORIZED
+            assert refused(lambda: user.shop.command("merge", "main", bypassDocumentValidation=True)) == UNAUTHORIZED
+            assert refused(lambda: user.shop.command("commitValidator", {})) == UNAUTHORIZED
+        assert root.shop.command("commit", 1, bypassDocumentValidation=True)["changed"]
+    finally:
+        root.admin.command("dropUser", "committer")
+        root.admin.command("dropRole", "commits")
 
 
 def without_noise(reply):

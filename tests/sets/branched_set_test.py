@@ -385,6 +385,32 @@ def test_what_is_put_aside_is_there_on_every_member_and_comes_back(three):
     check_same(three, "aside")
 
 
+def test_a_patch_and_what_commits_must_fulfil_are_the_same_on_every_member(three):
+    client = three.client()
+    main, dev = client.patched, client["patched@dev"]
+    main.c.insert_many([{"_id": i, "n": i, "text": f"text {i} " * 60} for i in range(20)])
+    main.command("createBranch", "dev")
+    dev.c.update_many({"_id": {"$lt": 5}}, {"$inc": {"n": 100}})
+    dev.c.delete_one({"_id": 7})
+    dev.more.insert_one({"_id": 1})
+    changes = list(dev.cursor_command("diff", 1, format="jsonPatch"))
+    lines = [one["line"] for one in dev.cursor_command("diff", 1, format="lines")]
+    assert len(changes) == len(lines) == 7
+    applied = main.command("applyPatch", 1, changes=changes)
+    assert (applied["inserted"], applied["modified"], applied["deleted"]) == (1, 5, 1)
+    assert list(main.cursor_command("diff", 1, **{"from": "dev", "to": "main"})) == []
+    check_same(three, "patched")
+    main.command("commitValidator", {"c": {"validator": {"n": {"$lt": 100}}}})
+    step_down(three)
+    with pytest.raises(OperationFailure) as refused:
+        main.command("commit", 1)
+    assert refused.value.code == 121 and len(refused.value.details["errInfo"]["violations"]) == 5
+    assert not main.command("applyPatch", 1, changes=lines)["changed"]
+    main.c.update_many({"n": {"$gte": 100}}, {"$inc": {"n": -100}})
+    assert main.command("commit", 1)["changed"]
+    check_same(three, "patched")
+
+
 def test_what_the_primary_sweeps_and_purges_is_gone_everywhere(three):
     client = three.client()
     main, dev = client.gone, client["gone@dev"]
