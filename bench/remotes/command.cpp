@@ -5,14 +5,18 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <memory>
+#include <set>
 
 #include "base/random.h"
 #include "bench/measure/cpu_clock.h"
 #include "bench/measure/interrupt.h"
 #include "bench/measure/server.h"
 #include "bench/options.h"
+#include "bench/remotes/git_peer.h"
 #include "bench/sets/command.h"
 #include "bson/builder.h"
+#include "bson/json.h"
 #include "datasets/replay/client.h"
 
 namespace bench::remotes {
@@ -27,7 +31,23 @@ struct Settings {
   sets::Common common;
   size_t documents = 100'000, bytes = 1000, changed = 100, revisions = 100, article_bytes = 20'000;
   int laps = 5;
-  bool tiny = false;
+  bool tiny = false, git = false;
+};
+
+// The documents, as they are now.
+struct Pages {
+  std::vector<std::string> texts;
+  std::vector<int> numbers;
+
+  bson::Document document(size_t at) const {
+    bson::Builder out;
+    out.append("_id", static_cast<int64_t>(at)).append("n", numbers[at]).append("text", texts[at]);
+    return out.done();
+  }
+  // As a file: two digits a folder, so that none has many files.
+  std::pair<std::string, std::string> file(size_t at) const {
+    return {fmt::format("pages/{:02}/{:02}/{}", at / 100 % 100, at % 100, at), bson::to_json(document(at)) + "\n"};
+  }
 };
 
 // Text of made-up words, which compresses as text does.
@@ -53,28 +73,35 @@ std::string commit(Client& client) {
   return std::string(client.command(db, out.done()).view()["commit"].as_string());
 }
 
-void insert(Client& client, base::Random& random, const Settings& settings) {
+Pages insert(Client& client, base::Random& random, const Settings& settings) {
+  Pages pages;
+  pages.numbers.resize(settings.documents);
   for (size_t at = 0; at < settings.documents;) {
     std::vector<bson::Document> some;
     for (; some.size() < inserted_at_once && at < settings.documents; ++at) {
-      bson::Builder out;
-      out.append("_id", static_cast<int64_t>(at)).append("n", 0).append("text", text(random, settings.bytes));
-      some.push_back(out.done());
+      pages.texts.push_back(text(random, settings.bytes));
+      some.push_back(pages.document(at));
     }
     client.insert(db, "pages", {some.begin(), some.end()});
   }
+  return pages;
 }
 
-void change(Client& client, base::Random& random, const Settings& settings) {
+// Returns which documents changed.
+std::set<size_t> change(Client& client, base::Random& random, const Settings& settings, Pages& pages) {
+  std::set<size_t> changed;
   bson::Builder update;
   update.append("update", "pages");
   {
     auto updates = update.array("updates");
     for (size_t i = 0; i < settings.changed; ++i) {
       auto one = updates.object();
+      const size_t at = random.below(settings.documents);
+      ++pages.numbers[at];
+      changed.insert(at);
       {
         auto query = one.object("q");
-        query.append("_id", static_cast<int64_t>(random.below(settings.documents)));
+        query.append("_id", static_cast<int64_t>(at));
       }
       auto what = one.object("u");
       auto inc = what.object("$inc");
@@ -82,6 +109,7 @@ void change(Client& client, base::Random& random, const Settings& settings) {
     }
   }
   client.command(db, update.done());
+  return changed;
 }
 
 struct Timed {
@@ -108,7 +136,7 @@ void check_same(Client& a, Client& b) {
 }
 
 // Each revision of the article changes a few words of it.
-double revisions(Client& here, base::Random& random, const Settings& settings) {
+double revisions(Client& here, base::Random& random, const Settings& settings, GitPeer* git) {
   std::string article = text(random, settings.article_bytes);
   for (size_t i = 0; i < settings.revisions; ++i) {
     article.replace(random.below(article.size() - 100), 40, text(random, 30 + random.below(30)));
@@ -124,8 +152,28 @@ double revisions(Client& here, base::Random& random, const Settings& settings) {
     }
     here.command(db, update.done());
     commit(here);
+    if (git) git->commit({{"articles/article", article}});
   }
   return static_cast<double>(here.command(db, command("push", "hub")).view()["bytes"].to_int64());
+}
+
+// What git does with the same changes.
+struct BesideGit {
+  GitPeer::Pushed all, of_revisions;
+  std::vector<double> push_ms, push_bytes, fetch_ms;
+};
+
+void add_rows(Table& table, const Settings& settings, const BesideGit& git) {
+  const auto row = [&](std::string what, double ms, double bytes, size_t of) {
+    table.rows.push_back(
+        {"git: " + std::move(what), number_text(ms), number_text(bytes), fmt::format("{:.3f}", bytes / static_cast<double>(of))});
+  };
+  row("first push, a file a document", git.all.ms, static_cast<double>(git.all.bytes), settings.documents * settings.bytes);
+  row(fmt::format("push of {} changed files", settings.changed), median(git.push_ms), median(git.push_bytes),
+      settings.changed * settings.bytes);
+  table.rows.push_back({"git: fetch of nothing new", number_text(median(git.fetch_ms)), "", ""});
+  row(fmt::format("push of {} revisions of the article", settings.revisions), git.of_revisions.ms,
+      static_cast<double>(git.of_revisions.bytes), settings.revisions * settings.article_bytes);
 }
 
 int run(Settings& settings) {
@@ -139,31 +187,52 @@ int run(Settings& settings) {
   report.title = "Servers that exchange commits";
   report.command = fmt::format("palimpsest bench remotes --documents {} --bytes {} --changed {} --revisions {} --laps {}",
                                settings.documents, settings.bytes, settings.changed, settings.revisions, settings.laps);
+  if (settings.git) report.command += " --git";
   begin(report);
   const std::string program = sets::server_of(settings.common);
   const std::vector<std::string> arguments{"--wiredTigerCacheSizeGB", "1", "--quiet"};
   const Server first(program, arguments, settings.common.scratch), second(program, arguments, settings.common.scratch);
   Client here(first.uri()), hub(second.uri());
   base::Random random(7);
-  insert(here, random, settings);
+  Pages pages = insert(here, random, settings);
   commit(here);
+  const auto git = settings.git ? std::make_unique<GitPeer>(settings.common.scratch) : nullptr;
+  BesideGit beside;
   bson::Builder add;
   add.append("addRemote", "hub").append("uri", second.uri() + db);
   here.command(db, add.done());
   const Timed all = timed(here, command("push", "hub"));
   check_same(here, hub);
+  if (git) {
+    GitPeer::Files files;
+    for (size_t at = 0; at < settings.documents; ++at) files.push_back(pages.file(at));
+    git->commit(files);
+    beside.all = git->push();
+  }
 
   std::vector<double> push_ms, push_bytes, fetch_ms;
   for (int lap = 0; lap < settings.laps; ++lap) {
-    change(here, random, settings);
+    const std::set<size_t> changed = change(here, random, settings, pages);
     commit(here);
     const Timed pushed = timed(here, command("push", "hub"));
     push_ms.push_back(pushed.ms);
     push_bytes.push_back(static_cast<double>(pushed.reply.view()["bytes"].to_int64()));
     fetch_ms.push_back(timed(here, command("fetch", "hub")).ms);
+    if (!git) continue;
+    GitPeer::Files files;
+    for (const size_t at : changed) files.push_back(pages.file(at));
+    git->commit(files);
+    const GitPeer::Pushed by_git = git->push();
+    beside.push_ms.push_back(by_git.ms);
+    beside.push_bytes.push_back(static_cast<double>(by_git.bytes));
+    beside.fetch_ms.push_back(git->fetch_ms());
   }
-  const double of_revisions = revisions(here, random, settings);
+  const double of_revisions = revisions(here, random, settings, git.get());
   check_same(here, hub);
+  if (git) {
+    beside.of_revisions = git->push();
+    git->check_same();
+  }
 
   Figure figure;
   figure.number = "R1";
@@ -181,6 +250,13 @@ int run(Settings& settings) {
   table.rows.push_back({fmt::format("push of {} revisions of an article of {} bytes", settings.revisions, settings.article_bytes),
                         "", number_text(of_revisions),
                         fmt::format("{:.3f}", of_revisions / static_cast<double>(settings.revisions * settings.article_bytes))});
+  if (git) {
+    add_rows(table, settings, beside);
+    figure.notes.push_back(
+        "git's bytes are those of the pack that git push sends, which is made once more to count them; its time is that of git "
+        "push "
+        "to a repository on this machine, with all its processes. A file is a document as JSON.");
+  }
   figure.tables.push_back(std::move(table));
   report.figures.push_back(std::move(figure));
   finish(report, settings.common.report_folder);
@@ -204,6 +280,7 @@ Run add_options(CLI::App& parser) {
       ->capture_default_str()
       ->check(CLI::Range(1, 100))
       ->excludes(tiny);
+  parser.add_flag("--git", settings->git, "the same with git beside it: a file a document");
   return [settings] { return run(*settings); };
 }
 

@@ -24,6 +24,7 @@ struct Arguments {
   std::string database;
   std::string as = "bundle";
   std::string file;
+  int64_t depth = 0;  // 0: all commits
 };
 
 [[noreturn]] void fail(const std::string& what) {
@@ -119,6 +120,7 @@ int create(const Arguments& arguments) {
     const Bytes base = id_of(client, range);
     command.array("have").append(bson::Binary{0, base});
   }
+  if (arguments.depth > 0) command.append("depth", arguments.depth);
   Documents pieces(client, range.database, command.done());
   pieces.next();
   std::ofstream out(arguments.file, std::ios::binary | std::ios::trunc);
@@ -171,6 +173,9 @@ int verify(const Arguments& arguments) {
             << ", \"standsOn\": [";
   const char* comma = "";
   for (const auto& id : all.header.stands_on) std::cout << std::exchange(comma, ", ") << '"' << hex(id) << '"';
+  std::cout << "], \"excluded\": [";
+  comma = "";
+  for (const auto& id : all.header.excluded) std::cout << std::exchange(comma, ", ") << '"' << hex(id) << '"';
   std::cout << "], \"refs\": [";
   comma = "";
   for (const auto& ref : all.header.refs) {
@@ -196,6 +201,7 @@ int fetch(const Arguments& arguments) {
     command.append("receivePack", bson::Binary{4, upload}).append("offset", offset).append("pack", bson::Binary{0, piece});
     if (next.empty()) {
       command.append("last", true);
+      if (!all.header.excluded.empty()) command.append("shallow", true);
       auto refs = command.array("refs");
       for (const auto& ref : all.header.refs) {
         auto one = refs.object();
@@ -235,6 +241,8 @@ Command add_bundle(CLI::App& app) {
     uri(one);
     one.add_option("commits", arguments->range, "shop: all branches and tags; shop@dev: one; shop@v1..shop@dev: what v1 lacks")
         ->required();
+    one.add_option("--depth", arguments->depth, "so many of the newest commits of each branch and tag")
+        ->check(CLI::Range(int64_t{1}, INT64_MAX - 1));
     file(one, false);
   });
   add(*parser, arguments, chosen, "verify", "check each byte of a bundle, and the id of each commit", verify,

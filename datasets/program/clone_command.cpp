@@ -2,6 +2,8 @@
 #include <CLI/CLI.hpp>
 #include <iostream>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "bson/builder.h"
 #include "datasets/program/commands.h"
@@ -13,6 +15,8 @@ namespace {
 struct Arguments {
   std::string from, to;
   std::string remote = "origin";
+  int64_t depth = 0;                          // 0: all commits
+  std::vector<std::string> collections = {};  // empty: all
 };
 
 // The database of mongodb://host/shop?…; empty: it names none.
@@ -39,8 +43,14 @@ int run(const Arguments& arguments) {
   }
   bson::Builder fetch, pull;
   fetch.append("fetch", arguments.remote);
+  if (arguments.depth > 0) fetch.append("depth", arguments.depth);
+  if (!arguments.collections.empty()) {
+    auto names = fetch.array("collections");
+    for (const std::string& one : arguments.collections) names.append(one);
+  }
   const bson::Document fetched = client.command(db, fetch.done());
   pull.append("pull", arguments.remote).append("branch", "main");
+  if (arguments.depth > 0) pull.append("depth", arguments.depth);
   const bson::Document pulled = client.command(db, pull.done());
   std::cout << "{\"database\": \"" << db << "\", \"commits\": " << fetched.view()["made"].to_int64() << ", \"main\": \""
             << pulled.view()["commit"].as_string() << "\"}\n";
@@ -55,6 +65,9 @@ Command add_clone(CLI::App& app) {
   parser->add_option("from", arguments->from, "mongodb://host/shop, as the other server reaches it")->required();
   parser->add_option("to", arguments->to, "the other server: mongodb://host2, or mongodb://host2/shop2")->required();
   parser->add_option("--remote", arguments->remote, "what the other server calls the first one")->capture_default_str();
+  parser->add_option("--depth", arguments->depth, "bring so many of the newest commits of each branch and tag")
+      ->check(CLI::Range(int64_t{1}, INT64_MAX - 1));
+  parser->add_option("--collection", arguments->collections, "bring this collection alone; may be given several times");
   return {parser, [arguments] { return run(*arguments); }};
 }
 

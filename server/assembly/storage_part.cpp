@@ -27,6 +27,7 @@
 #include "server/query/plan/implies.h"
 #include "server/query/series/series_options.h"
 #include "server/write/branch_sweeper.h"
+#include "server/write/import_limits.h"
 #include "server/write/output.h"
 #include "server/write/snapshot_keeper.h"
 #include "server/write/ttl_monitor.h"
@@ -151,6 +152,7 @@ struct StoragePart::State {
   versions::Databases databases;
   std::unique_ptr<ReplicaSetPart> set;  // with --replSet
   query::CursorRegistry cursors{services.clock};
+  write::ImportLimits imports;
   std::unique_ptr<TransactionRegistry> transactions;  // with --replSet
   storage::IndexRenewal indexes{store};
   std::unique_ptr<write::TtlMonitor> ttl;
@@ -197,6 +199,7 @@ void StoragePart::State::add_transactions() {
       [this](bson::BytesView session, int64_t number) { cursors.end_transaction(session, number); });
   transactions->drafts_bytes_max = store.options().cache_bytes / 100 * drafts_percent;
   services.transactions = transactions.get();
+  imports.add_to(services.parameters);
   services.parameters.add_integer("transactionLifetimeLimitSeconds", transactions->lifetime_seconds, {.min = 1});
   services.parameters.add_integer("maxTransactionLockRequestTimeoutMillis", transactions->lock_timeout_ms);
   transaction_care = std::make_unique<Passes>(

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/hex.h"
 #include "base/log.h"
 #include "bson/validate.h"
 #include "server/core/operation.h"
@@ -10,12 +11,14 @@
 #include "server/query/views.h"
 #include "server/write/batch.h"
 #include "server/write/document_writer.h"
+#include "server/write/import_limits.h"
 #include "server/write/namespaces.h"
 #include "server/write/replacement.h"
 #include "storage/engine/names.h"
 #include "storage/indexes/index_options.h"
 #include "storage/store.h"
 #include "versions/database/refs.h"
+#include "versions/database/selected_commits.h"
 
 namespace server::write {
 
@@ -43,11 +46,30 @@ std::string hex(const versions::Hash& id) {
   throw OperationError(ErrorCode::failed_to_parse, "the commits don't fit: " + what);
 }
 
+void check_made_from(const bson::Element& field) {
+  if (!field.is_object()) refuse("a commit is made from another one that it doesn't name");
+  const bson::DocumentView from = field.as_document();
+  const bson::Element commit = from.find("commit"), collections = from.find("collections");
+  if (!commit.is_string() || commit.as_string().size() != 2 * sizeof(versions::Hash) || !base::from_hex(commit.as_string()))
+    refuse("a commit is made from another one that it doesn't name");
+  if (!collections.is_array()) refuse("a commit is made from others without naming collections");
+  for (const bson::Element& one : collections.as_document()) {
+    if (!one.is_string()) refuse("a commit is made from others without naming collections");
+  }
+  for (const bson::Element& one : from) {
+    if (one.name != "commit" && one.name != "collections") refuse("a commit is made from more than a commit and collections");
+  }
+}
+
 // Checks what is read of a commit later, by `log` for example.
 void check_metadata(const Bytes& metadata) {
   const auto valid = bson::validate(metadata);
   if (!valid.ok()) refuse("a commit's metadata is no document");
   for (const bson::Element& field : valid.value()) {
+    if (field.name == versions::made_from) {
+      check_made_from(field);
+      continue;
+    }
     if ((field.name != "message" && field.name != "author") || !field.is_string())
       refuse("a commit's metadata is no message and author");
   }
@@ -93,12 +115,16 @@ struct CommitImporter::Incoming {
   versions::ImportedCommit made = {};
   size_t bytes = 0;
   bool written = false;  // rows of it were written to the branch
-
-  bool is_first() const { return commit.parents.empty(); }
+  bool whole = false;    // all of it is made in one transaction, however large
+  bool begins = false;   // the database begins with it
 };
 
-CommitImporter::CommitImporter(OperationContext& op, std::string database, CheckView check_view)
-    : op_(op), name_(std::move(database)), check_view_(std::move(check_view)), database_(op.services().databases->find(name_)) {
+CommitImporter::CommitImporter(OperationContext& op, std::string database, CheckView check_view, Shallow shallow)
+    : op_(op),
+      name_(std::move(database)),
+      check_view_(std::move(check_view)),
+      shallow_(shallow),
+      database_(op.services().databases->find(name_)) {
   if (name_ == "admin" || name_ == "config" || name_ == "local")
     throw OperationError(ErrorCode::illegal_operation, "database '" + name_ + "' can't have branches");
   storage::check_database_name(name_);
@@ -123,7 +149,9 @@ void CommitImporter::drop_branch() noexcept {
 std::optional<CommitNumber> CommitImporter::find(const versions::Hash& id) const {
   if (!database_) return std::nullopt;
   storage::Transaction transaction(store_of(op_), storage::Transaction::Mode::read);
-  return database_->branches().graph().find(transaction, hex(id));
+  const auto& graph = database_->branches().graph();
+  const auto number = graph.find(transaction, id);
+  return number && !graph.absent(transaction, *number) ? number : std::nullopt;
 }
 
 void CommitImporter::check_base(const pack::Header& header) {
@@ -131,6 +159,12 @@ void CommitImporter::check_base(const pack::Header& header) {
     if (find(id)) continue;
     throw OperationError(ErrorCode::illegal_operation,
                          "the commits stand on commit " + hex(id) + ", which database '" + name_ + "' doesn't have");
+  }
+  for (const versions::Hash& id : header.excluded) {
+    if (shallow_ == Shallow::allowed || find(id)) continue;
+    throw OperationError(ErrorCode::illegal_operation, "the commits come from a shallow history, which ends before commit " +
+                                                           hex(id) + ", and database '" + name_ +
+                                                           "' doesn't have that; its own history would become shallow");
   }
 }
 
@@ -160,17 +194,48 @@ void CommitImporter::begin_commit(const pack::Header& header, pack::Commit commi
   const pack::Commit& one = incoming_->commit;
   incoming_->known = find(one.id).has_value();
   if (incoming_->known) return;
-  if (incoming_->is_first()) return begin_first(header);
+  const bool grafted = is_grafted(one);
+  if (!grafted) {
+    if (one.parents.empty()) return begin_first(header);
+  } else if (!database_) {
+    begin_root(header);
+  }
   versions::ImportedCommit& made = incoming_->made;
   made.id = one.id;
+  made.bytes_max = static_cast<size_t>(import_bytes_max(op_));
   made.info = {.time_ms = one.time_ms, .metadata = one.metadata};
   for (const pack::Root& root : one.roots) {
     made.roots.emplace_back(root.uuid, root.root);
     if (!root.tree.view().empty()) made.info.trees.emplace(root.uuid, versions::read_tree_kind(root.tree));
   }
-  if (one.parents.size() == 2) made.second_parent = find(one.parents[1]).value();
-  stand_at(find(one.parents[0]).value());
+  if (grafted) {
+    made.info.graft.emplace(versions::Graft{.parents = one.parents, .collections = {}, .says_nothing = one.parents.empty()});
+    for (const pack::Root& root : one.roots) {
+      made.info.graft->collections.push_back(root.uuid);
+      if (one.parents.empty() && root.root != versions::Hash{}) refuse("a first commit names documents");
+    }
+  } else if (one.parents.size() == 2) {
+    made.second_parent = find(one.parents[1]).value();
+  }
+  const bool against_nothing = one.against ? *one.against == versions::Hash{} : one.parents.empty();
+  if (against_nothing)
+    stand_at_nothing();
+  else
+    stand_at(find(one.against ? *one.against : one.parents[0]).value());
   make_collections(header);
+}
+
+// A database whose history is shallow begins with another commit than with its first one.
+bool CommitImporter::is_grafted(const pack::Commit& commit) const {
+  if (!commit.parents.empty()) {
+    return commit.against ||
+           std::any_of(commit.parents.begin(), commit.parents.end(), [&](const versions::Hash& id) { return !find(id); });
+  }
+  if (!database_) return commit.roots.empty();
+  storage::Transaction transaction(store_of(op_), storage::Transaction::Mode::read);
+  const auto& graph = database_->branches().graph();
+  const auto first = graph.commit(transaction, graph.first(transaction));
+  return first->metadata == versions::shallow_root_metadata();
 }
 
 void CommitImporter::add(const pack::Header& header, pack::Row row) {
@@ -182,20 +247,23 @@ void CommitImporter::add(const pack::Header& header, pack::Row row) {
   in.made.rows.push_back({static_cast<ImportedRow::Kind>(row.kind), uuid, std::move(row.key), std::move(row.body)});
   if (header.collections[row.collection].name == query::views_collection) check_view(in.made.rows.back());
   const bool many = in.made.rows.size() >= rows_written || in.bytes >= bytes_written;
-  if (in.is_first()) {
+  if (in.begins) {
     if (many) insert_first();
   } else if (in.written) {
     if (many) write_rows(header);
-  } else if ((in.made.rows.size() >= rows_held || in.bytes >= bytes_held) && may_be_written_before(header)) {
-    in.written = true;
-    write_rows(header);
+  } else if (in.whole) {
+    if (in.bytes > in.made.bytes_max) throw versions::too_large(in.made);
+  } else if (in.made.rows.size() >= rows_held || in.bytes >= bytes_held) {
+    in.written = may_be_written_before(header);
+    in.whole = !in.written;
+    if (in.written) write_rows(header);
   }
 }
 
 void CommitImporter::check_view(const ImportedRow& row) {
   if (row.kind == ImportedRow::Kind::remove || row.kind == ImportedRow::Kind::named) return;
   std::optional<Bytes> before;
-  if (row.kind == ImportedRow::Kind::update && !incoming_->is_first()) {
+  if (row.kind == ImportedRow::Kind::update && !incoming_->begins) {
     const auto views = store_of(op_).catalog().open(name_ + "." + std::string(query::views_collection));
     if (const auto shared = views ? database_->versions_of(views->id()) : nullptr) {
       storage::Transaction transaction(store_of(op_), storage::Transaction::Mode::read);
@@ -213,15 +281,15 @@ void CommitImporter::end_commit(const pack::Header& header) {
 
 void CommitImporter::make(const pack::Header& header) {
   Incoming& in = *incoming_;
-  if (in.is_first()) {
+  if (in.begins) {
     insert_first();
     end_first();
     ++made_;
     return;
   }
   if (in.written) write_rows(header);
-  const auto indexes = database_->keep_indexes(op_.interrupted());
   const auto prepare_or_make = [&] {
+    const auto indexes = database_->keep_indexes(op_.interrupted());
     return in_transaction(op_, [&](storage::Transaction& transaction) -> std::shared_ptr<const versions::Commit> {
       if (database_->prepare_import(transaction, branch_, in.made)) return nullptr;
       return in.written ? database_->commit_imported(transaction, branch_, in.made)
@@ -229,7 +297,17 @@ void CommitImporter::make(const pack::Header& header) {
     });
   };
   std::shared_ptr<const versions::Commit> made;
-  while (!(made = prepare_or_make())) op_.check_interrupt();
+  while (!made) {
+    op_.check_interrupt();
+    try {
+      made = prepare_or_make();
+    } catch (const OperationError& error) {
+      // Short differences make long documents.
+      if (error.code() != ErrorCode::exceeded_memory_limit || in.written || !may_be_written_before(header)) throw;
+      in.written = true;
+      write_rows(header);
+    }
+  }
   stands_at_ = made->number;
   ++made_;
 }
@@ -239,6 +317,7 @@ void CommitImporter::make(const pack::Header& header) {
 void CommitImporter::begin_first(const pack::Header& header) {
   if (database_)
     throw OperationError(ErrorCode::illegal_operation, "database '" + name_ + "' has another history than the commits");
+  incoming_->begins = true;
   const auto named = [&](const Bytes& uuid) -> const pack::Collection& {
     return *std::find_if(header.collections.begin(), header.collections.end(),
                          [&](const pack::Collection& one) { return one.uuid == uuid; });
@@ -251,13 +330,67 @@ void CommitImporter::begin_first(const pack::Header& header) {
   const auto by_name = [](const auto* a, const auto* b) { return a->name < b->name; };
   if (collections.empty() || !std::is_sorted(collections.begin(), collections.end(), by_name))
     refuse("a first commit doesn't have its collections in the order of their names");
+  check_collections_are(collections);
+  for (const pack::Collection* one : collections) make_collection(*one);
+}
+
+void CommitImporter::check_collections_are(const std::vector<const pack::Collection*>& collections) const {
   for (const auto& there : store_of(op_).catalog().collections(name_)) {
     const auto same = [&](const pack::Collection* one) { return one->uuid == there->uuid_bytes(); };
     if (there->options().capped || std::any_of(collections.begin(), collections.end(), same)) continue;
     throw OperationError(ErrorCode::illegal_operation, "database '" + name_ + "' has collection " + there->ns() +
                                                            ", which isn't of the history that the commits begin");
   }
+}
+
+// --- a shallow history
+
+// The database begins with its collections, which are empty.
+void CommitImporter::begin_root(const pack::Header& header) {
+  std::vector<const pack::Collection*> collections;
+  for (const pack::Collection& one : header.collections) collections.push_back(&one);
+  if (collections.empty())
+    throw OperationError(ErrorCode::illegal_operation, "no commit of the pack has a collection: there is no database to begin");
+  check_collections_are(collections);
   for (const pack::Collection* one : collections) make_collection(*one);
+  for (const auto& there : store_of(op_).catalog().collections(name_)) {
+    if (there->options().capped || there->stored_records() == 0) continue;
+    throw OperationError(ErrorCode::illegal_operation,
+                         there->ns() + " has documents, and none of the history that the commits begin");
+  }
+  const auto begun = op_.services().databases->find_or_begin(name_, {.metadata = versions::shallow_root_metadata()}, 0,
+                                                             {.interrupted = op_.interrupted()});
+  op_.last_write = std::max(op_.last_write, begun.logged);
+  database_ = begun.database;
+}
+
+void CommitImporter::stand_at_nothing() {
+  CommitNumber parent = 0;
+  versions::ImportedCommit nothing;
+  {
+    storage::Transaction transaction(store_of(op_), storage::Transaction::Mode::read);
+    const auto& graph = database_->branches().graph();
+    for (const auto& [number, node] : graph.graph(transaction)) {
+      if (node.dropped) continue;
+      parent = number;
+      if (node.parents.empty() && versions::is_shallow_root(*graph.commit(transaction, number))) break;
+      parent = 0;
+    }
+    if (parent == 0) {
+      pack::Commit statement{.metadata = versions::shallow_root_metadata()};
+      while (graph.find(transaction, nothing.id = pack::id_of(statement))) ++statement.time_ms;
+      nothing.info = {.time_ms = statement.time_ms, .metadata = statement.metadata};
+      nothing.info.graft.emplace();
+      parent = database_->branch(transaction, {.name = std::string(versions::BranchedDatabase::main)}).head;
+    }
+  }
+  stand_at(parent);
+  if (!nothing.info.graft) return;
+  const auto indexes = database_->keep_indexes(op_.interrupted());
+  const auto made = in_transaction(op_, [&](storage::Transaction& transaction) {
+    return database_->import_commit(transaction, branch_, nothing, op_.interrupted());
+  });
+  stands_at_ = made->number;
 }
 
 // A document may be there from an attempt before.
@@ -375,12 +508,13 @@ void CommitImporter::make_indexes(const pack::Header& header) {
 // named by no document. A commit that drops a collection changes which ones there are.
 bool CommitImporter::may_be_written_before(const pack::Header& header) const {
   const pack::Commit& commit = incoming_->commit;
-  if (commit.parents.size() != 1 || commit.purged) return false;
+  const bool grafted = incoming_->made.info.graft.has_value();  // all that the commit has is in what it says of itself
+  if ((commit.parents.size() != 1 && !grafted) || commit.purged) return false;
   storage::Transaction transaction(store_of(op_), storage::Transaction::Mode::read);
   const auto parent = database_->branches().graph().commit(transaction, stands_at_);
   for (const versions::CollectionState& state : parent->collections) {
     const auto same = [&](const pack::Root& root) { return root.uuid == state.label; };
-    if (std::none_of(commit.roots.begin(), commit.roots.end(), same)) return false;
+    if (!grafted && std::none_of(commit.roots.begin(), commit.roots.end(), same)) return false;
   }
   for (const pack::Collection& one : header.collections) {
     const auto collection = store_of(op_).catalog().open(name_ + "." + one.name);

@@ -3,6 +3,9 @@
 //   shop                 unborn: its first commit's documents are inserted, and then its branches begin with them
 //   shop@tmp.agg_out.…   each other commit is made on this branch, which stands at the commit's first parent
 //
+// A commit whose first parent isn't here stands at the commit that its rows are against, and at one that shows nothing if they
+// are against nothing (versions::Graft). So history is shallow.
+//
 // A commit is there when it has come to the id that the pack names, and not before. No ref of anybody moves. What has been made
 // stays, whatever comes after it; so the next attempt goes on behind it.
 #pragma once
@@ -27,8 +30,10 @@ class CommitImporter {
  public:
   // Is called with each definition of a view that comes, and throws if the client may not bring it.
   using CheckView = std::function<void(bson::DocumentView definition)>;
+  // Commits whose parents aren't here are refused, or make the history shallow.
+  enum class Shallow : uint8_t { refused, allowed };
   // `database` is a name without a ref.
-  CommitImporter(OperationContext& op, std::string database, CheckView check_view);
+  CommitImporter(OperationContext& op, std::string database, CheckView check_view, Shallow shallow = Shallow::refused);
   ~CommitImporter();
   CommitImporter(const CommitImporter&) = delete;
   CommitImporter& operator=(const CommitImporter&) = delete;
@@ -46,7 +51,12 @@ class CommitImporter {
   struct Incoming;  // the commit that is being read
 
   void check_base(const versions::pack::Header& header);
+  // The commit, if more than its id is here.
   std::optional<versions::CommitNumber> find(const versions::Hash& id) const;
+  bool is_grafted(const versions::pack::Commit& commit) const;
+  void begin_root(const versions::pack::Header& header);
+  void stand_at_nothing();
+  void check_collections_are(const std::vector<const versions::pack::Collection*>& collections) const;
   void begin_commit(const versions::pack::Header& header, versions::pack::Commit commit);
   void add(const versions::pack::Header& header, versions::pack::Row row);
   void end_commit(const versions::pack::Header& header);
@@ -66,6 +76,7 @@ class CommitImporter {
   OperationContext& op_;
   const std::string name_;
   const CheckView check_view_;
+  const Shallow shallow_;
   std::shared_ptr<versions::BranchedDatabase> database_;
   std::string branch_;  // empty: there is none
   versions::CommitNumber stands_at_ = 0;

@@ -1,8 +1,6 @@
 """Servers exchange commits: clone, push, pull, conflicts; bundles; and what happens to packs that are damaged, refused or cut off."""
 import datetime
-import json
 import random
-import subprocess
 import threading
 
 import bson
@@ -10,85 +8,13 @@ import pytest
 from pymongo.errors import OperationFailure, PyMongoError
 
 from tests.branches.conftest import by_id, fails, log_of
+from tests.branches.team import Site, clone, palimpsest, same, servers, team  # noqa: F401
 from tests.drivers.auth_test import PASSWORD, Guarded
 from tests.support.certificates import Authority
-from tests.support.palimpsest import BIN, Server
+from tests.support.palimpsest import Server
 
 BAD_VALUE, HOST_UNREACHABLE, FAILED_TO_PARSE, AUTHENTICATION_FAILED, UNAUTHORIZED, ILLEGAL_OPERATION = 2, 6, 9, 18, 13, 20
 NAMESPACE_NOT_FOUND, NAMESPACE_EXISTS, OPERATION_FAILED = 26, 48, 96
-
-
-class Site:
-    """A server with the database `shop`, and its branches."""
-
-    def __init__(self, server):
-        self.server, self.client = server, server.client()
-
-    @property
-    def uri(self):
-        return self.server.uri + "shop"
-
-    def __getitem__(self, ref):
-        return self.client["shop" if ref == "main" else f"shop@{ref}"]
-
-    def log(self, ref="main"):
-        return [one["commit"] for one in log_of(self[ref])]
-
-    def head(self, ref="main"):
-        return self.log(ref)[0]
-
-    def commit(self, ref="main", message=""):
-        return self[ref].command("commit", 1, message=message)["commit"]
-
-    def roots(self, ref="main"):
-        return self[ref].command("dbHash").get("roots")
-
-    def remotes(self):
-        return {one["name"]: one for one in self["main"].cursor_command("listRemotes", 1)}
-
-    def wipe(self):
-        for name in self.remotes():
-            self["main"].command("removeRemote", name)
-        self.client.drop_database("shop")
-
-
-@pytest.fixture(scope="module")
-def servers():
-    with Server() as hub, Server() as ann, Server() as bob:
-        yield [Site(one) for one in (hub, ann, bob)]
-
-
-@pytest.fixture
-def team(servers):
-    """`hub` has two branches; ann and bob have nothing."""
-    hub, ann, bob = servers
-    hub["main"].pages.insert_many([{"_id": i, "n": 0, "text": f"page {i} " * 20} for i in range(50)])
-    hub["main"].authors.insert_one({"_id": "ann"})
-    hub["main"].pages.create_index("n")
-    hub.commit(message="begin")
-    hub["main"].command("createBranch", "dev")
-    hub["dev"].pages.update_one({"_id": 1}, {"$set": {"n": 1}})
-    hub.commit("dev", "one")
-    yield servers
-    for site in servers:
-        site.wipe()
-
-
-def palimpsest(*arguments, code=0):
-    done = subprocess.run([BIN / "palimpsest", *arguments], capture_output=True, text=True, timeout=120)
-    assert done.returncode == code, done.stderr
-    return done.stderr if code else json.loads(done.stdout)
-
-
-def clone(source, site):
-    palimpsest("clone", source.uri, site.uri)
-
-
-def same(a, b, *refs):
-    for ref in refs or ["main"]:
-        assert a.log(ref) == b.log(ref), ref
-        assert a.roots(ref) == b.roots(ref), ref
-        assert by_id(a[ref].pages) == by_id(b[ref].pages), ref
 
 
 def test_a_team_works_on_three_servers(team):
@@ -277,6 +203,41 @@ def test_unique_indexes_come_last_and_are_kept(team):
     hub.commit(message="exchanged")
     ann["main"].command("pull", "origin")
     assert by_id(ann["main"].authors) == by_id(hub["main"].authors) and ann.log() == hub.log()
+
+
+def test_what_is_made_in_one_transaction_is_bounded(team):
+    hub, ann, bob = team
+    limit = lambda bytes: ann.client.admin.command("setParameter", 1, commitImportMemoryBytes=bytes)
+    hub["main"].authors.create_index("mail", unique=True)
+    clone(hub, ann)
+    text = random.randbytes(100_000).hex()
+    hub["main"].authors.insert_one({"_id": "long", "mail": 0, "text": text * 10})
+    hub["main"].authors.insert_many([{"_id": i, "mail": i + 1, "text": text} for i in range(10)])
+    hub.commit()
+    before = limit(2 << 20)["was"]
+    try:
+        refused = fails(146, lambda: ann["main"].command("pull", "origin"))
+        assert hub.head() in str(refused) and ann.log() == hub.log()[1:]
+        limit(before)
+        ann["main"].command("pull", "origin")
+        # Short differences make long documents.
+        hub["main"].authors.update_many({"text": {"$exists": True}}, {"$set": {"n": 1}})
+        hub.commit()
+        limit(1 << 20)
+        fails(146, lambda: ann["main"].command("pull", "origin"))
+    finally:
+        limit(before)
+    ann["main"].command("pull", "origin")
+    same(hub, ann)
+    # There is no limit of other commits.
+    ann.wipe()
+    limit(1 << 20)
+    try:
+        hub["main"].authors.drop_index("mail_1")
+        clone(hub, ann)
+    finally:
+        limit(before)
+    same(hub, ann)
 
 
 def test_random_histories_come_to_the_same_roots(team):

@@ -42,3 +42,40 @@ def test_all_members_of_a_set_have_what_it_fetched_and_what_was_pushed_to_it():
             assert by_id(member.direct.shop.pages) == by_id(lone.shop.pages)
             assert commits(member.direct["shop@origin%2Fdev"]) == commits(lone["shop@dev"])
         replica_set.check_same()
+
+
+def test_all_members_of_a_set_have_a_shallow_history_and_then_the_rest_of_it():
+    with Server() as alone, ReplicaSet() as replica_set, alone.client() as lone, replica_set.client() as client:
+        lone.shop.pages.insert_many([{"_id": i, "n": i, "text": "text " * 20} for i in range(200)])
+        lone.shop.command("commit", 1)
+        lone.shop.many.insert_many([{"_id": i, "text": f"{i} " * 10} for i in range(6_000)])
+        lone.shop.command("commit", 1)
+        lone.shop.command("createBranch", "dev")
+        for i in range(4):
+            lone["shop@dev"].pages.update_one({"_id": i}, {"$set": {"dev": True}})
+            lone["shop@dev"].command("commit", 1)
+            lone.shop.pages.update_many({"_id": {"$gte": 10 + i, "$lt": 30}}, {"$inc": {"n": 1}})
+            lone.shop.command("commit", 1)
+        lone.shop.command("merge", "dev")
+
+        client.shop.command("addRemote", "origin", uri=alone.uri + "shop")
+        client.shop.command("fetch", "origin", depth=2)
+        client.shop.pages.insert_one({"_id": "of the set"})
+        client.shop.command("commit", 1)
+        assert client.shop.command("push", "origin")["change"] == "moved"
+        replica_set.wait_same_place()
+        for member in replica_set.members:
+            shown = commits(member.direct.shop)
+            assert 0 < len(shown) < len(commits(lone.shop)) and shown[0] == commits(lone.shop)[0]
+            assert by_id(member.direct.shop.pages) == by_id(lone.shop.pages)
+            assert member.direct.shop.command("versionStats")["shallow"] > 0
+
+        client.shop.command("fetch", "origin", unshallow=True)
+        replica_set.wait_same_place()
+        for member in replica_set.members:
+            assert commits(member.direct.shop) == commits(lone.shop), member.name
+            for commit in commits(lone.shop):
+                assert by_id(member.direct[f"shop@{commit}"].pages) == by_id(lone[f"shop@{commit}"].pages)
+            assert commits(member.direct["shop@origin%2Fdev"]) == commits(lone["shop@dev"])
+            assert "shallow" not in member.direct.shop.command("versionStats")
+        replica_set.check_same()

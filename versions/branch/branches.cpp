@@ -291,8 +291,7 @@ View Branches::view(Transaction& transaction, const Branch& branch, size_t colle
 }
 
 View Branches::view(Transaction& transaction, CommitNumber commit, size_t collection) const {
-  if (graph_.dropped(transaction, commit))
-    throw OperationError(ErrorCode::bad_value, "the commit was dropped, and nothing is left of what it showed");
+  graph_.check_there(transaction, commit);
   return state_view(transaction, commit, collection);
 }
 
@@ -305,10 +304,34 @@ View Branches::state_view(Transaction& transaction, CommitNumber commit, size_t 
 std::shared_ptr<const Commit> Branches::put(Transaction& transaction, Branch& branch, Commit commit, const CommitInfo& info) {
   commit.time_ms = info.time_ms;
   commit.metadata = info.metadata;
+  if (info.graft) put_graft(transaction, commit, info);
   graph_.put_commit(transaction, commit);
+  if (info.graft && info.graft->says_nothing && commit.parents.empty()) graph_.put_first(transaction, commit.number);
   branch.head = commit.number;
   graph_.put_branch(transaction, branch);
   return graph_.commit(transaction, commit.number);
+}
+
+void Branches::put_graft(Transaction& transaction, Commit& commit, const CommitInfo& info) {
+  commit.grafted = true;
+  commit.parents.clear();
+  for (const Hash& id : info.graft->parents) commit.parents.push_back(graph_.find_or_put_absent(transaction, id));
+  std::vector<CollectionState> had = std::move(commit.collections);
+  commit.collections.clear();
+  for (const Bytes& label : info.graft->collections) {
+    const auto known = std::find_if(had.begin(), had.end(), [&](const CollectionState& one) { return one.label == label; });
+    if (known != had.end()) {
+      commit.collections.push_back(std::move(*known));
+    } else {
+      const auto same = [&](const Collection& one) { return one.label == label; };
+      const auto found = std::find_if(collections_.begin(), collections_.end(), same);
+      if (found == collections_.end())
+        throw OperationError(ErrorCode::data_corruption_detected, "a commit has a collection that isn't here");
+      const auto at = static_cast<size_t>(found - collections_.begin());
+      commit.collections.push_back({found->parts.collection, label, 0, roots_.empty(transaction, tree_kind(info, at))});
+    }
+    if (info.graft->says_nothing) commit.collections.back().digest = {};
+  }
 }
 
 std::shared_ptr<const Commit> Branches::begin(Transaction& transaction, const std::vector<RecordId>& newest,
@@ -413,10 +436,10 @@ Branches::Change Branches::change(Transaction& transaction, MergeKind kind, Comm
   switch (kind) {
     case MergeKind::cherry_pick: return {first_parent(transaction, from), from, false};
     case MergeKind::revert: return {from, first_parent(transaction, from), false};
-    case MergeKind::squash: return {graph_.common_ancestor(transaction, into, from), from, false};
+    case MergeKind::squash: return {graph_.merge_base(transaction, into, from), from, false};
     case MergeKind::merge: break;
   }
-  return {graph_.common_ancestor(transaction, into, from), from, true};
+  return {graph_.merge_base(transaction, into, from), from, true};
 }
 
 Merged Branches::apply(Transaction& transaction, MergeKind kind, const std::string& into, CommitNumber from,
@@ -584,7 +607,7 @@ std::shared_ptr<const Commit> Branches::replay_merge(Transaction& transaction, c
     one.digest = known ? root_kept(transaction, branch.head, i, info) : roots_.empty(transaction, tree_kind(info, i));
     if (!known || merged.adoptions.contains(i)) adopt(i, one);
     known_after.insert(i);
-    if (one.digest != root)
+    if (one.digest != root && !(info.graft && info.graft->says_nothing))
       throw OperationError(ErrorCode::data_corruption_detected, "a merge of other documents than where it was decided");
     commit.collections.push_back(std::move(one));
   }
@@ -622,10 +645,11 @@ Branches::Swept Branches::sweep(Transaction& transaction, const Graph& graph, st
   Swept swept{.commits = goes.size()};
   if (goes.empty()) return swept;
   std::vector<CommitNumber> near;
+  const std::vector<CommitNumber> order = parents_first(graph);
   for (const CommitNumber commit : goes) {
     graph_.drop_commit(transaction, commit);
     for (const Collection& collection : collections_) graph_.remove_made_root(transaction, collection.parts.collection, commit);
-    near.push_back(nearest_kept(graph, commit, goes));
+    near.push_back(nearest_kept(graph, order, commit, goes));
   }
   for (size_t i = 0; i < stores_.size(); ++i) {
     const auto state_of = [&](CommitNumber commit) { return commit == 0 ? View{} : state_view(transaction, commit, i); };

@@ -19,10 +19,20 @@
 
 namespace versions {
 
+// A Graft is a commit of another server that doesn't stand where its branch does: the branch only had the documents against which
+// the commit was told.
+struct Graft {
+  std::vector<Hash> parents = {};       // those that aren't here become absent (VersionGraph)
+  std::vector<Bytes> collections = {};  // by label: all that the commit has, in the order of its statement
+  bool says_nothing = false;            // its id says nothing of documents, as that of a database's first commit
+  bool operator==(const Graft&) const = default;
+};
+
 struct CommitInfo {
   int64_t time_ms = 0;
   Bytes metadata = {};
   std::map<Bytes, TreeKind> trees = {};  // by label: the collections that don't have the default tree (POS-Tree)
+  std::optional<Graft> graft = {};
 };
 
 // MergeTerms say how each collection is merged. The maps go by the collections' places.
@@ -214,6 +224,7 @@ class Branches {
   View state_view(Transaction& transaction, CommitNumber commit, size_t collection) const;
   Branch add(Transaction& transaction, const std::string& name, CommitNumber from);
   std::shared_ptr<const Commit> put(Transaction& transaction, Branch& branch, Commit commit, const CommitInfo& info);
+  void put_graft(Transaction& transaction, Commit& commit, const CommitInfo& info);
   std::vector<CollectionState> states(Transaction& transaction, CommitNumber commit, const CommitInfo& info);
   const CollectionState* state_of(const Commit& commit, size_t collection) const {
     return commit.state_of(collections_[collection].parts.collection);

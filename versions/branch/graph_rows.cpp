@@ -1,5 +1,7 @@
 #include "versions/branch/graph_rows.h"
 
+#include <algorithm>
+
 #include "base/varint.h"
 
 namespace versions {
@@ -7,9 +9,21 @@ namespace versions {
 namespace {
 
 // A row's first byte.
-char row_version(const Commit& commit) {
-  const char kept = commit.digests == DigestKind::sums ? 1 : 3;
+constexpr char absent_version = 7;
+
+char row_version(const Commit& commit, bool by_number) {
+  if (commit.absent) return absent_version;
+  const char kept = commit.digests == DigestKind::sums ? 1 : by_number ? 5 : 3;
   return static_cast<char>(kept + commit.dropped);
+}
+
+// Numbers that aren't below the commit's own are written as they are.
+bool is_by_number(const Commit& commit) {
+  if (commit.digests != DigestKind::roots) return false;
+  return commit.grafted ||
+         std::any_of(commit.parents.begin(), commit.parents.end(), [&](CommitNumber one) { return one >= commit.number; }) ||
+         std::any_of(commit.collections.begin(), commit.collections.end(),
+                     [&](const CollectionState& one) { return one.state > commit.number; });
 }
 
 uint64_t at_most(uint64_t number, uint64_t most) {
@@ -43,21 +57,29 @@ void append_bytes(Bytes& out, BytesView bytes) {
 
 bool dropped_row(BytesView row) {
   if (row.empty()) RowReader::fail();
-  return row[0] == 2 || row[0] == 4;
+  return row[0] == 2 || row[0] == 4 || row[0] == 6 || row[0] == absent_version;
+}
+
+bool absent_row(BytesView row) {
+  if (row.empty()) RowReader::fail();
+  return row[0] == absent_version;
 }
 
 Bytes write_commit(const Commit& commit) {
-  Bytes out(1, row_version(commit));
+  const bool by_number = is_by_number(commit);
+  Bytes out(1, row_version(commit, by_number));
   out.append(view(commit.id));
+  if (commit.absent) return out;
+  const auto append_number = [&](uint64_t number) { base::append_varint(out, by_number ? number : commit.number - number); };
   base::append_varint(out, commit.parents.size());
-  for (const CommitNumber parent : commit.parents) base::append_varint(out, commit.number - parent);
+  for (const CommitNumber parent : commit.parents) append_number(parent);
   base::append_varint(out, base::zigzag(commit.time_ms));
   append_bytes(out, commit.metadata);
   base::append_varint(out, commit.collections.size());
   for (const CollectionState& one : commit.collections) {
     base::append_varint(out, one.collection);
     append_bytes(out, one.label);
-    base::append_varint(out, commit.number - one.state);
+    append_number(one.state);
     out.append(view(one.digest));
   }
   return out;
@@ -66,14 +88,25 @@ Bytes write_commit(const Commit& commit) {
 Commit read_commit(CommitNumber number, BytesView row) {
   RowReader reader(row);
   const char version = reader.bytes(1)[0];
-  if (version < 1 || version > 4) RowReader::fail();
+  if (version < 1 || version > absent_version) RowReader::fail();
   Commit commit{.number = number, .digests = version < 3 ? DigestKind::sums : DigestKind::roots, .dropped = dropped_row(row)};
   commit.id = reader.hash();
+  if (version == absent_version) {
+    commit.absent = true;
+    if (!reader.at_end()) RowReader::fail();
+    return commit;
+  }
+  commit.grafted = version == 5 || version == 6;
   for (uint64_t left = reader.number(); left > 0; --left) {
+    const uint64_t parent = reader.number();
+    if (commit.grafted) {
+      if (parent == number) RowReader::fail();
+      commit.parents.push_back(parent);
+      continue;
+    }
     // Parents have lower numbers: whoever follows them arrives.
-    const uint64_t distance = at_most(reader.number(), number);
-    if (distance == 0) RowReader::fail();
-    commit.parents.push_back(number - distance);
+    if (at_most(parent, number) == 0) RowReader::fail();
+    commit.parents.push_back(number - parent);
   }
   commit.time_ms = base::unzigzag(reader.number());
   commit.metadata = reader.bytes();
@@ -81,7 +114,8 @@ Commit read_commit(CommitNumber number, BytesView row) {
     CollectionState one;
     one.collection = static_cast<storage::CollectionId>(at_most(reader.number(), UINT32_MAX));
     one.label = reader.bytes();
-    one.state = number - at_most(reader.number(), number);
+    const uint64_t state = reader.number();
+    one.state = commit.grafted ? state : number - at_most(state, number);
     one.digest = reader.hash();
     commit.collections.push_back(std::move(one));
   }

@@ -27,8 +27,9 @@ void append_bytes(Bytes& out, BytesView bytes);
 
 Bytes write_commit(const Commit& commit);
 Commit read_commit(CommitNumber number, BytesView row);
-// Returns whether a commit's row is that of a dropped one.
+// Returns whether a commit's row is that of a dropped one; absent ones are.
 bool dropped_row(BytesView row);
+bool absent_row(BytesView row);
 
 Bytes write_branch(const Branch& branch);
 Branch read_branch(BytesView name, BytesView row);

@@ -59,9 +59,14 @@ std::vector<Bytes> seeds() {
   const auto seed = [](const Bytes& row) { return base::FuzzWriter().number(20).rest(row); };
   Commit commit{.number = 20, .parents = {19, 7}, .time_ms = 1'700'000'000'000, .metadata = "metadata"};
   commit.collections.push_back({.collection = 3, .label = Bytes(16, 'u'), .state = 18, .digest = merkle::sha256("root")});
+  Commit grafted = commit;
+  grafted.parents = {30, 7};
   return {seed(write_commit(commit)),
+          seed(write_commit(grafted)),
+          seed(write_commit({.id = commit.id, .number = 20, .dropped = true, .absent = true})),
           seed(write_branch({.name = "dev", .id = BranchId{3}, .head = 20, .segment = first_segment})),
-          seed(write_entry({.adopted = 300, .key = "key"})), seed(bson::json("{tree: 'bucketTree', buckets: 100}").bytes())};
+          seed(write_entry({.adopted = 300, .key = "key"})),
+          seed(bson::json("{tree: 'bucketTree', buckets: 100}").bytes())};
 }
 
 const base::FuzzTarget target("graph_rows", run, seeds);

@@ -48,6 +48,27 @@ TEST_CASE("a commit's row reads as it was written, and cut short or with more be
   }
 }
 
+TEST_CASE("a commit that was absent once has parents and states with higher numbers, and one that is absent has its id") {
+  Commit commit{.number = 20, .parents = {31, 7}, .collections = {{.collection = 1, .label = "u", .state = 40}}};
+  commit.id = merkle::sha256("20");
+  for (const bool dropped : {false, true}) {
+    commit.dropped = dropped;
+    const Bytes row = write_commit(commit);
+    const Commit read = read_commit(20, row);
+    CHECK((read.parents == commit.parents && read.collections[0].state == 40));
+    CHECK((read.grafted && read.dropped == dropped && dropped_row(row) == dropped && !absent_row(row)));
+    CHECK(write_commit(read) == row);
+    for (size_t cut = 0; cut < row.size(); ++cut) CHECK(is_refused(20, BytesView(row).substr(0, cut)));
+  }
+  commit.parents = {20};
+  CHECK(is_refused(20, write_commit(commit)));  // nobody comes from itself
+  const Bytes row = write_commit({.id = commit.id, .number = 20, .dropped = true, .absent = true});
+  const Commit read = read_commit(20, row);
+  CHECK((read.absent && read.dropped && read.id == commit.id && dropped_row(row) && absent_row(row)));
+  for (size_t cut = 0; cut < row.size(); ++cut) CHECK(is_refused(20, BytesView(row).substr(0, cut)));
+  CHECK(is_refused(20, row + "x"));
+}
+
 TEST_CASE("a commit's parents have lower numbers, and its states are of its past, or its row is damaged") {
   const Commit commit{.number = 20, .parents = {19}, .collections = {{.collection = 1, .label = "u", .state = 20}}};
   const Bytes row = write_commit(commit);

@@ -10,6 +10,38 @@ Retention RetentionPolicy::at(int64_t now_ms) const {
   return {.newest = newest.value_or(0), .since_ms = age_ms ? now_ms - *age_ms : INT64_MAX};
 }
 
+std::vector<CommitNumber> parents_first(const Graph& graph) {
+  std::vector<CommitNumber> order;
+  order.reserve(graph.size());
+  bool by_numbers = true;
+  for (const auto& [number, node] : graph) {
+    order.push_back(number);
+    for (const CommitNumber parent : node.parents) by_numbers = by_numbers && parent < number;
+  }
+  if (by_numbers) return order;
+  order.clear();
+  std::map<CommitNumber, size_t> waits_for;
+  std::map<CommitNumber, std::vector<CommitNumber>> children;
+  std::set<CommitNumber> ready;
+  for (const auto& [number, node] : graph) {
+    size_t& count = waits_for[number];
+    for (const CommitNumber parent : node.parents) {
+      if (!graph.contains(parent)) continue;
+      ++count;
+      children[parent].push_back(number);
+    }
+    if (count == 0) ready.insert(number);
+  }
+  while (!ready.empty()) {
+    const CommitNumber number = ready.extract(ready.begin()).value();
+    order.push_back(number);
+    for (const CommitNumber child : children[number]) {
+      if (--waits_for[child] == 0) ready.insert(child);
+    }
+  }
+  return order;
+}
+
 std::vector<CommitNumber> may_go(const Graph& graph, const std::vector<CommitNumber>& tips,
                                  const std::vector<CommitNumber>& names, const Retention& retention) {
   std::set<CommitNumber> stays(names.begin(), names.end());
@@ -28,9 +60,10 @@ std::vector<CommitNumber> may_go(const Graph& graph, const std::vector<CommitNum
   // All ancestors of commits that stay, with the number of lines that part at each.
   std::map<CommitNumber, unsigned> lines;
   std::set<CommitNumber> reached(stays);
-  for (auto at = graph.rbegin(); at != graph.rend(); ++at) {
-    if (!reached.count(at->first)) continue;
-    for (const CommitNumber parent : at->second.parents) {
+  const std::vector<CommitNumber> order = parents_first(graph);
+  for (auto at = order.rbegin(); at != order.rend(); ++at) {
+    if (!reached.count(*at)) continue;
+    for (const CommitNumber parent : graph.at(*at).parents) {
       ++lines[parent];
       reached.insert(parent);
     }
@@ -45,16 +78,21 @@ std::vector<CommitNumber> may_go(const Graph& graph, const std::vector<CommitNum
 }
 
 CommitNumber nearest_kept(const Graph& graph, CommitNumber commit, const std::vector<CommitNumber>& goes) {
+  return nearest_kept(graph, parents_first(graph), commit, goes);
+}
+
+CommitNumber nearest_kept(const Graph& graph, const std::vector<CommitNumber>& order, CommitNumber commit,
+                          const std::vector<CommitNumber>& goes) {
   const auto kept = [&](CommitNumber number) {
     return !graph.at(number).dropped && !std::binary_search(goes.begin(), goes.end(), number);
   };
   // Follows the lines that begin here.
   std::set<CommitNumber> line{commit};
-  for (auto at = graph.upper_bound(commit); at != graph.end(); ++at) {
-    const auto& parents = at->second.parents;
+  for (auto at = std::find(order.begin(), order.end(), commit) + 1; at != order.end(); ++at) {
+    const auto& parents = graph.at(*at).parents;
     if (std::none_of(parents.begin(), parents.end(), [&](CommitNumber parent) { return line.count(parent) != 0; })) continue;
-    if (kept(at->first)) return at->first;
-    line.insert(at->first);
+    if (kept(*at)) return *at;
+    line.insert(*at);
   }
   for (CommitNumber at = commit;;) {
     const auto& parents = graph.at(at).parents;

@@ -32,13 +32,16 @@ struct RetentionPolicy {
   Retention at(int64_t now_ms) const;
 };
 
-// A GraphNode is what retention knows of a commit. Parents have lower numbers.
+// A GraphNode is what retention knows of a commit.
 struct GraphNode {
   std::vector<CommitNumber> parents;
   int64_t time_ms = 0;
   bool dropped = false;
 };
 using Graph = std::map<CommitNumber, GraphNode>;
+
+// The graph's commits so that parents come first. That is the order of their numbers, unless history was shallow once.
+std::vector<CommitNumber> parents_first(const Graph& graph);
 
 // The commits that may go, oldest first, without those that were dropped already. `tips` are heads of branches; `names` are
 // commits that tags and readers hold.
@@ -48,5 +51,8 @@ std::vector<CommitNumber> may_go(const Graph& graph, const std::vector<CommitNum
 // The nearest descendant that stays, else the nearest ancestor that stays; 0: there is neither. `goes` are commits that go beside
 // those that were dropped.
 CommitNumber nearest_kept(const Graph& graph, CommitNumber commit, const std::vector<CommitNumber>& goes);
+// `order` is what parents_first returns.
+CommitNumber nearest_kept(const Graph& graph, const std::vector<CommitNumber>& order, CommitNumber commit,
+                          const std::vector<CommitNumber>& goes);
 
 }  // namespace versions

@@ -27,6 +27,19 @@ TEST_CASE("heads, names, the newest and where lines part stay, and what nothing 
   CHECK(may_go(graph, {6, 8}, {}, {.newest = 1}) == Numbers{1, 2, 5, 7, 9, 10});
 }
 
+TEST_CASE("commits that came later than their children are dropped and kept as others are") {
+  // As in the first case, but 3 has the number 23, and 1 the number 21.
+  const Graph graph =
+      graph_of({{21, {}}, {2, {21}}, {23, {2}}, {4, {23}}, {5, {4}}, {6, {5}}, {7, {23}}, {8, {7}}, {9, {4}}, {10, {9}}});
+  const Numbers order = parents_first(graph);
+  CHECK(order == Numbers{21, 2, 23, 4, 5, 6, 7, 8, 9, 10});
+  CHECK(may_go(graph, {6, 8}, {}, {.newest = 2}) == Numbers{2, 4, 9, 10, 21});
+  CHECK(may_go(graph, {6, 8}, {2, 10}, {.newest = 1}) == Numbers{5, 7, 9, 21});
+  CHECK(nearest_kept(graph, 2, {2, 23}) == 4);
+  CHECK(nearest_kept(graph, 21, {2, 21}) == 23);
+  CHECK(nearest_kept(graph, 10, {10}) == 9);
+}
+
 TEST_CASE("the ancestor that a merge would have stays") {
   // The two branches were merged both ways. Whichever heads are merged next, their newest common ancestor must stay.
   const Graph graph = graph_of({{1, {}}, {2, {1}}, {3, {1}}, {4, {2, 3}}, {5, {3, 2}}, {6, {4}}, {7, {5}}});

@@ -14,6 +14,8 @@ constexpr std::string_view policy_key = "#retention", validators_key = "#validat
 constexpr std::string_view before_unique_key = "#unique";
 constexpr std::string_view made_root_prefix = "#root";
 constexpr std::string_view proof_key = "#proof";
+constexpr std::string_view grafted_key = "#grafted";
+constexpr std::string_view first_key = "#origin";
 
 Table open_table(storage::Engine& engine, uint32_t database, const std::string& kind) {
   return engine.open_table("versions-db" + std::to_string(database) + "-" + kind, {.copied = true});
@@ -212,8 +214,19 @@ std::shared_ptr<const Commit> VersionGraph::commit(Transaction& transaction, Com
     if (const auto* commit = cache_.get(number)) return *commit;
   }
   auto commit = std::make_shared<const Commit>(stored(transaction, number));
+  // An absent commit may become another one, whose parents older transactions don't see: their rows say which one it is.
+  constexpr CommitNumber absent_bit = CommitNumber{1} << 63, grafted_bit = CommitNumber{1} << 62,
+                         dropped_bit = CommitNumber{1} << 61;
+  CommitNumber key = number;
+  if (commit->absent)
+    key |= absent_bit;
+  else if (commit->grafted)
+    key |= grafted_bit | (commit->dropped ? dropped_bit : 0);
   const base::MutexLock lock(mutex_);
-  cache_.put(number, commit, 200 + commit->metadata.size() + 80 * commit->collections.size());
+  if (key != number) {
+    if (const auto* known = cache_.get(key)) return *known;
+  }
+  cache_.put(key, commit, 200 + commit->metadata.size() + 80 * commit->collections.size());
   return commit;
 }
 
@@ -227,11 +240,13 @@ Commit VersionGraph::stored(Transaction& transaction, CommitNumber number) const
 VersionGraph::Counts VersionGraph::counts(Transaction& transaction) const {
   Counts counts;
   TableCursor cursor = commits_.cursor(transaction);
-  while (cursor.next()) ++(dropped_row(cursor.value()) ? counts.dropped : counts.commits);
+  while (cursor.next())
+    ++(absent_row(cursor.value()) ? counts.absent : dropped_row(cursor.value()) ? counts.dropped : counts.commits);
   return counts;
 }
 
 CommitNumber VersionGraph::first(Transaction& transaction) const {
+  if (const auto row = branches_.get(transaction, first_key)) return RowReader(*row).number();
   TableCursor cursor = commits_.cursor(transaction);
   if (!cursor.next())
     throw base::OperationError(base::ErrorCode::data_corruption_detected, "a database with branches has no commit");
@@ -257,6 +272,11 @@ std::optional<CommitNumber> VersionGraph::find(Transaction& transaction, std::st
   return number;
 }
 
+std::optional<CommitNumber> VersionGraph::find(Transaction& transaction, const Hash& id) const {
+  const auto row = ids_.get(transaction, view(id));
+  return row ? std::optional(base::load_be64(row->data())) : std::nullopt;
+}
+
 Bytes VersionGraph::statement(Transaction& transaction, const Commit& commit) const {
   Bytes bytes = "palimpsest commit";
   bytes.push_back(static_cast<char>(commit.digests));
@@ -276,6 +296,11 @@ void VersionGraph::put_commit(Transaction& transaction, Commit& commit) {
   for (;; ++commit.time_ms) {
     commit.id = sha256(statement(transaction, commit));
     if (ids_.insert(transaction, view(commit.id), number_key(commit.number))) break;
+    if (const CommitNumber there = find(transaction, commit.id).value(); absent(transaction, there)) {
+      commit.number = there;
+      commit.grafted = true;
+      break;
+    }
   }
   commits_.put(transaction, number_key(commit.number), write_commit(commit));
   note_proof(transaction, commit);
@@ -284,6 +309,7 @@ void VersionGraph::put_commit(Transaction& transaction, Commit& commit) {
 void VersionGraph::note_proof(Transaction& transaction, const Commit& commit) {
   if (commit.parents.size() != 1) return;
   const auto first = this->commit(transaction, commit.parents.front());
+  if (first->dropped) return;
   const auto same = [](const CollectionState& a, const CollectionState& b) {
     return a.collection == b.collection && a.state == b.state;
   };
@@ -298,6 +324,49 @@ void VersionGraph::note_proof(Transaction& transaction, const Commit& commit) {
 std::optional<CommitNumber> VersionGraph::proof_of_first(Transaction& transaction) const {
   const auto row = branches_.get(transaction, proof_key);
   return row ? std::optional(RowReader(*row).number()) : std::nullopt;
+}
+
+// --- shallow histories
+
+CommitNumber VersionGraph::find_or_put_absent(Transaction& transaction, const Hash& id) {
+  if (const auto there = find(transaction, id)) return *there;
+  Commit commit{.id = id, .number = new_commit_number(), .dropped = true, .absent = true};
+  ids_.insert(transaction, view(id), number_key(commit.number));
+  commits_.put(transaction, number_key(commit.number), write_commit(commit));
+  if (!grafted(transaction)) branches_.put(transaction, grafted_key, Bytes(1, '\1'));
+  return commit.number;
+}
+
+bool VersionGraph::absent(Transaction& transaction, CommitNumber number) const {
+  const auto row = commits_.get(transaction, number_key(number));
+  return row && absent_row(*row);
+}
+
+bool VersionGraph::grafted(Transaction& transaction) const {
+  return branches_.get(transaction, grafted_key).has_value();
+}
+
+bool VersionGraph::is_boundary(Transaction& transaction, const Commit& commit) const {
+  // The parents of most commits have lower numbers.
+  return commit.grafted && std::any_of(commit.parents.begin(), commit.parents.end(),
+                                       [&](CommitNumber parent) { return absent(transaction, parent); });
+}
+
+std::vector<CommitNumber> VersionGraph::boundaries(Transaction& transaction) const {
+  std::vector<CommitNumber> all;
+  if (!grafted(transaction)) return all;
+  TableCursor cursor = commits_.cursor(transaction);
+  while (cursor.next()) {
+    const Commit commit = read_commit(base::load_be64(cursor.key().data()), cursor.value());
+    if (!commit.dropped && is_boundary(transaction, commit)) all.push_back(commit.number);
+  }
+  return all;
+}
+
+void VersionGraph::put_first(Transaction& transaction, CommitNumber number) {
+  Bytes row;
+  base::append_varint(row, number);
+  branches_.put(transaction, first_key, row);
 }
 
 CommitNumber VersionGraph::before_unique(Transaction& transaction) const {
@@ -352,9 +421,17 @@ void VersionGraph::drop_commit(Transaction& transaction, CommitNumber number) {
 }
 
 void VersionGraph::hold(Transaction& transaction, CommitNumber number) const {
-  if (dropped(transaction, number))
-    throw base::OperationError(base::ErrorCode::bad_value, "the commit was dropped, and nothing is left of what it showed");
+  check_there(transaction, number);
   storage::touch(transaction, commits_, held_key(number));
+}
+
+void VersionGraph::check_there(Transaction& transaction, CommitNumber number) const {
+  const auto row = commits_.get(transaction, number_key(number));
+  if (!row || !dropped_row(*row)) return;
+  throw base::OperationError(base::ErrorCode::bad_value,
+                             absent_row(*row) ? "the commit lies behind the boundary of a shallow history: fetch it with a "
+                                                "greater depth, or with unshallow"
+                                              : "the commit was dropped, and nothing is left of what it showed");
 }
 
 Graph VersionGraph::graph(Transaction& transaction) const {
@@ -371,6 +448,7 @@ Graph VersionGraph::graph(Transaction& transaction) const {
 // Walks down from the highest number, and marks each commit with the one of the two that descends from it: the first commit with
 // both marks is the newest common ancestor.
 CommitNumber VersionGraph::common_ancestor(Transaction& transaction, CommitNumber a, CommitNumber b) const {
+  if (grafted(transaction)) return common_ancestor_grafted(transaction, a, b);
   std::map<CommitNumber, unsigned, std::greater<>> waiting{{a, 1}};
   waiting[b] |= 2;
   while (!waiting.empty()) {
@@ -380,6 +458,54 @@ CommitNumber VersionGraph::common_ancestor(Transaction& transaction, CommitNumbe
     for (const CommitNumber parent : commit(transaction, number)->parents) waiting[parent] |= seen_by;
   }
   return 0;
+}
+
+// Of the commits that both come from, it is the youngest of those that no other of them comes from.
+CommitNumber VersionGraph::common_ancestor_grafted(Transaction& transaction, CommitNumber a, CommitNumber b) const {
+  std::map<CommitNumber, std::shared_ptr<const Commit>> reached[2];
+  for (const bool second : {false, true}) {
+    std::vector<CommitNumber> open{second ? b : a};
+    while (!open.empty()) {
+      const CommitNumber number = open.back();
+      open.pop_back();
+      const auto [at, is_new] = reached[second].try_emplace(number);
+      if (!is_new) continue;
+      at->second = commit(transaction, number);
+      open.insert(open.end(), at->second->parents.begin(), at->second->parents.end());
+    }
+  }
+  std::unordered_set<CommitNumber> behind;
+  for (const auto& [number, commit] : reached[0]) {
+    if (reached[1].contains(number)) behind.insert(commit->parents.begin(), commit->parents.end());
+  }
+  const Commit* best = nullptr;
+  for (const auto& [number, commit] : reached[0]) {
+    if (!reached[1].contains(number) || behind.contains(number)) continue;
+    if (!best || std::pair(commit->time_ms, commit->id) > std::pair(best->time_ms, best->id)) best = commit.get();
+  }
+  return best ? best->number : 0;
+}
+
+CommitNumber VersionGraph::merge_base(Transaction& transaction, CommitNumber a, CommitNumber b) const {
+  const CommitNumber base = common_ancestor(transaction, a, b);
+  if (!grafted(transaction)) return base;
+  const auto refuse = [] {
+    throw base::OperationError(
+        base::ErrorCode::illegal_operation,
+        "the merge base lies behind the boundary of a shallow history: fetch with a greater depth, or with "
+        "unshallow");
+  };
+  if (base != 0) {
+    if (absent(transaction, base)) refuse();
+    return base;
+  }
+  for (const CommitNumber side : {a, b}) {
+    Log log(*this, transaction, side);
+    while (log.next()) {
+      if (is_boundary(transaction, log.commit())) refuse();
+    }
+  }
+  return base;
 }
 
 // --- the log

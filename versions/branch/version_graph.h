@@ -43,6 +43,10 @@ struct Commit {
   std::vector<CollectionState> collections = {};
   DigestKind digests = DigestKind::roots;
   bool dropped = false;  // as its row was read; VersionGraph::dropped says it of now
+  // Nothing but its id is known, since the history is shallow: a child names it as its parent. Such a commit is also `dropped`.
+  bool absent = false;
+  // It was made after commits that come from it, or its parents were. Then its row has their numbers as they are.
+  bool grafted = false;
 
   // The root of a collection that is in the commit; nullopt: the commit's id says nothing of the documents, or names no tree.
   std::optional<Hash> root_of(const CollectionState& state) const;
@@ -109,20 +113,37 @@ class VersionGraph {
   // The commit as its row is now, whatever is in memory.
   Commit stored(Transaction& transaction, CommitNumber number) const;
   struct Counts {
-    uint64_t commits = 0, dropped = 0;
+    uint64_t commits = 0, dropped = 0, absent = 0;
   };
   Counts counts(Transaction& transaction) const;
-  // The commit of what was there before the first branch. Throws as commit() does.
+  // The commit of what was there before the first branch. Throws as commit() does. In a shallow history it is the empty commit
+  // that stands for it, until the first commit arrives.
   CommitNumber first(Transaction& transaction) const;
   // The first commit's child that proves what the first one holds; the same command makes both. nullopt: there is none yet.
   std::optional<CommitNumber> proof_of_first(Transaction& transaction) const;
   // Finds a commit by the first hex digits of its id, at least eight. Throws BadValue for other text, and if several commits fit.
   std::optional<CommitNumber> find(Transaction& transaction, std::string_view hex) const;
+  // The commit with this id, absent or not.
+  std::optional<CommitNumber> find(Transaction& transaction, const Hash& id) const;
   CommitNumber new_commit_number() { return next_commit_.fetch_add(1) + 1; }
-  // Fills in the id. If a commit with the same statement exists, this one's time becomes a millisecond later.
+  // Fills in the id. If a commit with the same statement exists, this one's time becomes a millisecond later; if it is absent,
+  // this one takes its place and its number.
   void put_commit(Transaction& transaction, Commit& commit);
   // The bytes of which the commit's id is the SHA-256.
   Bytes statement(Transaction& transaction, const Commit& commit) const;
+
+  // --- shallow histories: some commits name parents of which nothing but the id is here
+  // Returns the number of the commit with this id, which becomes absent if there is none.
+  CommitNumber find_or_put_absent(Transaction& transaction, const Hash& id);
+  bool absent(Transaction& transaction, CommitNumber number) const;
+  // Returns whether any commit was ever absent here. Then parents may have higher numbers than their children.
+  bool grafted(Transaction& transaction) const;
+  // Returns whether a parent of the commit is absent.
+  bool is_boundary(Transaction& transaction, const Commit& commit) const;
+  // The commits at the boundary, without those that retention dropped.
+  std::vector<CommitNumber> boundaries(Transaction& transaction) const;
+  // first() returns this commit from now on.
+  void put_first(Transaction& transaction, CommitNumber number);
 
   // --- retention: a dropped commit keeps its name and its place, and says nothing else
   RetentionPolicy policy(Transaction& transaction) const;
@@ -132,13 +153,18 @@ class VersionGraph {
   void put_validators(Transaction& transaction, BytesView validators);
   bool dropped(Transaction& transaction, CommitNumber number) const;
   void drop_commit(Transaction& transaction, CommitNumber number);
-  // Another transaction that drops the commit at the same time conflicts. Throws BadValue if the commit was dropped already.
+  // Another transaction that drops the commit at the same time conflicts. Throws BadValue if the commit was dropped already, or
+  // is absent.
   void hold(Transaction& transaction, CommitNumber number) const;
   Graph graph(Transaction& transaction) const;
 
   // The newest common ancestor of two commits; a commit counts as its own ancestor. 0: there is none. If there are several of
   // which none descends from another, it is the one that was committed last here.
   CommitNumber common_ancestor(Transaction& transaction, CommitNumber a, CommitNumber b) const;
+  // The common ancestor that a merge of the two begins from. Throws IllegalOperation if it isn't here, since history is shallow.
+  CommitNumber merge_base(Transaction& transaction, CommitNumber a, CommitNumber b) const;
+  // Throws BadValue if retention dropped the commit, or if it is absent.
+  void check_there(Transaction& transaction, CommitNumber number) const;
 
   std::vector<std::string> table_names() const { return {commits_.name(), ids_.name(), branches_.name()}; }
 
@@ -147,6 +173,7 @@ class VersionGraph {
   uint32_t take(Transaction& transaction, BytesView counter, uint32_t first);
 
   void call_changing(Transaction& transaction, const std::string& name, BytesView now) const;
+  CommitNumber common_ancestor_grafted(Transaction& transaction, CommitNumber a, CommitNumber b) const;
   // Stores the commit's number if it is the one that proof_of_first returns.
   void note_proof(Transaction& transaction, const Commit& commit);
 

@@ -1,6 +1,7 @@
 // This part of BranchedDatabase makes commits of other servers once more.
 #include <unordered_set>
 
+#include "bson/builder.h"
 #include "bson/validate.h"
 #include "dedup/delta.h"
 #include "versions/database/branched_database.h"
@@ -19,6 +20,16 @@ namespace {
 }
 
 }  // namespace
+
+Bytes shallow_root_metadata() {
+  bson::Builder out;
+  out.append("shallowRoot", true);
+  return Bytes(out.done().bytes());
+}
+
+bool is_shallow_root(const Commit& commit) {
+  return !commit.dropped && commit.parents.empty() && commit.metadata == shallow_root_metadata();
+}
 
 Bytes document_of(const ImportedRow& row, const std::optional<Bytes>& before) {
   Bytes document;
@@ -43,19 +54,27 @@ Bytes document_of(const ImportedRow& row, const std::optional<Bytes>& before) {
   return document;
 }
 
+base::OperationError too_large(const ImportedCommit& commit) {
+  return {ErrorCode::exceeded_memory_limit, "commit " + base::to_hex(view(commit.id)) +
+                                                " changes too much to be made in one transaction, which takes more memory than " +
+                                                std::to_string(commit.bytes_max) +
+                                                " bytes (the parameter commitImportMemoryBytes)"};
+}
+
 // Turns rows into what a merge adopts and writes.
 class BranchedDatabase::Import {
  public:
   Import(BranchedDatabase& database, Transaction& transaction, const Branch& before, const ImportedCommit& commit)
       : database_(database), transaction_(transaction), before_(before), commit_(commit) {}
 
-  MergedElsewhere read(const std::function<void()>& interrupted) const {
+  MergedElsewhere read(const std::function<void()>& interrupted) {
     MergedElsewhere merged{.theirs = commit_.second_parent != 0 ? commit_.second_parent : before_.head,
                            .has_two_parents = commit_.second_parent != 0,
                            .adoptions = {},
                            .roots = commit_.roots,
                            .imported = true};
     std::unordered_set<Bytes> keys;
+    for (const ImportedRow& row : commit_.rows) bytes_ += row.key.size() + row.body.size() + sizeof(ImportedRow);
     for (const ImportedRow& row : commit_.rows) {
       if (interrupted) interrupted();
       if (!keys.insert(row.collection + row.key).second) refuse("a commit changes a document twice");
@@ -65,7 +84,7 @@ class BranchedDatabase::Import {
   }
 
  private:
-  void add(const ImportedRow& row, MergedElsewhere& merged) const {
+  void add(const ImportedRow& row, MergedElsewhere& merged) {
     using Kind = ImportedRow::Kind;
     const size_t at = database_.place_of_uuid(row.collection);
     SharedCollection& shared = *database_.in_order_[at];
@@ -84,6 +103,9 @@ class BranchedDatabase::Import {
     if (row.kind == Kind::insert && ours != 0) refuse("a commit inserts a document that its parent shows");
     Bytes after = document_of(row, ours == 0 ? std::nullopt : shared.store.content(transaction_, ours));
     if (ours != 0 && shared.store.content(transaction_, ours) == after) refuse("a row changes nothing");
+    // A short delta may make a long document.
+    bytes_ += after.size();
+    if (bytes_ > commit_.bytes_max) throw too_large(commit_);
     // What the second parent shows with the same bytes is the same version, as it was where the commit was made.
     const RecordId theirs = commit_.second_parent == 0
                                 ? 0
@@ -98,6 +120,7 @@ class BranchedDatabase::Import {
   Transaction& transaction_;
   const Branch& before_;
   const ImportedCommit& commit_;
+  size_t bytes_ = 0;
 };
 
 size_t BranchedDatabase::place_of_uuid(BytesView uuid) const {

@@ -74,10 +74,10 @@ void BranchedDatabase::log_merge(Transaction& transaction, const std::string& in
                                  const CommitInfo& info, Stamp generation, const MergedElsewhere* imported) const {
   log::MergeBranch entry{.into = into,
                          .from = commit_id(transaction, theirs),
-                         .parents = static_cast<int32_t>(commit.parents.size()),
+                         .parents = info.graft ? 1 : static_cast<int32_t>(commit.parents.size()),
                          .generation = generation,
                          .roots = {},
-                         .made = log::MadeCommit::of(commit, info.trees)};
+                         .made = log::MadeCommit::of(commit, info)};
   for (const CollectionState& one : commit.collections) entry.roots.push_back({one.label, one.digest});
   if (imported && imported->imported) {
     entry.imported = true;

@@ -128,8 +128,12 @@ Place BranchedDatabase::place(Transaction& transaction, const Ref& ref) const {
 
 void BranchedDatabase::check_kept(Transaction& transaction, const Ref& ref, CommitNumber commit) const {
   if (!branches_.graph().dropped(transaction, commit)) return;
-  throw OperationError(ErrorCode::namespace_not_found,
-                       "the commit that '" + ref.name + "' leads to was dropped by the retention of database '" + name_ + "'");
+  throw OperationError(
+      ErrorCode::namespace_not_found,
+      branches_.graph().absent(transaction, commit)
+          ? "the commit that '" + ref.name + "' leads to lies behind the boundary of the shallow history of database '" + name_ +
+                "': fetch it with a greater depth, or with unshallow"
+          : "the commit that '" + ref.name + "' leads to was dropped by the retention of database '" + name_ + "'");
 }
 
 std::shared_ptr<CollectionView> BranchedDatabase::view(Transaction& transaction, const Ref& ref, const std::string& ns,
@@ -428,7 +432,7 @@ std::shared_ptr<const Commit> BranchedDatabase::commit(Transaction& transaction,
                                                        std::optional<Held> held) {
   auto made = branches_.commit(transaction, branch, info, only, &held);
   if (!made) return nullptr;
-  log::CommitBranch entry{.branch = branch, .collections = {}, .held = *held, .made = log::MadeCommit::of(*made, info.trees)};
+  log::CommitBranch entry{.branch = branch, .collections = {}, .held = *held, .made = log::MadeCommit::of(*made, info)};
   for (const size_t one : only) entry.collections.push_back(uuid_of(one));
   append_to_log(transaction, entry.encode());
   return made;

@@ -51,37 +51,106 @@ std::vector<pack::Ref> refs_of(Transaction& transaction, const VersionGraph& gra
 
 CommitPacker::CommitPacker(BranchedDatabase& database, Transaction& transaction, What what)
     : database_(database), transaction_(transaction), what_(std::move(what)) {
+  if (what_.collections) selected_.emplace(database, transaction, *what_.collections);
   choose();
   commits_ = order_.size();
 }
 
-// A commit follows its first parent where it can, so that the receiver need not go back and forth between lines.
-void CommitPacker::choose() {
-  const VersionGraph& graph = database_.branches().graph();
-  const auto find = [&](const Hash& id) { return graph.find(transaction_, base::to_hex(view(id))); };
-  std::set<CommitNumber> known, wanted;
-  const auto reach = [&](std::vector<CommitNumber> open, std::set<CommitNumber>& into, const std::set<CommitNumber>& without) {
-    while (!open.empty()) {
-      const CommitNumber number = open.back();
-      open.pop_back();
-      if (without.contains(number) || !into.insert(number).second) continue;
-      for (const CommitNumber parent : graph.commit(transaction_, number)->parents) open.push_back(parent);
-    }
-  };
-  std::vector<CommitNumber> there, heads;
-  for (const Hash& id : what_.known) {
-    if (const auto number = find(id)) there.push_back(*number);
-  }
-  for (const pack::Ref& ref : what_.refs) heads.push_back(find(ref.commit).value());
-  reach(std::move(there), known, {});
-  reach(std::move(heads), wanted, known);
+Hash CommitPacker::id(CommitNumber number) const {
+  return selected_ ? selected_->id(number) : database_.branches().graph().commit(transaction_, number)->id;
+}
 
+std::optional<CommitNumber> CommitPacker::find(const Hash& id) const {
+  return selected_ ? selected_->find(id) : database_.branches().graph().find(transaction_, id);
+}
+
+void CommitPacker::choose() {
+  const std::set<CommitNumber> known = choose_known(), wanted = choose_wanted(known);
+  const VersionGraph& graph = database_.branches().graph();
+  for (const CommitNumber number : wanted) {
+    const auto commit = graph.commit(transaction_, number);
+    for (const CommitNumber parent : commit->parents) {
+      if (!wanted.contains(parent) && !known.contains(parent)) excluded_.insert(parent);
+    }
+  }
+  put_in_order(wanted);
+  choose_against();
+}
+
+// All that the other side has, as far as it is here.
+std::set<CommitNumber> CommitPacker::choose_known() const {
+  const VersionGraph& graph = database_.branches().graph();
+  std::set<CommitNumber> known, ends;
+  std::vector<CommitNumber> open;
+  for (const Hash& id : what_.shallow) {
+    if (const auto number = find(id)) ends.insert(*number);
+  }
+  for (const std::vector<Hash>* ids : {&what_.known, &what_.shallow}) {
+    for (const Hash& id : *ids) {
+      if (const auto number = find(id)) open.push_back(*number);
+    }
+  }
+  while (!open.empty()) {
+    const CommitNumber number = open.back();
+    open.pop_back();
+    const auto commit = graph.commit(transaction_, number);
+    if (commit->absent || !known.insert(number).second || ends.contains(number)) continue;
+    open.insert(open.end(), commit->parents.begin(), commit->parents.end());
+  }
+  return known;
+}
+
+std::set<CommitNumber> CommitPacker::choose_wanted(const std::set<CommitNumber>& known) const {
+  const VersionGraph& graph = database_.branches().graph();
+  std::set<CommitNumber> met, wanted;
+  std::vector<CommitNumber> level;
+  for (const pack::Ref& ref : what_.refs) level.push_back(graph.find(transaction_, ref.commit).value());
+  for (uint64_t depth = 0; depth < what_.depth.value_or(UINT64_MAX) && !level.empty(); ++depth) {
+    std::vector<CommitNumber> next;
+    for (const CommitNumber number : level) {
+      if ((!what_.depth && known.contains(number)) || !met.insert(number).second) continue;
+      const auto commit = graph.commit(transaction_, number);
+      if (commit->absent) continue;
+      if (!known.contains(number)) wanted.insert(number);
+      next.insert(next.end(), commit->parents.begin(), commit->parents.end());
+    }
+    level = std::move(next);
+  }
+  return wanted;
+}
+
+// Documents are told against a commit that the other side has, or that comes before; mostly few differ.
+void CommitPacker::choose_against() {
+  const VersionGraph& graph = database_.branches().graph();
+  CommitNumber near = 0;
+  for (const std::vector<Hash>* ids : {&what_.shallow, &what_.known}) {
+    for (const Hash& id : *ids) {
+      const auto number = find(id);
+      if (near == 0 && number && !graph.dropped(transaction_, *number) &&
+          graph.commit(transaction_, *number)->digests == DigestKind::roots)
+        near = *number;
+    }
+  }
+  for (const CommitNumber number : order_) {
+    const auto commit = graph.commit(transaction_, number);
+    const bool alone = commit->parents.empty() ? !what_.shallow.empty() : excluded_.contains(commit->parents.front());
+    if (!alone) continue;
+    against_.emplace(number, near);
+    if (near == 0) near = number;
+  }
+}
+
+// A commit follows its first parent where it can, so that the receiver need not go back and forth between lines. The first commit
+// of the database comes first, since the database begins with it.
+void CommitPacker::put_in_order(const std::set<CommitNumber>& wanted) {
+  const VersionGraph& graph = database_.branches().graph();
   std::map<CommitNumber, size_t> waits_for;
   std::map<CommitNumber, std::vector<CommitNumber>> children;
   std::set<CommitNumber> ready;
   for (const CommitNumber number : wanted) {
     size_t& count = waits_for[number];
-    for (const CommitNumber parent : graph.commit(transaction_, number)->parents) {
+    const auto commit = graph.commit(transaction_, number);
+    for (const CommitNumber parent : commit->parents) {
       if (!wanted.contains(parent)) continue;
       ++count;
       children[parent].push_back(number);
@@ -89,6 +158,17 @@ void CommitPacker::choose() {
     if (count == 0) ready.insert(number);
   }
   CommitNumber last = 0;
+  const auto take = [&](CommitNumber number) {
+    last = number;
+    ready.erase(number);
+    order_.push_back(number);
+    for (const CommitNumber child : children[number]) {
+      if (--waits_for[child] == 0) ready.insert(child);
+    }
+  };
+  const auto first = std::find_if(ready.begin(), ready.end(),
+                                  [&](CommitNumber number) { return graph.commit(transaction_, number)->parents.empty(); });
+  if (first != ready.end()) take(*first);
   while (!ready.empty()) {
     const auto follows = [&](CommitNumber number) {
       const auto commit = graph.commit(transaction_, number);
@@ -97,12 +177,7 @@ void CommitPacker::choose() {
     const auto& next_ones = children[last];
     const auto next = std::find_if(next_ones.begin(), next_ones.end(),
                                    [&](CommitNumber number) { return ready.contains(number) && follows(number); });
-    last = next != next_ones.end() ? *next : *ready.begin();
-    ready.erase(last);
-    order_.push_back(last);
-    for (const CommitNumber child : children[last]) {
-      if (--waits_for[child] == 0) ready.insert(child);
-    }
+    take(next != next_ones.end() ? *next : *ready.begin());
   }
 }
 
@@ -112,30 +187,40 @@ void CommitPacker::begin_pack() {
   // One of several packs needn't have the commits that refs name.
   if (what_.pack_bytes == UINT64_MAX) header.refs = what_.refs;
   const std::set<CommitNumber> left(order_.begin(), order_.end());
-  std::set<CommitNumber> stands_on;
+  std::set<CommitNumber> stands_on, excluded;
   std::set<storage::CollectionId> collections;
   for (const CommitNumber number : order_) {
     const auto commit = graph.commit(transaction_, number);
     for (const CommitNumber parent : commit->parents) {
-      if (!left.contains(parent)) stands_on.insert(parent);
+      if (excluded_.contains(parent))
+        excluded.insert(parent);
+      else if (!left.contains(parent))
+        stands_on.insert(parent);
     }
     for (const CollectionState& one : commit->collections) collections.insert(one.collection);
     // A commit that drops a collection has rows of it.
-    if (commit->parents.empty()) continue;
-    for (const CollectionState& one : graph.commit(transaction_, commit->parents.front())->collections)
-      collections.insert(one.collection);
+    const auto against = against_.find(number);
+    const CommitNumber before = against != against_.end() ? against->second
+                                : commit->parents.empty() ? 0
+                                                          : commit->parents.front();
+    if (before == 0) continue;
+    if (against != against_.end() && !left.contains(before)) stands_on.insert(before);
+    const auto other = graph.commit(transaction_, before);
+    for (const CollectionState& one : other->collections) collections.insert(one.collection);
   }
   // A ref may name a commit that is there already.
-  for (const pack::Ref& ref : header.refs) {
-    const auto number = graph.find(transaction_, base::to_hex(view(ref.commit)));
+  for (pack::Ref& ref : header.refs) {
+    const auto number = graph.find(transaction_, ref.commit);
     if (!number) continue;
+    ref.commit = id(*number);
     if (!left.contains(*number)) stands_on.insert(*number);
     for (const CollectionState& one : graph.commit(transaction_, *number)->collections) collections.insert(one.collection);
   }
-  for (const CommitNumber number : stands_on) header.stands_on.push_back(graph.commit(transaction_, number)->id);
+  for (const CommitNumber number : stands_on) header.stands_on.push_back(id(number));
+  for (const CommitNumber number : excluded) header.excluded.push_back(id(number));
   places_.clear();
-  for (const storage::CollectionId id : collections) {
-    const auto shared = database_.versions_of(id);
+  for (const storage::CollectionId collection : collections) {
+    const auto shared = is_packed(collection) ? database_.versions_of(collection) : nullptr;
     if (!shared) continue;
     pack::Collection one{.uuid = shared->base.uuid_bytes(),
                          .name = std::string(storage::collection_of(shared->base.ns())),
@@ -143,7 +228,7 @@ void CommitPacker::begin_pack() {
     for (const auto& index : shared->base.indexes()) {
       if (!index->is_id() && index->ready()) one.indexes.push_back(index->spec().document);
     }
-    places_.emplace(id, static_cast<uint32_t>(header.collections.size()));
+    places_.emplace(collection, static_cast<uint32_t>(header.collections.size()));
     header.collections.push_back(std::move(one));
   }
   writer_.emplace(header);
@@ -153,13 +238,17 @@ void CommitPacker::begin_pack() {
 pack::Commit CommitPacker::statement(CommitNumber number) {
   const VersionGraph& graph = database_.branches().graph();
   const auto commit = graph.commit(transaction_, number);
-  pack::Commit one{.id = commit->id, .time_ms = commit->time_ms, .metadata = commit->metadata};
-  for (const auto& [id, place] : places_) {
-    const auto shared = database_.versions_of(id);
+  pack::Commit one{
+      .id = id(number), .time_ms = commit->time_ms, .metadata = selected_ ? selected_->metadata(*commit) : commit->metadata};
+  for (const auto& [collection, place] : places_) {
+    const auto shared = database_.versions_of(collection);
     if (shared && !shared->store.purged_records(transaction_).empty()) one.purged = true;
   }
-  for (const CommitNumber parent : commit->parents) one.parents.push_back(graph.commit(transaction_, parent)->id);
+  for (const CommitNumber parent : commit->parents) one.parents.push_back(id(parent));
+  if (const auto against = against_.find(number); against != against_.end())
+    one.against = against->second == 0 ? Hash{} : id(against->second);
   for (const CollectionState& state : commit->collections) {
+    if (!is_packed(state.collection)) continue;
     pack::Root root{.uuid = state.label, .root = state.digest, .tree = {}};
     if (const auto named = commit->root_of(state)) {
       const TreeKind kind = database_.branches().roots().kind(transaction_, *named);
@@ -215,7 +304,10 @@ std::optional<CommitPacker::Piece> CommitPacker::next(const std::function<void()
       return last;
     }
     writer_->add(statement(order_.front()));
-    rows_ = std::make_unique<CommitRows>(database_, transaction_, order_.front());
+    CommitRows::What rows{.commit = order_.front()};
+    if (selected_) rows.only = selected_->collections();
+    if (const auto against = against_.find(rows.commit); against != against_.end()) rows.against = against->second;
+    rows_ = std::make_unique<CommitRows>(database_, transaction_, rows);
     order_.pop_front();
   }
   return Piece{.bytes = writer_->take()};

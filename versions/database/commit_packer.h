@@ -6,6 +6,7 @@
 #include <set>
 
 #include "versions/database/commit_rows.h"
+#include "versions/database/selected_commits.h"
 #include "versions/pack/pack_writer.h"
 
 namespace versions {
@@ -26,7 +27,13 @@ class CommitPacker {
   struct What {
     std::vector<pack::Ref> refs = {};  // their commits, and all that these come from, are packed …
     std::vector<Hash> known = {};      // … but not what these commits are and come from, as far as they are here
-    bool deltas = true;                // false: changed documents come whole
+    std::vector<Hash> shallow = {};    // of `known`: whoever has these lacks their parents
+    // Only so many of the newest commits of each ref are packed, those behind commits in `known` too; UINT64_MAX: all. nullopt:
+    // nothing behind commits in `known`.
+    std::optional<uint64_t> depth = {};
+    // Names of the collections that are packed; then `known` and `shallow` are ids of SelectedCommits. nullopt: all.
+    std::optional<std::set<std::string>> collections = {};
+    bool deltas = true;  // false: changed documents come whole
     // A pack ends with the commit that reaches so many bytes, and another one follows.
     uint64_t pack_bytes = UINT64_MAX;
   };
@@ -44,7 +51,14 @@ class CommitPacker {
   std::optional<Piece> next(const std::function<void()>& interrupted);
 
  private:
+  Hash id(CommitNumber number) const;
+  std::optional<CommitNumber> find(const Hash& id) const;
+  bool is_packed(storage::CollectionId collection) const { return !selected_ || selected_->has(collection); }
   void choose();
+  std::set<CommitNumber> choose_known() const;
+  std::set<CommitNumber> choose_wanted(const std::set<CommitNumber>& known) const;
+  void put_in_order(const std::set<CommitNumber>& wanted);
+  void choose_against();
   void begin_pack();
   pack::Commit statement(CommitNumber number);
   pack::Row row_of(CommitRows::Row row) const;
@@ -52,7 +66,10 @@ class CommitPacker {
   BranchedDatabase& database_;
   Transaction& transaction_;
   const What what_;
+  std::optional<SelectedCommits> selected_;
   std::deque<CommitNumber> order_;
+  std::set<CommitNumber> excluded_;               // parents that are neither packed nor known
+  std::map<CommitNumber, CommitNumber> against_;  // commits whose rows aren't against their first parents; 0: against nothing
   size_t commits_ = 0;
   std::map<storage::CollectionId, uint32_t> places_;  // of the header's collections
   std::optional<pack::PackWriter> writer_;

@@ -13,8 +13,10 @@ std::shared_ptr<const Commit> whole(Transaction& transaction, const VersionGraph
   auto commit = graph.commit(transaction, number);
   const std::string id = base::to_hex(view(commit->id)).substr(0, 16);
   if (graph.dropped(transaction, number)) {
-    throw OperationError(ErrorCode::illegal_operation,
-                         "commit " + id + " was dropped by the retention, so what comes from it can't be packed");
+    throw OperationError(
+        ErrorCode::illegal_operation,
+        "commit " + id + (commit->absent ? " lies behind the boundary of a shallow history" : " was dropped by the retention") +
+            ", so what comes from it can't be packed");
   }
   if (commit->digests != DigestKind::roots)
     throw OperationError(ErrorCode::illegal_operation, "commit " + id + " is older than trees of documents, and can't be packed");
@@ -23,12 +25,14 @@ std::shared_ptr<const Commit> whole(Transaction& transaction, const VersionGraph
 
 }  // namespace
 
-CommitRows::CommitRows(BranchedDatabase& database, Transaction& transaction, CommitNumber commit)
+CommitRows::CommitRows(BranchedDatabase& database, Transaction& transaction, const What& what)
     : database_(database), transaction_(transaction) {
   const VersionGraph& graph = database.branches().graph();
-  commit_ = whole(transaction, graph, commit);
-  if (!commit_->parents.empty()) parent_ = whole(transaction, graph, commit_->parents.front());
+  commit_ = whole(transaction, graph, what.commit);
+  const CommitNumber against = what.against ? *what.against : commit_->parents.empty() ? 0 : commit_->parents.front();
+  if (against != 0) parent_ = whole(transaction, graph, against);
   for (const storage::CollectionId id : database.collections()) {
+    if (what.only && !what.only->contains(id)) continue;
     if (!commit_->state_of(id) && !(parent_ && parent_->state_of(id))) continue;
     if (auto shared = database.versions_of(id)) left_.push_back(std::move(shared));
   }
@@ -61,16 +65,22 @@ bool CommitRows::open() {
   const CollectionState* const then = parent_ ? parent_->state_of(id) : nullptr;
   before_ = {.state = then ? then->state : 0};
   after_ = {.state = now ? now->state : 0};
+  const Roots& roots = database_.branches().roots();
   if (!parent_) {
     scan_ = shared_->store.scan(transaction_, after_);
+    // The tree may name documents that nobody has.
+    if (const auto root = commit_->root_of(*now)) {
+      for (Bytes& key : shared_->store.purged_of(transaction_, after_.state).keys) {
+        const auto hash = roots.find(transaction_, *root, key);
+        if (hash && !shared_->store.get(transaction_, after_, key))
+          changes_.push_back({std::move(key), hash, Change::By::records});
+      }
+    }
     return true;
   }
-  const Roots& roots = database_.branches().roots();
   const auto root_now = now ? commit_->root_of(*now) : std::optional(roots.empty(transaction_));
   auto root_then = then ? parent_->root_of(*then) : std::optional(roots.empty(transaction_));
-  if (!root_now)
-    throw OperationError(ErrorCode::illegal_operation, "a commit's id says nothing of its documents, nor do its rows");
-  const auto changes = root_then ? by_trees(*root_then, *root_now) : by_records(root_now);
+  const auto changes = root_now && root_then ? by_trees(*root_then, *root_now) : by_records(root_now);
   changes_.assign(changes.begin(), changes.end());
   return true;
 }
@@ -98,20 +108,27 @@ std::vector<CommitRows::Change> CommitRows::by_records(const std::optional<Hash>
     for (Bytes& key : store.purged_of(transaction_, view.state).keys) keys.insert(std::move(key));
   }
   std::vector<Change> changes;
-  for (const Bytes& key : keys) changes.push_back({key, database_.branches().roots().find(transaction_, *root, key), false});
+  for (const Bytes& key : keys) {
+    if (root)
+      changes.push_back({key, database_.branches().roots().find(transaction_, *root, key), Change::By::records});
+    else
+      changes.push_back({key, std::nullopt, Change::By::documents});
+  }
   return changes;
 }
 
 std::optional<CommitRows::Row> CommitRows::row_of(const Change& change) const {
   Row row{.collection = shared_->base.id(), .key = change.key, .before = shared_->store.get(transaction_, before_, change.key)};
+  if (change.by == Change::By::documents) row.after = shared_->store.get(transaction_, after_, change.key);
   if (change.hash) {
     row.after = shared_->store.get(transaction_, after_, change.key);
     if (row.after && sha256(*row.after) != *change.hash) row.after.reset();
     if (!row.after) row.named = change.hash;
   }
   // Neither tree names what isn't there on either side.
-  if (!change.by_tree && !row.before && !row.after && !row.named) return std::nullopt;
-  if (!change.by_tree && row.before && row.before == row.after) return std::nullopt;
+  if (change.by == Change::By::tree) return row;
+  if (!row.before && !row.after && !row.named) return std::nullopt;
+  if (row.before && row.before == row.after) return std::nullopt;
   return row;
 }
 

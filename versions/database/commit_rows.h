@@ -1,4 +1,5 @@
-// CommitRows are what a commit changed against its first parent, document by document, as a pack has it (versions/pack).
+// CommitRows are what a commit changed against its first parent, or another commit, document by document, as a pack has it
+// (versions/pack).
 //
 // The two commits' trees say which documents differ, so neither is read beyond them. The first commit of a database, whose id
 // says nothing of documents, is all that it shows; what a child of it changed is found by the records that the two show.
@@ -7,6 +8,7 @@
 #include <deque>
 #include <memory>
 #include <optional>
+#include <set>
 
 #include "versions/database/branched_database.h"
 
@@ -15,8 +17,13 @@ namespace versions {
 // One transaction's thread uses it. The transaction outlives it.
 class CommitRows {
  public:
-  // Throws IllegalOperation if the commit or its first parent was dropped by the retention, or is older than trees of documents.
-  CommitRows(BranchedDatabase& database, Transaction& transaction, CommitNumber commit);
+  struct What {
+    CommitNumber commit = 0;
+    std::optional<CommitNumber> against = {};                  // 0: nothing; nullopt: the commit's first parent
+    std::optional<std::set<storage::CollectionId>> only = {};  // nullopt: all collections
+  };
+  // Throws IllegalOperation if the commit or the other one was dropped by the retention, or is older than trees of documents.
+  CommitRows(BranchedDatabase& database, Transaction& transaction, const What& what);
 
   struct Row {
     storage::CollectionId collection = 0;
@@ -30,7 +37,7 @@ class CommitRows {
   struct Change {
     Bytes key;
     std::optional<Hash> hash;
-    bool by_tree = true;  // `hash` is what the commit's tree says
+    enum class By : uint8_t { tree, records, documents } by = By::tree;  // of records `hash` is what the commit's tree says
   };
   bool open();
   std::vector<Change> by_trees(const Hash& before, const Hash& after) const;
@@ -39,7 +46,7 @@ class CommitRows {
 
   BranchedDatabase& database_;
   Transaction& transaction_;
-  std::shared_ptr<const Commit> commit_, parent_;  // parent_ is nullptr for a commit without one
+  std::shared_ptr<const Commit> commit_, parent_;  // parent_ is nullptr if the commit is told against nothing
   std::deque<std::shared_ptr<SharedCollection>> left_;
   // --- the collection that is compared
   std::shared_ptr<SharedCollection> shared_;

@@ -27,7 +27,16 @@ struct ImportedCommit {
   std::vector<std::pair<Bytes, Hash>> roots = {};  // by UUID, of all collections that the commit has, in its order
   std::vector<ImportedRow> rows = {};              // at most one for each document
   std::set<Bytes> changed = {};                    // UUIDs of collections that have rows
+  size_t bytes_max = SIZE_MAX;                     // of the rows and of the documents that they make
 };
+
+// A shallow history begins with a commit that shows nothing and that no other commit names: rows that are against nothing need a
+// place to stand. Its metadata are these, which no client can give a commit.
+Bytes shallow_root_metadata();
+bool is_shallow_root(const Commit& commit);
+
+// The error of a commit whose rows or documents take more than `bytes_max`.
+base::OperationError too_large(const ImportedCommit& commit);
 
 // Throws FailedToParse for a row whose body doesn't make a document of the row's key. `before` is the document that the parent
 // shows; nullopt: it shows none, and then an update throws OperationFailed.

@@ -53,7 +53,7 @@ struct Site {
   Site() : store(storage::test_options(directory.path())), past(store), databases(store, past, &logged) {
     store.catalog().create("shop.things", {}, uuid);
   }
-  void begin() { databases.find_or_begin("shop", {.time_ms = 1, .metadata = "m"}); }
+  void begin(const CommitInfo& info = {.time_ms = 1, .metadata = "m"}) { databases.find_or_begin("shop", info); }
   BranchedDatabase& shop() { return *databases.find("shop"); }
   VersionGraph& graph() { return shop().branches().graph(); }
   void change(const std::function<void(Transaction&)>& work) { storage::in_transaction(store, work); }
@@ -89,13 +89,30 @@ struct Site {
     while (const auto piece = packer.next({})) bytes += piece->bytes;
     return bytes;
   }
+  // What a server with the other history needs, so many commits of each ref.
+  Bytes pack_for(Site& other, std::optional<uint64_t> depth) {
+    Transaction transaction(store, Transaction::Mode::read);
+    CommitPacker packer(
+        shop(), transaction,
+        {.refs = refs_of(transaction, graph()), .known = other.known(), .shallow = other.boundaries(), .depth = depth});
+    Bytes bytes;
+    while (const auto piece = packer.next({})) bytes += piece->bytes;
+    return bytes;
+  }
+  std::vector<Hash> boundaries() {
+    Transaction transaction(store, Transaction::Mode::read);
+    std::vector<Hash> ids;
+    for (const CommitNumber number : graph().boundaries(transaction)) ids.push_back(graph().commit(transaction, number)->id);
+    return ids;
+  }
   std::vector<Hash> known() {
     Transaction transaction(store, Transaction::Mode::read);
     return KnownCommits::of(transaction, graph());
   }
   std::optional<CommitNumber> find(const Hash& id) {
     Transaction transaction(store, Transaction::Mode::read);
-    return graph().find(transaction, base::to_hex(versions::view(id)));
+    const auto number = graph().find(transaction, id);
+    return number && !graph().absent(transaction, *number) ? number : std::nullopt;
   }
 
   // Returns how many commits were made.
@@ -131,9 +148,19 @@ struct Site {
       if (!commit) break;
       skips = find(commit->id).has_value();
       if (skips) continue;
-      parent = find(commit->parents.at(0)).value();
       incoming.emplace(ImportedCommit{.id = commit->id, .info = {.time_ms = commit->time_ms, .metadata = commit->metadata}});
-      if (commit->parents.size() == 2) incoming->second_parent = find(commit->parents[1]).value();
+      const auto missing = [&](const Hash& id) { return !find(id); };
+      if (commit->against || commit->parents.empty() || std::any_of(commit->parents.begin(), commit->parents.end(), missing)) {
+        incoming->info.graft.emplace(
+            Graft{.parents = commit->parents, .collections = {}, .says_nothing = commit->parents.empty()});
+        for (const pack::Root& root : commit->roots) incoming->info.graft->collections.push_back(root.uuid);
+        const Hash against = commit->against ? *commit->against : commit->parents.empty() ? Hash{} : commit->parents[0];
+        Transaction transaction(store, Transaction::Mode::read);
+        parent = against == Hash{} ? graph().graph(transaction).begin()->first : *find(against);
+      } else {
+        parent = find(commit->parents.at(0)).value();
+        if (commit->parents.size() == 2) incoming->second_parent = find(commit->parents[1]).value();
+      }
       for (const pack::Root& root : commit->roots) {
         incoming->roots.emplace_back(root.uuid, root.root);
         if (!root.tree.view().empty()) incoming->info.trees.emplace(root.uuid, read_tree_kind(root.tree));
@@ -238,6 +265,66 @@ TEST_CASE("commits of a random history come to the same ids elsewhere, and where
     member.follow(b);
     require_same_commits(a, member);
     CHECK(b.import(a.pack(b.known())) == 0);
+  }
+}
+
+TEST_CASE("a history that comes in parts, older ones later, comes to the same commits, and so does one that follows") {
+  base::Random random(base::testing::seed());
+  Site a, b, member;
+  a.begin();
+  for (Site* site : {&b, &member}) site->begin({.time_ms = 0, .metadata = shallow_root_metadata()});
+  a.change([&](Transaction& transaction) { a.shop().create(transaction, "dev", {.name = "main"}); });
+  for (int64_t step = 0; step < 60; ++step) {
+    const std::string branch = random.below(2) ? "main" : "dev", other = branch == "main" ? "dev" : "main";
+    for (uint64_t i = 1 + random.below(6); i > 0; --i) {
+      if (random.below(4) == 0)
+        a.remove(branch, static_cast<int>(random.below(30)));
+      else
+        a.put(branch, some_document(random));
+    }
+    a.commit(branch, 100 + step, step > 40 ? TreeKind{.structure = merkle::Structure::patricia_trie} : TreeKind());
+    a.commit(other, 100 + step);
+    if (random.below(4) == 0) {
+      a.change([&](Transaction& transaction) {
+        const Branch from = a.shop().branch(transaction, {.name = other});
+        a.shop().merge(transaction, branch,
+                       {.from = from.head, .resolve = resolver({.prefer = random.below(2) ? Prefer::ours : Prefer::theirs})},
+                       {.time_ms = 100 + step, .metadata = "merged"});
+      });
+    }
+    if (random.below(5) != 0) continue;
+    const bool deep = step == 0 || random.below(2) == 0;
+    b.import(a.pack_for(b, deep ? std::optional(1 + random.below(12)) : std::nullopt));
+    require_same_commits(a, b);
+    member.follow(b);
+    require_same_commits(a, member);
+  }
+  b.import(a.pack_for(b, UINT64_MAX));
+  CHECK(b.boundaries().empty());
+  CHECK(b.import(a.pack_for(b, UINT64_MAX)) == 0);
+  member.follow(b);
+  std::vector<Hash> all;
+  {
+    Transaction transaction(a.store, Transaction::Mode::read);
+    for (const auto& [number, node] : a.graph().graph(transaction)) all.push_back(a.graph().commit(transaction, number)->id);
+  }
+  for (Site* site : {&b, &member}) {
+    for (const Hash& id : all) {
+      REQUIRE(site->find(id).has_value());
+      CHECK(site->documents(id) == a.documents(id));
+      Transaction transaction(site->store, Transaction::Mode::read);
+      CHECK(site->shop().verify(transaction, *site->find(id), true, 10, {}).damage.empty());
+      const Hash& with = all[random.below(all.size())];
+      Transaction there(a.store, Transaction::Mode::read);
+      const CommitNumber base = site->graph().common_ancestor(transaction, *site->find(id), *site->find(with));
+      // Of several that are as good it may be another one, but it descends from the one that the other site found, or not at all.
+      const CommitNumber theirs = a.graph().common_ancestor(there, *a.find(id), *a.find(with));
+      REQUIRE(base != 0);
+      const CommitNumber ours_there = *a.find(site->graph().commit(transaction, base)->id);
+      CHECK(a.graph().common_ancestor(there, ours_there, *a.find(id)) == ours_there);
+      CHECK(a.graph().common_ancestor(there, ours_there, *a.find(with)) == ours_there);
+      CHECK((ours_there == theirs || a.graph().common_ancestor(there, ours_there, theirs) != ours_there));
+    }
   }
 }
 

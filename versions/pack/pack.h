@@ -9,6 +9,7 @@
 // its frames bound.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -40,6 +41,7 @@ struct Collection {
 struct Header {
   std::string database;              // where the commits are from
   std::vector<Hash> stands_on = {};  // commits that must be there already
+  std::vector<Hash> excluded = {};   // parents that the pack leaves out; they may be missing where it arrives
   std::vector<Ref> refs = {};        // each names a commit of the pack, or one that it stands on
   std::vector<Collection> collections = {};
 };
@@ -57,9 +59,11 @@ struct Commit {
   std::vector<Hash> parents = {};
   std::vector<Root> roots = {};  // of all collections that the commit has, in the order of its statement
   bool purged = false;           // rows of documents that were purged may follow (Row::Kind::named)
+  // Rows are against this commit, since the first parent is excluded; zeros: against nothing. nullopt: against the first parent.
+  std::optional<Hash> against = {};
 };
 
-// A Row is what the commit changed of a document, against its first parent.
+// A Row is what the commit changed of a document, against its first parent or what it names in its place.
 struct Row {
   enum class Kind : uint8_t { insert = 0, replace = 1, update = 2, remove = 3, named = 4 };
   Kind kind = Kind::insert;

@@ -158,6 +158,13 @@ void PackReader::read_header() {
     header_.stands_on.push_back(hash_of(one));
     known_.emplace(merkle::view(header_.stands_on.back()));
   }
+  if (in.has("excluded")) {
+    for (const bson::Element& one : field(in, "excluded", bson::Type::array).as_document()) {
+      header_.excluded.push_back(hash_of(one));
+      excluded_.emplace(merkle::view(header_.excluded.back()));
+      if (known_.contains(std::string(merkle::view(header_.excluded.back())))) refuse("it stands on a commit that it excludes");
+    }
+  }
   for (const bson::Element& one : field(in, "refs", bson::Type::array).as_document()) header_.refs.push_back(ref_of(object(one)));
   std::unordered_set<Bytes> uuids;
   for (const bson::Element& one : field(in, "collections", bson::Type::array).as_document()) {
@@ -186,8 +193,17 @@ Commit PackReader::commit_of(BytesView body) {
                 .metadata = Bytes(bytes_of(field(in, "metadata", bson::Type::binary), std::nullopt))};
   for (const bson::Element& one : field(in, "parents", bson::Type::array).as_document()) {
     commit.parents.push_back(hash_of(one));
-    if (!known_.contains(std::string(merkle::view(commit.parents.back())))) refuse("a commit comes before its parent");
+    const std::string parent(merkle::view(commit.parents.back()));
+    if (!known_.contains(parent) && !excluded_.contains(parent)) refuse("a commit comes before its parent");
   }
+  if (in.has("against")) {
+    commit.against = hash_of(field(in, "against", bson::Type::binary));
+    if (commit.against != Hash{} && !known_.contains(std::string(merkle::view(*commit.against))))
+      refuse("a commit's rows are against a commit that comes later, or not at all");
+  }
+  const bool has_base = !commit.parents.empty() && !excluded_.contains(std::string(merkle::view(commit.parents.front())));
+  if (has_base && commit.against) refuse("a commit's rows are against another commit than its first parent, which is there");
+  if (!has_base && !commit.parents.empty() && !commit.against) refuse("a commit's rows are against a parent that is excluded");
   commit.purged = field(in, "purged", bson::Type::boolean).as_bool();
   if (commit.parents.size() > parents_max) refuse("a commit has too many parents");
   std::unordered_set<Bytes> uuids;
@@ -204,6 +220,7 @@ Commit PackReader::commit_of(BytesView body) {
   }
   if (id_of(commit) != commit.id) refuse("a commit isn't what its id says");
   if (!known_.emplace(merkle::view(commit.id)).second) refuse("a commit is there twice");
+  if (excluded_.contains(std::string(merkle::view(commit.id)))) refuse("a commit comes that it excludes");
   ++commits_;
   purged_ = commit.purged;
   return commit;

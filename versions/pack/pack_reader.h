@@ -41,7 +41,8 @@ class PackReader {
   Bytes frame_;
   size_t at_ = 0;
   Header header_;
-  std::unordered_set<std::string> known_;  // ids of commits that may be parents
+  std::unordered_set<std::string> known_;     // ids of commits that may be parents
+  std::unordered_set<std::string> excluded_;  // ids of commits that may be parents, and don't come
   uint64_t commits_ = 0;
   bool purged_ = false;  // of the commit that was read last
   bool ended_ = false;

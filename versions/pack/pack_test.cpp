@@ -1,4 +1,5 @@
 #include <catch2/catch.hpp>
+#include <functional>
 
 #include "base/error.h"
 #include "versions/pack/test_packs.h"
@@ -61,6 +62,57 @@ TEST_CASE("A pack of many frames reads as it was written") {
   const Bytes bytes = written(many);
   CHECK(bytes.size() < 1 << 20);
   CHECK(read(bytes).commits.front().second == rows);
+}
+
+TEST_CASE("A pack of a shallow history reads as it was written, and whatever bit is flipped is refused") {
+  const Contents before = shallow();
+  const Bytes bytes = written(before);
+  const Contents after = read(bytes);
+  CHECK(after.header.excluded == before.header.excluded);
+  REQUIRE(after.commits.size() == 2);
+  CHECK(after.commits[0].first.against == Hash{});
+  CHECK(!after.commits[1].first.against);
+  for (size_t at = 0; at < bytes.size(); ++at) {
+    Bytes damaged = bytes;
+    damaged[at] = static_cast<char>(damaged[at] ^ 4);
+    INFO(at);
+    REQUIRE(refused(damaged));
+  }
+}
+
+TEST_CASE("A boundary that lies is refused") {
+  const auto with = [](const std::function<void(Contents&)>& change) {
+    Contents wrong = shallow();
+    change(wrong);
+    return refused(written(wrong));
+  };
+  CHECK(!with([](Contents&) {}));
+  SECTION("its parent is neither there nor left out") {
+    CHECK(with([](Contents& one) { one.header.excluded.pop_back(); }));
+    CHECK(with([](Contents& one) { one.header.excluded.clear(); }));
+  }
+  SECTION("its parent is left out and stood on") {
+    CHECK(with([](Contents& one) { one.header.stands_on = {one.header.excluded.front()}; }));
+  }
+  SECTION("a commit comes that is left out") {
+    CHECK(with([](Contents& one) { one.header.excluded.push_back(one.commits[0].first.id); }));
+    CHECK(with([](Contents& one) { one.header.excluded.push_back(one.commits[1].first.id); }));
+  }
+  SECTION("rows are against a parent that is left out") {
+    CHECK(with([](Contents& one) { one.commits[0].first.against.reset(); }));
+  }
+  SECTION("rows are against another commit though the parent is there") {
+    CHECK(with([](Contents& one) { one.commits[1].first.against = Hash{}; }));
+    CHECK(with([](Contents& one) { one.commits[1].first.against = one.commits[0].first.id; }));
+  }
+  SECTION("rows are against a commit that nobody knows, or that is left out, or against the commit itself") {
+    CHECK(with([](Contents& one) { one.commits[0].first.against = merkle::sha256("nobody"); }));
+    CHECK(with([](Contents& one) { one.commits[0].first.against = one.header.excluded.front(); }));
+    CHECK(with([](Contents& one) { one.commits[0].first.against = one.commits[0].first.id; }));
+  }
+  SECTION("a ref names a commit that is left out") {
+    CHECK(with([](Contents& one) { one.header.refs[0].commit = one.header.excluded.front(); }));
+  }
 }
 
 TEST_CASE("A commit that isn't what its id says is refused") {

@@ -28,6 +28,10 @@ bson::Document document_of(const Header& header) {
     auto all = out.array("standsOn");
     for (const Hash& one : header.stands_on) all.append(binary(one));
   }
+  if (!header.excluded.empty()) {
+    auto all = out.array("excluded");
+    for (const Hash& one : header.excluded) all.append(binary(one));
+  }
   {
     auto all = out.array("refs");
     for (const Ref& one : header.refs) {
@@ -51,6 +55,7 @@ bson::Document document_of(const Commit& commit) {
   bson::Builder out;
   out.append("commit", binary(commit.id)).append("time", bson::Date{commit.time_ms});
   out.append("metadata", binary(commit.metadata)).append("purged", commit.purged);
+  if (commit.against) out.append("against", binary(*commit.against));
   {
     auto all = out.array("parents");
     for (const Hash& one : commit.parents) all.append(binary(one));

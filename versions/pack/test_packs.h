@@ -43,6 +43,22 @@ inline Contents two_commits() {
   return all;
 }
 
+// A commit whose parent doesn't come, told against nothing, and one behind it.
+inline Contents shallow() {
+  const Bytes uuid(16, '\7');
+  Contents all = two_commits();
+  all.commits.clear();
+  Commit boundary = commit({merkle::sha256("left out")}, "boundary", uuid);
+  boundary.against = Hash{};
+  const Commit next = commit({boundary.id, merkle::sha256("left out too")}, "next", uuid);
+  all.header.stands_on = {};
+  all.header.excluded = {merkle::sha256("left out"), merkle::sha256("left out too")};
+  all.header.refs = {{Ref::Kind::branch, "dev", next.id}};
+  all.commits.push_back({boundary, {{Row::Kind::insert, 0, "k1", bson::json("{_id: 1, text: 'one'}").bytes()}}});
+  all.commits.push_back({next, {{Row::Kind::remove, 0, "k1", ""}}});
+  return all;
+}
+
 inline Bytes written(const Contents& contents) {
   PackWriter writer(contents.header);
   for (const auto& [commit, rows] : contents.commits) {

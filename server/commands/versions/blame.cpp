@@ -33,7 +33,7 @@ class Blame {
     std::vector<size_t> all(fields_.size());
     for (size_t i = 0; i < all.size(); ++i) all[i] = i;
     pass(all, record, place.commit);  // what the last commit doesn't have isn't committed
-    // Parents have lower numbers than their children, so each commit is met once.
+    // Parents mostly have lower numbers than their children, so each commit is mostly met once.
     while (!open_.empty()) {
       op_.check_interrupt();
       const auto newest = std::prev(open_.end());

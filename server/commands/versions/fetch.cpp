@@ -13,10 +13,13 @@ class Fetch : public Command {
   std::string_view name() const override { return "fetch"; }
   std::string_view help() const override {
     return "bring the commits of a remote that aren't here; its branch dev is origin/dev here, and read-only\n"
-           "{ fetch: <remote>, refs: [ <branch or tag>, … ] }\nWithout refs it brings all.";
+           "{ fetch: <remote>, refs: [ <branch or tag>, … ], depth: <int>, unshallow: <bool>, collections: [ <name>, … ] "
+           "}\nWithout refs it brings all. With "
+           "depth it brings so many of the newest commits of each, and history is shallow; unshallow brings all that is behind "
+           "them. With collections the commits are made from the remote's, with these alone.";
   }
   std::optional<FieldNames> fields() const override {
-    static constexpr std::string_view names[] = {"refs"};
+    static constexpr std::string_view names[] = {"refs", "depth", "unshallow", "collections", "filter"};
     return names;
   }
   bool writes() const override { return true; }
@@ -24,8 +27,13 @@ class Fetch : public Command {
   void run(OperationContext& op, const Request& request, bson::Builder& reply) override {
     const Arguments arguments(request);
     const std::string db = database_of(request);
-    const Remote remote = remote_of(op, db, arguments.required_string("fetch"));
-    std::optional<std::vector<std::string>> names;
+    Remote remote = remote_of(op, db, arguments.required_string("fetch"));
+    if (arguments.any("filter").exists())
+      throw base::OperationError(base::ErrorCode::command_not_supported,
+                                 "a fetch can't choose documents by a filter: 'collections' chooses whole collections");
+    choose_collections(op, db, remote, collections_of(arguments));
+    FetchRequest what{.depth = depth_of(arguments)};
+    auto& names = what.names;
     if (const auto given = arguments.array("refs")) {
       names.emplace();
       for (const bson::Element& one : *given) {
@@ -34,7 +42,7 @@ class Fetch : public Command {
       }
       if (names->empty()) throw base::OperationError(base::ErrorCode::bad_value, "'refs' must not be empty");
     }
-    const Fetched fetched = fetch_from(op, request, db, remote, names);
+    const Fetched fetched = fetch_from(op, request, db, remote, what);
     reply.append("remote", remote.name);
     append_count(reply, "made", static_cast<int64_t>(fetched.made));
     auto refs = reply.array("refs");

@@ -1,13 +1,17 @@
 #include "server/commands/versions/fetched.h"
 
+#include <algorithm>
+
 #include "server/commands/shared/view_rights.h"
 #include "server/commands/versions/moved_refs.h"
+#include "server/core/arguments.h"
 #include "server/core/operation.h"
 #include "server/core/services.h"
 #include "server/write/commit_importer.h"
 #include "server/write/target.h"
 #include "storage/store.h"
 #include "versions/database/commit_packer.h"
+#include "versions/database/imported_commit.h"
 #include "versions/pack/pack_reader.h"
 
 namespace server {
@@ -75,30 +79,55 @@ class RemoteCursor {
   size_t at_ = 0;
 };
 
-bson::Document request_of(OperationContext& op, const std::string& db, const std::optional<std::vector<std::string>>& names,
+constexpr int64_t depth_max = INT64_MAX;
+
+bson::Document request_of(OperationContext& op, const std::string& db, const Remote& remote, const FetchRequest& what,
                           bool deltas) {
   bson::Builder out;
   out.append("packCommits", 1);
-  if (names) {
+  if (what.names) {
     auto refs = out.array("refs");
-    for (const std::string& name : *names) refs.append(name);
+    for (const std::string& name : *what.names) refs.append(name);
   }
+  std::vector<versions::Hash> boundaries;
   {
     auto have = out.array("have");
     if (const auto database = op.services().databases->find(db)) {
       storage::Transaction transaction(write::store_of(op), storage::Transaction::Mode::read);
-      for (const versions::Hash& id : versions::KnownCommits::of(transaction, database->branches().graph()))
+      const auto& graph = database->branches().graph();
+      for (const versions::Hash& id : versions::KnownCommits::of(transaction, graph))
         have.append(bson::Binary{0, versions::view(id)});
+      for (const versions::CommitNumber number : graph.boundaries(transaction))
+        boundaries.push_back(graph.commit(transaction, number)->id);
     }
   }
+  if (!boundaries.empty()) {
+    auto shallow = out.array("shallow");
+    for (const versions::Hash& id : boundaries) shallow.append(bson::Binary{0, versions::view(id)});
+  }
+  if (!remote.collections.empty()) {
+    auto names = out.array("collections");
+    for (const std::string& name : remote.collections) names.append(name);
+  }
+  if (what.depth) out.append("depth", static_cast<int64_t>(std::min<uint64_t>(*what.depth, depth_max)));
   if (!deltas) out.append("deltas", false);
   return out.done();
 }
 
+// A database that doesn't exist takes a shallow history as it is, and so does one whose own is shallow.
+bool may_be_shallow(OperationContext& op, const std::string& db) {
+  const auto database = op.services().databases->find(db);
+  if (!database) return true;
+  storage::Transaction transaction(write::store_of(op), storage::Transaction::Mode::read);
+  const auto& graph = database->branches().graph();
+  const auto first = graph.commit(transaction, graph.first(transaction));
+  return first->metadata == versions::shallow_root_metadata() || !graph.boundaries(transaction).empty();
+}
+
 Fetched fetch_once(OperationContext& op, const Request& request, const std::string& db, const Remote& remote,
-                   const std::optional<std::vector<std::string>>& names, bool deltas) {
+                   const FetchRequest& what, bool deltas) {
   RemoteServer server(op, remote.uri);
-  RemoteCursor cursor(server, request_of(op, db, names, deltas));
+  RemoteCursor cursor(server, request_of(op, db, remote, what, deltas));
   if (!cursor.next()) throw OperationError(ErrorCode::protocol_error, "the remote's answer to packCommits is empty");
   pack::PackReader reader([&]() -> base::Bytes {
     const auto document = cursor.next();
@@ -111,24 +140,55 @@ Fetched fetch_once(OperationContext& op, const Request& request, const std::stri
   Fetched fetched;
   fetched.refs = reader.header().refs;
   for (const pack::Ref& ref : fetched.refs) versions::check_branch_name(remote.tag(ref.name));
-  write::CommitImporter importer(op, db, [&](bson::DocumentView view) { check_may_define_view(op, request, db, view); });
+  using Shallow = write::CommitImporter::Shallow;
+  const Shallow shallow = what.depth || may_be_shallow(op, db) ? Shallow::allowed : Shallow::refused;
+  write::CommitImporter importer(
+      op, db, [&](bson::DocumentView view) { check_may_define_view(op, request, db, view); }, shallow);
   importer.import(reader);
   fetched.made = importer.made();
   if (!importer.database()) throw OperationError(ErrorCode::illegal_operation, "the remote has no commits");
   fetched.moved = track(op, *importer.database(), remote, fetched.refs);
+  leave_shallow_root(op, *importer.database(), fetched.refs);
   return fetched;
 }
 
 }  // namespace
 
+std::optional<uint64_t> depth_of(const Arguments& arguments) {
+  const bson::Element given = arguments.any("depth");
+  const bool unshallow = arguments.boolean("unshallow").value_or(false);
+  if (!given.exists()) return unshallow ? std::optional(UINT64_MAX) : std::nullopt;
+  const auto depth = arguments.unsigned_integer("depth");
+  if (unshallow || !depth || *depth < 1)
+    throw OperationError(ErrorCode::bad_value, "'depth' is at least 1, and doesn't go with 'unshallow'");
+  return static_cast<uint64_t>(*depth);
+}
+
+void choose_collections(OperationContext& op, const std::string& db, Remote& remote, std::set<std::string> collections) {
+  if (collections.empty() || collections == remote.collections) return;
+  bool fetched = false;
+  if (const auto database = op.services().databases->find(db)) {
+    storage::Transaction transaction(write::store_of(op), storage::Transaction::Mode::read);
+    const auto tags = database->branches().graph().tags(transaction);
+    fetched = std::any_of(tags.begin(), tags.end(), [&](const auto& tag) { return is_of_remote({remote}, tag.first); });
+  }
+  if (fetched) {
+    throw OperationError(ErrorCode::illegal_operation,
+                         "remote '" + remote.name + "' brings " + (remote.collections.empty() ? "all" : "other") +
+                             " collections: another choice has other commits, and needs a database of its own");
+  }
+  remote.collections = std::move(collections);
+  put_remote(op, db, remote);
+}
+
 Fetched fetch_from(OperationContext& op, const Request& request, const std::string& db, const Remote& remote,
-                   const std::optional<std::vector<std::string>>& names) {
+                   const FetchRequest& what) {
   try {
-    return fetch_once(op, request, db, remote, names, true);
+    return fetch_once(op, request, db, remote, what, true);
   } catch (const OperationError& error) {
     if (error.code() != ErrorCode::operation_failed) throw;
     // A delta is of a document that was purged here. What has arrived stays.
-    return fetch_once(op, request, db, remote, names, false);
+    return fetch_once(op, request, db, remote, what, false);
   }
 }
 

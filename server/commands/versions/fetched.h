@@ -1,6 +1,7 @@
 // fetch and pull share this: commits come from a remote.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -8,8 +9,21 @@
 
 namespace server {
 
+class Arguments;
 class OperationContext;
 struct Request;
+
+struct FetchRequest {
+  std::optional<std::vector<std::string>> names = {};  // of branches and tags; nullopt: all that the remote has
+  std::optional<uint64_t> depth = {};  // so many commits of each, those behind commits that are here too; UINT64_MAX: all of them
+};
+
+// Reads the fields `depth` and `unshallow`. Throws BadValue.
+std::optional<uint64_t> depth_of(const Arguments& arguments);
+
+// The remote's commits come with these collections alone, from now on; none: as before. Throws IllegalOperation if commits came
+// from the remote with others.
+void choose_collections(OperationContext& op, const std::string& db, Remote& remote, std::set<std::string> collections);
 
 struct Fetched {
   uint64_t made = 0;                       // commits
@@ -17,10 +31,10 @@ struct Fetched {
   std::vector<versions::pack::Ref> moved;  // the tags here that moved
 };
 
-// Makes the commits that the remote has and this database lacks, and lets the remote's tags here name what its refs name: these,
-// or all that it has (nullopt). `db` has no ref. It needs one command there if there is nothing new. Throws Unauthorized if a
-// view comes that the client of the request may not define.
+// Makes the commits that the remote has and this database lacks, and lets the remote's tags here name what its refs name. `db`
+// has no ref. It needs one command there if there is nothing new. Throws Unauthorized if a view comes that the client of the
+// request may not define; IllegalOperation if the remote's history is shallow, and this one's isn't and nothing asks for that.
 Fetched fetch_from(OperationContext& op, const Request& request, const std::string& db, const Remote& remote,
-                   const std::optional<std::vector<std::string>>& names);
+                   const FetchRequest& what);
 
 }  // namespace server

@@ -29,9 +29,15 @@ class ListRemotes : public Command {
     {
       storage::Transaction transaction(write::store_of(op), storage::Transaction::Mode::read);
       const auto database = op.services().databases->find(db);
+      const bool shallow = database && !database->branches().graph().boundaries(transaction).empty();
       for (const Remote& remote : remotes_of(op, db)) {
         bson::Builder out;
         out.append("name", remote.name).append("uri", remote.uri.shown);
+        if (shallow) out.append("shallow", true);
+        if (!remote.collections.empty()) {
+          auto names = out.array("collections");
+          for (const std::string& one : remote.collections) names.append(one);
+        }
         {
           auto refs = out.array("refs");
           if (database) {

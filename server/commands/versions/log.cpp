@@ -42,8 +42,19 @@ class Touching {
     const storage::RecordId now = shown(states, commit);
     if (commit.parents.empty()) return now != 0;
     return std::all_of(commit.parents.begin(), commit.parents.end(), [&](versions::CommitNumber parent) {
-      return shown(states, *states.branches().graph().commit(states.transaction(), parent)) != now;
+      const storage::RecordId before = shown(states, *states.branches().graph().commit(states.transaction(), parent));
+      if (before == now) return false;
+      // Documents that arrived later than those of their children are versions of their own, though they are the same.
+      return before == 0 || now == 0 || !commit_is_late(states, commit) || content(states, before) != content(states, now);
     });
+  }
+
+  // Returns whether parents of the commit may have arrived after it.
+  static bool commit_is_late(const query::States& states, const versions::Commit& commit) {
+    return commit.grafted || states.branches().graph().grafted(states.transaction());
+  }
+  std::optional<base::Bytes> content(const query::States& states, storage::RecordId record) {
+    return collection_.store().content(states.transaction(), record);
   }
 
   storage::RecordId shown(const query::States& states, const versions::Commit& commit) {

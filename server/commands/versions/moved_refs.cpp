@@ -1,11 +1,14 @@
 #include "server/commands/versions/moved_refs.h"
 
+#include <algorithm>
+
 #include "server/commands/shared/branches.h"
 #include "server/core/operation.h"
 #include "server/write/batch.h"
 #include "server/write/commit_check.h"
 #include "server/write/keep_for_log.h"
 #include "storage/store.h"
+#include "versions/database/imported_commit.h"
 
 namespace server {
 
@@ -122,6 +125,21 @@ std::string_view move_ref(OperationContext& op, BranchedDatabase& database, cons
     database.put_tag(transaction, ref.name, to);
     return there ? "moved" : "made";
   });
+}
+
+void leave_shallow_root(OperationContext& op, BranchedDatabase& database, const std::vector<pack::Ref>& refs) {
+  const std::string main(BranchedDatabase::main);
+  {
+    storage::Transaction transaction(write::store_of(op), storage::Transaction::Mode::read);
+    const versions::Branch branch = database.branch(transaction, {.name = main});
+    const auto head = database.branches().graph().commit(transaction, branch.head);
+    if (refs.empty() || !versions::is_shallow_root(*head) || database.has_pending(transaction, branch.id)) return;
+  }
+  // A bundle's branch `main` is the tag `bundle/main`.
+  auto ref = std::find_if(refs.begin(), refs.end(),
+                          [&](const pack::Ref& one) { return one.name == main || one.name.ends_with("/" + main); });
+  if (ref == refs.end()) ref = refs.begin();
+  reset(op, database, main, ref->commit);
 }
 
 std::vector<pack::Ref> track(OperationContext& op, BranchedDatabase& database, const Remote& remote,

@@ -14,6 +14,10 @@ namespace server {
 // isn't committed, or a merge waits there. The commit is there.
 std::string_view move_ref(OperationContext& op, versions::BranchedDatabase& database, const versions::pack::Ref& ref, bool force);
 
+// A shallow history begins with a commit that shows nothing, and main with it. Then main goes to the commit of the ref `main`, or
+// else of the first one, unless somebody has written there.
+void leave_shallow_root(OperationContext& op, versions::BranchedDatabase& database, const std::vector<versions::pack::Ref>& refs);
+
 // Lets the remote's tags name what its refs name. Returns those that moved or are new.
 std::vector<versions::pack::Ref> track(OperationContext& op, versions::BranchedDatabase& database, const Remote& remote,
                                        const std::vector<versions::pack::Ref>& refs);

@@ -1,4 +1,6 @@
 // packCommits returns commits of a database as another server makes them once more.
+#include <algorithm>
+
 #include "server/commands/shared/branches.h"
 #include "server/commands/shared/list_cursor.h"
 #include "server/commands/versions/remotes.h"
@@ -55,12 +57,15 @@ class PackCommits : public Command {
   std::string_view name() const override { return "packCommits"; }
   std::string_view help() const override {
     return "commits of the database in a form that receivePack takes, as a cursor: {refs, known}, then {pack: <bytes>} …\n"
-           "{ packCommits: 1, refs: [ <branch or tag>, … ], have: [ <commit's id>, … ], deltas: <bool>, cursor: { batchSize: "
-           "<int> } }\n"
-           "It leaves out what the commits in `have` come from. Without refs it packs all; with none of them, nothing.";
+           "{ packCommits: 1, refs: [ <branch or tag>, … ], have: [ <commit's id>, … ], shallow: [ <commit's id>, … ], depth: "
+           "<long>, has: [ <commit's id>, … ], collections: [ <name>, … ], deltas: <bool>, cursor: { batchSize: <int> } }\n"
+           "It leaves out what the commits in `have` come from, but for what lies behind those in `shallow`. Without refs it "
+           "packs "
+           "all; with none of them, nothing. With depth it packs so many of the newest commits of each ref. It answers which of "
+           "the commits in `has` are here. With collections the commits are others, with these alone.";
   }
   std::optional<FieldNames> fields() const override {
-    static constexpr std::string_view names[] = {"refs", "have", "deltas", "cursor"};
+    static constexpr std::string_view names[] = {"refs", "have", "shallow", "depth", "has", "collections", "deltas", "cursor"};
     return names;
   }
   OnSecondary on_secondary() const override { return OnSecondary::opted_in; }
@@ -69,8 +74,17 @@ class PackCommits : public Command {
     const Arguments arguments(request);
     versions::CommitPacker::What what{.deltas = arguments.boolean("deltas").value_or(true)};
     if (const auto have = arguments.array("have")) what.known = ids_of(*have, "have");
-    if (what.known.size() > versions::KnownCommits::ids_max)
-      throw OperationError(ErrorCode::bad_value, "'have' names too many commits");
+    if (const auto shallow = arguments.array("shallow")) what.shallow = ids_of(*shallow, "shallow");
+    std::vector<versions::Hash> asked;
+    if (const auto has = arguments.array("has")) asked = ids_of(*has, "has");
+    if (std::max({what.known.size(), what.shallow.size(), asked.size()}) > versions::KnownCommits::ids_max)
+      throw OperationError(ErrorCode::bad_value, "'have', 'shallow' or 'has' names too many commits");
+    if (arguments.any("depth").exists()) {
+      what.depth = arguments.unsigned_integer("depth").value_or(0);
+      if (*what.depth < 1) throw OperationError(ErrorCode::bad_value, "'depth' is at least 1");
+      if (*what.depth == INT64_MAX) what.depth = UINT64_MAX;
+    }
+    if (auto collections = collections_of(arguments); !collections.empty()) what.collections = std::move(collections);
     query::States states(op, branched(op, request));
     const auto& graph = states.branches().graph();
     std::vector<pack::Ref> all = versions::refs_of(states.transaction(), graph);
@@ -86,10 +100,14 @@ class PackCommits : public Command {
       auto refs = first.array("refs");
       for (const pack::Ref& ref : all) refs.append(document_of(ref));
     }
-    {
-      auto known = first.array("known");
-      for (const versions::Hash& id : versions::KnownCommits::of(states.transaction(), graph))
-        known.append(bson::Binary{0, versions::view(id)});
+    append_ids(first, "known", versions::KnownCommits::of(states.transaction(), graph));
+    append_ids(first, "shallow", boundaries(states));
+    if (!asked.empty()) {
+      std::erase_if(asked, [&](const versions::Hash& id) {
+        const auto number = graph.find(states.transaction(), id);
+        return !number || graph.dropped(states.transaction(), *number);
+      });
+      append_ids(first, "has", asked);
     }
     const bool packs = !wanted || !wanted->empty();
     auto source = std::make_unique<PackSource>(op, std::move(states), first.done(), std::move(what), packs);
@@ -97,6 +115,19 @@ class PackCommits : public Command {
   }
 
  private:
+  static void append_ids(bson::Builder& out, std::string_view name, const std::vector<versions::Hash>& ids) {
+    auto list = out.array(name);
+    for (const versions::Hash& id : ids) list.append(bson::Binary{0, versions::view(id)});
+  }
+
+  static std::vector<versions::Hash> boundaries(const query::States& states) {
+    const auto& graph = states.branches().graph();
+    std::vector<versions::Hash> ids;
+    for (const versions::CommitNumber number : graph.boundaries(states.transaction()))
+      ids.push_back(graph.commit(states.transaction(), number)->id);
+    return ids;
+  }
+
   static std::vector<pack::Ref> chosen(bson::DocumentView names, const std::vector<pack::Ref>& all, const std::string& db) {
     std::vector<pack::Ref> refs;
     for (const bson::Element& name : names) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "base/error.h"
 #include "server/commands/shared/branches.h"
@@ -11,9 +12,44 @@ namespace server {
 using versions::BranchedDatabase;
 using versions::CommitNumber;
 
+namespace {
+
+void check_kept(storage::Transaction& transaction, const versions::VersionGraph& graph, CommitNumber number) {
+  if (!graph.dropped(transaction, number)) return;
+  throw base::OperationError(
+      base::ErrorCode::illegal_operation,
+      "commit " + hex(graph.commit(transaction, number)->id) +
+          (graph.absent(transaction, number) ? " can't be picked: it lies behind the boundary of a shallow history"
+                                             : " can't be picked: retention has dropped it"));
+}
+
+// History was shallow once, so commits' numbers say nothing of their order.
+std::vector<CommitNumber> picks_by_order(storage::Transaction& transaction, const versions::VersionGraph& graph,
+                                         CommitNumber head, CommitNumber onto) {
+  const versions::Graph all = graph.graph(transaction);
+  const std::vector<CommitNumber> order = versions::parents_first(all);
+  std::set<CommitNumber> ours{head}, theirs{onto};
+  std::vector<CommitNumber> picks;
+  for (auto at = order.rbegin(); at != order.rend(); ++at) {
+    const auto& parents = all.at(*at).parents;
+    if (theirs.contains(*at)) theirs.insert(parents.begin(), parents.end());
+    if (!ours.contains(*at)) continue;
+    ours.insert(parents.begin(), parents.end());
+    if (theirs.contains(*at) || parents.size() != 1) continue;
+    check_kept(transaction, graph, *at);
+    picks.push_back(*at);
+  }
+  std::reverse(picks.begin(), picks.end());
+  return picks;
+}
+
+}  // namespace
+
 std::vector<CommitNumber> commits_to_pick(storage::Transaction& transaction, BranchedDatabase& database, CommitNumber head,
                                           CommitNumber onto) {
   const versions::VersionGraph& graph = database.branches().graph();
+  (void)graph.merge_base(transaction, head, onto);  // throws if it isn't here
+  if (graph.grafted(transaction)) return picks_by_order(transaction, graph, head, onto);
   // Parents have lower numbers, so a commit is met after all its descendants.
   std::map<CommitNumber, bool> open{{head, false}};  // whether `onto` has the commit too
   open[onto] = true;
@@ -24,9 +60,7 @@ std::vector<CommitNumber> commits_to_pick(storage::Transaction& transaction, Bra
     const auto commit = graph.commit(transaction, number);
     for (const CommitNumber parent : commit->parents) open[parent] |= known;
     if (known || commit->parents.size() != 1) continue;
-    if (graph.dropped(transaction, number))
-      throw base::OperationError(base::ErrorCode::illegal_operation,
-                                 "commit " + hex(commit->id) + " can't be picked: retention has dropped it");
+    check_kept(transaction, graph, number);
     picks.push_back(number);
   }
   std::reverse(picks.begin(), picks.end());
@@ -43,12 +77,14 @@ std::vector<CommitNumber> commits_to_pick(storage::Transaction& transaction, Bra
 }
 
 bool is_line(storage::Transaction& transaction, BranchedDatabase& database, CommitNumber from, CommitNumber to) {
-  while (from > to) {
-    const auto commit = database.branches().graph().commit(transaction, from);
-    if (commit->parents.size() != 1) return false;
+  const versions::VersionGraph& graph = database.branches().graph();
+  const bool by_numbers = !graph.grafted(transaction);
+  while (from != to) {
+    const auto commit = graph.commit(transaction, from);
+    if (commit->parents.size() != 1 || (by_numbers && from < to)) return false;
     from = commit->parents.front();
   }
-  return from == to;
+  return true;
 }
 
 }  // namespace server

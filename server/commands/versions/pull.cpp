@@ -23,12 +23,14 @@ class Pull : public Command {
   std::string_view name() const override { return "pull"; }
   std::string_view help() const override {
     return "fetch a branch of a remote and merge it into the branch that the database's name says\n"
-           "{ pull: <remote>, branch: <name there; default the same>, mode, resolve, paths, collections, message, author: <as of "
+           "{ pull: <remote>, branch: <name there; default the same>, depth, unshallow: <as of fetch>, mode, resolve, paths, "
+           "collections, message, author: <as of "
            "merge> }\n"
            "If nothing was committed here that the remote lacks, the branch just goes forward.";
   }
   std::optional<FieldNames> fields() const override {
-    static constexpr std::string_view names[] = {"branch", "mode", "resolve", "paths", "collections", "message", "author"};
+    static constexpr std::string_view names[] = {"branch", "depth",       "unshallow", "mode",  "resolve",
+                                                 "paths",  "collections", "message",   "author"};
     return names;
   }
   bool writes() const override { return true; }
@@ -40,7 +42,7 @@ class Pull : public Command {
     const versions::Ref own = ref_of(request);
     if (!own.steps.empty()) throw OperationError(ErrorCode::bad_value, "only a branch can be pulled into");
     const std::string theirs(arguments.string("branch").value_or(own.name));
-    const Fetched fetched = fetch_from(op, request, db, remote, std::vector{theirs});
+    const Fetched fetched = fetch_from(op, request, db, remote, {.names = std::vector{theirs}, .depth = depth_of(arguments)});
     reply.append("remote", remote.name);
     append_count(reply, "made", static_cast<int64_t>(fetched.made));
     if (fetched.refs.size() != 1 || fetched.refs.front().name != theirs)

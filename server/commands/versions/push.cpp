@@ -21,13 +21,31 @@ constexpr uint64_t pack_bytes = 4 << 20;
 struct There {
   std::vector<pack::Ref> refs;
   std::vector<versions::Hash> known;
+  std::vector<versions::Hash> shallow;  // commits whose parents it lacks
+  std::vector<versions::Hash> has;      // those that it was asked for
 };
 
-There ask(RemoteServer& server) {
+// The commits at the boundary of a shallow history, and their parents.
+std::vector<versions::Hash> around_boundary(const query::States& states) {
+  const auto& graph = states.branches().graph();
+  std::vector<versions::Hash> ids;
+  for (const versions::CommitNumber number : graph.boundaries(states.transaction())) {
+    const auto commit = graph.commit(states.transaction(), number);
+    ids.push_back(commit->id);
+    for (const versions::CommitNumber parent : commit->parents) ids.push_back(graph.commit(states.transaction(), parent)->id);
+  }
+  return ids;
+}
+
+There ask(RemoteServer& server, const std::vector<versions::Hash>& has) {
   There there;
   bson::Builder command;
   command.append("packCommits", 1);
   command.array("refs");
+  if (!has.empty()) {
+    auto ids = command.array("has");
+    for (const versions::Hash& id : has) ids.append(bson::Binary{0, versions::view(id)});
+  }
   bson::Document reply;
   try {
     reply = server.run(command.done());
@@ -45,6 +63,8 @@ There ask(RemoteServer& server) {
       there.refs.push_back(ref_of_document(ref.as_document()));
     }
     there.known = ids_of(one.required_array("known"), "known");
+    if (const auto shallow = one.array("shallow")) there.shallow = ids_of(*shallow, "shallow");
+    if (const auto ids = one.array("has")) there.has = ids_of(*ids, "has");
     break;
   }
   return there;
@@ -67,10 +87,24 @@ class Push : public Command {
   void run(OperationContext& op, const Request& request, bson::Builder& reply) override {
     const Arguments arguments(request);
     const Remote remote = remote_of(op, database_of(request), arguments.required_string("push"));
+    if (!remote.collections.empty()) {
+      throw OperationError(ErrorCode::illegal_operation,
+                           "remote '" + remote.name +
+                               "' has other collections beside those that were fetched: the commits here aren't "
+                               "the remote's, and can't be pushed to it");
+    }
     const bool force = arguments.boolean("force").value_or(false);
     const auto database = branched(op, request);
     RemoteServer server(op, remote.uri);
-    const There there = ask(server);
+    There there;
+    {
+      std::vector<versions::Hash> has;
+      {
+        const query::States states(op, database);
+        has = around_boundary(states);
+      }
+      there = ask(server, has);
+    }
     int64_t commits = 0, bytes = 0;
     pack::Ref ref;
     bson::Document answer;
@@ -78,7 +112,9 @@ class Push : public Command {
       query::States states(op, database);
       ref = chosen(arguments, ref_of(request), states);
       check_forward(states, there, ref, force);
-      versions::CommitPacker::What what{.refs = {ref}, .known = there.known, .deltas = true, .pack_bytes = pack_bytes};
+      versions::CommitPacker::What what{
+          .refs = {ref}, .known = there.known, .shallow = there.shallow, .deltas = true, .pack_bytes = pack_bytes};
+      what.known.insert(what.known.end(), there.has.begin(), there.has.end());
       for (const pack::Ref& known : there.refs) what.known.push_back(known.commit);
       versions::CommitPacker packer(*database, states.transaction(), std::move(what));
       commits = static_cast<int64_t>(packer.commits());

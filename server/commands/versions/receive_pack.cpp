@@ -23,11 +23,12 @@ class ReceivePack : public Command {
     return "make the commits of a pack (packCommits) in the database, and move branches and tags to them\n"
            "{ receivePack: <UUID>, offset: <long>, pack: <bytes>, last: <bool>, refs: [ { branch | tag: <name>, commit: <id>, "
            "force: "
-           "<bool> }, … ] }\n"
-           "A pack may come in pieces, of which the last one says so. What it has made stays, whatever comes after it.";
+           "<bool> }, … ], shallow: <bool> }\n"
+           "A pack may come in pieces, of which the last one says so. What it has made stays, whatever comes after it. With "
+           "shallow: true parents may be missing, and history becomes shallow.";
   }
   std::optional<FieldNames> fields() const override {
-    static constexpr std::string_view names[] = {"offset", "pack", "last", "refs"};
+    static constexpr std::string_view names[] = {"offset", "pack", "last", "refs", "shallow"};
     return names;
   }
   bool writes() const override { return true; }
@@ -61,11 +62,16 @@ class ReceivePack : public Command {
         uploads_.keep(key, std::move(upload));
         return;
       }
-      made = import(op, request, upload);
+      made = import(op, request, upload, arguments.boolean("shallow").value_or(false));
     }
     const auto database = refs.empty() ? op.services().databases->find(request.db) : branched(op, request);
     std::vector<std::pair<pack::Ref, std::string_view>> moved;
     for (const auto& [ref, force] : refs) moved.emplace_back(ref, move_ref(op, *database, ref, force));
+    if (!refs.empty()) {
+      std::vector<pack::Ref> named;
+      for (const auto& [ref, force] : refs) named.push_back(ref);
+      leave_shallow_root(op, *database, named);
+    }
     append_count(reply, "made", static_cast<int64_t>(made));
     auto list = reply.array("refs");
     for (const auto& [ref, happened] : moved) {
@@ -75,9 +81,11 @@ class ReceivePack : public Command {
   }
 
  private:
-  static uint64_t import(OperationContext& op, const Request& request, Uploads::Upload& upload) {
-    write::CommitImporter importer(op, request.db,
-                                   [&](bson::DocumentView view) { check_may_define_view(op, request, request.db, view); });
+  static uint64_t import(OperationContext& op, const Request& request, Uploads::Upload& upload, bool may_be_shallow) {
+    using Shallow = write::CommitImporter::Shallow;
+    write::CommitImporter importer(
+        op, request.db, [&](bson::DocumentView view) { check_may_define_view(op, request, request.db, view); },
+        may_be_shallow ? Shallow::allowed : Shallow::refused);
     upload.file->rewind();
     pack::PackReader reader([&]() -> base::Bytes {
       const auto next = upload.file->read();

@@ -1,6 +1,7 @@
 // Packs that somebody made up are refused, whatever they say, and nothing is left that the server can't live with.
 #include <catch2/catch.hpp>
 
+#include "base/hex.h"
 #include "base/uuid.h"
 #include "bson/builder.h"
 #include "bson/json.h"
@@ -53,6 +54,48 @@ int64_t code(const bson::Document& reply) {
   return found.exists() ? found.to_int64() : 0;
 }
 
+// A commit with one document, told against nothing since its parent doesn't come.
+struct Boundary {
+  std::string document = "{_id: 1, a: 1}";
+  std::string named = "{_id: 1, a: 1}";  // by the root
+  bool shallow = true, names_root = true, without_rows = false;
+  Bytes metadata = json("{message: 'boundary'}").bytes();
+  pack::Row::Kind kind = pack::Row::Kind::insert;
+};
+
+bson::Document receive(TestServer& server, const Boundary& made) {
+  const Bytes uuid(16, '\7');
+  TestServer other;
+  pack::Commit one{
+      .time_ms = 5, .metadata = made.metadata, .parents = {versions::merkle::sha256("left out")}, .against = versions::Hash{}};
+  one.roots.push_back({.uuid = uuid, .root = {}, .tree = {}});
+  if (made.names_root) {
+    // The root comes from a server that has the document.
+    other.run("shop", json("{insert: 'c', documents: [" + made.named + "]}"));
+    other.run("shop", json("{commit: 1}"));
+    const bson::Document hash = other.run("shop", json("{dbHash: 1}"));
+    one.roots[0].root = versions::merkle::read_hash(base::from_hex(hash.view()["roots"].as_document()["c"].as_string())->data());
+  }
+  one.id = pack::id_of(one);
+  pack::PackWriter writer({.database = "shop",
+                           .excluded = one.parents,
+                           .refs = {{pack::Ref::Kind::branch, "dev", one.id}},
+                           .collections = {{.uuid = uuid, .name = "c", .options = json("{}")}}});
+  writer.add(one);
+  const Bytes document = json(made.document).bytes();
+  if (!made.without_rows) writer.add(pack::Row{made.kind, 0, versions::key_of(document), document});
+  writer.finish();
+  bson::Builder command;
+  command.append("receivePack", bson::Binary{4, base::random_uuid()}).append("pack", bson::Binary{0, writer.take()});
+  command.append("last", true).append("shallow", made.shallow);
+  {
+    auto refs = command.array("refs");
+    auto ref = refs.object();
+    ref.append("branch", "dev").append("commit", bson::Binary{0, versions::merkle::view(one.id)});
+  }
+  return server.run("shop", command.done());
+}
+
 }  // namespace
 
 TEST_CASE("a pack begins a database, and may come again") {
@@ -86,6 +129,37 @@ TEST_CASE("a pack with documents or commits that nobody could have made is refus
   CHECK(code(receive(server, {.key = "another"})) == 9);
   CHECK(code(receive(server, {.kind = pack::Row::Kind::replace})) == 9);
   server.expect("shop", "{listBranches: 1}", "{ok: 0, code: 26}");
+}
+
+TEST_CASE("a pack begins a shallow history where that is allowed, and may come again") {
+  TestServer server;
+  CHECK(code(receive(server, Boundary{.shallow = false})) == 20);
+  server.expect("shop", "{listBranches: 1}", "{ok: 0, code: 26}");
+  for (int i = 0; i < 2; ++i) REQUIRE(code(receive(server, Boundary{})) == 0);
+  for (const char* state : {"shop", "shop@dev"}) {
+    server.expect(state, "{find: 'c'}", "{cursor: {firstBatch: [{_id: 1, a: 1}]}, ok: 1}");
+    server.expect(state, "{log: 1}", "{cursor: {firstBatch: [{message: 'boundary', shallow: true}]}, ok: 1}");
+  }
+  server.expect("shop@dev~1", "{find: 'c'}", "{ok: 0, code: 26}");
+  server.expect("shop", "{versionStats: 1}", "{shallow: 1, ok: 1}");
+}
+
+TEST_CASE("a boundary with other documents than its root says is refused") {
+  TestServer server;
+  CHECK(code(receive(server, Boundary{.named = "{_id: 1, a: 2}"})) == 9);
+  CHECK(code(receive(server, Boundary{.without_rows = true})) == 9);
+  CHECK(code(receive(server, Boundary{.names_root = false})) == 9);
+  CHECK(code(receive(server, Boundary{.kind = pack::Row::Kind::update})) == 96);
+  CHECK(code(receive(server, Boundary{.metadata = json("{shallowRoot: true}").bytes()})) == 9);
+  server.expect("shop@dev", "{find: 'c'}", "{ok: 0, code: 26}");
+  REQUIRE(code(receive(server, Boundary{})) == 0);
+}
+
+TEST_CASE("a shallow history needs collections that are empty") {
+  TestServer server;
+  server.run("shop", json("{insert: 'd', documents: [{_id: 1, a: 2}]}"));
+  CHECK(code(receive(server, Boundary{})) == 20);
+  server.expect("shop", "{find: 'd'}", "{cursor: {firstBatch: [{_id: 1, a: 2}]}, ok: 1}");
 }
 
 TEST_CASE("a pack of another history than the database's is refused") {

@@ -1,12 +1,13 @@
 // A remote is another server's database, whose commits this database exchanges (docs/remotes.md).
 //
-//   admin.system.remotes   {_id: "shop.origin", db: "shop", name: "origin", uri}
+//   admin.system.remotes   {_id: "shop.origin", db: "shop", name: "origin", uri, collections: ["pages"]}
 //
 // A remote's branches and tags stand here as tags, as they were when they were fetched: its dev is the tag origin/dev, which
 // is read as shop@origin%2Fdev.
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -16,9 +17,12 @@
 
 namespace server {
 
+class Arguments;
+
 struct Remote {
   std::string name;
   RemoteUri uri;
+  std::set<std::string> collections = {};  // those that are fetched; empty: all
 
   // The tag's name of what the remote calls `ref`.
   std::string tag(std::string_view ref) const { return name + "/" + std::string(ref); }
@@ -41,6 +45,8 @@ void check_not_of_remote(OperationContext& op, const std::string& db, std::strin
 bson::Document document_of(const versions::pack::Ref& ref);
 // Throws BadValue for a document that says none.
 versions::pack::Ref ref_of_document(bson::DocumentView document);
+// Reads an array of names of collections; empty: there is none. Throws BadValue for an empty one, and TypeMismatch.
+std::set<std::string> collections_of(const Arguments& arguments);
 // Reads an array of ids. Throws BadValue.
 std::vector<versions::Hash> ids_of(bson::DocumentView array, std::string_view field);
 

@@ -64,7 +64,8 @@ Pick make_pick(OperationContext& op, BranchedDatabase& database, const std::stri
     if (database.prepare_merge(transaction, {.name = written}, how.request())) return;
     pick.merge = database.merge(transaction, written, how.request(), how.info(op, transaction, database, arguments));
     auto left = commits_to_pick(transaction, database, pick.rebase);
-    left.erase(left.begin(), std::upper_bound(left.begin(), left.end(), how.commit()));
+    const auto picked = std::find(left.begin(), left.end(), how.commit());
+    left.erase(left.begin(), picked == left.end() ? picked : picked + 1);
     pick.left = left.size();
     if (!pick.merge.conflicts.empty()) {
       pick.outcome = Pick::Outcome::conflicts;

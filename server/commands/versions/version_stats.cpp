@@ -48,6 +48,8 @@ class VersionStats : public Command {
     append_count(reply, "tags", static_cast<int64_t>(graph.tags(states.transaction()).size() - stashes));
     append_count(reply, "commits", static_cast<int64_t>(commits.commits));
     append_count(reply, "droppedCommits", static_cast<int64_t>(commits.dropped));
+    // Commits whose parents aren't here.
+    if (commits.absent > 0) append_count(reply, "shallow", static_cast<int64_t>(graph.boundaries(states.transaction()).size()));
     append_collections(collections, reply);
     append_tables(*op.services().store, *database, reply);
     if (Arguments(request).boolean("perBranch").value_or(false)) append_branches(op, states, branches, collections, reply);

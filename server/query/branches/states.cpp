@@ -41,6 +41,7 @@ bson::Document describe(storage::Transaction& transaction, const versions::Versi
     for (const versions::CommitNumber parent : commit.parents) parents.append(hex(graph.commit(transaction, parent)->id));
   }
   out.append("time", bson::Date{commit.time_ms}).append_all(bson::DocumentView(commit.metadata));
+  if (graph.is_boundary(transaction, commit)) out.append("shallow", true);
   return out.done();
 }
 

@@ -1,5 +1,7 @@
 // $history returns all versions of one document, newest first, each with the commit that it came with.
 #include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
 
 #include "server/core/operation.h"
 #include "server/query/branches/states.h"
@@ -24,12 +26,18 @@ class History final : public Stage {
         shown_as_first_(states_.branches().graph().proof_of_first(states_.transaction()).value_or(first_)) {
     (void)states_.place(ref_of_name(context.db));
     if (!collection_) return;
-    versions_ = collection_.store().history(states_.transaction(), key_of_id(id));
+    key_ = key_of_id(id);
+    versions_ = collection_.store().history(states_.transaction(), key_);
     for (versions::Version& version : versions_) {
       if (is_from_before(version)) version.commit = first_;
     }
-    // Commits' numbers increase with time; a version without one is newer than all.
-    const auto age = [](const versions::Version& version) { return version.commit == 0 ? UINT64_MAX : version.commit; };
+    // Commits' numbers increase with time, unless some came later than their children; a version without one is newer than all.
+    std::unordered_map<versions::CommitNumber, uint64_t> places;
+    const bool grafted = states_.branches().graph().grafted(states_.transaction());
+    if (grafted) places = find_commits();
+    const auto age = [&](const versions::Version& version) {
+      return version.commit == 0 ? UINT64_MAX : grafted ? places.at(version.commit) : version.commit;
+    };
     std::stable_sort(versions_.begin(), versions_.end(), [&](const auto& a, const auto& b) { return age(a) > age(b); });
   }
 
@@ -44,6 +52,44 @@ class History final : public Stage {
   void end() override { op_ = nullptr; }
 
  private:
+  // Fetching more of a shallow history may bring older commits that show versions which are here already. A version came with the
+  // first commit that shows it. Returns the commits' places, parents first.
+  std::unordered_map<versions::CommitNumber, uint64_t> find_commits() {
+    const versions::VersionGraph& graph = states_.branches().graph();
+    const versions::Graph all = graph.graph(states_.transaction());
+    std::unordered_map<versions::CommitNumber, uint64_t> places;
+    std::unordered_map<storage::RecordId, versions::CommitNumber> came_with;
+    std::unordered_map<versions::CommitNumber, storage::RecordId> shown;
+    std::unordered_set<storage::RecordId> repeated;
+    const auto content = [&](storage::RecordId record) { return collection_.store().content(states_.transaction(), record); };
+    for (const versions::CommitNumber number : versions::parents_first(all)) {
+      op_->check_interrupt();
+      places.emplace(number, places.size());
+      if (versions_.empty() || all.at(number).dropped) continue;
+      const auto commit = graph.commit(states_.transaction(), number);
+      const versions::CollectionState* const state = commit->state_of(collection_.collection->id());
+      if (!state || state->state == 0) continue;
+      const auto record = collection_.store().find(states_.transaction(), versions::View{.state = state->state}, key_);
+      shown.emplace(number, record);
+      if (record == 0 || came_with.contains(record) || repeated.contains(record)) continue;
+      // Documents that arrived later than those of their children are versions of their own, though they are the same.
+      const auto shows_same = [&](versions::CommitNumber parent) {
+        const auto found = shown.find(parent);
+        return found != shown.end() && found->second != 0 && content(found->second) == content(record);
+      };
+      if (std::any_of(commit->parents.begin(), commit->parents.end(), shows_same))
+        repeated.insert(record);
+      else
+        came_with.emplace(record, number);
+    }
+    std::erase_if(versions_, [&](versions::Version& version) {
+      if (repeated.contains(version.record)) return true;
+      if (const auto found = came_with.find(version.record); found != came_with.end()) version.commit = found->second;
+      return version.commit != 0 && !places.contains(version.commit);
+    });
+    return places;
+  }
+
   static bool is_from_before(const versions::Version& version) {
     return version.commit == 0 && versions::segment_of(version.record) < versions::first_segment;
   }
@@ -83,6 +129,7 @@ class History final : public Stage {
   Versioned collection_;
   // the commit of documents that existed before, and the one that the log names
   const versions::CommitNumber first_, shown_as_first_;
+  base::Bytes key_;  // of the document
   std::vector<versions::Version> versions_;
   std::vector<versions::Branch> heads_;
   size_t at_ = 0;
