@@ -199,7 +199,6 @@ void StoragePart::State::add_transactions() {
       [this](bson::BytesView session, int64_t number) { cursors.end_transaction(session, number); });
   transactions->drafts_bytes_max = store.options().cache_bytes / 100 * drafts_percent;
   services.transactions = transactions.get();
-  imports.add_to(services.parameters);
   services.parameters.add_integer("transactionLifetimeLimitSeconds", transactions->lifetime_seconds, {.min = 1});
   services.parameters.add_integer("maxTransactionLockRequestTimeoutMillis", transactions->lock_timeout_ms);
   transaction_care = std::make_unique<Passes>(
@@ -223,6 +222,7 @@ void StoragePart::State::join_set(const Options& options) {
 }
 
 void StoragePart::State::add_parameters() {
+  imports.add_to(services.parameters);
   services.parameters.add_integer("cursorTimeoutMillis", cursors.timeout_ms, {.min = 1});
   add_dedup_parameters(services.parameters, store.dedup());
 }

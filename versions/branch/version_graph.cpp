@@ -367,6 +367,12 @@ void VersionGraph::put_first(Transaction& transaction, CommitNumber number) {
   Bytes row;
   base::append_varint(row, number);
   branches_.put(transaction, first_key, row);
+  // The child that proves it may be here already.
+  const Graph all = graph(transaction);
+  for (const auto& [child, node] : all) {
+    if (!node.dropped && node.parents.size() == 1 && node.parents.front() == number)
+      note_proof(transaction, *commit(transaction, child));
+  }
 }
 
 CommitNumber VersionGraph::before_unique(Transaction& transaction) const {

@@ -131,11 +131,20 @@ void CommitPacker::choose_against() {
         near = *number;
     }
   }
+  // Of a commit at the boundary the parent differs least.
+  std::map<CommitNumber, CommitNumber> children;
+  for (const Hash& id : what_.shallow) {
+    const auto number = find(id);
+    if (!number || graph.dropped(transaction_, *number)) continue;
+    const auto commit = graph.commit(transaction_, *number);
+    for (const CommitNumber parent : commit->parents) children.emplace(parent, *number);
+  }
   for (const CommitNumber number : order_) {
     const auto commit = graph.commit(transaction_, number);
     const bool alone = commit->parents.empty() ? !what_.shallow.empty() : excluded_.contains(commit->parents.front());
     if (!alone) continue;
-    against_.emplace(number, near);
+    const auto child = children.find(number);
+    against_.emplace(number, child != children.end() ? child->second : near);
     if (near == 0) near = number;
   }
 }
