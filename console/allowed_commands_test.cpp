@@ -18,7 +18,8 @@ TEST_CASE("the console passes on what its pages ask") {
   for (const char* command :
        {"{serverStatus: 1}", "{find: 'pages', filter: {lang: 'en'}, sort: {_id: 1}, batchSize: 100, maxTimeMS: 1000}",
         "{aggregate: 'pages', pipeline: [{$history: {_id: 7}}], cursor: {batchSize: 10}}", "{diff: 1, from: 'main', to: 'dev'}",
-        "{getProof: 1, coll: 'pages', _id: 7}", "{merge: 'dev', dryRun: true}", "{profile: -1}", "{retention: 1}"})
+        "{getProof: 1, coll: 'pages', _id: 7}", "{merge: 'dev', dryRun: true}", "{profile: -1}", "{retention: 1}",
+        "{log: 1, filter: {author: 'ann'}}", "{listStashes: 1}", "{listRemotes: 1}", "{stashPop: 1, dryRun: true}"})
     CHECK(refusal(command) == base::ErrorCode::ok);
 }
 
@@ -35,7 +36,9 @@ TEST_CASE("the console writes only where it was told that it may") {
   for (const char* command :
        {"{merge: 'dev'}", "{merge: 'dev', dryRun: false}", "{merge: 'dev', dryRun: 1}", "{createBranch: 'x'}",
         "{killOp: 1, op: 7}", "{resolveConflict: 1, collection: 'pages', _id: 7, take: 'ours'}", "{continueMerge: 1}",
-        "{abortMerge: 1}", "{dropSnapshot: 's1'}"}) {
+        "{abortMerge: 1}", "{dropSnapshot: 's1'}", "{rebase: 'main'}", "{squash: 'dev~2', message: 'one'}", "{stash: 1}",
+        "{stashPop: 1}", "{stashApply: 1}", "{dropStash: 1}", "{fetch: 'origin'}", "{push: 'origin', branch: 'main'}",
+        "{pull: 'origin'}"}) {
     CHECK(refusal(command) == base::ErrorCode::unauthorized);
     CHECK(refusal(command, true) == base::ErrorCode::ok);
   }
@@ -49,7 +52,8 @@ TEST_CASE("the console passes on no argument that isn't in its list") {
        {"{find: 'pages', tailable: true}", "{find: 'pages', batchSize: 100000}", "{find: 'pages', batchSize: -1}",
         "{serverStatus: 1, lsid: {}}", "{find: 'pages', find: 'other'}", "{aggregate: 'pages', pipeline: {}}",
         "{aggregate: 'pages', pipeline: [], cursor: {batchSize: 5000}}", "{aggregate: 'pages', pipeline: [], cursor: {x: 1}}",
-        "{retention: {newest: 1}}", "{log: 1, cursor: 5}"})
+        "{retention: {newest: 1}}", "{log: 1, cursor: 5}", "{push: 'origin', force: true}",
+        "{commit: 1, bypassDocumentValidation: true}"})
     CHECK(refusal(command, true) == base::ErrorCode::bad_value);
   CHECK(refusal("{ping: 1}", false, "") == base::ErrorCode::invalid_namespace);
   CHECK(refusal("{ping: 1}", false, std::string_view("a\0b", 3)) == base::ErrorCode::invalid_namespace);

@@ -43,6 +43,7 @@ def fill(client):
     dev.pages.delete_many({"_id": {"$in": [10, 2000]}})
     dev.command("commit", 1, message="dev changes", author="ann")
     client.admin.command("createSnapshot", 1, name="late")
+    feature.orders.insert_one({"_id": "not committed", "total": 7})
 
 
 def test_pages(tmp_path):
@@ -55,6 +56,7 @@ def test_pages(tmp_path):
         server.initiate()
         with server.client(directConnection=True) as client:
             fill(client)
+            client.shop.command("addRemote", "mirror", uri=f"mongodb://127.0.0.1:{server.port}/mirror?directConnection=true")
             ended = []
 
             # Somebody on the page ends it.

@@ -130,6 +130,17 @@ const steps = {
     await button("Make a tag").click();
     await commits.getByText("v2", { exact: true }).waitFor();
     await accessible("history");
+    await page.getByLabel("Filter").fill("{author: 'bob', message: /^main [12]$/}");
+    await page.keyboard.press("Enter");
+    await status("2 commits");
+    await page.getByLabel("Filter").fill("");
+    await page.keyboard.press("Enter");
+    const remotes = page.getByRole("region", { name: "Remotes" });
+    await button("Push main", remotes).click();
+    await status(/^mirror: main is made at/);
+    await button("Fetch", remotes).click();
+    await remotes.getByText(/^mirror\/main/).waitFor();
+    await commits.getByText("v2", { exact: true }).click();
     await page.getByLabel("Name").fill("v2");
     await button("Make a tag").click();
     await page.getByRole("alert").waitFor();
@@ -145,8 +156,27 @@ const steps = {
     await accessible("compare");
     await choose("Documents", "delete");
     await status("2 documents");
-    await choose("Show", "pending");
+    await choose("Documents", "");
+    await choose("From", "early");
+    await choose("To", "main");
+    await list("Documents that differ").getByRole("option").filter({ hasText: "title" }).first().waitFor();
+    await choose("Documents", "delete");
     await shows("Nothing differs.");
+    await choose("To", "late");
+    await choose("Documents", "update");
+    await list("Documents that differ").getByRole("option").filter({ hasText: "views" }).first().click();
+    await one.locator(".value-change ins").first().waitFor();
+    await accessible("compare-snapshots");
+    await at("compare?db=shop&to=feature/one&pending=1");
+    await status("1 document");
+    await button("Put it aside").click();
+    await shows("Nothing differs.");
+    const stashes = page.getByRole("region", { name: "Stashes" });
+    await stashes.getByText(/^changes on feature\/one/).waitFor();
+    await accessible("stashes");
+    await button("Bring it back to feature/one", stashes).click();
+    await status("1 document");
+    await stashes.getByText("Nothing was put aside.").waitFor();
   },
 
   async versions() {

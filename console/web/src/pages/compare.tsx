@@ -9,7 +9,8 @@ import { count, plural } from "../model/text";
 import { shell } from "../model/values";
 import { Empty, Failure, Field, Loading } from "../parts/basics";
 import { Changes } from "../parts/changes";
-import { changeNames, DifferenceRow, openDifferences } from "../parts/difference_list";
+import { changeNames, DifferenceRow, type Differing, openBeside, openDifferences } from "../parts/difference_list";
+import { Stashes } from "../parts/stashes";
 import { StateSelect } from "../parts/states";
 import { VirtualList } from "../parts/virtual_list";
 
@@ -17,13 +18,16 @@ export function Compare({ db, route }: PageProps) {
   const { from = "", to = "", coll = "", change = "", pending = "" } = route.params;
   const known = useAsked(() => states(db), [db]);
   const names = useAsked(() => collections(db, ""), [db]);
+  const [turn, setTurn] = useState(0);
   const set = (next: Record<string, string>) => go("compare", { db, from, to, coll, change, pending, ...next });
   if (known.error) return <Failure error={known.error} />;
   if (!known.value) return <Loading />;
   const { branches } = known.value;
-  if (branches.length === 0) return <Empty>{db} has no branches yet, and so no states to compare.</Empty>;
-  const other = branches.find(one => one.name !== "main")?.name ?? "main";
+  if (branches.length === 0 && known.value.snapshots.length === 0) return <Empty>{db} has no branches or snapshots yet, and so no states to compare.</Empty>;
+  const other = branches.find(one => one.name !== "main")?.name ?? known.value.snapshots[0]?.name ?? "main";
   const source = from || "main", target = to || (pending ? "main" : other);
+  const snapshots = new Set(known.value.snapshots.map(one => one.name));
+  const beside = !pending && (snapshots.has(source) || snapshots.has(target));
   return (
     <>
       <div class="toolbar">
@@ -33,8 +37,8 @@ export function Compare({ db, route }: PageProps) {
         </select></Field>
         {pending ? <StateSelect label="On" states={{ ...known.value, tags: [], snapshots: [] }} value={target} change={next => set({ to: next })} /> : (
           <>
-            <StateSelect label="From" states={known.value} snapshots={false} value={source} change={next => set({ from: next })} />
-            <StateSelect label="To" states={known.value} snapshots={false} value={target} change={next => set({ to: next })} />
+            <StateSelect label="From" states={known.value} value={source} change={next => set({ from: next })} />
+            <StateSelect label="To" states={known.value} value={target} change={next => set({ to: next })} />
             <button type="button" onClick={() => set({ from: target, to: source })}>Swap</button>
           </>
         )}
@@ -51,15 +55,17 @@ export function Compare({ db, route }: PageProps) {
           </select>
         </Field>
       </div>
-      <Differences db={db} from={pending ? undefined : source} to={target} collection={coll} change={change} />
+      {pending && <Stashes db={db} branch={target} changed={() => setTurn(turn + 1)} />}
+      <Differences key={turn} db={db} from={pending ? undefined : source} to={target} beside={beside} collection={coll} change={change} />
     </>
   );
 }
 
-function Differences({ db, from, to, collection, change }: { db: string; from: string | undefined; to: string; collection: string; change: string }) {
+function Differences({ db, from, to, beside, collection, change }: { db: string; from: string | undefined; to: string; beside: boolean; collection: string; change: string }) {
   // What isn't committed is asked of the branch itself, without naming states.
   const database = from === undefined ? databaseAt(db, to) : db;
-  const found = useListed(() => openDifferences(database, from, from === undefined ? undefined : to, collection, change), [database, from, to, collection, change]);
+  const open = () => (beside ? openBeside(db, from!, to, collection, change) : openDifferences(database, from, from === undefined ? undefined : to, collection, change));
+  const found = useListed<Differing>(open, [database, from, to, beside, collection, change]);
   const [selected, select] = useState(-1);
   useEffect(() => select(-1), [database, from, to, collection, change]);
   const one = found.items[selected];

@@ -7,11 +7,12 @@ import { command, Cursor } from "../api/session";
 import { useAsked, useListed } from "../api/use";
 import { Lanes, type Row } from "../model/lanes";
 import { MergedHistory, type Dated, type Stream } from "../model/merged";
-import { escapeState } from "../model/states";
+import { databaseAt, escapeState } from "../model/states";
 import { count, moment, plural, short } from "../model/text";
 import { Empty, Facts, Failure, Field, Loading, WriteButton } from "../parts/basics";
 import { CommitChanges } from "../parts/difference_list";
 import { Graph, graphWidth } from "../parts/graph";
+import { Remotes } from "../parts/remotes";
 import { VirtualList } from "../parts/virtual_list";
 
 export interface HistoryCommit extends Dated {
@@ -22,9 +23,9 @@ export interface HistoryCommit extends Dated {
 const rowHeight = 30;
 
 // Returns the commits that one branch or tag comes from, with moments as dates.
-async function log(db: string, state: string): Promise<Stream<HistoryCommit>> {
+async function log(db: string, state: string, filter: string): Promise<Stream<HistoryCommit>> {
   const convert = (all: any[]): HistoryCommit[] => all.map(one => ({ ...one, time: new Date(one.time.$date) }));
-  const cursor = await Cursor.open(`${db}@${escapeState(state)}`, { log: 1, limit: 1_000_000_000, cursor: { batchSize: 500 } });
+  const cursor = await Cursor.open(`${db}@${escapeState(state)}`, { log: 1, limit: 1_000_000_000, cursor: { batchSize: 500 } }, filter ? { texts: { filter } } : {});
   return {
     first: convert(cursor.first),
     get more() { return cursor.more; },
@@ -39,16 +40,17 @@ export function History({ db, route }: PageProps) {
   if (!known.value) return <Loading />;
   if (known.value.branches.length === 0)
     return <Empty>{db} has no branches yet. Its history begins with the first <code>createBranch</code> or <code>commit</code>.</Empty>;
-  return <Commits db={db} states={known.value} again={known.again} selected={route.params.commit} shown={route.params.branch ?? ""} />;
+  return <Commits db={db} states={known.value} again={known.again} selected={route.params.commit} shown={route.params.branch ?? ""} filter={route.params.filter ?? ""} />;
 }
 
-function Commits({ db, states, again, selected, shown }: { db: string; states: States; again: () => void; selected: string | undefined; shown: string }) {
+function Commits({ db, states, again, selected, shown, filter }: { db: string; states: States; again: () => void; selected: string | undefined; shown: string; filter: string }) {
+  const [typed, setTyped] = useState(filter);
   const branches = shown ? [shown] : states.branches.map(one => one.name);
   // A tag may name a commit that no branch comes from.
   const names = shown ? branches : [...branches, ...states.tags.map(one => one.name)];
-  const found = useListed<HistoryCommit>(async () => MergedHistory.open(await Promise.all(names.map(name => log(db, name)))), [db, names, states.branches]);
+  const found = useListed<HistoryCommit>(async () => MergedHistory.open(await Promise.all(names.map(name => log(db, name, filter)))), [db, names, states.branches, filter]);
   // Rows are placed once each, although commits arrive in batches.
-  const placed = useMemo(() => ({ lanes: new Lanes(), rows: [] as Row[], width: 1 }), [found.items.length === 0, db, names.join()]);
+  const placed = useMemo(() => ({ lanes: new Lanes(), rows: [] as Row[], width: 1 }), [found.items.length === 0, db, names.join(), filter]);
   for (let at = placed.rows.length; at < found.items.length; at++) {
     const row = placed.lanes.add(found.items[at]!);
     placed.rows.push(row);
@@ -63,19 +65,23 @@ function Commits({ db, states, again, selected, shown }: { db: string; states: S
   }, [states]);
   const at = selected ? found.items.findIndex(one => one.commit === selected) : -1;
   const one = found.items[at];
-  const link = (commit: string) => go("history", { db, branch: shown, commit });
+  const link = (commit: string) => go("history", { db, branch: shown, filter, commit });
   return (
     <>
       <div class="toolbar">
         <Field label="Show">
-          <select value={shown} onChange={event => go("history", { db, branch: event.currentTarget.value })}>
+          <select value={shown} onChange={event => go("history", { db, branch: event.currentTarget.value, filter })}>
             <option value="">all branches and tags</option>
             {states.branches.map(branch => <option key={branch.name} value={branch.name}>{branch.name}</option>)}
           </select>
         </Field>
+        <form onSubmit={event => { event.preventDefault(); go("history", { db, branch: shown, filter: typed }); }}>
+          <Field label="Filter"><input value={typed} placeholder="{author: 'ann'}" onInput={event => setTyped(event.currentTarget.value)} /></Field>
+        </form>
         <button type="button" onClick={again}>Refresh</button>
         <Uncommitted db={db} states={states} />
       </div>
+      <Remotes db={db} branch={shown || "main"} changed={again} />
       <Failure error={found.error} />
       <div class="split tall">
         <div class="split-list">
@@ -86,7 +92,7 @@ function Commits({ db, states, again, selected, shown }: { db: string; states: S
                 const commit = found.items[row]!;
                 return (
                   <>
-                    <Graph row={placed.rows[row]!} height={rowHeight} width={graphWidth(placed.width)} merge={commit.parents.length > 1} />
+                    {!filter && <Graph row={placed.rows[row]!} height={rowHeight} width={graphWidth(placed.width)} merge={commit.parents.length > 1} />}
                     <span class="message">
                       {labels.get(commit.commit)?.map(label => <span key={label.kind + label.name} class={`badge ${label.kind}`}>{label.name}</span>)}
                       {commit.message || <span class="quiet">no message</span>}
@@ -136,6 +142,12 @@ function CommitDetails({ db, commit, labels, branch, changed }: { db: string; co
         <WriteButton run={() => command(db, { createBranch: name, from: commit.commit })} done={changed}>Make a branch here</WriteButton>
         <WriteButton run={() => command(db, { createTag: name, from: commit.commit })} done={changed}>Make a tag</WriteButton>
       </div>
+      {branch && (
+        <div class="detail-actions">
+          <WriteButton run={() => command(databaseAt(db, branch), { squash: commit.commit })} done={changed} confirm={`All later commits of ${branch} become one.`}>Squash what came after</WriteButton>
+          <WriteButton run={() => command(databaseAt(db, branch), { rebase: commit.commit })} done={changed} confirm={`The commits of ${branch} are written anew on top of this one.`}>Rebase {branch} onto it</WriteButton>
+        </div>
+      )}
       {commit.parents[0] ? <CommitChanges db={db} from={commit.parents[0]} to={commit.commit} /> : <p class="quiet">The first commit has nothing to be compared with.</p>}
     </>
   );

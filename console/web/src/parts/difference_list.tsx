@@ -1,8 +1,11 @@
 // This page lists the documents that two states show differently. It reads on as somebody scrolls.
 import { useState } from "preact/hooks";
+import { collections } from "../api/database";
 import { Cursor } from "../api/session";
-import { useListed } from "../api/use";
+import { useListed, type Source } from "../api/use";
+import { besidePipeline, changeOf, type Beside } from "../model/beside";
 import { differences } from "../model/differences";
+import { databaseAt } from "../model/states";
 import { count } from "../model/text";
 import { shell, type Document, type Value } from "../model/values";
 import { Empty, Failure, Loading } from "./basics";
@@ -27,6 +30,39 @@ export function openDifferences(database: string, from: string | undefined, to: 
     { diff: 1, ...(from ? { from } : {}), ...(to ? { to } : {}), ...(collection ? { collection } : {}), ...(change ? { filter: { change } } : {}), cursor: { batchSize: 100 }, maxTimeMS: 120_000 },
     { canonical: true },
   );
+}
+
+// The same where one of the states is a snapshot.
+export async function openBeside(db: string, from: string, to: string, collection: string, change: string): Promise<Source<Differing>> {
+  const before = databaseAt(db, from), after = databaseAt(db, to);
+  const known = collection ? [[{ name: collection, type: "collection" }]] : await Promise.all([collections(db, from), collections(db, to)]);
+  const left = [...new Set(known.flat().filter(one => one.type === "collection" && !one.name.startsWith("system.")).map(one => one.name))].sort();
+  let name = "";
+  let cursor: Cursor<Beside<Document> & { _id: Value }> | undefined;
+  const source = {
+    first: [] as Differing[],
+    get more() { return left.length > 0 || (cursor?.more ?? false); },
+    async next(): Promise<Differing[]> {
+      for (;;) {
+        let batch;
+        if (cursor?.more) {
+          batch = await cursor.next();
+        } else {
+          const following = left.shift();
+          if (following === undefined) return [];
+          name = following;
+          cursor = await Cursor.open(after, { aggregate: name, pipeline: besidePipeline(before, name, change), cursor: { batchSize: 100 }, maxTimeMS: 120_000 }, { canonical: true });
+          batch = cursor.first;
+        }
+        const collection = name;
+        if (batch.length > 0)
+          return batch.map(one => ({ collection, _id: one._id, change: changeOf(one), ...(one.before ? { before: one.before } : {}), ...(one.after ? { after: one.after } : {}) }));
+      }
+    },
+    close: () => cursor?.close(),
+  };
+  source.first = await source.next();
+  return source;
 }
 
 export function DifferenceRow({ one, collection = true }: { one: Differing; collection?: boolean }) {
