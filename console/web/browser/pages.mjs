@@ -137,7 +137,7 @@ const steps = {
     await page.keyboard.press("Enter");
     const remotes = page.getByRole("region", { name: "Remotes" });
     await button("Push main", remotes).click();
-    await status(/^mirror: main is made at/);
+    await status(/^mirror: main is (made|moved) at/);
     await button("Fetch", remotes).click();
     await remotes.getByText(/^mirror\/main/).waitFor();
     await commits.getByText("v2", { exact: true }).click();
@@ -177,6 +177,11 @@ const steps = {
     await button("Bring it back to feature/one", stashes).click();
     await status("1 document");
     await stashes.getByText("Nothing was put aside.").waitFor();
+    await button("Put it aside").click();
+    await button("Drop it", stashes).click();
+    await button("Yes", stashes).click();
+    await stashes.getByText("Nothing was put aside.").waitFor();
+    await shows("Nothing differs.");
   },
 
   async versions() {

@@ -40,7 +40,7 @@ export function Remotes({ db, branch, changed }: { db: string; branch: string; c
           <WriteButton run={() => pulled(one.name)} done={done}>Pull {branch}</WriteButton>
         </div>
       ))}
-      {said && <p class="status" role="status">{said}</p>}
+      <p class="status" role="status">{said}</p>
     </section>
   );
 }
