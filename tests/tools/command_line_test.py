@@ -10,7 +10,7 @@ import pytest
 from tests.support.palimpsest import BIN
 from tests.support.waiting import DEADLINE
 
-VERBS = ("log", "diff", "branch", "merge", "snapshot", "stats", "advise", "top", "backup", "restore", "check")
+VERBS = ("log", "diff", "apply", "branch", "merge", "snapshot", "stats", "advise", "top", "backup", "restore", "check")
 
 
 def run(*arguments, code=0):
@@ -85,6 +85,32 @@ def test_log_diff_and_merge(shop):
     assert run("merge", *at, "dev", "--resolve", "theirs").startswith("merged")
     run("merge", *at, "nothing", code=1)
     run("merge", *at, "dev", "--mode", "wrong", code=2)
+
+
+@pytest.mark.parametrize("form", ["lines", "jsonPatch", "json"])
+def test_a_difference_is_a_file_that_applies_elsewhere(shop, tmp_path, form):
+    db, at = shop
+    run("branch", *at, "dev")
+    run("branch", *at, "other")
+    dev, at_dev = on(shop, "dev")
+    other, at_other = on(shop, "other")
+    dev.pages.update_one({"_id": 1}, {"$set": {"n": 100, "a/b~c": "ü"}})
+    dev.pages.insert_one({"_id": 50, "n": [1, {"x": 2}]})
+    dev.pages.delete_one({"_id": 2})
+    patch = tmp_path / "dev.patch"
+    patch.write_text(run("diff", *at, "main", "dev", *(["--json"] if form == "json" else ["--format", form])))
+    assert len(patch.read_text().splitlines()) == 3
+    assert run("apply", *at_other, patch, "--dry-run") == "would change on other: 1 inserted, 1 updated, 1 deleted\n"
+    assert run("apply", *at_other, patch) == "changed on other: 1 inserted, 1 updated, 1 deleted\n"
+    assert run("diff", *at, "dev", "other") == "no difference\n"
+    # Another value where the patch changes one is a conflict, and nothing is changed.
+    db.pages.update_one({"_id": 1}, {"$set": {"n": 7}})
+    text = run("apply", *at, patch, code=3)
+    assert "1 conflict; nothing was changed" in text and "pages" in text
+    assert documents("apply", *at, patch, code=3)[0]["conflictCount"] == 1
+    assert db.pages.find_one({"_id": 50}) is None
+    run("apply", *at, tmp_path / "nothing", code=1)
+    run("apply", *at, patch, "--resolve", "manual", code=2)
 
 
 def test_snapshots_are_declared_listed_and_dropped(server, client):
