@@ -94,6 +94,10 @@ storage::CollectionOptions options_of(const pack::Collection& one) {
   if (given.has("timeseries") != query::is_buckets("db." + one.name))
     refuse("collection " + one.name + " has the name or the options of buckets, and not both");
   storage::read_option_document(options);
+  // Collections have every field of their collation, as the indexes that inherit it.
+  const bson::Element collation = given["collation"];
+  if (collation.exists() && (!options.collator || options.collator->specification().bytes() != collation.bytes()))
+    refuse("collection " + one.name + " has a collation that isn't in its normal form");
   return options;
 }
 
