@@ -63,7 +63,7 @@ struct Boundary {
   pack::Row::Kind kind = pack::Row::Kind::insert;
 };
 
-bson::Document receive(TestServer& server, const Boundary& made) {
+bson::Document receive_boundary(TestServer& server, const Boundary& made) {
   const Bytes uuid(16, '\7');
   TestServer other;
   pack::Commit one{
@@ -133,9 +133,9 @@ TEST_CASE("a pack with documents or commits that nobody could have made is refus
 
 TEST_CASE("a pack begins a shallow history where that is allowed, and may come again") {
   TestServer server;
-  CHECK(code(receive(server, Boundary{.shallow = false})) == 20);
+  CHECK(code(receive_boundary(server, Boundary{.shallow = false})) == 20);
   server.expect("shop", "{listBranches: 1}", "{ok: 0, code: 26}");
-  for (int i = 0; i < 2; ++i) REQUIRE(code(receive(server, Boundary{})) == 0);
+  for (int i = 0; i < 2; ++i) REQUIRE(code(receive_boundary(server, Boundary{})) == 0);
   for (const char* state : {"shop", "shop@dev"}) {
     server.expect(state, "{find: 'c'}", "{cursor: {firstBatch: [{_id: 1, a: 1}]}, ok: 1}");
     server.expect(state, "{log: 1}", "{cursor: {firstBatch: [{message: 'boundary', shallow: true}]}, ok: 1}");
@@ -146,19 +146,19 @@ TEST_CASE("a pack begins a shallow history where that is allowed, and may come a
 
 TEST_CASE("a boundary with other documents than its root says is refused") {
   TestServer server;
-  CHECK(code(receive(server, Boundary{.named = "{_id: 1, a: 2}"})) == 9);
-  CHECK(code(receive(server, Boundary{.without_rows = true})) == 9);
-  CHECK(code(receive(server, Boundary{.names_root = false})) == 9);
-  CHECK(code(receive(server, Boundary{.kind = pack::Row::Kind::update})) == 96);
-  CHECK(code(receive(server, Boundary{.metadata = json("{shallowRoot: true}").bytes()})) == 9);
+  CHECK(code(receive_boundary(server, Boundary{.named = "{_id: 1, a: 2}"})) == 9);
+  CHECK(code(receive_boundary(server, Boundary{.without_rows = true})) == 9);
+  CHECK(code(receive_boundary(server, Boundary{.names_root = false})) == 9);
+  CHECK(code(receive_boundary(server, Boundary{.kind = pack::Row::Kind::update})) == 96);
+  CHECK(code(receive_boundary(server, Boundary{.metadata = json("{shallowRoot: true}").bytes()})) == 9);
   server.expect("shop@dev", "{find: 'c'}", "{ok: 0, code: 26}");
-  REQUIRE(code(receive(server, Boundary{})) == 0);
+  REQUIRE(code(receive_boundary(server, Boundary{})) == 0);
 }
 
 TEST_CASE("a shallow history needs collections that are empty") {
   TestServer server;
   server.run("shop", json("{insert: 'd', documents: [{_id: 1, a: 2}]}"));
-  CHECK(code(receive(server, Boundary{})) == 20);
+  CHECK(code(receive_boundary(server, Boundary{})) == 20);
   server.expect("shop", "{find: 'd'}", "{cursor: {firstBatch: [{_id: 1, a: 2}]}, ok: 1}");
 }
 
