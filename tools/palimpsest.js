@@ -112,8 +112,10 @@
       const all = list(this, {log: 1, ...options});
       return readable(all, all.map(one => commitLines(one).join("\n")).join("\n\n"));
     }],
-    diff: ["diff(from, to, {collection, filter})", "what two states show differently; without them what is not committed", function (from, to, options) {
+    diff: ["diff(from, to, {collection, filter, format})", "what two states show differently; without them what is not committed", function (from, to, options) {
       const all = list(this, {diff: 1, ...(from === undefined ? {} : {from}), ...(to === undefined ? {} : {to}), ...options});
+      if (options?.format === "lines") return readable(all, all.map(one => one.line).join("\n"));
+      if (options?.format === "jsonPatch") return readable(all, all.map(one => EJSON.stringify(one, {relaxed: false})).join("\n"));
       return readable(all, diffText(all));
     }],
     merge: ["merge(from, {mode, resolve, paths, collections, into, branch, squash, dryRun, message, author})", "brings what another branch, tag or commit has changed", function (from, options) {
@@ -145,6 +147,16 @@
     }],
     stashPop: ["stashPop(number, {as stashApply})", "does the same, and drops the stash", function (number, options) {
       return applyStash(this, "stashPop", number, options);
+    }],
+    applyPatch: ["applyPatch(changes, {mode, resolve, paths, collections, dryRun})", "brings the changes of a diff to the branch, not committed", function (changes, options) {
+      const done = this.runCommand({applyPatch: 1, changes, ...options});
+      const conflicts = done.conflicts === undefined ? [] : done.conflicts;
+      const head = conflicts.length > 0 ? plural(done.conflictCount, "conflict") : done.changed ? `${show(done.inserted)} inserted, ${show(done.modified)} updated, ${show(done.deleted)} deleted` : "nothing new";
+      return readable(done, [head, ...conflicts.map(conflictLine)].join("\n"));
+    }],
+    commitValidator: ["commitValidator({collection: {validator, pipeline}})", "what commits must fulfil from now on; without it, now", function (validators) {
+      const said = this.runCommand({commitValidator: validators === undefined ? 1 : validators});
+      return readable(said, Object.keys(said.validators).length === 0 ? "commits must fulfil nothing" : show(said.validators));
     }],
     dropStash: ["dropStash(number)", "forgets a stash", function (number) {
       return readable(this.runCommand({dropStash: number}), `stash ${show(number)} is gone`);

@@ -194,6 +194,27 @@ def test_rewriting_and_blame_have_helpers(server):
             "squashed": True, "rebased": [2, "dev"], "log": ["2 and 3", "1", "m"], "shown": 4, "blamed": ["m"]}
 
 
+def test_stashes_patches_and_validators_have_helpers(server):
+    assert shell(server, HELPERS + """
+        db.dropDatabase();
+        db.c.insertOne({_id: 1, n: 0});
+        db.branch("dev");
+        const dev = db.at("dev"), said = {};
+        dev.c.updateOne({_id: 1}, {$set: {n: 1}});
+        said.stash = [dev.stash("aside", {author: "ann"}).stash, dev.stash().changed, dev.c.findOne({_id: 1}).n];
+        said.stashes = db.stashes().map(one => one.message);
+        said.applied = [dev.stashApply().changed, dev.stashPop(1).changed, db.stashes().length, dev.c.findOne({_id: 1}).n];
+        said.patched = [db.applyPatch(dev.diff(undefined, undefined, {format: "jsonPatch"})).modified, db.c.findOne({_id: 1}).n];
+        said.validator = db.commitValidator({c: {validator: {n: 0}}}).validators.c.validator.n;
+        try { db.commit("refused"); } catch (error) { said.refused = error.code; }
+        said.none = [Object.keys(db.commitValidator({}).validators).length, Object.keys(db.commitValidator().validators).length];
+        dev.stash();
+        said.dropped = [db.dropStash(1).dropped, db.stashes().length];
+        said""", "aside") == {
+            "stash": [1, False, 0], "stashes": ["aside"], "applied": [True, False, 0, 1], "patched": [1, 1], "validator": 0, "refused": 121, "none": [0, 0],
+            "dropped": [1, 0]}
+
+
 def test_a_merge_by_hand_and_what_goes_from_history_have_helpers(server):
     assert shell(server, HELPERS + """
         db.dropDatabase();
