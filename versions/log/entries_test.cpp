@@ -185,7 +185,7 @@ bool is_optional(std::string_view entry, std::string_view field) {
 
 // Fields whose values are the client's own.
 bool is_free(std::string_view field) {
-  return field == "request" || field == "_id";
+  return field == "request" || field == "validators" || field == "_id";
 }
 
 struct Damaged {
