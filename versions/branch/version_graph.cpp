@@ -461,7 +461,8 @@ CommitNumber VersionGraph::common_ancestor(Transaction& transaction, CommitNumbe
     const auto [number, seen_by] = *waiting.begin();
     if (seen_by == 3) return number;
     waiting.erase(waiting.begin());
-    for (const CommitNumber parent : commit(transaction, number)->parents) waiting[parent] |= seen_by;
+    const auto known = commit(transaction, number);
+    for (const CommitNumber parent : known->parents) waiting[parent] |= seen_by;
   }
   return 0;
 }

@@ -223,7 +223,8 @@ void CommitPacker::begin_pack() {
     if (!number) continue;
     ref.commit = id(*number);
     if (!left.contains(*number)) stands_on.insert(*number);
-    for (const CollectionState& one : graph.commit(transaction_, *number)->collections) collections.insert(one.collection);
+    const auto commit = graph.commit(transaction_, *number);
+    for (const CollectionState& one : commit->collections) collections.insert(one.collection);
   }
   for (const CommitNumber number : stands_on) header.stands_on.push_back(id(number));
   for (const CommitNumber number : excluded) header.excluded.push_back(id(number));
