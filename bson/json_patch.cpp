@@ -23,6 +23,7 @@ namespace {
 std::vector<std::string> tokens_of(std::string_view path) {
   std::vector<std::string> tokens;
   if (path.empty()) return tokens;
+  if (path.find('\0') != path.npos) refuse("a path has a null byte, which no field's name may have");
   if (path.front() != '/') refuse("the path '" + std::string(path) + "' doesn't begin with a '/'");
   for (size_t i = 0; i < path.size(); ++i) {
     if (path[i] == '/') {
@@ -196,8 +197,17 @@ class JsonPatch::Run {
     if ((work_ += steps) > work_max) throw OperationError(ErrorCode::bad_value, "a patch takes too much work");
   }
 
-  static bool same(const Node& node, const ValueView& value) {
-    return node.opened ? value_of(node, 1).view().identical(value) : node.view.identical(value);
+  // A value that is built costs work for its bytes.
+  Value built(const Node& node) {
+    Value value = value_of(node, 1);
+    work(1 + value.view().bytes().size() / 64);
+    return value;
+  }
+
+  bool same(const Node& node, const ValueView& value) {
+    if (node.opened) return built(node).view().identical(value);
+    work(1 + value.bytes().size() / 64);
+    return node.view.identical(value);
   }
 
   void open(Node& node) {
@@ -242,7 +252,7 @@ class JsonPatch::Run {
 
   bool put(const std::vector<std::string>& path, Node node, bool only_new) {
     if (path.empty()) {
-      if (root_ && only_new && !same(*root_, value_of(node, 1))) return false;
+      if (root_ && only_new && !same(*root_, built(node))) return false;
       root_ = std::move(node);
       return true;
     }
@@ -257,7 +267,7 @@ class JsonPatch::Run {
       parent->parts.insert(parent->parts.begin() + static_cast<std::ptrdiff_t>(*index), std::move(node));
       return true;
     }
-    if (const auto there = place(*parent, token)) return same(parent->parts[*there], value_of(node, 1));
+    if (const auto there = place(*parent, token)) return same(parent->parts[*there], built(node));
     parent->names.push_back(token);
     parent->parts.push_back(std::move(node));
     return true;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <unordered_set>
 
 #include "base/error.h"
 #include "server/core/arguments.h"
@@ -124,9 +125,11 @@ void check_pipeline(OperationContext& op, const std::string& name, const std::st
 void check_validators(OperationContext& op, bson::DocumentView validators) {
   if (validators.bytes().size() > validators_bytes_max)
     throw OperationError(ErrorCode::bad_value, "what commits must fulfil is larger than a megabyte");
+  std::unordered_set<std::string_view> names;
   for (const bson::Element& given : validators) {
+    op.check_interrupt();
     const std::string name(given.name);
-    if (std::count_if(validators.begin(), validators.end(), [&](const auto& other) { return other.name == given.name; }) > 1)
+    if (!names.insert(given.name).second)
       throw OperationError(ErrorCode::bad_value, "there are two validators for collection '" + name + "'");
     const Validator one = read(name, given);
     if (one.rules) {
@@ -157,8 +160,8 @@ void check_commit(OperationContext& op, storage::Transaction& transaction, Branc
     const std::string name(given.name);
     const auto shared = collection_of(database, name);
     if (!shared) continue;
-    const auto difference =
-        shared->store.diff(transaction, shared->view_of(transaction, before), shared->view_of(transaction, commit));
+    const versions::View seen = before == 0 ? versions::View{} : shared->view_of(transaction, before);
+    const auto difference = shared->store.diff(transaction, seen, shared->view_of(transaction, commit));
     if (difference.only_b.empty()) continue;
     const auto documents = [&] {
       return std::make_unique<NewDocuments>(op, shared->store.scan_set(transaction, difference.only_b));

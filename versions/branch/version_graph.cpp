@@ -69,6 +69,13 @@ VersionGraph::VersionGraph(storage::Engine& engine, uint32_t database)
   Transaction transaction(engine, Transaction::Mode::read);
   TableCursor cursor = commits_.cursor(transaction);
   if (cursor.previous()) next_commit_ = base::load_be64(cursor.key().data());
+  if (!grafted(transaction)) return;
+  // A commit that took an absent one's place has that one's number, and its states have the number that it was made under.
+  TableCursor all = commits_.cursor(transaction);
+  while (all.next()) {
+    const Commit commit = read_commit(base::load_be64(all.key().data()), all.value());
+    for (const CollectionState& one : commit.collections) next_commit_ = std::max<CommitNumber>(next_commit_, one.state);
+  }
 }
 
 // --- branches
@@ -214,19 +221,10 @@ std::shared_ptr<const Commit> VersionGraph::commit(Transaction& transaction, Com
     if (const auto* commit = cache_.get(number)) return *commit;
   }
   auto commit = std::make_shared<const Commit>(stored(transaction, number));
-  // An absent commit may become another one, whose parents older transactions don't see: their rows say which one it is.
-  constexpr CommitNumber absent_bit = CommitNumber{1} << 63, grafted_bit = CommitNumber{1} << 62,
-                         dropped_bit = CommitNumber{1} << 61;
-  CommitNumber key = number;
-  if (commit->absent)
-    key |= absent_bit;
-  else if (commit->grafted)
-    key |= grafted_bit | (commit->dropped ? dropped_bit : 0);
+  // An absent commit may become another one, and whatever made it so may be rolled back: only their rows say which one it is.
+  if (commit->absent || commit->grafted) return commit;
   const base::MutexLock lock(mutex_);
-  if (key != number) {
-    if (const auto* known = cache_.get(key)) return *known;
-  }
-  cache_.put(key, commit, 200 + commit->metadata.size() + 80 * commit->collections.size());
+  cache_.put(number, commit, 200 + commit->metadata.size() + 80 * commit->collections.size());
   return commit;
 }
 
@@ -352,13 +350,13 @@ bool VersionGraph::is_boundary(Transaction& transaction, const Commit& commit) c
                                        [&](CommitNumber parent) { return absent(transaction, parent); });
 }
 
-std::vector<CommitNumber> VersionGraph::boundaries(Transaction& transaction) const {
+std::vector<CommitNumber> VersionGraph::boundaries(Transaction& transaction, bool dropped_too) const {
   std::vector<CommitNumber> all;
   if (!grafted(transaction)) return all;
   TableCursor cursor = commits_.cursor(transaction);
   while (cursor.next()) {
     const Commit commit = read_commit(base::load_be64(cursor.key().data()), cursor.value());
-    if (!commit.dropped && is_boundary(transaction, commit)) all.push_back(commit.number);
+    if ((dropped_too || !commit.dropped) && is_boundary(transaction, commit)) all.push_back(commit.number);
   }
   return all;
 }
@@ -467,20 +465,23 @@ CommitNumber VersionGraph::common_ancestor(Transaction& transaction, CommitNumbe
   return 0;
 }
 
+VersionGraph::Reached VersionGraph::reached_from(Transaction& transaction, CommitNumber from) const {
+  Reached reached;
+  std::vector<CommitNumber> open{from};
+  while (!open.empty()) {
+    const CommitNumber number = open.back();
+    open.pop_back();
+    const auto [at, is_new] = reached.try_emplace(number);
+    if (!is_new) continue;
+    at->second = commit(transaction, number);
+    open.insert(open.end(), at->second->parents.begin(), at->second->parents.end());
+  }
+  return reached;
+}
+
 // Of the commits that both come from, it is the youngest of those that no other of them comes from.
 CommitNumber VersionGraph::common_ancestor_grafted(Transaction& transaction, CommitNumber a, CommitNumber b) const {
-  std::map<CommitNumber, std::shared_ptr<const Commit>> reached[2];
-  for (const bool second : {false, true}) {
-    std::vector<CommitNumber> open{second ? b : a};
-    while (!open.empty()) {
-      const CommitNumber number = open.back();
-      open.pop_back();
-      const auto [at, is_new] = reached[second].try_emplace(number);
-      if (!is_new) continue;
-      at->second = commit(transaction, number);
-      open.insert(open.end(), at->second->parents.begin(), at->second->parents.end());
-    }
-  }
+  const Reached reached[2] = {reached_from(transaction, a), reached_from(transaction, b)};
   std::unordered_set<CommitNumber> behind;
   for (const auto& [number, commit] : reached[0]) {
     if (reached[1].contains(number)) behind.insert(commit->parents.begin(), commit->parents.end());
@@ -502,14 +503,12 @@ CommitNumber VersionGraph::merge_base(Transaction& transaction, CommitNumber a, 
         "the merge base lies behind the boundary of a shallow history: fetch with a greater depth, or with "
         "unshallow");
   };
-  if (base != 0) {
-    if (absent(transaction, base)) refuse();
-    return base;
-  }
+  if (base != 0 && absent(transaction, base)) refuse();
+  // A younger one may lie behind a boundary that only one of the sides has.
+  const Reached before = base != 0 ? reached_from(transaction, base) : Reached();
   for (const CommitNumber side : {a, b}) {
-    Log log(*this, transaction, side);
-    while (log.next()) {
-      if (is_boundary(transaction, log.commit())) refuse();
+    for (const auto& [number, commit] : reached_from(transaction, side)) {
+      if (!before.contains(number) && is_boundary(transaction, *commit)) refuse();
     }
   }
   return base;

@@ -140,8 +140,8 @@ class VersionGraph {
   bool grafted(Transaction& transaction) const;
   // Returns whether a parent of the commit is absent.
   bool is_boundary(Transaction& transaction, const Commit& commit) const;
-  // The commits at the boundary, without those that retention dropped.
-  std::vector<CommitNumber> boundaries(Transaction& transaction) const;
+  // The commits at the boundary, without those that retention dropped, or with them.
+  std::vector<CommitNumber> boundaries(Transaction& transaction, bool dropped_too = false) const;
   // first() returns this commit from now on.
   void put_first(Transaction& transaction, CommitNumber number);
 
@@ -173,6 +173,8 @@ class VersionGraph {
   uint32_t take(Transaction& transaction, BytesView counter, uint32_t first);
 
   void call_changing(Transaction& transaction, const std::string& name, BytesView now) const;
+  using Reached = std::map<CommitNumber, std::shared_ptr<const Commit>>;
+  Reached reached_from(Transaction& transaction, CommitNumber from) const;  // `from` and all that it comes from
   CommitNumber common_ancestor_grafted(Transaction& transaction, CommitNumber a, CommitNumber b) const;
   // Stores the commit's number if it is the one that proof_of_first returns.
   void note_proof(Transaction& transaction, const Commit& commit);

@@ -455,6 +455,8 @@ Branches::Swept BranchedDatabase::sweep(Transaction& transaction, const Retentio
   std::vector<CommitNumber> held = open_merges_.held(transaction);
   for (const CommitNumber commit : branches_past_.held(transaction)) held.push_back(commit);
   for (const CommitNumber commit : held_by_stashes(transaction)) held.push_back(commit);
+  // It says that the history is shallow, and the origin's first commit takes its place one day.
+  if (branches_.graph().grafted(transaction)) held.push_back(branches_.graph().first(transaction));
   auto swept = branches_.sweep(transaction, retention, commits_max, losing(transaction, lost), held);
   log_sweep(transaction, swept);
   return swept;

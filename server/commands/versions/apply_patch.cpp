@@ -141,6 +141,19 @@ class ApplyPatch : public Command {
     return branch == BranchedDatabase::main ? database.name() : database.name() + "@" + versions::escaped(branch);
   }
 
+  struct Found {
+    storage::RecordId record;
+    bson::Document document;
+  };
+  // The document that the change is about. A collation may find one with another _id, which isn't it.
+  static std::optional<Found> find(storage::Transaction& transaction, storage::Collection& collection,
+                                   const DocumentChange& change) {
+    const auto record = collection.find_id(transaction, change.id());
+    auto document = record ? collection.find(transaction, *record, nullptr) : std::nullopt;
+    if (!document || versions::key_of(document->bytes()) != change.key()) return std::nullopt;
+    return Found{*record, *std::move(document)};
+  }
+
   static Checked check(OperationContext& op, storage::Transaction& transaction, BranchedDatabase& database,
                        const versions::Branch& branch, const Patch& patch) {
     storage::Catalog& catalog = write::store_of(op).catalog();
@@ -167,8 +180,8 @@ class ApplyPatch : public Command {
         has = collection && database.has(transaction, {branch, branch.head}, collection->id());
         if (!has) write::check_writable(op, ns);
       }
-      const auto record = has ? collection->find_id(transaction, change.id()) : std::nullopt;
-      const auto ours = record ? collection->find(transaction, *record, nullptr) : std::nullopt;
+      const auto there = has ? find(transaction, *collection, change) : std::nullopt;
+      const auto ours = there ? std::optional(there->document) : std::nullopt;
       const auto outcome = change.applied_to(ours, patch.resolver(name));
       checked.touched_by_both += outcome.touched_by_both;
       if (outcome.conflict) {
@@ -220,15 +233,15 @@ class ApplyPatch : public Command {
   // Writes the change if it removes the document, or if it doesn't. Returns whether it removed it.
   static bool write_one(storage::Transaction& transaction, const write::Target& target, write::DocumentWriter& documents,
                         const DocumentChange& change, const versions::Resolver& resolver, bool removes) {
-    const auto record = target->find_id(transaction, change.id());
-    const auto ours = record ? target->find(transaction, *record, nullptr) : std::nullopt;
+    const auto there = find(transaction, *target, change);
+    const auto ours = there ? std::optional(there->document) : std::nullopt;
     const auto outcome = change.applied_to(ours, resolver);
     if (outcome.conflict) throw OperationError(ErrorCode::write_conflict, "somebody else changed the branch meanwhile");
     if (!outcome.changes || removes == outcome.after.has_value()) return false;
     if (!outcome.after)
-      documents.remove(transaction, *record, *ours);
+      documents.remove(transaction, there->record, *ours);
     else if (ours)
-      documents.update(transaction, *record, *ours, *outcome.after);
+      documents.update(transaction, there->record, *ours, *outcome.after);
     else
       documents.insert(transaction, *outcome.after);
     return removes;

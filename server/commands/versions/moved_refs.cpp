@@ -49,10 +49,15 @@ uint64_t documents_between(storage::Transaction& transaction, BranchedDatabase& 
   return count;
 }
 
-void reset(OperationContext& op, BranchedDatabase& database, const std::string& name, const versions::Hash& to) {
+// `head`: where the branch ended when it was decided to reset it.
+void reset(OperationContext& op, BranchedDatabase& database, const std::string& name, CommitNumber head,
+           const versions::Hash& to) {
   write::store_of(op).catalog().alone(database.name(), op.interrupted(), [&](const auto&) {
     write::in_transaction(op, [&](storage::Transaction& transaction) {
-      check_quiet(transaction, database, database.branch(transaction, {.name = name}));
+      const versions::Branch branch = database.branch(transaction, {.name = name});
+      check_quiet(transaction, database, branch);
+      if (branch.head != head)
+        throw OperationError(ErrorCode::illegal_operation, "somebody else moved branch '" + name + "' meanwhile");
       database.reset(transaction, name, {.name = hex(to)}, write::keep_for_log(op));
     });
   });
@@ -61,8 +66,12 @@ void reset(OperationContext& op, BranchedDatabase& database, const std::string& 
 std::string_view move_branch(OperationContext& op, BranchedDatabase& database, const pack::Ref& ref, bool force) {
   enum class Step { done, reset };
   std::string_view happened = "unchanged";
+  CommitNumber head = 0;
   const auto check = [&](storage::Transaction& transaction, CommitNumber before, CommitNumber after) {
-    if (before != 0 && before != after) write::check_commit(op, transaction, database, before, after);
+    if (before == after) return;
+    // Nobody knows what an absent commit shows.
+    const bool known = before != 0 && !database.branches().graph().absent(transaction, before);
+    write::check_commit(op, transaction, database, known ? before : 0, after);
   };
   const auto forward = [&](storage::Transaction& transaction) {
     happened = "unchanged";
@@ -76,7 +85,8 @@ std::string_view move_branch(OperationContext& op, BranchedDatabase& database, c
       happened = "made";
       return Step::done;
     }
-    if (branch->head == to) return Step::done;
+    head = branch->head;
+    if (head == to) return Step::done;
     check_quiet(transaction, database, *branch);
     check(transaction, branch->head, to);
     if (database.branches().graph().common_ancestor(transaction, branch->head, to) != branch->head) {
@@ -104,7 +114,7 @@ std::string_view move_branch(OperationContext& op, BranchedDatabase& database, c
     const auto indexes = database.keep_indexes(op.interrupted());
     step = write::in_transaction(op, forward);
   }
-  if (step == Step::reset) reset(op, database, ref.name, ref.commit);
+  if (step == Step::reset) reset(op, database, ref.name, head, ref.commit);
   return happened;
 }
 
@@ -129,17 +139,21 @@ std::string_view move_ref(OperationContext& op, BranchedDatabase& database, cons
 
 void leave_shallow_root(OperationContext& op, BranchedDatabase& database, const std::vector<pack::Ref>& refs) {
   const std::string main(BranchedDatabase::main);
+  CommitNumber root = 0;
   {
     storage::Transaction transaction(write::store_of(op), storage::Transaction::Mode::read);
     const versions::Branch branch = database.branch(transaction, {.name = main});
     const auto head = database.branches().graph().commit(transaction, branch.head);
     if (refs.empty() || !versions::is_shallow_root(*head) || database.has_pending(transaction, branch.id)) return;
+    root = branch.head;
   }
-  // A bundle's branch `main` is the tag `bundle/main`.
-  auto ref = std::find_if(refs.begin(), refs.end(),
-                          [&](const pack::Ref& one) { return one.name == main || one.name.ends_with("/" + main); });
+  // A bundle's branch `main` is the tag `bundle/main`, while `feature/main` is a branch of its own.
+  const auto is_main = [&](const pack::Ref& one) { return one.kind == pack::Ref::Kind::branch && one.name == main; };
+  const auto is_tag = [&](const pack::Ref& one) { return one.kind == pack::Ref::Kind::tag && one.name.ends_with("/" + main); };
+  auto ref = std::find_if(refs.begin(), refs.end(), is_main);
+  if (ref == refs.end()) ref = std::find_if(refs.begin(), refs.end(), is_tag);
   if (ref == refs.end()) ref = refs.begin();
-  reset(op, database, main, ref->commit);
+  reset(op, database, main, root, ref->commit);
 }
 
 std::vector<pack::Ref> track(OperationContext& op, BranchedDatabase& database, const Remote& remote,

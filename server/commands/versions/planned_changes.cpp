@@ -30,7 +30,8 @@ void write_collection(OperationContext& op, storage::Transaction& transaction, c
     op.check_interrupt();
     const auto record = anew ? std::nullopt : target->find_id(transaction, after.view().find("_id"));
     const auto before = record ? target->find(transaction, *record, nullptr) : std::nullopt;
-    if (before)
+    // A collation may find a document with another _id: that one isn't replaced, so the insert is a duplicate.
+    if (before && versions::key_of(before->bytes()) == versions::key_of(after.bytes()))
       writer.update(transaction, *record, *before, after);
     else
       writer.insert(transaction, after);
