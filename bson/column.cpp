@@ -357,8 +357,10 @@ class Column {
     for (const Element& field : example) {
       if (is_nested(field))
         collect(field.as_document());
-      else
+      else {
+        charge(sizeof(Series));
         series_.emplace_back(field);
+      }
     }
   }
 

@@ -134,7 +134,7 @@ MemberMachine::PrimaryDue MemberMachine::primary_due(int64_t now_us) {
 }
 
 bool MemberMachine::pass_on_due(int64_t now_us) {
-  return elected_ && !part_.electable && comes_round(passed_on_us_, pass_on_every_us, now_us);
+  return is_caretaker() && comes_round(passed_on_us_, pass_on_every_us, now_us);
 }
 
 bool MemberMachine::shorten_due(int64_t now_us) {

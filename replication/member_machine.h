@@ -37,6 +37,8 @@ class MemberMachine {
   const consensus::Standing& standing() const { return standing_; }
   // Elected, and not yet PRIMARY.
   bool about_to_lead() const { return elected_; }
+  // It leads, and can't become PRIMARY.
+  bool is_caretaker() const { return elected_ && !part_.electable; }
   bool copy_wanted() const { return copy_wanted_; }
   int maintenance() const { return maintenance_; }
   // May this member become PRIMARY?

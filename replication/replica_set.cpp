@@ -407,7 +407,7 @@ void ReplicaSet::go_on_alone(const std::shared_ptr<const SetConfig>& now, const 
     if (config_ != now)
       throw OperationError(ErrorCode::new_config_incompatible, "the configuration was changed at the same time");
     const bool whole = node_ && !consensus::is_arbiter(node_id_) && !machine_.copy_wanted() && !apply_held_;
-    if (!whole || machine_.about_to_lead() || forced_ || starting_over_ || stopping_) {
+    if (!whole || (machine_.about_to_lead() && !machine_.is_caretaker()) || forced_ || starting_over_ || stopping_) {
       throw OperationError(
           ErrorCode::illegal_operation,
           "this member can't go on alone: it is about to lead, copies data, starts anew, or has no log of the set");

@@ -190,6 +190,7 @@ class ReplicaSet final : public Coordinator, private consensus::NodeOwner {
   std::shared_ptr<const SetConfig> config_ GUARDED_BY(mutex_);
   size_t self_ GUARDED_BY(mutex_) = 0;        // in config_->members; beyond: removed
   MemberMachine machine_ GUARDED_BY(mutex_);  // what this member is, and what is due
+  consensus::MemberId heir_ GUARDED_BY(mutex_) = 0;  // whom this member passed the lead on to last, as a caretaker
   int64_t elected_ms_ GUARDED_BY(mutex_) = 0;
   int stepping_down_ GUARDED_BY(mutex_) = 0;                // WritesStopped that live
   storage::Stamp config_written_ GUARDED_BY(mutex_) = 0;    // by this member, as primary

@@ -103,8 +103,10 @@ void ReplicaSet::pass_on_lead() {
                                     .stands = [this](MemberId id) { return node_->stands(id); }},
                                    -1, {}, 0);
   if (!heir) return;
-  base::log(Severity::info, LogComponent::repl, 7100046, "This member's priority is 0; the lead goes to one that may be primary",
-            Attributes().add("member", static_cast<int64_t>(*heir)));
+  if (std::exchange(heir_, *heir) != *heir)
+    base::log(Severity::info, LogComponent::repl, 7100046,
+              "This member's priority is 0; the lead goes to one that may be primary",
+              Attributes().add("member", static_cast<int64_t>(*heir)));
   node_->transfer(*heir);
 }
 

@@ -10,11 +10,11 @@
 
 namespace server::query::match {
 
-std::shared_ptr<const StoredFunctions> StoredFunctions::read(const OperationContext& op) {
+std::shared_ptr<const StoredFunctions> StoredFunctions::read(const OperationContext& op, MemoryBudget& budget) {
   storage::Store& store = *op.services().store;
   const auto collection = store.catalog().open(op.request().db + ".system.js");
   if (!collection) return nullptr;
-  auto found = std::make_shared<StoredFunctions>(op.allowance().memory());
+  auto found = std::make_shared<StoredFunctions>(budget);
   storage::Transaction transaction(store, storage::Transaction::Mode::read);
   const auto scan = collection->scan(transaction, storage::Direction::forward);
   while (scan->next()) {

@@ -18,13 +18,14 @@ class Engine;
 
 namespace server::query::match {
 
-// Immutable after read(). Its memory is held in the operation's budget, which must outlive it.
+// Immutable after read(). Its memory is held in a budget, which must outlive it.
 class StoredFunctions {
  public:
   explicit StoredFunctions(MemoryBudget& budget) : held_(budget) {}
 
-  // Reads what is stored now. nullptr: the database keeps none. Throws ExceededMemoryLimit.
-  static std::shared_ptr<const StoredFunctions> read(const OperationContext& op);
+  // Reads what is stored now. nullptr: the database keeps none. Throws ExceededMemoryLimit. A cursor's operation ends before the
+  // cursor does, so the budget is the cursor's.
+  static std::shared_ptr<const StoredFunctions> read(const OperationContext& op, MemoryBudget& budget);
 
   // Gives them to an engine, under their names.
   void define(script::Engine& engine) const;

@@ -1,4 +1,5 @@
 // This file has $where.
+#include "server/core/operation.h"
 #include "server/query/match/parser.h"
 #include "server/query/match/stored_functions.h"
 #include "server/script/engine.h"
@@ -38,8 +39,10 @@ NodePtr parse_where(const bson::Element& operand, Parsing& parsing) {
   if (!source) bad_value("$where got bad type");
   if (!script::is_enabled()) bad_value("no globalScriptEngine in $where parsing");
   const ParseContext& context = parsing.context;
-  return std::make_unique<Where>(*std::move(source), operand, context.allowance,
-                                 context.op ? StoredFunctions::read(*context.op) : nullptr);
+  std::shared_ptr<const StoredFunctions> stored;
+  if (context.op)
+    stored = StoredFunctions::read(*context.op, (context.allowance ? *context.allowance : context.op->allowance()).memory());
+  return std::make_unique<Where>(*std::move(source), operand, context.allowance, stored);
 }
 
 constexpr TopOperatorRow top_operators[] = {{"$where", parse_where}};

@@ -133,8 +133,10 @@ bson::Document expand(std::string_view time_field, DocumentView bucket) {
   const auto count = static_cast<size_t>(compressed_count(bucket));
   bson::ColumnBudget budget{.values_max = count, .bytes_left = compressed_bytes_max};
   bson::Builder out;
+  bool has_control = false;
   for (const Element& field : bucket) {
     if (field.name == "control") {
+      if (!field.is_object() || std::exchange(has_control, true)) no_bucket("control isn't one object");
       bson::Builder control = out.object("control");
       for (const Element& one : field.as_document()) {
         if (one.name == "version")
