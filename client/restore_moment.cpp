@@ -202,7 +202,8 @@ RestoredMoment restore_until(const fs::path& archive, Stamp until, const fs::pat
       return {.base = *base, .log = log->number, .newest = replayed.newest, .transactions = replayed.transactions};
     }
     // Writes that were under way when the backup began may be in it, and be later than the moment. An earlier backup hasn't them.
-    if (replayed.newest_before.empty() || storage::parse_moment(replayed.newest_before) <= until)
+    if (replayed.newest_before.empty() || replayed.newest_before == moment_text(0) ||
+        storage::parse_moment(replayed.newest_before) <= until)
       throw std::runtime_error("the log of " + log->path.string() + " can't be replayed over " + base->path.string() + ": " +
                                printable(replayed.error));
   }

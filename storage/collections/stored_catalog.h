@@ -39,7 +39,7 @@ class StoredCatalog final : public Catalog {
   CreateIndexesResult create_indexes(const std::shared_ptr<Collection>& collection, const std::vector<IndexSpec>& specs,
                                      const SchemaChange& how) override;
   void rebuild_indexes(const std::shared_ptr<Collection>& collection, const base::Interrupted& interrupted) override {
-    rebuild_indexes(collection, {.interrupted = interrupted});
+    rebuild_indexes(collection, SchemaChange{.interrupted = interrupted});
   }
   void rebuild_indexes(const std::shared_ptr<Collection>& collection, const SchemaChange& how);
   void drop_index(const std::shared_ptr<Collection>& collection, std::string_view name, const SchemaChange& how) override;

@@ -73,7 +73,7 @@ def test_a_copy_made_under_load_has_what_was_acknowledged_before(member, tmp_pat
 
 
 @pytest.mark.parametrize("member", [False, True], ids=["standalone", "member"])
-def test_a_directory_can_be_copied_while_the_server_is_locked(member, tmp_path):
+def test_a_snapshot_of_the_files_under_the_lock_has_what_was_written_before(member, tmp_path):
     with Server(*(["--replSet", "rs0"] if member else [])) as server, contextlib.ExitStack() as connections:
         if member:
             server.initiate()
@@ -92,13 +92,15 @@ def test_a_directory_can_be_copied_while_the_server_is_locked(member, tmp_path):
         writer.start()
         wait_until(lambda: len(acknowledged) > 20)
         assert client.admin.command("fsync", lock=True)["lockCount"] == 1
-        with pytest.raises(OperationFailure) as failure:  # the files are as another backup would need them
+        with pytest.raises(OperationFailure) as failure:
             backed_up(client, tmp_path / "backup")
         assert failure.value.code == 50886
         locked = {one["_id"] for one in client.shop.pages.find()}
         names = set(client.shop.list_collection_names())
-        client.admin.command("fsync")  # a checkpoint doesn't touch what the copy needs
+        client.admin.command("fsync")
+        server.hold()  # the copy is as of one moment, as a file system's snapshot is
         shutil.copytree(server.dbpath, tmp_path / "copy")
+        server.let_go()
         assert {one["_id"] for one in client.shop.pages.find()} == locked
         written = len(acknowledged)
         assert client.admin.command("fsyncUnlock")["lockCount"] == 0

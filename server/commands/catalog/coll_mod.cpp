@@ -122,9 +122,9 @@ class CollMod : public Command {
     const bool dry_run = arguments.loose_boolean("dryRun").value_or(false);
     if (dry_run) return try_conversion(op, *collection, request, index);
     const auto expiry = parse_expiry(arguments, *collection);
-    if (index) change(op, catalog, collection, Arguments("collMod.index", *index), is_alone(request), reply);
     bson::Builder changes;
     append_limits(arguments, *collection, changes);
+    if (index) change(op, catalog, collection, Arguments("collMod.index", *index), is_alone(request), reply);
     if (expiry) changes.append(storage::expire_after_seconds_option, *expiry);
     if (const auto given = series ? arguments.object(query::series_option) : std::nullopt) {
       const Arguments wanted_series(arguments.dotted(query::series_option), *given);

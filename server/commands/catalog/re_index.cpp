@@ -27,6 +27,7 @@ class ReIndex : public Command {
                            "reIndex is only allowed on a standalone mongod instance. Cannot reIndex collection '" + ns +
                                "' while replication is active");
     }
+    op.begin_writing(false);
     storage::Catalog& catalog = write::store_of(op).catalog();
     const auto collection = catalog.find(ns);
     if (!collection) {

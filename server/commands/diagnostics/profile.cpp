@@ -70,7 +70,10 @@ class Profile : public Command {
     write::store_of(op);
     Profiler& profiler = op.services().profiler;
     const Profiler::Settings before = profiler.settings(request.db);
-    if (change.level && *change.level > 0) Profiler::make_collection(op.services(), request.db);
+    if (change.level && *change.level > 0) {
+      op.begin_writing(false);
+      Profiler::make_collection(op.services(), request.db);
+    }
     reply.append("was", before.level)
         .append("slowms", static_cast<int32_t>(profiler.slow_ms.load()))
         .append("sampleRate", profiler.sample_rate.load());
