@@ -188,8 +188,8 @@ class ReplicaSet final : public Coordinator, private consensus::NodeOwner {
   base::Condition woken_;  // for the duties
   bool stopping_ GUARDED_BY(mutex_) = false;
   std::shared_ptr<const SetConfig> config_ GUARDED_BY(mutex_);
-  size_t self_ GUARDED_BY(mutex_) = 0;        // in config_->members; beyond: removed
-  MemberMachine machine_ GUARDED_BY(mutex_);  // what this member is, and what is due
+  size_t self_ GUARDED_BY(mutex_) = 0;               // in config_->members; beyond: removed
+  MemberMachine machine_ GUARDED_BY(mutex_);         // what this member is, and what is due
   consensus::MemberId heir_ GUARDED_BY(mutex_) = 0;  // whom this member passed the lead on to last, as a caretaker
   int64_t elected_ms_ GUARDED_BY(mutex_) = 0;
   int stepping_down_ GUARDED_BY(mutex_) = 0;                // WritesStopped that live

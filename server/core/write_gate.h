@@ -1,5 +1,5 @@
-// Every operation that writes passes a gate. fsync with `lock: true` closes it, so that a snapshot of the file system has a moment
-// at which nobody writes; fsyncUnlock opens it again. Checkpoints and background work go on.
+// Every operation that writes passes a gate. fsync with `lock: true` closes it, so that a snapshot of the file system has a
+// moment at which nobody writes; fsyncUnlock opens it again. Checkpoints and background work go on.
 //
 //   write ──> gate ──> runs to its end
 //             │ closed: it waits here, before it holds anything else
@@ -25,8 +25,9 @@ class WriteGate {
   // A write keeps the result until its end. Waits while the gate is closed, and throws what `interrupted` throws.
   base::SharedHold pass(const base::Interrupted& interrupted) { return base::hold_shared(passing_, interrupted); }
 
-  // Closes the gate once the writes that have passed are at their end, and writes everything to the data files. Returns how often the gate is closed: it opens when each close() has had its open().
-  // Throws Backup::already_open while a backup is open, and what `interrupted` throws: then the gate is as it was.
+  // Closes the gate once the writes that have passed are at their end, and writes everything to the data files. Returns how
+  // often the gate is closed: it opens when each close() has had its open(). Throws Backup::already_open while a backup is open,
+  // and what `interrupted` throws: then the gate is as it was.
   int64_t close(const base::Interrupted& interrupted);
   // Returns how often it is still closed; -1 if it wasn't closed.
   int64_t open(const base::Interrupted& interrupted);

@@ -18,9 +18,9 @@ namespace server::write {
 // Throws for what no database can have as validators: BadValue, FailedToParse, and the errors of queries and pipelines.
 void check_validators(OperationContext& op, bson::DocumentView validators);
 
-// Throws DocumentValidationFailure (121), with the first violations as errInfo, if what `commit` shows and `before` doesn't (0:
-// there is none, and all that `commit` shows is looked at) breaks a validator of the database. Does nothing if the request has bypassDocumentValidation. The transaction made the commit,
-// and must not be committed then.
+// Throws DocumentValidationFailure (121), with the first violations as errInfo, if what `commit` shows and `before` doesn't
+// breaks a validator of the database; with 0 as `before`, all that `commit` shows is looked at. Does nothing if the request has
+// bypassDocumentValidation. The transaction made the commit, and must not be committed then.
 void check_commit(OperationContext& op, storage::Transaction& transaction, versions::BranchedDatabase& database,
                   versions::CommitNumber before, versions::CommitNumber commit);
 
