@@ -72,10 +72,10 @@ std::vector<int> expected(std::vector<int> numbers, size_t limit) {
 
 TEST_CASE("runs on disk come back in order, whatever their number and the limit") {
   Fixture f;
-  for (const size_t memory : {size_t{4 << 10}, size_t{100 << 10}, mb}) {
+  for (const size_t memory : {size_t{4 << 10}, size_t{100 << 10}, 2 * mb}) {
     for (const int64_t limit : {0, 1, 70, 5000}) {
       CAPTURE(memory, limit);
-      const std::vector<int> numbers = shuffled(6000, static_cast<unsigned>(memory + static_cast<size_t>(limit)));
+      const std::vector<int> numbers = shuffled(7000, static_cast<unsigned>(memory + static_cast<size_t>(limit)));
       Allowance allowance(f.nobody, &f.pool);
       {
         Sorter sorter(f.options(memory, limit), allowance);
