@@ -255,9 +255,9 @@ def test_sorts_and_groups_go_to_disk_when_others_have_taken_the_memory():
             copies = [{"$set": {"text": {"$concat": ["$text", {"$toString": "$_id"}]}}}]
             assert [one["n"] for one in things.aggregate([*copies, {"$sort": {"n": -1}}, {"$project": {"n": 1}}])] == \
                 list(range(29_999, -1, -1))
-            groups = list(things.aggregate([{"$group": {"_id": "$n", "text": {"$first": "$text"}, "count": {"$sum": 1}}},
-                                            {"$project": {"count": 1}}]))
-            assert sorted(one["_id"] for one in groups) == list(range(30_000)) and all(one["count"] == 1 for one in groups)
+            groups = things.aggregate([{"$group": {"_id": "$n", "text": {"$first": "$text"}, "count": {"$sum": 1}}},
+                                       {"$group": {"_id": "$count", "groups": {"$sum": 1}, "least": {"$min": "$_id"}}}])
+            assert list(groups) == [{"_id": 1, "groups": 30_000, "least": 0}]
             with pytest.raises(OperationFailure) as failure:
                 list(things.aggregate([*copies, {"$sort": {"n": -1}}], allowDiskUse=False))
             assert failure.value.code == EXCEEDED_MEMORY_LIMIT, failure.value

@@ -72,6 +72,7 @@ class Group final : public Stage {
   static constexpr int fan_out = 16;
   // A table of less than this doesn't go to disk because others have taken the memory: many tiny tables would never end.
   static constexpr size_t short_table_bytes = 64 << 10;
+  static constexpr size_t beside_bytes = 1 << 20;  // of the budget, which a table leaves to the rest of its operation
   struct Aside {
     std::unique_ptr<SpillFile> file;
     int level;
@@ -91,11 +92,16 @@ class Group final : public Stage {
       frame_.root = document;
       size_t bytes = key.view().bytes().size() + 128;
       for (const auto& accumulator : fresh) bytes += accumulator->bytes();
-      if (!held_.add_if_room(bytes)) {
+      // What the accumulators are about to get counts as well, since a group that is there can't go to disk any more, and so does
+      // what the operation needs besides.
+      size_t incoming = beside_bytes;
+      for (const Value& input : inputs) incoming += input.view().bytes().size();
+      if (!held_.add_if_room(bytes + incoming)) {
         // Others may have taken the memory before this stage's share is full.
         if (context_.allow_disk_use && held_.bytes() >= short_table_bytes) return put_aside(key, inputs, level);
-        held_.add(bytes);
+        held_.add(bytes + incoming);
       }
+      held_.set(held_.bytes() - incoming);
       found = groups_.emplace(std::move(key), std::move(fresh)).first;
     }
     for (size_t i = 0; i < inputs.size(); ++i) {
