@@ -68,7 +68,7 @@ void append_little_endian(Bytes& out, Wide number, size_t bytes) {
 
 // --- doubles
 
-// What a double is multiplied with, so that it is a whole number; 0: its bits are the number.
+// A double is multiplied with one of these to be a whole number; with 0, its bits are the number.
 double factor_of(uint8_t control) {
   switch (control >> 4) {
     case 0x8: return 0;

@@ -108,7 +108,7 @@ TEST_CASE("objects have a series for each field of an example") {
   // Literals change a field's type; the field's series has more words than the other one.
   CHECK(read(objects(0xf1, "{a: 0, b: 0}") + words(8, {one_delta(1), one_delta(1)}) + literal("'s'") + literal("null") +
              column_end + literal("7") + column_end) == Shown{"{ a: 1, b: \"s\" }", "{ a: 2, b: null }", "7"});
-  // What is nested is there if anything in it is, or if it is empty in the example.
+  // A nested object is there if one of its fields is, or if it is empty in the example.
   CHECK(read(objects(0xf1, "{o: {a: 0}, e: {}, l: [1, 2]}") + words(8, {skip_word(), one_delta(0)}) +
              words(8, {one_delta(0), one_delta(4)}) + words(8, {skip_word(), one_delta(0)}) + column_end + column_end) ==
         Shown{"{ e: {}, l: [ 1 ] }", "{ o: { a: 0 }, e: {}, l: [ 5, 2 ] }"});

@@ -340,7 +340,7 @@ class Maker {
     for (const Element& one : after) {
       if (!now.emplace(one.name, static_cast<ValueView>(one)).second) return false;
     }
-    // What stays comes first, in its order; what is added follows.
+    // The members that stay come first, in their order; those that are added follow.
     auto next = after.begin();
     for (const Element& one : before) {
       if (!now.contains(one.name)) continue;

@@ -44,7 +44,7 @@ struct Pages {
     out.append("_id", static_cast<int64_t>(at)).append("n", numbers[at]).append("text", texts[at]);
     return out.done();
   }
-  // As a file: two digits a folder, so that none has many files.
+  // Returns the path of a document's file: each folder has two digits, so that none has many files.
   std::pair<std::string, std::string> file(size_t at) const {
     return {fmt::format("pages/{:02}/{:02}/{}", at / 100 % 100, at % 100, at), bson::to_json(document(at)) + "\n"};
   }
@@ -157,7 +157,7 @@ double revisions(Client& here, base::Random& random, const Settings& settings, G
   return static_cast<double>(here.command(db, command("push", "hub")).view()["bytes"].to_int64());
 }
 
-// What git does with the same changes.
+// Measures git with the same changes.
 struct BesideGit {
   GitPeer::Pushed all, of_revisions;
   std::vector<double> push_ms, push_bytes, fetch_ms;
