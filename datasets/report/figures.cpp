@@ -59,19 +59,13 @@ void add_cache(Lines& lines, const std::string& name, const std::string& path) {
   });
 }
 
-// Writes "p50 1, p99 9, most 16" for [{q: 0.5, hops: 1}, …].
+// Writes "p50 1, p90 4, p99 9, most 16" for {p50: 1, p99: 9} and the most.
 std::string quantiles_text(bson::DocumentView from) {
+  const bson::ValueView quantiles = bson::value_at(from, "decode.hops");
+  if (!quantiles.is_object()) return "-";
   std::string out;
-  const bson::ValueView list = bson::value_at(from, "decode.hops");
-  if (!list.is_array()) return "-";
-  for (const bson::Element& entry : list.as_document()) {
-    if (!entry.is_object()) continue;
-    const double q = number(entry.as_document(), "q");
-    out += out.empty() ? "" : ", ";
-    out += q >= 1 ? std::string("most") : fmt::format("p{:g}", q * 100);
-    out += fmt::format(" {}", number(entry.as_document(), "hops"));
-  }
-  return out;
+  for (const bson::Element& entry : quantiles.as_document()) out += fmt::format("{} {:g}, ", entry.name, entry.to_double());
+  return out + fmt::format("most {:g}", number(from, "decode.hopsMax"));
 }
 
 void add_latency(Lines& lines, const std::string& name, const std::string& path) {

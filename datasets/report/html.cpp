@@ -122,17 +122,17 @@ std::string size_bars(bson::DocumentView report, const bson::Document* beside) {
   return "<h2>Where the bytes go</h2>" + bars(list);
 }
 
-// The server gives these quantiles: [{q: 0.5, hops: 1}, …].
+// The server gives quantiles {p50: 1, p99: 9} and the most.
 std::string hops_bars(bson::DocumentView report) {
   const bson::ValueView quantiles = bson::value_at(report, "decode.hops");
-  if (!quantiles.is_array()) return {};
+  if (!quantiles.is_object()) return {};
   std::vector<Bar> list;
-  for (const bson::Element& entry : quantiles.as_document()) {
-    if (!entry.is_object()) continue;
-    const double q = number(entry.as_document(), "q"), hops = number(entry.as_document(), "hops");
-    list.push_back({q >= 1 ? std::string("most") : fmt::format("p{:g}", q * 100), hops, fmt::format("{:g}", hops)});
-  }
-  return list.empty() ? "" : "<h2>Hops to decode a document</h2>" + bars(list);
+  const auto add = [&](std::string_view name, double hops) {
+    list.push_back({std::string(name), hops, fmt::format("{:g}", hops)});
+  };
+  for (const bson::Element& entry : quantiles.as_document()) add(entry.name, entry.to_double());
+  add("most", number(report, "decode.hopsMax"));
+  return "<h2>Hops to decode a document</h2>" + bars(list);
 }
 
 std::string card(const std::string& value, const std::string& name) {

@@ -26,8 +26,8 @@ replay::Outcome sample() {
   report.samples = {{0.1, 200, 4000, 1 << 20, 10, 5, 2, 3000, 2000}, {0.5, 2000, 40'000, 2 << 20, 100, 0, 20, 40'000, 9000}};
   report.server_status = bson::json(R"({dedup: {storedBytes: 4000, index: {bytes: 24000, records: 2000}, queue: {records: 0},
       oplog: {rawBytes: 44000, forwardBytes: 4400, forwardBatches: 3, forwardZstdBytes: 2200},
-      sourceCache: {hits: 75, misses: 25}, hops: {reads: 9, mean: 1.5, max: 16, quantiles: [{q: 0.5, hops: 1},
-      {q: 0.99, hops: 9}, {q: 1.0, hops: 16}]}}})");
+      sourceCache: {hits: 75, misses: 25}, hops: {reads: 9, mean: 1.5, max: 16, quantiles: {p50: 1,
+      p90: 4, p99: 9}}}})");
   report.storage_bytes = 2000;
   report.files.emplace();
   report.files->data_bytes = 2500;
@@ -100,7 +100,7 @@ TEST_CASE("text and HTML show both runs, and the page fetches nothing") {
   CHECK(text.find("dedup on") != std::string::npos);
   CHECK(text.find("dedup off") != std::string::npos);
   CHECK(text.find("75.0 % of 100") != std::string::npos);
-  CHECK(text.find("p50 1, p99 9, most 16") != std::string::npos);
+  CHECK(text.find("p50 1, p90 4, p99 9, most 16") != std::string::npos);
   const std::string html = as_html(report, &beside);
   CHECK(html.find("garden &amp; &lt;co&gt;") != std::string::npos);
   CHECK(html.find("Hops to decode") != std::string::npos);

@@ -66,7 +66,7 @@ TEST_CASE("A field's way becomes a metric's name, and a rule's name becomes a la
 
 TEST_CASE("Values that are no numbers become numbers, states, or nothing") {
   const std::string text = text_of(
-      "{host: 'h', dedup: {enabled: true, profile: 'balanced', hops: {mean: 1.5, quantiles: [{q: 0.5}]}}, "
+      "{host: 'h', dedup: {enabled: true, profile: 'balanced', hops: {mean: 1.5, list: [{q: 0.5}]}}, "
       "oplog: {latest: {$timestamp: {t: 77, i: 3}}}, at: {$date: {$numberLong: '1500'}}, nothing: null, "
       "diskSpace: {state: 'plenty'}, repl: {setVersion: 1}, opLatencies: {reads: {ops: 4}}, "
       "wiredTiger: {cache: {'bytes read into cache': 12, 'tracked (%) of a=b': 1}}}");
@@ -78,7 +78,7 @@ TEST_CASE("Values that are no numbers become numbers, states, or nothing") {
   CHECK(has_line(text, "palimpsest_disk_space_state{state=\"plenty\"} 1"));
   CHECK(has_line(text, "# TYPE palimpsest_wired_tiger_cache_bytes_read_into_cache untyped"));
   CHECK(has_line(text, "palimpsest_wired_tiger_cache_tracked_of_a_b 1"));
-  for (const char* absent : {"host", "repl_", "quantiles", "op_latencies", "nothing"})
+  for (const char* absent : {"host", "repl_", "list", "op_latencies", "nothing"})
     CHECK(text.find(absent) == std::string::npos);
 }
 

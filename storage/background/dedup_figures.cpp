@@ -74,14 +74,12 @@ void append(bson::Builder& out, const StoreSum& stored) {
     hops.append("reads", number(stored.decoded));
     hops.append("mean", stored.decoded ? static_cast<double>(stored.hops) / static_cast<double>(stored.decoded) : 0.0);
     hops.append("max", number(stored.hops_max));
-    auto histogram = hops.array("quantiles");
-    for (const double q : {0.5, 0.9, 0.99, 1.0}) {
+    auto quantiles = hops.object("quantiles");
+    for (const auto& [name, q] : {std::pair{"p50", 0.5}, {"p90", 0.9}, {"p99", 0.99}}) {
       uint64_t value = 0;
       for (const auto* store : stored.stores)
         value = std::max(value, store->hops.count() ? std::min<uint64_t>(store->hops.quantile(q), store->hops_max.load()) : 0);
-      auto one = histogram.object();
-      one.append("q", q);
-      one.append("hops", number(value));
+      quantiles.append(name, number(value));
     }
   }
   auto decode = out.object("decodeMicros");

@@ -453,3 +453,14 @@ def test_who_waits_for_a_lock_is_shown(server, db):
     reader.join()
     assert max(queued) == 1 and set(pending) == {"IS"}
     assert admin.command("serverStatus")["globalLock"]["currentQueue"]["total"] == 0 and admin.command("lockInfo")["lockInfo"] == []
+
+
+def test_diagnostic_data_is_what_the_commands_answer(server, db):
+    db.c.insert_one({"a": 1})
+    data = server.client().admin.command("getDiagnosticData")["data"]
+    assert data["serverStatus"]["opcounters"]["insert"] >= 1 and data["serverStatus"]["start"] <= data["serverStatus"]["end"]
+    assert data["start"] <= data["systemMetrics"]["start"] <= data["end"]
+    machine = data["systemMetrics"]
+    assert machine["memory"]["MemTotal_kb"] > machine["memory"]["MemFree_kb"] > 0 and machine["cpu"]["num_cpus"] > 0
+    assert machine["cpu"]["user_ms"] > 0 and isinstance(machine["disks"], dict)
+    assert ("replSetGetStatus" in data) == ("local.oplog.rs.stats" in data) == ("setName" in server.client().admin.command("hello"))

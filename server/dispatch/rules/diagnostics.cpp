@@ -49,7 +49,7 @@ constexpr NamedRule list[] = {
     {"getCmdLineOpts", [](const Asker& asker) { return asker.cluster({getCmdLineOpts}); }},
     {"getDiagnosticData",
      [](const Asker& asker) {
-       return asker.cluster({serverStatus, replSetGetStatus});
+       return asker.cluster({serverStatus, replSetGetStatus}) && asker.collection("local", "oplog.rs", {collStats});
      }},
     {"getLog", [](const Asker& asker) { return asker.cluster({getLog}); }},
     {"getParameter", [](const Asker& asker) { return asker.cluster({getParameter}); }},
