@@ -65,6 +65,7 @@
   X(drop_stash)                        \
   X(drop_tag)                          \
   X(drop_user)                         \
+  X(merge_authz_collections)           \
   X(end_sessions)                      \
   X(explain)                           \
   X(features)                          \

@@ -12,6 +12,8 @@ namespace server::users {
 
 inline constexpr char users_ns[] = "admin.system.users";
 inline constexpr char roles_ns[] = "admin.system.roles";
+// Its document authSchema says in which form users and roles are; the first of them brings it. mongodump wants it.
+inline constexpr char version_ns[] = "admin.system.version";
 inline constexpr char external_db[] = "$external";  // of users who log in with certificates
 
 using access::Name;

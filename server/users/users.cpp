@@ -17,19 +17,19 @@ namespace {
 
 constexpr size_t known_max = 10'000;
 
-std::optional<bson::Document> read_one(storage::Store& store, const char* ns, const Name& name) {
+std::optional<bson::Document> read_one(storage::Store& store, const std::string& ns, const std::string& _id) {
   const auto collection = store.catalog().open(ns);
   if (!collection) return std::nullopt;
   const std::shared_lock schema(collection->schema_mutex());
   storage::Transaction transaction(store, storage::Transaction::Mode::read);
   bson::Builder id;
-  id.append("_id", principal_id(name));
+  id.append("_id", _id);
   const auto record = collection->find_id(transaction, id.done()["_id"]);
   return record ? collection->find(transaction, *record) : std::nullopt;
 }
 
 // `visit` returns whether to go on.
-void read_all(storage::Store& store, const char* ns, const std::function<bool(bson::DocumentView)>& visit) {
+void read_all(storage::Store& store, const std::string& ns, const std::function<bool(bson::DocumentView)>& visit) {
   const auto collection = store.catalog().open(ns);
   if (!collection) return;
   const std::shared_lock schema(collection->schema_mutex());
@@ -38,16 +38,6 @@ void read_all(storage::Store& store, const char* ns, const std::function<bool(bs
   while (scan->next()) {
     if (!visit(scan->document())) return;
   }
-}
-
-std::vector<bson::Document> documents_of(storage::Store& store, const char* ns) {
-  std::vector<bson::Document> out;
-  read_all(store, ns, [&](bson::DocumentView document) { return out.emplace_back(document), true; });
-  std::sort(out.begin(), out.end(), [](const bson::Document& a, const bson::Document& b) {
-    return a.view()["_id"].is_string() && b.view()["_id"].is_string() &&
-           a.view()["_id"].as_string() < b.view()["_id"].as_string();
-  });
-  return out;
 }
 
 std::string address_of(const std::string& host_and_port) {
@@ -69,16 +59,30 @@ std::string remote_address(const Client& client) {
 }
 
 std::optional<bson::Document> Users::user_document(const Name& name) const {
-  return read_one(store_, users_ns, name);
+  return document(users_ns, principal_id(name));
 }
 std::optional<bson::Document> Users::role_document(const Name& name) const {
-  return read_one(store_, roles_ns, name);
+  return document(roles_ns, principal_id(name));
 }
 std::vector<bson::Document> Users::user_documents() const {
-  return documents_of(store_, users_ns);
+  return documents(users_ns);
 }
 std::vector<bson::Document> Users::role_documents() const {
-  return documents_of(store_, roles_ns);
+  return documents(roles_ns);
+}
+
+std::optional<bson::Document> Users::document(const std::string& ns, const std::string& id) const {
+  return read_one(store_, ns, id);
+}
+std::vector<bson::Document> Users::documents(const std::string& ns) const {
+  std::vector<bson::Document> out;
+  read_all(store_, ns, [&](bson::DocumentView document) { return out.emplace_back(document), true; });
+  const auto id = [](const bson::Document& one) {
+    const auto value = one.view()["_id"];
+    return value.is_string() ? value.as_string() : std::string_view();
+  };
+  std::sort(out.begin(), out.end(), [&](const bson::Document& a, const bson::Document& b) { return id(a) < id(b); });
+  return out;
 }
 
 std::optional<User> Users::find(const Name& name) const {

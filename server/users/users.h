@@ -43,6 +43,9 @@ class Users {
   std::optional<bson::Document> role_document(const Name& name) const;
   std::vector<bson::Document> user_documents() const;
   std::vector<bson::Document> role_documents() const;
+  // These are for any collection whose _ids are texts.
+  std::optional<bson::Document> document(const std::string& ns, const std::string& id) const;
+  std::vector<bson::Document> documents(const std::string& ns) const;  // in the order of their _ids
   // Throws UnsupportedFormat for a document that isn't sound.
   std::optional<User> find(const Name& name) const;
   bool role_exists(const Name& name) const;

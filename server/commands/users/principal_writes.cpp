@@ -11,6 +11,9 @@ using base::OperationError;
 
 namespace {
 
+constexpr char schema_id[] = "authSchema";
+constexpr int32_t schema_version = 5;
+
 bool of_users(const char* ns) {
   return std::string_view(ns) == users::users_ns;
 }
@@ -29,6 +32,10 @@ base::Mutex& changing_principals() {
 }
 
 void insert_principal(OperationContext& op, const char* ns, const Name& name, bson::DocumentView document) {
+  if (!users_of(op).document(users::version_ns, schema_id)) {
+    write::put_document(op, users::version_ns, schema_id,
+                        bson::Builder().append("_id", schema_id).append("currentVersion", schema_version).done());
+  }
   const write::InsertOutcome outcome = write::insert_documents(op, ns, {document}, {});
   if (outcome.inserted == 1) return;
   const bson::DocumentView error = outcome.errors.documents().front();

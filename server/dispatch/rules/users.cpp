@@ -117,7 +117,21 @@ bool on_database(const Asker& asker) {
   return asker.database({action});
 }
 
+// Whoever merges users and roles into those of a database, or of all, may do what this comes to.
+bool merges_principals(const Asker& asker) {
+  const std::string_view db = asker.text("db");
+  ActionSet actions{createUser, createRole, grantRole, viewUser, viewRole};
+  if (asker.request().body.find("drop").truthy()) actions.add({dropUser, dropRole, revokeRole});
+  if (!asker.database(db, actions)) return false;
+  for (const char* field : {"tempUsersCollection", "tempRolesCollection"}) {
+    const std::string_view from = asker.text(field);
+    if (!from.empty() && !asker.ns(from, {find})) return false;
+  }
+  return true;
+}
+
 constexpr NamedRule list[] = {
+    {"_mergeAuthzCollections", merges_principals},
     {"authenticate", anybody},
     {"createRole", creates_role},
     {"createUser", creates_user},
