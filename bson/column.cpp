@@ -20,9 +20,14 @@ constexpr size_t place_bytes = 8;        // what a value costs beside its own by
 namespace control {
 constexpr uint8_t end = 0;
 constexpr uint8_t literal_max = 0x1f;
+constexpr uint8_t max_key = 0x7f;
+constexpr uint8_t min_key = 0xff;
 constexpr uint8_t objects_without_arrays = 0xf0;
 constexpr uint8_t objects = 0xf1;
 constexpr uint8_t arrays = 0xf2;
+bool is_literal(uint8_t byte) {
+  return byte <= literal_max || byte == max_key || byte == min_key;
+}
 }  // namespace control
 
 [[noreturn]] void damaged(const std::string& why) {
@@ -294,7 +299,7 @@ class Column {
   // Reads a literal, which is given at once (true), or words.
   bool read_part(Series& series) {
     const uint8_t control = peek();
-    if (control > control::literal_max) {
+    if (!control::is_literal(control)) {
       taken(1);
       series.take(control, taken(((control & 15) + size_t{1}) * word_bytes));
       return false;
@@ -395,7 +400,7 @@ class Column {
       taken(1);
       return std::nullopt;
     }
-    if (control <= control::literal_max) {
+    if (control::is_literal(control)) {
       const ValueView value = read_literal();
       series.take(value);
       return value;

@@ -48,6 +48,8 @@ TEST_CASE("literals and differences make a column of integers") {
   CHECK(read(literal("5") + words(8, {skip_word(), one_delta(2)}) + column_end) == Shown{"5", "-", "7"});
   CHECK(read(words(8, {skip_word()}) + literal("5") + column_end) == Shown{"-", "5"});
   CHECK(read(literal("5") + words(8, {run_word(1)}) + column_end) == Shown(121, "5"));
+  CHECK(read(literal("MinKey") + literal("5") + literal("MaxKey") + deltas({0}) + column_end) ==
+        Shown{"MinKey", "5", "MaxKey", "MaxKey"});
 }
 
 TEST_CASE("runs go on over control bytes, and begin anew at a literal") {
