@@ -154,7 +154,7 @@ class JsonPatch::Run {
   bool fits(const Operation& one) {
     using enum Kind;
     switch (one.kind) {
-      case add: return put(one.path, Node(one.value), true);
+      case add: return put(one.path, Node(one.value));
       case remove: return take(one.path).has_value();
       case replace: {
         Node* const there = find(one.path);
@@ -168,15 +168,15 @@ class JsonPatch::Run {
       case copy: {
         const Node* const there = find(one.from);
         if (!there) return false;
-        check_depth(*there, one.path.size());
-        return put(one.path, Node(*there), true);
+        take_apart(check_depth(*there, one.path.size()));
+        return put(one.path, Node(*there));
       }
       case move: {
         if (one.from == one.path) return find(one.from) != nullptr;
         std::optional<Node> taken = take(one.from);
         if (!taken) return false;
         check_depth(*taken, one.path.size());
-        return put(one.path, std::move(*taken), true);
+        return put(one.path, std::move(*taken));
       }
     }
     return false;
@@ -192,6 +192,7 @@ class JsonPatch::Run {
 
  private:
   static constexpr uint64_t work_max = 4'000'000;
+  static constexpr size_t parts_max = 1'000'000;
 
   void work(uint64_t steps) {
     if ((work_ += steps) > work_max) throw OperationError(ErrorCode::bad_value, "a patch takes too much work");
@@ -211,16 +212,26 @@ class JsonPatch::Run {
   }
 
   void open(Node& node) {
-    if (!node.opened) node.open();
     work(1);
+    if (node.opened) return;
+    node.open();
+    take_apart(node.parts.size());
   }
 
-  // `levels`: how deep the node is going to stand.
-  void check_depth(const Node& node, size_t levels) {
+  // Parts take much more memory than the bytes that they are of.
+  void take_apart(size_t parts) {
+    if ((parts_ += parts) > parts_max)
+      throw OperationError(ErrorCode::bad_value, "a patch takes documents apart into more than 1000000 parts");
+  }
+
+  // `levels`: how deep the node is going to stand. Returns how many parts it was taken apart into.
+  size_t check_depth(const Node& node, size_t levels) {
     work(2);
     if (levels > static_cast<size_t>(nesting_max))
       throw OperationError(ErrorCode::overflow, "a patch makes a document that nests too deep");
-    for (const Node& part : node.parts) check_depth(part, levels + 1);
+    size_t parts = node.parts.size();
+    for (const Node& part : node.parts) parts += check_depth(part, levels + 1);
+    return parts;
   }
 
   static std::optional<size_t> index_of(const std::string& token, size_t end) {
@@ -250,9 +261,9 @@ class JsonPatch::Run {
     return at;
   }
 
-  bool put(const std::vector<std::string>& path, Node node, bool only_new) {
+  bool put(const std::vector<std::string>& path, Node node) {
     if (path.empty()) {
-      if (root_ && only_new && !same(*root_, built(node))) return false;
+      if (root_ && !same(*root_, built(node))) return false;
       root_ = std::move(node);
       return true;
     }
@@ -288,6 +299,7 @@ class JsonPatch::Run {
 
   std::optional<Node> root_;
   uint64_t work_ = 0;
+  size_t parts_ = 0;
 };
 
 JsonPatch::Outcome JsonPatch::apply(std::optional<DocumentView> before) const {
@@ -321,6 +333,7 @@ class Maker {
     replace(path, before, after);
   }
 
+  size_t operations() const { return operations_; }
   Document done() { return Document(out_.done_value().view().as_document()); }
 
  private:
@@ -329,6 +342,7 @@ class Maker {
     one.append("op", op).append("path", path);
     if (value) one.append("value", *value);
     out_.append(one.done());
+    ++operations_;
   }
 
   // Returns false if changes of members don't give the order of fields that `after` has. Then nothing was appended.
@@ -373,6 +387,7 @@ class Maker {
   }
 
   ArrayBuilder out_;
+  size_t operations_ = 0;
 };
 
 }  // namespace
@@ -386,7 +401,11 @@ Document json_patch_of(std::optional<DocumentView> before, std::optional<Documen
     maker.remove("", value(*before));
   else if (after)
     maker.add("", value(*after));
-  return maker.done();
+  if (maker.operations() <= JsonPatch::operations_max) return maker.done();
+  // No patch has so many. The documents as wholes say the same.
+  Maker whole;
+  whole.replace("", value(*before), value(*after));
+  return whole.done();
 }
 
 }  // namespace bson

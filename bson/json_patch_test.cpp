@@ -112,6 +112,29 @@ TEST_CASE("a small patch can't make a large document, nor a deep one") {
   CHECK(refused("{a: '" + std::string(1 << 20, 'x') + "'}", large + "]") == base::ErrorCode::bson_object_too_large);
 }
 
+TEST_CASE("a document that is taken apart has a bounded number of parts") {
+  const auto zeros = [](int count) {
+    std::string text = "{a: [";
+    for (int i = 0; i < count; ++i) text += "0,";
+    return text + "]}";
+  };
+  const std::string copy = "[{op: 'add', path: '/a/0', value: 1}, {op: 'copy', from: '/a', path: '/b'}]";
+  CHECK(refused(zeros(300'000), copy) == base::ErrorCode::ok);
+  CHECK(refused(zeros(600'000), copy) == base::ErrorCode::bad_value);
+}
+
+TEST_CASE("what takes too many operations is replaced as a whole") {
+  Builder before, after;
+  {
+    auto old = before.array("a"), now = after.array("a");
+    for (int i = 0; i < 60'000; ++i) old.append(i), now.append(-1 - i);
+  }
+  const Document from = before.done(), to = after.done();
+  const Document patch = json_patch_of(from.view(), to.view());
+  CHECK(patch.view().count() == 2);
+  CHECK(JsonPatch(patch).apply(from.view()).document->bytes() == to.bytes());
+}
+
 TEST_CASE("the patch of two documents makes the second of the first, byte by byte") {
   const auto leads = [](const Document& before, const Document& after) {
     const Document patch = json_patch_of(before.view(), after.view());

@@ -3,6 +3,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "base/log.h"
 #include "server/commands/shared/branches.h"
 #include "server/commands/versions/branch_writer.h"
 #include "server/commands/versions/document_change.h"
@@ -75,6 +76,91 @@ struct Checked {
   bool changes() const { return inserted + modified + deleted > 0; }
 };
 
+struct Found {
+  storage::RecordId record;
+  bson::Document document;
+};
+// The document that the change is about. A collation may find one with another _id, which isn't it.
+std::optional<Found> find(storage::Transaction& transaction, storage::Collection& collection, const DocumentChange& change) {
+  const auto record = collection.find_id(transaction, change.id());
+  auto document = record ? collection.find(transaction, *record, nullptr) : std::nullopt;
+  if (!document || versions::key_of(document->bytes()) != change.key()) return std::nullopt;
+  return Found{*record, *std::move(document)};
+}
+
+// Writes a patch's documents in a transaction: first what goes, since what is inserted may need its keys, then the others.
+class PatchedDocuments {
+ public:
+  PatchedDocuments(OperationContext& op, storage::Transaction& transaction, const BranchWriter& branch, std::string db,
+                   const Patch& patch)
+      : op_(op), transaction_(transaction), branch_(branch), db_(std::move(db)), patch_(patch) {}
+
+  // With `anew` documents that are updated go as well, and put() inserts them, so that two may exchange what a unique index
+  // allows once.
+  void remove(bool anew) {
+    each([&](const DocumentChange& change, std::optional<bson::Document>& kept) {
+      const auto there = find(transaction_, *target_, change);
+      if (!there) return;
+      auto outcome = outcome_of(change, there);
+      if (!outcome.changes || (outcome.after && !anew)) return;
+      documents_->remove(transaction_, there->record, there->document);
+      kept = outcome.after ? std::move(outcome.after) : bson::Document();
+    });
+  }
+
+  void put() {
+    each([&](const DocumentChange& change, std::optional<bson::Document>& kept) {
+      if (kept) {
+        if (!kept->view().empty()) documents_->insert(transaction_, *kept);
+        return;
+      }
+      const auto there = find(transaction_, *target_, change);
+      const auto outcome = outcome_of(change, there);
+      if (!outcome.changes || !outcome.after) return;
+      if (there)
+        documents_->update(transaction_, there->record, there->document, *outcome.after);
+      else
+        documents_->insert(transaction_, *outcome.after);
+    });
+  }
+
+ private:
+  DocumentChange::Outcome outcome_of(const DocumentChange& change, const std::optional<Found>& there) const {
+    auto outcome = change.applied_to(there ? std::optional(there->document) : std::nullopt, patch_.resolver(change.collection()));
+    if (outcome.conflict) throw OperationError(ErrorCode::write_conflict, "somebody else changed the branch meanwhile");
+    return outcome;
+  }
+
+  // Calls `work` for each change of a collection that is there, with what was kept of it.
+  void each(const std::function<void(const DocumentChange&, std::optional<bson::Document>&)>& work) {
+    std::string name;
+    documents_.reset();
+    for (size_t i = 0; i < kept_.size(); ++i) {
+      const DocumentChange& change = patch_.changes()[i];
+      op_.check_interrupt();
+      if (change.collection() != name) {
+        name = change.collection();
+        documents_.reset();
+        const auto there = write::store_of(op_).catalog().open(db_ + "." + name);
+        if (!there) continue;
+        target_ = branch_.target(there->id());
+        documents_.emplace(op_, target_);
+      }
+      if (documents_) work(change, kept_[i]);
+    }
+  }
+
+  OperationContext& op_;
+  storage::Transaction& transaction_;
+  const BranchWriter& branch_;
+  const std::string db_;
+  const Patch& patch_;
+  // Of each change that is done but for its insert: the document, or an empty one if it is done.
+  std::vector<std::optional<bson::Document>> kept_{patch_.changes().size()};
+  write::Target target_;
+  std::optional<write::DocumentWriter> documents_;
+};
+
 class ApplyPatch : public Command {
  public:
   std::string_view name() const override { return "applyPatch"; }
@@ -108,24 +194,33 @@ class ApplyPatch : public Command {
     };
     Checked checked = look();
     std::set<std::string> created;
-    while (!dry_run && checked.conflicts.empty() && checked.changes()) {
-      for (const std::string& name : checked.missing) {
-        store.catalog().open_or_create(db_of(*database, branch) + "." + name, {.interrupted = op.interrupted()});
-        created.insert(name);
-      }
-      bool done = false;
-      store.catalog().alone(database->name(), op.interrupted(), [&](const auto&) {
-        checked = look();
-        if (checked.conflicts.empty() && !checked.missing.empty()) return;
-        done = true;
-        // What was created for the patch goes with it.
-        for (const std::string& name : created) {
-          if (const auto there = store.catalog().open(db_of(*database, branch) + "." + name)) checked.made.push_back(there->id());
+    const auto apply = [&] {
+      while (!dry_run && checked.conflicts.empty() && checked.changes()) {
+        for (const std::string& name : checked.missing) {
+          store.catalog().open_or_create(db_of(*database, branch) + "." + name, {.interrupted = op.interrupted()});
+          created.insert(name);
         }
-        write(op, *database, branch, patch, checked);
-      });
-      if (done) break;
-      op.check_interrupt();
+        bool done = false;
+        store.catalog().alone(database->name(), op.interrupted(), [&](const auto&) {
+          checked = look();
+          if (checked.conflicts.empty() && !checked.missing.empty()) return;
+          done = true;
+          // What was created for the patch goes with it.
+          for (const std::string& name : created) {
+            if (const auto there = store.catalog().open(db_of(*database, branch) + "." + name))
+              checked.made.push_back(there->id());
+          }
+          write(op, *database, branch, patch, checked);
+        });
+        if (done) break;
+        op.check_interrupt();
+      }
+    };
+    try {
+      apply();
+    } catch (...) {
+      drop_created(op, *database, branch, created);
+      throw;
     }
     if (!dry_run && !checked.conflicts.empty()) fail_with_conflicts("the patch", checked.conflicts);
     reply.append("branch", branch).append("changed", checked.conflicts.empty() && checked.changes());
@@ -139,19 +234,6 @@ class ApplyPatch : public Command {
  private:
   static std::string db_of(const BranchedDatabase& database, const std::string& branch) {
     return branch == BranchedDatabase::main ? database.name() : database.name() + "@" + versions::escaped(branch);
-  }
-
-  struct Found {
-    storage::RecordId record;
-    bson::Document document;
-  };
-  // The document that the change is about. A collation may find one with another _id, which isn't it.
-  static std::optional<Found> find(storage::Transaction& transaction, storage::Collection& collection,
-                                   const DocumentChange& change) {
-    const auto record = collection.find_id(transaction, change.id());
-    auto document = record ? collection.find(transaction, *record, nullptr) : std::nullopt;
-    if (!document || versions::key_of(document->bytes()) != change.key()) return std::nullopt;
-    return Found{*record, *std::move(document)};
   }
 
   static Checked check(OperationContext& op, storage::Transaction& transaction, BranchedDatabase& database,
@@ -203,48 +285,34 @@ class ApplyPatch : public Command {
     if (!checked.conflicts.empty()) {
       return write::in_transaction(op, [&](storage::Transaction& transaction) { writer.drop_empty(transaction, checked.made); });
     }
-    const auto work = [&](storage::Transaction& transaction) {
+    const auto write = [&](storage::Transaction& transaction, bool anew) {
       transaction.expect_stamps(2 * patch.changes().size());
-      // Removals come first: what is inserted may need their keys.
-      std::vector<bool> removed(patch.changes().size());
-      for (const bool removals : {true, false}) {
-        std::string name;
-        write::Target target;
-        std::optional<write::DocumentWriter> documents;
-        for (size_t i = 0; i < removed.size(); ++i) {
-          const DocumentChange& change = patch.changes()[i];
-          op.check_interrupt();
-          if (change.collection() != name) {
-            name = change.collection();
-            documents.reset();
-            const auto there = write::store_of(op).catalog().open(db_of(database, branch) + "." + name);
-            if (!there) continue;
-            target = writer.target(there->id());
-            documents.emplace(op, target);
-          }
-          if (!documents || removed[i]) continue;
-          removed[i] = write_one(transaction, target, *documents, change, patch.resolver(name), removals);
-        }
-      }
+      PatchedDocuments documents(op, transaction, writer, db_of(database, branch), patch);
+      documents.remove(anew);
+      documents.put();
     };
-    writer.write(checked.made, work);
+    writer.write(
+        checked.made, [&](storage::Transaction& transaction) { write(transaction, false); },
+        [&](storage::Transaction& transaction) { write(transaction, true); });
   }
 
-  // Writes the change if it removes the document, or if it doesn't. Returns whether it removed it.
-  static bool write_one(storage::Transaction& transaction, const write::Target& target, write::DocumentWriter& documents,
-                        const DocumentChange& change, const versions::Resolver& resolver, bool removes) {
-    const auto there = find(transaction, *target, change);
-    const auto ours = there ? std::optional(there->document) : std::nullopt;
-    const auto outcome = change.applied_to(ours, resolver);
-    if (outcome.conflict) throw OperationError(ErrorCode::write_conflict, "somebody else changed the branch meanwhile");
-    if (!outcome.changes || removes == outcome.after.has_value()) return false;
-    if (!outcome.after)
-      documents.remove(transaction, there->record, *ours);
-    else if (ours)
-      documents.update(transaction, there->record, *ours, *outcome.after);
-    else
-      documents.insert(transaction, *outcome.after);
-    return removes;
+  // Drops the collections that were created for a patch which failed, where nobody uses them yet. The patch's own error is what
+  // the client gets.
+  static void drop_created(OperationContext& op, BranchedDatabase& database, const std::string& branch,
+                           const std::set<std::string>& created) {
+    try {
+      std::vector<storage::CollectionId> ids;
+      for (const std::string& name : created) {
+        if (const auto there = write::store_of(op).catalog().open(db_of(database, branch) + "." + name))
+          ids.push_back(there->id());
+      }
+      if (ids.empty()) return;
+      BranchWriter writer(op, database, branch);
+      write::in_transaction(op, [&](storage::Transaction& transaction) { writer.drop_empty(transaction, ids); });
+    } catch (const std::exception& error) {
+      base::log(base::Severity::warning, base::LogComponent::command, 7100040, "Empty collections of a failed patch stay",
+                base::Attributes().add("db", db_of(database, branch)).add("error", error.what()));
+    }
   }
 };
 

@@ -48,6 +48,10 @@ void DocumentChange::read(bson::DocumentView given) {
   if (const auto operations = arguments.array("patch")) {
     if (before_ || after_) refuse("it has 'patch' and 'before' or 'after'");
     patch_.emplace(*operations);
+    if (const auto change = arguments.string("change")) {
+      if (*change != "insert" && *change != "update" && *change != "delete") refuse("'change' is '" + std::string(*change) + "'");
+      removes_ = *change == "delete";
+    }
     return;
   }
   if (!before_ && !after_) refuse("it has neither 'patch' nor 'before' or 'after'");
@@ -72,6 +76,9 @@ DocumentChange::Outcome DocumentChange::applied_to(const std::optional<bson::Doc
       return outcome;
     }
     outcome.after = std::move(patched.document);
+    if (removes_ && *removes_ == outcome.after.has_value())
+      refuse(*removes_ ? "'change' is 'delete', and the patch leaves a document"
+                       : "the patch removes the document, and 'change' doesn't say so");
   } else {
     const auto base = side(before_), theirs = side(after_);
     if (bytes == base || (!bytes && !theirs)) {

@@ -44,6 +44,7 @@ class DocumentChange {
   base::Bytes key_;
   std::optional<bson::DocumentView> before_, after_;
   std::optional<bson::JsonPatch> patch_;
+  std::optional<bool> removes_;  // what a change with a patch says of itself
 };
 
 }  // namespace server
