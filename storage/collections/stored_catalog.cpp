@@ -223,6 +223,7 @@ std::shared_ptr<Collection> StoredCatalog::create_on_branch(ViewSource& views, s
 StoredCatalog::Shared StoredCatalog::create_stored(std::string_view ns, const CollectionOptions& options, BytesView uuid,
                                                    const SchemaChange& how) {
   ViewSource* const views = views_;
+  const auto creating = base::hold_shared(creating_in(database_of(ns)), how.interrupted);
   const base::MutexLock ddl(ddl_mutex_);
   check_new_name(ns);
   if (open(ns)) throw exists(ns);
@@ -510,9 +511,8 @@ void StoredCatalog::alone(std::string_view db, const base::Interrupted& interrup
   for (;;) {
     const std::vector<Shared> all = stored_of(db);
     const Held schemas = hold_all(all, interrupted);
-    const base::MutexLock ddl(ddl_mutex_);
-    if (stored_of(db) != all) continue;
-    return work(all);
+    const auto creating = base::hold_exclusively(creating_in(db), interrupted);
+    if (stored_of(db) == all) return work(all);
   }
 }
 

@@ -1,9 +1,10 @@
 // StoredCatalog is the catalog as the table `catalog` stores it.
 //
-// A thread takes locks in this order: schema locks of collections, then ddl_mutex_, then mutex_. A thread that needs several
-// schema locks holds none while it waits for one, since readers may hold one while they wait for another.
+// A thread takes locks in this order: schema locks of collections, then creating_, then ddl_mutex_, then mutex_. A thread that
+// needs several schema locks holds none while it waits for one, since readers may hold one while they wait for another.
 #pragma once
 
+#include <array>
 #include <map>
 #include <unordered_map>
 
@@ -79,6 +80,9 @@ class StoredCatalog final : public Catalog {
   std::vector<Shared> stored_of(std::string_view db) const;
   static Held hold_all(const std::vector<Shared>& collections, const base::Interrupted& interrupted);
   void check_new_name(std::string_view ns) const REQUIRES(ddl_mutex_);
+  base::InterruptibleMutex& creating_in(std::string_view db) {
+    return creating_[std::hash<std::string_view>()(db) % creating_.size()];
+  }
   bool drop(std::string_view ns, bool from_branch, const SchemaChange& how);
   Shared create_stored(std::string_view ns, const CollectionOptions& options, BytesView uuid, const SchemaChange& how);
   std::shared_ptr<Collection> create_capped(ViewSource& views, std::string_view ns, const CollectionOptions& options,
@@ -120,6 +124,8 @@ class StoredCatalog final : public Catalog {
   Engine& engine_;
   PastCatalog& past_catalog_;
   Table table_;
+  // Shared while a collection is created in one of the databases whose names have this place; alone() holds it exclusively.
+  std::array<base::InterruptibleMutex, 64> creating_;
   base::Mutex ddl_mutex_;  // allows one change of the schema at a time
   CollectionId next_collection_ GUARDED_BY(ddl_mutex_) = 1;
   SchemaSink* sink_ = nullptr;  // it and compiler_ are set while nobody changes the schema
