@@ -11,6 +11,7 @@
 #include "server/core/services.h"
 #include "server/core/session_registry.h"
 #include "server/core/status_sections.h"
+#include "server/core/write_gate.h"
 #include "server/write/statements.h"
 #include "storage/collections/catalog.h"
 #include "storage/store.h"
@@ -88,6 +89,8 @@ void SessionCare::run_pass() {
 void SessionCare::reap(replication::Coordinator& set) {
   const int64_t begun_ms = services_.clock.wall_ms();
   const int64_t records_before = begun_ms - record_lifetime_ms;
+  const base::SharedHold gate = services_.write_gate->try_pass();
+  if (!gate) return;  // the next pass reaps
   const auto primary = set.hold_primary();
   const int64_t reaped = services_.session_store->expire(*services_.committer, records_before,
                                                          [this](bson::BytesView key) { return services_.sessions.knows(key); });

@@ -24,6 +24,8 @@ class WriteGate {
 
   // A write keeps the result until its end. Waits while the gate is closed, and throws what `interrupted` throws.
   base::SharedHold pass(const base::Interrupted& interrupted) { return base::hold_shared(passing_, interrupted); }
+  // Returns an empty hold while the gate is closed: for writes that can be left out, or made later.
+  base::SharedHold try_pass() { return base::SharedHold(passing_, std::try_to_lock); }
 
   // Closes the gate once the writes that have passed are at their end, and writes everything to the data files. Returns how
   // often the gate is closed: it opens when each close() has had its open(). Throws Backup::already_open while a backup is open,

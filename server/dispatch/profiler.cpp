@@ -10,6 +10,7 @@
 #include "server/core/options.h"
 #include "server/core/redaction.h"
 #include "server/core/services.h"
+#include "server/core/write_gate.h"
 #include "server/dispatch/profile_entry.h"
 #include "server/query/matcher.h"
 #include "storage/collections/catalog.h"
@@ -79,6 +80,10 @@ bool matches(const OperationContext& op, bson::DocumentView filter, bson::Docume
 
 void write_entry(OperationContext& op, std::string_view db, bson::DocumentView entry) {
   if (entry.size() > entry_bytes_max) return;  // it would push out all other entries
+  // The operation itself is over. A write passed the gate before, and a read isn't kept waiting for its entry.
+  WriteGate* const gate = op.services().write_gate;
+  const base::SharedHold passed = gate ? gate->try_pass() : base::SharedHold();
+  if (gate && !passed) return;
   storage::Store& store = *op.services().store;
   const std::string ns = profile_ns(db);
   for (;;) {

@@ -16,6 +16,7 @@ class ReplSetReconfig : public ReplicaSetCommand {
     const auto given = request.body.first();
     if (!given.is_object()) throw base::OperationError(base::ErrorCode::bad_value, "no configuration specified");
     const bool force = Arguments(request).loose_boolean("force").value_or(false);
+    op.begin_writing(false);
     set.reconfigure(replication::parse_set_config(given.as_document()), force);
   }
 };
