@@ -97,21 +97,23 @@ std::shared_ptr<versions::SharedCollection> collection_of(const BranchedDatabase
   return nullptr;
 }
 
-void check_rules(OperationContext& op, const std::string& name, bson::DocumentView rules, NewDocuments& documents,
-                 Violations& violations) {
-  const auto matcher = query::compile_validator(rules, query::parse_context(op));
+void check_rules(OperationContext& op, const storage::Collection& collection, const std::string& name, bson::DocumentView rules,
+                 NewDocuments& documents, Violations& violations) {
+  const query::ParseContext compared = query::parse_context(op, {}, collection.options().collator);
+  const auto matcher = query::compile_validator(rules, compared);
   while (!violations.full() && documents.next()) {
     const bson::DocumentView one = documents.document();
     if (query::fulfils(op, *matcher, one)) continue;
-    violations.add(name, one.find("_id"), "details", query::explain_invalid(rules, one, query::parse_context(op)));
+    violations.add(name, one.find("_id"), "details", query::explain_invalid(rules, one, compared));
   }
 }
 
-void check_pipeline(OperationContext& op, const std::string& name, const std::string& db, bson::DocumentView stages,
-                    std::unique_ptr<NewDocuments> documents, Violations& violations) {
+void check_pipeline(OperationContext& op, const storage::Collection& collection, const std::string& name, const std::string& db,
+                    bson::DocumentView stages, std::unique_ptr<NewDocuments> documents, Violations& violations) {
   query::PipelineContext context(query::command_time_ms(op), &op);
   context.db = db;
   context.collection = name;
+  context.set_collator(collection.options().collator);
   const query::Pipeline pipeline(stages, context);
   const query::StagePtr last = pipeline.start_over(std::move(documents));
   while (!violations.full() && last->next()) {
@@ -167,8 +169,8 @@ void check_commit(OperationContext& op, storage::Transaction& transaction, Branc
       return std::make_unique<NewDocuments>(op, shared->store.scan_set(transaction, difference.only_b));
     };
     const Validator one = read(name, given);
-    if (one.rules) check_rules(op, name, *one.rules, *documents(), violations);
-    if (one.pipeline) check_pipeline(op, name, database.name(), *one.pipeline, documents(), violations);
+    if (one.rules) check_rules(op, shared->base, name, *one.rules, *documents(), violations);
+    if (one.pipeline) check_pipeline(op, shared->base, name, database.name(), *one.pipeline, documents(), violations);
   }
   if (violations.any()) violations.fail();
 }
