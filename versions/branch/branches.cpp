@@ -645,11 +645,11 @@ Branches::Swept Branches::sweep(Transaction& transaction, const Graph& graph, st
   Swept swept{.commits = goes.size()};
   if (goes.empty()) return swept;
   std::vector<CommitNumber> near;
-  const std::vector<CommitNumber> order = parents_first(graph);
+  const NearestKept nearest(graph, goes);
   for (const CommitNumber commit : goes) {
     graph_.drop_commit(transaction, commit);
     for (const Collection& collection : collections_) graph_.remove_made_root(transaction, collection.parts.collection, commit);
-    near.push_back(nearest_kept(graph, order, commit, goes));
+    near.push_back(nearest.of(commit));
   }
   for (size_t i = 0; i < stores_.size(); ++i) {
     const auto state_of = [&](CommitNumber commit) { return commit == 0 ? View{} : state_view(transaction, commit, i); };

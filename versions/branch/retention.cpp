@@ -77,25 +77,27 @@ std::vector<CommitNumber> may_go(const Graph& graph, const std::vector<CommitNum
   return go;
 }
 
-CommitNumber nearest_kept(const Graph& graph, CommitNumber commit, const std::vector<CommitNumber>& goes) {
-  return nearest_kept(graph, parents_first(graph), commit, goes);
+NearestKept::NearestKept(const Graph& graph, const std::vector<CommitNumber>& goes)
+    : graph_(graph), goes_(goes), order_(parents_first(graph)) {
+  places_.reserve(order_.size());
+  for (size_t i = 0; i < order_.size(); ++i) places_.emplace(order_[i], i);
 }
 
-CommitNumber nearest_kept(const Graph& graph, const std::vector<CommitNumber>& order, CommitNumber commit,
-                          const std::vector<CommitNumber>& goes) {
-  const auto kept = [&](CommitNumber number) {
-    return !graph.at(number).dropped && !std::binary_search(goes.begin(), goes.end(), number);
-  };
+bool NearestKept::kept(CommitNumber commit) const {
+  return !graph_.at(commit).dropped && !std::binary_search(goes_.begin(), goes_.end(), commit);
+}
+
+CommitNumber NearestKept::of(CommitNumber commit) const {
   // Follows the lines that begin here.
   std::set<CommitNumber> line{commit};
-  for (auto at = std::find(order.begin(), order.end(), commit) + 1; at != order.end(); ++at) {
-    const auto& parents = graph.at(*at).parents;
+  for (size_t i = places_.at(commit) + 1; i < order_.size(); ++i) {
+    const auto& parents = graph_.at(order_[i]).parents;
     if (std::none_of(parents.begin(), parents.end(), [&](CommitNumber parent) { return line.count(parent) != 0; })) continue;
-    if (kept(*at)) return *at;
-    line.insert(*at);
+    if (kept(order_[i])) return order_[i];
+    line.insert(order_[i]);
   }
   for (CommitNumber at = commit;;) {
-    const auto& parents = graph.at(at).parents;
+    const auto& parents = graph_.at(at).parents;
     if (parents.empty()) return 0;
     at = parents.front();
     if (kept(at)) return at;

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <unordered_map>
 #include <vector>
 
 namespace versions {
@@ -48,11 +49,21 @@ std::vector<CommitNumber> parents_first(const Graph& graph);
 std::vector<CommitNumber> may_go(const Graph& graph, const std::vector<CommitNumber>& tips,
                                  const std::vector<CommitNumber>& names, const Retention& retention);
 
-// The nearest descendant that stays, else the nearest ancestor that stays; 0: there is neither. `goes` are commits that go beside
-// those that were dropped.
-CommitNumber nearest_kept(const Graph& graph, CommitNumber commit, const std::vector<CommitNumber>& goes);
-// `order` is what parents_first returns.
-CommitNumber nearest_kept(const Graph& graph, const std::vector<CommitNumber>& order, CommitNumber commit,
-                          const std::vector<CommitNumber>& goes);
+// Finds for commits those nearest to them that stay. `goes` are in ascending order; they go beside those that were dropped.
+// It borrows both.
+class NearestKept {
+ public:
+  NearestKept(const Graph& graph, const std::vector<CommitNumber>& goes);
+  // Returns the nearest descendant that stays, else the nearest ancestor that stays; 0: there is neither.
+  CommitNumber of(CommitNumber commit) const;
+
+ private:
+  bool kept(CommitNumber commit) const;
+
+  const Graph& graph_;
+  const std::vector<CommitNumber>& goes_;
+  std::vector<CommitNumber> order_;  // parents first
+  std::unordered_map<CommitNumber, size_t> places_;
+};
 
 }  // namespace versions

@@ -14,6 +14,10 @@ Graph graph_of(const std::map<CommitNumber, std::vector<CommitNumber>>& parents)
 
 using Numbers = std::vector<CommitNumber>;
 
+CommitNumber nearest(const Graph& graph, CommitNumber commit, const Numbers& goes) {
+  return NearestKept(graph, goes).of(commit);
+}
+
 }  // namespace
 
 TEST_CASE("heads, names, the newest and where lines part stay, and what nothing comes from goes") {
@@ -35,9 +39,9 @@ TEST_CASE("commits that came later than their children are dropped and kept as o
   CHECK(order == Numbers{21, 2, 23, 4, 5, 6, 7, 8, 9, 10});
   CHECK(may_go(graph, {6, 8}, {}, {.newest = 2}) == Numbers{2, 4, 9, 10, 21});
   CHECK(may_go(graph, {6, 8}, {2, 10}, {.newest = 1}) == Numbers{5, 7, 9, 21});
-  CHECK(nearest_kept(graph, 2, {2, 23}) == 4);
-  CHECK(nearest_kept(graph, 21, {2, 21}) == 23);
-  CHECK(nearest_kept(graph, 10, {10}) == 9);
+  CHECK(nearest(graph, 2, {2, 23}) == 4);
+  CHECK(nearest(graph, 21, {2, 21}) == 23);
+  CHECK(nearest(graph, 10, {10}) == 9);
 }
 
 TEST_CASE("the ancestor that a merge would have stays") {
@@ -49,10 +53,10 @@ TEST_CASE("the ancestor that a merge would have stays") {
 
 TEST_CASE("the nearest that stays is looked for among those that come from a commit first") {
   const Graph graph = graph_of({{1, {}}, {2, {1}}, {3, {2}}, {4, {3}}, {5, {2}}, {6, {5}}});
-  CHECK(nearest_kept(graph, 2, {2, 3}) == 4);
-  CHECK(nearest_kept(graph, 5, {5, 6}) == 2);
-  CHECK(nearest_kept(graph, 6, {2, 5, 6}) == 1);
-  CHECK(nearest_kept(graph, 1, {1, 2, 3, 4, 5, 6}) == 0);
+  CHECK(nearest(graph, 2, {2, 3}) == 4);
+  CHECK(nearest(graph, 5, {5, 6}) == 2);
+  CHECK(nearest(graph, 6, {2, 5, 6}) == 1);
+  CHECK(nearest(graph, 1, {1, 2, 3, 4, 5, 6}) == 0);
 }
 
 TEST_CASE("a policy says from now on which commits stay, and without one all do") {
