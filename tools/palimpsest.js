@@ -150,9 +150,7 @@
     }],
     applyPatch: ["applyPatch(changes, {mode, resolve, paths, collections, dryRun})", "brings the changes of a diff to the branch, not committed", function (changes, options) {
       const done = this.runCommand({applyPatch: 1, changes, ...options});
-      const conflicts = done.conflicts === undefined ? [] : done.conflicts;
-      const head = conflicts.length > 0 ? plural(done.conflictCount, "conflict") : done.changed ? `${show(done.inserted)} inserted, ${show(done.modified)} updated, ${show(done.deleted)} deleted` : "nothing new";
-      return readable(done, [head, ...conflicts.map(conflictLine)].join("\n"));
+      return withConflicts(done, `${show(done.inserted)} inserted, ${show(done.modified)} updated, ${show(done.deleted)} deleted`, "nothing new");
     }],
     commitValidator: ["commitValidator({collection: {validator, pipeline}})", "what commits must fulfil from now on; without it, now", function (validators) {
       const said = this.runCommand({commitValidator: validators === undefined ? 1 : validators});
@@ -270,19 +268,21 @@
     }],
   };
 
-  // Returns the text of a reply to merge, cherryPick or revert.
   function applyStash(db, command, number, options) {
     if (number === undefined) number = list(db, {listStashes: 1})[0]?.stash ?? 1;
     const done = db.runCommand({[command]: number, ...options});
-    const conflicts = done.conflicts === undefined ? [] : done.conflicts;
-    const head = conflicts.length > 0 ? plural(done.conflictCount, "conflict") : done.changed ? `stash ${show(number)} is on ${done.branch}, not committed` : "nothing new";
-    return readable(done, [head, ...conflicts.map(conflictLine)].join("\n"));
+    return withConflicts(done, `stash ${show(number)} is on ${done.branch}, not committed`, "nothing new");
   }
 
+  // Returns the text of a reply to merge, cherryPick or revert.
   function mergeText(done, changed, nothing) {
+    return withConflicts(done, `${changed}, at ${short(done.commit)}`, nothing);
+  }
+
+  // Returns the text of a reply that has conflicts, or says whether something changed.
+  function withConflicts(done, changed, nothing) {
     const conflicts = done.conflicts === undefined ? [] : done.conflicts;
-    const head = conflicts.length > 0 ? plural(done.conflictCount, "conflict") + (done.merging ? " to decide" : "")
-      : done.changed ? `${changed}, at ${short(done.commit)}` : nothing;
+    const head = conflicts.length > 0 ? plural(done.conflictCount, "conflict") + (done.merging ? " to decide" : "") : done.changed ? changed : nothing;
     return readable(done, [head, ...conflicts.map(conflictLine)].join("\n"));
   }
 

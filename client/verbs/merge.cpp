@@ -7,6 +7,7 @@
 #include "client/connection.h"
 #include "client/table.h"
 #include "client/verbs.h"
+#include "client/watched.h"
 
 namespace client {
 namespace {
@@ -54,7 +55,7 @@ int run(const Arguments& arguments) {
   const std::string& db = server.required_db();
   bson::Document reply;
   try {
-    reply = server.run(db, command_of(arguments, arguments.dry_run));
+    reply = run_watched(arguments.target, server, db, command_of(arguments, arguments.dry_run), "merging");
   } catch (const datasets::replay::ClientError& refused) {
     constexpr uint32_t operation_failed = 96;
     if (refused.code() != operation_failed || arguments.dry_run) throw;

@@ -43,9 +43,10 @@ class ContinueMerge : public Command {
     const auto prepare_or_merge = [&] {
       return write::in_transaction(op, [&](storage::Transaction& transaction) {
         const versions::Branch branch = database->branch(transaction, ref);
-        const MergeRequest how = open_merge(op, transaction, *database, branch);
+        MergeRequest how = open_merge(op, transaction, *database, branch);
         if (database->prepare_merge(transaction, ref, how.request())) return false;
         what = how.description();
+        how.show_progress(op, transaction, *database, branch.head);
         merge = database->merge(transaction, branch.name, how.request(), how.info(op, transaction, *database, arguments));
         if (!merge.conflicts.empty()) throw NotKept();
         if (merge.commit) write::check_commit(op, transaction, *database, branch.head, merge.commit->number);

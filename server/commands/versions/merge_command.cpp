@@ -52,6 +52,7 @@ void MergeCommand::run(OperationContext& op, const Request& request, bson::Build
       const versions::Branch branch = how.into(transaction, *database, ref);
       into = branch.name;
       head = hex(database->branches().graph().commit(transaction, branch.head)->id);
+      how.show_progress(op, transaction, *database, branch.head);
       merge = database->merge(transaction, branch.name, how.request(), how.info(op, transaction, *database, arguments));
       if (merge.commit && merge.conflicts.empty())
         write::check_commit(op, transaction, *database, branch.head, merge.commit->number);

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "server/commands/shared/branches.h"
+#include "server/commands/versions/merge_progress.h"
 #include "server/core/operation.h"
 #include "server/core/scale.h"
 #include "server/query/views.h"
@@ -248,6 +249,13 @@ void MergeRequest::find(storage::Transaction& transaction, const BranchedDatabas
   if (both_ && !place.branch)
     throw OperationError(ErrorCode::bad_value, "'" + from_ + "' is no branch, which into: \"both\" is about");
   if (both_) request_.with = place.branch->name;
+}
+
+void MergeRequest::show_progress(OperationContext& op, storage::Transaction& transaction, BranchedDatabase& database,
+                                 versions::CommitNumber into) {
+  if (kind() != MergeKind::merge && kind() != MergeKind::squash) return;  // others take the changes of one commit
+  const versions::CommitNumber base = database.branches().graph().common_ancestor(transaction, into, request_.from);
+  request_.interrupted = merge_steps(op, transaction, database, base, into, request_.from);
 }
 
 void MergeRequest::go_on(versions::CommitNumber from) {

@@ -43,6 +43,9 @@ class MergeRequest {
                             const Arguments& now) const;
   // Returns the branch that gets the changes: that of `ref`, or a new one that begins there.
   versions::Branch into(storage::Transaction& transaction, versions::BranchedDatabase& database, const versions::Ref& ref) const;
+  // currentOp shows from now on how far the merge into this commit is. Only the transaction's merge may follow.
+  void show_progress(OperationContext& op, storage::Transaction& transaction, versions::BranchedDatabase& database,
+                     versions::CommitNumber into);
   // Continues the merge that is under way.
   void go_on(versions::CommitNumber from);
   const versions::BranchedDatabase::MergeRequest& request() const { return request_; }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "server/commands/shared/branches.h"
+#include "server/commands/versions/merge_progress.h"
 #include "server/core/operation.h"
 #include "server/write/batch.h"
 #include "server/write/commit_check.h"
@@ -36,17 +37,6 @@ void check_quiet(storage::Transaction& transaction, BranchedDatabase& database, 
     throw OperationError(ErrorCode::illegal_operation,
                          "a merge is under way on branch '" + branch.name + "': continueMerge or abortMerge come first");
   }
-}
-
-uint64_t documents_between(storage::Transaction& transaction, BranchedDatabase& database, CommitNumber from, CommitNumber to) {
-  uint64_t count = 0;
-  for (const storage::CollectionId id : database.collections()) {
-    const auto shared = database.versions_of(id);
-    if (!shared) continue;
-    const auto difference = shared->store.diff(transaction, shared->view_of(transaction, from), shared->view_of(transaction, to));
-    count += difference.only_a.count() + difference.only_b.count();
-  }
-  return count;
 }
 
 // `head`: where the branch ended when it was decided to reset it.
@@ -99,7 +89,7 @@ std::string_view move_branch(OperationContext& op, BranchedDatabase& database, c
       return Step::reset;
     }
     happened = "moved";
-    if (documents_between(transaction, database, branch->head, to) > documents_forward) return Step::reset;
+    if (versions_between(transaction, database, branch->head, to) > documents_forward) return Step::reset;
     const auto merge = database.advance(transaction, ref.name, to, op.interrupted());
     if (!merge.conflicts.empty()) {
       throw OperationError(ErrorCode::duplicate_key, "branch '" + ref.name +
