@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "bson/builder.h"
+#include "bson/json.h"
 #include "datasets/program/commands.h"
 #include "datasets/replay/client.h"
 
@@ -17,6 +18,7 @@ struct Arguments {
   std::string remote = "origin";
   int64_t depth = 0;                          // 0: all commits
   std::vector<std::string> collections = {};  // empty: all
+  std::vector<std::string> filters = {};      // pages={"lang": "de"}
 };
 
 // The database of mongodb://host/shop?…; empty: it names none.
@@ -25,6 +27,18 @@ std::string database_of(const std::string& uri) {
   const size_t slash = scheme == uri.npos ? uri.npos : uri.find('/', scheme + 3);
   if (slash == uri.npos) return {};
   return uri.substr(slash + 1, std::min(uri.find('?', slash), uri.size()) - slash - 1);
+}
+
+// {pages: {lang: "de"}} from pages={"lang": "de"}.
+bson::Document filter_of(const std::vector<std::string>& filters) {
+  bson::Builder out;
+  for (const std::string& one : filters) {
+    const size_t end = one.find('=');
+    const auto query = bson::from_json(end == one.npos ? "" : std::string_view(one).substr(end + 1));
+    if (!query || end == 0) throw std::runtime_error("--filter is <collection>=<query as JSON>, and not " + one);
+    out.append(std::string_view(one).substr(0, end), query.value());
+  }
+  return out.done();
 }
 
 int run(const Arguments& arguments) {
@@ -48,6 +62,7 @@ int run(const Arguments& arguments) {
     auto names = fetch.array("collections");
     for (const std::string& one : arguments.collections) names.append(one);
   }
+  if (!arguments.filters.empty()) fetch.append("filter", filter_of(arguments.filters));
   const bson::Document fetched = client.command(db, fetch.done());
   pull.append("pull", arguments.remote).append("branch", "main");
   if (arguments.depth > 0) pull.append("depth", arguments.depth);
@@ -68,6 +83,9 @@ Command add_clone(CLI::App& app) {
   parser->add_option("--depth", arguments->depth, "bring so many of the newest commits of each branch and tag")
       ->check(CLI::Range(int64_t{1}, INT64_MAX - 1));
   parser->add_option("--collection", arguments->collections, "bring this collection alone; may be given several times");
+  parser->add_option("--filter", arguments->filters,
+                     "bring the documents of a collection that match a query alone: pages='{\"lang\": \"de\"}'; once for each "
+                     "collection");
   return {parser, [arguments] { return run(*arguments); }};
 }
 

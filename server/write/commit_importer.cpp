@@ -18,7 +18,7 @@
 #include "storage/indexes/index_options.h"
 #include "storage/store.h"
 #include "versions/database/refs.h"
-#include "versions/database/selected_commits.h"
+#include "versions/database/selection.h"
 
 namespace server::write {
 
@@ -49,16 +49,21 @@ std::string hex(const versions::Hash& id) {
 void check_made_from(const bson::Element& field) {
   if (!field.is_object()) refuse("a commit is made from another one that it doesn't name");
   const bson::DocumentView from = field.as_document();
-  const bson::Element commit = from.find("commit"), collections = from.find("collections");
+  const bson::Element commit = from.find("commit");
   if (!commit.is_string() || commit.as_string().size() != 2 * sizeof(versions::Hash) || !base::from_hex(commit.as_string()))
     refuse("a commit is made from another one that it doesn't name");
-  if (!collections.is_array()) refuse("a commit is made from others without naming collections");
-  for (const bson::Element& one : collections.as_document()) {
-    if (!one.is_string()) refuse("a commit is made from others without naming collections");
+  versions::Selection selection;
+  try {
+    selection = versions::read_selection(from);
+  } catch (const OperationError& error) {
+    refuse(std::string("a commit is made from a part of another one that isn't said: ") + error.what());
   }
-  for (const bson::Element& one : from) {
-    if (one.name != "commit" && one.name != "collections") refuse("a commit is made from more than a commit and collections");
-  }
+  // One selection has one form.
+  bson::Builder out;
+  out.append("commit", commit.as_string());
+  selection.append_to(out);
+  if (selection.empty() || out.done().bytes() != from.bytes())
+    refuse("a commit is made from a part of another one that isn't said in its normal form");
 }
 
 // Checks what is read of a commit later, by `log` for example.
@@ -198,6 +203,7 @@ void CommitImporter::begin_commit(const pack::Header& header, pack::Commit commi
   const pack::Commit& one = incoming_->commit;
   incoming_->known = find(one.id).has_value();
   if (incoming_->known) return;
+  check_selected(one);
   const bool grafted = is_grafted(one);
   if (!grafted) {
     if (one.parents.empty()) return begin_first(header);
@@ -227,6 +233,31 @@ void CommitImporter::begin_commit(const pack::Header& header, pack::Commit commi
   else
     stand_at(find(one.against ? *one.against : one.parents[0]).value());
   make_collections(header);
+}
+
+// Of a database that has such commits nobody can fetch a part.
+void CommitImporter::check_selected(const pack::Commit& commit) const {
+  const auto selection = versions::selection_of(commit.metadata);
+  if (!selection || !database_) return;
+  storage::Transaction transaction(store_of(op_), storage::Transaction::Mode::read);
+  const auto& graph = database_->branches().graph();
+  const auto is_same = [&](CommitNumber number) {
+    return versions::selection_of(graph.commit(transaction, number)->metadata) == selection;
+  };
+  for (const versions::Hash& id : commit.parents) {
+    const auto parent = graph.find(transaction, id);
+    if (parent && is_same(*parent)) return;
+  }
+  bool has_others = false;
+  for (const auto& [number, node] : graph.graph(transaction)) {
+    if (is_same(number)) return;
+    const auto other = graph.commit(transaction, number);
+    has_others |= !other->absent && !versions::is_shallow_root(*other);
+  }
+  if (!has_others) return;
+  throw OperationError(ErrorCode::illegal_operation,
+                       "commit " + hex(commit.id) + " shows a part of another one, and database '" + name_ +
+                           "' doesn't have the history of that part: it needs a database of its own");
 }
 
 // A database whose history is shallow begins with another commit than with its first one.

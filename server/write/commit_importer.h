@@ -41,6 +41,8 @@ class CommitImporter {
   // Makes the pack's commits that aren't here, and then the indexes of collections that have none. Throws FailedToParse for a
   // pack that is damaged or lies; IllegalOperation if it stands on commits that aren't here, or has another history than the
   // database; NamespaceExists if a collection's name is another collection's here.
+  // A commit that was made from a part of another one (versions::Selection) is refused too, unless such a part is what the
+  // database begins with or has.
   void import(versions::pack::PackReader& pack);
 
   uint64_t made() const { return made_; }
@@ -53,6 +55,7 @@ class CommitImporter {
   void check_base(const versions::pack::Header& header);
   // The commit, if more than its id is here.
   std::optional<versions::CommitNumber> find(const versions::Hash& id) const;
+  void check_selected(const versions::pack::Commit& commit) const;
   bool is_grafted(const versions::pack::Commit& commit) const;
   void begin_root(const versions::pack::Header& header);
   void stand_at_nothing();

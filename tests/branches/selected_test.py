@@ -6,7 +6,7 @@ import pytest
 from tests.branches.conftest import by_id, fails
 from tests.branches.team import Site, clone, palimpsest, same, servers, team  # noqa: F401
 
-ILLEGAL_OPERATION, NAMESPACE_NOT_FOUND, NOT_SUPPORTED = 20, 26, 115
+ILLEGAL_OPERATION, NAMESPACE_NOT_FOUND = 20, 26
 
 
 @pytest.fixture
@@ -95,7 +95,6 @@ def test_a_choice_is_one_of_collections_and_stays(shelves):
     ann["main"].command("addRemote", "origin", uri=hub.uri)
     fetch = lambda site, **how: site["main"].command("fetch", "origin", **how)
     fails(NAMESPACE_NOT_FOUND, lambda: fetch(ann, collections=["pages", "nobody"]))
-    fails(NOT_SUPPORTED, lambda: fetch(ann, filter={"pages": {"n": 1}}))
     fails(2, lambda: fetch(ann, collections=[]))
     fails(14, lambda: fetch(ann, collections=[1]))
     fetch(ann, collections=["pages"])

@@ -51,7 +51,7 @@ std::vector<pack::Ref> refs_of(Transaction& transaction, const VersionGraph& gra
 
 CommitPacker::CommitPacker(BranchedDatabase& database, Transaction& transaction, What what)
     : database_(database), transaction_(transaction), what_(std::move(what)) {
-  if (what_.collections) selected_.emplace(database, transaction, *what_.collections);
+  if (!what_.selection.empty()) selected_.emplace(database, transaction, what_.selection, what_.filtering);
   choose();
   commits_ = order_.size();
 }
@@ -259,7 +259,7 @@ pack::Commit CommitPacker::statement(CommitNumber number) {
     one.against = against->second == 0 ? Hash{} : id(against->second);
   for (const CollectionState& state : commit->collections) {
     if (!is_packed(state.collection)) continue;
-    pack::Root root{.uuid = state.label, .root = state.digest, .tree = {}};
+    pack::Root root{.uuid = state.label, .root = selected_ ? selected_->root(*commit, state) : state.digest, .tree = {}};
     if (const auto named = commit->root_of(state)) {
       const TreeKind kind = database_.branches().roots().kind(transaction_, *named);
       if (kind != TreeKind()) {
@@ -302,7 +302,7 @@ std::optional<CommitPacker::Piece> CommitPacker::next(const std::function<void()
     if (interrupted) interrupted();
     if (rows_) {
       if (auto row = rows_->next()) {
-        writer_->add(row_of(std::move(*row)));
+        if (!selected_ || selected_->show(*row)) writer_->add(row_of(std::move(*row)));
         continue;
       }
       rows_.reset();

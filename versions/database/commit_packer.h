@@ -31,9 +31,10 @@ class CommitPacker {
     // Only so many of the newest commits of each ref are packed, those behind commits in `known` too; UINT64_MAX: all. nullopt:
     // nothing behind commits in `known`.
     std::optional<uint64_t> depth = {};
-    // Names of the collections that are packed; then `known` and `shallow` are ids of SelectedCommits. nullopt: all.
-    std::optional<std::set<std::string>> collections = {};
-    bool deltas = true;  // false: changed documents come whole
+    // What is packed of each commit; then `known` and `shallow` are ids of SelectedCommits. Empty: all.
+    Selection selection = {};
+    Filtering filtering = {};  // for a selection that has filters
+    bool deltas = true;        // false: changed documents come whole
     // A pack ends with the commit that reaches so many bytes, and another one follows.
     uint64_t pack_bytes = UINT64_MAX;
   };

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "bson/builder.h"
-#include "bson/validate.h"
 #include "storage/engine/names.h"
 
 namespace versions {
@@ -11,46 +10,59 @@ namespace versions {
 using base::ErrorCode;
 using base::OperationError;
 
-bool is_selected(const Commit& commit) {
-  const auto valid = bson::validate(commit.metadata);
-  return valid.ok() && valid.value().has(made_from);
-}
-
-SelectedCommits::SelectedCommits(BranchedDatabase& database, Transaction& transaction, std::set<std::string> collections)
-    : database_(database), transaction_(transaction), names_(std::move(collections)) {
-  for (const storage::CollectionId id : database.collections()) {
-    const auto shared = database.versions_of(id);
-    if (shared && names_.contains(std::string(storage::collection_of(shared->base.ns())))) ids_.insert(id);
-  }
-  for (const std::string& name : names_) {
-    const auto is_it = [&](storage::CollectionId id) {
-      return storage::collection_of(database.versions_of(id)->base.ns()) == name;
-    };
-    if (std::none_of(ids_.begin(), ids_.end(), is_it)) {
-      throw OperationError(ErrorCode::namespace_not_found, "database '" + database.name() + "' has no collection '" + name +
-                                                               "' with commits; views and time series can't be selected");
-    }
-  }
+SelectedCommits::SelectedCommits(BranchedDatabase& database, Transaction& transaction, Selection selection,
+                                 const Filtering& filtering)
+    : database_(database), transaction_(transaction), selection_(std::move(selection)) {
+  choose_collections(filtering);
   const VersionGraph& graph = database.branches().graph();
   const Graph all = graph.graph(transaction);
   for (const CommitNumber number : parents_first(all)) {
     const auto commit = graph.commit(transaction, number);
     if (all.at(number).dropped || commit->digests != DigestKind::roots) continue;
-    if (is_selected(*commit)) {
-      throw OperationError(ErrorCode::illegal_operation,
-                           "database '" + database.name() +
-                               "' is itself some collections of another one: it can be fetched as a "
-                               "whole alone");
+    if (selection_of(commit->metadata)) {
+      throw OperationError(
+          ErrorCode::illegal_operation,
+          "database '" + database.name() + "' is itself a part of another one: it can be fetched as a whole alone");
     }
     pack::Commit one{.time_ms = commit->time_ms, .metadata = metadata(*commit)};
     const auto known = [&](CommitNumber parent) { return selected_.contains(parent); };
     if (!std::all_of(commit->parents.begin(), commit->parents.end(), known)) continue;
     for (const CommitNumber parent : commit->parents) one.parents.push_back(selected_.at(parent));
     for (const CollectionState& state : commit->collections) {
-      if (has(state.collection)) one.roots.push_back({.uuid = state.label, .root = state.digest, .tree = {}});
+      const auto found = collections_.find(state.collection);
+      if (found == collections_.end()) continue;
+      if (found->second.filtered) filtered_[{number, state.collection}] = found->second.filtered->root(*commit);
+      one.roots.push_back({.uuid = state.label, .root = root(*commit, state), .tree = {}});
     }
     numbers_.emplace(selected_[number] = pack::id_of(one), number);
   }
+}
+
+void SelectedCommits::choose_collections(const Filtering& filtering) {
+  std::set<std::string> missing = selection_.collections;
+  for (const storage::CollectionId id : database_.collections()) {
+    const auto shared = database_.versions_of(id);
+    if (!shared) continue;
+    const std::string name(storage::collection_of(shared->base.ns()));
+    if (!selection_.collections.contains(name)) continue;
+    missing.erase(name);
+    Selected& one = collections_[id] = {.shared = shared, .filtered = nullptr};
+    const auto filter = selection_.filters.find(name);
+    if (filter == selection_.filters.end()) continue;
+    one.filtered = std::make_unique<FilteredRoots>(
+        FilteredRoots::With{.database = database_,
+                            .transaction = transaction_,
+                            .collection = *shared,
+                            .filter = filter->second,
+                            .matches = filtering.compile(filter->second, shared->base.options().collator),
+                            .known = *filtering.known,
+                            .interrupted = filtering.interrupted,
+                            .old_nodes_bytes = filtering.old_nodes_bytes});
+  }
+  if (missing.empty()) return;
+  throw OperationError(ErrorCode::namespace_not_found, "database '" + database_.name() + "' has no collection '" +
+                                                           *missing.begin() +
+                                                           "' with commits; views and time series can't be selected");
 }
 
 const Hash& SelectedCommits::id(CommitNumber number) const {
@@ -67,14 +79,34 @@ std::optional<CommitNumber> SelectedCommits::find(const Hash& id) const {
   return found == numbers_.end() ? std::nullopt : std::optional(found->second);
 }
 
+std::set<storage::CollectionId> SelectedCommits::collections() const {
+  std::set<storage::CollectionId> ids;
+  for (const auto& [id, one] : collections_) ids.insert(id);
+  return ids;
+}
+
+Hash SelectedCommits::root(const Commit& commit, const CollectionState& state) const {
+  const auto found = filtered_.find({commit.number, state.collection});
+  return found == filtered_.end() ? state.digest : found->second;
+}
+
+bool SelectedCommits::show(CommitRows::Row& row) const {
+  const Selected& one = collections_.at(row.collection);
+  if (!one.filtered) return true;
+  if (row.named) refuse_purged(*one.shared);
+  for (std::optional<Bytes>* side : {&row.before, &row.after}) {
+    if (*side && !one.filtered->matches(bson::DocumentView(**side))) side->reset();
+  }
+  return row.before || row.after;
+}
+
 Bytes SelectedCommits::metadata(const Commit& commit) const {
   bson::Builder out;
   out.append_all(bson::DocumentView(commit.metadata));
   {
     auto from = out.object(made_from);
     from.append("commit", base::to_hex(view(commit.id)));
-    auto names = from.array("collections");
-    for (const std::string& name : names_) names.append(name);
+    selection_.append_to(from);
   }
   return Bytes(out.done().bytes());
 }

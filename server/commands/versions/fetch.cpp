@@ -13,10 +13,11 @@ class Fetch : public Command {
   std::string_view name() const override { return "fetch"; }
   std::string_view help() const override {
     return "bring the commits of a remote that aren't here; its branch dev is origin/dev here, and read-only\n"
-           "{ fetch: <remote>, refs: [ <branch or tag>, … ], depth: <int>, unshallow: <bool>, collections: [ <name>, … ] "
-           "}\nWithout refs it brings all. With "
+           "{ fetch: <remote>, refs: [ <branch or tag>, … ], depth: <int>, unshallow: <bool>, collections: [ <name>, … ], "
+           "filter: { <collection>: <query>, … } }\nWithout refs it brings all. With "
            "depth it brings so many of the newest commits of each, and history is shallow; unshallow brings all that is behind "
-           "them. With collections the commits are made from the remote's, with these alone.";
+           "them. With collections or a filter the commits are made from the remote's, with these collections and documents "
+           "alone.";
   }
   std::optional<FieldNames> fields() const override {
     static constexpr std::string_view names[] = {"refs", "depth", "unshallow", "collections", "filter"};
@@ -28,10 +29,7 @@ class Fetch : public Command {
     const Arguments arguments(request);
     const std::string db = database_of(request);
     Remote remote = remote_of(op, db, arguments.required_string("fetch"));
-    if (arguments.any("filter").exists())
-      throw base::OperationError(base::ErrorCode::command_not_supported,
-                                 "a fetch can't choose documents by a filter: 'collections' chooses whole collections");
-    choose_collections(op, db, remote, collections_of(arguments));
+    select(op, db, remote, selection_of(arguments));
     FetchRequest what{.depth = depth_of(arguments)};
     auto& names = what.names;
     if (const auto given = arguments.array("refs")) {

@@ -106,10 +106,7 @@ bson::Document request_of(OperationContext& op, const std::string& db, const Rem
     auto shallow = out.array("shallow");
     for (const versions::Hash& id : boundaries) shallow.append(bson::Binary{0, versions::view(id)});
   }
-  if (!remote.collections.empty()) {
-    auto names = out.array("collections");
-    for (const std::string& name : remote.collections) names.append(name);
-  }
+  remote.selection.append_to(out);
   if (what.depth) out.append("depth", static_cast<int64_t>(std::min<uint64_t>(*what.depth, depth_max)));
   if (!deltas) out.append("deltas", false);
   return out.done();
@@ -165,8 +162,8 @@ std::optional<uint64_t> depth_of(const Arguments& arguments) {
   return static_cast<uint64_t>(*depth);
 }
 
-void choose_collections(OperationContext& op, const std::string& db, Remote& remote, std::set<std::string> collections) {
-  if (collections.empty() || collections == remote.collections) return;
+void select(OperationContext& op, const std::string& db, Remote& remote, versions::Selection selection) {
+  if (selection.empty() || selection == remote.selection) return;
   bool fetched = false;
   if (const auto database = op.services().databases->find(db)) {
     storage::Transaction transaction(write::store_of(op), storage::Transaction::Mode::read);
@@ -175,10 +172,10 @@ void choose_collections(OperationContext& op, const std::string& db, Remote& rem
   }
   if (fetched) {
     throw OperationError(ErrorCode::illegal_operation,
-                         "remote '" + remote.name + "' brings " + (remote.collections.empty() ? "all" : "other") +
-                             " collections: another choice has other commits, and needs a database of its own");
+                         "remote '" + remote.name + "' brings " + (remote.selection.empty() ? "all" : "other") +
+                             " collections and documents: another choice has other commits, and needs a database of its own");
   }
-  remote.collections = std::move(collections);
+  remote.selection = std::move(selection);
   put_remote(op, db, remote);
 }
 

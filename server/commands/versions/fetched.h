@@ -21,9 +21,9 @@ struct FetchRequest {
 // Reads the fields `depth` and `unshallow`. Throws BadValue.
 std::optional<uint64_t> depth_of(const Arguments& arguments);
 
-// The remote's commits come with these collections alone, from now on; none: as before. Throws IllegalOperation if commits came
-// from the remote with others.
-void choose_collections(OperationContext& op, const std::string& db, Remote& remote, std::set<std::string> collections);
+// The remote's commits come with this selection alone, from now on; an empty one: as before. Throws IllegalOperation if commits
+// came from the remote with another one.
+void select(OperationContext& op, const std::string& db, Remote& remote, versions::Selection selection);
 
 struct Fetched {
   uint64_t made = 0;                       // commits

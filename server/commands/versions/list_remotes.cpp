@@ -34,10 +34,7 @@ class ListRemotes : public Command {
         bson::Builder out;
         out.append("name", remote.name).append("uri", remote.uri.shown);
         if (shallow) out.append("shallow", true);
-        if (!remote.collections.empty()) {
-          auto names = out.array("collections");
-          for (const std::string& one : remote.collections) names.append(one);
-        }
+        remote.selection.append_to(out);
         {
           auto refs = out.array("refs");
           if (database) {

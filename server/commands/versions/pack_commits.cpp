@@ -7,6 +7,7 @@
 #include "server/core/arguments.h"
 #include "server/core/operation.h"
 #include "server/query/cursor_registry.h"
+#include "server/query/validator.h"
 #include "server/write/replacement.h"
 #include "versions/database/commit_packer.h"
 
@@ -52,20 +53,44 @@ class PackSource : public query::CursorSource {
   bool begun_ = false;
 };
 
+// Chance is no filter.
+void refuse_chance(bson::DocumentView query) {
+  for (const bson::Element& one : query) {
+    if (one.name == "$sampleRate")
+      throw OperationError(ErrorCode::bad_value,
+                           "$sampleRate is not allowed in a filter of commits, which always shows the same");
+    if (one.is_object() || one.is_array()) refuse_chance(one.as_document());
+  }
+}
+
+// What a filter shows is part of commits' ids. So it depends on the document alone, under the collection's collation: it has no
+// expressions, functions, or what needs an index.
+versions::Matches compile_filter(bson::DocumentView filter, const bson::CollatorPtr& collator) {
+  query::ParseContext context;
+  context.collator = collator;
+  refuse_chance(filter);
+  query::check_validator(filter, context);
+  const std::shared_ptr<const query::Matcher> matcher = query::Matcher::parse(filter, context);
+  return [matcher](bson::DocumentView document) { return matcher->matches(document); };
+}
+
 class PackCommits : public Command {
  public:
   std::string_view name() const override { return "packCommits"; }
   std::string_view help() const override {
     return "commits of the database in a form that receivePack takes, as a cursor: {refs, known}, then {pack: <bytes>} …\n"
            "{ packCommits: 1, refs: [ <branch or tag>, … ], have: [ <commit's id>, … ], shallow: [ <commit's id>, … ], depth: "
-           "<long>, has: [ <commit's id>, … ], collections: [ <name>, … ], deltas: <bool>, cursor: { batchSize: <int> } }\n"
+           "<long>, has: [ <commit's id>, … ], collections: [ <name>, … ], filter: { <collection>: <query>, … }, deltas: <bool>, "
+           "cursor: { batchSize: <int> } }\n"
            "It leaves out what the commits in `have` come from, but for what lies behind those in `shallow`. Without refs it "
            "packs "
            "all; with none of them, nothing. With depth it packs so many of the newest commits of each ref. It answers which of "
-           "the commits in `has` are here. With collections the commits are others, with these alone.";
+           "the commits in `has` are here. With collections or a filter the commits are others, with these collections and "
+           "documents alone.";
   }
   std::optional<FieldNames> fields() const override {
-    static constexpr std::string_view names[] = {"refs", "have", "shallow", "depth", "has", "collections", "deltas", "cursor"};
+    static constexpr std::string_view names[] = {"refs",        "have",   "shallow", "depth", "has",
+                                                 "collections", "filter", "deltas",  "cursor"};
     return names;
   }
   OnSecondary on_secondary() const override { return OnSecondary::opted_in; }
@@ -84,7 +109,8 @@ class PackCommits : public Command {
       if (*what.depth < 1) throw OperationError(ErrorCode::bad_value, "'depth' is at least 1");
       if (*what.depth == INT64_MAX) what.depth = UINT64_MAX;
     }
-    if (auto collections = collections_of(arguments); !collections.empty()) what.collections = std::move(collections);
+    what.selection = selection_of(arguments);
+    what.filtering = {.compile = compile_filter, .known = &known_roots_, .interrupted = op.interrupted()};
     query::States states(op, branched(op, request));
     const auto& graph = states.branches().graph();
     std::vector<pack::Ref> all = versions::refs_of(states.transaction(), graph);
@@ -141,6 +167,8 @@ class PackCommits : public Command {
     }
     return refs;
   }
+
+  versions::KnownRoots known_roots_;
 };
 
 }  // namespace

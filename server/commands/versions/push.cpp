@@ -87,10 +87,10 @@ class Push : public Command {
   void run(OperationContext& op, const Request& request, bson::Builder& reply) override {
     const Arguments arguments(request);
     const Remote remote = remote_of(op, database_of(request), arguments.required_string("push"));
-    if (!remote.collections.empty()) {
+    if (!remote.selection.empty()) {
       throw OperationError(ErrorCode::illegal_operation,
                            "remote '" + remote.name +
-                               "' has other collections beside those that were fetched: the commits here aren't "
+                               "' has other collections or documents beside those that were fetched: the commits here aren't "
                                "the remote's, and can't be pushed to it");
     }
     const bool force = arguments.boolean("force").value_or(false);

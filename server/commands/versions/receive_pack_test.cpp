@@ -162,6 +162,36 @@ TEST_CASE("a shallow history needs collections that are empty") {
   server.expect("shop", "{find: 'd'}", "{cursor: {firstBatch: [{_id: 1, a: 2}]}, ok: 1}");
 }
 
+TEST_CASE("commits that show a part of others are taken where such a history is or begins") {
+  const auto made_from = [](const std::string& part) {
+    return json("{message: 'part', madeFrom: {commit: '" + std::string(64, 'a') + "', " + part + "}}").bytes();
+  };
+  const Bytes part = made_from("collections: ['c'], filter: {c: {a: 1}}");
+  for (const char* wrong :
+       {"collections: []", "collections: ['d', 'c']", "collections: ['c'], filter: {}", "filter: {c: {a: 1}}",
+        "collections: ['c'], filter: {c: {}}", "collections: ['c'], filter: {d: {a: 1}}", "collections: ['c'], filter: {c: 1}",
+        "filter: {c: {a: 1}}, collections: ['c']", "collections: ['c'], more: 1"}) {
+    TestServer server;
+    CHECK(code(receive(server, {.metadata = made_from(wrong)})) == 9);
+    CHECK(code(receive_boundary(server, Boundary{.metadata = made_from(wrong)})) == 9);
+  }
+  {
+    TestServer server;
+    REQUIRE(code(receive(server, {.metadata = part})) == 0);
+    server.expect("shop", "{log: 1}", "{cursor: {firstBatch: [{madeFrom: {collections: ['c'], filter: {c: {a: 1}}}}]}, ok: 1}");
+    CHECK(code(receive_boundary(server, Boundary{.metadata = part})) == 0);
+    CHECK(code(receive_boundary(server, Boundary{.metadata = made_from("collections: ['c']")})) == 20);
+  }
+  {
+    TestServer server;
+    for (int i = 0; i < 2; ++i) REQUIRE(code(receive_boundary(server, Boundary{.metadata = part})) == 0);
+  }
+  TestServer server;
+  REQUIRE(code(receive(server, {})) == 0);
+  CHECK(code(receive_boundary(server, Boundary{.metadata = part})) == 20);
+  server.expect("shop", "{packCommits: 1, filter: {c: {a: 1}}}", "{ok: 1}");
+}
+
 TEST_CASE("a pack of another history than the database's is refused") {
   TestServer server;
   server.run("shop", json("{insert: 'c', documents: [{_id: 1, a: 2}]}"));

@@ -38,7 +38,7 @@ std::vector<Remote> remotes_of(OperationContext& op, const std::string& db) {
     const Arguments stored("remote", scan->document());
     if (stored.required_string("db") != db) continue;
     remotes.push_back(
-        {std::string(stored.required_string("name")), RemoteUri::parse(stored.required_string("uri")), collections_of(stored)});
+        {std::string(stored.required_string("name")), RemoteUri::parse(stored.required_string("uri")), selection_of(stored)});
   }
   std::sort(remotes.begin(), remotes.end(), [](const Remote& a, const Remote& b) { return a.name < b.name; });
   return remotes;
@@ -60,10 +60,7 @@ void put_remote(OperationContext& op, const std::string& db, const Remote& remot
   const std::string id = id_of(db, remote.name);
   bson::Builder out;
   out.append("_id", id).append("db", db).append("name", remote.name).append("uri", remote.uri.text);
-  if (!remote.collections.empty()) {
-    auto names = out.array("collections");
-    for (const std::string& name : remote.collections) names.append(name);
-  }
+  remote.selection.append_to(out);
   write::put_document(op, remotes_ns, id, out.done());
 }
 
@@ -110,16 +107,10 @@ pack::Ref ref_of_document(bson::DocumentView document) {
           .commit = id_in(arguments.any("commit"), "commit")};
 }
 
-std::set<std::string> collections_of(const Arguments& arguments) {
-  std::set<std::string> names;
-  const auto given = arguments.array("collections");
-  if (!given) return names;
-  for (const bson::Element& one : *given) {
-    if (!one.is_string()) throw OperationError(ErrorCode::type_mismatch, "'collections' must be an array of names");
-    names.emplace(one.as_string());
-  }
-  if (names.empty()) throw OperationError(ErrorCode::bad_value, "'collections' must not be empty");
-  return names;
+versions::Selection selection_of(const Arguments& arguments) {
+  arguments.array("collections");  // throws in MongoDB's words
+  arguments.object("filter");
+  return versions::read_selection(arguments.fields());
 }
 
 std::vector<versions::Hash> ids_of(bson::DocumentView array, std::string_view field) {

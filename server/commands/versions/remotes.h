@@ -1,18 +1,18 @@
 // A remote is another server's database, whose commits this database exchanges (docs/remotes.md).
 //
-//   admin.system.remotes   {_id: "shop.origin", db: "shop", name: "origin", uri, collections: ["pages"]}
+//   admin.system.remotes   {_id: "shop.origin", db: "shop", name: "origin", uri, collections: ["pages"], filter: {pages: {…}}}
 //
 // A remote's branches and tags stand here as tags, as they were when they were fetched: its dev is the tag origin/dev, which
 // is read as shop@origin%2Fdev.
 #pragma once
 
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
 #include "server/commands/versions/remote_server.h"
 #include "versions/branch/document_hash.h"
+#include "versions/database/selection.h"
 #include "versions/pack/pack.h"
 
 namespace server {
@@ -22,7 +22,7 @@ class Arguments;
 struct Remote {
   std::string name;
   RemoteUri uri;
-  std::set<std::string> collections = {};  // those that are fetched; empty: all
+  versions::Selection selection = {};  // what is fetched of each commit; empty: all
 
   // The tag's name of what the remote calls `ref`.
   std::string tag(std::string_view ref) const { return name + "/" + std::string(ref); }
@@ -45,8 +45,8 @@ void check_not_of_remote(OperationContext& op, const std::string& db, std::strin
 bson::Document document_of(const versions::pack::Ref& ref);
 // Throws BadValue for a document that says none.
 versions::pack::Ref ref_of_document(bson::DocumentView document);
-// Reads an array of names of collections; empty: there is none. Throws BadValue for an empty one, and TypeMismatch.
-std::set<std::string> collections_of(const Arguments& arguments);
+// Reads `collections` and `filter` (versions/database/selection.h); empty: there is neither.
+versions::Selection selection_of(const Arguments& arguments);
 // Reads an array of ids. Throws BadValue.
 std::vector<versions::Hash> ids_of(bson::DocumentView array, std::string_view field);
 

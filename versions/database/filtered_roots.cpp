@@ -1,0 +1,146 @@
+#include "versions/database/filtered_roots.h"
+
+#include <algorithm>
+
+#include "storage/engine/names.h"
+
+namespace versions {
+
+using base::ErrorCode;
+using base::OperationError;
+
+namespace {
+
+// The keys of a tree that is made as a whole are held, with some 100 bytes each beside them.
+constexpr size_t held_bytes_max = 512 << 20;
+constexpr size_t entry_bytes = 100;
+constexpr size_t documents_between_checks = 1'000;
+
+}  // namespace
+
+std::optional<Hash> KnownRoots::find(const Hash& key) {
+  const base::MutexLock lock(mutex_);
+  if (const auto found = young_.find(key); found != young_.end()) return found->second;
+  const auto found = old_.find(key);
+  if (found == old_.end()) return std::nullopt;
+  const Hash root = found->second;
+  add(key, root);
+  return root;
+}
+
+void KnownRoots::put(const Hash& key, const Hash& root) {
+  const base::MutexLock lock(mutex_);
+  add(key, root);
+}
+
+void KnownRoots::add(const Hash& key, const Hash& root) {
+  if (young_.size() >= generation_max) old_ = std::exchange(young_, {});
+  young_.emplace(key, root);
+}
+
+void refuse_purged(const SharedCollection& collection) {
+  throw OperationError(ErrorCode::illegal_operation, "commits show documents of '" +
+                                                         std::string(storage::collection_of(collection.base.ns())) +
+                                                         "' that were purged: nobody knows whether a filter matches them");
+}
+
+FilteredRoots::FilteredRoots(With with) : with_(std::move(with)) {
+  const bson::CollatorPtr& collator = with_.collection.base.options().collator;
+  Bytes name(with_.filter.bytes());
+  if (collator) name.append(collator->specification().bytes());
+  filter_name_ = merkle::sha256(name);
+}
+
+Hash FilteredRoots::name_of(const Hash& tree) const {
+  return merkle::sha256(Bytes(view(filter_name_)) + Bytes(view(tree)));
+}
+
+Hash FilteredRoots::root(const Commit& commit) {
+  const storage::CollectionId id = with_.collection.base.id();
+  const CollectionState& state = *commit.state_of(id);
+  const auto tree = commit.root_of(state);
+  if (!tree) return state.digest;
+  const Hash name = name_of(*tree);
+  if (const auto known = with_.known.find(name)) return *known;
+  if (with_.interrupted) with_.interrupted();
+  const Roots& roots = with_.database.branches().roots();
+  const VersionGraph& graph = with_.database.branches().graph();
+  auto from = in_memory_.end();
+  if (!commit.parents.empty()) {
+    const auto parent = graph.commit(with_.transaction, commit.parents.front());
+    const CollectionState* const before = parent->state_of(id);
+    if (const auto one = before ? parent->root_of(*before) : std::nullopt) from = in_memory_.find(*one);
+  }
+  const bool goes_on =
+      from != in_memory_.end() && roots.kind(with_.transaction, from->first) == roots.kind(with_.transaction, *tree);
+  const View view{.state = state.state};
+  const Hash filtered = goes_on ? changed(view, from->first, from->second, *tree) : built(view, *tree);
+  in_memory_[*tree] = filtered;
+  with_.known.put(name, filtered);
+  forget_if_many();
+  return filtered;
+}
+
+Hash FilteredRoots::changed(const View& view, const Hash& from, const Hash& from_filtered, const Hash& tree) {
+  const Roots& roots = with_.database.branches().roots();
+  std::vector<DocumentHash> differences;
+  roots.diff(with_.transaction, from, tree, [&](BytesView key, const std::optional<Hash>& hash) {
+    differences.push_back({Bytes(key), hash});
+  });
+  size_t checked = 0;
+  for (DocumentHash& one : differences) {
+    if (with_.interrupted && ++checked % documents_between_checks == 0) with_.interrupted();
+    if (!one.hash) continue;
+    const auto content = with_.collection.store.get(with_.transaction, view, one.key);
+    if (!content || sha256(*content) != *one.hash) refuse_purged(with_.collection);
+    if (!with_.matches(bson::DocumentView(*content))) one.hash.reset();
+  }
+  std::vector<merkle::Change> changes;
+  changes.reserve(differences.size());
+  for (const DocumentHash& one : differences)
+    changes.push_back({one.key, one.hash ? std::optional(versions::view(*one.hash)) : std::nullopt});
+  const auto index = merkle::make_index(roots.kind(with_.transaction, tree).index_options());
+  return index->update(*nodes_, from_filtered, changes);
+}
+
+Hash FilteredRoots::built(const View& view, const Hash& tree) {
+  BranchStore& store = with_.collection.store;
+  const Roots& roots = with_.database.branches().roots();
+  for (const Bytes& key : store.purged_of(with_.transaction, view.state).keys) {
+    if (roots.find(with_.transaction, tree, key) && !store.get(with_.transaction, view, key)) refuse_purged(with_.collection);
+  }
+  std::vector<DocumentHash> entries;
+  size_t bytes = 0, checked = 0;
+  const auto scan = store.scan(with_.transaction, view);
+  while (scan->next()) {
+    if (with_.interrupted && ++checked % documents_between_checks == 0) with_.interrupted();
+    const BytesView content = scan->content();
+    if (!with_.matches(bson::DocumentView(content))) continue;
+    entries.push_back({key_of(content), sha256(content)});
+    bytes += entry_bytes + entries.back().key.size();
+    if (bytes > held_bytes_max) {
+      throw OperationError(ErrorCode::exceeded_memory_limit,
+                           "the filter matches too many documents of one commit: their keys have more than " +
+                               std::to_string(held_bytes_max >> 20) + " MB");
+    }
+  }
+  std::sort(entries.begin(), entries.end(), [](const DocumentHash& a, const DocumentHash& b) { return a.key < b.key; });
+  std::vector<merkle::Change> changes;
+  changes.reserve(entries.size());
+  for (const DocumentHash& one : entries) changes.push_back({one.key, versions::view(*one.hash)});
+  const uint64_t before = nodes_->bytes();
+  const auto index = merkle::make_index(roots.kind(with_.transaction, tree).index_options());
+  const Hash root = index->build(*nodes_, changes);
+  if (with_.old_nodes_bytes > 0) nodes_bytes_max_ += 2 * (nodes_->bytes() - before);
+  return root;
+}
+
+// What comes next is made from its documents again. Trees that are large themselves have twice their bytes.
+void FilteredRoots::forget_if_many() {
+  if (nodes_->bytes() <= std::max(with_.old_nodes_bytes, nodes_bytes_max_)) return;
+  nodes_ = std::make_unique<merkle::MemoryNodes>();
+  in_memory_.clear();
+  nodes_bytes_max_ = 0;
+}
+
+}  // namespace versions
