@@ -143,3 +143,31 @@ def test_killed_in_the_middle(tmp_path):
             for commit, documents in random.sample(sorted(worker.commits.items()), min(5, len(worker.commits))):
                 assert shop.contents(commit) == documents
             assert shop.log("main")
+
+
+def test_a_stash_that_is_popped_comes_once(tmp_path):
+    with Server(dbpath=tmp_path) as server:
+        shop = Client(server)
+        shop["main"].c.insert_many([{"_id": i, "a": 0} for i in range(300)])
+        shop["main"].command("createBranch", "dev")
+        for round in range(4):
+            shop["main"].c.update_many({}, {"$inc": {"a": 1}})
+            shop["main"].command("stash", 1)
+            killer = threading.Timer(random.uniform(0, 0.06), server.process.kill)
+            killer.start()
+            try:
+                shop["main"].command("stashPop", 1, paths={"a": "sum"})
+            except (PyMongoError, OSError) as ended:
+                assert not isinstance(ended, OperationFailure), ended
+            killer.join()
+            server.process.wait()
+            server.start()
+            shop = Client(server)
+            waits = list(shop["main"].cursor_command("listStashes", 1))
+            assert {one["a"] for one in shop["main"].c.find()} == {round if waits else round + 1}
+            if waits:
+                shop["main"].command("stashPop", 1, paths={"a": "sum"})
+            assert {one["a"] for one in shop["main"].c.find()} == {round + 1}
+            assert not list(shop["main"].cursor_command("listStashes", 1))
+            shop["main"].command("commit", 1)
+        check_collection(shop["main"], "c")

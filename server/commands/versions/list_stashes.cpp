@@ -1,6 +1,7 @@
 // listStashes returns the stashes of a database, the newest first.
 #include "server/commands/shared/branches.h"
 #include "server/commands/shared/list_cursor.h"
+#include "server/commands/versions/popped_stashes.h"
 #include "server/commands/versions/stashes.h"
 #include "server/core/operation.h"
 #include "server/core/scale.h"
@@ -28,7 +29,7 @@ class ListStashes : public Command {
     {
       storage::Transaction transaction(write::store_of(op), storage::Transaction::Mode::read);
       const auto& graph = database->branches().graph();
-      for (const Stash& one : database->stashes(transaction)) {
+      for (const Stash& one : stashes_of(op, transaction, *database)) {
         op.check_interrupt();
         bson::Builder out;
         append_count(out, "stash", static_cast<int64_t>(one.number));

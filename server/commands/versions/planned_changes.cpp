@@ -58,15 +58,13 @@ void write_planned(OperationContext& op, BranchedDatabase& database, const std::
     transaction.expect_stamps(changes_in(planned));
     for (const auto& [id, plan] : planned.plans)
       write_collection(op, transaction, writer.target(id), database.versions_of(id)->store, plan.adoption, anew);
+    if (also) also(transaction);
   };
   writer.write(
       planned.made, [&](storage::Transaction& transaction) { write(transaction, false); },
       [&](storage::Transaction& transaction) { write(transaction, true); });
-  if (planned.dropped.empty() && !also) return;
-  write::in_transaction(op, [&](storage::Transaction& transaction) {
-    writer.drop_empty(transaction, planned.dropped);
-    if (also) also(transaction);
-  });
+  if (planned.dropped.empty()) return;
+  write::in_transaction(op, [&](storage::Transaction& transaction) { writer.drop_empty(transaction, planned.dropped); });
 }
 
 }  // namespace server

@@ -61,6 +61,7 @@ struct Boundary {
   bool shallow = true, names_root = true, without_rows = false;
   Bytes metadata = json("{message: 'boundary'}").bytes();
   pack::Row::Kind kind = pack::Row::Kind::insert;
+  std::string branch = "dev";
 };
 
 bson::Document receive_boundary(TestServer& server, const Boundary& made) {
@@ -79,7 +80,7 @@ bson::Document receive_boundary(TestServer& server, const Boundary& made) {
   one.id = pack::id_of(one);
   pack::PackWriter writer({.database = "shop",
                            .excluded = one.parents,
-                           .refs = {{pack::Ref::Kind::branch, "dev", one.id}},
+                           .refs = {{pack::Ref::Kind::branch, made.branch, one.id}},
                            .collections = {{.uuid = uuid, .name = "c", .options = json("{}")}}});
   writer.add(one);
   const Bytes document = json(made.document).bytes();
@@ -91,7 +92,7 @@ bson::Document receive_boundary(TestServer& server, const Boundary& made) {
   {
     auto refs = command.array("refs");
     auto ref = refs.object();
-    ref.append("branch", "dev").append("commit", bson::Binary{0, versions::merkle::view(one.id)});
+    ref.append("branch", made.branch).append("commit", bson::Binary{0, versions::merkle::view(one.id)});
   }
   return server.run("shop", command.done());
 }
@@ -179,8 +180,8 @@ TEST_CASE("commits that show a part of others are taken where such a history is 
     TestServer server;
     REQUIRE(code(receive(server, {.metadata = part})) == 0);
     server.expect("shop", "{log: 1}", "{cursor: {firstBatch: [{madeFrom: {collections: ['c'], filter: {c: {a: 1}}}}]}, ok: 1}");
-    CHECK(code(receive_boundary(server, Boundary{.metadata = part})) == 0);
-    CHECK(code(receive_boundary(server, Boundary{.metadata = made_from("collections: ['c']")})) == 20);
+    CHECK(code(receive_boundary(server, Boundary{.metadata = part, .branch = "more"})) == 0);
+    CHECK(code(receive_boundary(server, Boundary{.metadata = made_from("collections: ['c']"), .branch = "other"})) == 20);
   }
   {
     TestServer server;
@@ -188,7 +189,7 @@ TEST_CASE("commits that show a part of others are taken where such a history is 
   }
   TestServer server;
   REQUIRE(code(receive(server, {})) == 0);
-  CHECK(code(receive_boundary(server, Boundary{.metadata = part})) == 20);
+  CHECK(code(receive_boundary(server, Boundary{.metadata = part, .branch = "more"})) == 20);
   server.expect("shop", "{packCommits: 1, filter: {c: {a: 1}}}", "{ok: 1}");
 }
 

@@ -1,5 +1,6 @@
 // stash puts a branch's uncommitted changes aside.
 #include "server/commands/shared/branches.h"
+#include "server/commands/versions/popped_stashes.h"
 #include "server/commands/versions/stashes.h"
 #include "server/core/operation.h"
 #include "server/core/scale.h"
@@ -31,8 +32,10 @@ class StashChanges : public Command {
     std::optional<bson::Document> shown;
     for (;;) {
       prepare(op, *database, ref_of(request));
-      write::store_of(op).catalog().alone(database->name(), op.interrupted(),
-                                          [&](const auto&) { shown = stash(op, *database, ref_of(request), arguments); });
+      write::store_of(op).catalog().alone(database->name(), op.interrupted(), [&](const auto&) {
+        end_pops(op, *database);
+        shown = stash(op, *database, ref_of(request), arguments);
+      });
       if (shown) break;
       op.check_interrupt();
     }

@@ -4,10 +4,12 @@
 #include "server/commands/shared/branches.h"
 #include "server/commands/versions/merge_request.h"
 #include "server/commands/versions/planned_changes.h"
+#include "server/commands/versions/popped_stashes.h"
 #include "server/core/operation.h"
 #include "server/core/permission.h"
 #include "server/core/scale.h"
 #include "server/write/target.h"
+#include "storage/engine/names.h"
 #include "storage/store.h"
 
 namespace server {
@@ -28,9 +30,9 @@ bool may_at_stash(const OperationContext& op, const BranchedDatabase& database, 
   return may(op, {action}, access::Resource::of_database(resource));
 }
 
-Stash find_stash(OperationContext& op, storage::Transaction& transaction, const BranchedDatabase& database, uint64_t number,
+Stash find_stash(OperationContext& op, storage::Transaction& transaction, BranchedDatabase& database, uint64_t number,
                  std::initializer_list<access::Action> needed) {
-  for (const Stash& one : database.stashes(transaction)) {
+  for (const Stash& one : stashes_of(op, transaction, database)) {
     if (one.number != number) continue;
     for (const access::Action action : needed) {
       if (!may_at_stash(op, database, one, action))
@@ -59,7 +61,11 @@ void StashCommand::run(OperationContext& op, const Request& request, bson::Build
   storage::Store& store = write::store_of(op);
   BranchedDatabase::Planned planned;
   std::string branch;
+  std::optional<write::Target> pops;
+  if (drops_ && !dry_run) pops.emplace(popped_target(op));
   store.catalog().alone(database->name(), op.interrupted(), [&](const auto&) {
+    if (!dry_run) end_pops(op, *database);
+    PoppedStash popped{.number = number, .commit = {}, .branch = {}};
     {
       storage::Transaction transaction(store, storage::Transaction::Mode::read);
       const versions::Branch onto = database->branch(transaction, ref_of(request));
@@ -69,11 +75,17 @@ void StashCommand::run(OperationContext& op, const Request& request, bson::Build
                       ? find_stash(op, transaction, *database, number, {access::Action::find, access::Action::resetBranch}).commit
                       : find_stash(op, transaction, *database, number, {access::Action::find}).commit;
       planned = database->plan_pick(transaction, onto, pick);
+      popped.commit = hex(database->branches().graph().commit(transaction, pick.from)->id);
+      popped.branch = branch;
+      for (const storage::CollectionId id : planned.dropped) {
+        if (const auto shared = database->versions_of(id)) popped.dropped.emplace_back(storage::collection_of(shared->base.ns()));
+      }
     }
     if (dry_run || !planned.conflicts.empty()) return;
     std::function<void(storage::Transaction&)> also;
-    if (drops_) also = [&](storage::Transaction& transaction) { database->drop_stash(transaction, number); };
+    if (pops) also = [&](storage::Transaction& transaction) { put_popped(op, transaction, *pops, *database, popped); };
     write_planned(op, *database, branch, planned, also);
+    if (pops) end_pops(op, *database);
   });
   if (!dry_run && !planned.conflicts.empty()) fail_with_conflicts(what, planned.conflicts);
   const bool changes = !planned.plans.empty() || !planned.made.empty() || !planned.dropped.empty();

@@ -25,8 +25,8 @@ bool may_at_stash(const OperationContext& op, const versions::BranchedDatabase& 
 
 // Throws NamespaceNotFound if there is none of the number, and Unauthorized if the client doesn't have all these rights on the
 // branch that it was made on.
-Stash find_stash(OperationContext& op, storage::Transaction& transaction, const versions::BranchedDatabase& database,
-                 uint64_t number, std::initializer_list<access::Action> needed);
+Stash find_stash(OperationContext& op, storage::Transaction& transaction, versions::BranchedDatabase& database, uint64_t number,
+                 std::initializer_list<access::Action> needed);
 
 // stashApply and stashPop.
 class StashCommand : public Command {
