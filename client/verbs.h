@@ -26,6 +26,7 @@ Verb add_log(CLI::App& app);
 Verb add_merge(CLI::App& app);
 Verb add_restore(CLI::App& app);
 Verb add_snapshot(CLI::App& app);
+Verb add_stash(CLI::App& app);
 Verb add_stats(CLI::App& app);
 Verb add_top(CLI::App& app);
 

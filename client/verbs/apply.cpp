@@ -19,11 +19,12 @@ constexpr size_t line_bytes_beside = 16;
 
 struct Arguments {
   Target target;
-  std::string file, mode, resolve;
-  bool dry_run = false, bypass = false;
+  std::string file;
+  MergeOptions options;
+  bool bypass = false;
 };
 
-bson::Document command_of(const Arguments& arguments, std::istream& in, bool dry_run) {
+bson::Document command_of(const Arguments& arguments, std::istream& in) {
   bson::Builder command;
   command.append("applyPatch", 1);
   {
@@ -37,25 +38,16 @@ bson::Document command_of(const Arguments& arguments, std::istream& in, bool dry
       changes.append(line);
     }
   }
-  if (!arguments.mode.empty()) command.append("mode", arguments.mode);
-  if (!arguments.resolve.empty()) command.append("resolve", arguments.resolve);
+  arguments.options.append_to(command);
   if (arguments.bypass) command.append("bypassDocumentValidation", true);
-  if (dry_run) command.append("dryRun", true);
   return command.done();
 }
 
 bson::Document command_of(const Arguments& arguments) {
-  if (arguments.file == "-") return command_of(arguments, std::cin, arguments.dry_run);
+  if (arguments.file == "-") return command_of(arguments, std::cin);
   std::ifstream in(arguments.file);
   if (!in) throw std::invalid_argument("can't read " + arguments.file);
-  return command_of(arguments, in, arguments.dry_run);
-}
-
-// The same command, which answers with the conflicts.
-bson::Document as_dry_run(const bson::Document& command) {
-  bson::Builder dry;
-  dry.append_all(command).append("dryRun", true);
-  return dry.done();
+  return command_of(arguments, in);
 }
 
 int report(const Arguments& arguments, bson::DocumentView reply) {
@@ -69,7 +61,7 @@ int report(const Arguments& arguments, bson::DocumentView reply) {
   } else if (!reply["changed"].truthy()) {
     std::cout << printable(text_of(reply["branch"])) << " has all of it already\n";
   } else {
-    std::cout << (arguments.dry_run ? "would change on " : "changed on ") << printable(text_of(reply["branch"])) << ": "
+    std::cout << (arguments.options.dry_run ? "would change on " : "changed on ") << printable(text_of(reply["branch"])) << ": "
               << count("inserted") << " inserted, " << count("modified") << " updated, " << count("deleted") << " deleted\n";
   }
   return conflicts > 0 ? exit_conflicts : 0;
@@ -78,17 +70,7 @@ int report(const Arguments& arguments, bson::DocumentView reply) {
 int run(const Arguments& arguments) {
   const bson::Document command = command_of(arguments);
   Connection server(arguments.target);
-  const std::string& db = server.required_db();
-  bson::Document reply;
-  try {
-    reply = server.run(db, command);
-  } catch (const datasets::replay::ClientError& refused) {
-    constexpr uint32_t operation_failed = 96;
-    if (refused.code() != operation_failed || arguments.dry_run) throw;
-    reply = server.run(db, as_dry_run(command));
-    if (reply.view()["conflictCount"].to_int64() == 0) throw;
-  }
-  return report(arguments, reply);
+  return report(arguments, run_or_show_conflicts(arguments.target, server, command, "applying", arguments.options.dry_run));
 }
 
 }  // namespace
@@ -98,11 +80,7 @@ Verb add_apply(CLI::App& app) {
   CLI::App* verb = app.add_subcommand("apply", "bring a patch, as `palimpsest diff` writes it, to a branch, uncommitted");
   arguments->target.add_options(*verb, "the database, or its branch, that is changed: shop@dev");
   verb->add_option("file", arguments->file, "the patch, a change a line; - is the standard input")->required();
-  verb->add_option("--mode", arguments->mode, "what a conflict is")
-      ->check(CLI::IsMember({"fieldTouched", "fieldDivergent", "documentTouched", "documentDivergent"}));
-  verb->add_option("--resolve", arguments->resolve, "what happens to conflicts; by default nothing is changed")
-      ->check(CLI::IsMember({"fail", "ours", "theirs"}));
-  verb->add_flag("--dry-run", arguments->dry_run, "show the conflicts, and change nothing");
+  arguments->options.add_options(*verb, MergeOptions::Manual::no, "nothing is changed");
   verb->add_flag("--bypass-document-validation", arguments->bypass, "don't ask the collections' validators");
   verb->footer("Exit codes: 0 applied, or nothing to change; 1 refused or failed; 2 wrong arguments; 3 there are conflicts.");
   return {verb, [arguments] { return run(*arguments); }};

@@ -1,11 +1,12 @@
 // `palimpsest diff` shows the documents that two states show differently.
 #include <CLI/CLI.hpp>
 #include <iostream>
+#include <map>
 #include <memory>
-#include <set>
 
 #include "bson/json.h"
 #include "client/connection.h"
+#include "client/differences.h"
 #include "client/table.h"
 #include "client/verbs.h"
 
@@ -30,48 +31,13 @@ bson::Document command_of(const Arguments& arguments) {
   return command.done();
 }
 
-std::string shown(const bson::Element& value) {
-  return value.exists() ? bson::to_json(value) : "none";
-}
-
-// Appends "path: before -> after" for each field that differs, objects within objects.
-void append_changes(bson::DocumentView before, bson::DocumentView after, const std::string& path, std::vector<std::string>& out) {
-  std::set<std::string_view> seen;
-  const auto compare = [&](std::string_view name) {
-    if (!seen.insert(name).second) return;
-    const bson::Element a = before[name], b = after[name];
-    if (a.identical(b)) return;
-    const std::string here = path + printable(name);
-    if (a.is_object() && b.is_object()) return append_changes(a.as_document(), b.as_document(), here + ".", out);
-    out.push_back(here + ": " + shown(a) + " -> " + shown(b));
-  };
-  for (const bson::Element& field : before) compare(field.name);
-  for (const bson::Element& field : after) compare(field.name);
-}
-
-void print_change(bson::DocumentView one) {
-  const std::string change = text_of(one["change"]);
-  if (change == "insert") {
-    std::cout << "  + " << shown(one["after"]) << "\n";
-  } else if (change == "delete") {
-    std::cout << "  - " << shown(one["before"]) << "\n";
-  } else {
-    std::vector<std::string> changes;
-    if (one["before"].is_object() && one["after"].is_object())
-      append_changes(one["before"].as_document(), one["after"].as_document(), "", changes);
-    std::cout << "  ~ " << shown(one["_id"]);
-    for (size_t i = 0; i < changes.size(); ++i) std::cout << (i == 0 ? "  " : ", ") << changes[i];
-    std::cout << "\n";
-  }
-}
-
 struct Counts {
   int64_t inserted = 0, updated = 0, deleted = 0;
 };
 
 int run(const Arguments& arguments) {
   Connection server(arguments.target);
-  std::string collection;
+  DifferencePrinter printer;
   std::map<std::string, Counts> counts;
   int64_t differences = 0;
   server.each(server.required_db(), command_of(arguments), [&](bson::DocumentView one) {
@@ -80,14 +46,13 @@ int run(const Arguments& arguments) {
       std::cout << (arguments.format == "lines" ? text_of(one["line"]) : bson::to_json(one, bson::JsonMode::canonical)) << "\n";
       return;
     }
-    const std::string name = printable(text_of(one["collection"])), change = text_of(one["change"]);
     if (arguments.summary) {
+      const std::string name = printable(text_of(one["collection"])), change = text_of(one["change"]);
       ++(change == "insert" ? counts[name].inserted : change == "delete" ? counts[name].deleted : counts[name].updated);
     } else if (arguments.target.json) {
       print_json(std::cout, one);
     } else {
-      if (name != collection || differences == 1) std::cout << (collection = name) << "\n";
-      print_change(one);
+      printer.print(one);
     }
   });
   Table table(

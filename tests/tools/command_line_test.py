@@ -10,7 +10,7 @@ import pytest
 from tests.support.palimpsest import BIN
 from tests.support.waiting import DEADLINE
 
-VERBS = ("log", "diff", "apply", "branch", "merge", "snapshot", "stats", "advise", "top", "backup", "restore", "check")
+VERBS = ("log", "diff", "apply", "branch", "merge", "stash", "snapshot", "stats", "advise", "top", "backup", "restore", "check")
 
 
 def run(*arguments, code=0):
@@ -111,6 +111,41 @@ def test_a_difference_is_a_file_that_applies_elsewhere(shop, tmp_path, form):
     assert db.pages.find_one({"_id": 50}) is None
     run("apply", *at, tmp_path / "nothing", code=1)
     run("apply", *at, patch, "--resolve", "manual", code=2)
+
+
+def test_stashes_are_pushed_listed_shown_applied_popped_and_dropped(shop):
+    db, at = shop
+    run("branch", *at, "dev")
+    dev, at_dev = on(shop, "dev")
+    assert run("stash", "push", *at_dev) == "all is committed on dev\n"
+    dev.pages.update_one({"_id": 1}, {"$set": {"n": 100}})
+    dev.pages.insert_one({"_id": 50})
+    assert run("stash", "push", *at_dev, "-m", "half\x1b[31m", "--author", "ann") == "stash 1: what was not committed on dev\n"
+    assert dev.pages.find_one({"_id": 1})["n"] == 1
+    dev.pages.delete_one({"_id": 2})
+    assert documents("stash", *at_dev, "push")[0]["stash"] == 2  # the options may come first
+    table = run("stash", "list", *at).splitlines()
+    assert [line.split()[0] for line in table] == ["stash", "2", "1"] and "half?[31m" in table[2] and "ann" in table[2]
+    assert [one["stash"] for one in documents("stash", "list", *at)] == [2, 1]
+    shown = run("stash", "show", *at, 1)
+    assert shown.startswith("pages\n") and "+ {\"_id\": 50}" in shown and "~ 1  n: 1 -> 100" in shown
+    assert [one["change"] for one in documents("stash", "show", *at)] == ["delete"]
+    assert run("stash", "apply", *at, 1) == "stash 1 is on main\n" and db.pages.find_one({"_id": 1})["n"] == 100
+    db.command("commit", 1)
+    dev.pages.update_one({"_id": 1}, {"$set": {"n": 7}})
+    text = run("stash", "pop", *at_dev, 1, code=3)
+    assert "1 conflict; nothing was changed" in text and " n" in text
+    assert documents("stash", "pop", *at_dev, 1, "--dry-run", code=3)[0]["conflictCount"] == 1
+    run("stash", "pop", *at_dev, 1, "--resolve", "manual", code=2)
+    assert run("stash", "pop", *at_dev, 2, "--dry-run") == "no conflicts\n"
+    assert run("stash", "pop", *at_dev) == "stash 2 is on dev\n" and dev.pages.find_one({"_id": 2}) is None
+    assert run("stash", "pop", *at_dev, "--resolve", "theirs") == "stash 1 is on dev\n" and dev.pages.find_one({"_id": 1})["n"] == 100
+    assert run("stash", "list", *at) == "" and "no stash" in run("stash", "show", *at, code=1)
+    run("stash", "push", *at_dev)
+    assert run("stash", "drop", *at, 1) == "stash 1 is gone\n"
+    run("stash", "drop", *at, 1, code=1)
+    for wrong in ([], ["drop"], ["pop", "0"], ["push", "list"]):
+        run("stash", *wrong, *at, code=2)
 
 
 def test_snapshots_are_declared_listed_and_dropped(server, client):
