@@ -1,36 +1,27 @@
 // listBranches returns the branches of a database, by name.
 #include "server/commands/shared/branches.h"
-#include "server/commands/shared/list_cursor.h"
+#include "server/commands/versions/list_command.h"
 #include "server/core/operation.h"
-#include "server/write/target.h"
-#include "storage/store.h"
 
 namespace server {
 namespace {
 
-class ListBranches : public Command {
+class ListBranches : public ListCommand {
  public:
   std::string_view name() const override { return "listBranches"; }
   std::string_view help() const override {
     return "the branches of the database\n{ listBranches: 1, cursor: { batchSize: <int> } }";
   }
-  std::optional<FieldNames> fields() const override {
-    static constexpr std::string_view names[] = {"cursor"};
-    return names;
-  }
-  OnSecondary on_secondary() const override { return OnSecondary::opted_in; }
 
-  void run(OperationContext& op, const Request& request, bson::Builder& reply) override {
-    const auto database = branched(op, request);
+ private:
+  std::vector<bson::Document> list(OperationContext& op, storage::Transaction& transaction,
+                                   versions::BranchedDatabase& database) const override {
     std::vector<bson::Document> documents;
-    {
-      storage::Transaction transaction(write::store_of(op), storage::Transaction::Mode::read);
-      for (const versions::Branch& branch : database->branches().graph().branches(transaction)) {
-        op.check_interrupt();
-        documents.push_back(describe_name(op, transaction, *database, branch.name, branch.head));
-      }
+    for (const versions::Branch& branch : database.branches().graph().branches(transaction)) {
+      op.check_interrupt();
+      documents.push_back(describe_name(op, transaction, database, branch.name, branch.head));
     }
-    reply_list(op, request, request.db + ".$cmd.listBranches", std::move(documents), reply);
+    return documents;
   }
 };
 

@@ -7,7 +7,6 @@
 
 #include "server/access/actions.h"
 #include "server/core/arguments.h"
-#include "server/core/command.h"
 #include "versions/database/databases.h"
 
 namespace server {
@@ -27,19 +26,5 @@ bool may_at_stash(const OperationContext& op, const versions::BranchedDatabase& 
 // branch that it was made on.
 Stash find_stash(OperationContext& op, storage::Transaction& transaction, versions::BranchedDatabase& database, uint64_t number,
                  std::initializer_list<access::Action> needed);
-
-// stashApply and stashPop.
-class StashCommand : public Command {
- public:
-  explicit StashCommand(bool drops) : drops_(drops) {}
-
-  std::string_view name() const override { return drops_ ? "stashPop" : "stashApply"; }
-  std::optional<FieldNames> fields() const override;
-  bool writes() const override { return true; }
-  void run(OperationContext& op, const Request& request, bson::Builder& reply) override;
-
- private:
-  const bool drops_;
-};
 
 }  // namespace server
