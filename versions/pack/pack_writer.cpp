@@ -12,7 +12,9 @@ namespace versions::pack {
 
 namespace {
 
-constexpr int level = 6;
+// The tables are large enough for all positions of a frame to be found again, since revisions of a document may be far apart in
+// it. zstd's long distance matching is left out: it takes the long matches that it samples, and they are worse.
+constexpr int level = 9, table_log = 21;
 
 bson::Binary binary(BytesView bytes, uint8_t subtype = 0) {
   return {subtype, bytes};
@@ -77,8 +79,9 @@ class PackWriter::Compressor {
  public:
   Compressor() : context_(ZSTD_createCCtx(), ZSTD_freeCCtx) {
     ZSTD_CCtx_setParameter(context_.get(), ZSTD_c_compressionLevel, level);
-    ZSTD_CCtx_setParameter(context_.get(), ZSTD_c_enableLongDistanceMatching, 1);
     ZSTD_CCtx_setParameter(context_.get(), ZSTD_c_windowLog, window_log);
+    ZSTD_CCtx_setParameter(context_.get(), ZSTD_c_hashLog, table_log);
+    ZSTD_CCtx_setParameter(context_.get(), ZSTD_c_chainLog, table_log);
   }
   Bytes compressed(BytesView raw) {
     Bytes out(ZSTD_compressBound(raw.size()), '\0');
