@@ -13,7 +13,7 @@
 
 namespace versions::pack {
 
-constexpr size_t frame_raw_bytes = 24 << 20;  // a frame ends with the record that reaches this
+constexpr size_t frame_raw_bytes = 48 << 20;  // a frame ends with the record that reaches this
 constexpr size_t frame_raw_bytes_max = 64 << 20;
 constexpr size_t frame_bytes_max = frame_raw_bytes_max + (1 << 20);
 constexpr int window_log = 26;  // a frame is one window

@@ -12,9 +12,10 @@ namespace versions::pack {
 
 namespace {
 
-// The tables are large enough for all positions of a frame to be found again, since revisions of a document may be far apart in
-// it. zstd's long distance matching is left out: it takes the long matches that it samples, and they are worse.
-constexpr int level = 9, table_log = 21;
+// Revisions of a document may be far apart in a frame, and a table of this size finds most of them again. zstd's long distance
+// matching isn't used: it takes the long matches that it samples, in place of better ones.
+constexpr int level = 6, hash_log = 20;
+constexpr size_t record_head_bytes_max = 1 + 10;
 
 bson::Binary binary(BytesView bytes, uint8_t subtype = 0) {
   return {subtype, bytes};
@@ -80,8 +81,7 @@ class PackWriter::Compressor {
   Compressor() : context_(ZSTD_createCCtx(), ZSTD_freeCCtx) {
     ZSTD_CCtx_setParameter(context_.get(), ZSTD_c_compressionLevel, level);
     ZSTD_CCtx_setParameter(context_.get(), ZSTD_c_windowLog, window_log);
-    ZSTD_CCtx_setParameter(context_.get(), ZSTD_c_hashLog, table_log);
-    ZSTD_CCtx_setParameter(context_.get(), ZSTD_c_chainLog, table_log);
+    ZSTD_CCtx_setParameter(context_.get(), ZSTD_c_hashLog, hash_log);
   }
   Bytes compressed(BytesView raw) {
     Bytes out(ZSTD_compressBound(raw.size()), '\0');
@@ -109,6 +109,7 @@ void PackWriter::put(BytesView bytes) {
 }
 
 void PackWriter::record(char type, BytesView a, BytesView b) {
+  if (frame_.size() + record_head_bytes_max + a.size() + b.size() > frame_raw_bytes_max) end_frame();
   const size_t before = frame_.size();
   frame_.push_back(type);
   base::append_varint(frame_, a.size() + b.size());
