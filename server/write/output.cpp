@@ -200,12 +200,6 @@ class MergeSink final : public query::DocumentSink {
   MergeSink(OperationContext& op, const OutputPlan& plan) : op_(op), plan_(plan), ns_(plan.ns()) {
     check_writable(ns_);
     query::require_no_view(op, ns_);
-    const auto collection = store_of(op).catalog().open(ns_);
-    bool found = !collection && plan.on.size() == 1 && plan.on[0] == "_id";
-    if (collection) {
-      for (const auto& index : collection->indexes()) found |= serves(*index, plan.on, plan.collator.get());
-    }
-    if (!found) throw OperationError(51183, "Cannot find index to verify that join fields will be unique");
     if (plan.when_matched == WhenMatched::pipeline) check_pipeline();
   }
 
@@ -314,6 +308,15 @@ class MergeSink final : public query::DocumentSink {
 };
 
 }  // namespace
+
+void check_unique(OperationContext& op, const OutputPlan& plan) {
+  const auto collection = store_of(op).catalog().open(plan.ns());
+  bool found = !collection && plan.on.size() == 1 && plan.on[0] == "_id";
+  if (collection) {
+    for (const auto& index : collection->indexes()) found |= serves(*index, plan.on, plan.collator.get());
+  }
+  if (!found) throw OperationError(51183, "Cannot find index to verify that join fields will be unique");
+}
 
 std::unique_ptr<query::DocumentSink> make_sink(OperationContext& op, const OutputPlan& plan) {
   op.begin_writing();

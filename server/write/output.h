@@ -17,6 +17,9 @@ namespace server::write {
 // document, and documents written before an error stay.
 std::unique_ptr<query::DocumentSink> make_sink(OperationContext& op, const query::OutputPlan& plan);
 
+// Throws 51183 if no index makes $merge's target unique by the plan's `on` (server/query/stages/output.h).
+void check_unique(OperationContext& op, const query::OutputPlan& plan);
+
 // Removes, at start, the collections that $out had begun when the process ended.
 void drop_unfinished_output(storage::Store& store, versions::Databases& databases);
 

@@ -92,6 +92,7 @@ class Aggregate final : public Command, public Explainable {
     auto context = make_context(op, request, arguments);
     auto pipeline = std::make_unique<query::Pipeline>(stages, *context);
     check_source(*pipeline, *context);
+    check_computed(*context);
     query::check_change_stream(*pipeline);
     const bool stream = query::is_change_stream(*pipeline);
     op.change_stream = stream;
@@ -146,6 +147,7 @@ class Aggregate final : public Command, public Explainable {
     auto context = make_context(op, request, arguments);
     const query::Pipeline pipeline(arguments.required_array("pipeline"), *context);
     check_source(pipeline, *context);
+    check_computed(*context);
     show(pipeline, verbosity, reply);
   }
 
@@ -180,6 +182,7 @@ class Aggregate final : public Command, public Explainable {
     auto context = std::make_unique<query::PipelineContext>(query::command_time_ms(op), &op);
     context->db = request.db;
     context->make_sink = write::make_sink;
+    context->check_unique = write::check_unique;
     context->hint = hint_of(arguments);
     context->allow_disk_use = arguments.boolean("allowDiskUse").value_or(query::uses_disk_by_default(op));
     const Element target = request.body.first();
@@ -220,6 +223,13 @@ class Aggregate final : public Command, public Explainable {
       if (error.code() != base::ErrorCode::namespace_not_found) throw;
       return given.value_or(nullptr);
     }
+  }
+
+  // An expression that reads nothing fails before the first document is read.
+  static void check_computed(const query::PipelineContext& context) {
+    const auto& failure = context.scope.failure();
+    if (!failure) return;
+    throw base::OperationError(failure->code(), std::string("Failed to optimize pipeline :: caused by :: ") + failure->what());
   }
 
   static void check_source(const query::Pipeline& pipeline, const query::PipelineContext& context) {

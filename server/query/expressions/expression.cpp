@@ -139,12 +139,16 @@ ExpressionPtr parse_variable(std::string_view text, Scope& scope) {  // `text` c
   const std::string path(dot == std::string_view::npos ? "" : text.substr(dot + 1));
   if (name.empty()) throw OperationError(base::ErrorCode::failed_to_parse, "empty variable names are not allowed");
   if (dot != std::string_view::npos) check_field_path(path);
-  if (const auto slot = scope.find(name)) return std::make_unique<Variable>(*slot, path);
+  if (const auto slot = scope.find(name)) {
+    scope.note_read();
+    return std::make_unique<Variable>(*slot, path);
+  }
   if (const Value* value = scope.defined(name)) {
     Value scratch;
     return make_constant(Value(walk(value->view(), path, scratch)));
   }
   if (name == "ROOT" || name == "CURRENT") {
+    scope.note_read();
     if (path.empty()) return std::make_unique<Root>();
     return std::make_unique<FieldPath>(path);
   }
@@ -163,6 +167,7 @@ ExpressionPtr parse_string(std::string_view text, Scope& scope) {
     const std::string path(text.substr(1));
     if (path.empty()) throw OperationError(16872, "'$' by itself is not a valid FieldPath");
     check_field_path(path);
+    scope.note_read();
     if (const auto slot = scope.find("CURRENT")) return std::make_unique<Variable>(*slot, path);
     return std::make_unique<FieldPath>(path);
   }

@@ -17,6 +17,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/error.h"
 #include "bson/collator.h"
 #include "bson/document.h"
 #include "bson/value.h"
@@ -126,6 +127,17 @@ class Scope {
   void set_metadata(std::shared_ptr<MetadataPlace> place) { metadata_ = std::move(place); }
   const std::shared_ptr<MetadataPlace>& metadata() const { return metadata_; }
 
+  // The parser notes what an expression reads: the document, a slot, chance. An operator that reads nothing is computed while it
+  // is parsed (registry.cpp).
+  void note_read() { ++reads_; }
+  size_t reads() const { return reads_; }
+  // The first error of an operator that was computed so. Its expression throws it again when it is evaluated; a pipeline fails
+  // before it runs.
+  void note_failure(base::OperationError error) {
+    if (!failure_) failure_ = std::move(error);
+  }
+  const std::optional<base::OperationError>& failure() const { return failure_; }
+
  private:
   struct Variable {
     std::string name;
@@ -138,6 +150,8 @@ class Scope {
   Allowance* allowance_;
   bson::CollatorPtr collator_;
   std::shared_ptr<MetadataPlace> metadata_;
+  size_t reads_ = 0;
+  std::optional<base::OperationError> failure_;
 };
 
 // Throws OperationError with MongoDB's codes for a value that isn't an expression.

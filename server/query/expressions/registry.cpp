@@ -1,5 +1,7 @@
 #include "server/query/expressions/registry.h"
 
+#include <algorithm>
+#include <iterator>
 #include <string>
 #include <unordered_map>
 
@@ -19,6 +21,42 @@ const std::unordered_map<std::string_view, OperatorParser>& operators() {
   return table;
 }
 
+// These are computed for each document, even if they read nothing of it.
+constexpr std::string_view computed_late[] = {"$filter", "$function", "$getField",  "$map",        "$meta", "$rand",
+                                              "$reduce", "$setField", "$sortArray", "$unsetField", "$zip"};
+
+// An operator's value, computed while parsing. It isn't a constant() for those operators that demand one of their clients.
+class Computed final : public Expression {
+ public:
+  explicit Computed(bson::Value value) : value_(std::move(value)) {}
+  bson::Value compute(Frame&) const override { return value_; }
+  bson::ValueView view(Frame&, bson::Value&) const override { return value_.view(); }
+
+ private:
+  bson::Value value_;
+};
+
+// MongoDB has another error for a $switch without a branch when it is computed ahead.
+base::OperationError failure_ahead(const base::OperationError& error) {
+  constexpr auto no_branch = static_cast<base::ErrorCode>(40066), no_branch_ahead = static_cast<base::ErrorCode>(40069);
+  if (error.code() != no_branch) return error;
+  return {no_branch_ahead, "Cannot execute a switch statement where all the cases evaluate to false without a default"};
+}
+
+// `parsed` reads nothing. A value that is larger than what the client wrote isn't kept: many of them would need much memory.
+ExpressionPtr computed(ExpressionPtr parsed, size_t written_bytes, Scope& scope) {
+  if (parsed->constant()) return parsed;
+  try {
+    Frame none(scope);
+    bson::Value value = parsed->evaluate(none);
+    if (value.view().bytes().size() > written_bytes) return parsed;
+    return std::make_unique<Computed>(std::move(value));
+  } catch (const base::OperationError& error) {
+    scope.note_failure(failure_ahead(error));
+    return parsed;
+  }
+}
+
 }  // namespace
 
 std::vector<std::span<const OperatorEntry>> operator_families() {
@@ -33,7 +71,10 @@ ExpressionPtr make_operator(std::string_view name, const bson::ValueView& value,
   if (found == operators().end()) {
     throw base::OperationError(base::ErrorCode::invalid_pipeline_operator, "Unrecognized expression '" + std::string(name) + "'");
   }
-  return found->second(name, value, scope);
+  const size_t reads = scope.reads();
+  ExpressionPtr parsed = found->second(name, value, scope);
+  if (std::ranges::find(computed_late, name) != std::end(computed_late)) scope.note_read();
+  return scope.reads() == reads ? computed(std::move(parsed), value.bytes().size(), scope) : std::move(parsed);
 }
 
 }  // namespace server::query

@@ -159,6 +159,7 @@ void parse_on(const Element& on, OutputPlan& plan) {
 void parse_when_matched(const Element& field, OutputPlan& plan) {
   if (field.is_array()) {
     plan.when_matched = WhenMatched::pipeline;
+    for (const Element& stage : field.as_document()) (void)stage_parser(stage);
     plan.pipeline = bson::Document(field.as_document());
     return;
   }
@@ -286,9 +287,11 @@ StageSpecPtr parse_merge(const Element& specification, PipelineContext& context)
   } else {
     refuse(51182, "$merge requires a string or object argument, but found " + type_of(specification));
   }
-  if (plan.on.empty()) plan.on = {"_id"};
+  const bool given = !plan.on.empty();
+  if (!given) plan.on = {"_id"};
   check_modes(plan);
   check_target(plan, "$merge", 31319, 31320);
+  if (given && context.check_unique) context.check_unique(*context.op, plan);
   return std::make_unique<OutputSpec>(specification, std::move(plan), std::move(variables));
 }
 

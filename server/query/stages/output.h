@@ -50,7 +50,9 @@ class DocumentSink {
   virtual void finish() = 0;
 };
 
-// Throws if the target is refused: InvalidNamespace, 17152, 51183 …
+// Throws 51183 if no index makes the documents of $merge's target unique by the fields that the client names in `on`.
+using UniqueCheck = void (*)(OperationContext& op, const OutputPlan& plan);
+// Throws if the target is refused: InvalidNamespace, 17152 …
 using SinkMaker = std::unique_ptr<DocumentSink> (*)(OperationContext& op, const OutputPlan& plan);
 
 }  // namespace server::query

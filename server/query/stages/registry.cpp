@@ -74,7 +74,7 @@ std::vector<std::string_view> stage_names() {
   return names;
 }
 
-StageSpecPtr parse_stage(const bson::ValueView& stage, PipelineContext& context) {
+StageParser stage_parser(const bson::ValueView& stage) {
   if (!stage.is_object()) {
     throw base::OperationError(base::ErrorCode::type_mismatch, "Each element of the 'pipeline' array must be an object");
   }
@@ -87,8 +87,14 @@ StageSpecPtr parse_stage(const bson::ValueView& stage, PipelineContext& context)
   if (found == stages().end()) {
     throw base::OperationError(40324, "Unrecognized pipeline stage name: '" + std::string(specification.name) + "'");
   }
+  return found->second;
+}
+
+StageSpecPtr parse_stage(const bson::ValueView& stage, PipelineContext& context) {
+  const StageParser parse = stage_parser(stage);
+  const bson::Element specification = stage.as_document().first();
   if (context.op && context.op->api.strict) check_stable_stage(specification);
-  return found->second(specification, context);
+  return parse(specification, context);
 }
 
 }  // namespace server::query

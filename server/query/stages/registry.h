@@ -49,7 +49,10 @@ StageSpecPtr parse_unpack_bucket(const bson::Element& specification, PipelineCon
 StageSpecPtr parse_unset(const bson::Element& specification, PipelineContext& context);
 StageSpecPtr parse_unwind(const bson::Element& specification, PipelineContext& context);
 
-// Parses `{$name: specification}`. Throws 40323, 40324 "Unrecognized pipeline stage name: '$x'".
+// Returns the parser of a stage `{$name: specification}`. Throws 40323, 40324 "Unrecognized pipeline stage name: '$x'".
+StageParser stage_parser(const bson::ValueView& stage);
+
+// Parses it. Throws what `stage_parser` and the stage's parser throw.
 StageSpecPtr parse_stage(const bson::ValueView& stage, PipelineContext& context);
 
 // Returns the names of all stages, in order.

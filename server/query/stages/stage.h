@@ -62,6 +62,7 @@ struct PipelineContext {
   bool allow_disk_use = true;
   int depth = 0;                                      // the depth of sub-pipelines
   SinkMaker make_sink = nullptr;                      // set for pipelines that may write
+  UniqueCheck check_unique = nullptr;                 // the same
   ChangeStreamSource* change_stream = nullptr;        // the running $changeStream, if the pipeline begins with one
   std::shared_ptr<MetadataPlace> metadata = nullptr;  // of the documents that come from the query under the stages
 
