@@ -161,6 +161,7 @@
   X(set_cluster_parameter)             \
   X(set_default_rw_concern)            \
   X(set_feature_compatibility_version) \
+  X(set_index_commit_quorum)           \
   X(set_parameter)                     \
   X(sharding_state)                    \
   X(shutdown)                          \

@@ -532,6 +532,18 @@ def test_indexes_may_wait_for_a_quorum(server, client):
     assert "other" not in client.t.c.index_information()
 
 
+def test_the_quorum_of_a_build_that_is_over_cant_be_changed(server, client):
+    def change(names, quorum="majority", collection="c"):
+        return raw(server.port, {"setIndexCommitQuorum": collection, "indexNames": names, "commitQuorum": quorum, "$db": "t"})
+
+    client.t.c.create_index("a", name="a")
+    assert change(["a"])["code"] == change(["none"])["code"] == 27
+    assert "Cannot find an index build on collection 't.c'" in change(["a"])["errmsg"]
+    assert change([])["code"] == 27 and change(["a"], collection="none")["code"] == 26
+    for quorum, code in ((2, 278), ("nonsense", 79), ("", 9), (-1, 9)):
+        assert change(["a"], quorum)["code"] == code, quorum
+
+
 # ---- sessions -----------------------------------------------------------------------------------
 
 def test_sessions_are_written_down_and_struck_out(client):

@@ -77,6 +77,7 @@ constexpr NamedRule list[] = {
     {"listSearchIndexes", [](const Asker& asker) { return asker.target({listSearchIndexes}); }},
     {"reIndex", [](const Asker& asker) { return asker.shared_target({reIndex}); }},
     {"renameCollection", renames},
+    {"setIndexCommitQuorum", [](const Asker& asker) { return asker.target({createIndex}); }},
     {"updateSearchIndex", [](const Asker& asker) { return asker.target({updateSearchIndex}); }},
 };
 
