@@ -75,11 +75,12 @@ class Executor {
   const Matcher& matcher() const;
   const bson::CollatorPtr& collator() const;  // the query's, or else the collection's; nullptr: none
 
-  // Explain shows it on top of the stages: COUNT, UPDATE, DELETE.
+  // Explain shows it on top of the stages: COUNT, UPDATE, DELETE, TS_MODIFY.
   struct Top {
     std::string stage;
     std::function<void(bson::Builder& out)> figures;  // with executionStats
     bool alone = false;                               // nothing is below it
+    bson::Document details = {};                      // fields that are shown at any verbosity
   };
   // Appends `queryPlanner`, and with a verbosity above it `executionStats`, as MongoDB's explain has them. The latter needs that
   // the query was run to its end.

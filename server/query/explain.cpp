@@ -21,7 +21,10 @@ void explain_tree(bson::Builder& out, const exec::Stage& root, Verbosity verbosi
     out.append("nReturned", 0).append("executionTimeMillisEstimate", 0).append("works", fitting_int(stats.works));
     out.append("advanced", 0).append("needTime", fitting_int(stats.works)).append("needYield", 0);
     out.append("saveState", fitting_int(stats.saves)).append("restoreState", fitting_int(stats.restores)).append("isEOF", 1);
+    out.append_all(top->details);
     if (top->figures) top->figures(out);
+  } else {
+    out.append_all(top->details);
   }
   if (top->alone) return;
   auto input = out.object("inputStage");

@@ -58,15 +58,14 @@ bson::Value bucket_hint(const SeriesOptions& series, const bson::ValueView& hint
 
 // Calls work(_id) for each bucket that matches, without a transaction or a lock, until it returns false.
 template <class Work>
-void each_bucket(OperationContext& op, const std::string& buckets, const bson::Document& filter, const Selection& selection,
-                 const bson::Value& hint, const bson::CollatorPtr& collator, const Work& work) {
+void each_bucket(OperationContext& op, const BucketSelection& buckets, const Selection& selection, const Work& work) {
   query::Query query;
-  query.ns = buckets;
-  query.filter = filter;
-  query.hint = hint;
+  query.ns = buckets.ns;
+  query.filter = buckets.filter;
+  query.hint = buckets.hint;
   query.let = bson::Document(selection.let);
-  query.collation = collator;
-  query::Reader reader(op, query::open_present(op, buckets), buckets, query);
+  query.collation = buckets.collator;
+  query::Reader reader(op, query::open_present(op, buckets.ns), buckets.ns, query);
   for (bool more = true; more;) {
     std::vector<bson::Value> ids;
     while (ids.size() < buckets_at_once && (more = reader.next())) ids.emplace_back(reader.document()["_id"]);
@@ -181,29 +180,50 @@ bson::Document checked_filter(const SeriesOptions& series, const UpdateStatement
 
 }  // namespace
 
+BucketSelection buckets_to_update(OperationContext& op, std::string_view ns, const SeriesOptions& series,
+                                  const UpdateStatement& statement) {
+  BucketSelection buckets;
+  buckets.filter = checked_filter(series, statement);
+  buckets.ns = query::buckets_of(ns);
+  buckets.hint = bucket_hint(series, statement.selection.hint);
+  buckets.collator = query::collator_for(op, buckets.ns, statement.selection.collation);
+  buckets.whole = true;
+  (void)bucket_update(series, statement.update.as_document());
+  return buckets;
+}
+
+BucketSelection buckets_to_delete(OperationContext& op, std::string_view ns, const SeriesOptions& series,
+                                  const Selection& selection) {
+  BucketSelection buckets;
+  buckets.ns = query::buckets_of(ns);
+  buckets.hint = bucket_hint(series, selection.hint);
+  buckets.collator = query::collator_for(op, buckets.ns, selection.collation);
+  auto of_meta = selection.all ? query::meta_filter(series, selection.filter) : std::nullopt;
+  buckets.whole = of_meta.has_value();
+  buckets.filter = of_meta ? *std::move(of_meta) : query::bucket_filter(series, selection.filter);
+  return buckets;
+}
+
 UpdateOutcome update_measurements(OperationContext& op, std::string_view ns, const SeriesOptions& series,
                                   const UpdateStatement& statement) {
   check_no_transaction(op, "an update", ns);
-  const bson::Document filter = checked_filter(series, statement);
+  const BucketSelection buckets = buckets_to_update(op, ns, series, statement);
   const bson::Value update(bucket_update(series, statement.update.as_document()));
-  const std::string buckets = query::buckets_of(ns);
-  const bson::Value hint = bucket_hint(series, statement.selection.hint);
-  const bson::CollatorPtr collator = query::collator_for(op, buckets, statement.selection.collation);
   UpdateOutcome outcome;
-  each_bucket(op, buckets, filter, statement.selection, hint, collator, [&](const bson::Value& id) {
-    const bson::Document same = both(id_filter(id), filter);
+  each_bucket(op, buckets, statement.selection, [&](const bson::Value& id) {
+    const bson::Document same = both(id_filter(id), buckets.filter);
     int64_t measurements = 0;
     UpdateStatement one = statement;
     one.selection.filter = same;
     one.selection.hint = {};
     one.selection.all = false;
-    one.selection.collation = collator;
+    one.selection.collation = buckets.collator;
     one.update = update;
     one.keep_after = [&](bson::DocumentView bucket) {
       measurements = query::measurement_count(series, bucket);
       return bson::Document();
     };
-    const UpdateOutcome changed = run_update(op, buckets, one);
+    const UpdateOutcome changed = run_update(op, buckets.ns, one);
     if (changed.matched > 0) outcome.matched += measurements;
     if (changed.modified > 0) outcome.modified += measurements;
     return true;
@@ -214,13 +234,11 @@ UpdateOutcome update_measurements(OperationContext& op, std::string_view ns, con
 DeleteOutcome delete_measurements(OperationContext& op, std::string_view ns, const SeriesOptions& series,
                                   const Selection& selection) {
   check_no_transaction(op, "a delete", ns);
-  const std::string buckets = query::buckets_of(ns);
-  const bson::CollatorPtr collator = query::collator_for(op, buckets, selection.collation);
-  const auto matcher = query::Matcher::parse(selection.filter, query::filter_context(op, selection.let, collator));
-  const bson::Document filter = query::bucket_filter(series, selection.filter);
-  Removal removal(op, buckets, series, *matcher, selection.all);
+  const BucketSelection buckets = buckets_to_delete(op, ns, series, selection);
+  const auto matcher = query::Matcher::parse(selection.filter, query::filter_context(op, selection.let, buckets.collator));
+  Removal removal(op, buckets.ns, series, *matcher, selection.all);
   DeleteOutcome outcome;
-  each_bucket(op, buckets, filter, selection, bucket_hint(series, selection.hint), collator, [&](const bson::Value& id) {
+  each_bucket(op, buckets, selection, [&](const bson::Value& id) {
     outcome.deleted += removal.run(id);
     return selection.all || outcome.deleted == 0;
   });

@@ -11,6 +11,20 @@
 
 namespace server::write {
 
+// What a statement on a series looks for among its buckets.
+struct BucketSelection {
+  std::string ns;  // the collection of buckets
+  bson::Document filter;
+  bson::Value hint;
+  bson::CollatorPtr collator;
+  bool whole = false;  // all measurements of each of these buckets are meant; otherwise those that match the statement's filter
+};
+// Throws what update_measurements does for a statement that it refuses.
+BucketSelection buckets_to_update(OperationContext& op, std::string_view ns, const query::SeriesOptions& series,
+                                  const UpdateStatement& statement);
+BucketSelection buckets_to_delete(OperationContext& op, std::string_view ns, const query::SeriesOptions& series,
+                                  const Selection& selection);
+
 // Each serves the time series `ns`. Throws OperationNotSupportedInTransaction (263) in a client's transaction.
 InsertOutcome insert_measurements(OperationContext& op, std::string_view ns, const std::vector<bson::DocumentView>& documents,
                                   const InsertOptions& options);
