@@ -47,6 +47,14 @@ bson::Document made_document(int64_t id) {
   return out.done();
 }
 
+bson::Document made_pair(int64_t id) {
+  base::Random random = random_of(~id);
+  bson::Builder out;
+  out.append_all(made_document(id));
+  out.append("a", static_cast<int32_t>(random.below(100))).append("b", static_cast<int32_t>(random.below(100)));
+  return out.done();
+}
+
 bson::Document made_point(int64_t id) {
   base::Random random = random_of(id);
   const auto uniform = [&] { return static_cast<double>(random.below(1'000'000'000)) / 1e9; };

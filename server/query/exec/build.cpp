@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "bson/keystring.h"
+#include "server/query/exec/and_sorted.h"
 #include "server/query/exec/clustered_scan.h"
 #include "server/query/exec/metadata.h"
 #include "server/query/exec/near.h"
@@ -178,6 +179,16 @@ StagePtr build_index_scan(const Parts& parts, const Access& access, bool in_or) 
   return std::make_unique<Fetch>(std::move(scan), parts.collection, Filter(access.residual));
 }
 
+StagePtr build_intersection(const Parts& parts, const Access& access) {
+  std::vector<StagePtr> scans;
+  for (const Access& branch : access.branches) {
+    scans.push_back(std::make_unique<IndexScan>("IXSCAN", parts.collection, branch.index,
+                                                IndexScan::Options{.ranges = branch.ranges, .direction = branch.direction},
+                                                text_of(branch)));
+  }
+  return std::make_unique<Fetch>(std::make_unique<AndSorted>(std::move(scans)), parts.collection, Filter(access.residual));
+}
+
 StagePtr build_text(const Parts& parts, const Access& access) {
   std::vector<StagePtr> scans;
   for (const storage::KeyRange& range : access.ranges) {
@@ -213,6 +224,7 @@ StagePtr build_access(const Parts& parts, const Access& access) {
       return std::make_unique<IdLookup>(parts.collection, bson::Value(access.id), needs_document(parts, access));
     case Access::Kind::index: return build_index_scan(parts, access, false);
     case Access::Kind::text: return build_text(parts, access);
+    case Access::Kind::all_of: return build_intersection(parts, access);
     case Access::Kind::near:
       return std::make_unique<GeoNear>(parts.collection, access, parts.query.near_output, parts.metadata, parts.allowance);
     case Access::Kind::any_of: break;

@@ -21,7 +21,7 @@ using Predicates = std::vector<const match::Node*>;
 Predicates flatten(const match::Node& root);
 
 struct Access {
-  enum class Kind { nothing, collection, id, index, any_of, text, near };
+  enum class Kind { nothing, collection, id, index, any_of, text, near, all_of };
   Kind kind = Kind::collection;
   storage::Direction direction = storage::Direction::forward;
   Predicates residual;  // predicates that are still to be checked on each document
@@ -39,7 +39,7 @@ struct Access {
   bool one_record = false;         // a unique index with every field bound to one value
 
   // Kind::any_of: the branches; if they are sorted, they are merged. Kind::index: scans of parts of the bounds, sorted and to be
-  // merged; empty: one scan of them all.
+  // merged; empty: one scan of them all. Kind::all_of: scans in the order of records, which are intersected.
   std::vector<Access> branches;
 
   // Kind::text, with `index`; each of `ranges` has one term's entries, in the order of the terms. The bytes of their keys before

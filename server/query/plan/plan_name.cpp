@@ -16,7 +16,7 @@ void add(const Access& access, std::string& name) {
   }
   if (access.sorted) name += 's';
   // The parts of one index's bounds depend on the values.
-  if (access.kind != Access::Kind::any_of) return;
+  if (access.kind != Access::Kind::any_of && access.kind != Access::Kind::all_of) return;
   name += '(';
   for (const Access& branch : access.branches) {
     add(branch, name);

@@ -8,6 +8,7 @@
 #include "server/query/plan/cover.h"
 #include "server/query/plan/hint.h"
 #include "server/query/plan/index_filters.h"
+#include "server/query/plan/intersection.h"
 #include "server/query/plan/locations.h"
 #include "server/query/plan/merge.h"
 #include "server/query/plan/text_access.h"
@@ -41,11 +42,6 @@ Indexes hinted_indexes(const storage::Collection& collection, const Query& query
 
 bool leading_bounded(const Access& access) {
   return !is_everything(access.fields.front());
-}
-
-bool includes(const Predicates& all, const Predicates& some) {
-  return std::all_of(some.begin(), some.end(),
-                     [&](const Node* node) { return std::find(all.begin(), all.end(), node) != all.end(); });
 }
 
 // Returns how many fields have single values. The path of a wildcard index's entries is no field.
@@ -247,6 +243,7 @@ std::vector<Access> ways(const std::shared_ptr<storage::Collection>& collection,
   for (Access& access : ways) mark(access, *collection, query, sort, projection);
   keep_distinct(ways);
   drop_dominated(ways);
+  if (!query.return_key && !storage::is_clustered(*collection)) add_intersections(ways, predicates);
   if (ways.empty() && hinted_wildcard) refuse_hint(*collection);
   if (ways.empty()) ways.push_back(collection_scan(*collection, predicates, Direction::forward));
   return ways;
