@@ -25,6 +25,7 @@ struct Arguments {
   std::string as = "bundle";
   std::string file;
   int64_t depth = 0;  // 0: all commits
+  bool shallow = false;
 };
 
 [[noreturn]] void fail(const std::string& what) {
@@ -186,11 +187,23 @@ int verify(const Arguments& arguments) {
   return 0;
 }
 
+// A database that isn't there takes a history that ends before its first commit, and so does one whose own ends so.
+bool may_be_shallow(replay::Client& client, const std::string& database) {
+  constexpr uint32_t namespace_not_found = 26;
+  try {
+    return client.command(database, bson::Builder().append("versionStats", 1).done()).view()["shallow"].truthy();
+  } catch (const replay::ClientError& error) {
+    if (error.code() != namespace_not_found) throw;
+    return true;
+  }
+}
+
 // The file is checked before any of it is sent. What its refs name are tags on the server.
 int fetch(const Arguments& arguments) {
   const Verified all = verified(arguments.file);
   const std::string database = arguments.database.empty() ? all.header.database : arguments.database;
   replay::Client client(arguments.uri);
+  const bool shallow = !all.header.excluded.empty() && (arguments.shallow || may_be_shallow(client, database));
   const Bytes upload = base::random_uuid();
   const auto in = std::make_shared<std::ifstream>(arguments.file, std::ios::binary);
   const auto source = source_of(in);
@@ -201,7 +214,7 @@ int fetch(const Arguments& arguments) {
     command.append("receivePack", bson::Binary{4, upload}).append("offset", offset).append("pack", bson::Binary{0, piece});
     if (next.empty()) {
       command.append("last", true);
-      if (!all.header.excluded.empty()) command.append("shallow", true);
+      if (shallow) command.append("shallow", true);
       auto refs = command.array("refs");
       for (const auto& ref : all.header.refs) {
         auto one = refs.object();
@@ -251,6 +264,7 @@ Command add_bundle(CLI::App& app) {
     uri(one);
     one.add_option("--db", arguments->database, "the database; default: as in the bundle");
     one.add_option("--as", arguments->as, "its branch dev is the tag AS/dev there")->capture_default_str();
+    one.add_flag("--shallow", arguments->shallow, "a history that is whole may become shallow by it");
     file(one, true);
   });
   return {parser, [chosen] { return (*chosen)(); }};

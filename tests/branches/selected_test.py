@@ -95,6 +95,7 @@ def test_a_choice_is_one_of_collections_and_stays(shelves):
     ann["main"].command("addRemote", "origin", uri=hub.uri)
     fetch = lambda site, **how: site["main"].command("fetch", "origin", **how)
     fails(NAMESPACE_NOT_FOUND, lambda: fetch(ann, collections=["pages", "nobody"]))
+    assert "collections" not in ann.remotes()["origin"]
     fails(2, lambda: fetch(ann, collections=[]))
     fails(14, lambda: fetch(ann, collections=[1]))
     fetch(ann, collections=["pages"])

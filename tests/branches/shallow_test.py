@@ -191,6 +191,20 @@ def test_a_bundle_may_be_shallow(old, tmp_path):
     check_whole(hub, ann)
 
 
+def test_a_bundle_makes_a_whole_history_shallow_only_if_told_to(old, tmp_path):
+    hub, ann, bob = old
+    clone(hub, bob)
+    for i in range(5):
+        hub["main"].pages.update_one({"_id": i}, {"$set": {"late": i}})
+        hub.commit(message=f"late {i}")
+    file = tmp_path / "some"
+    palimpsest("bundle", "create", "--uri", hub.server.uri, "--depth", "2", "shop@main", file)
+    assert "shallow" in palimpsest("bundle", "fetch", "--uri", bob.server.uri, file, code=1)
+    assert not boundary(bob) and hub.head() not in bob.log()
+    palimpsest("bundle", "fetch", "--shallow", "--uri", bob.server.uri, file)
+    assert bob.log("bundle%2Fmain") == hub.log()[:2]
+
+
 def test_large_shallow_clones_and_their_rest(old):
     hub, ann, bob = old
     hub["main"].many.insert_many([{"_id": i, "n": i, "text": f"{i} " * 20} for i in range(7_000)])

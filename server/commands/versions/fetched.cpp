@@ -138,6 +138,8 @@ Fetched fetch_once(OperationContext& op, const Request& request, const std::stri
   Fetched fetched;
   fetched.refs = reader.header().refs;
   for (const pack::Ref& ref : fetched.refs) versions::check_branch_name(remote.tag(ref.name));
+  // The remote has taken the choice. It is kept before a commit comes, since other choices have other commits.
+  if (!(remote_of(op, db, remote.name).selection == remote.selection)) put_remote(op, db, remote);
   using Shallow = write::CommitImporter::Shallow;
   const Shallow shallow = what.depth || may_be_shallow(op, db) ? Shallow::allowed : Shallow::refused;
   write::CommitImporter importer(
@@ -176,7 +178,6 @@ void select(OperationContext& op, const std::string& db, Remote& remote, version
                              " collections and documents: another choice has other commits, and needs a database of its own");
   }
   remote.selection = std::move(selection);
-  put_remote(op, db, remote);
 }
 
 Fetched fetch_from(OperationContext& op, const Request& request, const std::string& db, const Remote& remote,

@@ -78,16 +78,17 @@ std::string_view move_branch(OperationContext& op, BranchedDatabase& database, c
     head = branch->head;
     if (head == to) return Step::done;
     check_quiet(transaction, database, *branch);
-    check(transaction, branch->head, to);
     if (database.branches().graph().common_ancestor(transaction, branch->head, to) != branch->head) {
       if (!force) {
         throw OperationError(ErrorCode::illegal_operation,
                              "branch '" + ref.name + "' has commits that " + hex(ref.commit).substr(0, 16) +
                                  " doesn't come from: fetch and merge them first. With force: true the branch gives them up");
       }
+      check(transaction, branch->head, to);
       happened = "reset";
       return Step::reset;
     }
+    check(transaction, branch->head, to);
     happened = "moved";
     if (versions_between(transaction, database, branch->head, to) > documents_forward) return Step::reset;
     const auto merge = database.advance(transaction, ref.name, to, op.interrupted());

@@ -47,31 +47,36 @@ class StashCommand : public Command {
     std::string branch;
     std::optional<write::Target> pops;
     if (drops_ && !dry_run) pops.emplace(popped_target(op));
-    store.catalog().alone(database->name(), op.interrupted(), [&](const auto&) {
-      if (!dry_run) end_pops(op, *database);
-      PoppedStash popped{.number = number, .commit = {}, .branch = {}};
-      {
-        storage::Transaction transaction(store, storage::Transaction::Mode::read);
-        const versions::Branch onto = database->branch(transaction, ref_of(request));
-        branch = onto.name;
-        BranchedDatabase::MergeRequest pick = how.request();
-        pick.from =
-            drops_ ? find_stash(op, transaction, *database, number, {access::Action::find, access::Action::resetBranch}).commit
-                   : find_stash(op, transaction, *database, number, {access::Action::find}).commit;
-        planned = database->plan_pick(transaction, onto, pick);
-        popped.commit = hex(database->branches().graph().commit(transaction, pick.from)->id);
-        popped.branch = branch;
-        for (const storage::CollectionId id : planned.dropped) {
-          if (const auto shared = database->versions_of(id))
-            popped.dropped.emplace_back(storage::collection_of(shared->base.ns()));
-        }
+    PoppedStash popped{.number = number, .commit = {}, .branch = {}};
+    const auto plan = [&] {
+      storage::Transaction transaction(store, storage::Transaction::Mode::read);
+      const versions::Branch onto = database->branch(transaction, ref_of(request));
+      branch = onto.name;
+      BranchedDatabase::MergeRequest pick = how.request();
+      pick.from =
+          drops_ ? find_stash(op, transaction, *database, number, {access::Action::find, access::Action::resetBranch}).commit
+                 : find_stash(op, transaction, *database, number, {access::Action::find}).commit;
+      planned = database->plan_pick(transaction, onto, pick);
+      popped.commit = hex(database->branches().graph().commit(transaction, pick.from)->id);
+      popped.branch = branch;
+      for (const storage::CollectionId id : planned.dropped) {
+        if (const auto shared = database->versions_of(id))
+          popped.dropped.emplace_back(storage::collection_of(shared->base.ns()));
       }
-      if (dry_run || !planned.conflicts.empty()) return;
+    };
+    const auto apply = [&](const auto&) {
+      end_pops(op, *database);
+      plan();
+      if (!planned.conflicts.empty()) return;
       std::function<void(storage::Transaction&)> also;
       if (pops) also = [&](storage::Transaction& transaction) { put_popped(op, transaction, *pops, *database, popped); };
       write_planned(op, *database, branch, planned, also);
       if (pops) end_pops(op, *database);
-    });
+    };
+    if (dry_run)
+      plan();  // it reads, and nobody has to wait for it
+    else
+      store.catalog().alone(database->name(), op.interrupted(), apply);
     if (!dry_run && !planned.conflicts.empty()) fail_with_conflicts(what, planned.conflicts);
     const bool changes = !planned.plans.empty() || !planned.made.empty() || !planned.dropped.empty();
     reply.append("branch", branch);
