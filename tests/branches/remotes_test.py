@@ -1,5 +1,6 @@
 """Servers exchange commits: clone, push, pull, conflicts; bundles; and what happens to packs that are damaged, refused or cut off."""
 import datetime
+import os
 import random
 import threading
 
@@ -133,6 +134,19 @@ def test_large_commits_go_in_parts(team):
     clone(hub, bob)
     assert bob.log() == ann.log() and bob.roots() == ann.roots()
     assert bob["main"].command("verify", 1, deep=True)["valid"] is True
+
+
+def test_documents_that_cannot_be_compressed_travel_in_pieces(team):
+    hub, ann, bob = team
+    for i in range(4):
+        hub["main"].many.insert_one({"_id": i, "bytes": os.urandom(13_000_000)})
+    hub.commit(message="large")
+    clone(hub, ann)
+    assert ann.log() == hub.log() and ann.roots() == hub.roots()
+    ann["main"].many.insert_many([{"_id": i, "bytes": os.urandom(6_000_000)} for i in range(4, 6)])
+    ann.commit(message="more")
+    assert ann["main"].command("push", "origin")["change"] == "moved"
+    assert ann.log() == hub.log() and ann.roots() == hub.roots()
 
 
 def test_what_was_purged_is_not_shipped(team):

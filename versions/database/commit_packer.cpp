@@ -9,7 +9,8 @@ namespace versions {
 
 namespace {
 
-constexpr size_t piece_bytes = 1 << 20;
+// A piece goes into one document. A frame of documents that can't be compressed is longer.
+constexpr size_t piece_bytes = 1 << 20, piece_bytes_max = 8 << 20;
 // An update that isn't shorter than this part of the document comes whole: it is checked without the document before.
 constexpr size_t delta_part_max = 2;
 
@@ -298,7 +299,7 @@ std::optional<CommitPacker::Piece> CommitPacker::next(const std::function<void()
     if (begun_ && order_.empty()) return std::nullopt;
     begin_pack();
   }
-  while (writer_->ready_bytes() < piece_bytes) {
+  while (!finished_ && writer_->ready_bytes() < piece_bytes) {
     if (interrupted) interrupted();
     if (rows_) {
       if (auto row = rows_->next()) {
@@ -309,9 +310,8 @@ std::optional<CommitPacker::Piece> CommitPacker::next(const std::function<void()
     }
     if (order_.empty() || writer_->raw_bytes() >= what_.pack_bytes) {
       writer_->finish();
-      Piece last{.bytes = writer_->take(), .ends_pack = true};
-      writer_.reset();
-      return last;
+      finished_ = true;
+      break;
     }
     writer_->add(statement(order_.front()));
     CommitRows::What rows{.commit = order_.front()};
@@ -320,7 +320,12 @@ std::optional<CommitPacker::Piece> CommitPacker::next(const std::function<void()
     rows_ = std::make_unique<CommitRows>(database_, transaction_, rows);
     order_.pop_front();
   }
-  return Piece{.bytes = writer_->take()};
+  Piece piece{.bytes = writer_->take(piece_bytes_max)};
+  if (!finished_ || writer_->ready_bytes() > 0) return piece;
+  piece.ends_pack = true;
+  finished_ = false;
+  writer_.reset();
+  return piece;
 }
 
 }  // namespace versions

@@ -48,7 +48,7 @@ class CommitPacker {
     Bytes bytes;
     bool ends_pack = false;
   };
-  // About a megabyte of a pack; nullopt: the last one has ended. `interrupted` may throw.
+  // A megabyte of a pack or a few more; nullopt: the last one has ended. `interrupted` may throw.
   std::optional<Piece> next(const std::function<void()>& interrupted);
 
  private:
@@ -74,6 +74,7 @@ class CommitPacker {
   size_t commits_ = 0;
   std::map<storage::CollectionId, uint32_t> places_;  // of the header's collections
   std::optional<pack::PackWriter> writer_;
+  bool finished_ = false;  // the writer has the whole pack, and not all of it was returned
   std::unique_ptr<CommitRows> rows_;
   bool begun_ = false;
 };

@@ -57,7 +57,7 @@ TEST_CASE("A pack with a flipped bit, or cut short, or with more behind it, is r
 TEST_CASE("A pack of many frames reads as it was written") {
   Contents many = two_commits();
   auto& rows = many.commits.front().second;
-  for (int i = 0; i < 40; ++i)
+  for (int i = 0; i < 120; ++i)
     rows.push_back({Row::Kind::insert, 0, "many" + std::to_string(i), Bytes(1 << 20, static_cast<char>(i))});
   const Bytes bytes = written(many);
   CHECK(bytes.size() < 1 << 20);

@@ -154,8 +154,11 @@ void PackWriter::finish() {
   out_.append(merkle::view(compressor_->hash.done()));
 }
 
-Bytes PackWriter::take() {
-  return std::exchange(out_, {});
+Bytes PackWriter::take(size_t bytes_max) {
+  if (out_.size() <= bytes_max) return std::exchange(out_, {});
+  Bytes first = out_.substr(0, bytes_max);
+  out_.erase(0, bytes_max);
+  return first;
 }
 
 }  // namespace versions::pack

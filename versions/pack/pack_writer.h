@@ -21,8 +21,8 @@ class PackWriter {
   // Ends the pack; nothing can be added afterwards.
   void finish();
 
-  // Takes what can be sent so far; it may be empty.
-  Bytes take();
+  // Takes what can be sent so far, at most so many bytes of it; it may be empty.
+  Bytes take(size_t bytes_max = SIZE_MAX);
   size_t ready_bytes() const { return out_.size(); }
   // Bytes of records so far, before they are compressed.
   uint64_t raw_bytes() const { return raw_bytes_; }
