@@ -178,6 +178,18 @@ def test_retention_and_shallow_histories_go_together(old):
     assert hub.head() == ann.head()
 
 
+def test_a_depth_ends_where_the_remote_has_dropped_commits(old):
+    hub, ann, bob = old
+    old_commit = hub.log()[4]
+    hub["main"].command("createTag", "kept", **{"from": old_commit})
+    hub["main"].command("retention", {"newest": 2})
+    while hub["main"].command("sweep", 1)["commits"] > 0:
+        pass
+    palimpsest("clone", "--depth", "3", hub.uri, ann.uri)
+    assert ann.log("origin%2Fkept")[0] == old_commit and by_id(ann["main"].pages) == by_id(hub["main"].pages)
+    assert by_id(ann["origin%2Fkept"].pages) == by_id(hub["kept"].pages)
+
+
 def test_a_bundle_may_be_shallow(old, tmp_path):
     hub, ann, bob = old
     file = tmp_path / "some"

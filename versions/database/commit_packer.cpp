@@ -52,7 +52,7 @@ std::vector<pack::Ref> refs_of(Transaction& transaction, const VersionGraph& gra
 
 CommitPacker::CommitPacker(BranchedDatabase& database, Transaction& transaction, What what)
     : database_(database), transaction_(transaction), what_(std::move(what)) {
-  if (!what_.selection.empty()) selected_.emplace(database, transaction, what_.selection, what_.filtering);
+  if (!what_.selection.empty()) selected_.emplace(database, transaction, what_.selection, what_.filtering, what_.interrupted);
   choose();
   commits_ = order_.size();
 }
@@ -92,6 +92,7 @@ std::set<CommitNumber> CommitPacker::choose_known() const {
     }
   }
   while (!open.empty()) {
+    go_on();
     const CommitNumber number = open.back();
     open.pop_back();
     const auto commit = graph.commit(transaction_, number);
@@ -109,9 +110,11 @@ std::set<CommitNumber> CommitPacker::choose_wanted(const std::set<CommitNumber>&
   for (uint64_t depth = 0; depth < what_.depth.value_or(UINT64_MAX) && !level.empty(); ++depth) {
     std::vector<CommitNumber> next;
     for (const CommitNumber number : level) {
+      go_on();
       if ((!what_.depth && known.contains(number)) || !met.insert(number).second) continue;
       const auto commit = graph.commit(transaction_, number);
-      if (commit->absent) continue;
+      // Nobody can tell what one of these shows. Without a depth whoever asks is told so.
+      if (commit->absent || (what_.depth && graph.dropped(transaction_, number))) continue;
       if (!known.contains(number)) wanted.insert(number);
       next.insert(next.end(), commit->parents.begin(), commit->parents.end());
     }

@@ -37,6 +37,7 @@ class CommitPacker {
     bool deltas = true;        // false: changed documents come whole
     // A pack ends with the commit that reaches so many bytes, and another one follows.
     uint64_t pack_bytes = UINT64_MAX;
+    std::function<void()> interrupted = {};  // called at each commit while they are chosen; may throw
   };
   CommitPacker(BranchedDatabase& database, Transaction& transaction, What what);
 
@@ -55,6 +56,9 @@ class CommitPacker {
   Hash id(CommitNumber number) const;
   std::optional<CommitNumber> find(const Hash& id) const;
   bool is_packed(storage::CollectionId collection) const { return !selected_ || selected_->has(collection); }
+  void go_on() const {
+    if (what_.interrupted) what_.interrupted();
+  }
   void choose();
   std::set<CommitNumber> choose_known() const;
   std::set<CommitNumber> choose_wanted(const std::set<CommitNumber>& known) const;

@@ -11,12 +11,13 @@ using base::ErrorCode;
 using base::OperationError;
 
 SelectedCommits::SelectedCommits(BranchedDatabase& database, Transaction& transaction, Selection selection,
-                                 const Filtering& filtering)
+                                 const Filtering& filtering, const std::function<void()>& interrupted)
     : database_(database), transaction_(transaction), selection_(std::move(selection)) {
   choose_collections(filtering);
   const VersionGraph& graph = database.branches().graph();
   const Graph all = graph.graph(transaction);
   for (const CommitNumber number : parents_first(all)) {
+    if (interrupted) interrupted();
     const auto commit = graph.commit(transaction, number);
     if (all.at(number).dropped || commit->digests != DigestKind::roots) continue;
     if (selection_of(commit->metadata)) {

@@ -97,7 +97,7 @@ class PackCommits : public Command {
 
   void run(OperationContext& op, const Request& request, bson::Builder& reply) override {
     const Arguments arguments(request);
-    versions::CommitPacker::What what{.deltas = arguments.boolean("deltas").value_or(true)};
+    versions::CommitPacker::What what{.deltas = arguments.boolean("deltas").value_or(true), .interrupted = op.interrupted()};
     if (const auto have = arguments.array("have")) what.known = ids_of(*have, "have");
     if (const auto shallow = arguments.array("shallow")) what.shallow = ids_of(*shallow, "shallow");
     std::vector<versions::Hash> asked;

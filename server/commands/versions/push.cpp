@@ -112,8 +112,12 @@ class Push : public Command {
       query::States states(op, database);
       ref = chosen(arguments, ref_of(request), states);
       check_forward(states, there, ref, force);
-      versions::CommitPacker::What what{
-          .refs = {ref}, .known = there.known, .shallow = there.shallow, .deltas = true, .pack_bytes = pack_bytes};
+      versions::CommitPacker::What what{.refs = {ref},
+                                        .known = there.known,
+                                        .shallow = there.shallow,
+                                        .deltas = true,
+                                        .pack_bytes = pack_bytes,
+                                        .interrupted = op.interrupted()};
       what.known.insert(what.known.end(), there.has.begin(), there.has.end());
       for (const pack::Ref& known : there.refs) what.known.push_back(known.commit);
       versions::CommitPacker packer(*database, states.transaction(), std::move(what));

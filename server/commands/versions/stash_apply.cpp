@@ -53,15 +53,14 @@ class StashCommand : public Command {
       const versions::Branch onto = database->branch(transaction, ref_of(request));
       branch = onto.name;
       BranchedDatabase::MergeRequest pick = how.request();
-      pick.from =
-          drops_ ? find_stash(op, transaction, *database, number, {access::Action::find, access::Action::resetBranch}).commit
-                 : find_stash(op, transaction, *database, number, {access::Action::find}).commit;
+      pick.from = drops_
+                      ? find_stash(op, transaction, *database, number, {access::Action::find, access::Action::resetBranch}).commit
+                      : find_stash(op, transaction, *database, number, {access::Action::find}).commit;
       planned = database->plan_pick(transaction, onto, pick);
       popped.commit = hex(database->branches().graph().commit(transaction, pick.from)->id);
       popped.branch = branch;
       for (const storage::CollectionId id : planned.dropped) {
-        if (const auto shared = database->versions_of(id))
-          popped.dropped.emplace_back(storage::collection_of(shared->base.ns()));
+        if (const auto shared = database->versions_of(id)) popped.dropped.emplace_back(storage::collection_of(shared->base.ns()));
       }
     };
     const auto apply = [&](const auto&) {
