@@ -51,7 +51,9 @@ def test_pages(tmp_path):
     modules = BIN.parent / "console" / "web" / "node_modules"
     shutil.copy(ROOT / "console" / "web" / "browser" / "pages.mjs", tmp_path)
     (tmp_path / "node_modules").symlink_to(modules.resolve())
-    pictures = [os.environ["PALIMPSEST_SCREENSHOTS"]] if os.environ.get("PALIMPSEST_SCREENSHOTS") else []
+    pictures = [ROOT / "console" / "web" / "browser" / "pictures.json"]
+    if os.environ.get("PALIMPSEST_SCREENSHOTS"):
+        pictures.append(os.environ["PALIMPSEST_SCREENSHOTS"])
     with Server("--replSet", "rs0") as server:
         server.initiate()
         with server.client(directConnection=True) as client:

@@ -1,16 +1,17 @@
 // Opens every page of a running console in a real browser and does what people do there. Ends with 1, and says why, where something isn't as
 // it should be: also where the browser logged an error, or axe finds that somebody with a screen reader or a keyboard is shut out.
 //
-//   node pages.mjs BROWSER ADDRESS READER [FOLDER]
+//   node pages.mjs BROWSER ADDRESS READER PICTURES [FOLDER]
 //
-// READER is the address of a console that only reads; FOLDER is where screenshots go.
+// READER is the address of a console that only reads. PICTURES is a file with a small picture of each page, with which the pages are
+// compared; PALIMPSEST_NEW_PICTURES=1 writes it anew. FOLDER is where screenshots go.
 //
 // tests/console/console_pages_test.py starts it, and says which data there must be.
 import assert from "node:assert/strict";
 import fs from "node:fs";
 import { chromium } from "playwright-core";
 
-const [program, address, reader, folder] = process.argv.slice(2);
+const [program, address, reader, pictures, folder] = process.argv.slice(2);
 const axe = fs.readFileSync(new URL(import.meta.resolve("axe-core/axe.min.js")), "utf8");
 let origin = new URL(address).origin;
 const deadline = 30_000;
@@ -46,12 +47,49 @@ const choose = (label, value) => page.getByLabel(label, { exact: true }).selectO
 const list = label => page.getByRole("listbox", { name: label });
 const detail = label => page.getByLabel(label, { exact: true });
 
+// --- pictures
+// A page is compared by the brightness of 40 by 25 parts of its screenshot. Times, ids and the fonts of another machine change
+// such a part a little; what is missing, covered, or without its style changes many.
+const known = process.env.PALIMPSEST_NEW_PICTURES ? {} : JSON.parse(fs.readFileSync(pictures, "utf8"));
+const drawn = {};
+const canvas = await (await browser.newContext()).newPage();
+
+async function brightness(screenshot) {
+  const values = await canvas.evaluate(async data => {
+    const width = 40, height = 25;
+    const bytes = Uint8Array.from(atob(data), one => one.charCodeAt(0));
+    const small = await createImageBitmap(new Blob([bytes], { type: "image/png" }), { resizeWidth: width, resizeHeight: height, resizeQuality: "high" });
+    const context = new OffscreenCanvas(width, height).getContext("2d");
+    context.drawImage(small, 0, 0);
+    const { data: rgba } = context.getImageData(0, 0, width, height);
+    return Array.from({ length: width * height }, (_, i) => Math.round(0.3 * rgba[4 * i] + 0.59 * rgba[4 * i + 1] + 0.11 * rgba[4 * i + 2]));
+  }, screenshot.toString("base64"));
+  return Buffer.from(values);
+}
+
+// How much two pictures differ: on average, and in how many parts much.
+function difference(a, b) {
+  const differences = Array.from(a, (value, i) => Math.abs(value - b[i]));
+  return { mean: differences.reduce((sum, one) => sum + one, 0) / a.length, much: differences.filter(one => one > 40).length };
+}
+
+async function looks(name) {
+  const seen = await brightness(await page.screenshot());
+  drawn[name] = seen.toString("base64");
+  if (process.env.PALIMPSEST_NEW_PICTURES) return;
+  assert.ok(known[name], `there is no picture of ${name}`);
+  const { mean, much } = difference(seen, Buffer.from(known[name], "base64"));
+  if (process.env.PALIMPSEST_SCREENSHOTS) console.log(`picture of ${name}: ${mean.toFixed(1)} on average, ${much} parts by much`);
+  assert.ok(mean < 3.5 && much < 25, `${name} doesn't look as in ${pictures}: parts differ by ${mean.toFixed(1)} on average, and ${much} of ${seen.length} by much`);
+}
+
 // Nobody is shut out, in either theme.
 async function accessible(name) {
   for (const theme of ["light", "dark"]) {
     await page.emulateMedia({ colorScheme: theme });
     await page.locator(`html[data-theme=${theme}]`).waitFor({ state: "attached" });
     if (folder) await page.screenshot({ path: `${folder}/${name}-${theme}.png` });
+    await looks(`${name}, ${theme}`);
     // The page's policy lets no script in but the page's own; the browser's debugger is no part of the page.
     if (!(await page.evaluate("typeof axe !== 'undefined'"))) await page.evaluate(axe);
     // The themes differ in their colours alone.
@@ -347,4 +385,5 @@ for (const [name, run] of Object.entries(steps)) {
   }
   console.log(`${name}: ${Date.now() - began} ms`);
 }
+if (process.env.PALIMPSEST_NEW_PICTURES) fs.writeFileSync(pictures, JSON.stringify(drawn, null, 1) + "\n");
 await browser.close();
