@@ -224,15 +224,17 @@ def test_long_operations_show_how_far_they_are(server, client, name):
                         assert 0 <= one["progress"]["done"] <= one["progress"]["total"]
                         seen.add((next(iter(one["command"])), one["msg"].split(":")[0]))
 
-    client[name].command("commit", 1)
-    client[name].command("createBranch", "dev")
-    client[name + "@dev"].pages.update_many({"_id": {"$lt": 20_000}}, {"$set": {"seen": True}})
-    client[name + "@dev"].command("commit", 1)
+    branched, dev = client[name + "b"], client[name + "b@dev"]
+    branched.pages.insert_many([{"_id": i, "text": "x" * 200} for i in range(20_000)])
+    branched.command("commit", 1)
+    branched.command("createBranch", "dev")
+    dev.pages.update_many({}, {"$set": {"seen": True}})
+    dev.command("commit", 1)
     watcher = threading.Thread(target=watch)
     watcher.start()
     for wanted, work in ((("createIndexes", "Index Build"), lambda: (collection.create_index("text"), collection.drop_index("text_1"))),
                          (("reIndex", "Index Build"), lambda: client[name].command("reIndex", "pages")),
-                         (("merge", "Merging documents"), lambda: client[name].command("merge", "dev", dryRun=True)),
+                         (("merge", "Merging documents"), lambda: branched.command("merge", "dev", dryRun=True)),
                          (("validate", "Validate"), lambda: client[name].command("validate", "pages", full=True))):
         for _ in range(50):
             work()

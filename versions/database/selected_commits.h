@@ -31,7 +31,7 @@ class SelectedCommits {
   // Throws NamespaceNotFound if a collection isn't there, IllegalOperation if the database is a selection itself, or shows
   // purged documents where there is a filter.
   SelectedCommits(BranchedDatabase& database, Transaction& transaction, Selection selection, const Filtering& filtering,
-                  const std::function<void()>& interrupted);
+                  const std::function<void()>& interrupted = {});
 
   // Throws IllegalOperation if the id isn't known, since the commit or one that it comes from was dropped or never arrived.
   const Hash& id(CommitNumber number) const;
