@@ -38,6 +38,27 @@ void KnownRoots::add(const Hash& key, const Hash& root) {
   young_.emplace(key, root);
 }
 
+KnownRoots::Trees KnownRoots::take(const Hash& filter) {
+  const base::MutexLock lock(mutex_);
+  const auto found = std::find_if(trees_.begin(), trees_.end(), [&](const auto& one) { return one.first == filter; });
+  if (found == trees_.end()) return {};
+  Trees taken = std::move(found->second);
+  trees_.erase(found);
+  return taken;
+}
+
+void KnownRoots::give_back(const Hash& filter, Trees trees) {
+  const base::MutexLock lock(mutex_);
+  std::erase_if(trees_, [&](const auto& one) { return one.first == filter; });
+  trees_.emplace_back(filter, std::move(trees));
+  uint64_t bytes = 0;
+  for (const auto& [name, one] : trees_) bytes += one.nodes->bytes();
+  while (!trees_.empty() && bytes > trees_bytes_max) {
+    bytes -= trees_.front().second.nodes->bytes();
+    trees_.pop_front();
+  }
+}
+
 void refuse_purged(const SharedCollection& collection) {
   throw OperationError(ErrorCode::illegal_operation, "commits show documents of '" +
                                                          std::string(storage::collection_of(collection.base.ns())) +
@@ -49,6 +70,12 @@ FilteredRoots::FilteredRoots(With with) : with_(std::move(with)) {
   Bytes name(with_.filter.bytes());
   if (collator) name.append(collator->specification().bytes());
   filter_name_ = merkle::sha256(name);
+  purged_ = !with_.collection.store.purged_records(with_.transaction).empty();
+  if (!purged_) trees_ = with_.known.take(filter_name_);
+}
+
+void FilteredRoots::end() {
+  if (!purged_) with_.known.give_back(filter_name_, std::exchange(trees_, {}));
 }
 
 Hash FilteredRoots::name_of(const Hash& tree) const {
@@ -61,22 +88,23 @@ Hash FilteredRoots::root(const Commit& commit) {
   const auto tree = commit.root_of(state);
   if (!tree) return state.digest;
   const Hash name = name_of(*tree);
-  if (const auto known = with_.known.find(name)) return *known;
+  if (const auto here = trees_.roots.find(*tree); here != trees_.roots.end()) return here->second;
+  if (const auto known = purged_ ? std::nullopt : with_.known.find(name)) return *known;
   if (with_.interrupted) with_.interrupted();
   const Roots& roots = with_.database.branches().roots();
   const VersionGraph& graph = with_.database.branches().graph();
-  auto from = in_memory_.end();
+  auto from = trees_.roots.end();
   if (!commit.parents.empty()) {
     const auto parent = graph.commit(with_.transaction, commit.parents.front());
     const CollectionState* const before = parent->state_of(id);
-    if (const auto one = before ? parent->root_of(*before) : std::nullopt) from = in_memory_.find(*one);
+    if (const auto one = before ? parent->root_of(*before) : std::nullopt) from = trees_.roots.find(*one);
   }
   const bool goes_on =
-      from != in_memory_.end() && roots.kind(with_.transaction, from->first) == roots.kind(with_.transaction, *tree);
+      from != trees_.roots.end() && roots.kind(with_.transaction, from->first) == roots.kind(with_.transaction, *tree);
   const View view{.state = state.state};
   const Hash filtered = goes_on ? changed(view, from->first, from->second, *tree) : built(view, *tree);
-  in_memory_[*tree] = filtered;
-  with_.known.put(name, filtered);
+  trees_.roots[*tree] = filtered;
+  if (!purged_) with_.known.put(name, filtered);
   forget_if_many();
   return filtered;
 }
@@ -100,7 +128,7 @@ Hash FilteredRoots::changed(const View& view, const Hash& from, const Hash& from
   for (const DocumentHash& one : differences)
     changes.push_back({one.key, one.hash ? std::optional(versions::view(*one.hash)) : std::nullopt});
   const auto index = merkle::make_index(roots.kind(with_.transaction, tree).index_options());
-  return index->update(*nodes_, from_filtered, changes);
+  return index->update(*trees_.nodes, from_filtered, changes);
 }
 
 Hash FilteredRoots::built(const View& view, const Hash& tree) {
@@ -128,19 +156,17 @@ Hash FilteredRoots::built(const View& view, const Hash& tree) {
   std::vector<merkle::Change> changes;
   changes.reserve(entries.size());
   for (const DocumentHash& one : entries) changes.push_back({one.key, versions::view(*one.hash)});
-  const uint64_t before = nodes_->bytes();
+  const uint64_t before = trees_.nodes->bytes();
   const auto index = merkle::make_index(roots.kind(with_.transaction, tree).index_options());
-  const Hash root = index->build(*nodes_, changes);
-  if (with_.old_nodes_bytes > 0) nodes_bytes_max_ += 2 * (nodes_->bytes() - before);
+  const Hash root = index->build(*trees_.nodes, changes);
+  if (with_.old_nodes_bytes > 0) trees_.bytes_max += 2 * (trees_.nodes->bytes() - before);
   return root;
 }
 
 // What comes next is made from its documents again. Trees that are large themselves have twice their bytes.
 void FilteredRoots::forget_if_many() {
-  if (nodes_->bytes() <= std::max(with_.old_nodes_bytes, nodes_bytes_max_)) return;
-  nodes_ = std::make_unique<merkle::MemoryNodes>();
-  in_memory_.clear();
-  nodes_bytes_max_ = 0;
+  if (trees_.nodes->bytes() <= std::max(with_.old_nodes_bytes, trees_.bytes_max)) return;
+  trees_ = {};
 }
 
 }  // namespace versions

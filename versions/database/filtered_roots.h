@@ -4,10 +4,11 @@
 //        |   -> its parent's   --- its documents, tested ->   its parent's -> its own
 //
 // A commit costs what it changed, if its parent's filtered tree is in memory; else all documents of the commit are tested. What
-// comes out depends on the commit's tree, the filter and the collation alone, so a root is remembered for as long as the server
-// runs; nothing is stored.
+// comes out depends on the commit's tree, the filter and the collation alone, so roots are remembered while the server runs, and
+// some trees. Nothing is stored.
 #pragma once
 
+#include <deque>
 #include <functional>
 #include <map>
 #include <optional>
@@ -21,13 +22,24 @@ namespace versions {
 // Returns whether a document matches a filter. Throws OperationError.
 using Matches = std::function<bool(bson::DocumentView document)>;
 
-// Roots that were computed. It has two generations of so many: when the young one is full, the old one goes. Thread-safe.
+// Roots and trees that were computed. Roots have two generations of so many: when the young one is full, the old one goes.
+// Thread-safe.
 class KnownRoots {
  public:
-  static constexpr size_t generation_max = 200'000;  // of some 100 bytes
+  static constexpr size_t generation_max = 200'000;       // of some 100 bytes
+  static constexpr uint64_t trees_bytes_max = 128 << 20;  // the oldest trees go
   // A key names a filter, a collation and the tree of all documents.
   std::optional<Hash> find(const Hash& key);
   void put(const Hash& key, const Hash& root);
+
+  // Trees under one filter, which one thread at a time has.
+  struct Trees {
+    std::unique_ptr<merkle::MemoryNodes> nodes = std::make_unique<merkle::MemoryNodes>();
+    std::map<Hash, Hash> roots = {};  // the tree of all documents -> the filtered one
+    uint64_t bytes_max = 0;
+  };
+  Trees take(const Hash& filter);
+  void give_back(const Hash& filter, Trees trees);
 
  private:
   struct ByPrefix {
@@ -38,6 +50,7 @@ class KnownRoots {
 
   base::Mutex mutex_;
   Generation young_ GUARDED_BY(mutex_), old_ GUARDED_BY(mutex_);
+  std::deque<std::pair<Hash, Trees>> trees_ GUARDED_BY(mutex_);  // the oldest first
 };
 
 // One collection under one filter, in one transaction. One thread uses it; what it is made of outlives it.
@@ -58,6 +71,8 @@ class FilteredRoots {
   // The commit has the collection. Zeros if its id says nothing of the documents. Throws IllegalOperation if it shows documents
   // that were purged, ExceededMemoryLimit if too many match.
   Hash root(const Commit& commit);
+  // Keeps the trees for the next one under this filter; no root is asked for afterwards.
+  void end();
   bool matches(bson::DocumentView document) const { return with_.matches(document); }
 
  private:
@@ -68,9 +83,9 @@ class FilteredRoots {
 
   With with_;
   Hash filter_name_{};
-  std::unique_ptr<merkle::MemoryNodes> nodes_ = std::make_unique<merkle::MemoryNodes>();
-  std::map<Hash, Hash> in_memory_;  // the tree of all documents -> the filtered one, whose nodes are there
-  uint64_t nodes_bytes_max_ = 0;
+  // Something was purged. Then nothing is remembered: what a commit's filtered tree was must not depend on who asked before.
+  bool purged_ = false;
+  KnownRoots::Trees trees_;
 };
 
 // A filter can't be asked about a document that was purged.

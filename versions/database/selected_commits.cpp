@@ -37,6 +37,9 @@ SelectedCommits::SelectedCommits(BranchedDatabase& database, Transaction& transa
     }
     numbers_.emplace(selected_[number] = pack::id_of(one), number);
   }
+  for (auto& [id, one] : collections_) {
+    if (one.filtered) one.filtered->end();
+  }
 }
 
 void SelectedCommits::choose_collections(const Filtering& filtering) {
