@@ -1,10 +1,12 @@
 #include "bson/document.h"
 
 #include <cmath>
+#include <cstring>
 #include <limits>
 
 #include "base/error.h"
 #include "bson/decimal.h"
+#include "bson/field_reader.h"
 #include "bson/numeric.h"
 
 namespace bson {
@@ -68,17 +70,11 @@ DocumentView::Iterator DocumentView::begin() const {
 }
 
 Element DocumentView::find(std::string_view name) const {
-  const char* at = bytes_.data() + 4;
-  for (;;) {
-    const auto type = static_cast<Type>(*at);
-    if (type == Type::eod) return {};
-    const char* field = at + 1;
-    const size_t field_bytes = std::strlen(field);
-    const char* value = field + field_bytes + 1;
-    const size_t bytes = value_bytes(type, value);
-    if (name == std::string_view(field, field_bytes)) return Element({field, field_bytes}, ValueView(type, {value, bytes}));
-    at = value + bytes;
+  FieldReader fields(*this);
+  while (fields.next()) {
+    if (fields.is_named(name)) return fields.element();
   }
+  return {};
 }
 
 Element DocumentView::first() const {

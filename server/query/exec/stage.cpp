@@ -7,10 +7,6 @@
 
 namespace server::query::exec {
 
-bool Filter::matches(bson::DocumentView document) const {
-  return std::all_of(nodes_.begin(), nodes_.end(), [&](const match::Node* node) { return node->matches(document, nullptr); });
-}
-
 void Filter::append(bson::Builder& out) const {
   if (nodes_.empty()) return;
   auto filter = out.object("filter");

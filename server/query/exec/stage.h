@@ -14,6 +14,7 @@
 
 #include "bson/builder.h"
 #include "bson/document.h"
+#include "server/query/match/field_pass.h"
 #include "server/query/query.h"
 #include "storage/collections/collection.h"
 
@@ -29,13 +30,14 @@ enum class Step { advanced, pending, end };
 class Filter {
  public:
   Filter() = default;
-  explicit Filter(std::vector<const match::Node*> nodes) : nodes_(std::move(nodes)) {}
+  explicit Filter(std::vector<const match::Node*> nodes) : nodes_(std::move(nodes)), pass_(nodes_) {}
   bool empty() const { return nodes_.empty(); }
-  bool matches(bson::DocumentView document) const;
+  bool matches(bson::DocumentView document) const { return pass_.matches(document); }
   void append(bson::Builder& out) const;  // `filter: {…}`; nothing if it is empty
 
  private:
   std::vector<const match::Node*> nodes_;
+  match::FieldPass pass_;
 };
 
 struct StageStats {

@@ -41,7 +41,7 @@ const char* operator_name(Kind kind) {
 }  // namespace
 
 bool Comparison::matches_value(const ValueView& value) const {
-  if (bson::canonical_rank(value.type()) != bson::canonical_rank(value_.type())) {
+  if (value.type() != value_.type() && bson::canonical_rank(value.type()) != bson::canonical_rank(value_.type())) {
     return matches_across(kind(), value, value_);
   }
   if (value.is_number() && (is_nan(value) || is_nan(value_))) {
@@ -56,6 +56,13 @@ bool Comparison::matches_value(const ValueView& value) const {
     case Kind::gt: return order > 0;
     default: return order >= 0;
   }
+}
+
+// Most fields are single values that the whole path names.
+bool Comparison::matches_field(const bson::Element& field) const {
+  if (field.is_array() || !path_.is_single()) return PathNode::matches_field(field);
+  work();
+  return Comparison::matches_value(field);
 }
 
 void Comparison::append_operator(bson::Builder& out) const {

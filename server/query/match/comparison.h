@@ -20,6 +20,8 @@ class Comparison : public PathNode {
   const bson::Collator* collator() const { return collator_; }
 
   bool matches_value(const bson::ValueView& value) const override;
+  std::optional<std::string_view> decided_by() const override { return path_.first_part(); }
+  bool matches_field(const bson::Element& field) const override;
   void append_operator(bson::Builder& out) const override;
 
  private:
@@ -37,6 +39,7 @@ class In : public PathNode {
   const bson::Collator* collator() const { return collator_; }
 
   bool matches_value(const bson::ValueView& value) const override;
+  std::optional<std::string_view> decided_by() const override { return path_.first_part(); }
   void append_operator(bson::Builder& out) const override;
 
  private:

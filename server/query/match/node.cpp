@@ -18,6 +18,14 @@ bool PathNode::matches(bson::DocumentView document, Details* details) const {
   });
 }
 
+bool PathNode::matches_field(const bson::Element& field) const {
+  work(field.bytes().size() / bytes_per_unit);
+  return path_.walk_from(field, leaf_, [&](const bson::ValueView& value, std::string_view) {
+    work();
+    return matches_value(value);
+  });
+}
+
 void PathNode::append(bson::Builder& out) const {
   auto object = out.object(path());
   append_operator(object);

@@ -62,6 +62,11 @@ class Node {
   virtual bool matches(bson::DocumentView document, Details* details) const = 0;
   virtual bool matches_value(const bson::ValueView& value) const = 0;
 
+  // Returns the name of the document's field that alone decides; nullopt: the node looks at more. With that field (a missing
+  // value if there is none) `matches_field` says what `matches` does: whoever has found the field saves the search.
+  virtual std::optional<std::string_view> decided_by() const { return std::nullopt; }
+  virtual bool matches_field(const bson::Element&) const { return false; }
+
   // Makes the node and those below it account for their work; nullptr: nobody can stop them.
   virtual void account_to(Allowance* allowance) { allowance_ = allowance; }
 
@@ -91,6 +96,7 @@ class PathNode : public Node {
   const std::string& path() const { return path_.text(); }
 
   bool matches(bson::DocumentView document, Details* details) const override;
+  bool matches_field(const bson::Element& field) const override;
   void append(bson::Builder& out) const override;
 
  protected:
@@ -126,6 +132,8 @@ class NotNode : public Node {
 
   void account_to(Allowance* allowance) override { child_->account_to(allowance); }
   bool matches(bson::DocumentView document, Details* details) const override;
+  std::optional<std::string_view> decided_by() const override { return child_->decided_by(); }
+  bool matches_field(const bson::Element& field) const override { return !child_->matches_field(field); }
   bool matches_value(const bson::ValueView& value) const override;
   void append(bson::Builder& out) const override;
   void append_operator(bson::Builder& out) const override;

@@ -39,18 +39,30 @@ class Path {
   bool walk(bson::DocumentView document, LeafArray leaf, Visit&& visit) const {
     return walk_object(document, parts_, leaf, {}, visit);
   }
+  // The same for the document whose field `first_part()` this is; a missing value if it has none.
+  template <class Visit>
+  bool walk_from(const bson::Element& field, LeafArray leaf, Visit&& visit) const {
+    return walk_field(field, parts_, leaf, {}, visit);
+  }
+  std::string_view first_part() const { return parts_.front(); }
+  bool is_single() const { return parts_.size() == 1; }
 
  private:
   using Parts = std::span<const std::string_view>;
 
   template <class Visit>
   static bool walk_object(bson::DocumentView document, Parts parts, LeafArray leaf, std::string_view outer, Visit& visit) {
-    for (;; parts = parts.subspan(1)) {
-      const bson::Element element = document.find(parts.front());
-      if (element.is_array()) return walk_array(element, parts.subspan(1), leaf, outer, visit);
-      if (parts.size() == 1) return visit(static_cast<const bson::ValueView&>(element), outer);
-      if (!element.is_object()) return visit(bson::ValueView(), outer);
-      document = element.as_document();
+    return walk_field(document.find(parts.front()), parts, leaf, outer, visit);
+  }
+
+  template <class Visit>
+  static bool walk_field(bson::Element field, Parts parts, LeafArray leaf, std::string_view outer, Visit& visit) {
+    for (;;) {
+      if (field.is_array()) return walk_array(field, parts.subspan(1), leaf, outer, visit);
+      if (parts.size() == 1) return visit(static_cast<const bson::ValueView&>(field), outer);
+      if (!field.is_object()) return visit(bson::ValueView(), outer);
+      parts = parts.subspan(1);
+      field = field.as_document().find(parts.front());
     }
   }
 
