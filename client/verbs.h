@@ -21,6 +21,7 @@ Verb add_apply(CLI::App& app);
 Verb add_backup(CLI::App& app);
 Verb add_branch(CLI::App& app);
 Verb add_check(CLI::App& app);
+Verb add_clone(CLI::App& app);
 Verb add_diff(CLI::App& app);
 Verb add_log(CLI::App& app);
 Verb add_merge(CLI::App& app);

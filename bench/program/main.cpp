@@ -29,7 +29,6 @@ int main(int argc, char** argv) {
   app.require_subcommand(1);
   std::vector<datasets::program::Command> commands = {
       datasets::program::add_bundle(app),
-      datasets::program::add_clone(app),
       datasets::program::add_replay(app),
       datasets::program::add_verify(app),
   };

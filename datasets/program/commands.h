@@ -18,7 +18,6 @@ struct Command {
 };
 
 Command add_bundle(CLI::App& app);
-Command add_clone(CLI::App& app);
 Command add_replay(CLI::App& app);
 Command add_verify(CLI::App& app);
 

@@ -126,8 +126,15 @@ Fetched fetch_once(OperationContext& op, const Request& request, const std::stri
                    const FetchRequest& what, bool deltas) {
   RemoteServer server(op, remote.uri);
   RemoteCursor cursor(server, request_of(op, db, remote, what, deltas));
-  if (!cursor.next()) throw OperationError(ErrorCode::protocol_error, "the remote's answer to packCommits is empty");
+  const auto first = cursor.next();
+  if (!first) throw OperationError(ErrorCode::protocol_error, "the remote's answer to packCommits is empty");
+  const bson::Element commits = first->find("commits");
+  Progress progress{
+      .what = "Fetching commits", .done = 0, .total = commits.is_number() ? std::max<int64_t>(0, commits.to_int64()) : 0};
+  const write::CommitImporter* importing = nullptr;
   pack::PackReader reader([&]() -> base::Bytes {
+    if (importing) progress.done = std::min(static_cast<int64_t>(importing->made()), progress.total);
+    op.set_progress(progress);
     const auto document = cursor.next();
     if (!document) return {};
     const bson::Element piece = document->find("pack");
@@ -144,6 +151,7 @@ Fetched fetch_once(OperationContext& op, const Request& request, const std::stri
   const Shallow shallow = what.depth || may_be_shallow(op, db) ? Shallow::allowed : Shallow::refused;
   write::CommitImporter importer(
       op, db, [&](bson::DocumentView view) { check_may_define_view(op, request, db, view); }, shallow);
+  importing = &importer;
   importer.import(reader);
   fetched.made = importer.made();
   if (!importer.database()) throw OperationError(ErrorCode::illegal_operation, "the remote has no commits");

@@ -6,6 +6,7 @@
 #include "server/commands/versions/remotes.h"
 #include "server/core/arguments.h"
 #include "server/core/operation.h"
+#include "server/core/scale.h"
 #include "server/query/cursor_registry.h"
 #include "server/query/validator.h"
 #include "server/write/replacement.h"
@@ -21,9 +22,11 @@ namespace pack = versions::pack;
 // The first document says what the pack has and what the database knows; the others are the pack's bytes.
 class PackSource : public query::CursorSource {
  public:
-  PackSource(OperationContext& op, query::States states, bson::Document first, versions::CommitPacker::What what, bool packs)
-      : op_(&op), states_(std::move(states)), document_(std::move(first)) {
+  PackSource(OperationContext& op, query::States states, bson::Builder first, versions::CommitPacker::What what, bool packs)
+      : op_(&op), states_(std::move(states)) {
     if (packs) packer_.emplace(states_.database(), states_.transaction(), std::move(what));
+    append_count(first, "commits", packer_ ? static_cast<int64_t>(packer_->commits()) : 0);
+    document_ = first.done();
   }
 
   void begin(OperationContext& op) override { op_ = &op; }
@@ -136,7 +139,7 @@ class PackCommits : public Command {
       append_ids(first, "has", asked);
     }
     const bool packs = !wanted || !wanted->empty();
-    auto source = std::make_unique<PackSource>(op, std::move(states), first.done(), std::move(what), packs);
+    auto source = std::make_unique<PackSource>(op, std::move(states), std::move(first), std::move(what), packs);
     reply_source(op, request, request.db + ".$cmd.packCommits", std::move(source), reply);
   }
 

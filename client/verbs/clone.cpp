@@ -7,10 +7,11 @@
 
 #include "bson/builder.h"
 #include "bson/json.h"
-#include "datasets/program/commands.h"
-#include "datasets/replay/client.h"
+#include "client/connection.h"
+#include "client/verbs.h"
+#include "client/watched.h"
 
-namespace datasets::program {
+namespace client {
 namespace {
 
 struct Arguments {
@@ -45,13 +46,15 @@ int run(const Arguments& arguments) {
   const std::string source = database_of(arguments.from), named = database_of(arguments.to);
   if (source.empty()) throw std::runtime_error("the URI to clone from names its database: mongodb://host/shop");
   const std::string db = named.empty() ? source : named;
-  replay::Client client(arguments.to);
+  Target target;
+  target.uri = arguments.to;
+  Connection server(target);
   // A clone that was interrupted goes on.
   try {
     bson::Builder add;
     add.append("addRemote", arguments.remote).append("uri", arguments.from);
-    client.command(db, add.done());
-  } catch (const replay::ClientError& error) {
+    server.run(db, add.done());
+  } catch (const datasets::replay::ClientError& error) {
     constexpr uint32_t namespace_exists = 48;
     if (error.code() != namespace_exists) throw;
   }
@@ -63,10 +66,10 @@ int run(const Arguments& arguments) {
     for (const std::string& one : arguments.collections) names.append(one);
   }
   if (!arguments.filters.empty()) fetch.append("filter", filter_of(arguments.filters));
-  const bson::Document fetched = client.command(db, fetch.done());
+  const bson::Document fetched = run_watched(target, server, db, fetch.done(), "fetching commits");
   pull.append("pull", arguments.remote).append("branch", "main");
   if (arguments.depth > 0) pull.append("depth", arguments.depth);
-  const bson::Document pulled = client.command(db, pull.done());
+  const bson::Document pulled = server.run(db, pull.done());
   std::cout << "{\"database\": \"" << db << "\", \"commits\": " << fetched.view()["made"].to_int64() << ", \"main\": \""
             << pulled.view()["commit"].as_string() << "\"}\n";
   return 0;
@@ -74,7 +77,7 @@ int run(const Arguments& arguments) {
 
 }  // namespace
 
-Command add_clone(CLI::App& app) {
+Verb add_clone(CLI::App& app) {
   auto arguments = std::make_shared<Arguments>();
   CLI::App* parser = app.add_subcommand("clone", "bring a database of one server to another, with all its commits");
   parser->add_option("from", arguments->from, "mongodb://host/shop, as the other server reaches it")->required();
@@ -89,4 +92,4 @@ Command add_clone(CLI::App& app) {
   return {parser, [arguments] { return run(*arguments); }};
 }
 
-}  // namespace datasets::program
+}  // namespace client
