@@ -40,8 +40,6 @@ class Group final : public Stage {
         context_(context),
         frame_(context.scope),
         held_(context.allowance.memory()),
-        computed_(plan.fields.size() + 1),
-        inputs_(plan.fields.size()),
         groups_(0, bson::ValueHash{frame_.collator()}, bson::ValueEqual{frame_.collator()}) {}
 
   bool next() override {
@@ -50,12 +48,11 @@ class Group final : public Stage {
       while (source().next()) {
         frame_.begin(source().document());
         frame_.work(1 + plan_.fields.size());
-        for (Value& value : computed_) {
-          if (value.exists()) value = Value();
-        }
-        const ValueView key = plan_.key->view(frame_, computed_.front());
-        for (size_t i = 0; i < inputs_.size(); ++i) inputs_[i] = plan_.fields[i].input->view(frame_, computed_[i + 1]);
-        take(key, inputs_, 0);
+        Value key = plan_.key->evaluate(frame_);
+        std::vector<Value> inputs;
+        inputs.reserve(plan_.fields.size());
+        for (const AccumulatedField& field : plan_.fields) inputs.push_back(field.input->evaluate(frame_));
+        take(std::move(key), inputs, 0);
       }
       collect(1);
       at_ = groups_.begin();
@@ -81,33 +78,31 @@ class Group final : public Stage {
     int level;
   };
 
-  // The values of one document, where they lie.
-  using Inputs = std::vector<ValueView>;
-
-  void take(ValueView key, const Inputs& inputs, int level) {
-    if (!key.exists()) key = null_.view();
+  void take(Value key, const std::vector<Value>& inputs, int level) {
+    if (!key.exists()) key = Value::null();
     auto found = groups_.find(key);
     if (found == groups_.end()) {
       // Once a document was put aside, those of other groups follow it even if there is room again: its group may be among them.
       if (!aside_.empty() || held_.bytes() > stage_memory_max) return put_aside(key, inputs, level);
       Accumulators fresh;
       // What a group begins with depends on its key alone, since its documents come in any order.
-      const DocumentView document = std::exchange(frame_.root, key.is_object() ? key.as_document() : DocumentView());
+      const DocumentView document =
+          std::exchange(frame_.root, key.view().is_object() ? key.view().as_document() : DocumentView());
       for (const AccumulatedField& field : plan_.fields) fresh.push_back(field.make(frame_));
       frame_.root = document;
-      size_t bytes = key.bytes().size() + 128;
+      size_t bytes = key.view().bytes().size() + 128;
       for (const auto& accumulator : fresh) bytes += accumulator->bytes();
       // What the accumulators are about to get counts as well, since a group that is there can't go to disk any more, and so does
       // what the operation needs besides.
       size_t incoming = beside_bytes;
-      for (const ValueView& input : inputs) incoming += input.bytes().size();
+      for (const Value& input : inputs) incoming += input.view().bytes().size();
       if (!held_.add_if_room(bytes + incoming)) {
         // Others may have taken the memory before this stage's share is full.
         if (context_.allow_disk_use && held_.bytes() >= short_table_bytes) return put_aside(key, inputs, level);
         held_.add(bytes + incoming);
       }
       held_.set(held_.bytes() - incoming);
-      found = groups_.emplace(key, std::move(fresh)).first;
+      found = groups_.emplace(std::move(key), std::move(fresh)).first;
     }
     for (size_t i = 0; i < inputs.size(); ++i) {
       Accumulator& accumulator = *found->second[i];
@@ -121,7 +116,7 @@ class Group final : public Stage {
     }
   }
 
-  void put_aside(const ValueView& key, const Inputs& inputs, int level) {
+  void put_aside(const Value& key, const std::vector<Value>& inputs, int level) {
     if (!context_.allow_disk_use) {
       refuse(base::ErrorCode::query_exceeded_memory_limit_no_disk_use_allowed,
              "Exceeded memory limit for $group, but didn't allow external sort. Pass allowDiskUse:true to opt in.");
@@ -133,7 +128,7 @@ class Group final : public Stage {
     row.append("k", key);
     {
       bson::ArrayBuilder values = row.array("v");
-      for (const ValueView& input : inputs) {
+      for (const Value& input : inputs) {
         bson::Builder box = values.object();
         box.append("", input);
       }
@@ -148,9 +143,9 @@ class Group final : public Stage {
     waiting_.pop_back();
     part.file->rewind();
     while (auto row = part.file->read()) {
-      Inputs inputs;
-      for (const Element& box : row->find("v").as_document()) inputs.push_back(box.as_document().first());
-      take(row->find("k"), inputs, part.level);
+      std::vector<Value> inputs;
+      for (const Element& box : row->find("v").as_document()) inputs.emplace_back(box.as_document().first());
+      take(Value(row->find("k")), inputs, part.level);
     }
     collect(part.level + 1);
     at_ = groups_.begin();
@@ -176,9 +171,6 @@ class Group final : public Stage {
   Frame frame_;
   bool read_ = false;
   Held held_;  // the groups
-  const Value null_ = Value::null();
-  std::vector<Value> computed_;  // the key and the inputs of the current document that don't lie in it
-  Inputs inputs_;
   using Groups = std::unordered_map<Value, Accumulators, bson::ValueHash, bson::ValueEqual>;
   Groups groups_;
   Groups::iterator at_;
