@@ -316,6 +316,7 @@ void add_restore(Privileges& out) {
     add(out, names("admin", collection), {find, update, remove});
   }
   add(out, names("config", "settings"), {update});
+  for (const char* collection : {"tempusers", "temproles"}) add(out, names("admin", collection), {find});
 }
 
 void add_root(Privileges& out) {

@@ -20,6 +20,7 @@ struct Audited {
 
 // MongoDB's events have MongoDB's names; the others are called like their commands.
 constexpr std::array audited = {
+    Audited{"_mergeAuthzCollections", "_mergeAuthzCollections"},
     Audited{"abortMerge", "abortMerge"},
     Audited{"addRemote", "addRemote"},
     Audited{"applyPatch", "applyPatch"},

@@ -74,6 +74,9 @@ std::vector<bson::Document> Users::role_documents() const {
 std::optional<bson::Document> Users::document(const std::string& ns, const std::string& id) const {
   return read_one(store_, ns, id);
 }
+void Users::each(const std::string& ns, const std::function<bool(bson::DocumentView)>& visit) const {
+  read_all(store_, ns, visit);
+}
 std::vector<bson::Document> Users::documents(const std::string& ns) const {
   std::vector<bson::Document> out;
   read_all(store_, ns, [&](bson::DocumentView document) { return out.emplace_back(document), true; });

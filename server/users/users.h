@@ -46,6 +46,8 @@ class Users {
   // These are for any collection whose _ids are texts.
   std::optional<bson::Document> document(const std::string& ns, const std::string& id) const;
   std::vector<bson::Document> documents(const std::string& ns) const;  // in the order of their _ids
+  // `visit` gets each document in turn, and returns whether to go on.
+  void each(const std::string& ns, const std::function<bool(bson::DocumentView)>& visit) const;
   // Throws UnsupportedFormat for a document that isn't sound.
   std::optional<User> find(const Name& name) const;
   bool role_exists(const Name& name) const;

@@ -236,9 +236,9 @@ void CommitImporter::begin_commit(const pack::Header& header, pack::Commit commi
 }
 
 // Of a database that has such commits nobody can fetch a part.
-void CommitImporter::check_selected(const pack::Commit& commit) const {
+void CommitImporter::check_selected(const pack::Commit& commit) {
   const auto selection = versions::selection_of(commit.metadata);
-  if (!selection || !database_) return;
+  if (!selection || !database_ || selection == selected_) return;
   storage::Transaction transaction(store_of(op_), storage::Transaction::Mode::read);
   const auto& graph = database_->branches().graph();
   const auto is_same = [&](CommitNumber number) {
@@ -250,7 +250,11 @@ void CommitImporter::check_selected(const pack::Commit& commit) const {
   }
   bool has_others = false;
   for (const auto& [number, node] : graph.graph(transaction)) {
-    if (is_same(number)) return;
+    op_.check_interrupt();
+    if (is_same(number)) {
+      selected_ = selection;
+      return;
+    }
     const auto other = graph.commit(transaction, number);
     has_others |= !other->absent && !versions::is_shallow_root(*other);
   }

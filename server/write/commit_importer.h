@@ -18,6 +18,7 @@
 
 #include "versions/database/databases.h"
 #include "versions/database/imported_commit.h"
+#include "versions/database/selection.h"
 #include "versions/pack/pack_reader.h"
 
 namespace server {
@@ -55,7 +56,7 @@ class CommitImporter {
   void check_base(const versions::pack::Header& header);
   // The commit, if more than its id is here.
   std::optional<versions::CommitNumber> find(const versions::Hash& id) const;
-  void check_selected(const versions::pack::Commit& commit) const;
+  void check_selected(const versions::pack::Commit& commit);
   bool is_grafted(const versions::pack::Commit& commit) const;
   void begin_root(const versions::pack::Header& header);
   void stand_at_nothing();
@@ -85,6 +86,7 @@ class CommitImporter {
   versions::CommitNumber stands_at_ = 0;
   std::unique_ptr<Incoming> incoming_;
   uint64_t made_ = 0;
+  std::optional<versions::Selection> selected_;  // which the database is known to have commits of
 };
 
 }  // namespace server::write

@@ -193,12 +193,19 @@ def test_members_copy_encrypted_data_with_one_master_key(tmp_path):
 def test_what_a_rollback_takes_away_is_sealed_and_can_be_read(tmp_path):
     key = key_file(tmp_path)
     with ReplicaSet(3, "--enableEncryption", "--encryptionKeyFile", str(key)) as running:
-        old = running.primary()
-        old.direct.shop.items.insert_one({"_id": 0})
-        others = [member for member in running.members if member is not old]
-        for member in others:
-            member.kill()
-        old.direct.shop.get_collection("items", write_concern=pymongo.WriteConcern(1)).insert_one({"_id": 1, "name": "marigold"})
+        running.client().shop.items.insert_one({"_id": 0})
+        while True:
+            old = running.primary()
+            others = [member for member in running.members if member is not old]
+            for member in others:
+                member.kill()
+            try:
+                old.direct.shop.get_collection("items", write_concern=pymongo.WriteConcern(1)).insert_one({"_id": 1, "name": "marigold"})
+                break
+            except pymongo.errors.NotPrimaryError:  # on a busy machine it may have stepped down by now
+                for member in others:
+                    member.start()
+                running.wait_settled()
         old.hold()
         for member in others:
             member.start()

@@ -328,6 +328,23 @@ def test_roles_are_defined_inherited_and_dropped(server):
     assert shop.command("usersInfo", "ann")["users"][0]["roles"] == []
 
 
+def test_users_are_merged_by_who_may_give_all_roles(server):
+    merge = {"_mergeAuthzCollections": 1, "tempUsersCollection": "shop.came", "db": "shop", "drop": False}
+    document = server.root.admin["system.users"].find_one({"_id": "admin.root"})
+    document.update(_id="shop.eve", user="eve", db="shop", userId=bson.Binary(bytes(16), 4))
+    owner = server.user("owner", "dbOwner", db="shop")
+    owner.shop.came.insert_one(document)
+    refused(lambda: owner.admin.command(merge))
+    refused(lambda: server.user("admins", "userAdminAnyDatabase").admin.command(merge))  # he may not read what comes
+    assert not server.root.shop.command("usersInfo", "eve")["users"]
+    restorer = server.user("restorer", "restore")
+    restorer.admin.tempusers.insert_one(document)
+    restorer.admin.command({**merge, "tempUsersCollection": "admin.tempusers", "db": ""})
+    assert server.root.shop.command("usersInfo", "eve")["users"][0]["roles"] == [{"role": "root", "db": "admin"}]
+    refused(lambda: server.root.admin.command({**merge, "tempUsersCollection": "admin.system.users"}), 2)
+    server.root.admin.tempusers.drop()
+
+
 def test_wrong_roles_are_refused(server):
     find = [{"resource": {"db": "shop", "collection": ""}, "actions": ["find"]}]
     create = lambda name="r", db="shop", **more: server.root[db].command("createRole", name, **{"privileges": [], "roles": [], **more})

@@ -14,6 +14,7 @@ namespace {
 // The keys of a tree that is made as a whole are held, with some 100 bytes each beside them.
 constexpr size_t held_bytes_max = 512 << 20;
 constexpr size_t entry_bytes = 100;
+constexpr size_t differences_bytes_max = 64 << 20;  // beyond, the commit's documents are tested as they lie
 constexpr size_t documents_between_checks = 1'000;
 
 }  // namespace
@@ -102,20 +103,30 @@ Hash FilteredRoots::root(const Commit& commit) {
   const bool goes_on =
       from != trees_.roots.end() && roots.kind(with_.transaction, from->first) == roots.kind(with_.transaction, *tree);
   const View view{.state = state.state};
-  const Hash filtered = goes_on ? changed(view, from->first, from->second, *tree) : built(view, *tree);
-  trees_.roots[*tree] = filtered;
-  if (!purged_) with_.known.put(name, filtered);
+  std::optional<Hash> filtered;
+  if (goes_on) filtered = changed(view, from->first, from->second, *tree);
+  if (!filtered) filtered = built(view, *tree);
+  trees_.roots[*tree] = *filtered;
+  if (!purged_) with_.known.put(name, *filtered);
   forget_if_many();
-  return filtered;
+  return *filtered;
 }
 
-Hash FilteredRoots::changed(const View& view, const Hash& from, const Hash& from_filtered, const Hash& tree) {
+std::optional<Hash> FilteredRoots::changed(const View& view, const Hash& from, const Hash& from_filtered, const Hash& tree) {
   const Roots& roots = with_.database.branches().roots();
+  struct TooMany {};
   std::vector<DocumentHash> differences;
-  roots.diff(with_.transaction, from, tree, [&](BytesView key, const std::optional<Hash>& hash) {
-    differences.push_back({Bytes(key), hash});
-  });
-  size_t checked = 0;
+  size_t bytes = 0, checked = 0;
+  try {
+    roots.diff(with_.transaction, from, tree, [&](BytesView key, const std::optional<Hash>& hash) {
+      if (with_.interrupted && differences.size() % documents_between_checks == 0) with_.interrupted();
+      bytes += entry_bytes + key.size();
+      if (bytes > differences_bytes_max) throw TooMany();
+      differences.push_back({Bytes(key), hash});
+    });
+  } catch (const TooMany&) {
+    return std::nullopt;
+  }
   for (DocumentHash& one : differences) {
     if (with_.interrupted && ++checked % documents_between_checks == 0) with_.interrupted();
     if (!one.hash) continue;

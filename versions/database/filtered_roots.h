@@ -76,7 +76,8 @@ class FilteredRoots {
   bool matches(bson::DocumentView document) const { return with_.matches(document); }
 
  private:
-  Hash changed(const View& view, const Hash& from, const Hash& from_filtered, const Hash& tree);
+  // nullopt: too much differs.
+  std::optional<Hash> changed(const View& view, const Hash& from, const Hash& from_filtered, const Hash& tree);
   Hash built(const View& view, const Hash& tree);
   Hash name_of(const Hash& tree) const;
   void forget_if_many();

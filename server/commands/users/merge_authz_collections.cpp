@@ -13,6 +13,8 @@ namespace {
 using base::ErrorCode;
 using base::OperationError;
 
+constexpr size_t unsound_max = 1000;
+
 Name name_in(const char* ns, bson::DocumentView document) {
   const Name name = std::string_view(ns) == users::users_ns ? users::read_user(document).name : users::read_role(document).name;
   const auto id = document["_id"];
@@ -41,7 +43,10 @@ class MergeAuthzCollections : public Command {
       throw OperationError(ErrorCode::bad_value,
                            "Must provide at least one of \"tempUsersCollection\" and \"tempRolesCollection\"");
     }
-    const base::MutexLock alone(changing_principals());
+    for (const std::string& from : {users_from, roles_from}) {
+      if (from == users::users_ns || from == users::roles_ns)
+        throw OperationError(ErrorCode::bad_value, from + " can't be merged into itself");
+    }
     if (!users_from.empty()) take_over(op, users::users_ns, users_from, merge);
     if (!roles_from.empty()) take_over(op, users::roles_ns, roles_from, merge);
   }
@@ -52,7 +57,8 @@ class MergeAuthzCollections : public Command {
     bool drop;       // whether those that are there already are replaced, and removed if the other collection lacks them
   };
 
-  // A document that can't be taken over is left out with a warning, and the others are taken.
+  // A document that can't be taken over is left out with a warning, and the others are taken; where many are unsound, these are
+  // no users or roles.
   static void take_over(OperationContext& op, const char* ns, const std::string& from, const Merge& merge) {
     const auto asked_for = [&](const Name& name) { return merge.db.empty() || name.db == merge.db; };
     std::set<Name> there;
@@ -61,21 +67,32 @@ class MergeAuthzCollections : public Command {
         if (const Name name = name_in(ns, document); asked_for(name)) there.insert(name);
       }
     }
-    for (const bson::Document& document : users_of(op).documents(from)) {
+    size_t unsound = 0;
+    users_of(op).each(from, [&](bson::DocumentView document) {
       op.check_interrupt();
       try {
         const Name name = name_in(ns, document);
-        if (!asked_for(name)) continue;
-        if (there.erase(name) > 0)
-          write::put_document(op, ns, users::principal_id(name), document);
-        else
-          insert_principal(op, ns, name, document);
+        if (asked_for(name)) take_over(op, ns, name, document, there.erase(name) > 0);
       } catch (const OperationError& error) {
         op.check_interrupt();
+        if (++unsound > unsound_max) {
+          throw OperationError(ErrorCode::unsupported_format,
+                               "more than " + std::to_string(unsound_max) + " documents of " + from + " can't be taken over");
+        }
         warn(ns, document["_id"], error);
       }
-    }
+      return true;
+    });
+    const base::MutexLock alone(changing_principals());
     for (const Name& name : there) remove_principals(op, ns, bson::Builder().append("_id", users::principal_id(name)).done());
+  }
+
+  static void take_over(OperationContext& op, const char* ns, const Name& name, bson::DocumentView document, bool replaces) {
+    const base::MutexLock alone(changing_principals());
+    if (replaces)
+      write::put_document(op, ns, users::principal_id(name), document);
+    else
+      insert_principal(op, ns, name, document);
   }
 
   static void warn(const char* ns, bson::ValueView id, const OperationError& error) {

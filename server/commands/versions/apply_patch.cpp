@@ -197,8 +197,7 @@ class ApplyPatch : public Command {
     const auto apply = [&] {
       while (!dry_run && checked.conflicts.empty() && checked.changes()) {
         for (const std::string& name : checked.missing) {
-          store.catalog().open_or_create(db_of(*database, branch) + "." + name, {.interrupted = op.interrupted()});
-          created.insert(name);
+          if (create(op, db_of(*database, branch) + "." + name)) created.insert(name);
         }
         bool done = false;
         store.catalog().alone(database->name(), op.interrupted(), [&](const auto&) {
@@ -296,19 +295,33 @@ class ApplyPatch : public Command {
         [&](storage::Transaction& transaction) { write(transaction, true); });
   }
 
+  // Returns whether the collection wasn't there.
+  static bool create(OperationContext& op, const std::string& ns) {
+    try {
+      write::store_of(op).catalog().create(ns, {}, {}, {.interrupted = op.interrupted()});
+      return true;
+    } catch (const OperationError& error) {
+      if (error.code() != ErrorCode::namespace_exists) throw;
+      return false;
+    }
+  }
+
   // Drops the collections that were created for a patch which failed, where nobody uses them yet. The patch's own error is what
-  // the client gets.
+  // the client gets. It isn't interrupted: what it waits for are operations that end.
   static void drop_created(OperationContext& op, BranchedDatabase& database, const std::string& branch,
                            const std::set<std::string>& created) {
+    if (created.empty()) return;
+    storage::Catalog& catalog = write::store_of(op).catalog();
     try {
-      std::vector<storage::CollectionId> ids;
-      for (const std::string& name : created) {
-        if (const auto there = write::store_of(op).catalog().open(db_of(database, branch) + "." + name))
-          ids.push_back(there->id());
-      }
-      if (ids.empty()) return;
-      BranchWriter writer(op, database, branch);
-      write::in_transaction(op, [&](storage::Transaction& transaction) { writer.drop_empty(transaction, ids); });
+      catalog.alone(database.name(), nullptr, [&](const auto&) {
+        std::vector<storage::CollectionId> ids;
+        for (const std::string& name : created) {
+          if (const auto there = catalog.open(db_of(database, branch) + "." + name)) ids.push_back(there->id());
+        }
+        BranchWriter writer(op, database, branch);
+        storage::in_transaction(write::store_of(op),
+                                [&](storage::Transaction& transaction) { writer.drop_empty(transaction, ids); });
+      });
     } catch (const std::exception& error) {
       base::log(base::Severity::warning, base::LogComponent::command, 7100040, "Empty collections of a failed patch stay",
                 base::Attributes().add("db", db_of(database, branch)).add("error", error.what()));

@@ -50,7 +50,7 @@ void DocumentChange::read(bson::DocumentView given) {
     patch_.emplace(*operations);
     if (const auto change = arguments.string("change")) {
       if (*change != "insert" && *change != "update" && *change != "delete") refuse("'change' is '" + std::string(*change) + "'");
-      removes_ = *change == "delete";
+      kind_ = *change;
     }
     return;
   }
@@ -61,6 +61,15 @@ void DocumentChange::read(bson::DocumentView given) {
   for (const auto& document : {before_, after_}) {
     if (document && !document->find("_id").identical(id_)) refuse("a document has another _id than the change");
   }
+}
+
+// What is there already as the patch makes it may have come by it.
+void DocumentChange::check_kind(const std::optional<bson::Document>& ours, const std::optional<bson::Document>& after) const {
+  if (kind_.empty() || (ours && after && ours->bytes() == after->bytes()) || (!ours && !after)) return;
+  const std::string_view is = !ours ? "insert" : after ? "update" : "delete";
+  if (is != kind_)
+    refuse("'change' is '" + std::string(kind_) + "', and the patch is " + std::string(is == "delete" ? "a " : "an ") +
+           std::string(is));
 }
 
 DocumentChange::Outcome DocumentChange::applied_to(const std::optional<bson::Document>& ours,
@@ -76,9 +85,7 @@ DocumentChange::Outcome DocumentChange::applied_to(const std::optional<bson::Doc
       return outcome;
     }
     outcome.after = std::move(patched.document);
-    if (removes_ && *removes_ == outcome.after.has_value())
-      refuse(*removes_ ? "'change' is 'delete', and the patch leaves a document"
-                       : "the patch removes the document, and 'change' doesn't say so");
+    check_kind(ours, outcome.after);
   } else {
     const auto base = side(before_), theirs = side(after_);
     if (bytes == base || (!bytes && !theirs)) {

@@ -36,6 +36,7 @@ class DocumentChange {
   Outcome applied_to(const std::optional<bson::Document>& ours, const versions::Resolver& resolve) const;
 
  private:
+  void check_kind(const std::optional<bson::Document>& ours, const std::optional<bson::Document>& after) const;
   void read(bson::DocumentView given);
 
   std::optional<bson::Document> parsed_;  // of text
@@ -44,7 +45,7 @@ class DocumentChange {
   base::Bytes key_;
   std::optional<bson::DocumentView> before_, after_;
   std::optional<bson::JsonPatch> patch_;
-  std::optional<bool> removes_;  // what a change with a patch says of itself
+  std::string_view kind_;  // what a change with a patch says of itself; empty: nothing
 };
 
 }  // namespace server

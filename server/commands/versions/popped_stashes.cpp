@@ -64,7 +64,9 @@ std::vector<PoppedStash> popped_stashes(OperationContext& op, storage::Transacti
   const auto scan = collection->scan(transaction, storage::Direction::forward);
   while (scan->next()) {
     const Arguments stored("stash", scan->document());
-    if (stored.required_string("db") != database.name()) continue;
+    // Others may have put documents here that no stash made.
+    const bson::Element db = scan->document().find("db");
+    if (!db.is_string() || db.as_string() != database.name()) continue;
     PoppedStash one{.number = static_cast<uint64_t>(stored.required_integer("stash")),
                     .commit = std::string(stored.required_string("commit")),
                     .branch = std::string(stored.required_string("branch"))};
@@ -85,6 +87,10 @@ std::vector<BranchedDatabase::Stash> stashes_of(OperationContext& op, storage::T
     });
   }
   return all;
+}
+
+void make_popped_collection(OperationContext& op) {
+  write::store_of(op).catalog().open_or_create(popped_ns, {.interrupted = op.interrupted()});
 }
 
 write::Target popped_target(OperationContext& op) {

@@ -1,8 +1,9 @@
 // A stash that is popped is gone together with the changes that it brings, although the log has changes of documents and changes
 // of branches in transactions of their own:
 //
-//   1  the stash's changes, and this document            admin.system.stashes   {_id: "shop.3", db: "shop", commit, branch,
-//   dropped} 2  the stash goes, and collections that it dropped 3  the document goes
+//   1  the stash's changes, and a document   admin.system.stashes: {_id: "shop.3", db, stash, commit, branch, dropped}
+//   2  the stash goes, and collections that it dropped
+//   3  the document goes
 //
 // With the first transaction the stash counts as gone. If the server stops behind it, the next command about stashes does the
 // rest.
@@ -32,7 +33,8 @@ std::vector<PoppedStash> popped_stashes(OperationContext& op, storage::Transacti
 std::vector<versions::BranchedDatabase::Stash> stashes_of(OperationContext& op, storage::Transaction& transaction,
                                                           versions::BranchedDatabase& database);
 
-// Where such documents are; it is made if it isn't there, so this must not be called inside a transaction.
+// Makes the collection of such documents, if it isn't there. The caller is in no transaction.
+void make_popped_collection(OperationContext& op);
 write::Target popped_target(OperationContext& op);
 // Says in the transaction that the stash is popped.
 void put_popped(OperationContext& op, storage::Transaction& transaction, const write::Target& target,

@@ -45,8 +45,8 @@ class StashCommand : public Command {
     storage::Store& store = write::store_of(op);
     BranchedDatabase::Planned planned;
     std::string branch;
-    std::optional<write::Target> pops;
-    if (drops_ && !dry_run) pops.emplace(popped_target(op));
+    const bool pops = drops_ && !dry_run;
+    if (pops) make_popped_collection(op);
     PoppedStash popped{.number = number, .commit = {}, .branch = {}};
     const auto plan = [&] {
       storage::Transaction transaction(store, storage::Transaction::Mode::read);
@@ -67,10 +67,13 @@ class StashCommand : public Command {
       end_pops(op, *database);
       plan();
       if (!planned.conflicts.empty()) return;
-      std::function<void(storage::Transaction&)> also;
-      if (pops) also = [&](storage::Transaction& transaction) { put_popped(op, transaction, *pops, *database, popped); };
-      write_planned(op, *database, branch, planned, also);
-      if (pops) end_pops(op, *database);
+      if (!pops) return write_planned(op, *database, branch, planned);
+      {
+        const write::Target target = popped_target(op);
+        write_planned(op, *database, branch, planned,
+                      [&](storage::Transaction& transaction) { put_popped(op, transaction, target, *database, popped); });
+      }
+      end_pops(op, *database);
     };
     if (dry_run)
       plan();  // it reads, and nobody has to wait for it

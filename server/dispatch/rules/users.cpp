@@ -117,12 +117,12 @@ bool on_database(const Asker& asker) {
   return asker.database({action});
 }
 
-// Whoever merges users and roles into those of a database, or of all, may do what this comes to.
+// The users and roles that come may have any roles and privileges, so whoever brings them may give those of all databases,
+// whichever database they come to.
 bool merges_principals(const Asker& asker) {
-  const std::string_view db = asker.text("db");
-  ActionSet actions{createUser, createRole, grantRole, viewUser, viewRole};
+  ActionSet actions{createUser, createRole, grantRole, setAuthenticationRestriction, viewUser, viewRole};
   if (asker.request().body.find("drop").truthy()) actions.add({dropUser, dropRole, revokeRole});
-  if (!asker.database(db, actions)) return false;
+  if (!asker.database("", actions)) return false;
   for (const char* field : {"tempUsersCollection", "tempRolesCollection"}) {
     const std::string_view from = asker.text(field);
     if (!from.empty() && !asker.ns(from, {find})) return false;

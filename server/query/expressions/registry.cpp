@@ -43,6 +43,13 @@ base::OperationError failure_ahead(const base::OperationError& error) {
   return {no_branch_ahead, "Cannot execute a switch statement where all the cases evaluate to false without a default"};
 }
 
+// Such an error is about the operation that parses, and not about what it parses.
+bool stops_operation(base::ErrorCode code) {
+  using enum base::ErrorCode;
+  return code == interrupted || code == max_time_ms_expired || code == exceeded_memory_limit || code == interrupted_at_shutdown ||
+         code == interrupted_due_to_state_change;
+}
+
 // `parsed` reads nothing. A value that is larger than what the client wrote isn't kept: many of them would need much memory.
 ExpressionPtr computed(ExpressionPtr parsed, size_t written_bytes, Scope& scope) {
   if (parsed->constant()) return parsed;
@@ -52,6 +59,7 @@ ExpressionPtr computed(ExpressionPtr parsed, size_t written_bytes, Scope& scope)
     if (value.view().bytes().size() > written_bytes) return parsed;
     return std::make_unique<Computed>(std::move(value));
   } catch (const base::OperationError& error) {
+    if (stops_operation(error.code())) throw;
     scope.note_failure(failure_ahead(error));
     return parsed;
   }

@@ -1,8 +1,7 @@
 // Predicates that must all hold look at a document in one pass over its fields.
 //
-//   {n: {$gte: 0}, text: "x", last: 1}      _id  n  m  text  k  last
-//                                                ^     ^        ^       each is found once, and the first that fails ends the
-//                                                pass
+//   {n: {$gte: 0}, text: "x", last: 1}   _id  n  m  text  k  last
+//                                             ^     ^        ^     each is found once; the first that fails ends the pass
 #pragma once
 
 #include <vector>

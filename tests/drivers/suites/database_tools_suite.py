@@ -52,8 +52,8 @@ def client(server):
 
 @pytest.fixture
 def run(server, tmp_path):
-    def run(program, *arguments, fails=False):
-        login = () if program == "bsondump" else ("--host", "127.0.0.1", "--port", str(server.port), "--username", "root", "--password", PASSWORD,
+    def run(program, *arguments, user="root", fails=False):
+        login = () if program == "bsondump" else ("--host", "127.0.0.1", "--port", str(server.port), "--username", user, "--password", PASSWORD,
                                                   "--authenticationDatabase", "admin")
         done = subprocess.run([os.path.join(TOOLS, program), *login, *arguments], cwd=tmp_path, capture_output=True, text=True, timeout=300)
         assert (done.returncode != 0) == fails, done.stderr[-3000:]
@@ -185,6 +185,21 @@ def test_a_dump_of_all_has_the_users(server, client, run):
     assert set(users) == {"admin.root", "shop.ann", "shop.eve", "other.bob"} and users["other.bob"]["roles"][0]["role"] == "readWrite"
     run("mongorestore", "--drop", "dump")
     assert list(client.admin["system.users"].find(sort=[("_id", 1)])) == before
+
+
+def test_who_may_back_up_and_restore_can(server, client, run):
+    fill(client.shop)
+    client.shop.command("createUser", "ann", pwd="secret", roles=["read"])
+    client.admin.command("createUser", "keeper", pwd=PASSWORD, roles=["backup", "restore"])
+    try:
+        run("mongodump", "--out", "dump", user="keeper")
+        before = client.shop.command("dbHash")["collections"]
+        client.drop_database("shop")
+        client.shop.command("dropUser", "ann")
+        run("mongorestore", "dump", user="keeper")
+        assert client.shop.command("dbHash")["collections"] == before and client.shop.command("usersInfo", "ann")["users"]
+    finally:
+        client.admin.command("dropUser", "keeper")
 
 
 def test_json_and_csv_go_out_and_come_in(client, run):
