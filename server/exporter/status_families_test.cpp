@@ -78,8 +78,7 @@ TEST_CASE("Values that are no numbers become numbers, states, or nothing") {
   CHECK(has_line(text, "palimpsest_disk_space_state{state=\"plenty\"} 1"));
   CHECK(has_line(text, "# TYPE palimpsest_wired_tiger_cache_bytes_read_into_cache untyped"));
   CHECK(has_line(text, "palimpsest_wired_tiger_cache_tracked_of_a_b 1"));
-  for (const char* absent : {"host", "repl_", "list", "op_latencies", "nothing"})
-    CHECK(text.find(absent) == std::string::npos);
+  for (const char* absent : {"host", "repl_", "list", "op_latencies", "nothing"}) CHECK(text.find(absent) == std::string::npos);
 }
 
 TEST_CASE("A label may be any text") {
