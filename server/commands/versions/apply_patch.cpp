@@ -155,7 +155,7 @@ class PatchedDocuments {
   const BranchWriter& branch_;
   const std::string db_;
   const Patch& patch_;
-  // Of each change that is done but for its insert: the document, or an empty one if it is done.
+  // remove() notes here, for each change that it began, the document that put() inserts; an empty one if nothing is left to do.
   std::vector<std::optional<bson::Document>> kept_{patch_.changes().size()};
   write::Target target_;
   std::optional<write::DocumentWriter> documents_;
@@ -204,7 +204,7 @@ class ApplyPatch : public Command {
           checked = look();
           if (checked.conflicts.empty() && !checked.missing.empty()) return;
           done = true;
-          // What was created for the patch goes with it.
+          // If the patch fails, the writer drops the collections that were created for it.
           for (const std::string& name : created) {
             if (const auto there = store.catalog().open(db_of(*database, branch) + "." + name))
               checked.made.push_back(there->id());

@@ -63,7 +63,7 @@ void DocumentChange::read(bson::DocumentView given) {
   }
 }
 
-// What is there already as the patch makes it may have come by it.
+// A document that already is as the patch makes it is accepted: the same patch may have been applied before.
 void DocumentChange::check_kind(const std::optional<bson::Document>& ours, const std::optional<bson::Document>& after) const {
   if (kind_.empty() || (ours && after && ours->bytes() == after->bytes()) || (!ours && !after)) return;
   const std::string_view is = !ours ? "insert" : after ? "update" : "delete";

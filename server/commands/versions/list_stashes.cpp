@@ -26,7 +26,7 @@ class ListStashes : public ListCommand {
       bson::Builder out;
       append_count(out, "stash", static_cast<int64_t>(one.number));
       out.append("branch", one.branch);
-      // What a stash has isn't for those who may not read the branch.
+      // A user who may not read the branch sees that the stash exists, and not its commit.
       if (may_at_stash(op, database, one, access::Action::find))
         out.append_all(describe(transaction, graph, *graph.commit(transaction, one.commit)));
       documents.push_back(out.done());

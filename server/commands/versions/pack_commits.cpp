@@ -66,8 +66,8 @@ void refuse_chance(bson::DocumentView query) {
   }
 }
 
-// What a filter shows is part of commits' ids. So it depends on the document alone, under the collection's collation: it has no
-// expressions, functions, or what needs an index.
+// The documents that a filter matches are part of commits' ids. So a filter may depend on the document and on the collection's
+// collation alone: expressions, functions, and operators that need an index are refused.
 versions::Matches compile_filter(bson::DocumentView filter, const bson::CollatorPtr& collator) {
   query::ParseContext context;
   context.collator = collator;
