@@ -361,6 +361,7 @@ bool StoredCatalog::drop(std::string_view ns, bool from_branch, const SchemaChan
     if (capped && views && !views->has(database_of(ns), *collection)) return false;
     const bool has_views = !capped && views && views->has_views(database_of(home));
     if (!has_views && !from_branch) return false;
+    engine_.internals().require_room(DiskUse::release);
     const bool was_there = !has_views || !from_branch || views->drop(database_of(ns), *collection, how.replayed);
     if (has_views && views->anybody_has(database_of(home), *collection)) return from_branch && was_there;
     bson::Builder command;
@@ -387,6 +388,7 @@ bool StoredCatalog::drop_database(std::string_view db, const SchemaChange& how) 
     const Held schemas = hold_all(all, how.interrupted);
     const base::MutexLock ddl(ddl_mutex_);
     if (stored_of(db) != all) continue;
+    engine_.internals().require_room(DiskUse::release);
     std::vector<Stamp> dropped;
     in_transaction(engine_, [&](Transaction& transaction) {
       dropped.clear();

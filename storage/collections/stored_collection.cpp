@@ -88,7 +88,7 @@ void StoredCollection::share(std::shared_ptr<Documents> view) {
 }
 
 void StoredCollection::require_room(int64_t more_bytes) const {
-  if (more_bytes > 0) engine_.internals().require_room(DiskUse::growth);
+  engine_.internals().require_room(more_bytes > 0 ? DiskUse::growth : DiskUse::release);
 }
 
 void StoredCollection::count(Transaction& transaction, const Change& change) {

@@ -59,6 +59,7 @@ void StoredDocuments::purge(Transaction& transaction, RecordId id, bson::Documen
 }
 
 Superseded StoredDocuments::take_away(Transaction& transaction, RecordId id, bson::DocumentView before, Stamp shown) {
+  collection_.require_room(-static_cast<int64_t>(before.size()));
   remove_entries(transaction, id, before);
   Superseded superseded = collection_.records().remove(transaction, id, shown);
   collection_.written(transaction, id, superseded, {.records = -1, .bytes = -static_cast<int64_t>(before.size())}, {});

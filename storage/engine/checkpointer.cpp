@@ -4,6 +4,7 @@
 #include <chrono>
 #include <mutex>
 #include <thread>
+#include <utility>
 
 #include "base/clock_time.h"
 #include "base/error.h"
@@ -38,11 +39,12 @@ void Checkpointer::checkpoint() {
   around_([this] { take(); });
 }
 
-void Checkpointer::make_room() {
+void Checkpointer::make_room(DiskUse use) {
   base::MutexLock lock(mutex_);
   // A checkpoint that has begun may have passed the caller's tables already.
   const uint64_t wanted = begun_ + 1;
   room_wanted_ = std::max(room_wanted_, wanted);
+  room_use_ = std::min(room_use_, use);
   woken_.notify_one();
   made_room_.wait_for(lock, room_wait_max, [&]() REQUIRES(mutex_) { return stopping_ || ended_ >= wanted; });
 }
@@ -63,9 +65,9 @@ bool Checkpointer::journal_is_long(uint64_t written) const {
   return written >= 2 * journal_file_bytes(space_.reserve_bytes());
 }
 
-void Checkpointer::wait_for_room() {
+void Checkpointer::wait_for_room(DiskUse use) {
   const auto until = std::chrono::steady_clock::now() + removal_max;
-  for (space_.look(); !space_.has_room(DiskUse::growth) && std::chrono::steady_clock::now() < until; space_.look())
+  for (space_.look(); !space_.has_room(use) && std::chrono::steady_clock::now() < until; space_.look())
     std::this_thread::sleep_for(removal_step);
 }
 
@@ -78,13 +80,14 @@ void Checkpointer::run(int seconds) {
     woken_.wait_for(lock, std::chrono::milliseconds(200),
                     [this]() REQUIRES(mutex_) { return stopping_ || room_wanted_ > ended_; });
     if (stopping_) return;
-    const bool room_wanted = room_wanted_ > ended_;
     lock.unlock();
     space_.look();
     lock.lock();
+    const bool room_wanted = room_wanted_ > ended_;
     const uint64_t written = space_.written_bytes();
     if (!room_wanted && base::now(clock_) < due && !journal_is_long(written - written_before)) continue;
     ++begun_;
+    const DiskUse use = std::exchange(room_use_, DiskUse::release);
     lock.unlock();
     try {
       checkpoint();
@@ -92,7 +95,7 @@ void Checkpointer::run(int seconds) {
       base::log(base::Severity::warning, base::LogComponent::storage, 22441,
                 "Checkpoint failed; the journal still has everything", base::Attributes().add("error", error.what()));
     }
-    if (room_wanted) wait_for_room();
+    if (room_wanted) wait_for_room(use);
     lock.lock();
     ended_ = begun_;
     made_room_.notify_all();

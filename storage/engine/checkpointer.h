@@ -25,9 +25,9 @@ class Checkpointer {
 
   // Takes a checkpoint now; throws the error that prevents it.
   void checkpoint();
-  // Has a checkpoint taken on the checkpointer's thread to make room on the disk, and waits until it has, or has failed to. The
-  // caller may be inside a transaction, but must not hold the lock of `between_checkpoints`.
-  void make_room();
+  // Has a checkpoint taken on the checkpointer's thread to make room on the disk for such writes, and waits until it has, or has
+  // failed to. The caller may be inside a transaction, but must not hold the lock of `between_checkpoints`.
+  void make_room(DiskUse use);
   // No checkpoint is taken as long as the caller holds the returned lock; the call waits for a checkpoint that is being taken.
   // Background work that changes many rows uses it: when rows are overwritten during a checkpoint, the engine copies the old ones
   // to its history file, whose space isn't given back.
@@ -41,7 +41,7 @@ class Checkpointer {
   void take();
   void run(int seconds);
   bool journal_is_long(uint64_t written) const;
-  void wait_for_room();
+  void wait_for_room(DiskUse use);
 
   static constexpr uint64_t written_bytes_max = 1ull << 30;
 
@@ -55,6 +55,7 @@ class Checkpointer {
   base::Condition made_room_;
   bool stopping_ GUARDED_BY(mutex_) = false;
   uint64_t room_wanted_ GUARDED_BY(mutex_) = 0;  // the checkpoint with this number is wanted; the thread counts its own
+  DiskUse room_use_ GUARDED_BY(mutex_) = DiskUse::release;  // of those who wait, the one that needs the most room
   uint64_t begun_ GUARDED_BY(mutex_) = 0;
   uint64_t ended_ GUARDED_BY(mutex_) = 0;
   base::Counter count_;

@@ -89,7 +89,8 @@ void Engine::Internals::around_checkpoint(const std::function<void()>& take) {
 void Engine::Internals::require_room(DiskUse use) {
   if (space.has_room(use)) [[likely]]
     return;
-  if (space.checkpoint_helps()) checkpointer.make_room();
+  // A checkpoint makes the journal's files needless, too: they may be all the room that a delete or a drop needs.
+  if (use > DiskUse::growth || space.checkpoint_helps()) checkpointer.make_room(use);
   space.require(use);
 }
 
@@ -117,6 +118,8 @@ void Engine::Internals::conflict(const Transaction::Session& session) const {
 Engine::Engine(const EngineOptions& options, EngineExtension extension)
     : internals_(std::make_unique<Internals>(*this, options, extension.extension)) {
   if (extension.table_gone) internals_->tables.when_gone(std::move(extension.table_gone));
+  // Recovery has just made journal files needless, which WiredTiger removes in a thread of its own.
+  if (!internals_->space.has_room(DiskUse::release)) internals_->checkpointer.make_room(DiskUse::release);
   internals_->load_log_state();
   internals_->reclaimer.start();
 }

@@ -297,6 +297,7 @@ storage::Superseded CollectionView::remove(Transaction& transaction, RecordId id
   storage::StoredCollection& base = shared_.base;
   const View view = writable(transaction);
   const auto bytes = static_cast<int64_t>(before.size());
+  base.require_room(-bytes);
   const std::vector<Keys> keys = keys_of(base, before);
   storage::Superseded superseded;
   shared_.store.remove(transaction, view, key_of(before.bytes()), id, base.take_stamp(transaction), &superseded);
