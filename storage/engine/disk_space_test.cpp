@@ -116,7 +116,7 @@ TEST_CASE("who lacks room has a checkpoint taken, inside a transaction too") {
   Transaction transaction(store, Transaction::Mode::write);
   table.put(transaction, "key", Bytes(100'000, 'x'));
   const int64_t before = checkpointer.count();
-  checkpointer.make_room();
+  checkpointer.make_room(DiskUse::growth);
   CHECK(checkpointer.count() > before);
   transaction.commit();
 }
