@@ -12,6 +12,7 @@
 #include "storage/engine/essential_writes.h"
 #include "storage/engine/internals.h"
 #include "storage/engine/overlay_files.h"
+#include "storage/engine/readable_rows.h"
 
 namespace storage {
 namespace {
@@ -43,6 +44,7 @@ std::string connection_configuration(const EngineOptions& options, const DiskSpa
          ",extensions=[" + extensions + "]" + (encryption ? encryption->configuration() : "");
 }
 
+constexpr int log_unapplied = 7200513;
 constexpr char counts_table[] = "counts";
 // The table's one row is 0 -> timestamp (8, BE): the newest checkpoint holds everything with a timestamp up to that one.
 constexpr char log_state_table[] = "log_state";
@@ -56,11 +58,12 @@ Engine::Internals::Internals(Engine& the_engine, const EngineOptions& given, con
       options(given),
       encryption(prepare_directory(given.path, given.encryption)),
       space(given.path, given.cache_bytes),
-      connection(given.path, connection_configuration(given, space, encryption.get(), extension), given.salvage),
+      unapplied(given.path, encryption ? &encryption->files() : nullptr),
+      connection(given.path, connection_configuration(given, space, encryption.get(), extension), unapplied, given.salvage),
       stamps(*given.clock),
       sessions(connection),
       stable(given.replicated ? std::make_unique<StableCommits>(connection) : nullptr),
-      tables(connection, sessions, !given.replicated),
+      tables(connection, sessions, unapplied, !given.replicated),
       journal(connection, given.journal_commit_ms),
       checkpointer(*given.clock, connection, space, given.checkpoint_seconds,
                    [this](const auto& take) { around_checkpoint(take); }),
@@ -105,6 +108,37 @@ void Engine::Internals::load_log_state() {
   stable->set_majority_committed(recovered_stamp);
 }
 
+void Engine::Internals::apply_unapplied() {
+  if (!unapplied.any()) return;
+  UnappliedRows::Tables left;
+  for (const auto& [name, rows] : unapplied.all()) {
+    if (!tables.exists(name)) continue;
+    const Table table(name);
+    UnappliedRows::Rows waiting;
+    for (const auto& [key, value] : rows) {
+      if (!can_be_read(engine, table, key)) {
+        waiting.emplace(key, value);
+        continue;
+      }
+      in_transaction(engine, [&, &key = key, &value = value](Transaction& transaction) {
+        if (value)
+          table.put(transaction, key, *value);
+        else
+          table.remove(transaction, key);
+      });
+    }
+    if (waiting.empty()) continue;
+    base::log(
+        base::Severity::warning, base::LogComponent::storage, log_unapplied,
+        "The journal has changes for damaged pages of a table. They are kept until validate with {repair: true} or --repair "
+        "puts them into the table",
+        base::Attributes().add("table", name).add("rows", static_cast<int64_t>(waiting.size())));
+    left.emplace(name, std::move(waiting));
+  }
+  engine.wait_durable();
+  unapplied.keep(std::move(left));
+}
+
 void Engine::Internals::conflict(const Transaction::Session& session) const {
   WT_SESSION* raw = session.session.get();
   const char* reason = raw->get_rollback_reason(raw);
@@ -120,6 +154,7 @@ Engine::Engine(const EngineOptions& options, EngineExtension extension)
   if (extension.table_gone) internals_->tables.when_gone(std::move(extension.table_gone));
   // Recovery has just made journal files needless, which WiredTiger removes in a thread of its own.
   if (!internals_->space.has_room(DiskUse::release)) internals_->checkpointer.make_room(DiskUse::release);
+  internals_->apply_unapplied();
   internals_->load_log_state();
   internals_->reclaimer.start();
 }

@@ -18,6 +18,7 @@
 #include "storage/engine/stable_commits.h"
 #include "storage/engine/stamps.h"
 #include "storage/engine/tables.h"
+#include "storage/engine/unapplied_rows.h"
 #include "storage/engine/wt.h"
 
 namespace storage {
@@ -30,6 +31,8 @@ struct Engine::Internals {
   // Takes a checkpoint with `take`, and does before and after it what a member of a replica set needs.
   void around_checkpoint(const std::function<void()>& take);
   void load_log_state();
+  // Applies what an earlier start could not, where it can be applied by now, and logs what is left.
+  void apply_unapplied();
   // Throws OutOfDiskSpace if there is no room for such writes on the disk, and none after a checkpoint either. The caller may be
   // inside a transaction, but must not hold the lock of Checkpointer::between_checkpoints.
   void require_room(DiskUse use);
@@ -42,6 +45,7 @@ struct Engine::Internals {
   const EngineOptions options;
   const std::shared_ptr<const Encryption> encryption;  // nullptr: there is none
   DiskSpace space;
+  UnappliedRows unapplied;
   wt::Connection connection;
   StampSource stamps;
   Drafts drafts;

@@ -78,15 +78,20 @@ bool ReadableRows::step() {
   }
 }
 
-// Looks further and further behind the last row until a place can be read, and then for the first such place.
 bool ReadableRows::behind_hole() {
-  Bytes damaged = place_of(last_), readable;
+  const auto place = behind_damage(last_, [this](const Bytes& at) { return seek(at); });
+  return place && seek(*place).value_or(false);
+}
+
+// Looks further and further behind the last row until a place can be read, and then for the first such place.
+std::optional<Bytes> behind_damage(BytesView last, const std::function<std::optional<bool>(const Bytes& place)>& seek) {
+  Bytes damaged = place_of(last), readable;
   for (int bit = 0; bit < place_bits && readable.empty(); ++bit) {
     // 1, 1.5, 2, 3, 4, 6 ...: shorter steps would pass fewer readable pages between two damaged ones, and take longer.
     for (const bool half : {false, true}) {
-      Bytes place = place_of(last_);
+      Bytes place = place_of(last);
       if (half && bit == 0) continue;
-      if (!add(place, bit) || (half && !add(place, bit - 1))) return false;
+      if (!add(place, bit) || (half && !add(place, bit - 1))) return std::nullopt;
       if (seek(place)) {
         readable = std::move(place);
         break;
@@ -94,7 +99,7 @@ bool ReadableRows::behind_hole() {
       damaged = std::move(place);
     }
   }
-  if (readable.empty()) return false;
+  if (readable.empty()) return std::nullopt;
   for (;;) {
     const Bytes between = middle(damaged, readable);
     if (between == damaged) break;
@@ -102,7 +107,18 @@ bool ReadableRows::behind_hole() {
   }
   // A key sorts before the place that begins with it and goes on with zeros.
   while (!readable.empty() && readable.back() == '\0' && seek(readable.substr(0, readable.size() - 1))) readable.pop_back();
-  return seek(readable).value_or(false);
+  return readable;
+}
+
+bool can_be_read(Engine& engine, const Table& table, BytesView key) {
+  try {
+    Transaction transaction(engine, Transaction::Mode::read);
+    (void)table.get(transaction, key);
+    return true;
+  } catch (const base::OperationError& error) {
+    if (!is_damage(error)) throw;
+    return false;
+  }
 }
 
 bool can_be_read(Engine& engine, const Table& table) {

@@ -1,6 +1,7 @@
 // ReadableRows walks the rows of a table in key order, and steps over the damaged pages that it meets.
 #pragma once
 
+#include <functional>
 #include <optional>
 
 #include "storage/engine/table.h"
@@ -30,6 +31,14 @@ class ReadableRows {
   int64_t holes_ = 0;
   bool over_ = false;
 };
+
+// Goes from a row whose next one can't be read to the first place behind the damage. `seek` goes to the first row that isn't
+// before a place, and returns whether there is one; nullopt means that the page there is damaged. Returns nullopt if nothing can
+// be read up to the end.
+std::optional<Bytes> behind_damage(BytesView last, const std::function<std::optional<bool>(const Bytes& place)>& seek);
+
+// Returns whether it can be said if the table has this row.
+bool can_be_read(Engine& engine, const Table& table, BytesView key);
 
 // Returns whether the table can be read from its first row to its last.
 bool can_be_read(Engine& engine, const Table& table);

@@ -77,6 +77,8 @@ void Table::truncate(Transaction& transaction, BytesView from, BytesView to) con
   TableCursor first = cursor(transaction);
   TableCursor last = cursor(transaction);
   if (!first.seek(from) || !last.seek_back(to) || first.key() > last.key()) return;
+  UnappliedRows& unapplied = transaction.engine().internals().unapplied;
+  if (unapplied.any()) unapplied.forget(name_, from, to);
   const int result = session.session->truncate(session.session.get(), nullptr, first.raw(), last.raw(), nullptr);
   if (result != 0) failed(transaction, result, "truncating", name_);
   if (const auto other = copy()) other->truncate(transaction, from, to);

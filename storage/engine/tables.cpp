@@ -74,8 +74,12 @@ std::string configuration(const TableOptions& options, bool journaled) {
 
 }  // namespace
 
-Tables::Tables(wt::Connection& connection, SessionPool& sessions, bool journaled)
-    : connection_(connection), sessions_(sessions), journaled_(journaled), session_(connection.open_session()) {
+Tables::Tables(wt::Connection& connection, SessionPool& sessions, UnappliedRows& unapplied, bool journaled)
+    : connection_(connection),
+      sessions_(sessions),
+      unapplied_(unapplied),
+      journaled_(journaled),
+      session_(connection.open_session()) {
   load();
   finish_replacements();
   drop_copies_alone();
@@ -211,11 +215,11 @@ void Tables::replace_rows(Engine& engine, const std::string& name, const std::st
   end_replacement(engine, session.get(), name);
 }
 
-int64_t Tables::keep_readable(Engine& engine, const std::string& name, bool& salvaged) {
+Tables::Kept Tables::keep_readable(Engine& engine, const std::string& name) {
   const wt::Session session = connection_.open_session();
   begin_replacement(session.get(), name);
-  salvaged = !can_be_opened(engine, name);
-  if (salvaged) {
+  Kept kept{.salvaged = !can_be_opened(engine, name)};
+  if (kept.salvaged) {
     sessions_.forget_table(name);
     const int result = session->salvage(session.get(), (std::string(prefix) + name).c_str(), "force=true");
     if (result != 0) {
@@ -223,11 +227,25 @@ int64_t Tables::keep_readable(Engine& engine, const std::string& name, bool& sal
                 base::Attributes().add("table", name).add("error", wiredtiger_strerror(result)));
     }
   }
-  int64_t kept = 0;
-  if (!salvaged || can_be_opened(engine, name)) {
+  const bool readable = !kept.salvaged || can_be_opened(engine, name);
+  const std::string replacement = std::string(copy_prefix) + name;
+  if (readable) {
     ReadableRows rows(engine, Table(name));
-    kept = copy_rows(engine, rows, std::string(copy_prefix) + name);
+    kept.rows = copy_rows(engine, rows, replacement);
   }
+  for (const auto& [key, value] : unapplied_.of(name)) {
+    // Where the page can be read, its row is as new as all others. A salvaged one may be older than the journal.
+    if (!kept.salvaged && can_be_read(engine, Table(name), key)) continue;
+    in_transaction(engine, [&, &key = key, &value = value](Transaction& transaction) {
+      const Table to(replacement);
+      if (value)
+        to.put(transaction, key, *value);
+      else
+        to.remove(transaction, key);
+    });
+    kept.from_journal += value.has_value();
+  }
+  kept.rows += kept.from_journal;
   end_replacement(engine, session.get(), name);
   return kept;
 }
@@ -292,6 +310,7 @@ void Tables::leave(const std::string& name, uint64_t gone_in) {
     const base::MutexLock lock(mutex_);
     if (names_.erase(name) == 0) return;
   }
+  unapplied_.forget(name);
   sessions_.forget_table(name);
   {
     const base::MutexLock lock(mutex_);
@@ -326,6 +345,7 @@ void Tables::drop_alone(const std::string& name) {
   }
   sessions_.forget_table(name);
   connection_.damaged_pages().forget(name);
+  unapplied_.forget(name);
   const wt::Session session = connection_.open_session();
   while (!try_drop(session.get(), name)) std::this_thread::sleep_for(std::chrono::milliseconds(10));
 }

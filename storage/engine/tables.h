@@ -15,6 +15,7 @@
 #include "base/mutex.h"
 #include "storage/engine/session.h"
 #include "storage/engine/table.h"
+#include "storage/engine/unapplied_rows.h"
 
 namespace storage {
 
@@ -31,7 +32,7 @@ class Tables {
  public:
   // If `journaled` is set, every table's changes go through the journal, otherwise only those of tables that are always
   // journaled. Tables that were kept the other way until now are altered.
-  Tables(wt::Connection& connection, SessionPool& sessions, bool journaled);
+  Tables(wt::Connection& connection, SessionPool& sessions, UnappliedRows& unapplied, bool journaled);
   ~Tables();
 
   Table open(const std::string& name, const TableOptions& options);
@@ -54,8 +55,14 @@ class Tables {
   void replace_rows(Engine& engine, const std::string& name, const std::string& by);
   // Copies all rows of `name` that can be read into a new file, which takes the place of the old one. If the file can't be
   // opened, WiredTiger salvages what it finds in it first, and `salvaged` is set: rows may then be older than the last ones that
-  // were written. Nobody else may use the table. Returns how many rows there are.
-  int64_t keep_readable(Engine& engine, const std::string& name, bool& salvaged);
+  // were written. What the journal had for the damaged pages is put in too. Nobody else may use the table. Returns how many rows
+  // there are.
+  struct Kept {
+    int64_t rows = 0;
+    int64_t from_journal = 0;  // of these rows
+    bool salvaged = false;
+  };
+  Kept keep_readable(Engine& engine, const std::string& name);
   // Sets a function that the dropping thread calls whenever a dropped table's files are gone. It is set before the first drop.
   void when_gone(std::function<void(const std::string& name)> told) { gone_ = std::move(told); }
   void stop();
@@ -88,6 +95,7 @@ class Tables {
 
   wt::Connection& connection_;
   SessionPool& sessions_;
+  UnappliedRows& unapplied_;
   const bool journaled_;
   std::function<void(const std::string&)> gone_;
   mutable base::Mutex mutex_;

@@ -14,6 +14,8 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/mutex.h"
+#include "storage/engine/damaged_replay.h"
+#include "storage/engine/journal_check.h"
 #include "storage/engine/transaction.h"
 
 namespace storage::wt {
@@ -61,6 +63,11 @@ bool dumps_a_page(std::string_view message) {
   return message.find("}: (chunk ") != message.npos || message.find("}: empty buffer, no dump") != message.npos;
 }
 
+// WiredTiger says so behind the message about the cause, for each change that it can't apply.
+bool is_of_replay(std::string_view message) {
+  return message.find("operation apply failed during recovery: ") != message.npos;
+}
+
 }  // namespace
 
 int Connection::Events::on_error(WT_EVENT_HANDLER* self, WT_SESSION*, int error, const char* message) {
@@ -75,7 +82,7 @@ int Connection::Events::on_error(WT_EVENT_HANDLER* self, WT_SESSION*, int error,
               base::Attributes().add("table", page->table).add("offset", page->offset).add("bytes", page->bytes));
     return 0;
   }
-  if (dumps_a_page(message)) return 0;
+  if (dumps_a_page(message) || is_of_replay(message)) return 0;
   newest_message = message;
   // A conflict is an answer, and isn't worth a line in the log.
   if (error != WT_ROLLBACK && error != EBUSY && static_cast<Events*>(self)->is_news(message)) {
@@ -229,23 +236,24 @@ std::vector<std::string> tables_without_metadata(const std::string& path, WT_CON
 
 }  // namespace
 
-int Connection::open(const std::string& path, const std::string& config) {
+int Connection::open(const std::string& path, const std::string& config, UnappliedRows& unapplied) {
+  const DamagedReplay replay(unapplied);
   return wiredtiger_open(path.c_str(), events_.get(), config.c_str(), &connection_);
 }
 
 // If WiredTiger's metadata or journal is damaged, WiredTiger salvages it. It doesn't salvage the file with older versions of
 // rows, but makes that file anew if it is missing. Metadata that has lost tables is no salvation: whoever opened the directory
 // then would see less than there is, and take it for all. So the damaged files come back.
-int Connection::salvage(const std::string& path, const std::string& config) {
+int Connection::salvage(const std::string& path, const std::string& config, UnappliedRows& unapplied) {
   base::log(base::Severity::warning, base::LogComponent::storage, 22348, "WiredTiger can't open its files, so they are salvaged",
             base::Attributes().add("error", take_last_message()));
   const DamagedFiles damaged(path);
   const std::string salvaging = config + ",salvage=true";
-  int result = open(path, salvaging);
+  int result = open(path, salvaging, unapplied);
   if (result != 0 && damaged.set_history_aside()) {
     base::log(base::Severity::warning, base::LogComponent::storage, 22349, "The file of older versions of rows is made anew",
               base::Attributes().add("error", take_last_message()));
-    result = open(path, salvaging);
+    result = open(path, salvaging, unapplied);
   }
   if (result != 0) {
     damaged.bring_back();
@@ -260,13 +268,24 @@ int Connection::salvage(const std::string& path, const std::string& config) {
                            lost.front() + " and others): restore a backup, or copy the data of another member");
 }
 
-Connection::Connection(const std::string& path, const std::string& config, bool may_salvage)
+Connection::Connection(const std::string& path, const std::string& config, UnappliedRows& unapplied, bool may_salvage)
     : events_(std::make_unique<Events>()) {
   drop_half_a_turtle(path);
   take_last_message();
   events_->may_salvage = may_salvage;
-  int result = open(path, config);
-  if (may_salvage && result != 0 && result != EBUSY) result = salvage(path, config);
+  int result = 0;
+  // The journal of a backup was copied while it was written, so its end may be anything.
+  if (const bool backup = std::filesystem::exists(path + "/WiredTiger.backup"); !backup) {
+    if (std::string damage = journal_damage(path); !damage.empty()) {
+      newest_message = damage;
+      result = WT_TRY_SALVAGE;
+      if (!may_salvage)
+        throw OperationError(ErrorCode::data_corruption_detected,
+                             damage + ": restore a backup, copy the data of another member, or let --repair go on without it");
+    }
+  }
+  if (result == 0) result = open(path, config, unapplied);
+  if (may_salvage && result != 0 && result != EBUSY) result = salvage(path, config, unapplied);
   events_->may_salvage = false;
   if (result == EBUSY) {
     throw OperationError(in_use, "the data directory " + path + " is in use by another process");

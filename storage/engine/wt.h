@@ -19,6 +19,7 @@
 
 #include "base/bytes.h"
 #include "storage/engine/damaged_pages.h"
+#include "storage/engine/unapplied_rows.h"
 
 namespace storage::wt {
 
@@ -38,8 +39,9 @@ using Cursor = std::unique_ptr<WT_CURSOR, CloseCursor>;
 // This is an open database. Its sessions must be closed before it closes.
 class Connection {
  public:
-  // `may_salvage`: if the files can't be opened, WiredTiger's own files and the journal are salvaged.
-  Connection(const std::string& path, const std::string& config, bool may_salvage = false);
+  // `may_salvage`: if the files can't be opened, WiredTiger's own files and the journal are salvaged. What the journal has for
+  // damaged pages goes into `unapplied`.
+  Connection(const std::string& path, const std::string& config, UnappliedRows& unapplied, bool may_salvage = false);
   ~Connection();
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
@@ -49,8 +51,8 @@ class Connection {
   DamagedPages& damaged_pages() const;
 
  private:
-  int open(const std::string& path, const std::string& config);
-  int salvage(const std::string& path, const std::string& config);
+  int open(const std::string& path, const std::string& config, UnappliedRows& unapplied);
+  int salvage(const std::string& path, const std::string& config, UnappliedRows& unapplied);
 
   struct Events;
   std::unique_ptr<Events> events_;

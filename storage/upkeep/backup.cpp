@@ -18,6 +18,7 @@
 #include "storage/engine/engine_files.h"
 #include "storage/engine/internals.h"
 #include "storage/engine/table.h"
+#include "storage/engine/unapplied_rows.h"
 
 namespace storage {
 namespace {
@@ -247,7 +248,7 @@ struct Backup::State {
   // these files.
   void hold_own_files() {
     for (const std::string& name : engine_entries(directory)) {
-      if (name != directory_file && !(name.starts_with("pages-") && name.ends_with(".dict"))) continue;
+      if (name != directory_file && name != unapplied_file && !(name.starts_with("pages-") && name.ends_with(".dict"))) continue;
       if (std::optional<Bytes> content = whole(path(name))) hold(name, std::move(*content));
     }
   }

@@ -113,15 +113,15 @@ class Repair {
                                      ".wt and others); empty its directory, so that it copies the data of another member");
     unreadable_ = damaged_documents(engine_, collection_, SIZE_MAX, interrupted_);
     for (const std::string& name : damaged) {
-      bool salvaged = false;
-      const int64_t rows = engine_.internals().tables.keep_readable(engine_, name, salvaged);
+      const Tables::Kept kept = engine_.internals().tables.keep_readable(engine_, name);
       collection_.contents().unreadable_ranges.forget();
       ++report.rewritten_tables;
-      report.warnings.push_back("Table " + name + " was damaged; " + std::to_string(rows) + " rows could be kept." +
-                                (salvaged
-                                     ? " They are what WiredTiger found in the file, so some may be older than the last that "
-                                       "were written."
-                                     : ""));
+      report.warnings.push_back(
+          "Table " + name + " was damaged; " + std::to_string(kept.rows) + " rows could be kept." +
+          (kept.from_journal > 0 ? " The journal had " + std::to_string(kept.from_journal) + " of them." : "") +
+          (kept.salvaged ? " They are what WiredTiger found in the file, so some may be older than the last that "
+                           "were written."
+                         : ""));
     }
     drop_doubles(std::find(damaged.begin(), damaged.end(), tables_.records.name()) == damaged.end());
   }

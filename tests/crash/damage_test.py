@@ -19,13 +19,14 @@ from tests.support.revisions import words
 DAMAGES = int(os.environ.get("PALIMPSEST_DAMAGES") or 12)
 FIRST = int(os.environ.get("PALIMPSEST_DAMAGE_SEED") or 1)
 SETTINGS = ("--syncdelay", "1", "--setParameter", "enableTestCommands=1")
+NO_CHECKPOINTS = ("--syncdelay", "3600", "--setParameter", "enableTestCommands=1")
 ENGINES_OWN = ("WiredTiger", "journal/", "palimpsest.json")  # a server may refuse to start without these
 CORRUPT = 269
 PAGE = 4096
 
 
-def write_history(client):
-    """Pages with revisions, a branched shop with commits, and two snapshots."""
+def write_history(client, between=lambda: None):
+    """Pages with revisions, a branched shop with commits, and two snapshots. `between` is called in the middle."""
     rng = random.Random(5)
     plain, main = client["plain"]["docs"], client["shop"]["things"]
     plain.create_index("k")
@@ -45,6 +46,7 @@ def write_history(client):
     client["shop@dev"].command("commit", 1, message="on dev")
     client["shop"].command("createTag", "v1", **{"from": "dev"})
     client.admin.command({"createSnapshot": 1, "name": "one"})
+    between()
     plain.update_many({"_id": {"$lt": 100}}, {"$set": {"text": words(rng, 300)}})
     main.update_many({"_id": {"$gte": 100}}, {"$set": {"main": 7}})
     main.delete_many({"_id": {"$in": [5, 6, 7]}})
@@ -62,21 +64,25 @@ def all_documents(client, state):
     return client[state][name]
 
 
-@pytest.fixture(scope="module")
-def made(tmp_path_factory):
-    """A data directory, and what each state of it holds."""
+@pytest.fixture(scope="module", params=("stopped", "killed"))
+def made(request, tmp_path_factory):
+    """A data directory, and what each state of it holds. If its server was killed, half of the history is in the journal alone."""
     directory = tmp_path_factory.mktemp("damage") / "db"
-    server = Server(*SETTINGS, dbpath=directory)
+    killed = request.param == "killed"
+    server = Server(*(NO_CHECKPOINTS if killed else SETTINGS), dbpath=directory)
     server.start()
     try:
         with server.client() as client:
-            write_history(client)
+            write_history(client, lambda: client.admin.command("fsync"))
             expected = {state: {one["_id"]: one for one in all_documents(client, state).find()} for state in STATES}
-        server.stop()
+        if killed:
+            server.kill()
+        else:
+            server.stop()
     finally:
         server.__exit__(None, None, None)
     assert all(expected.values())
-    return directory, expected
+    return directory, expected, killed
 
 
 class Damage:
@@ -109,6 +115,11 @@ class Damage:
     @property
     def of_the_engine(self):
         return self.name.startswith(ENGINES_OWN)
+
+    @property
+    def ends_the_journal(self):
+        """A crash ends a journal in the same way, so nothing says what is gone."""
+        return self.name.startswith("journal/") and self.kind in ("zero", "truncate", "swap")
 
     @property
     def of_plain_data(self):
@@ -162,10 +173,13 @@ def repair(server):
 
 
 def damage_one(made, seed, workdir):
-    directory, expected = made
+    directory, expected, killed = made
     dbpath = workdir / f"db{seed}"
     shutil.copytree(directory, dbpath)
     damage = Damage(random.Random(seed), dbpath)
+    if killed and damage.ends_the_journal:
+        shutil.rmtree(dbpath)
+        return damage, "not looked at", None
     server = Server(*SETTINGS, dbpath=dbpath)
     outcome = []
     try:

@@ -94,6 +94,20 @@ def test_a_member_whose_part_of_the_log_is_damaged_says_what_to_do():
         assert "the set's log of this member is damaged: empty the data directory" in member.tail(20)
 
 
+def test_a_member_whose_part_of_the_log_is_damaged_says_so_after_a_crash():
+    with one_member() as (one, member, _table):
+        docs = one.client()["t"]["c"]
+        docs.insert_many({"_id": key, "text": "x" * 1000} for key in range(500))
+        member.command("fsync")
+        docs.insert_many({"_id": key, "text": "x" * 1000} for key in range(500, 600))
+        member.kill()
+        damage(member, "raft_log")
+        for _ in range(2):
+            member.start(wait=False)
+            assert member.ended() == 14
+            assert "the set's log of this member is damaged: empty the data directory" in member.tail(20)
+
+
 def test_a_member_starts_without_one_copy_of_what_its_checkpoints_hold():
     with one_member() as (_, member, _table):
         member.direct["t"]["c"].insert_many({"_id": key} for key in range(100))

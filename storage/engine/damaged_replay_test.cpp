@@ -1,0 +1,295 @@
+#include "storage/engine/damaged_replay.h"
+
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+
+#include "base/error.h"
+#include "base/random.h"
+#include "storage/engine/internals.h"
+#include "storage/engine/readable_rows.h"
+#include "storage/testing/damage.h"
+#include "storage/testing/temporary_store.h"
+
+using namespace storage;
+using namespace storage::test;
+
+namespace {
+
+constexpr RecordId rows = 4000;
+
+Bytes content(RecordId row, int version) {
+  return std::to_string(row) + ":" + std::to_string(version) + std::string(400, static_cast<char>('a' + row % 26));
+}
+
+using Model = std::map<RecordId, Bytes>;
+
+void put(Engine& engine, const Table& table, Model& model, RecordId row, int version) {
+  model[row] = content(row, version);
+  in_transaction(engine, [&](Transaction& transaction) { table.put(transaction, record_key(row), model[row]); });
+}
+
+void remove(Engine& engine, const Table& table, Model& model, RecordId from, RecordId to) {
+  model.erase(model.lower_bound(from), model.upper_bound(to));
+  in_transaction(engine, [&](Transaction& transaction) {
+    if (from == to)
+      table.remove(transaction, record_key(from));
+    else
+      table.truncate(transaction, record_key(from), record_key(to));
+  });
+}
+
+// Makes a directory as kill -9 leaves it: everything but the first 4000 rows is in the journal alone. The changes hit pages in
+// the middle and at the end, remove rows, and remove ranges that begin and end within pages.
+Model make_crashed(const TemporaryDirectory& crashed) {
+  TemporaryDirectory directory;
+  Model model;
+  Engine engine(test_options(directory.path()));
+  const Table table = engine.open_table("things");
+  for (RecordId row = 1; row <= rows; ++row) put(engine, table, model, row, 1);
+  engine.checkpoint();
+  for (RecordId row = 1; row <= rows; row += 3) put(engine, table, model, row, 2);
+  for (RecordId row = 10; row <= rows; row += 50) remove(engine, table, model, row, row);
+  remove(engine, table, model, 500, 1200);
+  for (RecordId row = 700; row <= 740; ++row) put(engine, table, model, row, 3);
+  for (RecordId row = rows + 1; row <= rows + 300; ++row) put(engine, table, model, row, 1);
+  engine.wait_durable();
+  directory.copy_to(crashed);
+  return model;
+}
+
+// Returns the rows that can't be read. All others have to be what the model says.
+std::vector<RecordId> unreadable(Engine& engine, const Table& table, const Model& model) {
+  std::vector<RecordId> damaged;
+  for (RecordId row = 1; row <= rows + 310; ++row) {
+    Transaction transaction(engine, Transaction::Mode::read);
+    CAPTURE(row);
+    try {
+      const auto found = table.get(transaction, record_key(row));
+      const auto expected = model.find(row);
+      REQUIRE(found.has_value() == (expected != model.end()));
+      if (found) REQUIRE(*found == expected->second);
+    } catch (const base::OperationError& error) {
+      REQUIRE(error.code() == base::ErrorCode::data_corruption_detected);
+      damaged.push_back(row);
+    }
+  }
+  return damaged;
+}
+
+bool journal_changed(RecordId row) {
+  return row % 3 == 1 || row % 50 == 10 || (row >= 500 && row <= 1200) || row > rows;
+}
+
+std::vector<FileBlock> leaves_of(const std::string& path) {
+  std::vector<FileBlock> leaves = file_blocks(path);
+  std::erase_if(leaves, [](const FileBlock& block) { return !block.leaf; });
+  return leaves;
+}
+
+// Returns where the zeros begin with which a journal's file ends.
+uint64_t written_bytes(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  const Bytes bytes((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+  return bytes.find_last_not_of('\0') + 1;
+}
+
+}  // namespace
+
+TEST_CASE("a damaged page that the journal changes costs its rows alone, and a repair has the journal's") {
+  const int page = GENERATE(0, 5, 9, -1);
+  CAPTURE(page);
+  TemporaryDirectory directory;
+  const Model model = make_crashed(directory);
+  const std::string path = directory.path() + "/things.wt";
+  const auto leaves = leaves_of(path);
+  REQUIRE(leaves.size() > 12);
+  const FileBlock& hit = page < 0 ? leaves.back() : leaves[static_cast<size_t>(page)];
+  flip_byte(path, hit.offset + hit.bytes / 2);
+
+  std::vector<RecordId> damaged;
+  for (int start = 0; start < 3; ++start) {
+    Engine engine(test_options(directory.path()));
+    const Table table = engine.open_table("things");
+    CHECK(std::filesystem::exists(directory.path() + "/" + unapplied_file));
+    const auto now = unreadable(engine, table, model);
+    REQUIRE_FALSE(now.empty());
+    CHECK(now.size() < rows / 4);
+    if (start > 0) CHECK(now == damaged);
+    damaged = now;
+    if (start == 2) {
+      const Tables::Kept kept = engine.internals().tables.keep_readable(engine, "things");
+      CHECK(kept.from_journal > 0);
+      CHECK_FALSE(kept.salvaged);
+    }
+    if (start < 2) engine.checkpoint();
+  }
+  Engine engine(test_options(directory.path()));
+  const Table table = engine.open_table("things");
+  CHECK_FALSE(std::filesystem::exists(directory.path() + "/" + unapplied_file));
+  for (const RecordId row : damaged) {
+    Transaction transaction(engine, Transaction::Mode::read);
+    const auto found = table.get(transaction, record_key(row));
+    const auto expected = model.find(row);
+    CAPTURE(row);
+    if (!journal_changed(row) || expected == model.end()) {
+      CHECK_FALSE(found.has_value());  // the page alone had it, or it was removed
+    } else {
+      REQUIRE(found.has_value());
+      CHECK(*found == expected->second);
+    }
+  }
+}
+
+TEST_CASE("the journal's rows outlive a file that is gone") {
+  TemporaryDirectory directory;
+  const Model model = make_crashed(directory);
+  std::filesystem::remove(directory.path() + "/things.wt");
+  Engine engine(test_options(directory.path()));
+  const Table table = engine.open_table("things");
+  CHECK_FALSE(can_be_read(engine, table));
+  engine.internals().tables.keep_readable(engine, "things");
+  size_t there = 0;
+  for (RecordId row = 1; row <= rows + 300; ++row) {
+    Transaction transaction(engine, Transaction::Mode::read);
+    const auto found = table.get(transaction, record_key(row));
+    const auto expected = model.find(row);
+    CAPTURE(row);
+    if (found) {
+      REQUIRE(expected != model.end());
+      CHECK(*found == expected->second);
+    }
+    CHECK(found.has_value() == (expected != model.end() && (row % 3 == 1 || (row >= 700 && row <= 740) || row > rows)));
+    there += found.has_value();
+  }
+  CHECK(there > rows / 4);
+}
+
+TEST_CASE("what the journal had is applied at the next start when the page can be read again") {
+  TemporaryDirectory directory;
+  const Model model = make_crashed(directory);
+  const std::string path = directory.path() + "/things.wt";
+  const uint64_t at = leaves_of(path)[5].offset + 100;
+  flip_byte(path, at);
+  {
+    Engine engine(test_options(directory.path()));
+    CHECK_FALSE(unreadable(engine, engine.open_table("things"), model).empty());
+  }
+  flip_byte(path, at);
+  Engine engine(test_options(directory.path()));
+  CHECK(unreadable(engine, engine.open_table("things"), model).empty());
+  CHECK_FALSE(std::filesystem::exists(directory.path() + "/" + unapplied_file));
+}
+
+TEST_CASE("rows of the journal don't come back into a table that was made anew") {
+  TemporaryDirectory directory;
+  make_crashed(directory);
+  const std::string path = directory.path() + "/things.wt";
+  flip_byte(path, leaves_of(path)[5].offset + 100);
+  {
+    Engine engine(test_options(directory.path()));
+    const Table table = engine.open_table("things");
+    engine.make_empty(table);
+  }
+  Engine engine(test_options(directory.path()));
+  const Table table = engine.open_table("things");
+  ReadableRows walk(engine, table);
+  CHECK_FALSE(walk.next());
+}
+
+TEST_CASE("a journal that is damaged before its end is never taken for a shorter one") {
+  const bool missing = GENERATE(false, true);
+  TemporaryDirectory directory;
+  const Model model = make_crashed(directory);
+  const std::string journal = directory.path() + "/journal/WiredTigerLog.0000000001";
+  if (missing) {
+    std::filesystem::remove(journal);
+  } else {
+    // Half of these places are before the last checkpoint, and nobody needs them.
+    const uint64_t end = written_bytes(journal);
+    for (uint64_t at = end / 10; at < end; at += end / 10) flip_byte(journal, at);
+  }
+  EngineOptions options = test_options(directory.path());
+  for (int start = 0; start < 2; ++start)
+    CHECK_THROWS_WITH(Engine(options),
+                      Catch::Contains(missing ? "journal's files are missing" : "0000000001 is damaged at offset"));
+  // A salvage gets through, and says what it can't know.
+  options.salvage = true;
+  Engine engine(options);
+  ReadableRows walk(engine, engine.open_table("things"));
+  int64_t there = 0;
+  for (; walk.next(); ++there) CHECK(walk.value().starts_with(std::to_string(record_from_key(walk.key())) + ":"));
+  CHECK(there >= rows / 2);
+}
+
+TEST_CASE("each byte of the journal behind the last checkpoint is checked") {
+  TemporaryDirectory sound;
+  const Model model = make_crashed(sound);
+  const uint64_t end = written_bytes(sound.path() + "/journal/WiredTigerLog.0000000001");
+  base::Random random(GENERATE(range(1, 9)));
+  for (int i = 0; i < 5; ++i) {
+    TemporaryDirectory directory;
+    std::filesystem::copy(sound.path(), directory.path(),
+                          std::filesystem::copy_options::recursive | std::filesystem::copy_options::overwrite_existing);
+    const uint64_t at = random.below(end);
+    CAPTURE(at);
+    flip_byte(directory.path() + "/journal/WiredTigerLog.0000000001", at);
+    try {
+      Engine engine(test_options(directory.path()));
+      CHECK(unreadable(engine, engine.open_table("things"), model).empty());  // a byte that nobody needs
+    } catch (const base::OperationError& error) {
+      CHECK(error.code() == base::ErrorCode::data_corruption_detected);
+    }
+  }
+}
+
+TEST_CASE("a record that the crash cut short ends the journal") {
+  TemporaryDirectory directory;
+  const Model model = make_crashed(directory);
+  const std::string journal = directory.path() + "/journal/WiredTigerLog.0000000001";
+  const uint64_t end = written_bytes(journal), from = (end - 1) / 512 * 512;
+  zero_bytes(journal, from, end - from);
+  Engine engine(test_options(directory.path()));
+  const Table table = engine.open_table("things");
+  Transaction transaction(engine, Transaction::Mode::read);
+  CHECK(table.get(transaction, record_key(rows + 1)) == model.at(rows + 1));
+}
+
+TEST_CASE("damage to WiredTiger's own files still ends the start") {
+  TemporaryDirectory directory;
+  make_crashed(directory);
+  std::filesystem::resize_file(directory.path() + "/WiredTiger.wt", 512);
+  CHECK_THROWS_AS(Engine(test_options(directory.path())), base::OperationError);
+}
+
+TEST_CASE("a crash while a copy of a copied table is damaged loses nothing") {
+  const std::string which = GENERATE(std::string("t"), std::string("t_copy"));
+  TemporaryDirectory directory, crashed;
+  const TableOptions copied{.copied = true};
+  {
+    Engine engine(test_options(directory.path()));
+    const Table table = engine.open_table("t", copied);
+    Model model;
+    for (RecordId row = 1; row <= rows; ++row) put(engine, table, model, row, 1);
+    engine.checkpoint();
+    for (RecordId row = 1; row <= rows; row += 3) put(engine, table, model, row, 2);
+    engine.wait_durable();
+    directory.copy_to(crashed);
+  }
+  const std::string path = crashed.path() + "/" + which + ".wt";
+  for (const FileBlock& block : leaves_of(path)) flip_byte(path, block.offset + 100);
+  for (int start = 0; start < 2; ++start) {
+    Engine engine(test_options(crashed.path()));
+    const Table table = engine.open_table("t", copied);
+    for (const Table& each : {Table("t"), Table("t_copy")}) {
+      for (RecordId row = 1; row <= rows; ++row) {
+        Transaction transaction(engine, Transaction::Mode::read);
+        const auto found = each.get(transaction, record_key(row));
+        REQUIRE(found.has_value());
+        REQUIRE(*found == content(row, row % 3 == 1 ? 2 : 1));
+      }
+    }
+  }
+}

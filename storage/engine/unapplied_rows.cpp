@@ -1,0 +1,206 @@
+#include "storage/engine/unapplied_rows.h"
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <utility>
+
+#include "base/hash.h"
+#include "base/log.h"
+#include "storage/engine/directory.h"
+
+namespace storage {
+namespace {
+
+constexpr int log_unreadable = 7200512;
+constexpr uint8_t format_version = 1;
+constexpr uint8_t removed = 0, has_value = 1;
+
+// The parts of the file, each behind its length.
+void append_part(Bytes& out, BytesView part) {
+  base::append_le(out, static_cast<uint64_t>(part.size()));
+  out.append(part);
+}
+
+class Reader {
+ public:
+  explicit Reader(BytesView bytes) : rest_(bytes) {}
+  bool done() const { return rest_.empty(); }
+  std::optional<uint8_t> byte() {
+    if (rest_.empty()) return std::nullopt;
+    const auto value = static_cast<uint8_t>(rest_[0]);
+    rest_.remove_prefix(1);
+    return value;
+  }
+  std::optional<uint64_t> number() {
+    if (rest_.size() < sizeof(uint64_t)) return std::nullopt;
+    const auto value = base::load_le<uint64_t>(rest_.data());
+    rest_.remove_prefix(sizeof(uint64_t));
+    return value;
+  }
+  std::optional<BytesView> part() {
+    const auto bytes = number();
+    if (!bytes || *bytes > rest_.size()) return std::nullopt;
+    const BytesView value = rest_.substr(0, *bytes);
+    rest_.remove_prefix(*bytes);
+    return value;
+  }
+
+ private:
+  BytesView rest_;
+};
+
+bool read_rows(Reader& in, uint64_t count, UnappliedRows::Rows& rows) {
+  for (uint64_t i = 0; i < count; ++i) {
+    const auto key = in.part();
+    const auto kind = in.byte();
+    if (!key || !kind || *kind > has_value || (!rows.empty() && rows.rbegin()->first >= *key)) return false;
+    std::optional<Bytes> value;
+    if (*kind == has_value) {
+      const auto found = in.part();
+      if (!found) return false;
+      value.emplace(*found);
+    }
+    rows.emplace_hint(rows.end(), *key, std::move(value));
+  }
+  return count > 0;
+}
+
+}  // namespace
+
+// | version, 1 | a table: name, count of rows, rows; ... | hash of what is before it, 8 |
+// a row: | key | 0: it was removed; 1: it has a value | value |
+Bytes encode_unapplied(const UnappliedRows::Tables& tables) {
+  Bytes out(1, static_cast<char>(format_version));
+  for (const auto& [name, rows] : tables) {
+    append_part(out, name);
+    base::append_le(out, static_cast<uint64_t>(rows.size()));
+    for (const auto& [key, value] : rows) {
+      append_part(out, key);
+      out.push_back(static_cast<char>(value ? has_value : removed));
+      if (value) append_part(out, *value);
+    }
+  }
+  base::append_le(out, base::hash64(out));
+  return out;
+}
+
+std::optional<UnappliedRows::Tables> decode_unapplied(BytesView bytes) {
+  if (bytes.size() < 1 + sizeof(uint64_t)) return std::nullopt;
+  const BytesView body = bytes.substr(0, bytes.size() - sizeof(uint64_t));
+  if (base::hash64(body) != base::load_le<uint64_t>(bytes.data() + body.size())) return std::nullopt;
+  Reader in(body);
+  if (in.byte() != format_version) return std::nullopt;
+  UnappliedRows::Tables tables;
+  while (!in.done()) {
+    const auto name = in.part();
+    const auto count = in.number();
+    if (!name || !count || (!tables.empty() && tables.rbegin()->first >= *name)) return std::nullopt;
+    UnappliedRows::Rows rows;
+    if (!read_rows(in, *count, rows)) return std::nullopt;
+    tables.emplace(*name, std::move(rows));
+  }
+  return tables;
+}
+
+UnappliedRows::UnappliedRows(std::string directory, const base::Cipher* cipher)
+    : directory_(std::move(directory)), cipher_(cipher) {
+  const std::string path = directory_ + "/" + unapplied_file;
+  std::ifstream in(path, std::ios::binary);
+  if (!in) return;
+  const Bytes stored((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+  const auto plain = cipher_ ? cipher_->open(stored) : std::optional(stored);
+  auto tables = plain ? decode_unapplied(*plain) : std::nullopt;
+  if (!tables) {
+    base::log(base::Severity::error, base::LogComponent::storage, log_unreadable,
+              "A file is damaged that has rows of the journal for damaged pages. A repair can't restore these rows",
+              base::Attributes().add("file", path));
+    return;
+  }
+  const base::MutexLock lock(mutex_);
+  tables_ = std::move(*tables);
+  any_ = !tables_.empty();
+}
+
+void UnappliedRows::change(const std::string& table, BytesView key, std::optional<Bytes> value) {
+  const base::MutexLock lock(mutex_);
+  tables_[table].insert_or_assign(Bytes(key), std::move(value));
+  any_ = true;
+}
+
+UnappliedRows::Range UnappliedRows::range(Rows& rows, const std::optional<Bytes>& from, const std::optional<Bytes>& to) {
+  if (from && to && *from > *to) return {rows.end(), rows.end()};
+  return {from ? rows.lower_bound(*from) : rows.begin(), to ? rows.upper_bound(*to) : rows.end()};
+}
+
+void UnappliedRows::remove(const std::string& table, const std::optional<Bytes>& from, const std::optional<Bytes>& to) {
+  const base::MutexLock lock(mutex_);
+  const auto found = tables_.find(table);
+  if (found == tables_.end()) return;
+  const Range removed = range(found->second, from, to);
+  for (auto row = removed.first; row != removed.end; ++row) row->second.reset();
+}
+
+void UnappliedRows::applied(const std::string& table, BytesView key) {
+  applied(table, Bytes(key), Bytes(key));
+}
+
+void UnappliedRows::applied(const std::string& table, const std::optional<Bytes>& from, const std::optional<Bytes>& to) {
+  const base::MutexLock lock(mutex_);
+  const auto found = tables_.find(table);
+  if (found == tables_.end()) return;
+  const Range settled = range(found->second, from, to);
+  found->second.erase(settled.first, settled.end);
+  if (found->second.empty()) tables_.erase(found);
+}
+
+void UnappliedRows::save() {
+  const base::MutexLock lock(mutex_);
+  if (any_) write();
+}
+
+UnappliedRows::Tables UnappliedRows::all() const {
+  const base::MutexLock lock(mutex_);
+  return tables_;
+}
+
+UnappliedRows::Rows UnappliedRows::of(const std::string& table) const {
+  const base::MutexLock lock(mutex_);
+  const auto found = tables_.find(table);
+  return found == tables_.end() ? Rows() : found->second;
+}
+
+void UnappliedRows::forget(const std::string& table) {
+  if (!any()) return;
+  const base::MutexLock lock(mutex_);
+  if (tables_.erase(table) > 0) write();
+}
+
+void UnappliedRows::forget(const std::string& table, BytesView from, BytesView to) {
+  const base::MutexLock lock(mutex_);
+  const auto found = tables_.find(table);
+  if (found == tables_.end()) return;
+  const Range gone = range(found->second, Bytes(from), Bytes(to));
+  if (gone.first == gone.end) return;
+  found->second.erase(gone.first, gone.end);
+  if (found->second.empty()) tables_.erase(found);
+  write();
+}
+
+void UnappliedRows::keep(Tables left) {
+  const base::MutexLock lock(mutex_);
+  tables_ = std::move(left);
+  write();
+}
+
+void UnappliedRows::write() {
+  any_ = !tables_.empty();
+  if (!any_) {
+    std::filesystem::remove(directory_ + "/" + unapplied_file);
+    return;
+  }
+  const Bytes plain = encode_unapplied(tables_);
+  write_file(directory_, unapplied_file, cipher_ ? cipher_->seal(plain) : plain);
+}
+
+}  // namespace storage

@@ -1,0 +1,75 @@
+// After a crash the journal may have changes of rows whose pages on disk are damaged. The start can't apply these, so it keeps
+// them in a file, and a repair of the table puts them into it.
+//
+// Until then nobody reads or writes such a row: its page can't be read. So nothing can overtake what the file has. If the page
+// can be read after all, because only a read of it had failed, the next start applies the rows.
+//
+//   palimpsest.unapplied  docs/formats/unapplied.md
+#pragma once
+
+#include <atomic>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "base/bytes.h"
+#include "base/cipher.h"
+#include "base/mutex.h"
+
+namespace storage {
+
+using base::Bytes;
+using base::BytesView;
+
+inline constexpr char unapplied_file[] = "palimpsest.unapplied";
+
+// The class is thread-safe.
+class UnappliedRows {
+ public:
+  // These are the last changes of each row by its key; without a value the row was removed.
+  using Rows = std::map<Bytes, std::optional<Bytes>, std::less<>>;
+  using Tables = std::map<std::string, Rows, std::less<>>;
+
+  // Reads the directory's file. If the file is damaged, this logs it and knows of no rows. `cipher` is nullptr if the directory
+  // isn't encrypted.
+  UnappliedRows(std::string directory, const base::Cipher* cipher);
+
+  // Recovery calls these in the order of the journal, and then saves. Without a bound, a range has no end on that side.
+  void change(const std::string& table, BytesView key, std::optional<Bytes> value);
+  // The rows of a range were removed, though not all of its pages could be read.
+  void remove(const std::string& table, const std::optional<Bytes>& from, const std::optional<Bytes>& to);
+  // These rows can be read, since a change of them could be applied.
+  void applied(const std::string& table, BytesView key);
+  void applied(const std::string& table, const std::optional<Bytes>& from, const std::optional<Bytes>& to);
+  void save();  // throws OperationError
+
+  bool any() const { return any_.load(std::memory_order_relaxed); }
+  Tables all() const;
+  Rows of(const std::string& table) const;
+  // Makes the file forget a table that is dropped, or that has the rows by now.
+  void forget(const std::string& table);
+  // Makes the file forget the rows with from <= key <= to. It is called before they are removed: WiredTiger may remove a damaged
+  // page without reading it, and then the rows of the file would come back.
+  void forget(const std::string& table, BytesView from, BytesView to);
+  // Leaves only these.
+  void keep(Tables left);
+
+ private:
+  struct Range {
+    Rows::iterator first, end;
+  };
+  static Range range(Rows& rows, const std::optional<Bytes>& from, const std::optional<Bytes>& to);
+  void write() REQUIRES(mutex_);
+
+  const std::string directory_;
+  const base::Cipher* const cipher_;
+  mutable base::Mutex mutex_;
+  Tables tables_ GUARDED_BY(mutex_);
+  std::atomic<bool> any_{false};
+};
+
+// Returns nullopt for bytes that encode_unapplied never returns.
+std::optional<UnappliedRows::Tables> decode_unapplied(BytesView bytes);
+Bytes encode_unapplied(const UnappliedRows::Tables& tables);
+
+}  // namespace storage
