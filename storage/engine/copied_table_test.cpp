@@ -5,9 +5,10 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/random.h"
 #include "storage/engine/internals.h"
 #include "storage/testing/damage.h"
-#include "storage/testing/temporary_store.h"
+#include "storage/testing/test_support.h"
 
 namespace storage {
 namespace {
@@ -103,6 +104,86 @@ TEST_CASE("a copied table of which both are damaged can't be opened") {
   }
   damage(options, "t", 0);
   damage(options, "t_copy", 0);
+  Store store(options);
+  Engine& engine = store.engine();
+  CHECK_THROWS_AS(engine.open_table("t", copied), base::OperationError);
+}
+
+namespace {
+
+std::vector<test::FileBlock> leaves_of(const std::string& path) {
+  std::vector<test::FileBlock> leaves = test::file_blocks(path);
+  std::erase_if(leaves, [](const test::FileBlock& block) { return !block.leaf; });
+  return leaves;
+}
+
+// Both files have the same pages, since the same writes made them.
+void damage_leaves(const StoreOptions& options, const std::string& table, const std::vector<size_t>& which) {
+  const std::string path = file(options, table);
+  const auto leaves = leaves_of(path);
+  for (const size_t leaf : which) test::flip_byte(path, leaves.at(leaf).offset + 60);
+}
+
+}  // namespace
+
+TEST_CASE("two damaged copies make a sound one unless the same rows are damaged") {
+  using Leaves = std::vector<size_t>;
+  const auto [of_table, of_copy, together] = GENERATE(table<Leaves, Leaves, bool>({
+      {{0}, {2}, true},
+      {{2, 3}, {0, 6}, true},
+      {{1, 5, 9}, {3, 7}, true},
+      {{4}, {4}, false},
+      {{1, 5}, {3, 5}, false},
+      {{3, 4}, {4, 5}, false},
+  }));
+  TemporaryDirectory directory;
+  const StoreOptions options = test_options(directory.path());
+  std::vector<Bytes> before;
+  {
+    Store store(options);
+    Engine& engine = store.engine();
+    const Table table = engine.open_table("t", copied);
+    base::Random random(5);
+    in_transaction(engine, [&](Transaction& transaction) {
+      for (int i = 0; i < 5000; ++i) table.put(transaction, record_key(i), test::words(random, 300));
+    });
+    before = rows(engine, table);
+  }
+  const size_t leaves = leaves_of(file(options, "t")).size();
+  REQUIRE(leaves > 10);
+  REQUIRE(leaves_of(file(options, "t_copy")).size() == leaves);
+  CAPTURE(of_table, of_copy);
+  damage_leaves(options, "t", of_table);
+  damage_leaves(options, "t_copy", of_copy);
+  for (int start = 0; start < 2; ++start) {
+    Store store(options);
+    Engine& engine = store.engine();
+    if (!together) {
+      CHECK_THROWS_AS(engine.open_table("t", copied), base::OperationError);
+      continue;
+    }
+    const Table table = engine.open_table("t", copied);
+    CHECK(rows(engine, table) == before);
+    CHECK(rows(engine, Table("t_copy")) == before);
+  }
+}
+
+TEST_CASE("a row that only one of two damaged copies has is no row of both") {
+  TemporaryDirectory directory;
+  const StoreOptions options = test_options(directory.path());
+  {
+    Store store(options);
+    Engine& engine = store.engine();
+    base::Random random(5);
+    const Table table = engine.open_table("t", copied);
+    in_transaction(engine, [&](Transaction& transaction) {
+      for (int i = 0; i < 5000; ++i) table.put(transaction, record_key(2 * i), test::words(random, 300));
+      // Neither place is damaged.
+      Table("t").put(transaction, record_key(1), "of one alone");
+    });
+  }
+  damage_leaves(options, "t", {3});
+  damage_leaves(options, "t_copy", {5});
   Store store(options);
   Engine& engine = store.engine();
   CHECK_THROWS_AS(engine.open_table("t", copied), base::OperationError);

@@ -1,5 +1,6 @@
 #include "storage/engine/tables.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <filesystem>
@@ -211,6 +212,19 @@ void Tables::replace_rows(Engine& engine, const std::string& name, const std::st
   {
     ReadableRows rows(engine, Table(by));
     copy_rows(engine, rows, std::string(copy_prefix) + name);
+  }
+  end_replacement(engine, session.get(), name);
+}
+
+void Tables::replace_rows(Engine& engine, const std::string& name, const RowList& rows) {
+  const wt::Session session = connection_.open_session();
+  begin_replacement(session.get(), name);
+  const Table to(std::string(copy_prefix) + name);
+  for (size_t first = 0; first < rows.size(); first += copy_batch) {
+    in_transaction(engine, [&](Transaction& transaction) {
+      for (size_t i = first; i < std::min(first + copy_batch, rows.size()); ++i)
+        to.put(transaction, rows[i].first, rows[i].second);
+    });
   }
   end_replacement(engine, session.get(), name);
 }

@@ -10,6 +10,7 @@
 #include <set>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "base/mutex.h"
@@ -53,6 +54,8 @@ class Tables {
   // Makes the table, anew if it exists, with the rows of another one. A crash leaves it as it was, or with all of these rows.
   // Nobody else may use the table.
   void replace_rows(Engine& engine, const std::string& name, const std::string& by);
+  using RowList = std::vector<std::pair<Bytes, Bytes>>;
+  void replace_rows(Engine& engine, const std::string& name, const RowList& rows);
   // Copies all rows of `name` that can be read into a new file, which takes the place of the old one. If the file can't be
   // opened, WiredTiger salvages what it finds in it first, and `salvaged` is set: rows may then be older than the last ones that
   // were written. What the journal had for the damaged pages is put in too. Nobody else may use the table. Returns how many rows
