@@ -198,11 +198,12 @@ class Repair {
       why_not_[record] = "the log's entries of it don't make a document of that _id";
       return;
     }
-    bool older = false;
+    bool older = false, row_lost = false;
     const bool made = in_transaction(engine_, [&](Transaction& transaction) {
       if (readable(transaction, record)) return false;
       // If the row is there, it says what the newest content is.
       const auto place = find_sound_row(tables_, transaction, record);
+      row_lost = !place;
       older = place && place->row.generation != generation;
       if (older) return false;
       const RecordId chain = place && place->row.form == RecordRow::Form::stub ? place->row.chain : record;
@@ -215,6 +216,10 @@ class Repair {
     report.restored.push_back(name_of(document));
     report.warnings.push_back("Restored from the log: " + report.restored.back() + ", as of Timestamp(" +
                               std::to_string(generation >> 32) + ", " + std::to_string(static_cast<uint32_t>(generation)) + ")");
+    // The row also had older contents, which the log doesn't say.
+    if (row_lost && store_.declared_snapshots().newest_before(generation) != 0)
+      report.warnings.push_back("Lost: older contents of " + report.restored.back() +
+                                " that only snapshots show and that its row had, if there were any");
     base::log(base::Severity::warning, base::LogComponent::storage, log_restored, "A lost document was restored from the log",
               base::Attributes().add("ns", collection_.ns()).add("document", report.restored.back()));
   }
@@ -416,9 +421,20 @@ class Repair {
     } else {
       tables_.chains.remove(transaction, chain_key(member.key));
       const auto place = find_sound_row(tables_, transaction, record);
-      const Bytes row = raw_row(member.key.content.generation, checksum, content, place ? place->row.past : RowPast());
+      const RowPast past = place ? place->row.past : RowPast{{}, has_kept_contents(transaction, record)};
+      const Bytes row = raw_row(member.key.content.generation, checksum, content, past);
       table_of(transaction, record).put(transaction, record_key(record), row);
     }
+  }
+
+  // Returns whether the chain table keeps older contents of a record whose row is lost.
+  bool has_kept_contents(Transaction& transaction, RecordId record) {
+    bool kept = false;
+    collection_.records().each_kept(transaction, record, 0, [&](Stamp) {
+      kept = true;
+      return false;
+    });
+    return kept;
   }
 
   const Table& table_of(Transaction& transaction, RecordId record) const {
@@ -473,67 +489,96 @@ class Repair {
 
   // --- what the past keeps in rows
 
-  // A pre-state that can't be read is removed from its row; the snapshots that showed it then show nothing of the record.
+  // Each pre-state is made out of the one before it, so those behind one that can't be read are lost with it. They are removed
+  // from the row; the snapshots that showed them then show nothing of the record.
   void drop_damaged_pre_states() {
     for (const Table* table : {&tables_.records, &tables_.packed, &tables_.chains}) {
-      std::vector<Bytes> damaged;
+      std::vector<std::pair<Bytes, size_t>> damaged;
       {
         Transaction transaction(engine_, Transaction::Mode::read);
         size_t seen = 0;
         TableCursor cursor = table->cursor(transaction);
         while (cursor.next()) {
           if (++seen % batch == 0) ask();
-          if (!pre_states_read(transaction, *table, cursor.key(), cursor.value())) damaged.emplace_back(cursor.key());
+          const PreStatesRead read = read_pre_states(transaction, *table, cursor.key(), cursor.value());
+          if (read.readable_bytes < read.bytes) damaged.emplace_back(cursor.key(), read.readable_bytes);
         }
       }
-      for (const Bytes& key : damaged) {
-        in_transaction(engine_, [&](Transaction& transaction) { drop_pre_states(transaction, *table, key); });
+      for (const auto& [key, readable_bytes] : damaged) {
+        in_transaction(engine_, [&, &key = key, readable_bytes = readable_bytes](Transaction& transaction) {
+          drop_pre_states(transaction, *table, key, readable_bytes);
+        });
         ++report.corrected_chains;
       }
     }
   }
 
-  bool pre_states_read(Transaction& transaction, const Table& table, BytesView key, BytesView value) {
+  struct PreStatesRead {
+    size_t bytes = 0;           // of the list
+    size_t readable_bytes = 0;  // the pre-states in the list's first bytes can be read
+  };
+
+  PreStatesRead read_pre_states(Transaction& transaction, const Table& table, BytesView key, BytesView value) {
+    if (&table == &tables_.chains) {
+      const auto name = parse_chain_key(key);
+      const auto row = name ? parse_chain_row(value, name.value()) : base::Result<ChainRow>(name.failure());
+      if (!row || row.value().pre_states.empty()) return {};
+      const ContentName& content = name.value().content;
+      return read_pre_states(content.record, row.value().pre_states, content.generation, row.value().payload);
+    }
+    const RecordId record = record_from_key(key);
+    const auto row = parse_record_row(value, record);
+    if (!row || row.value().past.pre_states.empty()) return {};
+    const Bytes list(row.value().past.pre_states);  // a copy, since the read of a stub's content overwrites it
     try {
-      if (&table == &tables_.chains) {
-        const auto name = parse_chain_key(key);
-        const auto row = name ? parse_chain_row(value, name.value()) : base::Result<ChainRow>(name.failure());
-        if (row && !row.value().pre_states.empty()) {
-          const ContentName& content = name.value().content;
-          chains_.pre_states_of(content.record, row.value().pre_states, content.generation, row.value().payload);
-        }
-        return true;
-      }
-      const RecordId record = record_from_key(key);
-      const auto row = parse_record_row(value, record);
-      if (row && !row.value().past.pre_states.empty()) chains_.pre_states_of(transaction, record, row.value());
-      return true;
+      const Bytes own = chains_.content_of(transaction, record, row.value());
+      return read_pre_states(record, list, row.value().generation, own);
     } catch (const base::OperationError& damage) {
       if (damage.code() != ErrorCode::data_corruption_detected) throw;
-      return false;
+      return {list.size(), 0};
     }
   }
 
-  void drop_pre_states(Transaction& transaction, const Table& table, const Bytes& key) {
+  PreStatesRead read_pre_states(RecordId record, BytesView list, Stamp above, BytesView own) {
+    PreStatesRead read{list.size(), 0};
+    try {
+      Bytes content;
+      for (PreStateWalk walk(list, above); walk.next(); read.readable_bytes = walk.at().end)
+        chains_.pre_state(record, list, above, own, walk.at().generation, content);
+    } catch (const base::OperationError& damage) {
+      if (damage.code() != ErrorCode::data_corruption_detected) throw;
+    }
+    return read;
+  }
+
+  void drop_pre_states(Transaction& transaction, const Table& table, const Bytes& key, size_t readable_bytes) {
     const auto bytes = table.get(transaction, key);
     if (!bytes) return;
     const Bytes copy(*bytes);
     make_lost_and_found();
+    RecordId record = 0;
     if (&table == &tables_.chains) {
       const ChainKey name = parse_chain_key(key).or_throw();
+      record = name.content.record;
       ChainRow row = parse_chain_row(copy, name).or_throw();
-      row.pre_states = {};
+      row.pre_states = row.pre_states.substr(0, readable_bytes);
       table.put(transaction, key, chain_row(name, row));
-      return keep(transaction, name.content.record, "what the past keeps of it can't be read",
-                  {{"row", copy.substr(0, lost_bytes_max)}});
+    } else {
+      record = record_from_key(key);
+      const RecordRow row = parse_record_row(copy, record).or_throw();
+      const RowPast past{row.past.pre_states.substr(0, readable_bytes), row.past.behind};
+      table.put(transaction, key,
+                row.form == RecordRow::Form::raw ? raw_row(row.generation, row.checksum, row.content, past)
+                                                 : stub_row(record, row.generation, row.chain, past));
     }
-    const RecordId record = record_from_key(key);
-    const RecordRow row = parse_record_row(copy, record).or_throw();
-    const RowPast past{{}, row.past.behind};
-    table.put(transaction, key,
-              row.form == RecordRow::Form::raw ? raw_row(row.generation, row.checksum, row.content, past)
-                                               : stub_row(record, row.generation, row.chain, past));
     keep(transaction, record, "what the past keeps of it can't be read", {{"row", copy.substr(0, lost_bytes_max)}});
+    transaction.after_commit([this, record, all = readable_bytes == 0] { warn_of_past(record, all); });
+  }
+
+  // `all`: nothing is left of what is kept in the row.
+  void warn_of_past(RecordId record, bool all) {
+    report.warnings.push_back(std::string("Lost: ") + (all ? "older" : "the oldest") + " contents of record " +
+                              std::to_string(record) + " that only snapshots show; those snapshots now show nothing of it");
   }
 
   // --- chains

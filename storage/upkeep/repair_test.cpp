@@ -11,7 +11,9 @@
 #include "bson/keystring.h"
 #include "storage/background/dedup_service.h"
 #include "storage/contents/chain_check.h"
+#include "storage/contents/declared_snapshots.h"
 #include "storage/contents/record_store_state.h"
+#include "storage/testing/damage.h"
 #include "storage/testing/temporary_store.h"
 #include "storage/testing/test_support.h"
 
@@ -326,4 +328,150 @@ TEST_CASE("damage to pre-states in a row is reported, and a repair removes them"
   CHECK(f.validate().valid);
   CHECK_FALSE(then());
   CHECK(f.reads(record));
+}
+
+namespace {
+
+// A log that has the newest contents of some documents.
+class KnownContents : public DocumentLog {
+ public:
+  std::map<RecordId, std::pair<Stamp, Bytes>> known;
+
+  std::map<RecordId, LoggedDocument> find(const Collection&, const std::vector<DamagedDocument>& lost,
+                                          const std::function<void()>&) override {
+    std::map<RecordId, LoggedDocument> found;
+    for (const DamagedDocument& document : lost) {
+      const auto at = known.find(document.record);
+      if (at == known.end()) continue;
+      found[document.record] = {{at->second.first}, {}};
+      contents_[at->second.first] = at->second.second;
+    }
+    return found;
+  }
+  std::optional<Bytes> content(const LoggedDocument& logged) override { return contents_.at(logged.entries.back()); }
+
+ private:
+  std::map<Stamp, Bytes> contents_;
+};
+
+bool warns(const RepairReport& report, const std::string& text) {
+  return std::any_of(report.warnings.begin(), report.warnings.end(),
+                     [&](const std::string& warning) { return warning.find(text) != warning.npos; });
+}
+
+bson::Document edited(Fixture& f, RecordId record, size_t words_bytes) {
+  const bson::DocumentView before(f.model.at(record));
+  bson::Builder made;
+  made.append("_id", before["_id"]).append("n", before["n"]);
+  std::string text(before["text"].as_string());
+  if (words_bytes < text.size())
+    text.replace(100, words_bytes, words(f.random, words_bytes));
+  else
+    text = words(f.random, words_bytes);
+  return made.append("text", text).done();
+}
+
+struct Revision {
+  Stamp declared = 0;    // a snapshot that shows what was there before the update
+  Stamp generation = 0;  // of the content after it
+  bson::Document before;
+};
+
+Revision revise(Fixture& f, RecordId record, size_t words_bytes) {
+  Revision revision{0, 0, f.model.at(record)};
+  const bson::Document after = edited(f, record, words_bytes);
+  in_transaction(f.store, [&](Transaction& transaction) {
+    transaction.expect_stamps(2);
+    revision.declared = transaction.next_stamp();
+    revision.generation = transaction.next_stamp();
+    f.collection->records().update(transaction, record, after.bytes(), revision.generation, revision.declared);
+  });
+  f.model[record] = after;
+  f.generations[record] = revision.generation;
+  return revision;
+}
+
+}  // namespace
+
+TEST_CASE("a repair removes only those pre-states of a row that can't be read") {
+  Fixture f(8);
+  RecordStore& record_store = f.collection->records();
+  const RecordId record = f.model.begin()->first;
+  std::vector<Revision> revisions;
+  for (int i = 0; i < 4; ++i) revisions.push_back(revise(f, record, 20));
+  const auto then = [&](const Revision& revision) -> std::optional<Bytes> {
+    Transaction transaction(f.store, Transaction::Mode::read);
+    Bytes content;
+    if (!record_store.find_not_after(transaction, record, revision.declared, content)) return std::nullopt;
+    return content;
+  };
+  for (const Revision& revision : revisions) REQUIRE(then(revision) == Bytes(revision.before.bytes()));
+  in_transaction(f.store, [&](Transaction& transaction) {
+    const Bytes row(*f.tables().records.get(transaction, record_key(record)));
+    const RecordRow parsed = parse_record_row(row, record).or_throw();
+    // The last byte is of the oldest pre-state.
+    Bytes damaged(parsed.past.pre_states);
+    damaged.back() = static_cast<char>(damaged.back() ^ 0x55);
+    f.tables().records.put(transaction, record_key(record),
+                           raw_row(parsed.generation, parsed.checksum, parsed.content, {damaged, false}));
+  });
+  CHECK_THROWS_AS(then(revisions[0]), base::OperationError);
+  const RepairReport report = f.repair();
+  CHECK(warns(report, "Lost: the oldest contents of record " + std::to_string(record) + " that only snapshots show"));
+  CHECK_FALSE(then(revisions[0]));
+  for (size_t i = 1; i < revisions.size(); ++i) CHECK(then(revisions[i]) == Bytes(revisions[i].before.bytes()));
+  f.require_sound(report);
+}
+
+TEST_CASE("rows that are restored from the log lead to what snapshots show and to what is based on them") {
+  Fixture f(40);
+  const RecordId record = std::prev(f.model.end())->first;
+  // Nothing is alike, so the older contents go to the chain table.
+  std::vector<Revision> revisions;
+  for (int i = 0; i < 3; ++i) revisions.push_back(revise(f, record, 3000));
+  f.store.dedup().drain(true);
+  const auto kept = [&](Store& store, RecordStore& records) {
+    std::map<Stamp, Bytes> contents;
+    Transaction transaction(store, Transaction::Mode::read);
+    records.each_kept(transaction, record, 0, [&](Stamp generation) {
+      contents[generation] = records.find_kept(transaction, record, generation, record).value_or(Bytes());
+      return true;
+    });
+    return contents;
+  };
+  const auto before = kept(f.store, f.collection->records());
+  REQUIRE_FALSE(before.empty());
+  const size_t chains = f.keys(f.tables().chains).size();
+  REQUIRE(chains > before.size());
+
+  f.store.engine().checkpoint();
+  TemporaryDirectory damaged;
+  f.directory.copy_to(damaged);
+  for (const Table* table : {&f.tables().records, &f.tables().packed}) {
+    const std::string path = damaged.path() + "/" + table->name() + ".wt";
+    for (const FileBlock& block : file_blocks(path)) {
+      if (block.leaf) flip_byte(path, block.offset + 50);
+    }
+  }
+  Store store(test_options(damaged.path()));
+  const auto collection = store.catalog().open("wiki.pages");
+  store.declared_snapshots().add(revisions[0].declared);
+  KnownContents log;
+  for (const auto& [each, document] : f.model) log.known[each] = {f.generations.at(each), Bytes(document.bytes())};
+  const RepairReport report = repair_collection(store, collection, false, {}, nullptr, nullptr, &log);
+  CHECK(report.lost.empty());
+  CHECK(report.restored.size() == f.model.size());
+  CHECK(warns(report, "Lost: older contents of document { _id: 39 }"));
+  CHECK(report.after.valid);
+  CHECK(kept(store, collection->records()) == before);
+  {
+    Transaction transaction(store, Transaction::Mode::read);
+    for (const auto& [each, document] : f.model) {
+      const auto found = collection->find(transaction, each, nullptr);
+      REQUIRE(found.has_value());
+      CHECK((found->bytes() == document.bytes()));
+    }
+  }
+  // Whoever removes the document learns that snapshots may show it.
+  in_transaction(store, [&](Transaction& transaction) { CHECK(collection->records().remove(transaction, record).removed); });
 }

@@ -116,3 +116,26 @@ def test_an_encrypted_directory_keeps_nothing_readable_aside(tmp_path):
             damaged = unreadable(client["t"]["docs"], before)
             client["t"].command("validate", "docs", full=True, repair=True)
             check_repaired(client["t"]["docs"], before, damaged)
+
+
+def test_a_killed_server_without_its_journal_says_so_until_a_repair():
+    with Server(*SETTINGS) as server:
+        with server.client() as client:
+            before = fill(client)
+        server.kill()
+        for file in (server.dbpath / "journal").iterdir():
+            file.unlink()
+        for _ in range(2):
+            server.start(wait=False)
+            assert server.ended() == 14
+            assert "the journal's files are missing" in server.tail(20)
+        with open(server.log, "ab") as out:
+            done = subprocess.run([str(BIN / "palimpsestd"), "--repair", "--dbpath", str(server.dbpath), "--nounixsocket", *SETTINGS],
+                                  stdout=out, stderr=out, timeout=300, check=False)
+        assert done.returncode == 0, server.tail(20)
+        server.start()
+        with server.client() as client:
+            # The files have what they had at the last checkpoint.
+            there = {one["_id"]: one for one in client["t"]["docs"].find()}
+            assert there.keys() == set(range(DOCUMENTS))
+            assert all(there[key] == before[key] for key in there.keys() & before.keys() if not in_journal(key))
