@@ -30,6 +30,7 @@
 #include "server/dispatch/transaction_rules.h"
 #include "server/write/retry.h"
 #include "server/write/write_errors.h"
+#include "storage/engine/interruptible_waits.h"
 
 namespace server {
 
@@ -105,7 +106,9 @@ Dispatcher::Reply Dispatcher::run(Client& client, const Request& request, bool e
   std::optional<Audit::Working> working;
   if (services_.audit) [[unlikely]]
     working.emplace(client);
+  const base::Interrupted interrupted = op.interrupted();
   try {
+    const storage::InterruptibleWaits waits(&interrupted);
     bson::Builder body(std::move(memory));
     run_checked(op, command, fault, began, transaction, body);
     body.append("ok", 1.0);

@@ -5,6 +5,7 @@
 // returned last is lent first, because its cursors are still warm.
 #pragma once
 
+#include <exception>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -14,6 +15,7 @@
 #include <vector>
 
 #include "base/mutex.h"
+#include "storage/engine/cache_waits.h"
 #include "storage/engine/counts.h"
 #include "storage/engine/transaction.h"
 #include "storage/engine/wt.h"
@@ -68,9 +70,10 @@ struct Transaction::Session {
   wt::Session session;
   std::unordered_map<std::string, TableCursors, StringHash, std::equal_to<>> tables;
   CountChanges counts;
-  uint64_t written_bytes = 0;  // this transaction wrote so many
-  int failure = 0;             // WiredTiger's result of a call of this transaction that failed, after which it refuses the commit
-  size_t drops_seen = 0;       // the session knows so many of the pool's dropped tables
+  uint64_t written_bytes = 0;       // this transaction wrote so many
+  std::exception_ptr interruption;  // it ended a wait of this transaction, which can't be committed any more
+  int failure = 0;        // WiredTiger's result of a call of this transaction that failed, after which it refuses the commit
+  size_t drops_seen = 0;  // the session knows so many of the pool's dropped tables
 
  private:
   struct Lent {
@@ -87,12 +90,13 @@ struct Transaction::Session {
 // The class is thread-safe.
 class SessionPool {
  public:
-  explicit SessionPool(wt::Connection& connection) : connection_(connection) {}
+  explicit SessionPool(wt::Connection& connection) : connection_(connection), waits_(connection) {}
 
   Transaction::Session* take();
   void give_back(Transaction::Session* session);
 
   const wt::Connection& connection() const { return connection_; }
+  const CacheWaits& waits() const { return waits_; }
   std::function<std::string(std::string_view table)> table_owner;  // it is set once, before the first client comes
 
   // Closes the cursors of idle sessions on the table; busy sessions close theirs when they come back.
@@ -104,6 +108,7 @@ class SessionPool {
   void let_go(Transaction::Session& session) REQUIRES(mutex_);
 
   wt::Connection& connection_;
+  CacheWaits waits_;
   base::Mutex mutex_;
   std::vector<std::unique_ptr<Transaction::Session>> all_ GUARDED_BY(mutex_);
   std::vector<Transaction::Session*> idle_ GUARDED_BY(mutex_);

@@ -11,6 +11,14 @@ namespace {
   fail_on_table(transaction.session(), result, doing, table);
 }
 
+// Throws what interrupted the operation while the engine let it wait. The transaction may have been in the midst of a write.
+void check_wait(Transaction& transaction) {
+  if (!wait_was_interrupted) [[likely]]
+    return;
+  transaction.session().interruption = take_interruption();
+  std::rethrow_exception(transaction.session().interruption);
+}
+
 constexpr size_t small_row_bytes = 512;  // the rows that every delete and drop writes are smaller
 
 void count_bytes(Transaction& transaction, size_t bytes) {
@@ -30,6 +38,7 @@ std::optional<BytesView> Table::get(Transaction& transaction, BytesView key) con
   WT_CURSOR* cursor = transaction.session().strict(name_);
   wt::set_key(cursor, key);
   const int result = cursor->search(cursor);
+  check_wait(transaction);
   if (result == WT_NOTFOUND) return std::nullopt;
   if (result != 0) failed(transaction, result, "reading", name_);
   return wt::get_value(cursor);
@@ -41,7 +50,9 @@ void Table::put(Transaction& transaction, BytesView key, BytesView value) const 
   WT_CURSOR* cursor = transaction.session().overwrite(name_);
   wt::set_key(cursor, key);
   wt::set_value(cursor, value);
-  if (const int result = cursor->insert(cursor); result != 0) failed(transaction, result, "writing", name_);
+  const int result = cursor->insert(cursor);
+  check_wait(transaction);
+  if (result != 0) failed(transaction, result, "writing", name_);
   if (const auto other = copy()) other->put(transaction, key, value);
 }
 
@@ -52,6 +63,7 @@ bool Table::insert(Transaction& transaction, BytesView key, BytesView value) con
   wt::set_key(cursor, key);
   wt::set_value(cursor, value);
   const int result = cursor->insert(cursor);
+  check_wait(transaction);
   if (result == WT_DUPLICATE_KEY) return false;
   if (result != 0) failed(transaction, result, "writing", name_);
   if (const auto other = copy()) other->insert(transaction, key, value);
@@ -64,6 +76,7 @@ bool Table::remove(Transaction& transaction, BytesView key) const {
   WT_CURSOR* cursor = transaction.session().strict(name_);
   wt::set_key(cursor, key);
   const int result = cursor->remove(cursor);
+  check_wait(transaction);
   if (result == WT_NOTFOUND) return false;
   if (result != 0) failed(transaction, result, "writing", name_);
   if (const auto other = copy()) other->remove(transaction, key);
@@ -80,6 +93,7 @@ void Table::truncate(Transaction& transaction, BytesView from, BytesView to) con
   UnappliedRows& unapplied = transaction.engine().internals().unapplied;
   if (unapplied.any()) unapplied.forget(name_, from, to);
   const int result = session.session->truncate(session.session.get(), nullptr, first.raw(), last.raw(), nullptr);
+  check_wait(transaction);
   if (result != 0) failed(transaction, result, "truncating", name_);
   if (const auto other = copy()) other->truncate(transaction, from, to);
 }
@@ -102,6 +116,7 @@ struct TableCursor::State {
   }
   bool stands(int result) {
     lent.on_row = result == 0;
+    check_wait(transaction);
     if (result == 0) return true;
     if (result != WT_NOTFOUND) failed(transaction, result, "reading", table);
     return false;

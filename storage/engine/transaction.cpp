@@ -4,7 +4,7 @@
 #include <cerrno>
 #include <charconv>
 #include <chrono>
-#include <cstring>
+#include <string>
 #include <thread>
 #include <utility>
 
@@ -55,7 +55,7 @@ Transaction::Transaction(Engine& engine, Mode mode)
       session_(engine.internals().sessions.take(), [](Session* session) { session->pool.give_back(session); }) {
   // This is read before the snapshot is taken: a commit in between is in the snapshot, though it isn't counted.
   visible_below_ = engine.internals().stamps.all_committed();
-  begin(nullptr);
+  begin(session_->pool.waits().transaction_settings());
 }
 
 Transaction::Transaction(Engine& engine, const Snapshot& snapshot, Mode mode)
@@ -63,13 +63,14 @@ Transaction::Transaction(Engine& engine, const Snapshot& snapshot, Mode mode)
       mode_(mode),
       session_(engine.internals().sessions.take(), [](Session* session) { session->pool.give_back(session); }) {
   visible_below_ = snapshot.stamp + 1;
-  char settings[40] = "read_timestamp=";
-  *std::to_chars(settings + std::strlen(settings), settings + sizeof settings - 1, snapshot.commit, 16).ptr = '\0';
-  begin(settings);
+  char hex[17] = "";
+  *std::to_chars(hex, hex + sizeof hex - 1, snapshot.commit, 16).ptr = '\0';
+  begin((std::string(CacheWaits::transaction_settings_text) + ",read_timestamp=" + hex).c_str());
 }
 
 void Transaction::begin(const char* settings) {
   session_->failure = 0;
+  session_->interruption = nullptr;
   WT_SESSION* raw = session_->session.get();
   wt::check(raw->begin_transaction(raw, settings), "beginning a transaction");
 }
@@ -90,10 +91,17 @@ void Transaction::finish() {
 void Transaction::commit() {
   base::check(open_, "commit of a finished transaction");
   base::check(mode_ != Mode::draft, "commit of a draft");
+  if (session_->interruption) {
+    const std::exception_ptr interruption = session_->interruption;
+    rollback();
+    std::rethrow_exception(interruption);
+  }
   Engine::Internals& internals = engine_.internals();
   if (!session_->counts.empty()) session_->counts.write(*this, internals.counts, session_->slot);
   session_->let_go_of_pages();
   WT_SESSION* raw = session_->session.get();
+  // From here on nothing is interrupted: whoever hears of an interruption may take it that nothing was committed.
+  const InterruptibleWaits uninterrupted(nullptr);
   if (const int result = commit_as(internals, raw, mode_, newest_stamp_); result != 0) {
     // WiredTiger has already rolled the transaction back.
     session_->counts.rolled_back();
@@ -110,6 +118,7 @@ void Transaction::commit() {
 
 void Transaction::rollback() {
   base::check(open_, "rollback of a finished transaction");
+  const InterruptibleWaits uninterrupted(nullptr);
   WT_SESSION* raw = session_->session.get();
   // Nothing can be done about a failure here, and WiredTiger never reports one except a panic.
   raw->rollback_transaction(raw, nullptr);

@@ -306,9 +306,9 @@ DamagedPages& Connection::damaged_pages() const {
   return events_->damaged;
 }
 
-Session Connection::open_session() const {
+Session Connection::open_session(const char* config) const {
   WT_SESSION* session = nullptr;
-  check(connection_->open_session(connection_, nullptr, nullptr, &session), "opening a session");
+  check(connection_->open_session(connection_, nullptr, config, &session), "opening a session");
   return Session(session);
 }
 

@@ -46,7 +46,7 @@ class Connection {
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
-  Session open_session() const;
+  Session open_session(const char* config = nullptr) const;
   WT_CONNECTION* get() const { return connection_; }
   DamagedPages& damaged_pages() const;
 

@@ -28,6 +28,31 @@ TEST_CASE("documents are inserted, and found again") {
   CHECK(server.documents(R"({find: "c", sort: {_id: 1}})") == "[{_id: 1, a: 1}, {_id: 2, a: 2}]");
 }
 
+TEST_CASE("a command that waits for the engine's cache ends with its time") {
+  TestServer server;
+  server.expect(R"({insert: "c", documents: [{_id: 1, a: 1}]})", R"({n: 1})");
+  storage::Engine& engine = server.services().store->engine();
+  const storage::Table table = engine.open_table("large");
+  const std::vector<std::string> commands = {
+      R"({find: "c", maxTimeMS: 50})",
+      R"({aggregate: "c", pipeline: [], cursor: {}, maxTimeMS: 50})",
+      R"({insert: "c", documents: [{_id: 2}, {_id: 3}], maxTimeMS: 50})",
+      R"({update: "c", updates: [{q: {}, u: {$set: {a: 2}}}], maxTimeMS: 50})",
+      R"({delete: "c", deletes: [{q: {}, limit: 0}], maxTimeMS: 50})",
+      R"({findAndModify: "c", query: {}, update: {$set: {a: 2}}, maxTimeMS: 50})",
+  };
+  {
+    // This transaction holds more than there is room for in the cache, so whoever waits for room waits until it ends.
+    storage::Transaction holder(engine, storage::Transaction::Mode::write);
+    table.put(holder, "k", storage::Bytes(engine.options().cache_bytes / 4 * 5, 'x'));
+    for (const std::string& command : commands) {
+      INFO(command);
+      server.expect(command, R"({ok: 0.0, code: 50})");
+    }
+  }
+  CHECK(server.documents(R"({find: "c"})") == "[{_id: 1, a: 1}]");
+}
+
 TEST_CASE("an _id is made where there is none, and put in front") {
   TestServer server;
   server.expect(R"({insert: "c", documents: [{a: 1}, {b: 1, _id: 7}]})", R"({n: 2})");
