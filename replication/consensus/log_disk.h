@@ -34,7 +34,8 @@ struct LogBatch {
 };
 
 // `read` and `write` may run at the same time, each on one thread. Both throw OperationError: DataCorruptionDetected
-// for a row whose checksum is wrong or that is missing, naming it.
+// for a row whose checksum is wrong or that is missing, naming it. `write` throws OutOfDiskSpace if there is no room; then
+// nothing was written.
 class LogDisk {
  public:
   virtual ~LogDisk() = default;

@@ -10,6 +10,7 @@ namespace replication::consensus {
 namespace {
 
 constexpr int exit_abrupt = 14;
+constexpr std::chrono::milliseconds room_pause(500);
 
 [[noreturn]] void stop_process(int32_t id, std::string_view message, std::string_view why) {
   base::log(base::Severity::fatal, base::LogComponent::repl, id, message, base::Attributes().add("error", why));
@@ -203,6 +204,28 @@ void RaftNode::handle(Output out) {
   owner_.decided(out);
 }
 
+// Nothing of what a full disk refuses was written, so it is written again. Returns false if the node stops before there is room:
+// then nobody was told that it is written.
+bool RaftNode::write_when_there_is_room(const std::vector<LogBatch>& batches) {
+  for (;;) {
+    try {
+      disk_.write(batches);
+      if (waits_for_room_.exchange(false))
+        base::log(base::Severity::info, base::LogComponent::repl, 7100052, "The log is written again", base::Attributes());
+      return true;
+    } catch (const base::OperationError& error) {
+      if (error.code() != base::ErrorCode::out_of_disk_space) throw;
+      if (!waits_for_room_.exchange(true)) {
+        base::log(base::Severity::warning, base::LogComponent::repl, 7100051,
+                  "The disk has no room for this member's log, which waits for room",
+                  base::Attributes().add("error", error.what()));
+      }
+    }
+    base::MutexLock lock(disk_mutex_);
+    if (disk_woken_.wait_for(lock, room_pause, [this]() REQUIRES(disk_mutex_) { return disk_stopping_; })) return false;
+  }
+}
+
 void RaftNode::disk_loop() {
   base::LogContext context("replica-log");
   std::vector<Write> taken;
@@ -220,7 +243,7 @@ void RaftNode::disk_loop() {
       for (Outgoing& message : write.after) after.push_back(std::move(message));
     }
     try {
-      if (!batches.empty()) disk_.write(batches);
+      if (!batches.empty() && !write_when_there_is_room(batches)) return;
     } catch (const std::exception& error) {
       stop_process(7100020, "The log cannot be written; stopping", error.what());
     }

@@ -6,10 +6,12 @@
 //                                        +---- disk thread: one sync for all that waits
 //
 // The disk has a thread of its own, so that heartbeats go out while a sync takes
-// its time: a stalled disk delays writes and unseats nobody. A log that can't be
-// written ends the process, since what was promised can't be kept.
+// its time: a stalled disk delays writes and unseats nobody. While the disk is
+// full, the log waits for room. A log that can't be written for another reason
+// ends the process, since what was promised can't be kept.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <map>
 #include <thread>
@@ -57,6 +59,8 @@ class RaftNode final : public MessageReceiver {
   void applied(Index index);
   void compact(Index index);
 
+  // Returns whether the log waits for room on the disk.
+  bool waits_for_room() const { return waits_for_room_.load(std::memory_order_relaxed); }
   CoreStatus status() const;
   std::vector<PeerProgress> progress() const;
   // Returns how far that member has applied the log, as far as it has reported. `ask` asks it; the question may be lost.
@@ -80,6 +84,7 @@ class RaftNode final : public MessageReceiver {
   void received_inquiry(MemberId from, BytesView message);
   void loop();
   void disk_loop();
+  bool write_when_there_is_room(const std::vector<LogBatch>& batches);
   void handle(Output out);
 
   const NodeOptions options_;
@@ -98,6 +103,7 @@ class RaftNode final : public MessageReceiver {
   base::Condition disk_woken_;
   std::vector<Write> writes_ GUARDED_BY(disk_mutex_);
   bool disk_stopping_ GUARDED_BY(disk_mutex_) = false;
+  std::atomic<bool> waits_for_room_{false};
 
   std::thread loop_;
   std::thread disk_thread_;

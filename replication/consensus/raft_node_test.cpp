@@ -147,6 +147,22 @@ TEST_CASE("a stalled disk unseats nobody") {
   CHECK(leader->node->status().standing.term == term);
 }
 
+TEST_CASE("a log that finds the disk full waits for room, and goes on") {
+  ThreeMembers set;
+  TestMember* leader = wait_leader(set.all());
+  REQUIRE(leader);
+  const size_t follows = set.members[0].get() == leader ? 1 : 0;
+  TestMember& follower = *set.members[follows];
+  set.disks[follows].full = true;
+  const auto at = leader->node->propose("others have room");
+  REQUIRE(at);
+  CHECK(leader->wait_applied(at->index));
+  CHECK(wait_until([&] { return follower.node->waits_for_room(); }));
+  set.disks[follows].full = false;
+  CHECK(follower.wait_applied(at->index));
+  CHECK_FALSE(follower.node->waits_for_room());
+}
+
 TEST_CASE("a leader that hears nobody refuses, and names what it left unclear") {
   ThreeMembers set;
   TestMember* leader = wait_leader(set.all());

@@ -1,5 +1,7 @@
 #include "replication/consensus/test_support.h"
 
+#include "base/error.h"
+
 namespace replication::consensus {
 
 std::optional<LogImage> MemoryLogDisk::load() {
@@ -14,6 +16,7 @@ std::optional<LogImage> MemoryLogDisk::load() {
 
 void MemoryLogDisk::write(const std::vector<LogBatch>& batches) {
   while (stall) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  if (full) throw base::OperationError(base::ErrorCode::out_of_disk_space, "no room");
   std::lock_guard lock(mutex_);
   for (const LogBatch& batch : batches) {
     begun_ = true;

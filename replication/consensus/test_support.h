@@ -15,14 +15,14 @@
 
 namespace replication::consensus {
 
-// Thread-safe. `stall` holds writes back for as long as it is set.
+// Thread-safe. `stall` holds writes back for as long as it is set, and `full` refuses them.
 class MemoryLogDisk final : public LogDisk {
  public:
   std::optional<LogImage> load() override;
   void write(const std::vector<LogBatch>& batches) override;
   std::vector<EntryPtr> read(Index low, Index high, uint64_t bytes_max) override;
 
-  std::atomic<bool> stall{false};
+  std::atomic<bool> stall{false}, full{false};
 
  private:
   std::mutex mutex_;
