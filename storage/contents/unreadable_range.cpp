@@ -21,10 +21,11 @@ class Search {
   // Returns the first row that can be read; nullopt: there is none.
   std::optional<RecordId> from(RecordId record) {
     RecordId damaged = record, readable = record;
-    for (RecordId step = 1; !stands_at(readable); step *= 2) {
+    const auto room = static_cast<uint64_t>(up_ ? record_id_max - record : record - record_id_min);
+    for (uint64_t step = 1; !stands_at(readable); step *= 2) {
       damaged = readable;
-      if (up_ ? record > record_id_max - step : record < record_id_min + step) return std::nullopt;
-      readable = up_ ? record + step : record - step;
+      if (step > room) return std::nullopt;
+      readable = up_ ? record + static_cast<RecordId>(step) : record - static_cast<RecordId>(step);
     }
     while (std::max(readable, damaged) - std::min(readable, damaged) > 1) {
       const RecordId between = damaged + (readable - damaged) / 2;

@@ -296,7 +296,8 @@ View Branches::view(Transaction& transaction, CommitNumber commit, size_t collec
 }
 
 View Branches::state_view(Transaction& transaction, CommitNumber commit, size_t collection) const {
-  const CollectionState* state = graph_.commit(transaction, commit)->state_of(collections_[collection].parts.collection);
+  const auto held = graph_.commit(transaction, commit);  // the graph may not keep it
+  const CollectionState* state = state_of(*held, collection);
   return {.state = state ? state->state : 0};
 }
 

@@ -135,7 +135,8 @@ void take_away(std::vector<Bytes>& keys, const std::vector<Bytes>& others) {
 // --- what views have in common
 
 View SharedCollection::view_of(Transaction& transaction, CommitNumber commit) const {
-  const CollectionState* state = graph.commit(transaction, commit)->state_of(base.id());
+  const auto held = graph.commit(transaction, commit);  // the graph may not keep it
+  const CollectionState* state = held->state_of(base.id());
   return {.state = state ? state->state : 0};
 }
 
