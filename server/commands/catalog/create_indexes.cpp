@@ -1,4 +1,6 @@
 // createIndexes builds the indexes that don't exist yet.
+#include <algorithm>
+
 #include "base/error.h"
 #include "server/commands/catalog/commit_quorum.h"
 #include "server/commands/shared/collection_options.h"
@@ -26,6 +28,7 @@ std::vector<storage::IndexSpec> parse_specs(const Arguments& arguments, const bs
                                             const std::optional<query::SeriesOptions>& series) {
   const bool ignore_unknown = arguments.loose_boolean("ignoreUnknownIndexOptions").value_or(false);
   std::vector<storage::IndexSpec> specs;
+  std::vector<bson::Document> seen;
   for (const auto& element : arguments.required_array("indexes")) {
     if (!element.is_object()) {
       throw OperationError(ErrorCode::type_mismatch, "BSON field '" + arguments.dotted("indexes") + "." +
@@ -36,7 +39,11 @@ std::vector<storage::IndexSpec> parse_specs(const Arguments& arguments, const bs
     const bson::DocumentView given = element.as_document();
     bson::Document known = ignore_unknown ? storage::without_unknown_options(given) : bson::Document(given);
     if (series) known = query::bucket_index(*series, known);
-    specs.push_back(storage::parse_index_spec(storage::with_default_collation(known, collator)));
+    bson::Document whole = storage::with_default_collation(known, collator);
+    specs.push_back(storage::parse_index_spec(whole));
+    if (std::any_of(seen.begin(), seen.end(), [&](const auto& other) { return other.bytes() == whole.bytes(); }))
+      throw OperationError(ErrorCode::index_already_exists, "Identical index already exists: " + specs.back().name);
+    seen.push_back(std::move(whole));
     if (specs.back().name == "_id_") check_id_collation(specs.back(), collator);
   }
   if (specs.empty()) throw OperationError(ErrorCode::bad_value, "Must specify at least one index to create");

@@ -124,7 +124,7 @@ Value range(Frame& frame, std::string_view, Arguments a) {
       fail(not_number[i], std::string("$range requires a numeric ") + what[i] + " value, found value of type:" + named(a[i]));
     }
     const auto whole = whole_number(a[i]);
-    if (!whole) {
+    if (!whole || *whole < INT32_MIN || *whole > INT32_MAX) {
       fail(not_whole[i], std::string("$range requires a ") + what[i] +
                              " value that can be represented as a 32-bit integer, found value: " + named(a[i]));
     }

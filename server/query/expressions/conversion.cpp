@@ -27,6 +27,11 @@ constexpr int conversion_failure = static_cast<int>(base::ErrorCode::conversion_
        "Failed to parse " + what + " '" + std::string(from.as_string()) + "' in $convert with no onError value");
 }
 
+[[noreturn]] void unreadable_number(const ValueView& from) {
+  if (!from.as_string().starts_with("0x")) unreadable(from, "number");
+  fail(conversion_failure, "Illegal hexadecimal input in $convert with no onError value: " + std::string(from.as_string()));
+}
+
 Value to_bool(const ValueView& from) {
   if (from.is_number() || from.type() == Type::boolean) return Value(from.truthy());
   return Value(true);
@@ -44,7 +49,7 @@ Value to_integer(const ValueView& from, Type type) {
       Int parsed = 0;
       const char* begin = text.data() + (text.size() > 1 && text[0] == '+' ? 1 : 0);
       const auto end = std::from_chars(begin, text.data() + text.size(), parsed);
-      if (text.empty() || end.ec != std::errc() || end.ptr != text.data() + text.size()) unreadable(from, "number");
+      if (text.empty() || end.ec != std::errc() || end.ptr != text.data() + text.size()) unreadable_number(from);
       return Value(parsed);
     }
     default: break;
@@ -73,7 +78,7 @@ Value to_double(const ValueView& from) {
   double parsed = 0;
   const char* begin = text.c_str() + (text.size() > 1 && text[0] == '+' ? 1 : 0);
   const auto end = std::from_chars(begin, text.c_str() + text.size(), parsed);
-  if (text.empty() || end.ec != std::errc() || end.ptr != text.c_str() + text.size()) unreadable(from, "number");
+  if (text.empty() || end.ec != std::errc() || end.ptr != text.c_str() + text.size()) unreadable_number(from);
   return Value(parsed);
 }
 
@@ -83,7 +88,7 @@ Value to_decimal(const ValueView& from) {
   if (from.is_number()) return Value(bson::number::to_decimal(from));
   if (!from.is_string()) unsupported(from, Type::decimal128);
   const auto parsed = bson::decimal_from_string(from.as_string());
-  if (!parsed) unreadable(from, "number");
+  if (!parsed) unreadable_number(from);
   return Value(*parsed);
 }
 

@@ -25,11 +25,14 @@ Code compile(const std::string& op, const ValueView& regex, const Value& options
   } else {
     fail(51105, op + " needs 'regex' to be of type string or regex");
   }
+  if (pattern.find('\0') != std::string_view::npos) fail(51109, op + ": regular expression cannot contain an embedded null byte");
   if (options.exists() && !options.view().is_nullish()) {
     if (options.type() != Type::string) fail(51106, op + " needs 'options' to be of type string");
     if (!flags.empty()) fail(51107, op + " found regex option(s) specified in both 'regex' and 'option' fields");
     flags = options.view().as_string();
   }
+  if (flags.find('\0') != std::string_view::npos)
+    fail(51110, op + ": regular expression options cannot contain an embedded null byte");
   uint32_t bits = PCRE2_UTF;
   for (std::string_view rest = flags; !rest.empty(); rest.remove_prefix(1)) {
     switch (rest.front()) {

@@ -77,6 +77,7 @@ std::string number_text(const bson::ValueView& number) {
       const double value = number.as_double();
       if (std::isnan(value)) return "NaN";
       if (std::isinf(value)) return value < 0 ? "-Infinity" : "Infinity";
+      if (value == 0) return std::signbit(value) ? "-0" : "0";
       return fmt::format(
           "{}", value == std::trunc(value) && std::fabs(value) < 1e15 ? static_cast<double>(static_cast<int64_t>(value)) : value);
     }

@@ -57,7 +57,7 @@ bson::Document sum_of_ones() {
 StageSpecPtr parse_count(const Element& specification, PipelineContext&) {
   if (!specification.is_string()) refuse(40156, "the count field must be a non-empty string");
   const std::string_view field = specification.as_string();
-  if (field.empty()) refuse(40156, "the count field must be a non-empty string");
+  if (field.empty()) refuse(40157, "the count field must be a non-empty string");
   if (field[0] == '$') refuse(40158, "the count field cannot be a $-prefixed path");
   if (field.find('.') != std::string_view::npos) refuse(40160, "the count field cannot contain '.'");
   if (field.find('\0') != std::string_view::npos) refuse(40159, "the count field cannot contain a null byte");
