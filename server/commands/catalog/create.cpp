@@ -288,7 +288,9 @@ class Create : public Command {
       catalog.create(ns, options, {}, {.interrupted = op.interrupted()});
     } catch (const OperationError& error) {
       if (error.code() != ErrorCode::namespace_exists) throw;
-      if (const auto existing = catalog.open(ns)) check_same(*existing, ns, options);
+      const auto existing = catalog.open(ns);
+      if (!existing) throw;
+      check_same(*existing, ns, options);
     }
   }
 

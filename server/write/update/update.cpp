@@ -231,12 +231,12 @@ std::optional<bson::Document> Update::apply(Application& application) const {
 bson::Document Update::make_upsert(const std::vector<std::pair<std::string, bson::Value>>& equalities,
                                    Application& application) const {
   auto wanted = equalities;
-  // A replacement replaces all fields but the _id, of which the filter must give the whole.
+  // A replacement replaces all fields but the _id.
   if (kind_ == Kind::replacement) {
     std::erase_if(wanted, [](const auto& equality) { return equality.first != "_id" && !equality.first.starts_with("_id."); });
   }
   for (const auto& [path, value] : wanted) {
-    if (kind_ == Kind::replacement && path.starts_with("_id."))
+    if (path.starts_with("_id."))
       throw OperationError(not_exact_value_field,
                            "field at '_id' must be exactly specified, field at sub-path '" + path + "'found");
   }
