@@ -32,7 +32,9 @@ struct Plan {
 constexpr size_t jointly = 32;  // the tables of this many snapshots are made in one pass over the log of the past
 
 versions::past::Past& past_of(const PipelineContext& context) {
-  return *context.op->services().past;
+  versions::past::Past* const past = context.op->services().past;
+  if (!past) refuse(base::ErrorCode::illegal_operation, "this server keeps no snapshots");
+  return *past;
 }
 
 DeclaredSnapshot named(versions::past::Past& past, const std::string& ref) {
