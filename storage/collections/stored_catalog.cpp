@@ -31,16 +31,6 @@ OperationError exists(std::string_view ns, const char* where = ".") {
   return {ErrorCode::namespace_exists, "Collection " + std::string(ns) + " already exists" + where};
 }
 
-// A time series and a collection can't have one name, even for different branches. Returns the namespace of the buckets that a
-// series of this name would have, or of the series that these buckets belong to.
-std::string other_of_series(std::string_view ns) {
-  constexpr std::string_view buckets = "system.buckets.";
-  const std::string_view name = collection_of(ns);
-  const std::string db(database_of(ns));
-  return name.starts_with(buckets) ? db + "." + std::string(name.substr(buckets.size()))
-                                   : db + "." + std::string(buckets) + std::string(name);
-}
-
 OperationError exists_elsewhere(std::string_view ns) {
   return exists(ns, ", with other options, on other branches or in commits");
 }
@@ -237,8 +227,6 @@ StoredCatalog::Shared StoredCatalog::create_stored(std::string_view ns, const Co
   const base::MutexLock ddl(ddl_mutex_);
   check_new_name(ns);
   if (open(ns)) throw exists(ns);
-  if (!how.replayed && open(other_of_series(ns)))
-    throw exists(ns, " on other branches or in commits: a time series and a collection can't have one name.");
   engine_.internals().require_room(DiskUse::growth);
   CollectionEntry entry{.id = next_collection_,
                         .ns = std::string(ns),
@@ -280,10 +268,8 @@ std::shared_ptr<Collection> StoredCatalog::open_or_create(std::string_view ns, c
     try {
       return create(ns, {}, {}, how);
     } catch (const OperationError& error) {
-      // Another thread has created it in the meantime, unless the name is refused for that of a time series.
-      ViewSource* const views = views_;
-      const std::string home = views && has_ref(ns) ? views->home(ns) : std::string(ns);
-      if (error.code() != ErrorCode::namespace_exists || open(other_of_series(home))) throw;
+      // Another thread has created it in the meantime.
+      if (error.code() != ErrorCode::namespace_exists) throw;
     }
   }
 }

@@ -16,7 +16,7 @@ constexpr std::string_view database_forbidden("/\\. \"$\0", 7);  // these are fo
 bool known_system_collection(std::string_view db, std::string_view collection) {
   if (db == "local" || db == "config") return true;
   if (collection == "system.views" || collection == "system.js" || collection == "system.profile") return true;
-  if (collection.starts_with("system.buckets.")) return true;
+  if (collection.starts_with(buckets_prefix)) return true;
   return db == "admin" && (collection == "system.users" || collection == "system.roles" || collection == "system.version" ||
                            collection == "system.keys" || collection == "system.remotes" || collection == "system.stashes");
 }

@@ -10,6 +10,9 @@ namespace storage {
 std::string_view database_of(std::string_view ns);
 std::string_view collection_of(std::string_view ns);
 
+// A time series' measurements are in a collection of this prefix and the series' name.
+inline constexpr std::string_view buckets_prefix = "system.buckets.";
+
 // Returns whether the collection belongs to this member alone, so that its documents have no log, no past and no branches. This
 // is so for the database `local`, and for every database's system.profile.
 bool is_own(std::string_view ns);

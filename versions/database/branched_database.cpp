@@ -319,6 +319,26 @@ bool BranchedDatabase::make_collection(Transaction& transaction, const Branch& b
   return true;
 }
 
+void BranchedDatabase::check_series(Transaction& transaction, const Branch& branch) {
+  const auto lock = in_use();
+  check_one_of_each_name(transaction, branch);
+}
+
+void BranchedDatabase::check_one_of_each_name(Transaction& transaction, const Branch& branch) {
+  std::unordered_map<std::string, size_t> by_name;
+  for (size_t i = 0; i < in_order_.size(); ++i) by_name.emplace(collection_name(*in_order_[i]), i);
+  for (const auto& [name, at] : by_name) {
+    if (!name.starts_with(storage::buckets_prefix)) continue;
+    const std::string series = name.substr(storage::buckets_prefix.size());
+    const auto other = by_name.find(series);
+    if (other == by_name.end() || !branches_.has(transaction, branch, at) || !branches_.has(transaction, branch, other->second))
+      continue;
+    throw OperationError(ErrorCode::namespace_exists, "branch '" + branch.name +
+                                                          "' can't have both a collection and a time series '" + series +
+                                                          "': drop or rename one of them first");
+  }
+}
+
 bool BranchedDatabase::drop_collection(Transaction& transaction, const Branch& branch, storage::CollectionId collection,
                                        const Lost& lost) {
   const auto lock = in_use();
@@ -610,6 +630,7 @@ BranchedDatabase::Merge BranchedDatabase::merge(Transaction& transaction, const 
   if (!merge.conflicts.empty()) return merge;
   const Branch after = branch(transaction, {.name = into});
   if (merge.commit) {
+    check_one_of_each_name(transaction, after);
     for (SharedCollection* shared : in_order_)
       index_merged(transaction, *shared, before, after, merged.generation, terms.interrupted, merge);
     if (!merge.conflicts.empty()) return merge;

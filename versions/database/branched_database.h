@@ -145,6 +145,8 @@ class BranchedDatabase : public std::enable_shared_from_this<BranchedDatabase> {
   bool anybody_has(Transaction& transaction, storage::CollectionId collection);
   // Makes the collection on a branch that doesn't have it; it is empty there. False: the branch has it.
   bool make_collection(Transaction& transaction, const Branch& branch, storage::CollectionId collection);
+  // Throws NamespaceExists if the branch has a time series and a collection of one name, which would hide the series.
+  void check_series(Transaction& transaction, const Branch& branch);
   // Drops the collection from the branch, with its documents there. False: the branch doesn't have it. Nobody else may write to
   // the collection.
   bool drop_collection(Transaction& transaction, const Branch& branch, storage::CollectionId collection, const Lost& lost);
@@ -304,6 +306,7 @@ class BranchedDatabase : public std::enable_shared_from_this<BranchedDatabase> {
   std::shared_ptr<const Commit> reset(Transaction& transaction, const std::string& branch, CommitNumber to, const Lost& lost);
   std::shared_ptr<const Commit> create_tag(Transaction& transaction, const std::string& name, CommitNumber of);
   void end_merge(Transaction& transaction, const Branch& branch);
+  void check_one_of_each_name(Transaction& transaction, const Branch& branch);
   void index_advanced(Transaction& transaction, const Branch& before, const std::function<void()>& interrupted, Merge& merge);
   Branches::Lost losing(Transaction& transaction, const Lost& lost);
   // branch_log.cpp has the following. `entry` is one of versions/log, encoded.

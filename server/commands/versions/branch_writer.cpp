@@ -31,6 +31,7 @@ void BranchWriter::write(const std::vector<storage::CollectionId>& made, const W
     write::in_transaction(op_, [&](storage::Transaction& transaction) {
       const versions::Branch branch = database_.branch(transaction, {.name = branch_});
       for (const storage::CollectionId id : made) database_.make_collection(transaction, branch, id);
+      database_.check_series(transaction, branch);
     });
   }
   try {

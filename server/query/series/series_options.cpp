@@ -61,15 +61,16 @@ bson::Document unpacking_stage(const SeriesOptions& options) {
 }
 
 std::string buckets_of(std::string_view ns) {
-  return std::string(storage::database_of(ns)) + "." + std::string(buckets_prefix) + std::string(storage::collection_of(ns));
+  return std::string(storage::database_of(ns)) + "." + std::string(storage::buckets_prefix) +
+         std::string(storage::collection_of(ns));
 }
 
 bool is_buckets(std::string_view ns) {
-  return storage::collection_of(ns).starts_with(buckets_prefix);
+  return storage::collection_of(ns).starts_with(storage::buckets_prefix);
 }
 
 std::string_view series_name(std::string_view buckets_ns) {
-  return storage::collection_of(buckets_ns).substr(buckets_prefix.size());
+  return storage::collection_of(buckets_ns).substr(storage::buckets_prefix.size());
 }
 
 }  // namespace server::query

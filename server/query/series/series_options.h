@@ -13,7 +13,6 @@
 
 namespace server::query {
 
-inline constexpr std::string_view buckets_prefix = "system.buckets.";
 inline constexpr std::string_view series_option = "timeseries";
 
 struct SeriesOptions {
