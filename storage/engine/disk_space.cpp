@@ -63,7 +63,7 @@ DiskState disk_state(uint64_t room_bytes, uint64_t reserve_bytes, DiskState befo
   int refused = 0;
   for (const uint64_t need : needs) {
     const bool was_refused = static_cast<int>(before) > refused;
-    if (room_bytes >= need + (was_refused ? reserve_bytes / 4 : 0)) break;
+    if (room_bytes >= need + (was_refused ? std::min(need, reserve_bytes) / 4 : 0)) break;
     ++refused;
   }
   return static_cast<DiskState>(refused);

@@ -34,7 +34,7 @@ std::string_view name_of(DiskState state);  // "plenty"
 uint64_t disk_reserve_bytes(uint64_t cache_bytes, uint64_t filesystem_bytes);
 // Returns the size of the journal's files. At least four of them fit into the reserve.
 uint64_t journal_file_bytes(uint64_t reserve_bytes);
-// A use that was refused is allowed again only when there is a quarter of a reserve more than it needs.
+// A use that was refused is allowed again only when there is a quarter more than it needs, or a quarter of a reserve more.
 DiskState disk_state(uint64_t room_bytes, uint64_t reserve_bytes, DiskState before);
 
 struct DiskFigures {
