@@ -13,6 +13,7 @@
 #include "server/write/target.h"
 #include "storage/collections/catalog.h"
 #include "storage/collections/clustered.h"
+#include "storage/engine/interruptible_waits.h"
 #include "storage/store.h"
 #include "versions/database/databases.h"
 
@@ -64,6 +65,7 @@ class Unfinished {
   }
   ~Unfinished() {
     if (ns_.empty()) return;
+    const storage::InterruptibleWaits uninterrupted(nullptr);
     try {
       catalog_.drop(ns_);
     } catch (const std::exception& error) {

@@ -23,6 +23,7 @@
 #include "server/write/target.h"
 #include "server/write/update/update.h"
 #include "storage/collections/catalog.h"
+#include "storage/engine/interruptible_waits.h"
 #include "storage/store.h"
 #include "versions/database/databases.h"
 
@@ -149,6 +150,7 @@ class OutSink final : public query::DocumentSink {
   }
   void take_back() noexcept {
     if (unfinished_.empty()) return;
+    const storage::InterruptibleWaits uninterrupted(nullptr);
     try {
       catalog_.drop(unfinished_);
     } catch (const std::exception& error) {

@@ -112,7 +112,7 @@ void Replacement::take_back() noexcept {
   if (aside_.empty()) return;
   try {
     op_.services().databases->drop_branch(*database_, aside_);
-  } catch (const OperationError& error) {
+  } catch (const std::exception& error) {
     base::log(base::Severity::warning, base::LogComponent::command, branch_left_behind,
               "An unfinished branch could not be dropped; the next start drops it",
               base::Attributes().add("db", database_->name()).add("branch", aside_).add("error", error.what()));

@@ -2,14 +2,17 @@
 
 #include <atomic>
 #include <functional>
+#include <optional>
 #include <thread>
 
 #include "bson/json.h"
+#include "storage/collections/past_catalog.h"
 #include "storage/contents/contents.h"
 #include "storage/engine/internals.h"
+#include "storage/engine/interruptible_waits.h"
 #include "storage/format/page_compressor.h"
 #include "storage/indexes/duplicate_key.h"
-#include "storage/testing/temporary_store.h"
+#include "storage/testing/full_cache.h"
 #include "storage/upkeep/validate.h"
 
 using namespace storage;
@@ -42,6 +45,33 @@ struct Log final : SchemaSink {
     lines.push_back(std::string(db) + " " + std::string(command.first().name));
   }
   std::vector<std::string> lines;
+};
+
+struct Stop {};
+
+// Fills the cache once a change of the schema is committed, and interrupts whatever waits for room from then on.
+struct FillsTheCache final : SchemaSink {
+  explicit FillsTheCache(Store& owner) : store(owner), table(owner.engine().open_table("test-things")) {}
+  void schema_changed(Transaction& transaction, std::string_view, BytesView, bson::DocumentView, bson::DocumentView) override {
+    transaction.after_commit([this] {
+      if (!full) full.emplace(store.engine(), table);
+    });
+  }
+  void change(const std::function<void()>& work) {
+    const base::Interrupted stop = [this] {
+      if (full) throw Stop();
+    };
+    {
+      const InterruptibleWaits waits(&stop);
+      CHECK_NOTHROW(work());
+    }
+    CHECK(full);
+    full.reset();
+  }
+
+  Store& store;
+  const Table table;
+  std::optional<FullCache> full;
 };
 
 }  // namespace
@@ -342,4 +372,70 @@ TEST_CASE("a scan whose place in a capped collection was overwritten says so") {
   for (int i = 3; i < 9; ++i) insert(i);
   transaction = std::make_unique<Transaction>(store, Transaction::Mode::read);
   CHECK(code_of([&] { scan->restore(*transaction); }) == ErrorCode::capped_position_lost);
+}
+
+TEST_CASE("what is interrupted after its commit is followed to its end") {
+  TemporaryDirectory directory;
+  const std::vector<std::string> left{"shop.e", "shop.f"};
+  {
+    Store store(options_of_a_small_cache(directory.path()));
+    Catalog& catalog = store.catalog();
+    store.past_catalog().make();  // from now on, what is dropped is looked for in the past
+    for (const std::string name : {"a", "b", "c", "d", "f"}) {
+      const auto collection = catalog.create("shop." + name, {});
+      catalog.create_indexes(collection, {spec("{key: {x: 1}, name: 'x'}")});
+    }
+    catalog.create("gone.a", {});
+    catalog.create("gone.b", {});
+    FillsTheCache sink(store);
+    catalog.set_schema_sink(&sink);
+    const auto a = catalog.open("shop.a");
+    sink.change([&] { CHECK(catalog.drop("shop.a")); });
+    CHECK(a->dropped());
+    const auto c = catalog.open("shop.c");
+    sink.change([&] { catalog.rename("shop.b", "shop.c", true); });
+    CHECK(c->dropped());
+    CHECK_FALSE(catalog.open("shop.b"));
+    sink.change([&] { catalog.rename("shop.c", "shop.e", false); });
+    sink.change([&] { CHECK(catalog.drop_database("gone")); });
+    sink.change([&] { CHECK(catalog.drop("shop.d")); });
+    sink.change([&] { catalog.drop_index(catalog.open("shop.f"), "x"); });
+    CHECK(catalog.open("shop.f")->indexes().size() == 1);
+    CHECK(names(catalog, "shop") == left);
+    CHECK(names(catalog, "gone").empty());
+    catalog.set_schema_sink(nullptr);
+  }
+  Store store(options_of_a_small_cache(directory.path()));
+  CHECK(names(store.catalog(), "shop") == left);
+  CHECK(store.catalog().open("shop.f")->indexes().size() == 1);
+}
+
+TEST_CASE("an index whose build was interrupted leaves nothing to the next one") {
+  TemporaryDirectory directory;
+  Store store(options_of_a_small_cache(directory.path()));
+  Catalog& catalog = store.catalog();
+  const auto collection = catalog.create("shop.things", {});
+  const Table table = store.engine().open_table("test-things");
+  in_transaction(store.engine(), [&](Transaction& transaction) {
+    for (int i = 0; i < 3000; ++i)
+      collection->insert(transaction, json("{_id: " + std::to_string(i) + ", x: 1, y: " + std::to_string(i) + "}"));
+  });
+  {
+    std::optional<FullCache> full;
+    const base::Interrupted stop = [&] {
+      if (full) throw Stop();
+    };
+    int asked = 0;
+    // By the last time it is asked, the build has written and committed keys.
+    const base::Interrupted fill = [&] {
+      if (++asked < 5) return;
+      if (!full) full.emplace(store.engine(), table);
+      throw Stop();
+    };
+    const InterruptibleWaits waits(&stop);
+    CHECK_THROWS_AS(catalog.create_indexes(collection, {spec("{key: {x: 1}, name: 'first'}")}, {.interrupted = fill}), Stop);
+  }
+  CHECK(collection->indexes().size() == 1);
+  catalog.create_indexes(collection, {spec("{key: {y: 1}, name: 'second', unique: true}")});
+  CHECK(validate_collection(store, collection, false).valid);
 }

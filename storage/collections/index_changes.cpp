@@ -6,6 +6,7 @@
 #include "storage/collections/state_before.h"
 #include "storage/collections/stored_catalog.h"
 #include "storage/engine/internals.h"
+#include "storage/engine/interruptible_waits.h"
 #include "storage/engine/names.h"
 #include "storage/format/page_compressor.h"
 #include "storage/indexes/index_options.h"
@@ -186,6 +187,7 @@ CreateIndexesResult StoredCatalog::create_indexes(const std::shared_ptr<Collecti
     const base::MutexLock ddl(ddl_mutex_);
     in_transaction(engine_, [&](Transaction& transaction) { write_entry(transaction, table_, entry); });
   }
+  collection->set_next_index(entry.next_index);
   try {
     for (size_t i = old.indexes.size(); i < entry.indexes.size(); ++i) {
       begun.push_back(make_index(entry.id, entry.indexes[i]));
@@ -232,6 +234,7 @@ void StoredCatalog::finish_indexes(const Shared& collection, const CollectionEnt
 
 // Index numbers are not used twice, since their tables may still wait to be dropped.
 void StoredCatalog::abandon_indexes(const Shared& collection, const CollectionEntry& begun, const StoredIndexes& indexes) {
+  const InterruptibleWaits uninterrupted(nullptr);
   CollectionEntry entry = begun;
   std::erase_if(entry.indexes, [](const IndexEntry& index) { return !index.ready; });
   {
@@ -327,6 +330,7 @@ void StoredCatalog::alter_index(const std::shared_ptr<Collection>& given, const 
       write_over(transaction, *collection, entry);
     });
   }
+  const InterruptibleWaits uninterrupted(nullptr);
   auto after = make_index(entry.id, {before->number(), spec.document, true});
   after->go_on_from(*before);
   *found = std::move(after);

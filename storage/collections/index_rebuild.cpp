@@ -57,6 +57,7 @@ void StoredCatalog::rebuild_indexes(const std::shared_ptr<Collection>& given, co
     const base::MutexLock ddl(ddl_mutex_);
     in_transaction(engine_, [&](Transaction& transaction) { write_entry(transaction, table_, begun); });
   }
+  collection->set_next_index(begun.next_index);
   auto built = std::make_shared<StoredIndexes>();
   try {
     for (const IndexEntry& index : begun.indexes) {

@@ -36,6 +36,7 @@ void StoredCatalog::make_unique(const Shared& collection, const std::string& ns,
     const base::MutexLock ddl(ddl_mutex_);
     in_transaction(engine_, [&](Transaction& transaction) { write_entry(transaction, table_, entry); });
   }
+  collection->set_next_index(entry.next_index);
   StoredIndexes built;
   try {
     built.push_back(make_index(entry.id, entry.indexes.back()));

@@ -12,6 +12,7 @@
 #include "storage/contents/contents.h"
 #include "storage/contents/store_tables.h"
 #include "storage/engine/internals.h"
+#include "storage/engine/interruptible_waits.h"
 #include "storage/engine/names.h"
 
 namespace storage {
@@ -223,11 +224,12 @@ std::shared_ptr<Collection> StoredCatalog::create_on_branch(ViewSource& views, s
 StoredCatalog::Shared StoredCatalog::create_stored(std::string_view ns, const CollectionOptions& options, BytesView uuid,
                                                    const SchemaChange& how) {
   ViewSource* const views = views_;
+  if (open(ns)) throw exists(ns);
+  engine_.internals().require_room(DiskUse::growth);  // it may wait, so nothing is locked yet
   const auto creating = base::hold_shared(creating_in(database_of(ns)), how.interrupted);
   const base::MutexLock ddl(ddl_mutex_);
   check_new_name(ns);
   if (open(ns)) throw exists(ns);
-  engine_.internals().require_room(DiskUse::growth);
   CollectionEntry entry{.id = next_collection_,
                         .ns = std::string(ns),
                         .uuid = uuid.empty() ? base::random_uuid() : Bytes(uuid),
@@ -254,6 +256,7 @@ StoredCatalog::Shared StoredCatalog::create_stored(std::string_view ns, const Co
     throw;
   }
   next_collection_ = entry.id + 1;
+  const InterruptibleWaits uninterrupted(nullptr);  // what is committed is followed to its end
   if (views) views->created(*collection);
   const base::WriterLock lock(mutex_);
   by_name_.emplace(entry.ns, collection);
@@ -313,6 +316,7 @@ Stamp StoredCatalog::forget(Transaction& transaction, const StoredCollection& co
 // The caller calls this after the commit: nobody finds the collection any more. Its tables go when the last cursor has left, or
 // stay until `let_go` if `dropped` is what `forget` returned.
 void StoredCatalog::gone(const Shared& collection, Stamp dropped) {
+  const InterruptibleWaits uninterrupted(nullptr);
   bool shown = false;
   {
     Transaction transaction(engine_, Transaction::Mode::read);
@@ -337,6 +341,7 @@ void StoredCatalog::gone(const Shared& collection, Stamp dropped) {
 }
 
 void StoredCatalog::drop_index_table(const StoredCollection& collection, StoredIndex& index) {
+  const InterruptibleWaits uninterrupted(nullptr);
   index.set_dropped();
   {
     Transaction transaction(engine_, Transaction::Mode::read);
@@ -354,6 +359,7 @@ bool StoredCatalog::drop(std::string_view ns, bool from_branch, const SchemaChan
       if (open(ns)) throw OperationError(ErrorCode::illegal_operation, "cannot drop " + std::string(ns));
       return false;
     }
+    engine_.internals().require_room(DiskUse::release);  // it may wait, so nothing is locked yet
     const auto schema = base::hold_exclusively(collection->schema_mutex(), how.interrupted);
     const base::MutexLock ddl(ddl_mutex_);
     if (stored(home) != collection) continue;  // dropped or renamed while this waited
@@ -361,7 +367,6 @@ bool StoredCatalog::drop(std::string_view ns, bool from_branch, const SchemaChan
     if (capped && views && !views->has(database_of(ns), *collection)) return false;
     const bool has_views = !capped && views && views->has_views(database_of(home));
     if (!has_views && !from_branch) return false;
-    engine_.internals().require_room(DiskUse::release);
     const bool was_there = !has_views || !from_branch || views->drop(database_of(ns), *collection, how.replayed);
     if (has_views && views->anybody_has(database_of(home), *collection)) return from_branch && was_there;
     bson::Builder command;
@@ -373,6 +378,7 @@ bool StoredCatalog::drop(std::string_view ns, bool from_branch, const SchemaChan
       log(transaction, *collection, document);
       dropped = forget(transaction, *collection);
     });
+    const InterruptibleWaits uninterrupted(nullptr);
     if (has_views) views->gone(*collection);  // the views use it until then
     gone(collection, dropped);
     return was_there;
@@ -385,10 +391,10 @@ bool StoredCatalog::drop_database(std::string_view db, const SchemaChange& how) 
   for (;;) {
     const std::vector<Shared> all = stored_of(db);
     if (all.empty()) return false;
+    engine_.internals().require_room(DiskUse::release);
     const Held schemas = hold_all(all, how.interrupted);
     const base::MutexLock ddl(ddl_mutex_);
     if (stored_of(db) != all) continue;
-    engine_.internals().require_room(DiskUse::release);
     std::vector<Stamp> dropped;
     in_transaction(engine_, [&](Transaction& transaction) {
       dropped.clear();
@@ -406,6 +412,7 @@ bool StoredCatalog::drop_database(std::string_view db, const SchemaChange& how) 
       const bool others_have_it = std::any_of(all.begin(), all.end(), [](const Shared& one) { return !is_own(one->ns()); });
       if (sink_ && others_have_it) sink_->schema_changed(transaction, db, {}, command.done(), {});
     });
+    const InterruptibleWaits uninterrupted(nullptr);
     if (views) views->dropped(db);  // the views use them until then
     for (size_t i = 0; i < all.size(); ++i) gone(all[i], dropped[i]);
     return true;

@@ -42,6 +42,11 @@ void StoredCollection::set_entry(const CollectionEntry& entry) {
   logged_ = !is_own(entry_.ns);
 }
 
+void StoredCollection::set_next_index(uint32_t number) {
+  const base::MutexLock lock(mutex_);
+  entry_.next_index = number;
+}
+
 // Writes that belong only to this member take no timestamp of the log, so they leave no gaps in its time: on a secondary the
 // primary's entries have the timestamps in between.
 Stamp StoredCollection::take_stamp(Transaction& transaction) const {

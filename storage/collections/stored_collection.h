@@ -92,6 +92,8 @@ class StoredCollection final : public Collection, public std::enable_shared_from
   // The catalog makes these calls; it holds the schema lock exclusively or is alone with the collection.
   CollectionEntry entry() const;  // as the catalog is to store it
   void set_entry(const CollectionEntry& entry);
+  // The numbers below are taken, though the entry may have no index of them: their tables may still wait to be dropped.
+  void set_next_index(uint32_t number);
   void set_options(const CollectionOptions& options);
   std::shared_ptr<const StoredIndexes> stored_indexes() const;
   void set_indexes(std::shared_ptr<const StoredIndexes> indexes);

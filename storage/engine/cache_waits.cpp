@@ -57,6 +57,10 @@ InterruptibleWaits::InterruptibleWaits(const base::Interrupted* interrupted) : o
   take_interruption();
 }
 
+void ask_interrupted() {
+  if (current && *current) (*current)();
+}
+
 InterruptibleWaits::~InterruptibleWaits() {
   current = outer_;
   take_interruption();
@@ -68,9 +72,10 @@ CacheWaits::CacheWaits(wt::Connection& connection) : connection_(connection) {
             "compiling the settings of transactions");
 }
 
-wt::Session CacheWaits::open_session() {
+wt::Session CacheWaits::open_session(SessionWaits& of) {
   wt::Session session = connection_.open_session(session_settings);
-  session->app_private = this;
+  of.waits = this;
+  session->app_private = &of;
   return session;
 }
 
@@ -85,13 +90,20 @@ bool CacheWaits::overfull() {
 }
 
 template <class Wait>
-int CacheWaits::wait_interruptibly(WT_SESSION* session, const Wait& wait) {
+int CacheWaits::wait_interruptibly(WT_SESSION* session, bool reads, const Wait& wait) {
   if (interrupted()) return 0;
   const int64_t start = now_us();
   for (;;) {
     const int result = wait();
     if (result == WT_ROLLBACK && was_too_long(session)) {
       interrupted();
+      return 0;
+    }
+    if (result == WT_ROLLBACK && reads) {
+      // WiredTiger wants the oldest transaction rolled back. A reader has written nothing that its rollback would set free, and
+      // its callers know of no conflicts. It goes on, so that it comes to its end.
+      interrupted();
+      std::this_thread::sleep_for(step);
       return 0;
     }
     if (result != 0 || now_us() - start < whole_wait_us) return result;
@@ -111,6 +123,6 @@ int free_room(WT_SESSION* session, bool busy, bool readonly, double percent_full
 
 int free_room(WT_SESSION* session, bool busy, bool readonly, double percent_full) {
   const auto wait = [&] { return wiredtiger_free_room(session, busy, readonly, percent_full); };
-  auto* const waits = static_cast<storage::CacheWaits*>(session->app_private);
-  return waits ? waits->wait_interruptibly(session, wait) : wait();
+  const auto* const of = static_cast<const storage::SessionWaits*>(session->app_private);
+  return of ? of->waits->wait_interruptibly(session, of->reads, wait) : wait();
 }

@@ -22,20 +22,28 @@ namespace storage {
 extern constinit thread_local bool wait_was_interrupted;
 std::exception_ptr take_interruption();
 
+class CacheWaits;
+
+// What the waits of a session need to know. It has to live as long as the session.
+struct SessionWaits {
+  CacheWaits* waits = nullptr;
+  bool reads = false;  // the transaction writes nothing
+};
+
 // The waits for the cache of one connection. The class is thread-safe.
 class CacheWaits {
  public:
   explicit CacheWaits(wt::Connection& connection);
 
   // Opens a session whose calls wait as described above.
-  wt::Session open_session();
+  wt::Session open_session(SessionWaits& of);
   // These are settings for begin_transaction, compiled and as a text.
   const char* transaction_settings() const { return transaction_settings_; }
   static constexpr char transaction_settings_text[] = "operation_timeout_ms=500";
 
   // Does what WiredTiger's function does, `wait`, in the way described above. Returns WiredTiger's result.
   template <class Wait>
-  int wait_interruptibly(WT_SESSION* session, const Wait& wait);
+  int wait_interruptibly(WT_SESSION* session, bool reads, const Wait& wait);
 
  private:
   bool overfull();

@@ -1,10 +1,14 @@
 #include "storage/engine/cache_waits.h"
 
+#include <atomic>
 #include <catch2/catch.hpp>
 #include <chrono>
+#include <thread>
 
+#include "base/testing.h"
+#include "storage/engine/internals.h"
 #include "storage/engine/table.h"
-#include "storage/testing/temporary_store.h"
+#include "storage/testing/full_cache.h"
 
 using namespace storage;
 using Mode = Transaction::Mode;
@@ -12,23 +16,6 @@ using Mode = Transaction::Mode;
 namespace {
 
 struct Stop {};
-
-StoreOptions options_of_a_small_cache(const std::string& path) {
-  StoreOptions options = test_options(path);
-  options.cache_bytes = 8 << 20;
-  return options;
-}
-
-// While this lives, an open transaction holds more than the cache has room for.
-class FullCache {
- public:
-  FullCache(Engine& engine, const Table& table) : holder_(engine, Mode::write) {
-    table.put(holder_, "large", Bytes(10 << 20, 'x'));
-  }
-
- private:
-  Transaction holder_;
-};
 
 }  // namespace
 
@@ -98,4 +85,50 @@ TEST_CASE("a commit is not interrupted") {
   }
   Transaction reader(engine, Mode::read);
   CHECK(table.get(reader, "k") == "1");
+}
+
+TEST_CASE("a reader is not rolled back for others that wait for the cache") {
+  TemporaryDirectory directory;
+  Engine engine(options_of_a_small_cache(directory.path()));
+  const Table table = engine.open_table("things");
+  in_transaction(engine, [&](Transaction& transaction) {
+    for (int i = 0; i < 100; ++i) table.put(transaction, "k" + std::to_string(i), "1");
+  });
+  std::atomic<bool> stops{false}, fails{false};
+  std::atomic<int> reads{0};
+  std::thread reader;
+  {
+    const FullCache full(engine, table);
+    reader = std::thread([&] {
+      try {
+        while (!stops) {
+          Transaction transaction(engine, Mode::read);
+          for (int i = 0; i < 10; ++i) fails = fails || table.get(transaction, "k" + std::to_string(i)) != "1";
+          ++reads;
+        }
+      } catch (...) {
+        fails = true;
+      }
+    });
+    // WiredTiger looks for a transaction to roll back when the cache has been stuck for some seconds.
+    std::this_thread::sleep_for(std::chrono::seconds(5));
+  }
+  const int before = reads;
+  CHECK((base::testing::wait_until([&] { return fails || reads > before + 1; })));
+  stops = true;
+  reader.join();
+  CHECK_FALSE(fails);
+}
+
+TEST_CASE("a wait for the room that a checkpoint makes ends with its operation") {
+  TemporaryDirectory directory;
+  Engine engine(test_options(directory.path()));
+  Checkpointer& checkpointer = engine.internals().checkpointer;
+  const auto held = checkpointer.between_checkpoints();  // none can be taken
+  int asked = 0;
+  const base::Interrupted stop = [&] {
+    if (++asked == 3) throw Stop();
+  };
+  const InterruptibleWaits waits(&stop);
+  CHECK_THROWS_AS(checkpointer.make_room(DiskUse::release), Stop);
 }

@@ -10,11 +10,13 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "storage/engine/essential_writes.h"
+#include "storage/engine/interruptible_waits.h"
 
 namespace storage {
 namespace {
 
 constexpr std::chrono::seconds room_wait_max(30);
+constexpr std::chrono::milliseconds room_wait_step(20);
 // WiredTiger removes the journal's old files in a thread of its own, once a checkpoint has made them needless.
 constexpr std::chrono::milliseconds removal_max(1500), removal_step(10);
 
@@ -46,7 +48,13 @@ void Checkpointer::make_room(DiskUse use) {
   room_wanted_ = std::max(room_wanted_, wanted);
   room_use_ = std::min(room_use_, use);
   woken_.notify_one();
-  made_room_.wait_for(lock, room_wait_max, [&]() REQUIRES(mutex_) { return stopping_ || ended_ >= wanted; });
+  const auto until = base::now(clock_) + room_wait_max;
+  while (!made_room_.wait_for(lock, room_wait_step, [&]() REQUIRES(mutex_) { return stopping_ || ended_ >= wanted; })) {
+    lock.unlock();
+    ask_interrupted();
+    if (base::now(clock_) >= until) return;
+    lock.lock();
+  }
 }
 
 void Checkpointer::take() {

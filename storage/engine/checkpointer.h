@@ -26,7 +26,8 @@ class Checkpointer {
   // Takes a checkpoint now; throws the error that prevents it.
   void checkpoint();
   // Has a checkpoint taken on the checkpointer's thread to make room on the disk for such writes, and waits until it has, or has
-  // failed to. The caller may be inside a transaction, but must not hold the lock of `between_checkpoints`.
+  // failed to. The wait is one of the interruptible ones. The caller may be inside a transaction, but must not hold the lock of
+  // `between_checkpoints`.
   void make_room(DiskUse use);
   // No checkpoint is taken as long as the caller holds the returned lock; the call waits for a checkpoint that is being taken.
   // Background work that changes many rows uses it: when rows are overwritten during a checkpoint, the engine copies the old ones

@@ -18,4 +18,7 @@ class InterruptibleWaits {
   const base::Interrupted* const outer_;
 };
 
+// Calls the function that this thread's waits call, if there is one. It may throw.
+void ask_interrupted();
+
 }  // namespace storage

@@ -100,7 +100,7 @@ Transaction::Session* SessionPool::take() {
   const base::MutexLock lock(mutex_);
   if (idle_.empty()) {
     const auto slot = static_cast<uint32_t>(all_.size());
-    all_.push_back(std::make_unique<Transaction::Session>(*this, slot, waits_.open_session()));
+    all_.push_back(std::make_unique<Transaction::Session>(*this, waits_, slot));
     all_.back()->drops_seen = dropped_.size();
     idle_.reserve(all_.size());
     return all_.back().get();

@@ -50,7 +50,8 @@ struct Transaction::Session {
     bool touched = false;             // it is set if the table was used since the session was taken
   };
 
-  Session(SessionPool& owner, uint32_t number, wt::Session opened) : pool(owner), slot(number), session(std::move(opened)) {}
+  Session(SessionPool& owner, CacheWaits& cache_waits, uint32_t number)
+      : pool(owner), slot(number), session(cache_waits.open_session(waits)) {}
 
   WT_CURSOR* strict(const std::string& table);
   WT_CURSOR* overwrite(const std::string& table);
@@ -67,6 +68,7 @@ struct Transaction::Session {
 
   SessionPool& pool;
   const uint32_t slot;  // no two open transactions have the same number
+  SessionWaits waits;
   wt::Session session;
   std::unordered_map<std::string, TableCursors, StringHash, std::equal_to<>> tables;
   CountChanges counts;

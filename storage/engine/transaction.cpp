@@ -71,6 +71,7 @@ Transaction::Transaction(Engine& engine, const Snapshot& snapshot, Mode mode)
 void Transaction::begin(const char* settings) {
   session_->failure = 0;
   session_->interruption = nullptr;
+  session_->waits.reads = mode_ == Mode::read;
   WT_SESSION* raw = session_->session.get();
   wt::check(raw->begin_transaction(raw, settings), "beginning a transaction");
 }

@@ -4,6 +4,7 @@
 
 #include "storage/collections/past_catalog.h"
 #include "storage/engine/drop_now.h"
+#include "storage/engine/interruptible_waits.h"
 #include "storage/engine/names.h"
 #include "storage/store.h"
 #include "versions/database/database_rows.h"
@@ -237,6 +238,7 @@ Databases::Begun Databases::find_or_begin(const std::string& name, const CommitI
       database->begin(transaction, info);
       begun.logged = transaction.newest_stamp();
     });
+    const storage::InterruptibleWaits uninterrupted(nullptr);  // what is committed is followed to its end
     for (const auto& collection : collections) database->share(*collection);
     const base::WriterLock lock(mutex_);
     databases_[name] = database;
@@ -317,6 +319,7 @@ BranchedDatabase::Lost Databases::lost() const {
 }
 
 void Databases::drop_branch(BranchedDatabase& database, const std::string& name) {
+  const storage::InterruptibleWaits uninterrupted(nullptr);
   storage::in_transaction(store_, [&](Transaction& transaction) { database.drop(transaction, name, lost()); });
   database.forget_views(name);
 }
