@@ -1,5 +1,7 @@
 #include "replication/committer.h"
 
+#include <algorithm>
+
 #include "bson/builder.h"
 #include "bson/diff.h"
 #include "replication/performer.h"
@@ -122,6 +124,9 @@ void LocalCommitter::schema_changed(storage::Transaction& transaction, std::stri
                                     bson::DocumentView command, bson::DocumentView before) {
   if (const storage::ReplayedChange* replayed = transaction.replayed()) return replayed->append(transaction, db, uuid, command);
   if (!has_history(db)) return;
+  // Readers of the log, other members among them, take no larger ones.
+  if (std::max(command.size(), before.size()) > entry_document_bytes_max)
+    throw base::OperationError(base::ErrorCode::bson_object_too_large, "the change is too large for an entry of the log");
   if (schema_watch_) transaction.after_commit(schema_watch_(db, command));
   const std::string ns = std::string(db) + ".$cmd";
   Entry entry = entry_of('c', ns, uuid, nullptr);

@@ -166,8 +166,7 @@ base::Result<Entry> decode_as(BytesView value, Entry::Form one, Entry::Form othe
     entry.delta = *delta;
     return entry;
   }
-  // Entries go a little over a document's limit: an update's diff wraps what it carries.
-  const bson::ValidateOptions options{.bytes_max = 2 * bson::document_bytes_max_internal};
+  const bson::ValidateOptions options{.bytes_max = entry_document_bytes_max};
   const auto o = bson::validate(value, options);
   if (!o.ok()) return damaged("o is no document");
   entry.o = o.value();

@@ -46,6 +46,10 @@ struct SessionWrite {
   Part part = Part::statement;
 };
 
+// `o` and `o2` of an entry have at most so many bytes each: a little over a document's limit, since an update's diff wraps what
+// it carries.
+inline constexpr size_t entry_document_bytes_max = 2 * bson::document_bytes_max_internal;
+
 struct Entry {
   // delta: only in the set's log, where the content travels as what makes it of an earlier one (log-record.md).
   enum class Form : uint8_t { named = 1, whole = 2, delta = 3 };

@@ -12,10 +12,11 @@ from tests.branches.conftest import by_id, fails, log_of
 from tests.branches.team import Site, clone, palimpsest, same, servers, team  # noqa: F401
 from tests.drivers.auth_test import PASSWORD, Guarded
 from tests.support.certificates import Authority
+from tests.support.lying_server import LyingServer
 from tests.support.palimpsest import Server
 
 BAD_VALUE, HOST_UNREACHABLE, FAILED_TO_PARSE, AUTHENTICATION_FAILED, UNAUTHORIZED, ILLEGAL_OPERATION = 2, 6, 9, 18, 13, 20
-NAMESPACE_NOT_FOUND, NAMESPACE_EXISTS, OPERATION_FAILED = 26, 48, 96
+NAMESPACE_NOT_FOUND, NAMESPACE_EXISTS, OPERATION_FAILED, PROTOCOL_ERROR = 26, 48, 96, 17
 
 
 def test_a_team_works_on_three_servers(team):
@@ -378,3 +379,23 @@ def test_a_remote_wants_a_login_and_rights(team, tmp_path):
         guarded.root.admin.command("grantRolesToUser", "writer", roles=[{"role": "dbAdmin", "db": "shop"}])
         assert hub["main"].command("push", "writer", force=True)["change"] == "reset"
     assert PASSWORD not in (hub.server.log.read_text())
+
+
+@pytest.mark.parametrize("name", [b"\x03cursor\0", b"\x04firstBatch\0", b"\x02ns\0"], ids=["cursor", "batch", "text"])
+@pytest.mark.parametrize("length", [0, 1, 5000, 0x7FFFFFFF, 0xFFFFFFFF])
+def test_a_remote_that_lies_about_lengths_is_refused(team, name, length):
+    hub, ann, _ = team
+
+    def lie(message):
+        at = message.find(name)
+        if at < 0:
+            return message
+        at += len(name)
+        return message[:at] + length.to_bytes(4, "little") + message[at + 4:]
+
+    with LyingServer(hub.server.port, lie) as liar:
+        ann.client.shop.command("addRemote", "liar", uri=f"mongodb://127.0.0.1:{liar.port}/shop?directConnection=true")
+        with pytest.raises(OperationFailure) as failure:
+            ann.client.shop.command("fetch", "liar")
+        assert failure.value.code in (HOST_UNREACHABLE, PROTOCOL_ERROR), failure.value
+        assert ann.client.admin.command("ping")["ok"] == 1

@@ -47,6 +47,8 @@ COMMANDS = [
     ({"dedupAdvise": "orders"}, "b", "b"),
     ({"merge": "other"}, "b", "sb"),
     ({"merge": "main"}, "mb", "b"),
+    ({"merge": "other", "into": "new", "branch": "third"}, "b", "sb"),
+    ({"merge": "dev~1", "into": "new", "branch": "third"}, "b", "sb"),
     ({"diff": 1, "from": "main", "to": "dev"}, "b", "b"),
     ({"diff": 1, "from": "dev", "to": "other"}, "b", "sb"),
     ({"log": 1}, "mb", "dsb"),

@@ -61,6 +61,9 @@ base::OperationError too_large(const ImportedCommit& commit) {
                                                 " bytes (the parameter commitImportMemoryBytes)"};
 }
 
+// All of them are in one entry of the log.
+constexpr size_t named_bytes_max = bson::document_bytes_max;
+
 // Turns rows into what a merge adopts and writes.
 class BranchedDatabase::Import {
  public:
@@ -97,6 +100,8 @@ class BranchedDatabase::Import {
         if (row.body.size() != sizeof(Hash)) refuse("a purged document has no hash");
         hash = merkle::read_hash(row.body.data());
       }
+      named_bytes_ += row.key.size() + sizeof(Hash);
+      if (named_bytes_ > named_bytes_max) refuse("a commit names too many documents that are gone");
       merged.named[at].push_back({row.key, hash});
     }
     if (row.kind == Kind::named || row.kind == Kind::remove) return;
@@ -121,6 +126,7 @@ class BranchedDatabase::Import {
   const Branch& before_;
   const ImportedCommit& commit_;
   size_t bytes_ = 0;
+  size_t named_bytes_ = 0;
 };
 
 size_t BranchedDatabase::place_of_uuid(BytesView uuid) const {

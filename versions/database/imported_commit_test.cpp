@@ -352,6 +352,22 @@ TEST_CASE("a commit that shows a purged document comes to its id without it") {
   }
 }
 
+TEST_CASE("a commit that names more than an entry of the log takes is refused") {
+  Site site;
+  site.begin();
+  site.put("main", json("{_id: 1}"));
+  site.commit("main", 100);
+  ImportedCommit commit;
+  for (int i = 0; i < 17; ++i)
+    commit.rows.push_back({ImportedRow::Kind::remove, uuid, base::Bytes(1 << 20, static_cast<char>('a' + i))});
+  try {
+    site.change([&](Transaction& transaction) { site.shop().import_commit(transaction, "main", commit, {}); });
+    FAIL("its entry could not be read");
+  } catch (const base::OperationError& error) {
+    CHECK(std::string(error.what()).find("names too many documents") != std::string::npos);
+  }
+}
+
 TEST_CASE("a delta of a document that was purged here is refused, and the whole document is taken") {
   Site a, b;
   for (Site* site : {&a, &b}) site->begin();

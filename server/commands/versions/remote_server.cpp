@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "bson/validate.h"
 #include "server/core/operation.h"
 
 namespace server {
@@ -22,6 +23,7 @@ namespace {
 // A wait lasts so long until the operation is asked whether it goes on.
 constexpr int32_t slice_ms = 50;
 constexpr int32_t connect_ms = 10'000, answer_ms = 600'000;
+constexpr size_t reply_bytes_max = 48'000'000;  // as a message may have
 
 void start_library() {
   static const bool once = [] {
@@ -303,6 +305,8 @@ class RemoteServer::Connection {
     bson::Document copied(base::Bytes(reinterpret_cast<const char*>(bson_get_data(&reply)), reply.len));
     bson_destroy(&reply);
     if (asked_.stopped) std::rethrow_exception(asked_.stopped);
+    if (!bson::validate(copied.bytes(), {.bytes_max = reply_bytes_max}).ok())
+      throw OperationError(ErrorCode::protocol_error, "the remote: the reply isn't valid BSON");
     if (ok) return copied;
     asked_.op.check_interrupt();
     const bool answered = error.domain == MONGOC_ERROR_SERVER;

@@ -48,6 +48,8 @@ bool commits(const Asker& asker) {
 bool merges(const Asker& asker) {
   ActionSet of_other{find};
   if (asker.text("into") == "both") of_other.add(merge);
+  if (asker.text("into") == "new" && !asker.base({createBranch}) && !asker.at_ref(asker.text("branch"), {}, {createBranch}))
+    return false;
   return asker.database({merge, find}) && asker.at_ref(asker.named(), {}, of_other) && may_bypass(asker);
 }
 

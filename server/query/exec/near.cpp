@@ -87,7 +87,7 @@ bool GeoNear::widen() {
   std::vector<plan::Intervals> fields = fields_;
   fields[field_] = plan::intersect(wanted, plan::complement(scanned_));
   scanned_ = plan::unite(std::move(scanned_), wanted);
-  ranges_ = plan::key_ranges(*index_, fields);
+  ranges_ = plan::key_ranges(*index_, fields).ranges;
   range_ = 0;
   return true;
 }

@@ -184,7 +184,7 @@ Predicates flatten(const Node& root) {
   return predicates;
 }
 
-std::vector<storage::KeyRange> key_ranges(const storage::Index& index, std::vector<Intervals>& fields) {
+KeyRanges key_ranges(const storage::Index& index, std::vector<Intervals>& fields) {
   std::vector<bson::KeyString> prefixes(1);
   std::vector<storage::KeyRange> ranges;
   size_t i = 0;
@@ -206,9 +206,10 @@ std::vector<storage::KeyRange> key_ranges(const storage::Index& index, std::vect
     for (auto& prefix : prefixes)
       ranges.push_back({bson::KeyString(prefix).append_before().bytes(), bson::KeyString(prefix).append_after().bytes()});
   }
+  const size_t reached = std::min(i + 1, fields.size());
   for (++i; i < fields.size(); ++i) fields[i] = everything();
   std::sort(ranges.begin(), ranges.end(), [](const auto& a, const auto& b) { return a.from < b.from; });
-  return ranges;
+  return {std::move(ranges), reached};
 }
 
 Access index_access(std::shared_ptr<const storage::Index> index, const Predicates& predicates) {
@@ -217,13 +218,13 @@ Access index_access(std::shared_ptr<const storage::Index> index, const Predicate
   Bounder bounder(*index, predicates);
   std::vector<Predicates> bounded(index->spec().fields.size()), covered(bounded.size());
   for (size_t i = 0; i < bounded.size(); ++i) access.fields.push_back(bounder.bound(i, bounded[i], covered[i]));
-  access.ranges = key_ranges(*index, access.fields);
+  auto [ranges, reached] = key_ranges(*index, access.fields);
+  access.ranges = std::move(ranges);
 
   // Bounds prove a predicate only as far as they reach.
   Predicates proven;
   bool points = true;
-  for (size_t i = 0; i < bounded.size(); ++i) {
-    if (i > 0 && !all_points(access.fields[i - 1])) break;
+  for (size_t i = 0; i < reached; ++i) {
     if (!is_everything(access.fields[i])) access.bounded.insert(access.bounded.end(), bounded[i].begin(), bounded[i].end());
     proven.insert(proven.end(), covered[i].begin(), covered[i].end());
     points = points && all_points(access.fields[i]);
@@ -275,10 +276,19 @@ bool covers_partial(const storage::Index& index, const Predicates& predicates) {
 
 namespace {
 
-// Returns whether the predicate is about the path, and a document that has no value there fulfils it.
+// Returns whether bounds for the path may come from a predicate that a document fulfils which has no value there.
 bool finds_missing(const Node& predicate, std::string_view path) {
+  if (predicate.kind() == Kind::conjunction || predicate.kind() == Kind::disjunction) {
+    const auto& children = static_cast<const match::TreeNode&>(predicate).children();
+    return std::any_of(children.begin(), children.end(), [&](const auto& child) { return finds_missing(*child, path); });
+  }
   const auto* leaf = dynamic_cast<const match::PathNode*>(&predicate);
-  return leaf && leaf->path() == path && leaf->matches_value(bson::ValueView());
+  if (!leaf) return false;
+  const std::string& own = leaf->path();
+  if (predicate.kind() == Kind::elem_match_object && path.size() > own.size() + 1 && path.starts_with(own) &&
+      path[own.size()] == '.')
+    return finds_missing(static_cast<const match::ElemMatchObject&>(predicate).filter(), path.substr(own.size() + 1));
+  return own == path && leaf->matches_value(bson::ValueView());
 }
 
 }  // namespace

@@ -66,8 +66,12 @@ bool provides_sort(const Access& access, const SortPattern& sort, storage::Direc
 // Returns whether every document that matches is in the index.
 bool has_all_matches(const storage::Index& index, const Predicates& predicates, bool leading_bounded);
 
-// Turns bounds into ranges of keys. Fields after the first that isn't a list of points can't narrow them; `fields` is cut
-// accordingly.
-std::vector<storage::KeyRange> key_ranges(const storage::Index& index, std::vector<Intervals>& fields);
+// Turns bounds into ranges of keys. Fields after the first that isn't a list of points, or that has too many of them, can't
+// narrow them; `fields` is cut accordingly.
+struct KeyRanges {
+  std::vector<storage::KeyRange> ranges;
+  size_t fields = 0;  // whose bounds the ranges keep to
+};
+KeyRanges key_ranges(const storage::Index& index, std::vector<Intervals>& fields);
 
 }  // namespace server::query::plan

@@ -253,6 +253,30 @@ TEST_CASE("an index that has all that is asked for is read alone") {
   check("distinct: 'c', key: 'a', query: {z: 1}", "COLLSCAN", 30);
 }
 
+TEST_CASE("predicates behind more values than bounds may have are still looked at") {
+  TestServer server;
+  for (int i = 0; i < 40; ++i) {
+    server.insert("c", bson::json("{_id: " + std::to_string(i) + ", a: " + std::to_string(i % 2) +
+                                  ", b: " + std::to_string(i / 2 % 2) + ", c: " + std::to_string(i / 4) + "}"));
+  }
+  server.create_index("c", "abc", "{key: {a: 1, b: 1, c: 1}}");
+  const auto some = [](int count) {
+    std::string values = "{$in: [0";
+    for (int i = 1; i < count; ++i) values += ", " + std::to_string(i);
+    return values + "]}";
+  };
+  const auto count = [&](const std::string& filter) { return server.run("{count: 'c', query: " + filter + "}")["n"].to_int64(); };
+  for (const auto [of_a, of_b] :
+       {std::pair(100, 100), {101, 100}, {100, 101}, {10'000, 1}, {10'001, 1}, {10'001, 2}, {2, 5001}}) {
+    INFO(of_a << " values of a, " << of_b << " of b");
+    const int with_b = of_b == 1 ? 1 : 2;
+    CHECK(count("{a: " + some(of_a) + ", b: " + some(of_b) + "}") == 20 * with_b);
+    CHECK(count("{a: " + some(of_a) + ", b: " + some(of_b) + ", c: 5}") == 2 * with_b);
+    CHECK(count("{a: " + some(of_a) + ", b: 1, c: {$gt: 7}}") == 4);
+    CHECK(count("{a: " + some(of_a) + ", c: 5}") == 4);
+  }
+}
+
 TEST_CASE("a count's scan shows the two keys it goes between") {
   Shop shop;
   const auto bounds = [&](const std::string& query) {

@@ -75,8 +75,21 @@ bool range_within(const match::Comparison& fact, const match::Comparison& goal) 
   return goal_below ? order < 0 : order > 0;
 }
 
-// {a: v} means that `a` is v or contains it; either way it fulfils a predicate that v fulfils.
+// Returns whether all values that may equal `value` have one of the types.
+bool has_type(const ValueView& value, const match::TypeSet& types) {
+  for (const bson::Type type : {bson::Type::int32, bson::Type::int64, bson::Type::number_double, bson::Type::decimal128,
+                                bson::Type::string, bson::Type::symbol, value.type()}) {
+    const bool alike = bson::canonical_rank(type) == bson::canonical_rank(value.type());
+    if (alike && !types[static_cast<uint8_t>(type)]) return false;
+  }
+  return true;
+}
+
+// {a: v} means that `a` is v, or a number or text that equals it, or contains such a one; either way it fulfils a predicate that
+// v fulfils.
 bool value_fulfils(const ValueView& value, const Node& goal) {
+  if (goal.kind() == Kind::type && !value.is_nullish() && !has_type(value, static_cast<const match::TypeIs&>(goal).types()))
+    return false;
   return !value.is_array() && goal.matches_value(value.is_nullish() ? ValueView() : value);
 }
 

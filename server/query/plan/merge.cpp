@@ -24,7 +24,7 @@ std::vector<Access> explode(const Access& access) {
     scans = std::move(more);
   }
   if (scans.size() < 2) return {};
-  for (Access& scan : scans) scan.ranges = key_ranges(*scan.index, scan.fields);
+  for (Access& scan : scans) scan.ranges = key_ranges(*scan.index, scan.fields).ranges;
   return scans;
 }
 

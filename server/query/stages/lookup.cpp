@@ -79,11 +79,15 @@ class Lookup final : public Stage {
       collect_values(Value(document.view()), plan_.local, locals);
       bson::Builder stage = stages.object();
       bson::Builder match = stage.object("$match");
-      bson::Builder condition = match.object(plan_.foreign);
+      // $in would match the patterns, and these are values.
       const bool regex = std::any_of(locals.begin(), locals.end(), [](const Value& v) { return v.type() == bson::Type::regex; });
-      if (locals.size() == 1 && !regex) {
-        condition.append("$eq", locals[0]);
+      if (locals.size() == 1) {
+        match.object(plan_.foreign).append("$eq", locals[0]);
+      } else if (regex) {
+        bson::ArrayBuilder any = match.array("$or");
+        for (const Value& value : locals) any.object().object(plan_.foreign).append("$eq", value);
       } else {
+        bson::Builder condition = match.object(plan_.foreign);
         bson::ArrayBuilder in = condition.array("$in");
         for (const Value& value : locals) in.append(value);
       }
