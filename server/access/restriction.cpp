@@ -98,7 +98,7 @@ Restrictions Restrictions::parse(bson::DocumentView list) {
       }
     }
     if (!entry.has_client && !entry.has_server)
-      throw OperationError(103, "At least one of 'clientSource' and/or 'serverAddress' must be set");
+      throw OperationError(162, "At least one of 'clientSource' and/or 'serverAddress' must be set");
     out.entries_.push_back(std::move(entry));
   }
   return out;

@@ -19,7 +19,7 @@ namespace {
 
 using base::OperationError;
 
-constexpr base::ErrorCode file_open_failed = base::ErrorCode{37};  // FileNotOpen
+constexpr auto file_rename_failed = base::ErrorCode{37}, file_not_open = base::ErrorCode{38};
 
 class FileSink final : public AuditSink {
  public:
@@ -38,7 +38,7 @@ class FileSink final : public AuditSink {
     for (int n = 1; std::filesystem::exists(aside); ++n) aside = stem + "-" + std::to_string(n);
     std::error_code error;
     std::filesystem::rename(path_, aside, error);
-    if (error) throw OperationError(file_open_failed, "can't rename the audit log " + path_ + ": " + error.message());
+    if (error) throw OperationError(file_rename_failed, "can't rename the audit log " + path_ + ": " + error.message());
     const int before = file_;
     open();
     ::close(before);
@@ -47,7 +47,7 @@ class FileSink final : public AuditSink {
  private:
   void open() {
     const int file = ::open(path_.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
-    if (file < 0) throw OperationError(file_open_failed, "can't open the audit log " + path_ + ": " + std::strerror(errno));
+    if (file < 0) throw OperationError(file_not_open, "can't open the audit log " + path_ + ": " + std::strerror(errno));
     file_ = file;
   }
 

@@ -22,8 +22,8 @@ namespace {
 using base::ErrorCode;
 using base::OperationError;
 
-constexpr int32_t cursor_in_use = 12051;
-constexpr int32_t api_mismatch = 325;
+constexpr int32_t cursor_in_use = 143;
+constexpr int32_t api_mismatch = 347;
 constexpr size_t batch_bytes_max = bson::document_bytes_max;
 
 bool same_session(bson::DocumentView a, bson::DocumentView b) {

@@ -97,7 +97,7 @@ class CursorRegistry {
   int64_t add(std::unique_ptr<Cursor> cursor);
 
   // Takes a cursor out for a getMore. Throws CursorNotFound (43), Unauthorized (13) for another namespace, 50736 … 50738 for
-  // another session, APIMismatchError (325) for another API version, CursorInUse (12051).
+  // another session, APIMismatchError (347) for another API version, CursorInUse (143).
   std::unique_ptr<Cursor> check_out(int64_t id, std::string_view ns, OperationContext& op);
   // Puts it back. Returns false if it was killed meanwhile; then it is destroyed.
   bool check_in(std::unique_ptr<Cursor> cursor);

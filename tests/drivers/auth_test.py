@@ -319,7 +319,7 @@ def test_roles_are_defined_inherited_and_dropped(server):
         assert shown["roles"] == shown["inheritedRoles"] == [{"role": "packer", "db": "shop"}]
         assert shown["isBuiltin"] is False and len(shown["privileges"]) == 1
         assert sorted(shown["inheritedPrivileges"][0]["actions"]) == ["find", "insert", "remove", "update"]
-        refused(lambda: shop.command("grantRolesToRole", "packer", roles=["foreman"]), 80)
+        refused(lambda: shop.command("grantRolesToRole", "packer", roles=["foreman"]), 49)
         shop.command("dropRole", "packer")
         assert shop.command("rolesInfo", "foreman")["roles"][0]["roles"] == []
         refused(lambda: ann.shop.orders.find_one())
@@ -351,12 +351,12 @@ def test_wrong_roles_are_refused(server):
     create("r")
     assert refused(lambda: create("r"), 51002).details["errmsg"] == 'Role "r@shop" already exists'
     refused(lambda: create("read"), 2)
-    refused(lambda: create("x", db="other", privileges=find), 80)
-    refused(lambda: create("x", roles=[{"role": "read", "db": "other"}]), 80)
-    refused(lambda: create("x", privileges=[{"resource": {"cluster": True}, "actions": ["serverStatus"]}]), 80)
+    refused(lambda: create("x", db="other", privileges=find), 49)
+    refused(lambda: create("x", roles=[{"role": "read", "db": "other"}]), 49)
+    refused(lambda: create("x", privileges=[{"resource": {"cluster": True}, "actions": ["serverStatus"]}]), 49)
     refused(lambda: create("x", privileges=[{"resource": {"db": "shop", "collection": ""}, "actions": ["nosuch"]}]), 9)
     refused(lambda: create("x", privileges=[{"resource": {"db": "shop"}, "actions": ["find"]}]), 9)
-    refused(lambda: server.root.shop.command("updateRole", "read", privileges=[]), 80)
+    refused(lambda: server.root.shop.command("updateRole", "read", privileges=[]), 49)
     refused(lambda: server.root.shop.command("updateRole", "nosuch", privileges=[]), 31)
     refused(lambda: server.root.shop.command("dropRole", "nosuch"), 31)
     names = [role["role"] for role in server.root.shop.command("rolesInfo", 1, showBuiltinRoles=True)["roles"]]

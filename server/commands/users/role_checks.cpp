@@ -7,7 +7,7 @@
 namespace server {
 namespace {
 
-constexpr int invalid_role_modification = 80;
+constexpr int invalid_role_modification = 49;
 
 [[noreturn]] void refuse(const std::string& why) {
   throw base::OperationError(invalid_role_modification, why);

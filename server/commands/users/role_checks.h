@@ -5,7 +5,7 @@
 
 namespace server {
 
-// Throws InvalidRoleModification (80) for a built-in role.
+// Throws InvalidRoleModification (49) for a built-in role.
 void require_own_role(const Name& role);
 // A role of another database than admin is about that database alone. Throws InvalidRoleModification; for a circle too.
 void require_grantable(const users::Users& users, const Name& role, const std::vector<Name>& roles);
