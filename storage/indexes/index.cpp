@@ -274,10 +274,12 @@ bool is_clustered(DocumentView given) {
   return !given.find("clustered").is_nullish();
 }
 
-// The result is {v: 2, key, name, …} with the options that were given; options that only repeat the default are left out.
+// The result is {v, key, name, …} with the options that were given; options that only repeat the default are left out. Both
+// versions have the same keys.
 bson::Document shown(const IndexSpec& spec, DocumentView given, bool has_filter) {
   bson::Builder out;
-  out.append("v", 2).append("key", spec.key).append("name", spec.name);
+  const Element version = given.find("v");
+  out.append("v", version.is_number() && version.to_int64() == 1 ? 1 : 2).append("key", spec.key).append("name", spec.name);
   if (!given.find("background").is_nullish()) out.append_element(given.find("background"));
   if (spec.unique && (spec.name != "_id_" || is_clustered(given))) out.append("unique", true);
   if (spec.sparse) out.append("sparse", true);
