@@ -51,6 +51,7 @@ class Finder {
     query.hint = bson::Value(selection.hint);
     query.let = bson::Document(selection.let);
     query.collation = collator;
+    query.changes = true;
     // A sort reads everything before it returns the first document, so it is better to run the query again in the rare case that
     // the document is gone.
     if (!selection.all && !selection.sort.empty()) query.limit = 1;

@@ -219,7 +219,8 @@ StagePtr build_access(const Parts& parts, const Access& access) {
   switch (access.kind) {
     case Access::Kind::nothing: return std::make_unique<Eof>();
     case Access::Kind::collection:
-      return std::make_unique<CollectionScan>(parts.collection, access.direction, Filter(access.residual), parts.query.tailable);
+      return std::make_unique<CollectionScan>(parts.collection, access.direction, Filter(access.residual), parts.query.tailable,
+                                              parts.query.changes);
     case Access::Kind::id:
       return std::make_unique<IdLookup>(parts.collection, bson::Value(access.id), needs_document(parts, access));
     case Access::Kind::index: return build_index_scan(parts, access, false);

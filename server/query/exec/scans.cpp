@@ -34,12 +34,13 @@ void check_alive(const storage::Collection& collection, const storage::Index& in
   }
 }
 
-CollectionScan::CollectionScan(CollectionPtr collection, Direction direction, Filter filter, bool tailable)
+CollectionScan::CollectionScan(CollectionPtr collection, Direction direction, Filter filter, bool tailable, bool changes)
     : Stage("COLLSCAN"),
       collection_(std::move(collection)),
       direction_(direction),
       filter_(std::move(filter)),
-      tailable_(tailable) {}
+      tailable_(tailable),
+      changes_(changes) {}
 
 Step CollectionScan::do_work(storage::Transaction& transaction) {
   if (!scan_) {
@@ -68,7 +69,12 @@ void CollectionScan::do_save() {
 
 void CollectionScan::do_restore(storage::Transaction& transaction) {
   check_alive(*collection_);
-  if (scan_) scan_->restore(transaction);
+  if (!scan_) return;
+  const storage::RecordId last = scan_->record();
+  if (!changes_ || !collection_->options().capped || last == 0) return scan_->restore(transaction);
+  // In a capped collection a scan takes the lack of its last document as the loss of its place, but here the writer removed it.
+  scan_ = collection_->scan(transaction, direction_);
+  scan_->seek(direction_ == Direction::forward ? last + 1 : last - 1);
 }
 
 void CollectionScan::append_details(bson::Builder& out) const {

@@ -29,7 +29,8 @@ class Eof : public Stage {
 
 class CollectionScan : public Stage {
  public:
-  CollectionScan(CollectionPtr collection, storage::Direction direction, Filter filter, bool tailable);
+  // `changes`: the documents that it returns may be removed before it goes on.
+  CollectionScan(CollectionPtr collection, storage::Direction direction, Filter filter, bool tailable, bool changes);
   storage::RecordId record() const override { return scan_->record(); }
   bson::DocumentView document() override { return scan_->document(); }
   bson::BytesView key() const override { return {}; }
@@ -49,6 +50,7 @@ class CollectionScan : public Stage {
   const storage::Direction direction_;
   const Filter filter_;
   const bool tailable_;
+  const bool changes_;
   std::unique_ptr<storage::CollectionScan> scan_;
   int64_t examined_ = 0;
   int64_t hops_ = 0;  // up to the last restore of the scan
