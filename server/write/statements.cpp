@@ -54,6 +54,7 @@ class UpdateRun {
     options.op = &op;
     if (statement.upsert_supplied) check_supplied();
     update_ = Update::parse(statement.update, options, predicate_compiler(context_));
+    if (statement.upsert) check_upsert_filter(op, statement.selection.filter, context_.collator);
   }
 
   UpdateOutcome run() {
@@ -152,6 +153,18 @@ class UpdateRun {
 };
 
 }  // namespace
+
+void check_upsert_filter(const OperationContext& op, bson::DocumentView filter, const bson::CollatorPtr& collator) {
+  constexpr auto query_feature_not_allowed = static_cast<ErrorCode>(224);
+  query::ParseContext context = query::filter_context(op, {}, collator);
+  context.expressions = nullptr;
+  try {
+    query::Matcher::parse(filter, context);
+  } catch (const OperationError& error) {
+    if (error.code() != query_feature_not_allowed) throw;
+    throw OperationError(query_feature_not_allowed, "$expr is not allowed in the query predicate for an upsert");
+  }
+}
 
 void put_document(OperationContext& op, std::string_view ns, std::string_view id, bson::DocumentView document) {
   bson::Builder named;

@@ -75,6 +75,9 @@ std::optional<Write> parse_write(OperationContext& op, const Request& request, s
     return std::nullopt;
   }
   write.query.ns = request.ns();
+  if (write.upsert && !write.removes) {
+    write::check_upsert_filter(op, write.query.filter, query::collator_for(op, write.query.ns, write.query.collation));
+  }
   write.query.explained = true;
   write.query.allow_disk_use = true;
   return write;
