@@ -6,6 +6,7 @@
 #include "bson/json.h"
 #include "replication/committer.h"
 #include "replication/coordinator.h"
+#include "server/core/cluster_time.h"
 #include "server/core/default_concerns.h"
 #include "server/core/operation.h"
 #include "server/core/services.h"
@@ -32,19 +33,10 @@ namespace {
 constexpr int64_t drift_seconds_max = 365LL * 24 * 60 * 60;  // maxAcceptableLogicalClockDriftSecs
 constexpr auto wait_step_min = std::chrono::milliseconds(1), wait_step_max = std::chrono::milliseconds(10);
 
-Stamp cluster_time(const Services& services) {
-  const Stamp own = services.store->engine().last_stamp();
-  return services.replica_set ? std::max(own, services.replica_set->known_time()) : own;
-}
-
 // Returns whether everything up to `time` can be read here.
 bool reached(const Services& services, Stamp time) {
   if (services.replica_set->writable()) return services.store->engine().all_committed() > time;
   return services.oplog->newest().optime.ts >= time;
-}
-
-bool initiated(const Services& services) {
-  return services.replica_set && services.replica_set->state() != MemberState::startup;
 }
 
 // A client that doesn't say how many members gets the set's default, or, as since MongoDB 5.0, the majority.
@@ -85,7 +77,7 @@ ReadMoment moment_at(OperationContext& op, Stamp time) {
   const Services& services = op.services();
   if (auto kept = services.cursors->snapshots.find(time)) return {time, std::move(kept)};
   check_has_come(op, "atClusterTime", time);
-  const bool in_set = initiated(services);
+  const bool in_set = in_initiated_set(services);
   // A snapshot's log entry comes right after its timestamp.
   if (in_set) await(op, [&] { return reached(services, time); });
   const auto declared = services.past->snapshots().at(time);
@@ -122,7 +114,7 @@ bool opted_in(const Request& request) {
 
 void learn_cluster_time(OperationContext& op) {
   const auto given = op.request().body.find("$clusterTime");
-  if (!given.exists() || !initiated(op.services())) return;
+  if (!given.exists() || !in_initiated_set(op.services())) return;
   if (!given.is_object()) {
     throw OperationError(ErrorCode::type_mismatch, "\"$clusterTime\" had the wrong type. Expected object, found " +
                                                        std::string(bson::type_name(given.type())));
@@ -149,7 +141,7 @@ void learn_cluster_time(OperationContext& op) {
 
 void begin_read(OperationContext& op) {
   // What a transaction has read is majority-committed once its commit is.
-  if (!initiated(op.services()) || !op.read_concern.majority_committed() || op.in_transaction) return;
+  if (!in_initiated_set(op.services()) || !op.read_concern.majority_committed() || op.in_transaction) return;
   const replication::Standing now = op.services().replica_set->standing();
   if (now.state == MemberState::primary) op.led_term = now.term;
 }
@@ -180,7 +172,7 @@ void await_read_concern(OperationContext& op) {
     op.moment = moment_at(op, replication::stamp_of(*concern.at_cluster_time));
     return;
   }
-  if (!initiated(op.services())) return;
+  if (!in_initiated_set(op.services())) return;
   if (concern.level == "linearizable" && op.services().replica_set->state() != MemberState::primary) {
     throw OperationError(ErrorCode::not_writable_primary, "cannot satisfy linearizable read concern on non-primary node");
   }
@@ -227,7 +219,7 @@ void begin_retryable(OperationContext& op, const Command& command) {
 
 std::optional<Dispatcher::Reply::Acknowledgement> acknowledgement(const OperationContext& op, const Command& command) {
   const Services& services = op.services();
-  if (!initiated(services) || (op.in_transaction && !command.ends_transaction())) return std::nullopt;
+  if (!in_initiated_set(services) || (op.in_transaction && !command.ends_transaction())) return std::nullopt;
   Dispatcher::Reply::Acknowledgement asked;
   asked.retryable = may_be_sent_again(op, command);
   const bool wrote = command.writes() || op.last_write != 0 || op.write_concern.given;
@@ -263,7 +255,7 @@ std::optional<Dispatcher::Reply::Acknowledgement> acknowledgement_of_failure(con
 
 void append_times(const OperationContext& op, bson::Builder& reply) {
   const Services& services = op.services();
-  if (!initiated(services)) return;
+  if (!in_initiated_set(services)) return;
   const Stamp time = cluster_time(services);
   {
     auto cluster = reply.object("$clusterTime");

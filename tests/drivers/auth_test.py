@@ -328,6 +328,20 @@ def test_roles_are_defined_inherited_and_dropped(server):
     assert shop.command("usersInfo", "ann")["users"][0]["roles"] == []
 
 
+def test_expressions_know_the_roles_of_the_user(server):
+    shop = server.root.shop
+    shop.command("createRole", "packer", roles=["read"], privileges=[])
+    shop.orders.insert_many([{"_id": 1, "for": ["packer"]}, {"_id": 2, "for": ["boss"]}])
+    with server.user("ann", "packer", {"role": "readAnyDatabase", "db": "admin"}, db="shop") as ann:
+        roles = [{"_id": f"{db}.{role}", "role": role, "db": db} for db, role in [("admin", "readAnyDatabase"), ("shop", "packer"), ("shop", "read")]]
+        mine = {"$expr": {"$gt": [{"$size": {"$setIntersection": ["$for", "$$USER_ROLES.role"]}}, 0]}}
+        assert list(ann.shop.orders.find(mine, {"roles": "$$USER_ROLES"})) == [{"_id": 1, "roles": roles}]
+        join = {"$lookup": {"from": "orders", "as": "mine", "pipeline": [{"$match": mine}, {"$project": {"first": {"$first": "$$USER_ROLES.role"}}}]}}
+        assert [one["mine"] for one in ann.shop.orders.aggregate([join], batchSize=1)] == [[{"_id": 1, "first": "readAnyDatabase"}]] * 2
+    assert shop.orders.find_one({"_id": 1}, {"roles": "$$USER_ROLES"})["roles"] == [{"_id": "admin.root", "role": "root", "db": "admin"}]
+    shop.drop_collection("orders")
+
+
 def test_users_are_merged_by_who_may_give_all_roles(server):
     merge = {"_mergeAuthzCollections": 1, "tempUsersCollection": "shop.came", "db": "shop", "drop": False}
     document = server.root.admin["system.users"].find_one({"_id": "admin.root"})

@@ -289,6 +289,25 @@ def test_replies_carry_the_sets_time(client):
     assert failed["code"] == 59 and failed["operationTime"] >= written["operationTime"] and "$clusterTime" in failed
 
 
+def test_expressions_know_the_sets_time(client):
+    t = client.t
+    t.c.insert_many([{"_id": i} for i in range(3)])
+    before = t.command("ping")["$clusterTime"]["clusterTime"]
+    first, second, third = t.c.aggregate([{"$project": {"time": "$$CLUSTER_TIME"}}, {"$match": {"$expr": {"$eq": ["$time", "$$CLUSTER_TIME"]}}}], batchSize=1)
+    assert first["time"] == second["time"] == third["time"]
+    reply = t.command("find", "c", filter={"$expr": {"$gte": ["$$CLUSTER_TIME", before]}}, projection={"time": "$$CLUSTER_TIME"})
+    assert [before <= one["time"] <= reply["$clusterTime"]["clusterTime"] for one in reply["cursor"]["firstBatch"]] == [True] * 3
+    t.c.update_one({"_id": 0}, [{"$set": {"time": "$$CLUSTER_TIME"}}])
+    assert t.c.find_one({"_id": 0})["time"] >= before
+    # Those of a cursor's later batches are of the time when it was opened.
+    cursor = t.c.aggregate([{"$lookup": {"from": "c", "as": "now", "pipeline": [{"$match": {"$expr": {"$eq": ["$_id", 1]}}}, {"$project": {"time": "$$CLUSTER_TIME"}}]}}], batchSize=1)
+    times = []
+    for one in cursor:
+        times.append(one["now"][0]["time"])
+        t.d.insert_one({})
+    assert times == times[:1] * 3
+
+
 def test_after_cluster_time_waits_and_refuses_what_is_to_come(client):
     time_now = client.t.command("insert", "c", documents=[{"_id": 1}])["operationTime"]
     later = bson.Timestamp(time_now.time + 1000, 1)

@@ -2,6 +2,7 @@
 #include "server/core/operation.h"
 #include "server/query/expressions/expression.h"
 #include "server/query/expressions/now.h"
+#include "server/query/expressions/system_variables.h"
 #include "server/query/parse_context.h"
 
 namespace server::query {
@@ -29,7 +30,8 @@ class Compiler final : public ExpressionCompiler {
     Scope scope(context.op ? command_time_ms(*context.op) : 0, context.allowance);
     scope.set_collator(context.collator);
     scope.set_metadata(context.metadata);
-    for (const bson::Element& variable : context.let) scope.define(std::string(variable.name), bson::Value(variable));
+    if (context.op && !context.let.has("USER_ROLES")) define(scope, system_variables(*context.op));
+    define(scope, context.let);
     std::unique_ptr<Held> held;
     if (context.allowance) {
       held = std::make_unique<Held>(context.allowance->memory());
@@ -37,6 +39,11 @@ class Compiler final : public ExpressionCompiler {
     }
     ExpressionPtr expression = parse_expression(specification, scope);
     return std::make_unique<Ready>(std::move(expression), scope, std::move(held));
+  }
+
+ private:
+  static void define(Scope& scope, bson::DocumentView variables) {
+    for (const bson::Element& variable : variables) scope.define(std::string(variable.name), bson::Value(variable));
   }
 };
 

@@ -5,6 +5,7 @@
 #include "server/core/operation.h"
 #include "server/core/services.h"
 #include "server/query/document_metadata.h"
+#include "server/query/expressions/system_variables.h"
 #include "server/query/plan_notes.h"
 #include "server/query/reader.h"
 #include "server/query/series/bucket_index.h"
@@ -135,7 +136,9 @@ void narrow_buckets(std::vector<StageSpecPtr>& specs, PipelineContext& context) 
 }  // namespace
 
 PipelineContext::PipelineContext(int64_t now_ms, OperationContext* current)
-    : op(current), allowance(op, current ? &current->services().memory : nullptr), scope(now_ms, &allowance) {}
+    : op(current), allowance(op, current ? &current->services().memory : nullptr), scope(now_ms, &allowance) {
+  if (current) define(system_variables(*current));
+}
 
 PipelineContext::PipelineContext(PipelineContext& outer)
     : op(outer.op), allowance(op, nullptr, &outer.allowance), scope(outer.scope.now_ms(), &allowance) {
