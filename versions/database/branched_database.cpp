@@ -376,18 +376,28 @@ std::vector<std::string> BranchedDatabase::remove(storage::CollectionId collecti
 
 void BranchedDatabase::drop(Transaction& transaction, const std::string& name, const Lost& lost) {
   const auto lock = in_use();
-  const Place place = this->place(transaction, {.name = name});
-  if (!place.branch) throw OperationError(ErrorCode::bad_value, "'" + name + "' is no branch");
+  const Branch branch = this->branch(transaction, {.name = name});
   if (name == main) throw OperationError(ErrorCode::illegal_operation, "main can't be dropped: it is the database itself");
-  for (SharedCollection* shared : in_order_) lose_pending(transaction, *place.branch, *shared, lost);
-  open_merges_.end(transaction, place.branch->id);
+  for (SharedCollection* shared : in_order_) lose_pending(transaction, branch, *shared, lost);
+  open_merges_.end(transaction, branch.id);
   branches_.drop(transaction, name);
   append_to_log(transaction, log::DropBranch{.branch = name}.encode());
 }
 
+namespace {
+
+std::string shown(const Ref& ref) {
+  std::string name = ref.name;
+  for (const Ref::Step& step : ref.steps) name += step.kind + std::to_string(step.count);
+  return name;
+}
+
+}  // namespace
+
 Branch BranchedDatabase::branch(Transaction& transaction, const Ref& ref) const {
   Place place = this->place(transaction, ref);
-  if (!place.branch) throw OperationError(ErrorCode::bad_value, "'" + ref.name + "' is no branch, or an older commit of one");
+  if (!place.branch)
+    throw OperationError(ErrorCode::illegal_operation, "'" + shown(ref) + "' is no branch: only branches can change");
   return std::move(*place.branch);
 }
 

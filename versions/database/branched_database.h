@@ -100,7 +100,7 @@ class BranchedDatabase : public std::enable_shared_from_this<BranchedDatabase> {
   // Nobody else may write to the branch. Throws IllegalOperation for main.
   void drop(Transaction& transaction, const std::string& name, const Lost& lost);
   bool has_pending(Transaction& transaction, BranchId branch);
-  // Throws BadValue if the ref names no branch.
+  // Throws IllegalOperation for a tag, a commit, or a commit behind a branch.
   Branch branch(Transaction& transaction, const Ref& ref) const;
   // Must be repeated before a commit of what may be large, each time in a transaction of its own. It makes a part of a tree that
   // the commit begins with, and that stays even if no commit follows. False: nothing is left to be made.

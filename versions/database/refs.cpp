@@ -14,9 +14,25 @@ constexpr size_t name_bytes_max = 100;
 constexpr std::string_view stash_prefix = ".stash/";  // a dot begins no name of a branch or tag
 constexpr uint32_t step_max = 1'000'000'000;
 
+// Returns the text with what can't be read, or would end an error's message, as in a database's name: %00.
+std::string readable(std::string_view text) {
+  const bool is_utf8 = bson::is_utf8(text);
+  std::string out;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte >= ' ' && byte != 0x7f && (byte < 0x80 || is_utf8)) {
+      out.push_back(c);
+    } else {
+      constexpr char digits[] = "0123456789ABCDEF";
+      out += {'%', digits[byte >> 4], digits[byte & 15]};
+    }
+  }
+  return out;
+}
+
 [[noreturn]] void refuse(std::string_view text, const char* why) {
   throw base::OperationError(base::ErrorCode::bad_value,
-                             "'" + std::string(text) + "' is no name of a branch, tag or commit: " + why);
+                             "'" + readable(text) + "' is no name of a branch, tag or commit: " + why);
 }
 
 int hex_digit(char c) {
