@@ -43,8 +43,20 @@ std::optional<Value> choice(const Arguments& arguments, std::string_view name,
                        "'" + std::string(*given) + "' is no " + std::string(name) + " of a merge: " + known);
 }
 
+void check_path(std::string_view path) {
+  for (size_t begin = 0; begin <= path.size();) {
+    const size_t end = std::min(path.find('.', begin), path.size());
+    const std::string_view field = path.substr(begin, end - begin);
+    if (field.empty()) throw OperationError(ErrorCode::bad_value, "the path '" + std::string(path) + "' has an empty field name");
+    if (field.starts_with('$') && field != "$ref" && field != "$id" && field != "$db")
+      throw OperationError(ErrorCode::bad_value, "the path '" + std::string(path) + "' has a field name that begins with a $");
+    begin = end + 1;
+  }
+}
+
 versions::PathRule path_rule(const bson::Element& given) {
   using Kind = versions::PathRule::Kind;
+  check_path(given.name);
   if (given.is_object()) {
     const Arguments arguments("merge.paths." + std::string(given.name), given.as_document());
     arguments.only({"byKey"});
@@ -126,6 +138,7 @@ MergeRequest::Terms MergeRequest::terms(OperationContext& op, const Arguments& a
   if (mode) terms.rules.mode = *mode;
   enum class Resolve { fail, ours, theirs, manual };
   if (arguments.any("resolve").is_array()) {
+    if (arguments.array("resolve")->empty()) throw OperationError(ErrorCode::bad_value, "'resolve' must have at least one stage");
     terms.rules.prefer = Prefer::neither;
     terms.manual = false;
     terms.rules.decide = by_pipeline(op, bson::Document(*arguments.array("resolve")));
