@@ -36,7 +36,12 @@ void append_changes(bson::DocumentView before, bson::DocumentView after, const s
 void DifferencePrinter::print(bson::DocumentView difference) {
   const std::string name = printable(text_of(difference["collection"])), change = text_of(difference["change"]);
   if (name != collection_) std::cout << (collection_ = name) << "\n";
-  if (change == "insert") {
+  if (difference["tooLarge"].truthy()) {
+    std::cout << (change == "insert"   ? "  + "
+                  : change == "delete" ? "  - "
+                                       : "  ~ ")
+              << shown(difference["_id"]) << "  too large to show\n";
+  } else if (change == "insert") {
     std::cout << "  + " << shown(difference["after"]) << "\n";
   } else if (change == "delete") {
     std::cout << "  - " << shown(difference["before"]) << "\n";

@@ -51,7 +51,8 @@
     let name;
     for (const one of all) {
       if (one.collection !== name) lines.push(name = one.collection);
-      if (one.change === "insert") lines.push(`  + ${show(one.after)}`);
+      if (one.tooLarge) lines.push(`  ${{insert: "+", update: "~", delete: "-"}[one.change]} ${show(one._id)}  too large to show`);
+      else if (one.change === "insert") lines.push(`  + ${show(one.after)}`);
       else if (one.change === "delete") lines.push(`  - ${show(one.before)}`);
       else lines.push(`  ~ ${show(one._id)}  ` + changed(one.before, one.after, "", []).join(", "));
     }

@@ -3,6 +3,7 @@ import time
 
 import bson
 import pytest
+from bson import json_util
 
 from tests.branches.conftest import by_id, fails, log_of
 
@@ -311,3 +312,32 @@ def test_what_the_stages_refuse(shop):
                         (BAD_VALUE, {"$acrossBranches": {"branches": ["dev", "dev"]}}), (TYPE_MISMATCH, {"$acrossBranches": {"branches": [1]}}),
                         (16410, {"$acrossBranches": {"as": "$x"}}), (MISSING_FIELD, {"$history": {}})]:
         fails(code, lambda: run(c, stage))
+
+
+def test_a_difference_that_is_too_large_is_named_without_its_documents(shop):
+    main, large = shop["main"], 9 << 20
+    main.c.insert_many([{"_id": i, "n": i, "text": "a" * large} for i in (1, 2)] + [{"_id": i, "n": i} for i in (3, 4)])
+    shop.create("dev")
+    dev = shop["dev"]
+    dev.c.update_one({"_id": 1}, {"$set": {"text": "b" * large}})
+    dev.c.update_many({"_id": {"$in": [2, 3]}}, {"$inc": {"n": 10}})
+    dev.c.delete_one({"_id": 4})
+    dev.c.insert_one({"_id": 5, "text": "c" * ((16 << 20) - 50)})
+    named = lambda _id, change: {"collection": "c", "_id": _id, "change": change, "tooLarge": True}
+    three, four = {"_id": 3, "n": 3}, {"_id": 4, "n": 4}
+    whole = {
+        1: named(1, "update"),
+        2: named(2, "update"),
+        3: {"collection": "c", "_id": 3, "change": "update", "before": three, "after": {"_id": 3, "n": 13}},
+        4: {"collection": "c", "_id": 4, "change": "delete", "before": four},
+        5: named(5, "insert")}
+    assert {one["_id"]: one for one in dev.cursor_command("diff", 1, **{"from": "main"})} == whole
+    assert diff(dev.c, **{"from": "main"}) == whole
+    assert {one["_id"] for one in dev.cursor_command("diff", 1, filter={"after.n": 12}, **{"from": "main"})} == {2}
+    assert diff(dev.c, fields=["n"], **{"from": "main"})[2] == {"collection": "c", "_id": 2, "change": "update", "before": {"_id": 2, "n": 2}, "after": {"_id": 2, "n": 12}}
+    # A patch of a large document may be small.
+    patches = {one["_id"]: one for one in dev.cursor_command("diff", 1, format="jsonPatch", **{"from": "main"})}
+    assert patches[1] == whole[1] and patches[5] == whole[5]
+    assert patches[2]["patch"] == [{"op": "test", "path": "/n", "value": 2}, {"op": "replace", "path": "/n", "value": 12}]
+    lines = [json_util.loads(one["line"]) for one in dev.cursor_command("diff", 1, format="lines", **{"from": "main"})]
+    assert {one["_id"]: one for one in lines} == whole

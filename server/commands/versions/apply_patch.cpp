@@ -47,7 +47,6 @@ class Patch {
             ErrorCode::bad_value,
             "'resolve' is for changes with 'before' and 'after': an operation of a JSON patch fits or it doesn't");
     }
-    if (changes_.empty()) throw OperationError(ErrorCode::bad_value, "'changes' must not be empty");
     std::stable_sort(changes_.begin(), changes_.end(),
                      [](const auto& a, const auto& b) { return a.collection() < b.collection(); });
   }

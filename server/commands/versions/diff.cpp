@@ -43,19 +43,32 @@ class DiffSource : public query::CursorSource {
     while (differences_.next()) {
       const bson::DocumentView one = differences_.document();
       if (!filter_->empty() && !filter_->matches(one)) continue;
-      if (format_ == Format::json_patch) shown_ = as_patch(one);
-      if (format_ == Format::lines) shown_ = as_line(one);
+      shown_ = shown(one);
+      if (document().size() > bson::document_bytes_max) {
+        const bson::Document without = query::too_large(one);
+        shown_ = format_ == Format::lines ? as_line(without) : without;
+      }
       return true;
     }
     return false;
   }
-  bson::DocumentView document() override { return format_ == Format::documents ? differences_.document() : shown_.view(); }
+  bson::DocumentView document() override { return shown_ ? shown_->view() : differences_.document(); }
 
  private:
+  // nullopt: the difference as it is.
+  std::optional<bson::Document> shown(bson::DocumentView one) const {
+    switch (format_) {
+      case Format::json_patch: return as_patch(one);
+      case Format::lines: return as_line(one);
+      case Format::documents: break;
+    }
+    return std::nullopt;
+  }
+
   const Format format_;
   const std::unique_ptr<query::Matcher> filter_;
   query::Differences differences_;
-  bson::Document shown_;
+  std::optional<bson::Document> shown_;
 };
 
 class DiffCommand : public Command {

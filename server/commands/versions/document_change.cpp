@@ -39,10 +39,11 @@ DocumentChange::DocumentChange(const bson::Element& given) {
 
 void DocumentChange::read(bson::DocumentView given) {
   const Arguments arguments("applyPatch.changes", given);
-  arguments.only({"collection", "_id", "change", "before", "after", "patch"});
+  arguments.only({"collection", "_id", "change", "before", "after", "patch", "tooLarge"});
   collection_ = arguments.required_string("collection");
   id_ = given.find("_id");
   if (!id_.exists()) refuse("'_id' is missing");
+  if (given.has("tooLarge")) refuse("it was too large for a diff, which left its documents out");
   key_ = query::key_of_id(id_);
   before_ = arguments.object("before"), after_ = arguments.object("after");
   if (const auto operations = arguments.array("patch")) {

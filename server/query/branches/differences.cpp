@@ -218,4 +218,11 @@ bool Differences::show(std::string_view change, const Content& before, const Con
   return true;
 }
 
+bson::Document too_large(DocumentView difference) {
+  bson::Builder out;
+  for (const std::string_view name : {"collection", "_id", "change"}) out.append_element(difference.find(name));
+  out.append("tooLarge", true);
+  return out.done();
+}
+
 }  // namespace server::query

@@ -85,4 +85,7 @@ class Differences {
   bson::Document document_;
 };
 
+// Returns {collection, _id, change, tooLarge: true}: it stands for a difference that is larger than a document may be.
+bson::Document too_large(bson::DocumentView difference);
+
 }  // namespace server::query

@@ -16,13 +16,19 @@ class Diff final : public Stage {
  public:
   Diff(PipelineContext& context, const Differences::What& what)
       : Stage(nullptr), differences_(*context.op, branched_database(*context.op, context.db), what) {}
-  bool next() override { return differences_.next(); }
-  DocumentView document() override { return differences_.document(); }
+  bool next() override {
+    if (!differences_.next()) return false;
+    without_.reset();
+    if (differences_.document().size() > bson::document_bytes_max) without_ = too_large(differences_.document());
+    return true;
+  }
+  DocumentView document() override { return without_ ? without_->view() : differences_.document(); }
   void begin(OperationContext& op) override { differences_.begin(op); }
   void end() override { differences_.end(); }
 
  private:
   Differences differences_;
+  std::optional<bson::Document> without_;  // a difference that is too large, without its documents
 };
 
 // Takes the conditions of a filter that are over _id and nothing else.
