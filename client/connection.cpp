@@ -3,6 +3,8 @@
 #include <CLI/CLI.hpp>
 #include <stdexcept>
 
+#include "client/table.h"
+
 namespace client {
 
 void Target::add_options(CLI::App& verb, const std::string& about_db) {
@@ -18,6 +20,16 @@ Connection::Connection(const Target& target)
 const std::string& Connection::required_db() const {
   if (db_.empty()) throw std::invalid_argument("it needs a database: --uri mongodb://host/shop, or --db shop");
   return db_;
+}
+
+void Connection::check_database(const std::string& name) {
+  if (name.find('@') != name.npos) return;  // the server refuses commands for a state that there is not
+  bson::Builder command;
+  command.append("listDatabases", 1).append("nameOnly", true);
+  command.object("filter").append("name", name);
+  const bson::Document reply = run("admin", command.done());
+  const bson::Element found = reply.view()["databases"];
+  if (found.is_array() && found.as_document().empty()) throw std::runtime_error("there is no database '" + printable(name) + "'");
 }
 
 bson::Document Connection::run(const std::string& db, const std::string& command) {

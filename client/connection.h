@@ -32,6 +32,8 @@ class Connection {
   const std::string& db() const { return db_; }
   // Returns db(). Throws std::invalid_argument if there is none.
   const std::string& required_db() const;
+  // Throws std::runtime_error if the server has no database of that name, for verbs to which it answered with nothing.
+  void check_database(const std::string& name);
 
   bson::Document run(const std::string& db, const bson::Document& command) { return client_.command(db, command); }
   bson::Document run(const std::string& db, const std::string& command);  // a command with the argument 1

@@ -18,6 +18,7 @@
 #include <bit>
 #include <charconv>
 #include <cstdint>
+#include <cstdlib>
 #include <fstream>
 #include <iostream>
 #include <iterator>
@@ -365,8 +366,10 @@ std::string readable(BytesView key) {
 Bytes from_hex(const std::string& text) {
   Bytes bytes;
   if (text == "-") return bytes;
-  check(text.size() % 2 == 0 && text.find_first_not_of("0123456789abcdefABCDEF") == std::string::npos,
-        "hexadecimal digits are wanted");
+  if (text.size() % 2 != 0 || text.find_first_not_of("0123456789abcdefABCDEF") != std::string::npos) {
+    std::cerr << "'" << text << "' is not hexadecimal\n";
+    std::exit(2);
+  }
   for (size_t i = 0; i < text.size(); i += 2) bytes.push_back(static_cast<char>(std::stoi(text.substr(i, 2), nullptr, 16)));
   return bytes;
 }

@@ -258,22 +258,30 @@ def say(root, key, proof):
     return True
 
 
+def from_hex(text):
+    try:
+        return b"" if text == "-" else bytes.fromhex(text)
+    except ValueError:
+        print(f"'{text}' is not hexadecimal", file=sys.stderr)
+        sys.exit(2)
+
+
 def main():
     if len(sys.argv) == 3 and sys.argv[1] == "--many":
         with open(sys.argv[2]) as file:
             for line in file:
-                say(*(b"" if field == "-" else bytes.fromhex(field) for field in line.split()))
+                say(*map(from_hex, line.split()))
         return
     if len(sys.argv) in (4, 5) and sys.argv[1] == "--commit":
         with sys.stdin.buffer if sys.argv[3] == "-" else open(sys.argv[3], "rb") as file:
             proof = file.read()
-        sys.exit(0 if say_commit(bytes.fromhex(sys.argv[2]), proof, sys.argv[4] if len(sys.argv) == 5 else None) else 1)
+        sys.exit(0 if say_commit(from_hex(sys.argv[2]), proof, sys.argv[4] if len(sys.argv) == 5 else None) else 1)
     if len(sys.argv) != 4:
         print(__doc__, file=sys.stderr)
         sys.exit(2)
     with sys.stdin.buffer if sys.argv[3] == "-" else open(sys.argv[3], "rb") as file:
         proof = file.read()
-    sys.exit(0 if say(bytes.fromhex(sys.argv[1]), bytes.fromhex(sys.argv[2]), proof) else 1)
+    sys.exit(0 if say(from_hex(sys.argv[1]), from_hex(sys.argv[2]), proof) else 1)
 
 
 if __name__ == "__main__":

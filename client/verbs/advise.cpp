@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "bson/json.h"
+#include "client/number_checks.h"
 #include "client/table.h"
 #include "client/verbs.h"
 #include "client/watched.h"
@@ -32,6 +33,7 @@ std::vector<std::string> all_collections(Connection& server) {
   server.each(server.required_db(), command.done(), [&](bson::DocumentView one) {
     if (const std::string name = text_of(one["name"]); !name.starts_with("system.")) names.push_back(name);
   });
+  if (names.empty()) server.check_database(server.required_db());
   std::sort(names.begin(), names.end());
   return names;
 }
@@ -82,7 +84,7 @@ Verb add_advise(CLI::App& app) {
   CLI::App* verb = app.add_subcommand("advise", "estimate what dedup saves on collections; reads them, and changes nothing");
   arguments->target.add_options(*verb, "the database");
   verb->add_option("collections", arguments->collections, "the collections; without them, all of the database");
-  verb->add_option("--sample", arguments->sample, "encode about so many documents of each")->check(CLI::PositiveNumber);
+  verb->add_option("--sample", arguments->sample, "encode about so many documents of each")->check(above_zero());
   return {verb, [arguments] { return run(*arguments); }};
 }
 

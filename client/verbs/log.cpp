@@ -5,6 +5,7 @@
 
 #include "bson/json.h"
 #include "client/connection.h"
+#include "client/number_checks.h"
 #include "client/table.h"
 #include "client/verbs.h"
 
@@ -64,7 +65,7 @@ Verb add_log(CLI::App& app) {
   auto arguments = std::make_shared<Arguments>();
   CLI::App* verb = app.add_subcommand("log", "show the commits that a branch, tag or commit comes from, newest first");
   arguments->target.add_options(*verb, "the database, or its branch, tag or commit: shop@dev");
-  verb->add_option("--limit", arguments->limit, "show at most so many")->check(CLI::NonNegativeNumber);
+  verb->add_option("--limit", arguments->limit, "show at most so many")->check(zero_or_above());
   CLI::Option* collection =
       verb->add_option("--collection", arguments->collection, "show the commits that changed a document of this collection");
   verb->add_option("--id", arguments->id, "its _id, as JSON: 17, '\"home\"', '{\"$oid\": \"…\"}'")->needs(collection);

@@ -10,6 +10,7 @@
 #include <stdexcept>
 
 #include "bson/builder.h"
+#include "client/number_checks.h"
 #include "client/offline_check.h"
 #include "client/progress_bar.h"
 #include "client/restore_moment.h"
@@ -137,7 +138,7 @@ Verb add_restore(CLI::App& app) {
       verb->add_option("directory", arguments->target, "the data directory to make; it doesn't exist, or is empty");
   CLI::Option* number =
       verb->add_option("--number", arguments->number, "the state of this backup of the archive; by default of the newest")
-          ->check(CLI::PositiveNumber);
+          ->check(above_zero());
   CLI::Option* until =
       verb->add_option("--until", arguments->until, "the state at this moment: a timestamp of the log (1700000000:5), or a date");
   until->excludes(number);

@@ -6,6 +6,7 @@
 #include "client/conflicts.h"
 #include "client/connection.h"
 #include "client/differences.h"
+#include "client/number_checks.h"
 #include "client/table.h"
 #include "client/verbs.h"
 
@@ -139,7 +140,7 @@ Verb add_stash(CLI::App& app) {
     return one;
   };
   const auto add_number = [&](CLI::App* one, const char* about) {
-    return one->add_option("number", arguments->number, about)->check(CLI::PositiveNumber);
+    return one->add_option("number", arguments->number, about)->check(above_zero());
   };
   CLI::App* pushes = add("push", "put aside what is not committed on the branch", [arguments] { return push(*arguments); });
   pushes->add_option("--message,-m", arguments->message, "of the stash");

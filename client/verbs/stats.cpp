@@ -67,7 +67,9 @@ void show_collections(Connection& server, const std::string& db, bool json) {
                {"ratio", right},
                {"indexes", right},
                {"index size", right}});
-  for (const std::string& name : collections_of(server, db)) {
+  const std::vector<std::string> names = collections_of(server, db);
+  if (names.empty()) server.check_database(db);
+  for (const std::string& name : names) {
     bson::Builder command;
     command.append("collStats", name);
     const bson::Document reply = server.run(db, command.done());

@@ -24,6 +24,15 @@ def verifiers(tmp_path_factory):
     return [[str(program)], [sys.executable, str(TOOLS / "verify_proof.py")]]
 
 
+def test_what_is_not_hexadecimal_is_no_proof_at_all(verifiers, tmp_path):
+    file = tmp_path / "proof"
+    file.write_bytes(b"")
+    for verifier in verifiers:
+        for arguments in (["--commit", "zz"], ["zz", "00"], ["00", "zz"]):
+            done = subprocess.run([*verifier, *arguments, file], capture_output=True, text=True)
+            assert (done.returncode, done.stdout, done.stderr) == (2, "", "'zz' is not hexadecimal\n"), done
+
+
 @pytest.fixture
 def ask(verifiers, tmp_path):
     """Returns what both programs say of a proof, as {present or absent, collection, _id, document}; nothing if it does not hold. The document is as it was read."""

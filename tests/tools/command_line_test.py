@@ -169,6 +169,32 @@ def test_sizes_are_shown_by_database_and_by_collection(server, shop):
     assert next(one for one in documents("stats", "--uri", server.uri) if one["db"] == db.name)["objects"] == 20
 
 
+@pytest.mark.parametrize("verb", ["stats", "advise"])
+def test_a_database_that_is_not_there_is_an_error(server, shop, verb):
+    db, at = shop
+    assert run(verb, "--uri", server.uri, "--db", f"{db.name}x", code=1).endswith(f"palimpsest: there is no database '{db.name}x'\n")
+    assert "no branch, tag or commit 'nowhere'" in run(verb, "--uri", server.uri, "--db", f"{db.name}@nowhere", code=1)
+    run("branch", *at, "empty")
+    db.client[f"{db.name}@empty"].drop_collection("pages")
+    run(verb, *at[:3], f"{db.name}@empty")
+    db.client.drop_database(db.name)
+
+
+def test_a_number_that_is_none_is_named(shop):
+    db, at = shop
+    for wrong in ("a", "0", "-1", "1.5", "9" * 30):
+        assert f"'{wrong}' is not a whole number above 0" in run("stash", "pop", *at, "--", wrong, code=2)
+    assert "'x' is not a whole number, 0 or above" in run("log", *at, "--limit", "x", code=2)
+
+
+def test_an_empty_patch_changes_nothing(shop, tmp_path):
+    db, at = shop
+    patch = tmp_path / "patch"
+    patch.write_text(run("diff", *at, "main", "main", "--format", "jsonPatch"))
+    assert patch.read_text() == ""
+    assert run("apply", *at, patch) == "main has all of it already\n"
+
+
 def test_advice_on_dedup(shop):
     db, at = shop
     assert documents("advise", *at)[0]["ns"] == f"{db.name}.pages"
