@@ -1,0 +1,72 @@
+#include "base/log.h"
+#include "bson/keystring.h"
+#include "storage/contents/declared_snapshots.h"
+#include "storage/store.h"
+#include "storage/upkeep/repair_steps.h"
+
+namespace storage {
+
+void Repair::restore_from_log() {
+  if (!log_ || unreadable_.empty()) return;
+  // There the log's entries don't say which of a document's records they are of.
+  if (versions_) {
+    for (const DamagedDocument& document : unreadable_)
+      why_not_[document.record] = "the log isn't searched for documents of a database with branches";
+    return;
+  }
+  const auto logged = log_->find(collection_, unreadable_, interrupted_);
+  for (const DamagedDocument& document : unreadable_) {
+    ask();
+    const auto found = logged.find(document.record);
+    if (found == logged.end()) {
+      why_not_[document.record] = "its _id isn't known, so the log can't be searched for it";
+    } else if (found->second.entries.empty()) {
+      why_not_[document.record] = found->second.why_not;
+    } else {
+      restore_from_log(document, found->second);
+    }
+  }
+}
+
+void Repair::restore_from_log(const DamagedDocument& document, const LoggedDocument& logged) {
+  const RecordId record = document.record;
+  const Stamp generation = logged.entries.back();
+  const auto content = log_->content(logged);
+  if (!content || !holds(*content) || !is_of(*content, document.id)) {
+    why_not_[record] = "the log's entries of it don't make a document of that _id";
+    return;
+  }
+  bool older = false, row_lost = false;
+  const bool made = in_transaction(engine_, [&](Transaction& transaction) {
+    if (readable(transaction, record)) return false;
+    // If the row is there, it says what the newest content is.
+    const auto place = find_sound_row(tables_, transaction, record);
+    row_lost = !place;
+    older = place && place->row.generation != generation;
+    if (older) return false;
+    const RecordId chain = place && place->row.form == RecordRow::Form::stub ? place->row.chain : record;
+    make_whole(transaction, {{chain, {record, generation}}, std::nullopt, false, false, 0}, *content);
+    return true;
+  });
+  if (older) why_not_[record] = "the log has another content of it than its record had";
+  if (!made) return;
+  ++report.restored_contents;
+  report.restored.push_back(name_of(document));
+  report.warnings.push_back("Restored from the log: " + report.restored.back() + ", as of Timestamp(" +
+                            std::to_string(generation >> 32) + ", " + std::to_string(static_cast<uint32_t>(generation)) + ")");
+  // The row also had older contents, which the log doesn't say.
+  if (row_lost && store_.declared_snapshots().newest_before(generation) != 0)
+    report.warnings.push_back("Lost: older contents of " + report.restored.back() +
+                              " that only snapshots show and that its row had, if there were any");
+  base::log(base::Severity::warning, base::LogComponent::storage, log_restored, "A lost document was restored from the log",
+            base::Attributes().add("ns", collection_.ns()).add("document", report.restored.back()));
+}
+
+bool Repair::is_of(BytesView content, bson::DocumentView id) {
+  bson::KeyString one, other;
+  one.append(static_cast<bson::ValueView>(bson::DocumentView(content).find("_id")));
+  other.append(static_cast<bson::ValueView>(id.find("_id")));
+  return one.bytes() == other.bytes();
+}
+
+}  // namespace storage
