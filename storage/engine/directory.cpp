@@ -107,6 +107,17 @@ void write_file(const std::string& directory, const std::string& name, const std
   }
 }
 
+void remove_file(const std::string& directory, const std::string& name) {
+  const std::string path = directory + "/" + name;
+  const int parent = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (parent < 0) cannot("open " + directory);
+  const bool removed = (::unlink(path.c_str()) == 0 || errno == ENOENT) && ::fsync(parent) == 0;
+  const int error = errno;
+  ::close(parent);
+  errno = error;
+  if (!removed) cannot("remove " + path);
+}
+
 std::shared_ptr<const Encryption> prepare_directory(const std::string& path, const EncryptionOptions& encryption) {
   std::error_code error;
   fs::create_directories(path, error);

@@ -32,4 +32,8 @@ base::Bytes read_sealed_file(const std::string& path, const EncryptionOptions& e
 // OutOfDiskSpace.
 void write_file(const std::string& directory, const std::string& name, const std::string& text);
 
+// Removes a file of the directory, which need not be there. It stays away after a power loss once this returns. Throws
+// OperationError.
+void remove_file(const std::string& directory, const std::string& name);
+
 }  // namespace storage

@@ -1,6 +1,5 @@
 #include "storage/engine/unapplied_rows.h"
 
-#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <utility>
@@ -156,7 +155,7 @@ void UnappliedRows::applied(const std::string& table, const std::optional<Bytes>
 
 void UnappliedRows::save() {
   const base::MutexLock lock(mutex_);
-  if (any_) write();
+  if (any_) write(tables_);
 }
 
 UnappliedRows::Tables UnappliedRows::all() const {
@@ -173,34 +172,44 @@ UnappliedRows::Rows UnappliedRows::of(const std::string& table) const {
 void UnappliedRows::forget(const std::string& table) {
   if (!any()) return;
   const base::MutexLock lock(mutex_);
-  if (tables_.erase(table) > 0) write();
+  if (!tables_.contains(table)) return;
+  Tables left = tables_;
+  left.erase(table);
+  write(std::move(left));
+}
+
+void UnappliedRows::forget_others(const std::set<std::string>& tables) {
+  const base::MutexLock lock(mutex_);
+  std::erase_if(tables_, [&](const auto& one) { return !tables.contains(one.first); });
 }
 
 void UnappliedRows::forget(const std::string& table, BytesView from, BytesView to) {
   const base::MutexLock lock(mutex_);
-  const auto found = tables_.find(table);
-  if (found == tables_.end()) return;
-  const Range gone = range(found->second, Bytes(from), Bytes(to));
+  if (!tables_.contains(table)) return;
+  Tables left = tables_;
+  Rows& rows = left[table];
+  const Range gone = range(rows, Bytes(from), Bytes(to));
   if (gone.first == gone.end) return;
-  found->second.erase(gone.first, gone.end);
-  if (found->second.empty()) tables_.erase(found);
-  write();
+  rows.erase(gone.first, gone.end);
+  if (rows.empty()) left.erase(table);
+  write(std::move(left));
 }
 
 void UnappliedRows::keep(Tables left) {
   const base::MutexLock lock(mutex_);
-  tables_ = std::move(left);
-  write();
+  write(std::move(left));
 }
 
-void UnappliedRows::write() {
-  any_ = !tables_.empty();
-  if (!any_) {
-    std::filesystem::remove(directory_ + "/" + unapplied_file);
-    return;
+// The rows in memory change once the file has.
+void UnappliedRows::write(Tables tables) {
+  if (tables.empty()) {
+    remove_file(directory_, unapplied_file);
+  } else {
+    const Bytes plain = encode_unapplied(tables);
+    write_file(directory_, unapplied_file, cipher_ ? cipher_->seal(plain) : plain);
   }
-  const Bytes plain = encode_unapplied(tables_);
-  write_file(directory_, unapplied_file, cipher_ ? cipher_->seal(plain) : plain);
+  tables_ = std::move(tables);
+  any_ = !tables_.empty();
 }
 
 }  // namespace storage

@@ -10,6 +10,7 @@
 #include <atomic>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "base/bytes.h"
@@ -46,8 +47,10 @@ class UnappliedRows {
   bool any() const { return any_.load(std::memory_order_relaxed); }
   Tables all() const;
   Rows of(const std::string& table) const;
-  // Makes the file forget a table that is dropped, or that has the rows by now.
+  // Makes the file forget a table that is gone, or that has the rows by now. If this throws OperationError, nothing is forgotten.
   void forget(const std::string& table);
+  // Forgets all tables but these, as a start does before it makes tables. The file has them until `keep`.
+  void forget_others(const std::set<std::string>& tables);
   // Makes the file forget the rows with from <= key <= to. It is called before they are removed: WiredTiger may remove a damaged
   // page without reading it, and then the rows of the file would come back.
   void forget(const std::string& table, BytesView from, BytesView to);
@@ -59,7 +62,7 @@ class UnappliedRows {
     Rows::iterator first, end;
   };
   static Range range(Rows& rows, const std::optional<Bytes>& from, const std::optional<Bytes>& to);
-  void write() REQUIRES(mutex_);
+  void write(Tables tables) REQUIRES(mutex_);
 
   const std::string directory_;
   const base::Cipher* const cipher_;
