@@ -3,11 +3,15 @@
 #include <catch2/catch.hpp>
 #include <filesystem>
 #include <fstream>
+#include <future>
 #include <iterator>
 #include <map>
+#include <optional>
 
 #include "base/error.h"
 #include "base/random.h"
+#include "base/testing.h"
+#include "storage/engine/directory.h"
 #include "storage/engine/internals.h"
 #include "storage/engine/readable_rows.h"
 #include "storage/testing/damage.h"
@@ -88,6 +92,34 @@ std::vector<FileBlock> leaves_of(const std::string& path) {
   std::erase_if(leaves, [](const FileBlock& block) { return !block.leaf; });
   return leaves;
 }
+
+// Damages one page that the journal changes.
+void damage_a_leaf(const TemporaryDirectory& directory) {
+  const std::string path = directory.path() + "/things.wt";
+  const FileBlock hit = leaves_of(path).at(5);
+  flip_byte(path, hit.offset + hit.bytes / 2);
+}
+
+bool has_rows_aside(const TemporaryDirectory& directory) {
+  return std::filesystem::exists(directory.path() + "/" + unapplied_file);
+}
+
+int64_t failed_drops(Engine& engine) {
+  return engine_statistic(engine.internals().connection, WT_STAT_CONN_SESSION_TABLE_DROP_FAIL);
+}
+
+// Keeps a table from being dropped.
+class Reader {
+ public:
+  Reader(Engine& engine, const Table& table)
+      : transaction_(engine, Transaction::Mode::read), cursor_(table.cursor(transaction_)) {
+    CHECK(cursor_->next());
+  }
+
+ private:
+  Transaction transaction_;
+  std::optional<TableCursor> cursor_;
+};
 
 // Returns where the zeros begin with which a journal's file ends.
 uint64_t written_bytes(const std::string& path) {
@@ -197,6 +229,96 @@ TEST_CASE("rows of the journal don't come back into a table that was made anew")
   const Table table = engine.open_table("things");
   ReadableRows walk(engine, table);
   CHECK_FALSE(walk.next());
+}
+
+TEST_CASE("a crash in the midst of a repair leaves the journal's rows aside") {
+  TemporaryDirectory directory, crashed;
+  const Model model = make_crashed(directory);
+  damage_a_leaf(directory);
+  {
+    Engine engine(test_options(directory.path()));
+    const Table table = engine.open_table("things");
+    std::optional<Reader> reader(std::in_place, engine, table);
+    const int64_t before = failed_drops(engine);
+    auto repair = std::async(std::launch::async, [&] { return engine.internals().tables.keep_readable(engine, "things"); });
+    CHECK(base::testing::wait_until([&] { return failed_drops(engine) > before; }));
+    directory.copy_to(crashed);
+    reader.reset();
+    CHECK(repair.get().from_journal > 0);
+    CHECK_FALSE(has_rows_aside(directory));
+  }
+  Engine engine(test_options(crashed.path()));
+  const Table table = engine.open_table("things");
+  const auto damaged = unreadable(engine, table, model);
+  CHECK_FALSE(damaged.empty());
+  CHECK(engine.internals().tables.keep_readable(engine, "things").from_journal > 0);
+  for (const RecordId row : damaged) {
+    const auto expected = model.find(row);
+    if (!journal_changed(row) || expected == model.end()) continue;
+    CAPTURE(row);
+    Transaction transaction(engine, Transaction::Mode::read);
+    CHECK(table.get(transaction, record_key(row)) == expected->second);
+  }
+}
+
+TEST_CASE("a crash after a repair, before the journal's rows are forgotten, puts them in once more") {
+  TemporaryDirectory directory;
+  const Model model = make_crashed(directory);
+  damage_a_leaf(directory);
+  const std::string path = directory.path() + "/" + unapplied_file, kept = directory.path() + ".kept";
+  const auto all_rows = [](Engine& engine) {
+    std::map<Bytes, Bytes> rows;
+    ReadableRows walk(engine, engine.open_table("things"));
+    while (walk.next()) rows.emplace(walk.key(), walk.value());
+    return rows;
+  };
+  std::map<Bytes, Bytes> repaired;
+  {
+    Engine engine(test_options(directory.path()));
+    engine.open_table("things");
+    std::filesystem::copy_file(path, kept);
+    engine.internals().tables.keep_readable(engine, "things");
+    repaired = all_rows(engine);
+    CHECK(repaired.size() > rows / 2);
+  }
+  std::filesystem::rename(kept, path);
+  Engine engine(test_options(directory.path()));
+  CHECK_FALSE(has_rows_aside(directory));
+  CHECK(all_rows(engine) == repaired);
+}
+
+TEST_CASE("a dropped table's rows stay aside as long as its file is there") {
+  TemporaryDirectory directory, crashed;
+  const Model model = make_crashed(directory);
+  damage_a_leaf(directory);
+  {
+    Engine engine(test_options(directory.path()));
+    const Table table = engine.open_table("things");
+    std::optional<Reader> reader(std::in_place, engine, table);
+    const int64_t before = failed_drops(engine);
+    engine.drop_table("things");
+    CHECK(base::testing::wait_until([&] { return failed_drops(engine) > before; }));
+    directory.copy_to(crashed);
+    reader.reset();
+    CHECK(base::testing::wait_until([&] { return !has_rows_aside(directory); }));
+  }
+  Engine engine(test_options(crashed.path()));
+  CHECK(has_rows_aside(crashed));
+  CHECK_FALSE(unreadable(engine, engine.open_table("things"), model).empty());
+}
+
+TEST_CASE("rows of a table that is gone don't come into another one of its name") {
+  TemporaryDirectory directory;
+  prepare_directory(directory.path());
+  {
+    UnappliedRows aside(directory.path(), nullptr);
+    aside.change("counts", "key", "value");  // the engine makes a table of this name
+    aside.save();
+  }
+  Engine engine(test_options(directory.path()));
+  ReadableRows walk(engine, engine.internals().counts);
+  CHECK_FALSE(walk.next());
+  CHECK_FALSE(has_rows_aside(directory));
 }
 
 TEST_CASE("a journal that is damaged before its end is never taken for a shorter one") {

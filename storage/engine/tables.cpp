@@ -30,6 +30,7 @@ constexpr std::string_view mark_always = "app_metadata=\"journal=always\"";
 constexpr std::string_view copy_prefix = "readable-";
 constexpr size_t copy_batch = 100;
 constexpr int log_not_salvaged = 7200504;
+constexpr int log_not_forgotten = 7200521;
 
 bool can_be_opened(Engine& engine, const std::string& name) {
   try {
@@ -84,6 +85,7 @@ Tables::Tables(wt::Connection& connection, SessionPool& sessions, UnappliedRows&
   load();
   finish_replacements();
   drop_copies_alone();
+  unapplied_.forget_others(names_);
   thread_ = std::thread([this] { run(); });
 }
 
@@ -182,6 +184,7 @@ void Tables::rename(WT_SESSION* session, const std::string& from, const std::str
 
 void Tables::make_empty(const std::string& name) {
   drop_alone(name);
+  unapplied_.forget(name);
   const base::MutexLock lock(mutex_);
   const std::string uri = std::string(prefix) + name;
   wt::check(session_->create(session_.get(), uri.c_str(), settings_.at(name).c_str()), "creating table " + name);
@@ -202,8 +205,13 @@ void Tables::end_replacement(Engine& engine, WT_SESSION* session, const std::str
   sessions_.forget_table(replacement);
   rename(session, replacement, name);
   connection_.damaged_pages().forget(name);
-  const base::MutexLock lock(mutex_);
-  names_.insert(name);
+  {
+    const base::MutexLock lock(mutex_);
+    names_.insert(name);
+  }
+  // The new table has the rows. A crash before this does no harm: nobody has written to the table, and the next start puts the
+  // same rows into it again.
+  unapplied_.forget(name);
 }
 
 void Tables::replace_rows(Engine& engine, const std::string& name, const std::string& by) {
@@ -279,7 +287,7 @@ void Tables::stop() {
     work.swap(dropping_);
   }
   const wt::Session session = connection_.open_session();
-  for (const std::string& name : work) try_drop(session.get(), name);
+  for (const std::string& name : work) drop_unused(session.get(), name);
 }
 
 void Tables::describe(const std::string& name, const TableOptions& options) {
@@ -324,7 +332,6 @@ void Tables::leave(const std::string& name, uint64_t gone_in) {
     const base::MutexLock lock(mutex_);
     if (names_.erase(name) == 0) return;
   }
-  unapplied_.forget(name);
   sessions_.forget_table(name);
   {
     const base::MutexLock lock(mutex_);
@@ -348,8 +355,11 @@ void Tables::checkpointed(uint64_t commit) {
 }
 
 void Tables::drop_now(const std::string& name) {
-  drop_alone(name);
-  if (exists(copy_name(name))) drop_alone(copy_name(name));
+  for (const std::string& each : {name, copy_name(name)}) {
+    if (each != name && !exists(each)) continue;
+    drop_alone(each);
+    unapplied_.forget(each);
+  }
 }
 
 void Tables::drop_alone(const std::string& name) {
@@ -359,7 +369,6 @@ void Tables::drop_alone(const std::string& name) {
   }
   sessions_.forget_table(name);
   connection_.damaged_pages().forget(name);
-  unapplied_.forget(name);
   const wt::Session session = connection_.open_session();
   while (!try_drop(session.get(), name)) std::this_thread::sleep_for(std::chrono::milliseconds(10));
 }
@@ -378,6 +387,18 @@ bool Tables::try_drop(WT_SESSION* session, const std::string& name) {
   return true;
 }
 
+bool Tables::drop_unused(WT_SESSION* session, const std::string& name) {
+  if (!try_drop(session, name)) return false;
+  try {
+    unapplied_.forget(name);
+  } catch (const base::OperationError& error) {
+    base::log(base::Severity::warning, base::LogComponent::storage, log_not_forgotten,
+              "The rows of the journal for a dropped table could not be removed from their file; the next start tries again",
+              base::Attributes().add("table", name).add("error", error.what()));
+  }
+  return true;
+}
+
 void Tables::run() {
   base::LogContext context("TableDrops");
   const wt::Session session = connection_.open_session();
@@ -392,7 +413,7 @@ void Tables::run() {
     lock.unlock();
     std::deque<std::string> busy;
     for (std::string& name : work) {
-      if (!try_drop(session.get(), name)) busy.push_back(std::move(name));
+      if (!drop_unused(session.get(), name)) busy.push_back(std::move(name));
     }
     lock.lock();
     for (std::string& name : busy) dropping_.push_back(std::move(name));

@@ -93,6 +93,9 @@ class Tables {
   void leave(const std::string& name, uint64_t gone_in);
   void rename(WT_SESSION* session, const std::string& from, const std::string& to);
   void run();
+  bool drop_unused(WT_SESSION* session, const std::string& name);
+  // Returns false if somebody uses the table. The rows that a start could not apply are left to the caller, who forgets them when
+  // nothing needs them any more, even after a crash.
   bool try_drop(WT_SESSION* session, const std::string& name);
   int64_t statistic(const std::string& name, int key, const char* depth) const;
 
