@@ -2,8 +2,11 @@
 
 #include <cerrno>
 #include <charconv>
+#include <exception>
 #include <map>
+#include <new>
 #include <set>
+#include <system_error>
 #include <utility>
 
 #include "base/error.h"
@@ -244,15 +247,29 @@ class Replay {
 };
 
 int apply_record(WT_SESSION*, WT_ITEM* record, Position* at, Position* next, void* replay, int first) {
-  try {
-    return static_cast<Replay*>(replay)->apply_record(record, at, next, first);
-  } catch (const base::OperationError& error) {
-    wt::set_last_message(error.what());
-    return EINVAL;
-  }
+  return replay_result([&] { return static_cast<Replay*>(replay)->apply_record(record, at, next, first); });
 }
 
 }  // namespace
+
+int replay_result(const std::function<int()>& work) noexcept {
+  try {
+    return work();
+  } catch (const base::OperationError& error) {
+    wt::set_last_message(error.what());
+    return error.code() == base::ErrorCode::out_of_disk_space ? ENOSPC : EINVAL;
+  } catch (const std::bad_alloc&) {
+    return ENOMEM;
+  } catch (const std::system_error& error) {
+    wt::set_last_message(error.what());
+    return error.code() == std::errc::no_space_on_device ? ENOSPC : EINVAL;
+  } catch (const std::exception& error) {
+    wt::set_last_message(error.what());
+    return EINVAL;
+  } catch (...) {
+    return EINVAL;
+  }
+}
 
 DamagedReplay::DamagedReplay(UnappliedRows& rows) {
   kept = &rows;
@@ -268,13 +285,10 @@ int scan(WT_SESSION* session, Position* from, Position* to, uint32_t flags, Appl
   if (!kept || (flags & replays_tables) == 0) return wiredtiger_scan(session, from, to, flags, apply, cookie);
   Replay replay(session, *kept, apply, cookie);
   const int result = wiredtiger_scan(session, from, to, flags, apply_record, &replay);
-  if (result != 0) return result;
-  // The journal goes with the checkpoint that follows.
-  try {
+  // The journal goes with the checkpoint that follows. A salvage takes it whatever the result is.
+  const int saved = replay_result([] {
     kept->save();
-  } catch (const base::OperationError& error) {
-    wt::set_last_message(error.what());
-    return error.code() == base::ErrorCode::out_of_disk_space ? ENOSPC : EIO;
-  }
-  return 0;
+    return 0;
+  });
+  return result != 0 ? result : saved;
 }

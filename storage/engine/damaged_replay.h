@@ -4,6 +4,8 @@
 // their damage ends the start.
 #pragma once
 
+#include <functional>
+
 #include "storage/engine/unapplied_rows.h"
 
 namespace storage {
@@ -16,5 +18,9 @@ class DamagedReplay {
   DamagedReplay(const DamagedReplay&) = delete;
   DamagedReplay& operator=(const DamagedReplay&) = delete;
 };
+
+// Runs what WiredTiger's replay calls, and which no exception may leave: WiredTiger is in C. Returns its result, or one that ends
+// the replay.
+int replay_result(const std::function<int()>& work) noexcept;
 
 }  // namespace storage

@@ -1,12 +1,16 @@
 #include "storage/engine/damaged_replay.h"
 
 #include <catch2/catch.hpp>
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
 #include <future>
 #include <iterator>
 #include <map>
+#include <new>
 #include <optional>
+#include <stdexcept>
+#include <system_error>
 
 #include "base/error.h"
 #include "base/random.h"
@@ -19,6 +23,10 @@
 
 using namespace storage;
 using namespace storage::test;
+
+// This is what the linker puts in front of WiredTiger's scan of the journal.
+int scan_journal(WT_SESSION* session, void* from, void* to, uint32_t flags,
+                 int (*apply)(WT_SESSION*, WT_ITEM*, void*, void*, void*, int), void* cookie) __asm__("__wrap___wt_log_scan");
 
 namespace {
 
@@ -213,6 +221,34 @@ TEST_CASE("what the journal had is applied at the next start when the page can b
   Engine engine(test_options(directory.path()));
   CHECK(unreadable(engine, engine.open_table("things"), model).empty());
   CHECK_FALSE(std::filesystem::exists(directory.path() + "/" + unapplied_file));
+}
+
+TEST_CASE("no exception leaves what WiredTiger's replay calls") {
+  const auto result = [](const auto& error) { return replay_result([&]() -> int { throw error; }); };
+  CHECK(replay_result([] { return 7; }) == 7);
+  CHECK(result(std::bad_alloc()) == ENOMEM);
+  CHECK(result(base::OperationError(base::ErrorCode::out_of_disk_space, "full")) == ENOSPC);
+  CHECK(result(base::OperationError(base::ErrorCode::internal_error, "other")) == EINVAL);
+  CHECK(result(std::filesystem::filesystem_error("full", std::error_code(ENOSPC, std::generic_category()))) == ENOSPC);
+  CHECK(result(std::filesystem::filesystem_error("denied", std::error_code(EACCES, std::generic_category()))) == EINVAL);
+  CHECK(result(std::length_error("too long")) == EINVAL);
+  CHECK(result(7) == EINVAL);
+}
+
+TEST_CASE("a replay that fails saves the rows that it has put aside") {
+  TemporaryDirectory directory, other;
+  Engine engine(test_options(directory.path()));
+  Model model;
+  put(engine, engine.open_table("things"), model, 1, 1);
+  engine.wait_durable();
+  constexpr uint32_t from_first = 0x01, replays_tables = 0x08;
+  UnappliedRows aside(other.path(), nullptr);
+  aside.change("things", "key", "value");
+  const wt::Session session = engine.internals().connection.open_session();
+  const DamagedReplay replay(aside);
+  const auto fail = [](WT_SESSION*, WT_ITEM*, void*, void*, void*, int) { return EIO; };
+  CHECK(scan_journal(session.get(), nullptr, nullptr, from_first | replays_tables, fail, nullptr) == EIO);
+  CHECK(UnappliedRows(other.path(), nullptr).of("things").size() == 1);
 }
 
 TEST_CASE("rows of the journal don't come back into a table that was made anew") {
