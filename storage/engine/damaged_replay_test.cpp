@@ -223,6 +223,19 @@ TEST_CASE("what the journal had is applied at the next start when the page can b
   CHECK_FALSE(std::filesystem::exists(directory.path() + "/" + unapplied_file));
 }
 
+TEST_CASE("a start that has rows aside needs no room for them on the disk") {
+  TemporaryDirectory directory, crashed;
+  const Model model = make_crashed(directory);
+  damage_a_leaf(directory);
+  { const Engine first(test_options(directory.path())); }
+  // No file of the directory can be written anew now.
+  const std::string draft = directory.path() + "/" + unapplied_file + ".new";
+  REQUIRE(std::filesystem::create_directory(draft));
+  Engine engine(test_options(directory.path()));
+  CHECK_FALSE(unreadable(engine, engine.open_table("things"), model).empty());
+  CHECK(has_rows_aside(directory));
+}
+
 TEST_CASE("no exception leaves what WiredTiger's replay calls") {
   const auto result = [](const auto& error) { return replay_result([&]() -> int { throw error; }); };
   CHECK(replay_result([] { return 7; }) == 7);

@@ -1,9 +1,12 @@
 #include "storage/engine/unapplied_rows.h"
 
+#include <cerrno>
+#include <filesystem>
 #include <fstream>
-#include <iterator>
+#include <system_error>
 #include <utility>
 
+#include "base/error.h"
 #include "base/hash.h"
 #include "base/log.h"
 #include "storage/engine/directory.h"
@@ -12,6 +15,8 @@ namespace storage {
 namespace {
 
 constexpr int log_unreadable = 7200512;
+constexpr int log_set_aside = 7200522;
+constexpr uint64_t no_file = 0;
 constexpr uint8_t format_version = 1;
 constexpr uint8_t removed = 0, has_value = 1;
 
@@ -65,6 +70,26 @@ bool read_rows(Reader& in, uint64_t count, UnappliedRows::Rows& rows) {
   return count > 0;
 }
 
+// Returns nullopt if there is no such file.
+std::optional<Bytes> read_whole(const std::string& path) {
+  std::error_code error;
+  const uint64_t bytes = std::filesystem::file_size(path, error);
+  if (error == std::errc::no_such_file_or_directory) return std::nullopt;
+  Bytes content;
+  if (!error) {
+    content.resize(bytes);
+    std::ifstream in(path, std::ios::binary);
+    if (!in.read(content.data(), static_cast<std::streamsize>(bytes)))
+      error.assign(errno != 0 ? errno : EIO, std::generic_category());
+  }
+  if (error) throw base::OperationError(base::ErrorCode::internal_error, "cannot read " + path + ": " + error.message());
+  return content;
+}
+
+uint64_t stored_hash(BytesView plain) {
+  return base::load_le<uint64_t>(plain.data() + plain.size() - sizeof(uint64_t));
+}
+
 }  // namespace
 
 // | version, 1 | a table: name, count of rows, rows; ... | hash of what is before it, 8 |
@@ -105,18 +130,20 @@ std::optional<UnappliedRows::Tables> decode_unapplied(BytesView bytes) {
 UnappliedRows::UnappliedRows(std::string directory, const base::Cipher* cipher)
     : directory_(std::move(directory)), cipher_(cipher) {
   const std::string path = directory_ + "/" + unapplied_file;
-  std::ifstream in(path, std::ios::binary);
-  if (!in) return;
-  const Bytes stored((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
-  const auto plain = cipher_ ? cipher_->open(stored) : std::optional(stored);
+  const auto stored = read_whole(path);
+  const base::MutexLock lock(mutex_);
+  stored_ = no_file;
+  if (!stored) return;
+  const auto plain = cipher_ ? cipher_->open(*stored) : stored;
   auto tables = plain ? decode_unapplied(*plain) : std::nullopt;
   if (!tables) {
+    damaged_file_ = true;
     base::log(base::Severity::error, base::LogComponent::storage, log_unreadable,
               "A file is damaged that has rows of the journal for damaged pages. A repair can't restore these rows",
               base::Attributes().add("file", path));
     return;
   }
-  const base::MutexLock lock(mutex_);
+  stored_ = stored_hash(*plain);
   tables_ = std::move(*tables);
   any_ = !tables_.empty();
 }
@@ -155,7 +182,7 @@ void UnappliedRows::applied(const std::string& table, const std::optional<Bytes>
 
 void UnappliedRows::save() {
   const base::MutexLock lock(mutex_);
-  if (any_) write(tables_);
+  write(tables_);
 }
 
 UnappliedRows::Tables UnappliedRows::all() const {
@@ -202,14 +229,33 @@ void UnappliedRows::keep(Tables left) {
 
 // The rows in memory change once the file has.
 void UnappliedRows::write(Tables tables) {
-  if (tables.empty()) {
-    remove_file(directory_, unapplied_file);
-  } else {
-    const Bytes plain = encode_unapplied(tables);
-    write_file(directory_, unapplied_file, cipher_ ? cipher_->seal(plain) : plain);
+  const Bytes plain = tables.empty() ? Bytes() : encode_unapplied(tables);
+  const uint64_t hash = tables.empty() ? no_file : stored_hash(plain);
+  if (stored_ != hash) {
+    if (damaged_file_) set_aside();
+    stored_.reset();
+    if (tables.empty())
+      remove_file(directory_, unapplied_file);
+    else
+      write_file(directory_, unapplied_file, cipher_ ? cipher_->seal(plain) : plain);
+    stored_ = hash;
   }
   tables_ = std::move(tables);
   any_ = !tables_.empty();
+}
+
+// Gives the damaged file another name, since somebody may be able to read it.
+void UnappliedRows::set_aside() {
+  const std::string path = directory_ + "/" + unapplied_file;
+  std::string other;
+  for (int number = 1; other.empty() || std::filesystem::exists(other); ++number)
+    other = path + ".damaged-" + std::to_string(number);
+  std::error_code error;
+  std::filesystem::rename(path, other, error);
+  if (error) throw base::OperationError(base::ErrorCode::internal_error, "cannot rename " + path + ": " + error.message());
+  damaged_file_ = false;
+  base::log(base::Severity::warning, base::LogComponent::storage, log_set_aside,
+            "The damaged file that has rows of the journal has another name now", base::Attributes().add("file", other));
 }
 
 }  // namespace storage

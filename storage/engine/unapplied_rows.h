@@ -31,7 +31,8 @@ class UnappliedRows {
   using Rows = std::map<Bytes, std::optional<Bytes>, std::less<>>;
   using Tables = std::map<std::string, Rows, std::less<>>;
 
-  // Reads the directory's file. If the file is damaged, this logs it and knows of no rows. `cipher` is nullptr if the directory
+  // Reads the directory's file, and throws OperationError if it can't. If the file is damaged, or a newer program's, this logs it
+  // and knows of no rows; before another file takes its name, it gets a name of its own. `cipher` is nullptr if the directory
   // isn't encrypted.
   UnappliedRows(std::string directory, const base::Cipher* cipher);
 
@@ -42,7 +43,8 @@ class UnappliedRows {
   // These rows can be read, since a change of them could be applied.
   void applied(const std::string& table, BytesView key);
   void applied(const std::string& table, const std::optional<Bytes>& from, const std::optional<Bytes>& to);
-  void save();  // throws OperationError
+  // Writes the file if it hasn't these rows yet. Throws OperationError.
+  void save();
 
   bool any() const { return any_.load(std::memory_order_relaxed); }
   Tables all() const;
@@ -54,7 +56,7 @@ class UnappliedRows {
   // Makes the file forget the rows with from <= key <= to. It is called before they are removed: WiredTiger may remove a damaged
   // page without reading it, and then the rows of the file would come back.
   void forget(const std::string& table, BytesView from, BytesView to);
-  // Leaves only these.
+  // Leaves only these. The file isn't touched if it has just these.
   void keep(Tables left);
 
  private:
@@ -63,11 +65,15 @@ class UnappliedRows {
   };
   static Range range(Rows& rows, const std::optional<Bytes>& from, const std::optional<Bytes>& to);
   void write(Tables tables) REQUIRES(mutex_);
+  void set_aside() REQUIRES(mutex_);
 
   const std::string directory_;
   const base::Cipher* const cipher_;
   mutable base::Mutex mutex_;
   Tables tables_ GUARDED_BY(mutex_);
+  // The hash at the end of the file; `no_file` stands for none, and nullopt for one that may be anything.
+  std::optional<uint64_t> stored_ GUARDED_BY(mutex_);
+  bool damaged_file_ GUARDED_BY(mutex_) = false;
   std::atomic<bool> any_{false};
 };
 

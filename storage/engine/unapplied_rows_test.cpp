@@ -4,6 +4,8 @@
 
 #include <catch2/catch.hpp>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 
 #include "base/error.h"
 #include "storage/testing/temporary_store.h"
@@ -29,6 +31,11 @@ class NoDescriptors {
   rlimit before_{};
 };
 
+Bytes content(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {(std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>()};
+}
+
 }  // namespace
 
 TEST_CASE("unapplied rows are forgotten only if the directory can be synced") {
@@ -48,4 +55,44 @@ TEST_CASE("unapplied rows are forgotten only if the directory can be synced") {
   rows.forget("things");
   CHECK_FALSE(std::filesystem::exists(path));
   CHECK_FALSE(rows.any());
+}
+
+TEST_CASE("a file of unapplied rows that can't be read is not taken for none") {
+  TemporaryDirectory directory;
+  {
+    UnappliedRows rows(directory.path(), nullptr);
+    rows.change("things", "key", "value");
+    rows.save();
+  }
+  {
+    const NoDescriptors none;
+    CHECK_THROWS_AS(UnappliedRows(directory.path(), nullptr), base::OperationError);
+  }
+  CHECK(UnappliedRows(directory.path(), nullptr).of("things").size() == 1);
+  const std::string path = directory.path() + "/" + unapplied_file;
+  std::filesystem::remove(path);
+  std::filesystem::create_directory(path);
+  CHECK_THROWS_AS(UnappliedRows(directory.path(), nullptr), base::OperationError);
+}
+
+TEST_CASE("a damaged file of unapplied rows stays as it is") {
+  TemporaryDirectory directory;
+  const std::string path = directory.path() + "/" + unapplied_file;
+  for (int number = 1; number <= 2; ++number) {
+    const Bytes damaged = "damaged " + std::to_string(number);
+    std::ofstream(path, std::ios::binary) << damaged;
+    UnappliedRows rows(directory.path(), nullptr);
+    CHECK_FALSE(rows.any());
+    rows.save();
+    rows.forget("things");
+    rows.keep({});
+    CHECK(content(path) == damaged);
+    rows.change("things", "key", "value");
+    rows.save();
+    CHECK(content(path + ".damaged-" + std::to_string(number)) == damaged);
+    CHECK(UnappliedRows(directory.path(), nullptr).of("things").size() == 1);
+    rows.forget("things");
+    CHECK_FALSE(std::filesystem::exists(path));
+  }
+  CHECK(content(path + ".damaged-1") == "damaged 1");
 }
