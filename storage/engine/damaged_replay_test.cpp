@@ -223,6 +223,68 @@ TEST_CASE("what the journal had is applied at the next start when the page can b
   CHECK_FALSE(std::filesystem::exists(directory.path() + "/" + unapplied_file));
 }
 
+TEST_CASE("what the journal had is not overtaken when the page can be read again before it is applied") {
+  TemporaryDirectory directory;
+  const Model model = make_crashed(directory);
+  const std::string path = directory.path() + "/things.wt";
+  const uint64_t at = leaves_of(path)[5].offset + 100;
+  flip_byte(path, at);
+  UnappliedRows::Rows aside;
+  {
+    Engine engine(test_options(directory.path()));
+    const Table table = engine.open_table("things");
+    flip_byte(path, at);
+    engine.open_table("others");  // what was known of damaged blocks is forgotten
+    // Each row is the newest one, or can't be read.
+    const auto waiting = unreadable(engine, table, model);
+    aside = engine.internals().unapplied.of("things");
+    REQUIRE(waiting.size() == aside.size());
+    REQUIRE(waiting.size() > 10);
+    const auto corrupt = [&](const auto& work) {
+      try {
+        in_transaction(engine, work);
+        return false;
+      } catch (const base::OperationError& error) {
+        return error.code() == base::ErrorCode::data_corruption_detected;
+      }
+    };
+    for (const RecordId row : waiting) {
+      CAPTURE(row);
+      const Bytes key = record_key(row), before = record_key(row - 1), behind = record_key(row + 1);
+      CHECK(aside.contains(key));
+      CHECK(corrupt([&](Transaction& transaction) { table.put(transaction, key, "newer"); }));
+      CHECK(corrupt([&](Transaction& transaction) { table.insert(transaction, key, "newer"); }));
+      CHECK(corrupt([&](Transaction& transaction) { table.remove(transaction, key); }));
+      CHECK(corrupt([&](Transaction& transaction) { table.cursor(transaction).seek(key); }));
+      CHECK(corrupt([&](Transaction& transaction) { table.cursor(transaction).seek_back(key); }));
+      if (aside.contains(before) || aside.contains(behind)) continue;
+      const auto steps_over = [&](const Bytes& from, bool (TableCursor::*step)()) {
+        return corrupt([&](Transaction& transaction) {
+          TableCursor cursor = table.cursor(transaction);
+          if (!cursor.seek(from) || cursor.key() != from) throw base::OperationError(base::ErrorCode::no_such_key, "no such row");
+          (cursor.*step)();
+        });
+      };
+      if (model.contains(row - 1)) CHECK(steps_over(before, &TableCursor::next));
+      if (model.contains(row + 1)) CHECK(steps_over(behind, &TableCursor::previous));
+    }
+    CHECK(corrupt([&](Transaction& transaction) {
+      TableCursor cursor = table.cursor(transaction);
+      while (cursor.next()) {
+      }
+    }));
+    bool busy = false;
+    CHECK_FALSE(engine.internals().tables.verify("things", busy).empty());
+    if (GENERATE(false, true)) {
+      CHECK(engine.internals().tables.keep_readable(engine, "things").rows == static_cast<int64_t>(model.size()));
+      CHECK(unreadable(engine, table, model).empty());
+    }
+  }
+  Engine engine(test_options(directory.path()));
+  CHECK(unreadable(engine, engine.open_table("things"), model).empty());
+  CHECK_FALSE(has_rows_aside(directory));
+}
+
 TEST_CASE("a start that has rows aside needs no room for them on the disk") {
   TemporaryDirectory directory, crashed;
   const Model model = make_crashed(directory);

@@ -114,6 +114,7 @@ void Engine::Internals::apply_unapplied() {
   for (const auto& [name, rows] : unapplied.all()) {
     if (!tables.exists(name)) continue;
     const Table table(name);
+    const UnappliedRows::Unblocked unblocked(unapplied, name);
     UnappliedRows::Rows waiting;
     for (const auto& [key, value] : rows) {
       if (!can_be_read(engine, table, key)) {

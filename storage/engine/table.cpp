@@ -19,6 +19,18 @@ void check_wait(Transaction& transaction) {
   std::rethrow_exception(transaction.session().interruption);
 }
 
+[[noreturn]] void fail_unapplied(Transaction& transaction, const char* doing, const std::string& table) {
+  wt::set_last_message("the journal's changes of these rows wait for a repair");
+  fail_on_table(transaction.session(), WT_ERROR, doing, table);
+}
+
+// Throws if the journal has something newer for the row than its page, which a start could not read.
+void check_applied(Transaction& transaction, const char* doing, const std::string& table, BytesView key) {
+  const UnappliedRows& unapplied = transaction.engine().internals().unapplied;
+  if (unapplied.any() && unapplied.blocks(table, key)) [[unlikely]]
+    fail_unapplied(transaction, doing, table);
+}
+
 constexpr size_t small_row_bytes = 512;  // the rows that every delete and drop writes are smaller
 
 void count_bytes(Transaction& transaction, size_t bytes) {
@@ -35,6 +47,7 @@ std::optional<Table> Table::copy() const {
 }
 
 std::optional<BytesView> Table::get(Transaction& transaction, BytesView key) const {
+  check_applied(transaction, "reading", name_, key);
   WT_CURSOR* cursor = transaction.session().strict(name_);
   wt::set_key(cursor, key);
   const int result = cursor->search(cursor);
@@ -46,6 +59,7 @@ std::optional<BytesView> Table::get(Transaction& transaction, BytesView key) con
 
 void Table::put(Transaction& transaction, BytesView key, BytesView value) const {
   base::check(transaction.writes(), "write in a read transaction");
+  check_applied(transaction, "writing", name_, key);
   count_bytes(transaction, key.size() + value.size());
   WT_CURSOR* cursor = transaction.session().overwrite(name_);
   wt::set_key(cursor, key);
@@ -58,6 +72,7 @@ void Table::put(Transaction& transaction, BytesView key, BytesView value) const 
 
 bool Table::insert(Transaction& transaction, BytesView key, BytesView value) const {
   base::check(transaction.writes(), "write in a read transaction");
+  check_applied(transaction, "writing", name_, key);
   count_bytes(transaction, key.size() + value.size());
   WT_CURSOR* cursor = transaction.session().strict(name_);
   wt::set_key(cursor, key);
@@ -72,6 +87,7 @@ bool Table::insert(Transaction& transaction, BytesView key, BytesView value) con
 
 bool Table::remove(Transaction& transaction, BytesView key) const {
   base::check(transaction.writes(), "write in a read transaction");
+  check_applied(transaction, "writing", name_, key);
   transaction.engine().internals().space.wrote(key.size());  // the journal grows, and old journal is what a full disk is full of
   WT_CURSOR* cursor = transaction.session().strict(name_);
   wt::set_key(cursor, key);
@@ -83,23 +99,8 @@ bool Table::remove(Transaction& transaction, BytesView key) const {
   return true;
 }
 
-void Table::truncate(Transaction& transaction, BytesView from, BytesView to) const {
-  base::check(transaction.writes(), "write in a read transaction");
-  Transaction::Session& session = transaction.session();
-  transaction.engine().internals().space.wrote(from.size() + to.size());
-  TableCursor first = cursor(transaction);
-  TableCursor last = cursor(transaction);
-  if (!first.seek(from) || !last.seek_back(to) || first.key() > last.key()) return;
-  UnappliedRows& unapplied = transaction.engine().internals().unapplied;
-  if (unapplied.any()) unapplied.forget(name_, from, to);
-  const int result = session.session->truncate(session.session.get(), nullptr, first.raw(), last.raw(), nullptr);
-  check_wait(transaction);
-  if (result != 0) failed(transaction, result, "truncating", name_);
-  if (const auto other = copy()) other->truncate(transaction, from, to);
-}
-
 struct TableCursor::State {
-  State(Transaction& of, const std::string& name) : transaction(of), table(name) {
+  State(Transaction& of, const std::string& name) : transaction(of), table(name), unapplied(of.engine().internals().unapplied) {
     transaction.session().lend_walker(table, lent);
   }
   ~State() {
@@ -109,6 +110,8 @@ struct TableCursor::State {
   Transaction& transaction;  // it is valid only while `lent` is
   const std::string table;
   LentCursor lent;
+  const UnappliedRows& unapplied;
+  bool passes_unapplied = false;
 
   WT_CURSOR* at() const {
     base::check(lent.session != nullptr, "cursor used after its transaction");
@@ -123,7 +126,7 @@ struct TableCursor::State {
   }
   // Returns whether the cursor now stands on the row that was found at `key`. If the search ended on the other side of `key`, the
   // cursor takes a step in the wanted direction.
-  bool seek(BytesView key, int wanted) {
+  bool search(BytesView key, int wanted) {
     WT_CURSOR* cursor = at();
     lent.parked.reset();
     wt::set_key(cursor, key);
@@ -133,20 +136,60 @@ struct TableCursor::State {
     if (wanted < 0 && exact > 0) return stands(cursor->prev(cursor));
     return true;
   }
-  bool step(int (*to)(WT_CURSOR*), int wanted) {
+  bool walk(int (*to)(WT_CURSOR*), int wanted) {
     if (!lent.parked) return stands(to(at()));
     const Bytes from = std::move(*lent.parked);
-    if (!seek(from, wanted)) return false;
+    if (!search(from, wanted)) return false;
     return wt::get_key(at()) == from ? stands(to(at())) : true;
+  }
+  bool seek(BytesView key, int wanted) {
+    const bool found = search(key, wanted);
+    if (checks()) [[unlikely]]
+      check_passed(key, found, wanted);
+    return found;
+  }
+  bool step(int (*to)(WT_CURSOR*), int wanted) {
+    if (!checks()) [[likely]]
+      return walk(to, wanted);
+    at();
+    std::optional<Bytes> from = lent.parked;
+    if (lent.on_row) from.emplace(wt::get_key(at()));
+    const bool found = walk(to, wanted);
+    check_passed(from, found, wanted);
+    return found;
+  }
+  bool checks() const { return unapplied.any() && !passes_unapplied; }
+  // A row that waits to be applied may belong between the place where the cursor was and the row that it found.
+  void check_passed(std::optional<BytesView> from, bool found, int wanted) const {
+    const std::optional<BytesView> to = found ? std::optional(wt::get_key(at())) : std::nullopt;
+    const bool blocked = wanted > 0 ? unapplied.blocks(table, from, to) : unapplied.blocks(table, to, from);
+    if (blocked) fail_unapplied(transaction, "reading", table);
   }
   // Returns the engine's cursor, which stands on its row.
   WT_CURSOR* on_row() {
     if (!lent.parked) return at();
     const Bytes row = std::move(*lent.parked);
-    base::check(seek(row, +1) && wt::get_key(at()) == row, "the row a cursor let go of is there in its transaction");
+    base::check(search(row, +1) && wt::get_key(at()) == row, "the row a cursor let go of is there in its transaction");
     return at();
   }
 };
+
+void Table::truncate(Transaction& transaction, BytesView from, BytesView to) const {
+  base::check(transaction.writes(), "write in a read transaction");
+  Transaction::Session& session = transaction.session();
+  transaction.engine().internals().space.wrote(from.size() + to.size());
+  TableCursor first = cursor(transaction);
+  TableCursor last = cursor(transaction);
+  first.state_->passes_unapplied = last.state_->passes_unapplied = true;
+  const bool any = first.seek(from) && last.seek_back(to) && first.key() <= last.key();
+  UnappliedRows& unapplied = transaction.engine().internals().unapplied;
+  if (unapplied.any()) unapplied.forget(name_, from, to);
+  if (!any) return;
+  const int result = session.session->truncate(session.session.get(), nullptr, first.raw(), last.raw(), nullptr);
+  check_wait(transaction);
+  if (result != 0) failed(transaction, result, "truncating", name_);
+  if (const auto other = copy()) other->truncate(transaction, from, to);
+}
 
 TableCursor Table::cursor(Transaction& transaction) const {
   return TableCursor(std::make_unique<TableCursor::State>(transaction, name_));

@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <chrono>
 #include <filesystem>
+#include <optional>
 #include <set>
 #include <utility>
 #include <vector>
@@ -240,6 +241,7 @@ void Tables::replace_rows(Engine& engine, const std::string& name, const RowList
 Tables::Kept Tables::keep_readable(Engine& engine, const std::string& name) {
   const wt::Session session = connection_.open_session();
   begin_replacement(session.get(), name);
+  const UnappliedRows::Unblocked unblocked(unapplied_, name);
   Kept kept{.salvaged = !can_be_opened(engine, name)};
   if (kept.salvaged) {
     sessions_.forget_table(name);
@@ -255,19 +257,20 @@ Tables::Kept Tables::keep_readable(Engine& engine, const std::string& name) {
     ReadableRows rows(engine, Table(name));
     kept.rows = copy_rows(engine, rows, replacement);
   }
+  // Nobody could write to these rows, so they are newer than what the file has, if that can be read.
   for (const auto& [key, value] : unapplied_.of(name)) {
-    // Where the page can be read, its row is as new as all others. A salvaged one may be older than the journal.
-    if (!kept.salvaged && can_be_read(engine, Table(name), key)) continue;
+    bool there = false;
     in_transaction(engine, [&, &key = key, &value = value](Transaction& transaction) {
       const Table to(replacement);
+      there = to.get(transaction, key).has_value();
       if (value)
         to.put(transaction, key, *value);
       else
         to.remove(transaction, key);
     });
-    kept.from_journal += value.has_value();
+    kept.rows += static_cast<int64_t>(value.has_value()) - static_cast<int64_t>(there);
+    kept.from_journal += static_cast<int64_t>(value.has_value());
   }
-  kept.rows += kept.from_journal;
   end_replacement(engine, session.get(), name);
   return kept;
 }
@@ -478,6 +481,8 @@ std::string Tables::verify(const std::string& name, bool& busy, const std::funct
     return verified;
   }();
   busy = result == EBUSY;
+  if (result == 0 && unapplied_.blocks(name, std::nullopt, std::nullopt))
+    return "the journal's changes of rows wait for a repair";
   if (result == 0 || busy) return {};
   std::string message = wt::take_last_message();
   return message.empty() ? wiredtiger_strerror(result) : message;

@@ -227,6 +227,24 @@ void UnappliedRows::keep(Tables left) {
   write(std::move(left));
 }
 
+bool UnappliedRows::blocks(std::string_view table, std::optional<BytesView> from, std::optional<BytesView> to) const {
+  const base::MutexLock lock(mutex_);
+  const auto found = tables_.find(table);
+  if (found == tables_.end() || unblocked_.contains(table)) return false;
+  const Rows& rows = found->second;
+  const auto first = from ? rows.lower_bound(*from) : rows.begin();
+  return first != rows.end() && (!to || first->first <= *to);
+}
+
+UnappliedRows::Unblocked::Unblocked(UnappliedRows& rows, std::string table) : rows_(rows), table_(std::move(table)) {
+  const base::MutexLock lock(rows_.mutex_);
+  rows_.unblocked_.insert(table_);
+}
+UnappliedRows::Unblocked::~Unblocked() {
+  const base::MutexLock lock(rows_.mutex_);
+  rows_.unblocked_.erase(table_);
+}
+
 // The rows in memory change once the file has.
 void UnappliedRows::write(Tables tables) {
   const Bytes plain = tables.empty() ? Bytes() : encode_unapplied(tables);

@@ -1,8 +1,8 @@
 // After a crash the journal may have changes of rows whose pages on disk are damaged. The start can't apply these, so it keeps
 // them in a file, and a repair of the table puts them into it.
 //
-// Until then nobody reads or writes such a row: its page can't be read. So nothing can overtake what the file has. If the page
-// can be read after all, because only a read of it had failed, the next start applies the rows.
+// Until then nobody reads or writes such a row (`blocks`), also if its page can be read after all, because only a read of it had
+// failed. So nothing can overtake what the file has: a repair, or the next start that can read the page, applies the rows.
 //
 //   palimpsest.unapplied  docs/formats/unapplied.md
 #pragma once
@@ -12,6 +12,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 
 #include "base/bytes.h"
 #include "base/cipher.h"
@@ -49,6 +50,22 @@ class UnappliedRows {
   bool any() const { return any_.load(std::memory_order_relaxed); }
   Tables all() const;
   Rows of(const std::string& table) const;
+  // Returns whether a row with from <= key <= to waits, so that an operation which needs it fails as it does on a damaged page.
+  // Without a bound, the range has no end on that side.
+  bool blocks(std::string_view table, std::optional<BytesView> from, std::optional<BytesView> to) const;
+  bool blocks(std::string_view table, BytesView key) const { return blocks(table, key, key); }
+  // While this lives, the table's rows block nobody: its holder puts them into the table, which nobody else uses.
+  class Unblocked {
+   public:
+    Unblocked(UnappliedRows& rows, std::string table);
+    ~Unblocked();
+    Unblocked(const Unblocked&) = delete;
+    Unblocked& operator=(const Unblocked&) = delete;
+
+   private:
+    UnappliedRows& rows_;
+    const std::string table_;
+  };
   // Makes the file forget a table that is gone, or that has the rows by now. If this throws OperationError, nothing is forgotten.
   void forget(const std::string& table);
   // Forgets all tables but these, as a start does before it makes tables. The file has them until `keep`.
@@ -74,6 +91,7 @@ class UnappliedRows {
   // The hash at the end of the file; `no_file` stands for none, and nullopt for one that may be anything.
   std::optional<uint64_t> stored_ GUARDED_BY(mutex_);
   bool damaged_file_ GUARDED_BY(mutex_) = false;
+  std::set<std::string, std::less<>> unblocked_ GUARDED_BY(mutex_);
   std::atomic<bool> any_{false};
 };
 

@@ -96,3 +96,28 @@ TEST_CASE("a damaged file of unapplied rows stays as it is") {
   }
   CHECK(content(path + ".damaged-1") == "damaged 1");
 }
+
+TEST_CASE("unapplied rows block the places where they belong") {
+  TemporaryDirectory directory;
+  UnappliedRows rows(directory.path(), nullptr);
+  rows.change("things", "d", "value");
+  rows.change("things", "h", std::nullopt);
+  const auto blocks = [&](std::optional<BytesView> from, std::optional<BytesView> to) { return rows.blocks("things", from, to); };
+  CHECK(rows.blocks("things", "d"));
+  CHECK(rows.blocks("things", "h"));
+  CHECK_FALSE(rows.blocks("things", "e"));
+  CHECK_FALSE(rows.blocks("others", "d"));
+  CHECK(blocks("c", "d"));
+  CHECK(blocks("d", "e"));
+  CHECK(blocks("e", std::nullopt));
+  CHECK(blocks(std::nullopt, "d"));
+  CHECK(blocks(std::nullopt, std::nullopt));
+  CHECK_FALSE(blocks("e", "g"));
+  CHECK_FALSE(blocks("i", std::nullopt));
+  CHECK_FALSE(blocks(std::nullopt, "c"));
+  {
+    const UnappliedRows::Unblocked unblocked(rows, "things");
+    CHECK_FALSE(blocks(std::nullopt, std::nullopt));
+  }
+  CHECK(rows.blocks("things", "d"));
+}
