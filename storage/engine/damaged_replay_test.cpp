@@ -11,6 +11,8 @@
 #include <optional>
 #include <stdexcept>
 #include <system_error>
+#include <utility>
+#include <vector>
 
 #include "base/error.h"
 #include "base/random.h"
@@ -134,6 +136,20 @@ uint64_t written_bytes(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   const Bytes bytes((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
   return bytes.find_last_not_of('\0') + 1;
+}
+
+// Returns the offsets and lengths of a journal file's records of more than 400 bytes whose last byte is zero.
+std::vector<std::pair<uint64_t, uint64_t>> zero_ended_records(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  const Bytes file((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+  std::vector<std::pair<uint64_t, uint64_t>> found;
+  for (size_t at = 0; at + 128 <= file.size();) {
+    const auto bytes = base::load_le<uint32_t>(file.data() + at);
+    if (bytes == 0 || bytes > file.size() - at) break;
+    if (bytes > 400 && file[at + bytes - 1] == '\0') found.emplace_back(at, bytes);
+    at += (bytes + 127) / 128 * 128;
+  }
+  return found;
 }
 
 }  // namespace
@@ -479,15 +495,52 @@ TEST_CASE("each byte of the journal behind the last checkpoint is checked") {
 }
 
 TEST_CASE("a record that the crash cut short ends the journal") {
+  const bool between_sectors = GENERATE(true, false);
   TemporaryDirectory directory;
   const Model model = make_crashed(directory);
   const std::string journal = directory.path() + "/journal/WiredTigerLog.0000000001";
-  const uint64_t end = written_bytes(journal), from = (end - 1) / 512 * 512;
+  const uint64_t end = written_bytes(journal), from = between_sectors ? (end - 1) / 512 * 512 : (end + 127) / 128 * 128 - 64;
   zero_bytes(journal, from, end - from);
   Engine engine(test_options(directory.path()));
   const Table table = engine.open_table("things");
   Transaction transaction(engine, Transaction::Mode::read);
   CHECK(table.get(transaction, record_key(rows + 1)) == model.at(rows + 1));
+}
+
+TEST_CASE("a damaged record that ends with a zero of its own is not taken for one that a crash cut short") {
+  const std::string first_file = "/journal/WiredTigerLog.0000000001";
+  TemporaryDirectory directory, crashed;
+  uint64_t from = 0;
+  {
+    Engine engine(test_options(directory.path()));
+    const Table table = engine.open_table("things");
+    engine.checkpoint();
+    engine.wait_durable();
+    from = written_bytes(directory.path() + first_file);
+    base::Random random(1);
+    for (size_t bytes = 400; bytes < 400 + 2 * 128; ++bytes) {  // journal records of each length
+      Bytes value;
+      while (value.size() < bytes) value.push_back(static_cast<char>(1 + random.below(255)));
+      value.back() = '\0';
+      in_transaction(engine, [&](Transaction& transaction) { table.put(transaction, std::to_string(bytes), value); });
+    }
+    engine.wait_durable();
+    directory.copy_to(crashed);
+  }
+  const std::string journal = crashed.path() + first_file;
+  int tried = 0;
+  for (const auto& [offset, bytes] : zero_ended_records(journal)) {
+    if (offset < from) continue;  // the replay begins behind the checkpoint
+    CAPTURE(offset, bytes);
+    const uint64_t at = offset + bytes / 2;
+    flip_byte(journal, at);
+    CHECK_THROWS_WITH(Engine(test_options(crashed.path())), Catch::Contains("is damaged at offset " + std::to_string(offset)));
+    flip_byte(journal, at);
+    ++tried;
+  }
+  CHECK(tried >= 4);
+  Engine engine(test_options(crashed.path()));
+  CHECK(can_be_read(engine, engine.open_table("things")));
 }
 
 TEST_CASE("damage to WiredTiger's own files still ends the start") {

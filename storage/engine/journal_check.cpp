@@ -20,7 +20,7 @@ using base::Bytes;
 using base::BytesView;
 
 // | record's bytes, 4 | checksum, 4 | flags, 2 | 0, 2 | bytes in memory, 4 | content |
-constexpr size_t checksum_at = 4, header = 16, alignment = 128, sector = 512;
+constexpr size_t checksum_at = 4, header = 16, alignment = 128, sector = 512, cut_min = 64;
 constexpr uint32_t record_max = 1u << 30;
 constexpr uint64_t first_record_max = 1024;  // the first record of a change begins before this place
 constexpr std::string_view file_prefix = "WiredTigerLog.";
@@ -48,9 +48,12 @@ bool whole(BytesView record) {
   return wiredtiger_crc32c_func()(copy.data(), copy.size()) == base::load_le<uint32_t>(record.data() + checksum_at);
 }
 
-// Returns whether a part of the record may never have been written: its end, or a sector. A whole record's last byte isn't zero.
+// Returns whether a part of the record may never have been written: its end, or a sector. Records begin and end at multiples of
+// 128 bytes, and a write is cut between sectors, so an end that was not written is long. A single zero says nothing: WiredTiger
+// fills a record up with zeros and a last byte that isn't zero, but one that lacks at most one byte ends with its own data, or
+// with one zero.
 bool half_written(BytesView record, uint64_t offset) {
-  if (record.back() == '\0') return true;
+  if (zeros(record.substr(record.size() - std::min(record.size(), cut_min)))) return true;
   while (!record.empty()) {
     const size_t part = std::min(record.size(), sector - offset % sector);
     if (zeros(record.substr(0, part))) return true;
