@@ -266,7 +266,7 @@ TEST_CASE("predicates behind more values than bounds may have are still looked a
     return values + "]}";
   };
   const auto count = [&](const std::string& filter) { return server.run("{count: 'c', query: " + filter + "}")["n"].to_int64(); };
-  for (const auto [of_a, of_b] :
+  for (const auto& [of_a, of_b] :
        {std::pair(100, 100), {101, 100}, {100, 101}, {10'000, 1}, {10'001, 1}, {10'001, 2}, {2, 5001}}) {
     INFO(of_a << " values of a, " << of_b << " of b");
     const int with_b = of_b == 1 ? 1 : 2;
