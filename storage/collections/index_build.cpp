@@ -79,6 +79,7 @@ class Build {
       std::sort(entries_[i].begin(), entries_[i].end());
       for (size_t at = 0; at < entries_[i].size(); at += entries_per_transaction) {
         if (interrupted_) interrupted_();
+        engine_.internals().require_room(DiskUse::background);
         write_some(*indexes_[i], entries_[i], at, std::min(at + entries_per_transaction, entries_[i].size()));
       }
       entries_[i].clear();

@@ -80,6 +80,15 @@ DiskSpace::DiskSpace(const std::string& path, uint64_t cache_bytes)
 void DiskSpace::require(DiskUse use) {
   if (has_room(use)) [[likely]]
     return;
+  refuse();
+}
+
+void DiskSpace::require_for_replay(DiskUse use) {
+  if (use <= DiskUse::growth && !has_room_for_replay()) refuse();
+  require(std::max(use, DiskUse::change));
+}
+
+void DiskSpace::refuse() {
   refused_.fetch_add(1, std::memory_order_relaxed);
   throw base::OperationError(base::ErrorCode::out_of_disk_space,
                              "available disk space is below the reserve the storage engine needs; no new data is accepted");
@@ -115,7 +124,9 @@ void DiskSpace::look() {
   const uint64_t unwritten = asks ? unwritten_() : 0;
   unwritten_bytes_.store(unwritten, std::memory_order_relaxed);
   // A few bytes in the cache don't close the gap between "low" and "full": a checkpoint for each of them would take forever.
-  tight_.store(unwritten >= reserve / worth_share && room < reserve + unwritten, std::memory_order_relaxed);
+  const bool worth = unwritten >= reserve / worth_share;
+  tight_.store(worth && room < reserve + unwritten, std::memory_order_relaxed);
+  replay_tight_.store(worth && room < reserve / 2 + unwritten, std::memory_order_relaxed);
   move_to(disk_state(room, reserve, state()));
 }
 

@@ -59,6 +59,9 @@ class DiskSpace {
     return static_cast<int>(use) >= static_cast<int>(state_.load(std::memory_order_relaxed)) &&
            (use > DiskUse::growth || !tight_.load(std::memory_order_relaxed));
   }
+  // For writes that can't be refused for good (replayed_writes.h): they may take half of the reserve, for whatever they are.
+  void require_for_replay(DiskUse use);
+  bool has_room_for_replay() const { return has_room(DiskUse::change) && !replay_tight_.load(std::memory_order_relaxed); }
   // Tells whether a checkpoint would bring growth the room that it lacks.
   bool checkpoint_helps() const;
 
@@ -82,6 +85,7 @@ class DiskSpace {
   static constexpr uint64_t look_every_bytes = 2 << 20;
 
   void move_to(DiskState state) REQUIRES(looking_);
+  [[noreturn]] void refuse();
 
   const std::string path_;
   const uint64_t cache_bytes_;
@@ -95,7 +99,8 @@ class DiskSpace {
   std::atomic<uint64_t> unwritten_bytes_{0};
   std::atomic<uint64_t> refused_{0};
   std::atomic<DiskState> state_{DiskState::plenty};
-  std::atomic<bool> tight_{false};  // there is less room than the cache and the reserve need
+  std::atomic<bool> tight_{false};         // there is less room than the cache and the reserve need
+  std::atomic<bool> replay_tight_{false};  // or half of the reserve
   Ballast ballast_;
 };
 

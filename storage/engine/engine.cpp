@@ -13,6 +13,7 @@
 #include "storage/engine/internals.h"
 #include "storage/engine/overlay_files.h"
 #include "storage/engine/readable_rows.h"
+#include "storage/engine/replayed_writes.h"
 
 namespace storage {
 namespace {
@@ -92,6 +93,7 @@ void Engine::Internals::around_checkpoint(const std::function<void()>& take) {
 void Engine::Internals::require_room(DiskUse use) {
   if (space.has_room(use)) [[likely]]
     return;
+  if (ReplayedWrites::here()) return space.require_for_replay(use);
   // A checkpoint makes the journal's files needless, too: they may be all the room that a delete or a drop needs.
   if (use > DiskUse::growth || space.checkpoint_helps()) checkpointer.make_room(use);
   space.require(use);

@@ -13,6 +13,23 @@ void require_temporary_room(Engine& engine, uint64_t bytes) {
   engine.internals().require_room(DiskUse::background);
 }
 
+void make_room_for_replay(Engine& engine) {
+  engine.internals().checkpointer.make_room(DiskUse::change);
+}
+
+bool has_room_for_replay(Engine& engine) {
+  return engine.internals().space.has_room_for_replay();
+}
+
+void require_room_for_replay(Engine& engine) {
+  engine.internals().space.require_for_replay(DiskUse::growth);
+}
+
+bool checkpoint_brings_room(Engine& engine) {
+  const DiskSpace& space = engine.internals().space;
+  return !space.has_room(DiskUse::growth) && space.checkpoint_helps();
+}
+
 bool is_full(Engine& engine) {
   return engine.internals().space.state() >= DiskState::full;
 }

@@ -13,6 +13,15 @@ class Engine;
 void require_room(Engine& engine);
 void require_temporary_room(Engine& engine, uint64_t bytes);
 
+// Writes that can't be refused for good ask for these: replayed ones (replayed_writes.h), and those of the set's log. The first
+// has a checkpoint taken, which may bring room, and waits for it; the caller is in no transaction. The others cost no more than a
+// load if there is room; the last throws OutOfDiskSpace if there is none.
+void make_room_for_replay(Engine& engine);
+bool has_room_for_replay(Engine& engine);
+void require_room_for_replay(Engine& engine);
+// Tells whether new data would be refused while a checkpoint would bring room.
+bool checkpoint_brings_room(Engine& engine);
+
 bool is_full(Engine& engine);  // new data is refused; it costs no more than a load
 DiskFigures disk_figures(Engine& engine);
 
