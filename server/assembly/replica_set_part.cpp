@@ -31,6 +31,7 @@
 #include "server/write/output.h"
 #include "storage/collections/catalog.h"
 #include "storage/engine/names.h"
+#include "storage/engine/room.h"
 #include "storage/store.h"
 #include "storage/upkeep/replace_directory.h"
 
@@ -203,6 +204,7 @@ void ReplicaSetPart::State::copy(std::function<std::optional<std::string>()> fro
   how.dbpath = options.dbpath;
   how.self = own_host(options);
   how.encryption = options.encryption;
+  how.reserve_bytes = storage::disk_figures(store).reserve_bytes;
   peers::InitialSync* running = nullptr;
   {
     const base::MutexLock lock(sync_mutex);

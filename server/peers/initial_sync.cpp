@@ -50,9 +50,25 @@ int64_t number(bson::DocumentView reply, std::string_view name) {
   return field.to_int64();
 }
 
+// This member's disk has no room for the copy. A source whose disk is full has the same code.
+struct NoRoom : OperationError {
+  explicit NoRoom(const std::string& what) : OperationError(ErrorCode::out_of_disk_space, what) {}
+};
+
 [[noreturn]] void cannot(const std::string& doing, int error) {
-  throw OperationError(error == ENOSPC || error == EDQUOT ? ErrorCode::out_of_disk_space : ErrorCode::internal_error,
-                       "cannot " + doing + ": " + std::strerror(error));
+  const std::string what = "cannot " + doing + ": " + std::strerror(error);
+  if (error == ENOSPC || error == EDQUOT) throw NoRoom(what);
+  throw OperationError(ErrorCode::internal_error, what);
+}
+
+template <class Work>
+void on_own_disk(Work work) {
+  try {
+    work();
+  } catch (const OperationError& error) {
+    if (error.code() == ErrorCode::out_of_disk_space) throw NoRoom(error.what());
+    throw;
+  }
 }
 
 class NewFile {
@@ -145,6 +161,9 @@ void InitialSync::run() {
                     .add("bytes", bytes_copied_)
                     .add("durationMillis", (ended_us_ - begun_us) / 1000));
       return;
+    } catch (const NoRoom& error) {
+      await_room(error.what());
+      continue;
     } catch (const OperationError& error) {
       check_interrupt();
       if (is(error, BackupHost::busy)) {  // no failure: another member came first
@@ -231,13 +250,17 @@ void InitialSync::attempt(const std::string& source) {
     files = list(source, backup, number(begun, "files"));
     uint64_t total = 0;
     for (const File& file : files) total += file.bytes;
-    storage::begin_copy(options_.dbpath);
-    require_room(total);
     {
       const base::MutexLock lock(mutex_);
       files_total_ = files.size(), files_copied_ = 0;
       bytes_total_ = total, bytes_copied_ = 0;
       copying_us_ = clock_.monotonic_us();
+    }
+    on_own_disk([this] { storage::begin_copy(options_.dbpath); });
+    require_room(total);
+    {
+      const base::MutexLock lock(mutex_);
+      lacks_.reset();
     }
     // The file that names the data's format comes first: if this program can't read the format, it finds out at once.
     std::partition(files.begin(), files.end(), [](const File& file) { return file.name == storage::directory_file; });
@@ -253,7 +276,7 @@ void InitialSync::attempt(const std::string& source) {
   storage::CopyMarker marker;
   for (File& file : files) marker.files.push_back({std::move(file.name), file.bytes});
   marker.carried = encode({needs_.stop_voting(), source, clock_.wall_ms()});
-  storage::complete_copy(options_.dbpath, marker);
+  on_own_disk([&] { storage::complete_copy(options_.dbpath, marker); });
 }
 
 // The copy is opened with this member's master key, so it must be encrypted with it, or not at all where this member's data
@@ -290,20 +313,57 @@ std::vector<InitialSync::File> InitialSync::list(const std::string& source, int6
   return files;
 }
 
-void InitialSync::require_room(uint64_t bytes) const {
+uint64_t InitialSync::free_bytes() const {
   struct statvfs figures {};
   if (::statvfs(options_.dbpath.c_str(), &figures) != 0) cannot("look at " + options_.dbpath, errno);
-  const uint64_t free = uint64_t{figures.f_bavail} * figures.f_frsize;
-  if (bytes > free) {
-    throw OperationError(ErrorCode::out_of_disk_space, "the data to copy takes " + std::to_string(bytes) + " bytes, and " +
-                                                           options_.dbpath + " has " + std::to_string(free) + " bytes free");
+  return uint64_t{figures.f_bavail} * figures.f_frsize;
+}
+
+void InitialSync::require_room(uint64_t bytes) const {
+  const uint64_t free = free_bytes();
+  if (bytes + options_.reserve_bytes <= free) return;
+  throw NoRoom("what is to be copied takes " + std::to_string(bytes) + " bytes, and of the " + std::to_string(free) +
+               " bytes that " + options_.dbpath + " has free, " + std::to_string(options_.reserve_bytes) + " are reserved");
+}
+
+// The incomplete copy goes: it would take the room that the engine needs meanwhile.
+void InitialSync::await_room(const std::string& reason) {
+  uint64_t needed = options_.reserve_bytes;
+  {
+    const base::MutexLock lock(mutex_);
+    needed += bytes_total_;
+    bytes_copied_ = files_copied_ = 0;
   }
+  base::log(Severity::warning, LogComponent::repl, 7100055,
+            "The disk has no room for the copy of another member's data, which waits for room",
+            Attributes().add("neededBytes", needed).add("error", reason));
+  try {
+    storage::begin_copy(options_.dbpath);
+  } catch (const OperationError&) {
+    // The next attempt removes it.
+  }
+  const int64_t until_us = clock_.monotonic_us() + options_.ask_again_ms * 1000;
+  uint64_t free = 0;
+  do {
+    free = free_bytes();
+    {
+      const base::MutexLock lock(mutex_);
+      lacks_ = Room{needed, free};
+    }
+    pause(options_.look_ms);
+  } while (free < needed && clock_.monotonic_us() < until_us);
+}
+
+bool InitialSync::waits_for_room() const {
+  const base::MutexLock lock(mutex_);
+  return lacks_.has_value();
 }
 
 void InitialSync::copy(const std::string& source, int64_t backup, const File& file) {
   NewFile out(options_.dbpath + "/" + storage::sync_directory + "/" + file.name);
   for (uint64_t at = 0; at < file.bytes;) {
     const Part part = read(source, backup, file, at);
+    require_room(part.data.size());
     out.append(part.data);
     out.skip(part.zeros);
     at += part.bytes();
@@ -358,7 +418,11 @@ void InitialSync::append_status(bson::Builder& out) const {
   out.append("bytesPerSecond",
              bytes_copied_ > 0 ? static_cast<int64_t>(bytes_copied_ * 1000 / static_cast<uint64_t>(copying_ms)) : int64_t{0});
   out.append("filesTotal", static_cast<int64_t>(files_total_)).append("filesCopied", static_cast<int64_t>(files_copied_));
-  out.append("syncSource", now_.source);
+  out.append("syncSource", now_.source).append("waitsForDiskSpace", lacks_.has_value());
+  if (lacks_) {
+    out.append("diskSpaceNeeded", static_cast<int64_t>(lacks_->needed_bytes))
+        .append("diskSpaceFree", static_cast<int64_t>(lacks_->free_bytes));
+  }
   auto attempts = out.array("initialSyncAttempts");
   for (size_t i = failed_.size() - std::min(failed_.size(), attempts_shown); i < failed_.size(); ++i) {
     const Attempt& each = failed_[i];

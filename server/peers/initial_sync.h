@@ -7,6 +7,9 @@
 // If a connection breaks, the copy resumes where it broke, because the source keeps the backup for some minutes. If the source
 // has lost the backup, the attempt has failed, and another begins with a source that is chosen anew; it uses nothing of the old
 // one.
+//
+// A copy leaves the engine's reserve on the disk (storage/engine/disk_space.h). If it doesn't fit, it is removed, and another
+// begins when it does. That is no failure, and it is waited for as long as it takes.
 #pragma once
 
 #include <atomic>
@@ -37,6 +40,9 @@ struct InitialSyncOptions {
   int64_t unreachable_ms = 60'000;  // how long a source may be away before the attempt has failed
   int64_t reread_ms = 250;          // between tries on a connection that broke
   int64_t read_bytes = 4 << 20;     // of one read; at most 8 MB
+  uint64_t reserve_bytes = 0;       // on the disk, for the engine
+  int64_t look_ms = 1000;           // between looks for room on the disk
+  int64_t ask_again_ms = 60'000;    // how much there is to copy, while there is no room: it may have become less
   storage::EncryptionOptions encryption;
 };
 
@@ -64,6 +70,9 @@ class InitialSync {
   void run();
   // May be called from any thread. The owner ends the call in progress itself.
   void interrupt();
+
+  // Tells whether the copy waits for room on the disk. May be called from any thread.
+  bool waits_for_room() const;
 
   // Appends the fields of replSetGetStatus' `initialSyncStatus`. May be called from any thread.
   void append_status(bson::Builder& out) const;
@@ -93,7 +102,12 @@ class InitialSync {
   };
   Part read(const std::string& source, int64_t backup, const File& file, uint64_t offset);
   void check_encryption() const;
+  struct Room {
+    uint64_t needed_bytes = 0, free_bytes = 0;
+  };
+  uint64_t free_bytes() const;
   void require_room(uint64_t bytes) const;
+  void await_room(const std::string& reason);
   void pause(int64_t ms);
   void check_interrupt() const;
 
@@ -110,6 +124,7 @@ class InitialSync {
   int64_t copying_us_ GUARDED_BY(mutex_) = 0;  // when the attempt in progress began to read files
   std::vector<Attempt> failed_ GUARDED_BY(mutex_);
   Attempt now_ GUARDED_BY(mutex_);
+  std::optional<Room> lacks_ GUARDED_BY(mutex_);  // while the copy waits for it
   uint64_t files_total_ GUARDED_BY(mutex_) = 0, files_copied_ GUARDED_BY(mutex_) = 0;
   uint64_t bytes_total_ GUARDED_BY(mutex_) = 0, bytes_copied_ GUARDED_BY(mutex_) = 0;
 };

@@ -332,17 +332,60 @@ TEST_CASE("answers that would do harm are refused") {
   });
   CHECK(of_another_version.find("UnsupportedFormat") != std::string::npos);
   CHECK(reads == 1);
-  CHECK(with([](bson::DocumentView command, bson::Document reply) {
-          if (command_name(command) != "_initialSyncFiles") return reply;
-          bson::Builder changed;
-          {
-            auto list = changed.array("files");
-            for (const auto& file : reply["files"].as_document()) {
-              list.object().append_element(file.as_document().find("name")).append("bytes", int64_t{1} << 50);
-            }
-          }
-          return changed.done();
-        }).find("bytes free") != std::string::npos);
+}
+
+TEST_CASE("a copy that doesn't fit on the disk waits for room, and is no failed attempt") {
+  Source source(10);
+  storage::TemporaryDirectory target;
+  std::atomic<bool> fits = false;
+  std::atomic<int> asked = 0;
+  InitialSyncOptions options = quick(target.path());
+  options.attempts_max = 2;
+  options.look_ms = options.ask_again_ms = 1;
+  InitialSync sync(base::system_clock(), options, needs([&](const std::string&, bson::DocumentView command) {
+                     bson::Document reply = source.call(command);
+                     if (command_name(command) != "_initialSyncFiles" || fits) return reply;
+                     ++asked;
+                     bson::Builder changed;
+                     {
+                       auto list = changed.array("files");
+                       for (const auto& file : reply["files"].as_document()) {
+                         list.object().append_element(file.as_document().find("name")).append("bytes", int64_t{1} << 50);
+                       }
+                     }
+                     return changed.done();
+                   }));
+  std::string why;
+  std::thread copies([&] { why = why_failed(sync); });
+  CHECK(base::testing::wait_until([&] { return asked > 3; }));
+  CHECK(sync.waits_for_room());
+  const bson::Document waiting = status(sync);
+  CHECK(waiting["waitsForDiskSpace"].as_bool());
+  CHECK(waiting["diskSpaceNeeded"].to_int64() > int64_t{1} << 50);
+  CHECK(waiting["diskSpaceFree"].to_int64() < int64_t{1} << 50);
+  CHECK(waiting["failedInitialSyncAttempts"].to_int64() == 0);
+  fits = true;
+  copies.join();
+  CHECK(why == "");
+  CHECK_FALSE(sync.waits_for_room());
+  CHECK(status(sync)["failedInitialSyncAttempts"].to_int64() == 0);
+  require_copied(target.path(), 10);
+}
+
+TEST_CASE("a sync that waits for room on the disk can be interrupted") {
+  Source source(10);
+  storage::TemporaryDirectory target;
+  InitialSyncOptions options = quick(target.path());
+  options.reserve_bytes = uint64_t{1} << 60;
+  options.look_ms = options.ask_again_ms = 600'000;
+  InitialSync sync(base::system_clock(), options,
+                   needs([&](const std::string&, bson::DocumentView command) { return source.call(command); }));
+  std::thread later([&] {
+    base::testing::wait_until([&] { return sync.waits_for_room(); });
+    sync.interrupt();
+  });
+  CHECK(why_failed(sync) == "initial sync was interrupted");
+  later.join();
 }
 
 TEST_CASE("a source that isn't far enough is left, and may lend its backup to the next at once") {
