@@ -217,10 +217,14 @@ void Applier::pass_over(const LogRecord& record) {
 void Applier::apply(const std::vector<LogRecord>& records) {
   const bool some_parts =
       !parts_.empty() || std::any_of(records.begin(), records.end(), [](const LogRecord& record) { return record.goes_on; });
-  if (some_parts)
+  if (!some_parts) return apply_whole(records);
+  std::vector<LogRecord> parts_before = parts_;
+  try {
     apply_whole(whole_transactions(records));
-  else
-    apply_whole(records);
+  } catch (const OperationError& error) {
+    if (error.code() == ErrorCode::out_of_disk_space) parts_ = std::move(parts_before);
+    throw;
+  }
 }
 
 std::vector<LogRecord> Applier::whole_transactions(const std::vector<LogRecord>& records) {

@@ -35,7 +35,8 @@ class Applier {
   Applier(storage::Store& store, Oplog& oplog, LocalCommitter& committer, SessionStore& sessions);
 
   // Applies them in their order, which is the log's. An exception means that this member isn't as the others are, or can't go on:
-  // it must stop. The message names entry, namespace and _id; records before the failing one may have been applied.
+  // it must stop. The message names entry, namespace and _id; records before the failing one may have been applied. After
+  // OutOfDiskSpace the same records may be given again: those that were applied are passed over.
   // A transaction of several records is applied with the last of them; until then they are kept in memory.
   void apply(const std::vector<LogRecord>& records);
   // The member that wrote the newest records lost its lead before the end of its transaction: they are forgotten. Returns the

@@ -77,6 +77,7 @@ struct Standing {
   int64_t elected_ms = 0;                   // wall clock; of the primary
   int64_t since_us = 0;                     // monotonic: in this state since
   storage::Stamp config_written = 0;        // on a primary: where `config` stands in its log
+  std::string_view waits_for_room;          // what a full disk holds up; empty: nothing
 };
 
 struct StepDown {

@@ -69,7 +69,7 @@ void MemberMachine::fall_behind(const consensus::Behind& behind, bool arbiter) {
 }
 
 MemberMachine::TakeOver MemberMachine::take_over(bool caught_up, bool arbiters, int64_t now_us) const {
-  if (!elected_ || !part_.electable || unsure()) return TakeOver::no;
+  if (!elected_ || is_caretaker() || unsure()) return TakeOver::no;
   if (caught_up) return TakeOver::now;
   return arbiters && now_us - stood_us_ >= commit_wait_us ? TakeOver::ahead : TakeOver::no;
 }
@@ -90,7 +90,7 @@ bool MemberMachine::lead(consensus::Term term, int64_t now_us) {
 consensus::Candidacy MemberMachine::candidacy(uint32_t rank) const {
   using When = consensus::Candidacy::When;
   if (!stands() || part_.arbiter) return {.when = When::never};
-  return {.when = part_.electable ? When::as_ranked : When::last, .rank = rank};
+  return {.when = part_.electable && !lacks_room_ ? When::as_ranked : When::last, .rank = rank};
 }
 
 void MemberMachine::freeze(int64_t us, int64_t now_us) {

@@ -37,14 +37,16 @@ class MemberMachine {
   const consensus::Standing& standing() const { return standing_; }
   // Elected, and not yet PRIMARY.
   bool about_to_lead() const { return elected_; }
-  // It leads, and can't become PRIMARY.
-  bool is_caretaker() const { return elected_ && !part_.electable; }
+  // It leads, and can't become PRIMARY, or can't now.
+  bool is_caretaker() const { return elected_ && (!part_.electable || lacks_room_); }
+  bool lacks_room() const { return lacks_room_; }
   bool copy_wanted() const { return copy_wanted_; }
   int maintenance() const { return maintenance_; }
   // May this member become PRIMARY?
   bool electable() const { return part_.electable && stands(); }
-  // How it stands for election, `rank` among those that may become PRIMARY. A member whose priority is 0 stands last: if it alone
-  // has the end of the log, nobody could be elected without it. It is a caretaker then, and passes the lead on.
+  // How it stands for election, `rank` among those that may become PRIMARY. A member whose priority is 0 stands last, and so does
+  // one that lacks room: if it alone has the end of the log, nobody could be elected without it. It is a caretaker then, and
+  // passes the lead on.
   consensus::Candidacy candidacy(uint32_t rank) const;
   // Leadership has ended, or own writes were replaced, and the driver hasn't dealt with it: until then it isn't known what of
   // this member's own writes stays, and nothing may be applied.
@@ -60,6 +62,8 @@ class MemberMachine {
   void want_copy() { copy_wanted_ = true; }
   // Some of this member's data can't be read, and another member has data: it hands over if it leads, and wants a copy then.
   void data_damaged() { damaged_ = true; }
+  // The disk has no room for what the log says, so this member can't take over yet; or it has room again.
+  void lack_room(bool lacks) { lacks_room_ = lacks; }
   // The log can't be replayed any further, so this member could never take over.
   void end_replay() { replays_ = false; }
 
@@ -137,6 +141,7 @@ class MemberMachine {
   bool copy_wanted_ = false;
   bool damaged_ = false;
   bool replays_ = true;
+  bool lacks_room_ = false;
   std::optional<consensus::Behind> log_begins_;
   int64_t aligned_us_ = 0, advanced_us_ = 0, passed_on_us_ = 0, stepped_down_us_ = 0, handed_over_us_, shortened_us_;
   std::optional<int64_t> copied_us_;

@@ -79,6 +79,29 @@ TEST_CASE("a member whose priority is 0 stands last, and passes on the lead") {
   CHECK(member.machine.candidacy(0).when == When::never);
 }
 
+TEST_CASE("a member whose disk is full stands last, and passes on the lead until it has room") {
+  using When = consensus::Candidacy::When;
+  Member member;
+  member.machine.lack_room(true);
+  CHECK(member.machine.candidacy(2).when == When::last);
+  CHECK_FALSE(member.machine.pass_on_due(member.now));
+  member.stand(Role::leader, 5);
+  CHECK(member.machine.take_over(true, false, member.now) == TakeOver::no);
+  CHECK(member.machine.take_over(false, true, member.now + 60 * second) == TakeOver::no);
+  CHECK(member.machine.pass_on_due(member.now += second));
+  CHECK(member.machine.state() == MemberState::secondary);
+  member.machine.lack_room(false);
+  CHECK(member.machine.candidacy(2).when == When::as_ranked);
+  CHECK_FALSE(member.machine.pass_on_due(member.now += second));
+  CHECK(member.machine.take_over(true, false, member.now) == TakeOver::now);
+
+  Member primary;
+  primary.become_primary(5);
+  primary.machine.lack_room(true);  // it goes on: deletes make room
+  CHECK(primary.machine.state() == MemberState::primary);
+  CHECK_FALSE(primary.machine.pass_on_due(primary.now += second));
+}
+
 TEST_CASE("an elected member is primary once it has caught up, and not when its term is over") {
   Member member;
   CHECK(member.machine.take_over(true, false, member.now) == TakeOver::no);  // it isn't elected

@@ -185,6 +185,10 @@ Standing ReplicaSet::standing() const {
   standing.config = config_;
   if (self_ < config_->members.size()) standing.self = &config_->members[self_];
   standing.since_us = machine_.since_us();
+  if (machine_.lacks_room())
+    standing.waits_for_room = "waiting for disk space to apply the log";
+  else if (node_ && node_->waits_for_room())
+    standing.waits_for_room = "waiting for disk space to write the log";
   standing.config_written = config_written_;
   if (standing.state == MemberState::primary) {
     standing.primary = standing.self;

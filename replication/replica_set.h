@@ -144,12 +144,19 @@ class ReplicaSet final : public Coordinator, private consensus::NodeOwner {
   void answer_reads(std::vector<consensus::ReadState> reads);
   void start_over(const std::string& why);
 
+  // replica_set_room.cpp: what a full disk holds up
+  bool replay(const std::vector<LogRecord>& records);  // false: this member ends first
+  bool await_room(const std::string& refusal, bool first);
+  void lack_room(const std::string& refusal) EXCLUDES(mutex_);
+  void have_room() EXCLUDES(mutex_);
+  void look_for_room();
+
   // replica_set_duties.cpp: what has its time
   void duty_loop();
   void run_duties();
   void lead();
   void pass_on_lead();
-  bool apply_ahead();
+  bool apply_ahead();     // false: not now
   void take_over();       // elected: to PRIMARY once everything is applied
   void end_leadership();  // no longer: what hasn't reached the log is lost
   void align_members();
@@ -223,6 +230,7 @@ class ReplicaSet final : public Coordinator, private consensus::NodeOwner {
   consensus::Index applied_ GUARDED_BY(apply_mutex_) = 0;
   consensus::Term caught_up_ GUARDED_BY(apply_mutex_) = 0;        // everything before this term's first entry is applied
   consensus::Index ahead_ GUARDED_BY(apply_mutex_) = 0;           // apply_ahead has made what is in the log up to here
+  consensus::Index ahead_begun_ GUARDED_BY(apply_mutex_) = 0;     // and some of what is up to here
   std::set<consensus::Term> led_terms_ GUARDED_BY(apply_mutex_);  // by this process: these terms' entries are here already
   Progress::Place committed_ GUARDED_BY(apply_mutex_);
   using Asked = std::function<void(bool leads)>;
@@ -231,6 +239,7 @@ class ReplicaSet final : public Coordinator, private consensus::NodeOwner {
 
   base::Mutex applying_mutex_;  // one at a time makes what the log says; taken before the others
   std::atomic<bool> starting_over_{false}, damage_noted_{false};
+  std::atomic<bool> apply_waits_{false};  // for room on the disk
   std::thread apply_thread_, duty_thread_;
 };
 

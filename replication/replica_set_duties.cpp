@@ -51,8 +51,13 @@ void ReplicaSet::duty_loop() {
       if (due.log_begins && !starting_over_) begin_log_anew(*due.log_begins);
       if (due.copy && !starting_over_) copy_anew();
     } catch (const std::exception& error) {
-      base::log(Severity::warning, LogComponent::repl, 7100033, "A duty of this member failed; trying again",
-                Attributes().add("error", error.what()));
+      const auto* const refusal = dynamic_cast<const OperationError*>(&error);
+      if (refusal && refusal->code() == ErrorCode::out_of_disk_space) {
+        lack_room(refusal->what());
+      } else {
+        base::log(Severity::warning, LogComponent::repl, 7100033, "A duty of this member failed; trying again",
+                  Attributes().add("error", error.what()));
+      }
     }
     lock.lock();
   }
@@ -60,6 +65,7 @@ void ReplicaSet::duty_loop() {
 
 void ReplicaSet::run_duties() {
   look_for_damage();
+  look_for_room();
   take_over();
   if (state() == MemberState::primary) lead();
   pass_on_lead();
@@ -105,7 +111,7 @@ void ReplicaSet::pass_on_lead() {
   if (!heir) return;
   if (std::exchange(heir_, *heir) != *heir)
     base::log(Severity::info, LogComponent::repl, 7100046,
-              "This member's priority is 0; the lead goes to one that may be primary",
+              "This member's priority is 0, or its disk is full; the lead goes to one that may be primary",
               Attributes().add("member", static_cast<int64_t>(*heir)));
   node_->transfer(*heir);
 }

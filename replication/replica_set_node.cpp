@@ -9,6 +9,8 @@
 #include "replication/log_shortening.h"
 #include "replication/member_ids.h"
 #include "replication/replica_set.h"
+#include "storage/engine/replayed_writes.h"
+#include "storage/engine/room.h"
 #include "storage/store.h"
 
 namespace replication {
@@ -28,6 +30,8 @@ namespace {
 
 // Bytes of entries that wait to be applied, and more come only when some have been.
 constexpr uint64_t committed_bytes_max = 16 << 20;
+// Bytes of entries that are applied at once: what was applied before may go to the disk with a checkpoint.
+constexpr uint64_t apply_bytes_max = 4 << 20, apply_bytes_in_need = 512 << 10;
 constexpr uint64_t read_bytes = 1 << 20;
 constexpr int64_t election_ticks_min = 6;  // three heartbeats
 
@@ -120,7 +124,7 @@ void ReplicaSet::decided(const consensus::Output& out) {
     Index made = pump_->proposed_index();
     {
       const base::MutexLock lock(apply_mutex_);
-      made = std::max(made, ahead_);
+      made = std::max(made, ahead_begun_);
     }
     if (*out.replaced_from <= made) note_replaced();
   }
@@ -172,8 +176,13 @@ void ReplicaSet::apply_loop() {
       return apply_stopping_ || (!apply_held_ && (!to_apply_.empty() || !to_answer_.empty()));
     });
     if (apply_stopping_) return;
-    std::vector<EntryPtr> entries(to_apply_.begin(), to_apply_.end());
-    to_apply_.clear();
+    std::vector<EntryPtr> entries;
+    const bool plenty = storage::disk_figures(store_).state == storage::DiskState::plenty;
+    const uint64_t bytes_max = plenty ? apply_bytes_max : apply_bytes_in_need;
+    for (uint64_t bytes = 0; !to_apply_.empty() && bytes < bytes_max; to_apply_.pop_front()) {
+      bytes += to_apply_.front()->bytes();
+      entries.push_back(std::move(to_apply_.front()));
+    }
     std::vector<consensus::ReadState> reads = std::exchange(to_answer_, {});
     if (!entries.empty()) {
       for (consensus::ReadState& early : early_reads_) reads.push_back(std::move(early));
@@ -243,9 +252,7 @@ void ReplicaSet::apply(const std::vector<EntryPtr>& entries) {
     const auto to = due(from, records.end());
     if (to == from) return;  // this member ends first
     const std::vector<LogRecord> some(std::make_move_iterator(from), std::make_move_iterator(to));
-    adopt_logged_configs(some, false);
-    applier_.apply(some);
-    adopt_logged_configs(some, true);
+    if (!replay(some)) return;
     from = to;
   }
   std::optional<Progress::Place> last;
@@ -315,7 +322,9 @@ void ReplicaSet::adopt_logged_configs(const std::vector<LogRecord>& records, boo
 // never, as long as one is away. What this member's log has is applied here then, as a primary's own writes are: committed later,
 // or rolled back.
 bool ReplicaSet::apply_ahead() {
-  const base::MutexLock turn(applying_mutex_);
+  // Whoever applies entries now may wait for room on the disk for long.
+  const std::unique_lock turn(applying_mutex_, std::try_to_lock);
+  if (!turn) return false;
   Index at = 0;
   {
     const base::MutexLock lock(apply_mutex_);
@@ -335,13 +344,17 @@ bool ReplicaSet::apply_ahead() {
     {
       const base::MutexLock lock(apply_mutex_);
       uncommitted_upto_ = records.back().last();
+      ahead_begun_ = last;
     }
-    adopt_logged_configs(records, false);
-    applier_.apply(records);
+    {
+      const storage::ReplayedWrites replayed;
+      adopt_logged_configs(records, false);
+      applier_.apply(records);
+    }
     adopt_logged_configs(records, true);
   }
   const base::MutexLock lock(apply_mutex_);
-  ahead_ = last;
+  ahead_ = ahead_begun_ = last;
   return true;
 }
 

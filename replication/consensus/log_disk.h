@@ -31,18 +31,20 @@ struct LogBatch {
   LogMeta meta;
   std::vector<EntryPtr> entries;  // contiguous; rows from the first one on are replaced. Empty: the meta alone
   bool start_over = false;        // every row goes; the log then begins behind meta.compacted
+  bool follows = false;           // another member leads: what the entries say isn't in this one's data yet
 };
 
 // `read` and `write` may run at the same time, each on one thread. Both throw OperationError: DataCorruptionDetected
 // for a row whose checksum is wrong or that is missing, naming it. `write` throws OutOfDiskSpace if there is no room; then
-// nothing was written.
+// the first of the batches may have been written, and writing all of them again does no harm.
 class LogDisk {
  public:
   virtual ~LogDisk() = default;
 
   // nullopt: nothing was ever written here.
   virtual std::optional<LogImage> load() = 0;
-  // Writes all of it or nothing; it is durable when the call returns. Rows up to each batch's meta.compacted go.
+  // Writes each batch as a whole or not at all, in their order; they are durable when the call returns. Rows up to each batch's
+  // meta.compacted go.
   virtual void write(const std::vector<LogBatch>& batches) = 0;
   // Returns the entries of [low, high): at least one, then as many as stay under `bytes_max`.
   virtual std::vector<EntryPtr> read(Index low, Index high, uint64_t bytes_max) = 0;

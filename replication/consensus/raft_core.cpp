@@ -256,7 +256,7 @@ Output RaftCore::take_output() {
   Write write{ready.write, {}, ready.must_sync || !ready.append.empty() || compacted_ || out.members, std::move(ready.after)};
   compacted_ = false;
   if (write.needed) {
-    write.batch = {store_.meta(), std::move(ready.append), false};
+    write.batch = {store_.meta(), std::move(ready.append), false, status().standing.role != Role::leader};
     out.write = std::move(write);
   } else if (writes_done_ + 1 == write.number) {
     // Nothing to write and nothing before it.

@@ -204,8 +204,8 @@ void RaftNode::handle(Output out) {
   owner_.decided(out);
 }
 
-// Nothing of what a full disk refuses was written, so it is written again. Returns false if the node stops before there is room:
-// then nobody was told that it is written.
+// What a full disk refuses is written again, all of it. Returns false if the node stops before there is room: then nobody was
+// told that it is written.
 bool RaftNode::write_when_there_is_room(const std::vector<LogBatch>& batches) {
   for (;;) {
     try {

@@ -4,11 +4,14 @@
 
 #include "base/error.h"
 #include "replication/consensus/log_rows.h"
+#include "storage/engine/room.h"
 
 namespace replication::consensus {
 namespace {
 
 using storage::Transaction;
+
+constexpr size_t piece_bytes = 1 << 20;  // of entries, in one transaction
 
 [[noreturn]] void missing(Index index) {
   throw base::OperationError(base::ErrorCode::data_corruption_detected,
@@ -119,21 +122,40 @@ void TableLogDisk::write_batch(Transaction& transaction, const LogBatch& batch, 
   table_.put(transaction, meta_key(), encode_meta(batch.meta));
 }
 
+// Where the disk is nearly full, what was written before may have to get out of the cache first. So the room is looked at again
+// after each piece. Entries that this member has no room to apply would take the room that it has left.
 void TableLogDisk::write(const std::vector<LogBatch>& batches) {
+  for (auto from = batches.begin(); from != batches.end();) {
+    if (storage::checkpoint_brings_room(engine_)) storage::make_room_for_replay(engine_);
+    size_t bytes = 0;
+    bool to_apply = false;
+    auto to = from;
+    while (to != batches.end() && bytes < piece_bytes) {
+      for (const EntryPtr& entry : to->entries) bytes += entry->bytes();
+      to_apply = to_apply || (to->follows && !to->entries.empty());
+      ++to;
+    }
+    if (to_apply) storage::require_room_for_replay(engine_);
+    write_some(from, to);
+    from = to;
+  }
+  engine_.wait_durable();
+}
+
+void TableLogDisk::write_some(Batches from, Batches to) {
   Index compacted = compacted_;
   Newest newest = newest_;
   storage::in_transaction(engine_, [&](Transaction& transaction) {
     compacted = compacted_;
     newest = newest_;
-    for (const LogBatch& batch : batches) {
-      const Index to = batch.meta.compacted.index;
-      write_batch(transaction, batch, to > compacted ? std::optional(to + 1) : std::nullopt, newest);
-      compacted = to;
+    for (auto batch = from; batch != to; ++batch) {
+      const Index upto = batch->meta.compacted.index;
+      write_batch(transaction, *batch, upto > compacted ? std::optional(upto + 1) : std::nullopt, newest);
+      compacted = upto;
     }
   });
   compacted_ = compacted;
   newest_ = newest;
-  engine_.wait_durable();
 }
 
 std::vector<EntryPtr> TableLogDisk::read(Index low, Index high, uint64_t bytes_max) {

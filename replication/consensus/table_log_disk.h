@@ -4,8 +4,8 @@
 //   01 first (8, BE)  -> the term of the entries from there on
 //   02 index (8, BE)  -> checksum, term, kind, context, data
 //
-// A batch is one transaction, also where it replaces a suffix, and one sync of
-// the journal.
+// A batch is one transaction, or shares it with others, also where it replaces a
+// suffix. One sync of the journal follows.
 #pragma once
 
 #include "replication/consensus/log_disk.h"
@@ -15,7 +15,7 @@ namespace replication::consensus {
 
 inline constexpr char log_table[] = "raft_log";
 
-// Threads may call what LogDisk allows. A full disk is OperationError: OutOfDiskSpace, and nothing was written.
+// Threads may call what LogDisk allows.
 class TableLogDisk final : public LogDisk {
  public:
   explicit TableLogDisk(storage::Engine& engine, const std::string& table = log_table);
@@ -26,6 +26,8 @@ class TableLogDisk final : public LogDisk {
 
  private:
   std::optional<LogImage> read_image();
+  using Batches = std::vector<LogBatch>::const_iterator;
+  void write_some(Batches from, Batches to);
   struct Newest {  // row; without a term: not known
     Index index = 0;
     std::optional<Term> term;

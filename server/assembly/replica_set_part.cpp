@@ -240,8 +240,17 @@ ReplicaSetPart::ReplicaSetPart(const Options& options, Services& services, stora
   services.peer_connection = [&member = state.member](int descriptor, std::unique_ptr<base::tls::Stream> tls, base::Bytes read) {
     member.adopt_connection(descriptor, std::move(tls), std::move(read));
   };
-  services.status.add(
-      "repl", [&member = state.member](OperationContext&, bson::Builder& out) { append_set(out, "isWritablePrimary", member); });
+  services.waits_for_disk_space = [&state]() -> std::string {
+    {
+      const base::MutexLock lock(state.sync_mutex);
+      if (state.sync && state.sync->waits_for_room()) return "waiting for disk space to copy another member's data";
+    }
+    return std::string(state.member.standing().waits_for_room);
+  };
+  services.status.add("repl", [&state, &services](OperationContext&, bson::Builder& out) {
+    append_set(out, "isWritablePrimary", state.member);
+    out.append("waitsForDiskSpace", !services.waits_for_disk_space().empty());
+  });
   services.status.add("opcountersRepl", [&counts = state.applier.counts()](OperationContext&, bson::Builder& out) {
     out.append("insert", counts.inserts.get()).append("query", int64_t{0}).append("update", counts.updates.get());
     out.append("delete", counts.removes.get()).append("getmore", int64_t{0}).append("command", counts.commands.get());

@@ -130,6 +130,10 @@ struct Services {
   // Appends initialSyncStatus while this member copies another one's data. Empty without a replica set.
   std::function<void(bson::Builder& out)> append_initial_sync = {};
 
+  // Returns what this member's full disk holds up, for replSetGetStatus' infoMessage; an empty text if it holds up nothing. Empty
+  // without a replica set.
+  std::function<std::string()> waits_for_disk_space = {};
+
   // Asks the process to end, and returns at once.
   std::function<void(int exit_code)> request_shutdown = {};
 

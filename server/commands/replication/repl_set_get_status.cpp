@@ -75,6 +75,10 @@ class ReplSetGetStatus : public ReplicaSetCommand {
     }
   }
 
+  static std::string info_of(const Services& services) {
+    return services.waits_for_disk_space ? services.waits_for_disk_space() : "";
+  }
+
   // Appends this member, as it knows itself.
   static void append_self(bson::Builder& out, const OperationContext& op, const replication::Standing& now,
                           const replication::Progress& progress) {
@@ -86,7 +90,7 @@ class ReplSetGetStatus : public ReplicaSetCommand {
       append_date(out, "optimeDate", progress.applied.optime);
       append_walls(out, progress.applied.wall_ms, progress.durable.wall_ms);
     }
-    append_source(out, *now.config, peers::sync_source(now));
+    append_source(out, *now.config, peers::sync_source(now), info_of(op.services()));
     if (now.primary == now.self) append_election(out, peers::election_time(now));
     append_config(out, peers::place_of(now.config.get()));
     out.append("self", true).append("lastHeartbeatMessage", "");
@@ -110,7 +114,7 @@ class ReplSetGetStatus : public ReplicaSetCommand {
     }
     out.append("lastHeartbeat", bson::Date{view.last_heartbeat_ms}).append("lastHeartbeatRecv", bson::Date{view.last_heard_ms});
     out.append("pingMs", view.ping_ms).append("lastHeartbeatMessage", view.message);
-    append_source(out, *now.config, view.reply.sync_source);
+    append_source(out, *now.config, view.reply.sync_source, "");
     if (state == replication::MemberState::primary) {
       append_election(out, now.primary == &member && now.elected_ms > 0 ? peers::election_time(now)
                                                                         : view.reply.election_time.value_or(bson::Timestamp{}));
@@ -137,9 +141,10 @@ class ReplSetGetStatus : public ReplicaSetCommand {
   static void append_walls(bson::Builder& out, int64_t applied_ms, int64_t durable_ms) {
     out.append("lastAppliedWallTime", bson::Date{applied_ms}).append("lastDurableWallTime", bson::Date{durable_ms});
   }
-  static void append_source(bson::Builder& out, const replication::SetConfig& config, const std::string& host) {
+  static void append_source(bson::Builder& out, const replication::SetConfig& config, const std::string& host,
+                            std::string_view info) {
     const replication::MemberConfig* source = config.member(host);
-    out.append("syncSourceHost", host).append("syncSourceId", source ? source->id : -1).append("infoMessage", "");
+    out.append("syncSourceHost", host).append("syncSourceId", source ? source->id : -1).append("infoMessage", info);
   }
   static void append_election(bson::Builder& out, bson::Timestamp time) {
     out.append("electionTime", time).append("electionDate", bson::Date{static_cast<int64_t>(time.seconds) * 1000});
