@@ -1,6 +1,7 @@
 #include "server/write/commit_importer.h"
 
 #include <algorithm>
+#include <set>
 
 #include "base/hex.h"
 #include "base/log.h"
@@ -331,8 +332,9 @@ void CommitImporter::make(const pack::Header& header) {
     const auto indexes = database_->keep_indexes(op_.interrupted());
     return in_transaction(op_, [&](storage::Transaction& transaction) -> std::shared_ptr<const versions::Commit> {
       if (database_->prepare_import(transaction, branch_, in.made)) return nullptr;
-      return in.written ? database_->commit_imported(transaction, branch_, in.made)
-                        : database_->import_commit(transaction, branch_, in.made, op_.interrupted());
+      if (!in.written) return database_->import_commit(transaction, branch_, in.made, op_.interrupted());
+      have_empty_ones(transaction);
+      return database_->commit_imported(transaction, branch_, in.made);
     });
   };
   std::shared_ptr<const versions::Commit> made;
@@ -349,6 +351,17 @@ void CommitImporter::make(const pack::Header& header) {
   }
   stands_at_ = made->number;
   ++made_;
+}
+
+// What is written to the branch makes the collections that get documents there, and no others. A graft says which ones it has.
+void CommitImporter::have_empty_ones(storage::Transaction& transaction) {
+  if (incoming_->made.info.graft) return;
+  const versions::Branch branch = database_->branch(transaction, {.name = branch_});
+  std::set<Bytes> uuids;
+  for (const pack::Root& root : incoming_->commit.roots) uuids.insert(root.uuid);
+  for (const auto& one : store_of(op_).catalog().collections(name_)) {
+    if (uuids.contains(one->uuid_bytes())) database_->make_collection(transaction, branch, one->id());
+  }
 }
 
 // --- a database's first commit

@@ -65,6 +65,7 @@ class CommitImporter {
   void add(const versions::pack::Header& header, versions::pack::Row row);
   void end_commit(const versions::pack::Header& header);
   void make(const versions::pack::Header& header);
+  void have_empty_ones(storage::Transaction& transaction);
   void begin_first(const versions::pack::Header& header);
   void end_first();
   void insert_first();

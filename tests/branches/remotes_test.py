@@ -137,6 +137,24 @@ def test_large_commits_go_in_parts(team):
     assert bob["main"].command("verify", 1, deep=True)["valid"] is True
 
 
+def test_a_large_commit_has_its_empty_collections(team):
+    hub, ann, bob = team
+    clone(hub, ann)
+    ann["main"].create_collection("empty")
+    ann["main"].many.insert_many([{"_id": i} for i in range(7_000)])
+    ann.commit(message="many, and nothing")
+    assert ann["main"].command("push", "origin")["change"] == "moved"
+    clone(ann, bob)
+    for site in (hub, bob):
+        same(ann, site)
+        assert sorted(site["main"].list_collection_names()) == ["authors", "empty", "many", "pages"]
+        assert site["main"].command("verify", 1, deep=True)["valid"] is True
+    bob.wipe()
+    ann["main"].command("addRemote", "bob", uri=bob.uri)
+    assert ann["main"].command("push", "bob")["change"] == "moved"
+    same(ann, bob)
+
+
 def test_documents_that_cannot_be_compressed_travel_in_pieces(team):
     hub, ann, bob = team
     for i in range(4):
