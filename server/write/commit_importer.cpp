@@ -181,7 +181,6 @@ void CommitImporter::check_base(const pack::Header& header) {
 void CommitImporter::import(pack::PackReader& reader) {
   const pack::Header& header = reader.header();
   check_base(header);
-  const uint64_t before = made_;
   for (;;) {
     op_.check_interrupt();
     auto item = reader.next();
@@ -194,7 +193,6 @@ void CommitImporter::import(pack::PackReader& reader) {
     if (!commit) break;
     begin_commit(header, std::move(*commit));
   }
-  if (made_ > before) make_indexes(header);
 }
 
 void CommitImporter::begin_commit(const pack::Header& header, pack::Commit commit) {

@@ -39,12 +39,15 @@ class CommitImporter {
   CommitImporter(const CommitImporter&) = delete;
   CommitImporter& operator=(const CommitImporter&) = delete;
 
-  // Makes the pack's commits that aren't here, and then the indexes of collections that have none. Throws FailedToParse for a
-  // pack that is damaged or lies; IllegalOperation if it stands on commits that aren't here, or has another history than the
-  // database; NamespaceExists if a collection's name is another collection's here.
-  // A commit that was made from a part of another one (versions::Selection) is refused too, unless such a part is what the
-  // database begins with or has.
+  // Makes the pack's commits that aren't here, with their collections and those of the collections' indexes that refuse no
+  // document. Throws FailedToParse for a pack that is damaged or lies; IllegalOperation if it stands on commits that aren't here,
+  // or has another history than the database; NamespaceExists if a collection's name is another collection's here. A commit that
+  // was made from a part of another one (versions::Selection) is refused too, unless such a part is what the database begins with
+  // or has.
   void import(versions::pack::PackReader& pack);
+  // Makes the other indexes of the pack's collections. It is called after the last of the packs, before refs move to their
+  // commits: these may show two documents under one key, and branches may not.
+  void make_indexes(const versions::pack::Header& header);
 
   uint64_t made() const { return made_; }
   // nullptr: there is none, and the packs brought nothing that would begin it.
@@ -75,7 +78,6 @@ class CommitImporter {
   void check_view(const versions::ImportedRow& row);
   bool may_be_written_before(const versions::pack::Header& header) const;
   void write_rows(const versions::pack::Header& header);
-  void make_indexes(const versions::pack::Header& header);
   void drop_branch() noexcept;
 
   OperationContext& op_;

@@ -238,6 +238,34 @@ def test_unique_indexes_come_last_and_are_kept(team):
     assert by_id(ann["main"].authors) == by_id(hub["main"].authors) and ann.log() == hub.log()
 
 
+def test_unique_indexes_come_with_the_last_of_a_pushs_packs(team):
+    hub, ann, bob = team
+    clone(hub, ann)
+    ann["main"].create_collection("users")
+    ann.commit(message="users")
+    ann["main"].users.insert_one({"_id": 0, "text": random.randbytes(3_000_000).hex()})  # which fills a pack
+    ann.commit(message="large")
+    ann["main"].users.insert_many([{"_id": "a", "mail": 1}, {"_id": "b", "mail": 1}])
+    ann["main"].logins.insert_one({"_id": 1, "key": 1})
+    ann.commit(message="two of one key")
+    ann["main"].users.update_one({"_id": "b"}, {"$set": {"mail": 2, "text": random.randbytes(3_000_000).hex()}})
+    ann.commit(message="repaired")
+    ann["main"].users.create_index("mail", unique=True)
+    ann["main"].logins.create_index("key", unique=True)
+    ann["main"].logins.drop()
+    ann.commit(message="logins are gone")
+    ann["main"].pages.insert_one({"_id": "new"})
+    ann.commit(message="new")
+    ann["main"].command("addRemote", "bob", uri=bob.uri)
+    for remote, site in {"origin": hub, "bob": bob}.items():
+        assert ann["main"].command("push", remote)["change"] in ("moved", "made")
+        same(ann, site)
+        assert site["main"].users.index_information()["mail_1"]["unique"] is True
+        fails(11000, lambda: site["main"].users.insert_one({"mail": 2}))
+        site["main"].logins.insert_one({"key": 1})
+        assert site["main"].logins.index_information()["key_1"]["unique"] is True
+
+
 def test_what_is_made_in_one_transaction_is_bounded(team):
     hub, ann, bob = team
     limit = lambda bytes: ann.client.admin.command("setParameter", 1, commitImportMemoryBytes=bytes)

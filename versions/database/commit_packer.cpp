@@ -201,7 +201,6 @@ void CommitPacker::begin_pack() {
   if (what_.pack_bytes == UINT64_MAX) header.refs = what_.refs;
   const std::set<CommitNumber> left(order_.begin(), order_.end());
   std::set<CommitNumber> stands_on, excluded;
-  std::set<storage::CollectionId> collections;
   for (const CommitNumber number : order_) {
     const auto commit = graph.commit(transaction_, number);
     for (const CommitNumber parent : commit->parents) {
@@ -210,7 +209,7 @@ void CommitPacker::begin_pack() {
       else if (!left.contains(parent))
         stands_on.insert(parent);
     }
-    for (const CollectionState& one : commit->collections) collections.insert(one.collection);
+    for (const CollectionState& one : commit->collections) collections_.insert(one.collection);
     // A commit that drops a collection has rows of it.
     const auto against = against_.find(number);
     const CommitNumber before = against != against_.end() ? against->second
@@ -219,7 +218,7 @@ void CommitPacker::begin_pack() {
     if (before == 0) continue;
     if (against != against_.end() && !left.contains(before)) stands_on.insert(before);
     const auto other = graph.commit(transaction_, before);
-    for (const CollectionState& one : other->collections) collections.insert(one.collection);
+    for (const CollectionState& one : other->collections) collections_.insert(one.collection);
   }
   // A ref may name a commit that is there already.
   for (pack::Ref& ref : header.refs) {
@@ -227,13 +226,17 @@ void CommitPacker::begin_pack() {
     if (!number) continue;
     ref.commit = id(*number);
     if (!left.contains(*number)) stands_on.insert(*number);
+  }
+  for (const pack::Ref& ref : what_.refs) {
+    const auto number = graph.find(transaction_, ref.commit);
+    if (!number) continue;
     const auto commit = graph.commit(transaction_, *number);
-    for (const CollectionState& one : commit->collections) collections.insert(one.collection);
+    for (const CollectionState& one : commit->collections) collections_.insert(one.collection);
   }
   for (const CommitNumber number : stands_on) header.stands_on.push_back(id(number));
   for (const CommitNumber number : excluded) header.excluded.push_back(id(number));
   places_.clear();
-  for (const storage::CollectionId collection : collections) {
+  for (const storage::CollectionId collection : collections_) {
     const auto shared = is_packed(collection) ? database_.versions_of(collection) : nullptr;
     if (!shared) continue;
     pack::Collection one{.uuid = shared->base.uuid_bytes(),

@@ -76,6 +76,8 @@ class CommitPacker {
   std::set<CommitNumber> excluded_;               // parents that are neither packed nor known
   std::map<CommitNumber, CommitNumber> against_;  // commits whose rows aren't against their first parents; 0: against nothing
   size_t commits_ = 0;
+  // Of all packs' commits and of refs: with the last pack the receiver makes the indexes that restrict its branches.
+  std::set<storage::CollectionId> collections_;
   std::map<storage::CollectionId, uint32_t> places_;  // of the header's collections
   std::optional<pack::PackWriter> writer_;
   bool finished_ = false;  // the writer has the whole pack, and not all of it was returned

@@ -62,7 +62,7 @@ class ReceivePack : public Command {
         uploads_.keep(key, std::move(upload));
         return;
       }
-      made = import(op, request, upload, arguments.boolean("shallow").value_or(false));
+      made = import(op, request, upload, arguments.boolean("shallow").value_or(false), !refs.empty());
     }
     const auto database = refs.empty() ? op.services().databases->find(request.db) : branched(op, request);
     std::vector<std::pair<pack::Ref, std::string_view>> moved;
@@ -81,7 +81,8 @@ class ReceivePack : public Command {
   }
 
  private:
-  static uint64_t import(OperationContext& op, const Request& request, Uploads::Upload& upload, bool may_be_shallow) {
+  static uint64_t import(OperationContext& op, const Request& request, Uploads::Upload& upload, bool may_be_shallow,
+                         bool refs_move) {
     using Shallow = write::CommitImporter::Shallow;
     write::CommitImporter importer(
         op, request.db, [&](bson::DocumentView view) { check_may_define_view(op, request, request.db, view); },
@@ -92,6 +93,7 @@ class ReceivePack : public Command {
       return next ? base::Bytes(next->view().find("pack").as_binary().bytes) : base::Bytes();
     });
     importer.import(reader);
+    if (refs_move) importer.make_indexes(reader.header());
     return importer.made();
   }
 
