@@ -1,7 +1,6 @@
 #include "server/write/commit_importer.h"
 
 #include <algorithm>
-#include <set>
 
 #include "base/hex.h"
 #include "base/log.h"
@@ -110,6 +109,11 @@ storage::CollectionOptions options_of(const pack::Collection& one) {
 // Old commits may show two documents under one key of such an index, which restricts the branches alone.
 bool is_exclusive(const storage::IndexSpec& spec) {
   return spec.unique || storage::prepares_unique(spec);
+}
+
+bool has_index(const storage::Collection& collection) {
+  const auto indexes = collection.indexes();
+  return std::any_of(indexes.begin(), indexes.end(), [](const auto& one) { return !one->is_id(); });
 }
 
 bool has_exclusive_index(const storage::Collection& collection) {
@@ -538,20 +542,45 @@ void CommitImporter::make_collection(const pack::Collection& one) {
   if (!specs.empty()) catalog.create_indexes(collection, specs, {.interrupted = op_.interrupted()});
 }
 
-// Old commits may show two documents under one key of a unique index. It restricts the branches, which come after them.
+// A collection that a ref shows has had its indexes before, and is left to whoever changed them since. Of another one they may be
+// missing altogether, if an import was interrupted.
 void CommitImporter::make_indexes(const pack::Header& header) {
   drop_branch();
   storage::Catalog& catalog = store_of(op_).catalog();
+  std::optional<std::set<Bytes>> shown;
   for (const pack::Collection& one : header.collections) {
     const auto collection = catalog.open(name_ + "." + one.name);
-    if (!collection || collection->uuid_bytes() != one.uuid || has_exclusive_index(*collection)) continue;
+    if (!collection || collection->uuid_bytes() != one.uuid) continue;
+    const bool has_exclusive = has_exclusive_index(*collection), has_any = has_index(*collection);
     std::vector<storage::IndexSpec> specs;
     for (const bson::Document& index : one.indexes) {
       storage::IndexSpec spec = storage::parse_index_spec(index);
-      if (is_exclusive(spec)) specs.push_back(std::move(spec));
+      if (!(is_exclusive(spec) ? has_exclusive : has_any)) specs.push_back(std::move(spec));
     }
-    if (!specs.empty()) catalog.create_indexes(collection, specs, {.interrupted = op_.interrupted()});
+    if (specs.empty()) continue;
+    if (!shown) shown = shown_by_refs();
+    if (!shown->contains(one.uuid)) catalog.create_indexes(collection, specs, {.interrupted = op_.interrupted()});
   }
+}
+
+// The branch main of a database that has just begun isn't one of them: it shows the first commit, or nothing.
+std::set<Bytes> CommitImporter::shown_by_refs() const {
+  std::set<Bytes> shown;
+  if (!database_) return shown;
+  storage::Transaction transaction(store_of(op_), storage::Transaction::Mode::read);
+  const auto& graph = database_->branches().graph();
+  std::vector<CommitNumber> named;
+  for (const versions::Branch& branch : graph.branches(transaction)) {
+    const bool begins =
+        branch.name == versions::BranchedDatabase::main && graph.commit(transaction, branch.head)->parents.empty();
+    if (!begins && !branch.name.starts_with(unfinished_prefix)) named.push_back(branch.head);
+  }
+  for (const auto& [name, number] : graph.tags(transaction)) named.push_back(number);
+  for (const CommitNumber number : named) {
+    op_.check_interrupt();
+    for (const versions::CollectionState& one : graph.commit(transaction, number)->collections) shown.insert(one.label);
+  }
+  return shown;
 }
 
 // A merge's documents are compared with its second parent's, a unique index with all of them at once, and what was purged is

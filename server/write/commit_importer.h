@@ -14,6 +14,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "versions/database/databases.h"
@@ -45,8 +46,8 @@ class CommitImporter {
   // was made from a part of another one (versions::Selection) is refused too, unless such a part is what the database begins with
   // or has.
   void import(versions::pack::PackReader& pack);
-  // Makes the other indexes of the pack's collections. It is called after the last of the packs, before refs move to their
-  // commits: these may show two documents under one key, and branches may not.
+  // Makes the other indexes of the pack's collections, and those that an interrupted attempt left out. It is called after the
+  // last of the packs, before refs move to their commits: these may show two documents under one key, and branches may not.
   void make_indexes(const versions::pack::Header& header);
 
   uint64_t made() const { return made_; }
@@ -76,6 +77,7 @@ class CommitImporter {
   void make_collection(const versions::pack::Collection& one);
   void stand_at(versions::CommitNumber parent);
   void check_view(const versions::ImportedRow& row);
+  std::set<base::Bytes> shown_by_refs() const;
   bool may_be_written_before(const versions::pack::Header& header) const;
   void write_rows(const versions::pack::Header& header);
   void drop_branch() noexcept;

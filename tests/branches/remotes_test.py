@@ -238,6 +238,81 @@ def test_unique_indexes_come_last_and_are_kept(team):
     assert by_id(ann["main"].authors) == by_id(hub["main"].authors) and ann.log() == hub.log()
 
 
+@pytest.fixture
+def indexed(team):
+    """`users` has a unique index and others."""
+    hub, ann, bob = team
+    hub["main"].users.insert_many([{"_id": i, "mail": i, "at": datetime.datetime(2026, 1, 1), "n": i} for i in range(5)])
+    hub["main"].users.create_index("mail", unique=True)
+    hub["main"].users.create_index("at", expireAfterSeconds=1_000_000_000)
+    hub["main"].users.create_index("n")
+    hub.commit(message="users")
+    return team
+
+
+def packed(site, *refs):
+    batch = site["main"].cursor_command("packCommits", 1, refs=list(refs))
+    return b"".join(one["pack"] for one in batch if "pack" in one)
+
+
+@pytest.mark.parametrize("how", ["fetch", "push", "bundle"])
+@pytest.mark.parametrize("has", [False, True])
+def test_an_import_that_ended_before_its_indexes_goes_on_with_them(indexed, tmp_path, how, has):
+    hub, ann, bob = indexed
+    if has:
+        clone(hub, ann)
+        for name in ("more", "others"):
+            hub["main"][name].insert_one({"_id": 1, "mail": 1})
+            hub["main"][name].create_index("mail", unique=True)
+        hub.commit(message="more")
+    # No ref moves with these commits, so they are as such an import leaves them.
+    ann["main"].command("receivePack", bson.Binary(bytes(16), 4), pack=packed(hub, "main"), last=True)
+    names = ["more", "others"] if has else ["users"]
+    for name in names:
+        assert "mail_1" not in ann[hub.head()][name].index_information()
+    if how == "push":
+        hub["main"].command("addRemote", "ann", uri=ann.uri)
+        assert hub["main"].command("push", "ann")["sent"] == 0
+        assert hub["main"].command("push", "ann")["change"] == "unchanged"
+    elif how == "bundle":
+        palimpsest("bundle", "create", "--uri", hub.server.uri, "shop", tmp_path / "all")
+        palimpsest("bundle", "fetch", "--uri", ann.server.uri, tmp_path / "all")
+    else:
+        if not has:
+            ann["main"].command("addRemote", "origin", uri=hub.uri)
+        assert ann["main"].command("pull", "origin")["changed"] is True
+    for name in names:
+        assert ann[hub.head()][name].index_information() == hub["main"][name].index_information(), name
+
+
+def test_a_collection_that_was_made_without_its_indexes_gets_them(indexed):
+    hub, ann, bob = indexed
+    hub["main"].pages.create_index("at", expireAfterSeconds=1_000_000_000)
+    hub["main"].pages.create_index([("text", "text")])
+    ann["main"].command("receivePack", bson.Binary(bytes(16), 4), pack=packed(hub, "main"), last=True)
+    # An import that ends between the collection and its indexes leaves it so.
+    ann["main"].pages.drop_indexes()
+    ann["main"].command("addRemote", "origin", uri=hub.uri)
+    ann["main"].command("pull", "origin")
+    for name in ("pages", "authors", "users"):
+        assert ann["main"][name].index_information() == hub["main"][name].index_information()
+    assert ann["main"].pages.count_documents({"$text": {"$search": "page"}}) == 50
+
+
+def test_indexes_that_were_dropped_here_do_not_come_again(indexed):
+    hub, ann, bob = indexed
+    clone(hub, ann)
+    ann["main"].users.drop_indexes()
+    ann["main"].pages.drop_indexes()
+    hub["main"].users.insert_one({"_id": "new", "mail": "new"})
+    hub.commit(message="new")
+    for _ in range(2):
+        ann["main"].command("pull", "origin")
+        for name in ("pages", "users"):
+            assert list(ann["main"][name].index_information()) == ["_id_"]
+    same(hub, ann)
+
+
 def test_unique_indexes_come_with_the_last_of_a_pushs_packs(team):
     hub, ann, bob = team
     clone(hub, ann)

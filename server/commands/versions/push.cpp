@@ -1,4 +1,6 @@
 // push brings commits to a remote, and moves a branch or a tag there.
+#include <algorithm>
+
 #include "base/uuid.h"
 #include "server/commands/shared/branches.h"
 #include "server/commands/versions/moved_refs.h"
@@ -122,7 +124,8 @@ class Push : public Command {
       for (const pack::Ref& known : there.refs) what.known.push_back(known.commit);
       versions::CommitPacker packer(*database, states.transaction(), std::move(what));
       commits = static_cast<int64_t>(packer.commits());
-      answer = send(op, server, packer, ref, force, bytes);
+      const bool is_there = std::find(there.refs.begin(), there.refs.end(), ref) != there.refs.end();
+      answer = send(op, server, packer, ref, force, is_there, bytes);
     }
     track(op, *database, remote, {ref});
     reply.append("remote", remote.name);
@@ -162,8 +165,10 @@ class Push : public Command {
     }
   }
 
+  // A pack without commits names the collections: if their commits came with a push that was interrupted, the remote may have no
+  // indexes yet.
   static bson::Document send(OperationContext& op, RemoteServer& server, versions::CommitPacker& packer, const pack::Ref& ref,
-                             bool force, int64_t& bytes) {
+                             bool force, bool is_there, int64_t& bytes) {
     base::Bytes id = base::random_uuid();
     const auto begin = [&](bson::Builder& out) { out.append("receivePack", bson::Binary{4, id}); };
     const auto name_ref = [&](bson::Builder& out) {
@@ -171,7 +176,7 @@ class Push : public Command {
       auto one = refs.object();
       one.append_all(document_of(ref)).append("force", force);
     };
-    if (packer.commits() == 0) {
+    if (packer.commits() == 0 && is_there) {
       bson::Builder out;
       begin(out);
       name_ref(out);
