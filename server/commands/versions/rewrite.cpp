@@ -115,6 +115,9 @@ std::string take_over(OperationContext& op, BranchedDatabase& database, const st
     id = write::in_transaction(op, [&](storage::Transaction& transaction) {
       const Branch branch = database.branch(transaction, {.name = name});
       check_committed(transaction, database, branch);
+      // A reset would end it, with all that was decided.
+      if (database.open_merge(transaction, branch))
+        refuse("a merge is under way on branch '" + name + "': continueMerge or abortMerge come first");
       if (id_of(transaction, database, branch.head) != head)
         refuse("branch '" + name + "' went on since its commits began to be written anew");
       check_committed(transaction, database, database.branch(transaction, {.name = written}));

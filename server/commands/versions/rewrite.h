@@ -25,7 +25,8 @@ std::string begin_rewriting(storage::Transaction& transaction, versions::Branche
 std::string waiting_rebase(std::string_view branch);
 
 // The branch ends from now on at the last commit of `written`, which goes. Returns that commit's id in hex. Throws
-// IllegalOperation if the branch no longer ends at the commit `head`, or if changes there are not committed.
+// IllegalOperation if the branch no longer ends at the commit `head`, if changes there are not committed, or if a merge waits
+// there.
 std::string take_over(OperationContext& op, versions::BranchedDatabase& database, const std::string& branch,
                       const std::string& head, const std::string& written);
 
