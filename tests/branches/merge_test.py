@@ -330,3 +330,31 @@ def test_a_waiting_merge_survives_the_process(tmp_path):
             shop.command("resolveConflict", 1, collection="c", id=i, take="ours")
         shop.command("continueMerge", 1)
         assert [one["n"] for one in shop.c.find().sort("_id", 1)] == [2, 1, 1] and log_of(shop)[0]["message"] == "kept"
+
+
+def test_a_rebase_whose_picks_are_made_survives_the_process(tmp_path):
+    with Server(dbpath=tmp_path) as server:
+        client = server.client()
+        main, dev, rebased = client["shop"], client["shop@dev"], client["shop@rebase%2Fdev"]
+        main.c.insert_many([{"_id": i, "n": 0} for i in range(3)])
+        main.command("createBranch", "dev")
+        for n, database in ((1, main), (2, dev)):
+            database.c.update_one({"_id": 1}, {"$set": {"n": n}})
+            database.c.insert_one({"_id": f"by {n}"})
+            database.command("commit", 1, message=f"by {n}")
+        dev.c.update_one({"_id": 1}, {"$set": {"n": 3}})
+        dev.command("commit", 1, message="three")
+        dev.command("rebase", "main", resolve="manual")
+        rebased.command("resolveConflict", 1, collection="c", id=1, document={"n": 2})
+        dev.c.insert_one({"_id": "meanwhile"})
+        fails(ILLEGAL_OPERATION, lambda: rebased.command("continueMerge", 1))
+        picked = log_of(rebased)[0]["commit"]
+        client.other.with_options(write_concern=pymongo.WriteConcern(1, j=True)).c.insert_one({})  # the picks are kept, too
+        server.kill()
+        server.start()
+        assert log_of(rebased)[0]["commit"] == picked and [one["message"] for one in log_of(dev)][:2] == ["three", "by 2"]
+        main.command("resetBranch", "dev", to="dev", force=True)
+        done = rebased.command("continueMerge", 1)
+        assert (done["branch"], done["commit"], done["changed"], done["picked"]) == ("dev", picked, True, 0)
+        assert [one["message"] for one in log_of(dev)][:3] == ["three", "by 2", "by 1"] and dev.c.find_one({"_id": 1})["n"] == 3
+        assert [one["name"] for one in main.cursor_command("listBranches", 1)] == ["dev", "main"]

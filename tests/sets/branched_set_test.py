@@ -339,7 +339,7 @@ def test_a_branch_is_written_anew_on_every_member_and_another_primary_goes_on_wi
     done = rebased.command("continueMerge", 1)
     assert (done["branch"], done["picked"]) == ("dev", 4)
     said = [entry for entry in entries_of(client, "anew", since) if entry != "makeTree"]
-    assert said == ["merge", "endMerge", "beginMerge"] * 3 + ["merge", "endMerge", "resetBranch", "dropBranch"]
+    assert said == ["merge", "endMerge", "beginMerge"] * 4 + ["resetBranch", "dropBranch"]
     squashed = dev.command("squash", "main", message="all of dev")
     assert squashed["changed"]
     after = check_same(three, "anew")

@@ -288,6 +288,11 @@ void MergeRequest::pick_for(Rebase rebase, versions::CommitNumber commit, std::s
   from_ = std::move(name);
 }
 
+void MergeRequest::take_over_for(Rebase rebase, versions::CommitNumber last, std::string name) {
+  pick_for(std::move(rebase), last, std::move(name));
+  request_.kind = MergeKind::merge;
+}
+
 bool MergeRequest::all_manual(const std::vector<BranchedDatabase::Conflict>& conflicts) const {
   return std::all_of(conflicts.begin(), conflicts.end(), [&](const auto& one) { return manual(one.collection); });
 }

@@ -28,6 +28,10 @@ class MergeRequest {
   const std::optional<Rebase>& rebase() const { return rebase_; }
   // Makes this the pick of a commit for a rebase.
   void pick_for(Rebase rebase, versions::CommitNumber commit, std::string name);
+  // Makes this what waits when all picks are made, until the rebase's branch has taken them over. `last` is where they end, so
+  // it is a merge that changes nothing.
+  void take_over_for(Rebase rebase, versions::CommitNumber last, std::string name);
+  bool only_takes_over() const { return rebase_ && kind() == MergeKind::merge; }
 
   MergeKind kind() const { return request_.kind; }
   // Returns "merge of dev", for messages.

@@ -60,6 +60,10 @@ Pick make_pick(OperationContext& op, BranchedDatabase& database, const std::stri
     pick.rebase = *how.rebase();
     pick.head = id_of(transaction, database, branch.head);
     pick.description = how.description();
+    if (how.only_takes_over()) {
+      pick.outcome = Pick::Outcome::made;
+      return;
+    }
     pick.outcome = Pick::Outcome::prepared;
     if (database.prepare_merge(transaction, {.name = written}, how.request())) return;
     pick.merge = database.merge(transaction, written, how.request(), how.info(op, transaction, database, arguments));
@@ -75,15 +79,29 @@ Pick make_pick(OperationContext& op, BranchedDatabase& database, const std::stri
     if (pick.merge.commit) write::check_commit(op, transaction, database, branch.head, pick.merge.commit->number);
     pick.outcome = Pick::Outcome::made;
     pick.changed = pick.merge.commit != nullptr;
-    if (left.empty()) return;
-    how.pick_for(pick.rebase, left.front(), id_of(transaction, database, left.front()));
-    database.begin_merge(transaction, database.branch(transaction, {.name = written}), {left.front(), how.write()});
+    const Branch now = database.branch(transaction, {.name = written});
+    if (left.empty())
+      how.take_over_for(pick.rebase, now.head, id_of(transaction, database, now.head));
+    else
+      how.pick_for(pick.rebase, left.front(), id_of(transaction, database, left.front()));
+    database.begin_merge(transaction, now, {how.commit(), how.write()});
   };
   try {
     write::in_transaction(op, [&](storage::Transaction& transaction) { work(transaction); });
   } catch (const NotKept&) {
   }
   return pick;
+}
+
+// Nobody will take the picks over from the branch `written`, on which they stay, if the rebase's branch has gone on.
+void end_if_gone_on(OperationContext& op, BranchedDatabase& database, const MergeRequest::Rebase& rebase,
+                    const std::string& written) {
+  write::in_transaction(op, [&](storage::Transaction& transaction) {
+    const auto branch = database.branches().graph().branch(transaction, rebase.branch);
+    if (branch && id_of(transaction, database, branch->head) == rebase.head) return;
+    const Branch picks = database.branch(transaction, {.name = written});
+    if (database.open_merge(transaction, picks)) database.abort_merge(transaction, picks);
+  });
 }
 
 void rename(OperationContext& op, BranchedDatabase& database, const std::string& name, const std::string& to) {
@@ -172,6 +190,7 @@ void run_picks(OperationContext& op, BranchedDatabase& database, const std::stri
     append_conflicts(pick.merge.conflicts, reply);
     return;
   }
+  if (goes_on) end_if_gone_on(op, database, *rebase, written);
   const std::string id = take_over(op, database, rebase->branch, rebase->head, written);
   reply.append("branch", rebase->branch).append("commit", id).append("changed", true);
   append_count(reply, "picked", picked);

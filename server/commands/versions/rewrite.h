@@ -35,7 +35,8 @@ void drop_rewriting(OperationContext& op, versions::BranchedDatabase& database, 
 
 // Makes the picks of the rebase that waits on the branch `written`, until all are made or one meets conflicts. That one waits for
 // decisions on the branch waiting_rebase() if the rebase was begun so (resolve: "manual"), else this throws OperationFailed.
-// continueMerge (`goes_on`) may give the first pick a message and an author, and fails if that still has conflicts. Fills in the
+// continueMerge (`goes_on`) may give the first pick a message and an author, and fails if that still has conflicts. If the branch
+// can't take the picks over yet, that waits as a pick does; if it went on, `written` is a branch like others. Fills in the
 // command's reply.
 void run_picks(OperationContext& op, versions::BranchedDatabase& database, const std::string& written, const Arguments& arguments,
                bool goes_on, bson::Builder& reply);
