@@ -512,11 +512,9 @@ void CommitImporter::stand_at(CommitNumber parent) {
 }
 
 void CommitImporter::make_collections(const pack::Header& header) {
-  for (const pack::Root& root : incoming_->commit.roots) {
-    const auto found = std::find_if(header.collections.begin(), header.collections.end(),
-                                    [&](const pack::Collection& one) { return one.uuid == root.uuid; });
-    make_collection(*found);
-  }
+  std::map<base::BytesView, const pack::Collection*> by_uuid;
+  for (const pack::Collection& one : header.collections) by_uuid.emplace(one.uuid, &one);
+  for (const pack::Root& root : incoming_->commit.roots) make_collection(*by_uuid.at(root.uuid));
 }
 
 void CommitImporter::make_collection(const pack::Collection& one) {

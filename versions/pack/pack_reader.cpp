@@ -166,10 +166,9 @@ void PackReader::read_header() {
     }
   }
   for (const bson::Element& one : field(in, "refs", bson::Type::array).as_document()) header_.refs.push_back(ref_of(object(one)));
-  std::unordered_set<Bytes> uuids;
   for (const bson::Element& one : field(in, "collections", bson::Type::array).as_document()) {
     header_.collections.push_back(collection_of(object(one)));
-    if (!uuids.insert(header_.collections.back().uuid).second) refuse("a collection is there twice");
+    if (!collections_.insert(header_.collections.back().uuid).second) refuse("a collection is there twice");
   }
 }
 
@@ -214,9 +213,7 @@ Commit PackReader::commit_of(BytesView body) {
     commit.roots.push_back({.uuid = uuid_of(root),
                             .root = hash_of(field(root, "root", bson::Type::binary)),
                             .tree = tree.exists() ? bson::Document(object(tree)) : bson::Document()});
-    const auto same = [&](const Collection& known) { return known.uuid == commit.roots.back().uuid; };
-    if (std::none_of(header_.collections.begin(), header_.collections.end(), same))
-      refuse("a commit has a collection that the header doesn't know");
+    if (!collections_.contains(commit.roots.back().uuid)) refuse("a commit has a collection that the header doesn't know");
   }
   if (id_of(commit) != commit.id) refuse("a commit isn't what its id says");
   if (!known_.emplace(merkle::view(commit.id)).second) refuse("a commit is there twice");

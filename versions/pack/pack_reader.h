@@ -43,6 +43,7 @@ class PackReader {
   Header header_;
   std::unordered_set<std::string> known_;     // ids of commits that may be parents
   std::unordered_set<std::string> excluded_;  // ids of commits that may be parents, and don't come
+  std::unordered_set<Bytes> collections_;     // UUIDs of the header's
   uint64_t commits_ = 0;
   bool purged_ = false;  // of the commit that was read last
   bool ended_ = false;
