@@ -7,7 +7,7 @@ from pymongo import WriteConcern
 from pymongo.errors import OperationFailure, PyMongoError
 
 from tests.support.replica_set import Member, ReplicaSet
-from tests.support.small_disk import free_bytes, small_disk
+from tests.support.small_disk import free_bytes, fill, small_disk
 from tests.support.waiting import wait_until
 
 OUT_OF_DISK_SPACE = 14031
@@ -200,7 +200,8 @@ def refused(write):
         return True
 
 
-def test_a_primary_on_a_full_disk_refuses_new_data_and_goes_on(disk):
+@pytest.mark.parametrize("all_room", [False, True], ids=["some room", "no room"])
+def test_a_primary_on_a_full_disk_refuses_new_data_and_goes_on(disk, all_room):
     with ReplicaSet(3, hosts=[{"dbpath": disk / "db", "cache_gb": 0.7}, {}, {}]) as three:
         primary = three.members[0]
         client = three.client(retryWrites=False)
@@ -208,8 +209,10 @@ def test_a_primary_on_a_full_disk_refuses_new_data_and_goes_on(disk):
         pages.insert_many([noise(number, 2000) for number in range(5000)])
         others.insert_one({"_id": 0})
         three.wait_same_place()
-        stranger = leave_room(primary, disk, 0.9)
+        strangers = [leave_room(primary, disk, 0.9)]
         wait_until(lambda: space(primary)["state"] == "full", primary.tail)
+        if all_room:
+            strangers.append(fill(disk, "another"))
         term = primary.command("replSetGetStatus")["term"]
         assert refused(lambda: others.insert_one(noise(-1)))
         assert pages.delete_many({"_id": {"$lt": 1000}}).deleted_count == 1000
@@ -218,7 +221,8 @@ def test_a_primary_on_a_full_disk_refuses_new_data_and_goes_on(disk):
         assert own_info(primary) == "" and space(primary)["state"] in ("full", "critical")
         assert primary.state() == "PRIMARY" and primary.command("replSetGetStatus")["term"] == term
 
-        stranger.unlink()
+        for stranger in strangers:
+            stranger.unlink()
         wait_until(lambda: not refused(lambda: others.insert_one({"_id": 1})), three.tails)
         three.wait_same_place()
         three.check_same()
