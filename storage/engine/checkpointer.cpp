@@ -18,7 +18,7 @@ namespace {
 constexpr std::chrono::seconds room_wait_max(30);
 constexpr std::chrono::milliseconds room_wait_step(20);
 // WiredTiger removes the journal's old files in a thread of its own, once a checkpoint has made them needless.
-constexpr std::chrono::milliseconds removal_max(1500), removal_step(10);
+constexpr std::chrono::milliseconds removal_max(3000), removal_step(10), retry_step(100);
 
 }  // namespace
 
@@ -37,8 +37,19 @@ void Checkpointer::stop() {
   if (thread_.joinable()) thread_.join();
 }
 
+// The files that a journal has no need of any more go a little after the checkpoint that made them needless. So one that finds
+// no room is taken again: what the last one left may be just what it lacks.
 void Checkpointer::checkpoint() {
-  around_([this] { take(); });
+  const auto until = std::chrono::steady_clock::now() + removal_max;
+  for (;;) {
+    try {
+      return around_([this] { take(); });
+    } catch (const base::OperationError& error) {
+      if (error.code() != base::ErrorCode::out_of_disk_space || std::chrono::steady_clock::now() >= until) throw;
+    }
+    ask_interrupted();
+    std::this_thread::sleep_for(retry_step);
+  }
 }
 
 void Checkpointer::make_room(DiskUse use) {
