@@ -204,7 +204,7 @@ void RaftNode::handle(Output out) {
   owner_.decided(out);
 }
 
-// What a full disk refuses is written again, all of it. Returns false if the node stops before there is room: then nobody was
+// If the disk is full, all batches are written again later. Returns false if the node stops before there is room: then nobody was
 // told that it is written.
 bool RaftNode::write_when_there_is_room(const std::vector<LogBatch>& batches) {
   for (;;) {

@@ -355,7 +355,7 @@ void CommitImporter::make(const pack::Header& header) {
   ++made_;
 }
 
-// What is written to the branch makes the collections that get documents there, and no others. A graft says which ones it has.
+// Rows that are written to the branch make only the collections that they belong to. A graft says which collections it has.
 void CommitImporter::have_empty_ones(storage::Transaction& transaction) {
   if (incoming_->made.info.graft) return;
   const versions::Branch branch = database_->branch(transaction, {.name = branch_});

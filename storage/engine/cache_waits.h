@@ -24,7 +24,7 @@ std::exception_ptr take_interruption();
 
 class CacheWaits;
 
-// What the waits of a session need to know. It has to live as long as the session.
+// SessionWaits tell the waits of a session what its transaction does. The object has to live as long as the session.
 struct SessionWaits {
   CacheWaits* waits = nullptr;
   bool reads = false;  // the transaction writes nothing
