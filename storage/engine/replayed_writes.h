@@ -3,24 +3,11 @@
 // ends the transaction, has a checkpoint taken, and waits.
 #pragma once
 
+#include "storage/engine/thread_mark.h"
+
 namespace storage {
 
-class ReplayedWrites {
- public:
-  ReplayedWrites() { ++nested(); }
-  ~ReplayedWrites() { --nested(); }
-  ReplayedWrites(const ReplayedWrites&) = delete;
-  ReplayedWrites& operator=(const ReplayedWrites&) = delete;
-
-  // Returns whether the calling thread has one.
-  static bool here() { return nested() > 0; }
-
- private:
-  // Collections, indexes and branches ask for room in many places, and none of them knows whom it works for.
-  static int& nested() {
-    thread_local int count = 0;
-    return count;
-  }
-};
+// Collections, indexes and branches ask for room in many places, and none of them knows whom it works for.
+class ReplayedWrites : public ThreadMark<ReplayedWrites> {};
 
 }  // namespace storage
