@@ -473,6 +473,8 @@ def test_a_member_without_its_majority_goes_on_by_force():
         behind.hold()
         # This is more than can be on its way to a member that is stopped.
         client.t.c.insert_many([{"_id": i, "pad": random.randbytes(60_000)} for i in range(1, 200)])
+        # The majority that acknowledged this may be the primary and the two other members.
+        wait_until(lambda: count(ahead) == 200)
         lost = [member for member in five.members if member not in (behind, ahead)]
         for member in lost:
             member.kill()
@@ -484,7 +486,7 @@ def test_a_member_without_its_majority_goes_on_by_force():
         force(ahead, [behind, ahead])
         wait_until(lambda: ahead.state() == "PRIMARY")
         # The other member copies the data, and doesn't ask for writes that only its own set had.
-        wait_until(lambda: count(behind) == count(ahead) == 200)
+        wait_until(lambda: count(behind) == count(ahead) == 200, lambda: f"{count(behind)} and {count(ahead)} documents; {behind.tail()}")
         config = ahead.command("replSetGetConfig")["config"]
         assert [one["host"] for one in config["members"]] == [one.name for one in five.members if one in (behind, ahead)]
         assert config["version"] > 10_000 and config["term"] > 10_000
