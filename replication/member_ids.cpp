@@ -29,6 +29,18 @@ const consensus::PeerProgress* progress_of(const std::vector<consensus::PeerProg
   return at == all.end() ? nullptr : &*at;
 }
 
+bool elect_without(const consensus::Membership& members, const std::vector<consensus::PeerProgress>& progress,
+                   consensus::MemberId id) {
+  const auto majority = [&](const std::vector<consensus::MemberId>& voters) {
+    const auto vote = std::count_if(voters.begin(), voters.end(), [&](consensus::MemberId voter) {
+      const consensus::PeerProgress* const reached = voter == id ? nullptr : progress_of(progress, voter);
+      return reached && reached->recently_active;
+    });
+    return voters.empty() || static_cast<size_t>(vote) > voters.size() / 2;
+  };
+  return majority(members.voters) && majority(members.voters_outgoing);
+}
+
 bool is_alone(const consensus::Membership& members, consensus::MemberId id) {
   return members.voters == std::vector{id} && members.voters_outgoing.empty();
 }

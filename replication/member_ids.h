@@ -18,6 +18,9 @@ bool is_learner(const consensus::Membership& members, consensus::MemberId id);
 const consensus::PeerProgress* progress_of(const std::vector<consensus::PeerProgress>& all, consensus::MemberId id);
 // A member that is to vote or to lead may lack at most this many entries of the log.
 inline constexpr consensus::Index caught_up_within = 1000;
+// Returns whether the voters in reach could elect somebody without this member's vote.
+bool elect_without(const consensus::Membership& members, const std::vector<consensus::PeerProgress>& progress,
+                   consensus::MemberId id);
 // Is this member the only one that votes?
 bool is_alone(const consensus::Membership& members, consensus::MemberId id);
 // How many are preferred to this member in elections, as far as consensus tells them apart: 0 to 3.

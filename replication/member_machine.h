@@ -38,8 +38,9 @@ class MemberMachine {
   // Elected, and not yet PRIMARY.
   bool about_to_lead() const { return elected_; }
   // It leads, and can't become PRIMARY, or can't now.
-  bool is_caretaker() const { return elected_ && (!part_.electable || lacks_room_); }
+  bool is_caretaker() const { return elected_ && (!part_.electable || lacks_room_ || lacks_all_room_); }
   bool lacks_room() const { return lacks_room_; }
+  bool lacks_all_room() const { return lacks_all_room_; }
   bool copy_wanted() const { return copy_wanted_; }
   int maintenance() const { return maintenance_; }
   // May this member become PRIMARY?
@@ -64,6 +65,9 @@ class MemberMachine {
   void data_damaged() { damaged_ = true; }
   // The disk has no room for what the log says, so this member can't take over yet; or it has room again.
   void lack_room(bool lacks) { lacks_room_ = lacks; }
+  // The disk has no room for any write, or for this member's log, so that it can't even vote: another member should lead. Or
+  // there is room again. Returns whether that is new.
+  bool lack_all_room(bool lacks) { return std::exchange(lacks_all_room_, lacks) != lacks; }
   // The log can't be replayed any further, so this member could never take over.
   void end_replay() { replays_ = false; }
 
@@ -111,7 +115,7 @@ class MemberMachine {
   struct PrimaryDue {
     bool align = false;         // consensus with the configuration
     bool advance_time = false;  // of the oplog
-    bool hand_over = false;     // to a better member
+    bool hand_over = false;     // to a better member; while this one lacks all room, every other one is better
     bool step_down = false;     // because data is damaged
   };
   // True: this member leads as a caretaker, and whoever may be PRIMARY and has its log should lead instead.
@@ -142,6 +146,7 @@ class MemberMachine {
   bool damaged_ = false;
   bool replays_ = true;
   bool lacks_room_ = false;
+  bool lacks_all_room_ = false;
   std::optional<consensus::Behind> log_begins_;
   int64_t aligned_us_ = 0, advanced_us_ = 0, passed_on_us_ = 0, stepped_down_us_ = 0, handed_over_us_, shortened_us_;
   std::optional<int64_t> copied_us_;

@@ -102,6 +102,27 @@ TEST_CASE("a member whose disk is full stands last, and passes on the lead until
   CHECK_FALSE(primary.machine.pass_on_due(primary.now += second));
 }
 
+TEST_CASE("a member that has no room for any write leads only until another can") {
+  using When = consensus::Candidacy::When;
+  Member member;
+  CHECK(member.machine.lack_all_room(true));
+  CHECK_FALSE(member.machine.lack_all_room(true));
+  CHECK(member.machine.candidacy(2).when == When::last);
+  member.stand(Role::leader, 5);
+  CHECK(member.machine.take_over(true, false, member.now) == TakeOver::no);
+  CHECK(member.machine.pass_on_due(member.now += second));
+  CHECK(member.machine.lack_all_room(false));
+  CHECK(member.machine.candidacy(2).when == When::as_ranked);
+  CHECK_FALSE(member.machine.pass_on_due(member.now += second));
+  CHECK(member.machine.take_over(true, false, member.now) == TakeOver::now);
+
+  Member primary;
+  primary.become_primary(5);
+  primary.machine.lack_all_room(true);  // the driver looks for a successor
+  CHECK(primary.machine.state() == MemberState::primary);
+  CHECK(primary.machine.primary_due(primary.now += 10 * second).hand_over);
+}
+
 TEST_CASE("an elected member is primary once it has caught up, and not when its term is over") {
   Member member;
   CHECK(member.machine.take_over(true, false, member.now) == TakeOver::no);  // it isn't elected

@@ -77,10 +77,12 @@ void ReplicaSet::have_room() {
   base::log(Severity::info, LogComponent::repl, 7100054, "The disk has room again for what the set has agreed on", Attributes());
 }
 
-// A duty has found the disk full. Entries that wait see for themselves that there is room.
+// A duty has found the disk full. Entries that wait see for themselves that there is room, and so does the log.
 void ReplicaSet::look_for_room() {
   {
     const base::MutexLock lock(mutex_);
+    const bool exhausted = storage::disk_figures(store_).state == storage::DiskState::exhausted;
+    if (machine_.lack_all_room(exhausted || node_->waits_for_room())) tell_electable();
     if (!machine_.lacks_room()) return;
   }
   if (!apply_waits_ && storage::has_room_for_replay(store_)) have_room();

@@ -66,7 +66,8 @@ Succession::Outcome ReplicaSet::carry_out(Succession& succession, int64_t period
       case Succession::Move::stop_writes:
         if (none_writes) break;
         if (!succession.steps_down()) {
-          base::log(Severity::info, LogComponent::repl, 7100035, "A member with a higher priority has caught up and takes over");
+          base::log(Severity::info, LogComponent::repl, 7100035,
+                    "A member with a higher priority, or with room on its disk, has caught up and takes over");
         }
         none_writes.emplace(*this);
         drained = false;
@@ -92,12 +93,18 @@ Succession::Outcome ReplicaSet::carry_out(Succession& succession, int64_t period
   }
 }
 
+// A member that has no room for any write, or for its log, is no use as primary: anyone else is better who can be elected without
+// its vote.
 void ReplicaSet::hand_over_to_better() {
   double own = 0;
   {
     const base::MutexLock lock(mutex_);
     if (self_ >= config_->members.size()) return;
     own = config_->members[self_].priority;
+    if (machine_.lacks_all_room()) {
+      if (!elect_without(node_->members(), node_->progress(), node_id_)) return;
+      own = -1;
+    }
   }
   Succession succession = Succession::to_better(own);
   carry_out(succession, 0);

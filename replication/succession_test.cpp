@@ -78,6 +78,23 @@ TEST_CASE("a frozen member isn't chosen, and neither is one that was asked in va
   CHECK_FALSE(best_caught_up(set.view(), 2, {}, 0));
 }
 
+TEST_CASE("a member is spared where a majority of the voters in reach is left") {
+  Set set;
+  const auto without_first = [&] { return elect_without(set.members, set.progress, 1); };
+  CHECK(without_first());
+  set.at(2).recently_active = false;
+  CHECK_FALSE(without_first());
+  set.at(2).recently_active = true;
+  set.members.voters_outgoing = {1, 2};
+  CHECK_FALSE(without_first());
+  set.members.voters_outgoing = {2, 3};
+  CHECK(without_first());
+  set.members.voters = {1, 2};
+  CHECK_FALSE(without_first());
+  set.members.voters = {1};
+  CHECK_FALSE(without_first());
+}
+
 TEST_CASE("a better member takes over once it has all writes") {
   Set set;
   set.at(3).matched = 4990;

@@ -6,6 +6,7 @@ import pytest
 from pymongo import WriteConcern
 from pymongo.errors import OperationFailure, PyMongoError
 
+from tests.support.palimpsest import BIN
 from tests.support.replica_set import Member, ReplicaSet
 from tests.support.small_disk import free_bytes, fill, small_disk
 from tests.support.waiting import wait_until
@@ -228,3 +229,44 @@ def test_a_primary_on_a_full_disk_refuses_new_data_and_goes_on(disk, all_room):
         three.wait_same_place()
         three.check_same()
         three.check_nobody_failed()
+
+
+def test_a_primary_without_room_for_any_write_leaves_the_lead_to_others(tmp_path):
+    """Its disk only seems to be full: when it really is, a journal that has no room ends the process."""
+    seems_free = tmp_path / "free"
+    env = {**os.environ, "LD_PRELOAD": str(BIN / "disk_figures.so"), "DISK_FIGURES_UNDER": str(tmp_path), "DISK_FIGURES_FREE": str(seems_free)}
+    with ReplicaSet([{"priority": 2}, {}, {}], hosts=[{"dbpath": tmp_path / "db", "env": env}, {}, {}]) as three:
+        first = three.members[0]
+        wait_until(lambda: first.state() == "PRIMARY", three.tails)
+        pages = three.client().t.pages.with_options(write_concern=MAJORITY)
+        pages.insert_one({"_id": 0})
+        seems_free.write_text("0")
+        wait_until(lambda: first.state() == "SECONDARY", three.tails)
+        assert space(first)["state"] == "exhausted"
+        pages.insert_one({"_id": 1})
+        wait_until(lambda: waits(first, "write the log"), three.tails)
+
+        seems_free.unlink()
+        wait_until(lambda: first.state() == "PRIMARY", three.tails)
+        pages.insert_one({"_id": 2})
+        three.wait_same_place()
+        three.check_same()
+        three.check_nobody_failed()
+
+
+def test_a_primary_without_room_for_any_write_leads_on_where_nobody_could_be_elected(tmp_path):
+    seems_free = tmp_path / "free"
+    env = {**os.environ, "LD_PRELOAD": str(BIN / "disk_figures.so"), "DISK_FIGURES_UNDER": str(tmp_path), "DISK_FIGURES_FREE": str(seems_free)}
+    with ReplicaSet([{"priority": 2}, {}], hosts=[{"dbpath": tmp_path / "db", "env": env}, {}]) as two:
+        first = two.members[0]
+        wait_until(lambda: first.state() == "PRIMARY", two.tails)
+        client = two.client(retryWrites=False)
+        client.t.pages.insert_one({"_id": 0})
+        seems_free.write_text("0")
+        wait_until(lambda: space(first)["state"] == "exhausted", two.tails)
+        assert refused(lambda: client.t.pages.delete_one({"_id": 0}))
+        seems_free.unlink()
+        wait_until(lambda: not refused(lambda: client.t.pages.insert_one({"_id": 1})), two.tails)
+        assert not first.log_lines(7100035) and first.command("replSetGetStatus")["term"] == two.members[1].command("replSetGetStatus")["term"]
+        two.check_same()
+        two.check_nobody_failed()
