@@ -31,7 +31,7 @@ def read_all(member):
     try:
         return sum(1 for _ in member.direct["t"]["c"].find({}, {"text": 1}))
     except PyMongoError as error:
-        assert not isinstance(error, OperationFailure) or error.code in (269, 10107, 11600, 13435, 13436), error
+        assert not isinstance(error, OperationFailure) or error.code in (301, 10107, 11600, 13435, 13436), error
         return 0
 
 
