@@ -193,25 +193,28 @@ def test_a_copy_of_anothers_data_waits_for_room(disk):
 
 
 def test_a_disk_that_gets_full_in_the_midst_of_a_copy(tmp_path):
-    copies, failures = tmp_path / "db" / "_sync", tmp_path / "failures"
+    copies, failures, is_full = tmp_path / "db" / "_sync", tmp_path / "failures", tmp_path / "full"
     copies.mkdir(parents=True)
     env = {**os.environ, "LD_PRELOAD": str(BIN / "full_disk_calls.so"), "FULL_DISK_UNDER": str(copies), "FULL_DISK_LOG": str(failures),
-           "FULL_DISK_FIRST": str(random.randint(1, 20)), "FULL_DISK_COUNT": str(random.randint(1, 3))}
+           "FULL_DISK_FIRST": str(random.randint(1, 10)), "FULL_DISK_COUNT": str(10**9), "FULL_DISK_WHILE": str(is_full)}
     with ReplicaSet(2) as two:
         pages = two.client().t.pages.with_options(write_concern=MAJORITY)
         pages.insert_many([noise(number) for number in range(200)])
         member = Member(dbpath=tmp_path / "db", env=env)
         two.members.append(member)
         member.start()
+        is_full.touch()
         two.reconfigure(lambda config: config["members"].append({"_id": 2, "host": member.name}))
         wait_until(lambda: member.log_lines(7100055), two.tails)
-        assert failures.read_text()
+        assert failures.read_text() and member.state() == "STARTUP2"
         pages.insert_one({"_id": "meanwhile"})
+        is_full.unlink()
         two.wait_settled()
         wait_until(lambda: own_info(member) == "" and member.direct.t.pages.count_documents({}) == 201, two.tails)
         assert not member.log_lines(21200)  # a failed attempt
         two.check_same()
         two.check_nobody_failed()
+
 
 def refused(write):
     try:

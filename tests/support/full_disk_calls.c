@@ -4,6 +4,7 @@
  *   FULL_DISK_FIRST   the first call that fails, counted from 1
  *   FULL_DISK_COUNT   how many fail from there on
  *   FULL_DISK_LOG     a file that gets a line for each call that fails
+ *   FULL_DISK_WHILE   only while this file exists calls are counted, and fail
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -19,12 +20,14 @@
 static atomic_long calls;
 static char under[4096];
 static size_t under_length;
+static const char* while_there;
 static long first, count;
 static int log_file = -1;
 
 __attribute__((constructor)) static void read_environment(void) {
   const char* path = getenv("FULL_DISK_UNDER");
   const char* log = getenv("FULL_DISK_LOG");
+  while_there = getenv("FULL_DISK_WHILE");
   first = atol(getenv("FULL_DISK_FIRST") ? getenv("FULL_DISK_FIRST") : "0");
   count = atol(getenv("FULL_DISK_COUNT") ? getenv("FULL_DISK_COUNT") : "0");
   if (!path || !realpath(path, under)) return;
@@ -34,7 +37,7 @@ __attribute__((constructor)) static void read_environment(void) {
 
 static int fails(const char* call, int file) {
   char link[64], path[4096];
-  if (under_length == 0) return 0;
+  if (under_length == 0 || (while_there && access(while_there, F_OK) != 0)) return 0;
   snprintf(link, sizeof link, "/proc/self/fd/%d", file);
   const ssize_t length = readlink(link, path, sizeof path - 1);
   if (length < (ssize_t)under_length || strncmp(path, under, under_length) != 0) return 0;
