@@ -28,7 +28,7 @@ namespace base {
   X(authentication_failed, 18, "AuthenticationFailed") X(illegal_operation, 20, "IllegalOperation") \
   X(namespace_not_found, 26, "NamespaceNotFound") X(index_not_found, 27, "IndexNotFound")        \
   X(path_not_viable, 28, "PathNotViable") X(already_initialized, 23, "AlreadyInitialized")       \
-  X(lock_timeout, 24, "LockTimeout") X(immutable_field_in_use, 33, "UserDataInconsistent")       \
+  X(lock_timeout, 24, "LockTimeout")                                                             \
   X(conflicting_update_operators, 40, "ConflictingUpdateOperators")                              \
   X(cursor_not_found, 43, "CursorNotFound") X(namespace_exists, 48, "NamespaceExists")           \
   X(max_time_ms_expired, 50, "MaxTimeMSExpired") X(dollar_prefixed_field_name, 52, "DollarPrefixedFieldName") \
@@ -58,13 +58,13 @@ namespace base {
   X(snapshot_unavailable, 246, "SnapshotUnavailable") X(transaction_committed, 256, "TransactionCommitted") \
   X(operation_not_supported_in_transaction, 263, "OperationNotSupportedInTransaction")          \
   X(transaction_exceeded_lifetime_limit_seconds, 290, "TransactionExceededLifetimeLimitSeconds") \
-  X(transaction_too_large_for_cache, 313, "TransactionTooLargeForCache")                        \
+  X(transaction_too_large_for_cache, 388, "TransactionTooLargeForCache")                        \
   X(query_exceeded_memory_limit_no_disk_use_allowed, 292, "QueryExceededMemoryLimitNoDiskUseAllowed") \
   X(no_query_execution_plans, 291, "NoQueryExecutionPlans") X(api_strict_error, 323, "APIStrictError") \
   X(api_version_error, 322, "APIVersionError") X(not_writable_primary, 10107, "NotWritablePrimary") \
   X(bson_object_too_large, 10334, "BSONObjectTooLarge") X(duplicate_key, 11000, "DuplicateKey")  \
   X(interrupted_at_shutdown, 11600, "InterruptedAtShutdown") X(interrupted, 11601, "Interrupted") \
-  X(out_of_disk_space, 14031, "OutOfDiskSpace") X(data_corruption_detected, 269, "DataCorruptionDetected") \
+  X(out_of_disk_space, 14031, "OutOfDiskSpace") X(data_corruption_detected, 301, "DataCorruptionDetected") \
   X(invalid_bson, 22, "InvalidBSON") X(object_is_busy, 314, "ObjectIsBusy") X(user_writes_blocked, 371, "UserWritesBlocked") \
   X(key_too_long, 17280, "KeyTooLong") X(conversion_failure, 241, "ConversionFailure") X(compressor_mismatch, 15975, "Location15975") \
   X(invalid_regex, 51091, "Location51091") X(invalid_replica_set_config, 93, "InvalidReplicaSetConfig") \
@@ -74,7 +74,7 @@ namespace base {
   X(node_not_electable, 104, "NodeNotElectable") X(inconsistent_set_names, 108, "InconsistentReplicaSetNames") \
   X(cannot_initialize_node_with_data, 110, "CannotInitializeNodeWithData")                       \
   X(not_a_replica_set, 123, "NotAReplicaSet") X(read_concern_majority_not_available_yet, 134, "ReadConcernMajorityNotAvailableYet") \
-  X(fail_point_set_failed, 169, "FailPointSetFailed") X(primary_stepped_down, 189, "PrimarySteppedDown") \
+  X(fail_point_set_failed, 266, "FailPointSetFailed") X(primary_stepped_down, 189, "PrimarySteppedDown") \
   X(cluster_time_fails_rate_limiter, 205, "ClusterTimeFailsRateLimiter")                         \
   X(incomplete_transaction_history, 217, "IncompleteTransactionHistory") X(exceeded_time_limit, 262, "ExceededTimeLimit") \
   X(socket_exception, 9001, "SocketException") X(interrupted_due_to_state_change, 11602, "InterruptedDueToReplStateChange") \

@@ -27,7 +27,7 @@ class FailPoints {
   std::atomic<bool> enabled{false};  // the parameter enableTestCommands
 
   // `mode` is "off", "alwaysOn", {times: n}, {skip: n} or {activationProbability: p}. Returns how often the fail point was
-  // entered. Throws FailPointSetFailed (169) for an unknown fail point, IllegalOperation without a mode, and BadValue or
+  // entered. Throws FailPointSetFailed (266) for an unknown fail point, IllegalOperation without a mode, and BadValue or
   // TypeMismatch for an invalid one.
   int64_t configure(const std::string& name, const bson::ValueView& mode, bson::DocumentView data);
 

@@ -83,7 +83,7 @@ class TransactionRegistry {
   void expire();
 
   // Called after each write of a draft: with more in all drafts than the cache is good for, the oldest idle transactions are
-  // aborted, and if there are none, throws TransactionTooLargeForCache (313).
+  // aborted, and if there are none, throws TransactionTooLargeForCache (388).
   void check_size(ClientTransaction& writing);
 
   struct Counts {

@@ -93,6 +93,6 @@ def test_validate_names_what_only_snapshots_show():
                 try:
                     client["plain@one"]["docs"].find_one({"_id": key})
                 except OperationFailure as error:
-                    assert error.code == 269
+                    assert error.code == 301
                     unread.add(key)
             assert unread == found.keys()

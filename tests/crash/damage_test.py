@@ -21,7 +21,7 @@ FIRST = int(os.environ.get("PALIMPSEST_DAMAGE_SEED") or 1)
 SETTINGS = ("--syncdelay", "1", "--setParameter", "enableTestCommands=1")
 NO_CHECKPOINTS = ("--syncdelay", "3600", "--setParameter", "enableTestCommands=1")
 ENGINES_OWN = ("WiredTiger", "journal/", "palimpsest.json")  # a server may refuse to start without these
-CORRUPT = 269
+CORRUPT = 301
 PAGE = 4096
 
 

@@ -9,7 +9,7 @@ from tests.support.palimpsest import BIN, Server
 
 DOCUMENTS = 600
 SETTINGS = ("--syncdelay", "3600", "--nodedup")
-CORRUPT = 269
+CORRUPT = 301
 
 
 def fill(client):
