@@ -100,7 +100,7 @@ SetConfig config_of(const std::vector<std::string>& hosts, int64_t version = 1) 
   config.version = version;
   config.term = 7;
   config.heartbeat_interval_ms = 50;
-  config.heartbeat_timeout_s = 1;
+  config.heartbeat_timeout_s = 600;
   for (const std::string& host : hosts) {
     MemberConfig member;
     member.id = static_cast<int32_t>(config.members.size());

@@ -195,7 +195,10 @@ def test_collections_of_branches_survive_a_kill(tmp_path):
         dev.empty.insert_one({"_id": 1})
         dev.empty.delete_many({})
         db.d.drop()
-        out = lambda: server.client()["shop"].c.aggregate([{"$set": {"text": "x" * 1000}}, {"$out": {"db": "shop@dev", "coll": "c"}}])
+        # The last document takes longer than the test.
+        numbers = {"$range": [0, {"$cond": [{"$eq": ["$_id", 1999]}, 100_000, 1]}]}
+        text = {"$size": {"$map": {"input": numbers, "in": {"$size": {"$map": {"input": numbers, "in": {"$add": ["$$this", 1]}}}}}}}
+        out = lambda: server.client()["shop"].c.aggregate([{"$set": {"text": text}}, {"$out": {"db": "shop@dev", "coll": "c"}}])
         running = threading.Thread(target=lambda: pytest.raises(pymongo.errors.PyMongoError, out))
         running.start()
         while not any(name.startswith("tmp.agg_out.") for name in [one["name"] for one in db.cursor_command("listBranches", 1)]):

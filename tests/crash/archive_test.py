@@ -126,9 +126,16 @@ def test_a_client_that_is_killed_leaves_the_archive_as_it_was(tmp_path):
         wait_until((archive / "000001.partial").exists, pause=0)
         copying.kill()
         copying.wait()
-        for cursor in [one for one in client.admin.aggregate([{"$currentOp": {"idleCursors": True}}]) if one["type"] == "idleCursor"]:
-            database, _, collection = cursor["ns"].partition(".")
-            client[database].command("killCursors", collection, cursors=[cursor["cursor"]["cursorId"]])
+
+        def backup_is_over():
+            now = list(client.admin.aggregate([{"$currentOp": {"idleCursors": True}}]))
+            for cursor in now:
+                if cursor["type"] == "idleCursor":
+                    database, _, collection = cursor["ns"].partition(".")
+                    client[database].command("killCursors", collection, cursors=[cursor["cursor"]["cursorId"]])
+            return not any(one["type"] == "idleCursor" or {"createBackup", "getMore"} & set(one.get("command", {})) for one in now)
+
+        wait_until(backup_is_over, server.tail)
         palimpsest("backup", "--uri", server.uri, archive)
         palimpsest("restore", archive, tmp_path / "copy")
         assert contents_of(tmp_path / "copy") == contents(client.shop)

@@ -31,8 +31,11 @@ def plaintext(directory):
     """The files that have one of the words."""
     found = []
     for path in pathlib.Path(directory).rglob("*"):
-        if path.is_file() and any(word in path.read_bytes() for word in WORDS):
-            found.append(str(path))
+        try:
+            if path.is_file() and any(word in path.read_bytes() for word in WORDS):
+                found.append(str(path))
+        except FileNotFoundError:
+            pass  # a running server has removed it
     return found
 
 
@@ -162,7 +165,7 @@ def test_a_damaged_block_is_damage_and_no_crash(tmp_path):
             list(server.client().shop.items.find())
         except OperationFailure as error:
             errors.append(error.code)
-        assert errors == [269]
+        assert errors == [301]
         assert server.client().admin.command("ping")["ok"] == 1
 
 
@@ -214,6 +217,7 @@ def test_what_a_rollback_takes_away_is_sealed_and_can_be_read(tmp_path):
         old.let_go()
         sealed = wait_until(lambda: list((old.dbpath / "rollback").rglob("*.sealed")), lambda: f"no file of a rollback:\n{old.tail()}")
         running.wait_settled()
+        running.wait_same_place()
         assert plaintext(old.dbpath) == []
         read = subprocess.run([BIN / "palimpsestd", "--dbpath", old.dbpath, "--enableEncryption", "--encryptionKeyFile", key,
                                "--decryptFile", sealed[0]], capture_output=True, timeout=60)

@@ -26,7 +26,7 @@ def three_members():
             server = stack.enter_context(Server("--replSet", "rs", "--wiredTigerCacheSizeGB", "0.25"))
             members[f"127.0.0.1:{server.port}"] = server
         config = {"_id": "rs", "members": [{"_id": i, "host": host, "tags": {"n": str(i)}} for i, host in enumerate(members)],
-                  "settings": {"electionTimeoutMillis": 1000, "heartbeatIntervalMillis": 200}}
+                  "settings": {"electionTimeoutMillis": 5000, "heartbeatIntervalMillis": 200}}
         first = next(iter(members.values()))
         with first.client(directConnection=True) as client:
             client.admin.command("replSetInitiate", config)

@@ -64,7 +64,7 @@ def three():
 
 def test_the_status_of_three_members_from_each_ones_view(three):
     with direct(three[0]) as client:
-        client.admin.command("replSetInitiate", config(*three, heartbeatIntervalMillis=200))
+        client.admin.command("replSetInitiate", config(*three, heartbeatIntervalMillis=200, electionTimeoutMillis=60_000))
     for server in three:
         now = wait_states(server, ["PRIMARY", "SECONDARY", "SECONDARY"])
         assert now["members"][0]["stateStr"] == "PRIMARY"

@@ -17,7 +17,7 @@ SHELL = ROOT / "build" / "mongosh" / "node_modules" / ".bin" / "mongosh"
 @pytest.fixture(scope="module")
 def server():
     assert SHELL.exists() and shutil.which("node"), "scripts/test installs the shell"
-    with Server() as running:
+    with Server("--setParameter", "branchSweepEnabled=false") as running:
         yield running
 
 

@@ -7,8 +7,9 @@ from pymongo.errors import OperationFailure
 
 from tests.support.waiting import wait_until
 
-LONG = {"$expr": {"$gt": [{"$reduce": {"input": {"$range": [0, 1_000_000]}, "initialValue": 0,
-                                       "in": {"$add": ["$$value", {"$mod": ["$$this", 7]}]}}}, -1]}}
+# These are a thousand million additions for each document.
+LONG = {"$expr": {"$gt": [{"$size": {"$map": {"input": {"$range": [0, 100_000]},
+                                              "in": {"$size": {"$map": {"input": {"$range": [0, 10_000]}, "in": {"$add": ["$$this", 1]}}}}}}}, -1]}}
 
 
 @pytest.fixture
@@ -105,7 +106,7 @@ def test_readers_one_after_the_other_let_a_change_in(server):
             thread.start()
         try:
             for number in range(10):
-                collection.create_index(f"f{number}", maxTimeMS=20_000)
+                collection.create_index(f"f{number}", maxTimeMS=600_000)
         finally:
             ended.set()
             for thread in threads:

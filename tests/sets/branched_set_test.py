@@ -225,9 +225,15 @@ def test_a_commit_holds_the_same_documents_everywhere_while_others_write(three):
     main.c.create_index("n")
     main.c.insert_many([{"_id": i, "n": 0, "text": f"text {i} " * 30} for i in range(50)])
     main.command("createBranch", "dev")
-    over = threading.Event()
+    over, failures = threading.Event(), []
 
     def write(number):
+        try:
+            write_on(number)
+        except Exception as error:
+            failures.append(error)
+
+    def write_on(number):
         own = random.Random(number)
         with pymongo.MongoClient(three.uri) as writer:
             where = [writer["races@dev"].get_collection("c", write_concern=WriteConcern(w=1)), writer["races"].get_collection("c", write_concern=WriteConcern(w=1))]
@@ -252,6 +258,7 @@ def test_a_commit_holds_the_same_documents_everywhere_while_others_write(three):
         over.set()
         for writer in writers:
             writer.join()
+    assert not failures
     said = check_same(three, "races")
     assert len(said["dev"][0]) > 30
 

@@ -198,8 +198,13 @@ def test_consumers_rebuild_the_collections(three, fault):
         client.close()
 
 
-def test_events_wait_for_the_majority(three):
+def test_events_wait_for_the_majority():
     """What the primary alone has is in no stream."""
+    with ReplicaSet(3, settings={"electionTimeoutMillis": 600_000}) as three:  # it leads on while the others are held
+        events_wait_for_the_majority(three)
+
+
+def events_wait_for_the_majority(three):
     primary = three.primary()
     others = [member for member in three.members if member is not primary]
     with primary.client(directConnection=True) as client:

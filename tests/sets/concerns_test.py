@@ -12,6 +12,7 @@ from pymongo.read_preferences import Nearest, Secondary
 from pymongo.write_concern import WriteConcern
 
 from tests.support.replica_set import ReplicaSet
+from tests.support.waiting import wait_until
 
 
 @pytest.fixture(scope="module")
@@ -59,6 +60,7 @@ def test_read_preferences(three, mode):
     client.t.c.insert_one({"_id": bson.ObjectId()})
     assert client.t.c.count_documents({}) == three.client().t.c.count_documents({})
     primary = three.primary().port
+    wait_until(lambda: client.primary and len(client.secondaries) == 2)
     cursor = client.t.c.find().batch_size(1)
     cursor.next()
     port = cursor.address[1]
@@ -161,7 +163,8 @@ def test_default_concerns_hold_for_all_members(three):
     # An empty read concern takes the default away.
     assert client.admin.command("setDefaultRWConcern", 1, defaultReadConcern={})["defaultReadConcernSource"] == "implicit"
     # The member that takes over knows it.
-    primary.command("replSetStepDown", 10)
+    primary = three.wait_settled()
+    primary.command("replSetStepDown", 600)
     three.wait_settled()
     assert three.primary() is not primary
     assert three.primary().command("getDefaultRWConcern", inMemory=True)["defaultWriteConcern"] == {"w": 3, "wtimeout": 300}

@@ -77,7 +77,7 @@ def test_a_held_up_primary_shows_nothing_stale(three):
     for other in others:
         other.hold()
     alone = old.direct.t.get_collection("stale", write_concern=WriteConcern(w=1))
-    alone.update_one({"_id": 1}, {"$set": {"n": "changed only here"}})
+    alone.update_one({"_id": 1}, {"$set": {"n": "changed only here"}})  # within the election timeout
     old.hold()
     for other in others:
         other.let_go()

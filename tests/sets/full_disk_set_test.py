@@ -94,9 +94,13 @@ def change_of_each_kind(client):
     client.t.made.create_index("noise")
     client.t.gone.insert_one({"_id": 1})
     client.t.gone.drop()
-    with client.start_session() as session, session.start_transaction():  # large: of several parts in the log
+
+    def large(session):  # of several parts in the log
         client.t.parts.insert_many([noise(number, MB) for number in range(18)], session=session)
         pages.delete_one({"_id": 30}, session=session)
+
+    with client.start_session() as session:
+        session.with_transaction(large)
     for _ in range(7):
         client.t.counters.update_one({"_id": "n"}, {"$inc": {"n": 1}}, upsert=True)
 
@@ -227,7 +231,8 @@ def refused(write):
 
 @pytest.mark.parametrize("all_room", [False, True], ids=["some room", "no room"])
 def test_a_primary_on_a_full_disk_refuses_new_data_and_goes_on(disk, all_room):
-    with ReplicaSet(3, hosts=[{"dbpath": disk / "db", "cache_gb": 0.7}, {}, {}]) as three:
+    hosts = [{"dbpath": disk / "db", "cache_gb": 0.7}, {}, {}]
+    with ReplicaSet(3, settings={"electionTimeoutMillis": 60_000}, hosts=hosts) as three:
         primary = three.members[0]
         client = three.client(retryWrites=False)
         pages, others = (client.t[name].with_options(write_concern=MAJORITY) for name in ("pages", "others"))

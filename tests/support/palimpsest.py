@@ -179,6 +179,8 @@ class Server:
         return self.start()
 
     def __exit__(self, *error):
+        if any(error) and self.process:  # the log goes with the directory, and whoever looks into the failure wants it
+            print(f"---- {self.host}:{self.port}, {'which runs' if self.running() else f'which has ended with {self.process.poll()}'}\n{self.tail(60)}")
         if self.running():
             self.process.kill()
             self.process.wait()

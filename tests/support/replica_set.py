@@ -99,7 +99,8 @@ class ReplicaSet:
 
     def __init__(self, members=3, *arguments, settings=None, left_out=0, hosts=None):
         self.plans = [{} for _ in range(members)] if isinstance(members, int) else list(members)
-        self.settings = settings
+        # An election that nobody wanted fails what isn't retried: the default of the server is too short for a busy machine.
+        self.settings = {"electionTimeoutMillis": 2500, **(settings or {})}
         self.arguments = arguments
         where = hosts or [{} for _ in range(len(self.plans) + left_out)]
         self.members = [Member(*arguments, **one) for one in where]
@@ -112,9 +113,7 @@ class ReplicaSet:
             for member in self.members:
                 member.wait_listening()
             configured = [{"_id": i, "host": member.name, **plan} for i, (member, plan) in enumerate(zip(self.members, self.plans))]
-            config = {"_id": "rs0", "members": configured}
-            if self.settings:
-                config["settings"] = self.settings
+            config = {"_id": "rs0", "members": configured, "settings": self.settings}
             self.members[0].command("replSetInitiate", config)
             self.wait_settled(self.members[:len(self.plans)])
             self._wait_votes(sum(plan.get("votes", 1) for plan in self.plans[1:]))
@@ -126,6 +125,8 @@ class ReplicaSet:
     def __exit__(self, *error):
         for client in self._clients:
             client.close()
+        if any(error):
+            print([(member.name, "runs" if member.running() else "has ended") for member in self.members], self.tails(), sep="\n")
         for member in self.members:
             member.close()
 
@@ -195,10 +196,20 @@ class ReplicaSet:
 
     def reconfigure(self, change):
         """`change` is called with the configuration, and mends it."""
-        config = self.config()
-        change(config)
-        config["version"] += 1
-        self.primary().command("replSetReconfig", config)
+        def changed():
+            config = self.config()
+            change(config)
+            config["version"] += 1
+            try:
+                self.primary().command("replSetReconfig", config)
+                return True
+            except PyMongoError as error:
+                if getattr(error, "code", None) not in (189, 10107):
+                    raise
+                # Another member leads since, and may have the change: that is seen by the version.
+                return self.config()["version"] >= config["version"]
+
+        wait_until(changed, self.tails)
 
     def wait_same_place(self, members=None):
         """Until all have applied what the primary has written."""
