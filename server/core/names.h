@@ -1,7 +1,10 @@
-// These functions check the names of databases and collections.
+// These functions check the names of databases, collections and fields.
 #pragma once
 
+#include <optional>
 #include <string_view>
+
+#include "bson/document.h"
 
 namespace server {
 
@@ -11,5 +14,12 @@ bool valid_database_name(std::string_view name);
 
 // A collection's name isn't empty, and has no leading dot, no `$` and no NUL.
 bool valid_collection_name(std::string_view name);
+
+// Returns a name that more than one of the fields has.
+std::optional<std::string_view> repeated_name(bson::DocumentView fields);
+
+// Throws 40413 if a name repeats: "BSON field '$lookup.from' is a duplicate field", where `path` is "$lookup". What decides who
+// may run a command and what runs it must not read two different fields of one name.
+void refuse_repeated(std::string_view path, bson::DocumentView fields);
 
 }  // namespace server

@@ -2,12 +2,14 @@
 import base64
 import hashlib
 import socket
+import struct
 import time
 
 import bson
 import pymongo
 import pytest
 from bson import Int64
+from bson.raw_bson import RawBSONDocument
 from pymongo.errors import OperationFailure
 
 from tests.support.certificates import Authority
@@ -406,6 +408,57 @@ def test_pipelines_need_what_they_read_and_write(server):
         refused(lambda: ann.shop.command("create", "mine", viewOn="orders", pipeline=[{"$unionWith": elsewhere}]))
         refused(lambda: ann.shop.command("mapReduce", "orders", map=bson.Code("function() { emit(1, 1); }"),
                                          reduce=bson.Code("function(k, v) { return 1; }"), out="made"))
+
+
+def repeating(*fields):
+    """A document whose fields, pairs of a name and a value, may have the same name."""
+    content = b"".join(bson.encode({name: value})[4:-1] for name, value in fields)
+    return RawBSONDocument(struct.pack("<i", len(content) + 5) + content + b"\0")
+
+
+def test_a_field_that_stands_twice_hides_nothing_from_the_rules(server):
+    """The rule would look at the first of two fields, and the stage would read the last."""
+    duplicate = 40413
+    server.root.shop.orders.insert_one({"_id": 1, "n": 1})
+    server.root.shop.secret.insert_one({"_id": 1, "n": 1})
+    users = {"db": "admin", "coll": "system.users"}
+    graph = [("startWith", "$n"), ("connectFromField", "n"), ("connectToField", "n"), ("as", "x")]
+    with server.user("ann", {"role": "read", "db": "shop"}) as ann, server.user("bob", {"role": "readWrite", "db": "shop"}) as bob:
+        for stage in ({"$lookup": repeating(("from", "orders"), ("from", users), ("pipeline", []), ("as", "x"))},
+                      {"$lookup": repeating(("from", "orders"), ("pipeline", []), ("pipeline", [{"$unionWith": users}]), ("as", "x"))},
+                      {"$lookup": {"from": repeating(("db", "shop"), ("coll", "system.users"), ("db", "admin")), "pipeline": [], "as": "x"}},
+                      {"$unionWith": repeating(("db", "shop"), ("coll", "system.users"), ("db", "admin"))},
+                      {"$graphLookup": repeating(("from", "orders"), ("from", "secret"), *graph)},
+                      {"$facet": {"a": [{"$lookup": repeating(("from", "orders"), ("from", users), ("pipeline", []), ("as", "x"))}]}}):
+            for whole in ({"aggregate": "orders", "pipeline": [stage], "cursor": {}},
+                          {"explain": {"aggregate": "orders", "pipeline": [stage], "cursor": {}}},
+                          {"create": "mine", "viewOn": "orders", "pipeline": [stage]}):
+                refused(lambda: bob.shop.command(whole), duplicate)
+            refused(lambda: ann.shop.command("aggregate", "orders", pipeline=[stage], cursor={}), duplicate)
+        for stage in ({"$merge": repeating(("into", "made"), ("into", {"db": "other", "coll": "made"}))},
+                      {"$merge": {"into": repeating(("db", "shop"), ("coll", "made"), ("db", "other"))}},
+                      {"$out": repeating(("db", "shop"), ("coll", "made"), ("db", "other"))}):
+            refused(lambda: bob.shop.command("aggregate", "orders", pipeline=[stage], cursor={}), duplicate)
+        functions = {"map": bson.Code("function() { emit(1, 1); }"), "reduce": bson.Code("function(k, v) { return 1; }")}
+        refused(lambda: bob.shop.command("mapReduce", "orders", **functions,
+                                         out=repeating(("merge", "made"), ("db", "shop"), ("db", "other"))), duplicate)
+        assert "other" not in server.root.list_database_names()
+        twice = repeating(("allUsers", False), ("allUsers", True))
+        refused(lambda: ann.admin.command("aggregate", 1, pipeline=[{"$currentOp": twice}], cursor={}), duplicate)
+        refused(lambda: ann.admin.command("aggregate", 1, pipeline=[{"$listLocalSessions": twice}], cursor={}), duplicate)
+        # The fields of commands and of their statements.
+        secret = [{"$unionWith": users}]
+        refused(lambda: ann.shop.command(repeating(("aggregate", "orders"), ("pipeline", []), ("pipeline", secret), ("cursor", {}))), duplicate)
+        refused(lambda: ann.shop.command("explain", repeating(("aggregate", "orders"), ("pipeline", []), ("pipeline", secret), ("cursor", {}))),
+                duplicate)
+    server.root.shop.command("createRole", "editor", roles=[], privileges=[
+        {"resource": {"db": "shop", "collection": "orders"}, "actions": ["find", "update"]}])
+    with server.user("eve", "editor", db="shop") as eve:
+        upsert = repeating(("q", {"_id": 2}), ("u", {"$set": {"n": 2}}), ("upsert", False), ("upsert", True))
+        refused(lambda: eve.shop.command("update", "orders", updates=[upsert]), duplicate)
+        change = [("findAndModify", "orders"), ("query", {"_id": 2}), ("update", {"$set": {"n": 2}}), ("upsert", False), ("upsert", True)]
+        refused(lambda: eve.shop.command(repeating(*change)), duplicate)
+    assert server.root.shop.orders.count_documents({}) == 1
 
 
 def test_no_other_name_or_form_of_a_command_gets_around_its_rule(server):

@@ -7,6 +7,7 @@
 #include "server/core/allowance.h"
 #include "server/core/arguments.h"
 #include "server/core/command.h"
+#include "server/core/names.h"
 #include "server/core/operation.h"
 #include "server/core/reply_size.h"
 #include "server/query/find_request.h"
@@ -41,6 +42,7 @@ struct Target {
 }
 
 Target parse_object_target(bson::DocumentView out, Target target) {
+  refuse_repeated("mapReduce.out", out);
   if (const Element in_reply = out["inline"]; in_reply.exists()) {
     if (out.count() != 1) throw OperationError(ErrorCode::invalid_options, "'inline' must be specified alone");
     if (!in_reply.is_number() || in_reply.to_double() != 1) bad("'inline' takes only numeric '1'");

@@ -1,4 +1,5 @@
 // The rules of commands that read and write documents.
+#include "server/core/names.h"
 #include "server/dispatch/rules/rules.h"
 
 namespace server::rules {
@@ -81,6 +82,7 @@ bool maps_and_reduces(const Asker& asker) {
   const auto out = asker.request().body.find("out");
   if (out.is_string()) return asker.collection(asker.request().db, out.as_string(), writing(asker, {insert, remove}));
   if (!out.is_object()) return true;
+  refuse_repeated("mapReduce.out", out.as_document());
   std::string_view db = asker.request().db;
   if (const auto other = out.as_document().find("db"); other.is_string()) db = other.as_string();
   for (const auto& [mode, actions] :

@@ -1,3 +1,6 @@
+#include <algorithm>
+
+#include "server/core/names.h"
 #include "server/dispatch/rules/rules.h"
 
 namespace server::rules {
@@ -8,6 +11,14 @@ using bson::Element;
 using enum Action;
 
 constexpr int depth_max = 100;  // deeper pipelines are refused when they are parsed
+
+// Returns whether the rule looks at fields of such a stage's specification.
+bool looks_into(std::string_view stage) {
+  static constexpr std::string_view stages[] = {
+      "$acrossBranches",    "$acrossSnapshots", "$changeStream", "$currentOp", "$diff", "$graphLookup", "$history",
+      "$listLocalSessions", "$listSessions",    "$lookup",       "$merge",     "$out",  "$unionWith"};
+  return std::find(std::begin(stages), std::end(stages), stage) != std::end(stages);
+}
 
 struct Walk {
   const Asker& asker;
@@ -37,6 +48,7 @@ struct Walk {
     if (from.is_string()) name = from.as_string();
     if (const auto other = spec.find("db"); other.is_string() && !other.as_string().empty()) from_db = other.as_string();
     if (from.is_object()) {
+      refuse_repeated("from", from.as_document());
       const auto other = from.as_document().find("db"), collection = from.as_document().find("coll");
       if (other.is_string()) from_db = other.as_string();
       if (collection.is_string()) name = collection.as_string();
@@ -48,6 +60,7 @@ struct Walk {
   bool written(const Element& target, const ActionSet& actions) {
     if (target.is_string()) return asker.collection(db, target.as_string(), actions);
     if (!target.is_object()) return true;
+    refuse_repeated("into", target.as_document());
     const auto into_db = target.as_document().find("db"), collection = target.as_document().find("coll");
     return asker.collection(into_db.is_string() ? into_db.as_string() : db,
                             collection.is_string() ? collection.as_string() : std::string_view(), actions);
@@ -87,6 +100,8 @@ struct Walk {
   bool one(std::string_view on, const Element& stage, bool first) {
     const std::string_view name = stage.name;
     const DocumentView spec = stage.is_object() ? stage.as_document() : DocumentView();
+    // The rule must have looked at the field that the stage will read, so it allows none that there may be two of.
+    if (looks_into(name)) refuse_repeated(name, spec);
     if (first && name == "$collStats") return asker.collection(db, on, {collStats});
     if (first && name == "$indexStats") return asker.collection(db, on, {indexStats}) || asker.collection(db, on, {collStats});
     if (first && name == "$planCacheStats") return asker.collection(db, on, {planCacheRead});

@@ -1,4 +1,5 @@
 // $currentOp returns the running operations as documents.
+#include "server/core/names.h"
 #include "server/core/operation.h"
 #include "server/core/options.h"
 #include "server/core/services.h"
@@ -38,6 +39,7 @@ StageSpecPtr parse_current_op(const bson::Element& specification, PipelineContex
   if (context.db != "admin" || !context.collection.empty()) {
     refuse(base::ErrorCode::invalid_namespace, "$currentOp must be run against the 'admin' database with {aggregate: 1}");
   }
+  refuse_repeated("$currentOp", specification.as_document());
   OperationViewOptions options{.whole_commands = true};
   bool all_users = false;
   for (const bson::Element& field : specification.as_document()) {

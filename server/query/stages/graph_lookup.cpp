@@ -9,6 +9,7 @@
 
 #include "bson/compare.h"
 #include "bson/path.h"
+#include "server/core/names.h"
 #include "server/core/operation.h"
 #include "server/query/expressions/expression.h"
 #include "server/query/place_field.h"
@@ -168,6 +169,7 @@ StageSpecPtr parse_graph_lookup(const Element& specification, PipelineContext& c
     refuse(ErrorCode::failed_to_parse,
            "the $graphLookup stage specification must be an object, but found " + type_of(specification));
   }
+  refuse_repeated("$graphLookup", specification.as_document());
   Plan plan;
   for (const Element& field : specification.as_document()) {
     if (field.name == "startWith") {

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "bson/compare.h"
+#include "server/core/names.h"
 #include "server/core/operation.h"
 #include "server/query/expressions/expression.h"
 #include "server/query/place_field.h"
@@ -117,6 +118,7 @@ StageSpecPtr parse_lookup(const Element& specification, PipelineContext& context
   if (!specification.is_object())
     refuse(base::ErrorCode::failed_to_parse,
            "the $lookup stage specification must be an object, but found " + type_of(specification));
+  refuse_repeated("$lookup", specification.as_document());
   Plan plan;
   bool has_from = false, has_local = false, has_foreign = false, has_as = false, has_let = false;
   for (const Element& field : specification.as_document()) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "server/core/names.h"
 #include "server/core/operation.h"
 #include "server/core/reply_size.h"
 #include "server/query/series/series_arguments.h"
@@ -120,6 +121,7 @@ void parse_into(const Element& into, OutputPlan& plan) {
   if (into.is_string()) {
     plan.collection = into.as_string();
   } else if (into.is_object()) {
+    refuse_repeated("$merge.into", into.as_document());
     for (const Element& field : into.as_document()) {
       if (field.name == "db") {
         plan.db = required_text(field, "$merge.into.db");
@@ -238,6 +240,7 @@ StageSpecPtr parse_out(const Element& specification, PipelineContext& context) {
     plan.collection = specification.as_string();
   } else if (specification.is_object()) {
     const DocumentView fields = specification.as_document();
+    refuse_repeated("$out", fields);
     for (const Element& field : fields) {
       if (field.name == series_option && field.is_nullish()) continue;
       if (field.name == series_option) {
@@ -270,6 +273,7 @@ StageSpecPtr parse_merge(const Element& specification, PipelineContext& context)
     plan.collection = specification.as_string();
   } else if (specification.is_object()) {
     const DocumentView fields = specification.as_document();
+    refuse_repeated("$merge", fields);
     for (const Element& field : fields) {
       if (field.name == "into")
         parse_into(field, plan);

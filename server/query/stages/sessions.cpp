@@ -2,6 +2,7 @@
 // config.system.sessions: the server keeps its sessions in memory, and no collection has more of them.
 #include <algorithm>
 
+#include "server/core/names.h"
 #include "server/core/operation.h"
 #include "server/core/services.h"
 #include "server/core/session_registry.h"
@@ -44,6 +45,7 @@ std::vector<bson::Bytes> read_users(const bson::Element& list) {
   std::vector<bson::Bytes> users;
   if (!list.is_array()) refuse(base::ErrorCode::type_mismatch, "'users' must be an array, but found: " + type_of(list));
   for (const bson::Element& one : list.as_document()) {
+    if (one.is_object()) refuse_repeated("users", one.as_document());
     const auto user = one.is_object() ? one.as_document().find("user") : bson::Element();
     const auto db = one.is_object() ? one.as_document().find("db") : bson::Element();
     if (!user.is_string() || !db.is_string())
@@ -62,6 +64,7 @@ StageSpecPtr parse_list_sessions(const bson::Element& specification, PipelineCon
   if (!specification.is_object())
     refuse(base::ErrorCode::type_mismatch,
            name + " options must be specified in an object, but found: " + type_of(specification));
+  refuse_repeated(name, specification.as_document());
   bool all = false;
   std::vector<bson::Bytes> users;
   for (const bson::Element& field : specification.as_document()) {
