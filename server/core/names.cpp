@@ -19,6 +19,10 @@ bool valid_collection_name(std::string_view name) {
   return name.find_first_of(std::string_view("\0$", 2)) == std::string_view::npos;
 }
 
+bool valid_namespace(std::string_view database, std::string_view collection) {
+  return valid_database_name(database) && valid_collection_name(collection);
+}
+
 std::optional<std::string_view> repeated_name(bson::DocumentView fields) {
   constexpr size_t few = 16;  // comparing so many names costs less than a set
   size_t looked_at = 0;

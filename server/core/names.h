@@ -15,6 +15,10 @@ bool valid_database_name(std::string_view name);
 // A collection's name isn't empty, and has no leading dot, no `$` and no NUL.
 bool valid_collection_name(std::string_view name);
 
+// Returns whether a request may name such a collection of another database than its own. The two must be valid by themselves:
+// the catalog would find admin.system.users by "admin.system" and "users" too, and whoever looks at the database wouldn't see it.
+bool valid_namespace(std::string_view database, std::string_view collection);
+
 // Returns a name that more than one of the fields has.
 std::optional<std::string_view> repeated_name(bson::DocumentView fields);
 

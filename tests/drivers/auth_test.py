@@ -461,6 +461,39 @@ def test_a_field_that_stands_twice_hides_nothing_from_the_rules(server):
     assert server.root.shop.orders.count_documents({}) == 1
 
 
+def test_a_database_and_a_collection_are_names_of_their_own(server):
+    """The two together are a namespace, which mustn't be another's: "admin.system" and "users", "shop" and "system.users"."""
+    invalid = 73
+    server.root.shop.orders.insert_one({"_id": 1})
+    server.root.shop.command("createBranch", "dev")
+    anywhere = [{"resource": {"db": "", "collection": name}, "actions": ["find", "insert", "update", "remove"]} for name in ("users", "orders")]
+    privileges = [*anywhere, {"resource": {"db": "shop", "collection": ""}, "actions": ["find", "insert", "update", "remove"]}]
+    server.root.admin.command("createRole", "clerk", roles=[], privileges=privileges)
+    with server.user("ann", "clerk") as ann:
+        def run(*stages, db="shop"):
+            return list(ann[db].orders.aggregate(list(stages)))
+
+        # The rule knows no such database, whoever asks. It takes what stands behind an @ for a ref, which the stage refuses.
+        for db, code in (("admin.system", UNAUTHORIZED), ("", UNAUTHORIZED), ("shop@dev.system", invalid)):
+            there = {"db": db, "coll": "users"}
+            for stage in ({"$out": there}, {"$merge": {"into": there}}, {"$lookup": {"from": there, "pipeline": [], "as": "x"}},
+                          *([{"$unionWith": there}] if db else [])):
+                refused(lambda: run(stage), code)
+                refused(lambda: list(server.root.shop.orders.aggregate([stage])), code)
+        functions = {"map": bson.Code("function() { emit(1, 1); }"), "reduce": bson.Code("function(k, v) { return 1; }")}
+        for target in ({"merge": "users", "db": "admin.system"}, {"replace": "users", "db": ""}):
+            refused(lambda: ann.shop.command("mapReduce", "orders", **functions, out=target))
+        assert server.root.admin.command("usersInfo", 1)["users"]
+        # A branch is a database by its name.
+        server.root.admin.command("grantPrivilegesToRole", "clerk", privileges=[
+            {"resource": {"db": "shop@dev", "collection": ""}, "actions": ["find", "insert", "update", "remove"]}])
+        assert run({"$unionWith": {"db": "shop@dev", "coll": "orders"}}) == [{"_id": 1}, {"_id": 1}]
+        assert run({"$lookup": {"from": {"db": "shop@dev", "coll": "orders"}, "pipeline": [], "as": "x"}}) == [{"_id": 1, "x": [{"_id": 1}]}]
+        run({"$merge": {"into": {"db": "shop@dev", "coll": "made"}}})
+        run({"$out": {"db": "shop@dev", "coll": "out"}})
+        assert server.root["shop@dev"].made.find_one() == server.root["shop@dev"].out.find_one() == {"_id": 1}
+
+
 def test_no_other_name_or_form_of_a_command_gets_around_its_rule(server):
     root = server.root
     root.shop.secret.insert_one({"_id": 1})

@@ -87,7 +87,10 @@ Target parse_target(const Arguments& arguments, const std::string& db) {
     bad("'out' must be either a string or an object");
   }
   if (target.how == Target::How::in_reply) return target;
-  if (target.db == "admin" || target.db == "config" || target.db == "local")
+  if (!valid_namespace(target.db, target.collection))
+    throw OperationError(ErrorCode::invalid_namespace, "Invalid 'out' namespace: " + target.ns());
+  const std::string_view itself = std::string_view(target.db).substr(0, target.db.find('@'));
+  if (itself == "admin" || itself == "config" || itself == "local")
     throw OperationError(31321, "Can't output to internal database: " + target.db);
   if (target.collection.starts_with("system."))
     throw OperationError(17385, "Can't output to special collection: " + target.collection);

@@ -38,6 +38,9 @@ bool Asker::database(std::string_view db, const ActionSet& actions) const {
   return authority_.privileges.allow(actions, Resource::of_database(usual_name(db)));
 }
 bool Asker::collection(std::string_view db, std::string_view name, const ActionSet& actions) const {
+  // "admin.system" and "users" would be the catalog's admin.system.users, and for privileges a collection like any other.
+  const std::string_view itself = db.substr(0, db.find('@'));
+  if (itself.empty() || itself.find('.') != itself.npos) return false;
   if (db.find('@') == db.npos) return authority_.privileges.allow(actions, Resource::of_collection(db, name));
   return authority_.privileges.allow(actions, Resource::of_collection(usual_name(db), name));
 }

@@ -1,4 +1,5 @@
 // $facet, $unionWith and $documents put several pipelines, or none, behind one.
+#include "server/core/names.h"
 #include "server/core/operation.h"
 #include "server/query/stages/pipeline.h"
 #include "server/query/stages/registry.h"
@@ -189,6 +190,10 @@ StageSpecPtr parse_union_with(const Element& specification, PipelineContext& con
     refuse(base::ErrorCode::failed_to_parse,
            "the $unionWith stage specification must be an object or string, but found " + type_of(specification));
   }
+  const std::string& db = plan.db.empty() ? context.db : plan.db;
+  const bool valid = valid_collection_name(plan.collection) && (plan.db.empty() || valid_database_name(plan.db));
+  if (!plan.collection.empty() && !valid)
+    refuse(base::ErrorCode::invalid_namespace, "invalid $unionWith namespace: " + db + "." + plan.collection);
   auto inner = nested_context(context, plan.collection, plan.db);
   const Pipeline checked(plan.stages, *inner);
   refuse_output(checked, "$unionWith", 31441);

@@ -200,6 +200,8 @@ StageSpecPtr parse_graph_lookup(const Element& specification, PipelineContext& c
   if (plan.from.empty() || plan.as.empty() || !plan.start_with || plan.connect_from.empty() || plan.connect_to.empty()) {
     refuse(40105, "$graphLookup requires 'from', 'as', 'startWith', 'connectFromField', and 'connectToField' to be specified.");
   }
+  if (!valid_collection_name(plan.from))
+    refuse(ErrorCode::invalid_namespace, "invalid $graphLookup namespace: " + context.db + "." + plan.from);
   // An invalid restriction is refused at once.
   bson::ArrayBuilder stages;
   {

@@ -127,6 +127,8 @@ StageSpecPtr parse_lookup(const Element& specification, PipelineContext& context
         const Arguments from("$lookup.from", field.as_document());
         from.only({"db", "coll"});
         plan.from_db = from.required_string("db");
+        if (plan.from_db.empty())
+          refuse(base::ErrorCode::invalid_namespace, "invalid $lookup namespace: the database has no name");
         plan.from = from.required_string("coll");
       } else {
         plan.from = text(field);
@@ -174,6 +176,10 @@ StageSpecPtr parse_lookup(const Element& specification, PipelineContext& context
   const bool own_source = plan.has_pipeline && !plan.pipeline.empty() && plan.pipeline.view().first().is_object() &&
                           plan.pipeline.view().first().as_document().first().name == "$documents";
   if (!has_from && !own_source) refuse(base::ErrorCode::failed_to_parse, "must specify 'pipeline' when 'from' is empty");
+
+  const std::string& db = plan.from_db.empty() ? context.db : plan.from_db;
+  if (has_from && !(valid_collection_name(plan.from) && (plan.from_db.empty() || valid_database_name(plan.from_db))))
+    refuse(base::ErrorCode::invalid_namespace, "invalid $lookup namespace: " + db + "." + plan.from);
 
   // An invalid inner pipeline is refused at once, not at the first document.
   auto inner = nested_context(context, plan.from, plan.from_db);

@@ -111,9 +111,11 @@ std::string required_text(const Element& field, const std::string& path) {
 
 void check_target(const OutputPlan& plan, const std::string& stage, int special, int internal) {
   const std::string cannot = plan.merge ? "Cannot " : "Can't ";
-  if (plan.collection.empty()) refuse(ErrorCode::invalid_namespace, "Invalid " + stage + " target namespace, " + plan.db + ".");
+  if (!valid_namespace(plan.db, plan.collection))
+    refuse(ErrorCode::invalid_namespace, "Invalid " + stage + " target namespace, " + plan.db + "." + plan.collection);
   if (plan.collection.starts_with("system.")) refuse(special, cannot + stage + " to special collection: " + plan.collection);
-  if (plan.db == "admin" || plan.db == "config" || plan.db == "local")
+  const std::string_view itself = std::string_view(plan.db).substr(0, plan.db.find('@'));
+  if (itself == "admin" || itself == "config" || itself == "local")
     refuse(internal, cannot + stage + " to internal database: " + plan.db);
 }
 
