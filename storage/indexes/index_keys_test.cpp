@@ -67,6 +67,41 @@ TEST_CASE("keys of plain, missing and nested fields") {
   CHECK(keys("{a: 1}", "{a: null}", ", sparse: true") == "{ a: null }");
 }
 
+TEST_CASE("keys of places and arrays multiply, each once and not without end") {
+  // Two places and two numbers, though each stands there twice.
+  const std::string few = "{a: [{p: [0, 0]}, {p: [9, 9]}, {p: [0, 0]}], b: [1, 2, 1]}";
+  for (const char* kind : {"2d", "2dsphere"}) {
+    const IndexSpec index = spec("{'a.p': '" + std::string(kind) + "', b: 1}");
+    IndexKeys found;
+    index_keys(index, json(few), found);
+    CHECK(found.keys.size() == 4);
+    CHECK(found.multikey_fields == 3);
+
+    bson::Builder document;
+    {
+      auto places = document.array("a");
+      for (int i = 0; i < 1000; ++i) {
+        auto place = places.object();
+        place.append("p", json("{lng: " + std::to_string(i % 100) + ", lat: " + std::to_string(i / 100) + "}"));
+      }
+    }
+    {
+      auto numbers = document.array("b");
+      for (int i = 0; i < 101; ++i) numbers.append(i);
+    }
+    const bson::Document many = document.done();
+    try {
+      index_keys(index, many, found);
+      FAIL("accepted");
+    } catch (const base::OperationError& error) {
+      CHECK(static_cast<int>(error.code()) == 201);
+    }
+    // The same place, however often, is one.
+    index_keys(index, json("{a: [{p: [0, 0]}, {p: [0, 0]}, {p: [0, 0]}], b: 7}"), found);
+    CHECK(found.keys.size() == 1);
+  }
+}
+
 TEST_CASE("keys of arrays: one for each element, and what MongoDB does at the edges") {
   CHECK(keys("{a: 1}", "{a: [2, 1, 2]}") == "{ a: 1 } { a: 2 }");
   CHECK(keys("{a: 1}", "{a: []}") == "{ a: undefined }");

@@ -1,6 +1,9 @@
 #include "storage/indexes/located_keys.h"
 
+#include <unordered_set>
+
 #include "base/error.h"
+#include "bson/builder.h"
 #include "bson/json.h"
 #include "bson/keystring.h"
 #include "bson/path.h"
@@ -14,6 +17,21 @@ using bson::Element;
 using bson::Value;
 using bson::ValueView;
 
+// The values of several fields multiply, so a document of a few megabytes could have billions of keys.
+constexpr size_t keys_max = 100'000;
+constexpr int cannot_build_index_keys = 201;
+
+// Keeps one of the values that are the same in a key.
+void drop_repeated(std::vector<Value>& values, const IndexField& field, const bson::Collator* collator) {
+  if (values.size() < 2) return;
+  std::unordered_set<Bytes> known;
+  std::erase_if(values, [&](const Value& value) {
+    bson::KeyString text;
+    text.append(value, field.descending, collator);
+    return !known.insert(std::move(text).bytes()).second;
+  });
+}
+
 // Collects what lies at the path. Arrays on the way are taken apart, and an array at the end, which may be a point, isn't.
 void collect(const ValueView& at, std::string_view path, std::vector<ValueView>& out) {
   const std::string_view component = path.substr(0, path.find('.'));
@@ -26,6 +44,14 @@ void collect(const ValueView& at, std::string_view path, std::vector<ValueView>&
   for (const Element& element : value.as_document()) {
     if (element.is_object()) collect(element, rest, out);
   }
+}
+
+// The documents that have too many keys are too large for a message.
+std::string id_of(DocumentView document) {
+  const Element id = document.find("_id");
+  bson::Builder out;
+  if (id.exists()) out.append_element(id);
+  return bson::to_shell(out.done());
 }
 
 std::vector<Value> sphere_values(const IndexSpec& spec, const std::vector<ValueView>& found, DocumentView document) {
@@ -96,6 +122,15 @@ std::vector<LocatedKey> located_keys(const IndexSpec& spec, DocumentView documen
   }
   // The first version of "2dsphere" has documents without locations, too.
   if (!located && !(spec.geo->sphere && spec.geo->version == 1 && !spec.sparse)) return {};
+  size_t count = 1;
+  for (size_t i = 0; i < values.size(); ++i) {
+    drop_repeated(values[i], spec.fields[i], spec.collator.get());
+    if (values[i].size() > keys_max / count) {
+      throw base::OperationError(cannot_build_index_keys,
+                                 "Insert of geo object exceeded maximum number of generated keys: " + id_of(document));
+    }
+    count *= values[i].size();
+  }
   std::vector<LocatedKey> keys(1);
   std::vector<bson::KeyString> texts(1);
   for (size_t i = 0; i < values.size(); ++i) {

@@ -20,7 +20,8 @@ struct LocatedKey {
 };
 
 // Returns the keys in any order; a document without a location has none. Sets a bit of `multikey_fields` for each field with
-// several values. Throws 16755 for a location that a "2dsphere" index can't have, 13027 and its like for a "2d" index.
+// several values. Throws 16755 for a location that a "2dsphere" index can't have, 13027 and its like for a "2d" index, and
+// CannotBuildIndexKeys (201) for a document that would have more than 100,000 keys.
 std::vector<LocatedKey> located_keys(const IndexSpec& spec, bson::DocumentView document, uint32_t& multikey_fields);
 
 }  // namespace storage

@@ -200,3 +200,27 @@ def test_what_is_refused(db):
             call()
         assert failure.value.code == code, failure.value
     assert [d["_id"] for d in db.c.find({"loc": {"$geoWithin": {"$box": [[0, 0], [2, 2]]}}}).hint("loc_2dsphere")] == [1]
+
+
+def test_the_keys_of_a_document_have_an_end(db):
+    """A message's worth of places and numbers multiplies to ten billion keys."""
+    too_many = 201
+    keys, places, numbers = [("a.p", "2dsphere"), ("b", 1)], [{"p": [i % 179, i % 89]} for i in range(100_000)], list(range(100_000))
+    db.c.create_index(keys)
+    with pytest.raises(OperationFailure) as failure:
+        db.c.insert_one({"_id": 1, "a": places, "b": numbers})
+    assert failure.value.code == too_many and "exceeded maximum number of generated keys" in str(failure.value)
+    # The same place is a key once, however often it stands there.
+    db.c.insert_one({"_id": 2, "a": [{"p": [1, 1]}] * 100_000, "b": list(range(100))})
+    assert db.c.count_documents({"a.p": {"$geoWithin": {"$centerSphere": [[1, 1], 0.001]}}, "b": 7}) == 1
+    with pytest.raises(OperationFailure) as failure:
+        db.c.update_one({"_id": 2}, {"$set": {"a": places, "b": numbers}})
+    assert failure.value.code == too_many
+    assert [d["_id"] for d in db.c.find({}, {"_id": 1})] == [2]
+    assert db.command("validate", "c")["valid"]
+    # An index over a document that is there already isn't made.
+    db.d.insert_one({"_id": 1, "a": places, "b": numbers})
+    with pytest.raises(OperationFailure) as failure:
+        db.d.create_index(keys)
+    assert failure.value.code == too_many
+    assert list(db.d.index_information()) == ["_id_"]
