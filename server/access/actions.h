@@ -25,6 +25,7 @@
   X(hostInfo) X(inprog) X(killop) X(killCursors) X(killAnyCursor) X(killAnySession) X(listSessions) X(logRotate)       \
   X(netstat) X(oidReset) X(rotateCertificates) X(serverStatus) X(shutdown) X(top) X(touch) X(trafficRecord)            \
   X(setUserWriteBlockMode) X(bypassWriteBlockingMode) X(checkFreeMonitoringStatus) X(setFreeMonitoring)                \
+  X(createBackup)                                                                                                      \
   /* sets and clusters */                                                                                              \
   X(appendOplogNote) X(replSetConfigure) X(replSetGetConfig) X(replSetGetStatus) X(replSetHeartbeat)                   \
   X(replSetResizeOplog) X(replSetStateChange) X(resync) X(getDefaultRWConcern) X(setDefaultRWConcern)                  \

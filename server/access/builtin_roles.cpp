@@ -285,7 +285,7 @@ void add_cluster_admin(Privileges& out) {
 
 void add_backup(Privileges& out) {
   add(out, cluster,
-      {appendOplogNote, getParameter, getClusterParameter, listDatabases, serverStatus, setUserWriteBlockMode,
+      {appendOplogNote, createBackup, getParameter, getClusterParameter, listDatabases, serverStatus, setUserWriteBlockMode,
        bypassWriteBlockingMode});
   add(out, anything, {listCollections, listIndexes, collStats});
   ActionSet all{find, listBranches, listTags, listSnapshots, log};

@@ -9,6 +9,7 @@
 #include <charconv>
 
 #include "base/error.h"
+#include "base/log.h"
 #include "storage/engine/engine_files.h"
 
 namespace storage {
@@ -22,6 +23,7 @@ using base::OperationError;
 
 constexpr std::string_view complete_suffix = ".backup", partial_suffix = ".partial";
 constexpr size_t digits = 6;
+constexpr int log_other_file = 7200523;
 constexpr size_t read_bytes = 1 << 20;
 
 [[noreturn]] void damaged(const std::string& why) {
@@ -95,7 +97,11 @@ ArchiveWriter::ArchiveWriter(fs::path folder) : folder_(std::move(folder)) {
     if (number_of(name, partial_suffix)) {
       left.push_back(entry.path());
     } else if (!number_of(name, complete_suffix)) {
-      throw OperationError(ErrorCode::bad_value, folder_.string() + " is no archive of backups: it has the file " + name);
+      // Who may make backups isn't told what other folders of the machine have.
+      base::log(base::Severity::warning, base::LogComponent::storage, log_other_file,
+                "A folder with other files can't be an archive of backups",
+                base::Attributes().add("folder", folder_.string()).add("file", name));
+      throw OperationError(ErrorCode::bad_value, folder_.string() + " is no archive of backups: it has other files");
     }
   }
   const auto lock = [](const DurableFile& file) {

@@ -184,9 +184,11 @@ def test_arguments_that_do_not_go_together_are_refused(tmp_path):
                 client.admin.command("createBackup", **arguments)
             assert refused.value.code == code, arguments
         (tmp_path / "notes").mkdir()
-        (tmp_path / "notes" / "text").write_text("here")
-        with pytest.raises(OperationFailure, match="no archive"):
+        (tmp_path / "notes" / "private-diary").write_text("here")
+        # The client isn't told what a folder of the server's machine has. The log says it.
+        with pytest.raises(OperationFailure, match="no archive") as refused:
             client.admin.command("createBackup", archiveDir=str(tmp_path / "notes"))
+        assert "private-diary" not in str(refused.value) and "private-diary" in server.log.read_text()
         palimpsest("check", server.dbpath, code=2)  # it is in use
     palimpsest("check", tmp_path / "notes", code=2)
     palimpsest("backup", tmp_path / "a", "--from", "x", code=2)

@@ -160,6 +160,12 @@ def test_hello_tells_nobody_who_exists(server):
     assert salt("nobody")["s"] == unknown["s"] and salt("ann")["s"] == known["s"]
 
 
+def backed_up(db):
+    """Takes a backup to the client: its first piece, since the rest waits for a cursor that ends here."""
+    cursor = db.client.admin.command("createBackup", cursor={"batchSize": 1})["cursor"]
+    db.client.admin.command("killCursors", "$cmd.createBackup", cursors=[cursor["id"]])
+
+
 # Each role with what it may do in `shop`, of these.
 WORK = {
     "read": lambda db: db.a.find_one(),
@@ -174,6 +180,7 @@ WORK = {
     "status": lambda db: db.client.admin.command("serverStatus"),
     "databases": lambda db: db.client.admin.command("listDatabases", authorizedDatabases=False),
     "fsync": lambda db: db.client.admin.command("fsync"),
+    "backup": backed_up,
     "other": lambda db: db.client.other.a.find_one(),
     "collections": lambda db: db.command("listCollections"),
 }
@@ -190,7 +197,7 @@ MAY = {
     ("clusterMonitor", "admin"): {"stats", "status", "databases"},
     ("hostManager", "admin"): {"fsync"},
     ("clusterAdmin", "admin"): {"stats", "status", "databases", "fsync"},
-    ("backup", "admin"): {"read", "stats", "status", "databases", "other", "collections"},
+    ("backup", "admin"): {"read", "stats", "status", "databases", "other", "collections", "backup"},
     ("clusterManager", "admin"): set(),
     ("enableSharding", "admin"): set(),
     ("directShardOperations", "admin"): set(),

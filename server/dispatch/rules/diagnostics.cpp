@@ -37,7 +37,7 @@ constexpr NamedRule list[] = {
     {"connPoolStats", [](const Asker& asker) { return asker.cluster({connPoolStats}); }},
     {"connPoolSync", [](const Asker& asker) { return asker.cluster({connPoolSync}); }},
     {"connectionStatus", anybody},
-    {"createBackup", [](const Asker& asker) { return asker.cluster({fsync}); }},
+    {"createBackup", [](const Asker& asker) { return asker.cluster({createBackup}); }},  // it reads all that there is
     {"currentOp", sees_operations},
     {"dataSize", sizes_data},
     {"dbHash", [](const Asker& asker) { return asker.database({dbHash}); }},
