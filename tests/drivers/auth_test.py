@@ -501,6 +501,33 @@ def test_a_database_and_a_collection_are_names_of_their_own(server):
         assert server.root["shop@dev"].made.find_one() == server.root["shop@dev"].out.find_one() == {"_id": 1}
 
 
+def test_a_rename_shows_nobody_what_he_could_not_read(server):
+    server.root.shop.secret.insert_one({"_id": 1})
+    rename = {"resource": {"db": "shop", "collection": ""}, "actions": ["renameCollectionSameDB", "dropCollection"]}
+    server.root.shop.command("createRole", "mover", roles=[], privileges=[rename])
+    server.root.shop.command("createRole", "reader", roles=[], privileges=[
+        {"resource": {"db": "shop", "collection": "open"}, "actions": ["find"]}])
+    server.root.shop.command("createRole", "knower", roles=[], privileges=[
+        {"resource": {"db": "shop", "collection": "secret"}, "actions": ["find"]}])
+
+    def move(client, source, target, **more):
+        client.admin.command({"renameCollection": f"shop.{source}", "to": f"shop.{target}", **more})
+
+    with server.user("ann", "mover", "reader", db="shop") as ann, server.user("bob", "mover", "knower", "reader", db="shop") as bob, \
+            server.user("eve", "mover", db="shop") as eve:
+        refused(lambda: ann.shop.secret.find_one())
+        refused(lambda: move(ann, "secret", "open"))
+        server.root.shop.open.insert_one({"_id": 2})
+        refused(lambda: move(ann, "secret", "open", dropTarget=True))
+        # A name that she can't read either shows nothing.
+        move(ann, "secret", "other")
+        move(eve, "other", "secret")
+        move(eve, "secret", "open", dropTarget=True)
+        move(bob, "open", "secret")
+        move(bob, "secret", "open")
+    assert server.root.shop.open.find_one() == {"_id": 1}
+
+
 def test_no_other_name_or_form_of_a_command_gets_around_its_rule(server):
     root = server.root
     root.shop.secret.insert_one({"_id": 1})

@@ -35,7 +35,12 @@ bool renames(const Asker& asker) {
   if (from_db == to_db) {
     ActionSet target{};
     if (drops) target.add(dropCollection);
-    if (asker.ns(from, {renameCollectionSameDB}) && asker.ns(to, {renameCollectionSameDB}) && asker.ns(to, target)) return true;
+    // The documents can be read under the new name by who may read that one, so a rename mustn't show what its caller couldn't
+    // see.
+    const bool shows_no_more = asker.ns(from, {find}) || !asker.ns(to, {find});
+    if (shows_no_more && asker.ns(from, {renameCollectionSameDB}) && asker.ns(to, {renameCollectionSameDB}) &&
+        asker.ns(to, target))
+      return true;
   }
   ActionSet target{insert, createIndex};
   if (drops) target.add(dropCollection);
