@@ -446,6 +446,55 @@ def test_remotes_are_listed_without_passwords(team):
     fails(HOST_UNREACHABLE, lambda: ann["main"].command("fetch", "nowhere"))
 
 
+def test_a_listed_uri_has_no_secret_however_it_is_written(team):
+    hub, ann, bob = team
+    host = f"127.0.0.1:{hub.server.port}"
+    for n, (uri, shown) in enumerate({
+            f"mongodb://a%40b:hid%2Fden@{host}/shop?tls=true&tlsCertificateKeyFile=/k.pem&tlsCertificateKeyFilePassword=hidden":
+                f"mongodb://a%40b@{host}/shop?tls=true&tlsCertificateKeyFile=%2Fk.pem",
+            f"mongodb://{host}/shop?tls=true&sslClientCertificateKeyFile=/k.pem&sslClientCertificateKeyPassword=hidden":
+                f"mongodb://{host}/shop?tls=true&tlsCertificateKeyFile=%2Fk.pem",
+            f"mongodb://{host}/shop?tlsCertificateKeyFilePassword=hidden&tls=true&TLScertificateKeyFilePassword=hidden":
+                f"mongodb://{host}/shop?tls=true",
+            f"mongodb://key:hidden@{host}/shop?authMechanism=MONGODB-AWS&authMechanismProperties=AWS_SESSION_TOKEN:hidden":
+                f"mongodb://key@{host}/shop?authMechanism=MONGODB-AWS&authSource=%24external",
+            f"mongodb://{host}/shop?appName=hidden&directConnection=true":
+                f"mongodb://{host}/shop?directConnection=true"}.items()):
+        ann["main"].command("addRemote", f"r{n}", uri=uri)
+        listed = ann.remotes()[f"r{n}"]
+        assert "hid" not in str(listed), listed
+        assert listed["uri"].replace("%24", "$") == shown.replace("%24", "$")
+
+
+def test_a_remote_takes_nothing_of_the_server_for_who_may_not_give_it(team, tmp_path):
+    hub, ann, bob = team
+    ca = Authority(tmp_path)
+    files = f"tls=true&tlsCAFile={ca.file}"
+    with Guarded() as guarded, Guarded("--tlsMode", "preferTLS", "--tlsCertificateKeyFile", str(ca.issue("server")), "--tlsCAFile",
+                                       str(ca.file), "--tlsAllowConnectionsWithoutCertificates") as far:
+        far.user("writer", *({"role": "readWrite", "db": db} for db in ("shop", "shop@*"))).close()
+        far.root.shop.pages.insert_one({"_id": 1})
+        far.root.shop.command("commit", 1)
+        there = f"mongodb://writer:{PASSWORD}@127.0.0.1:{far.port}/shop?authSource=admin&{files}"
+        with guarded.user("ann", *({"role": role, "db": db} for role in ("dbAdmin", "readWrite") for db in ("shop", "shop@*"))) as ann, \
+                guarded.user("host", {"role": "dbAdmin", "db": "shop"}, "hostManager") as host:
+            for uri in (there, f"mongodb://{hub.server.host}/shop?tls=true&tlsCertificateKeyFile=/etc/shadow",
+                        f"mongodb://{hub.server.host}/shop?ssl=true&sslClientCertificateKeyFile=/etc/shadow",
+                        f"mongodb://{hub.server.host}/shop?ssl=true&SSLCertificateAuthorityFile=/etc/shadow",
+                        f"mongodb://{hub.server.host}/shop?authMechanism=MONGODB-X509",
+                        f"mongodb://{hub.server.host}/shop?authMechanism=MONGODB-AWS"):
+                fails(UNAUTHORIZED, lambda: ann.shop.command("addRemote", "origin", uri=uri))
+            ann.shop.command("addRemote", "plain", uri=f"mongodb://u:p@{hub.server.host}/shop?tls=true&authMechanism=SCRAM-SHA-256")
+            host.shop.command("addRemote", "origin", uri=there)
+            # Who may fetch and push uses what the other one named.
+            assert ann.shop.command("fetch", "origin")["made"] > 0
+            ann.shop.command("pull", "origin")
+            ann.shop.pages.insert_one({"_id": 2})
+            ann.shop.command("commit", 1)
+            ann.shop.command("push", "origin")
+        assert far.root.shop.pages.count_documents({}) == 2
+
+
 def test_what_waits_for_a_remote_can_be_stopped(team):
     hub, ann, bob = team
     ann["main"].command("addRemote", "origin", uri=hub.uri)

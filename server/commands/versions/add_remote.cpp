@@ -3,6 +3,7 @@
 #include "server/commands/versions/remotes.h"
 #include "server/core/arguments.h"
 #include "server/core/operation.h"
+#include "server/core/permission.h"
 #include "server/core/services.h"
 #include "server/write/target.h"
 #include "storage/store.h"
@@ -34,6 +35,12 @@ class AddRemote : public Command {
     if (db == "admin" || db == "config" || db == "local")
       throw OperationError(ErrorCode::illegal_operation, "database '" + db + "' can't have branches, and so no remotes");
     const Remote remote{name, RemoteUri::parse(arguments.required_string("uri"))};
+    // What is in the server's files, and who the server is to others, isn't a database's to give.
+    if (remote.uri.takes_from_server && !may_on_cluster(op, access::Action::rotateCertificates)) {
+      throw OperationError(ErrorCode::unauthorized,
+                           "not authorized on the cluster to name files of the server in the URI of a remote, or a mechanism by "
+                           "which the server logs in as itself");
+    }
     for (const Remote& there : remotes_of(op, db)) {
       if (there.name == name)
         throw OperationError(ErrorCode::namespace_exists, "database '" + db + "' has a remote '" + name + "' already");

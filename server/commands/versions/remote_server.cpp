@@ -5,8 +5,11 @@
 #include <poll.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <exception>
+#include <iterator>
+#include <optional>
 #include <vector>
 
 #include "base/error.h"
@@ -44,24 +47,84 @@ Uri parsed(const std::string& text) {
   return uri;
 }
 
-// Leaves out what stands between the user's name and the host, and the password of a key.
-std::string without_passwords(std::string uri) {
-  const size_t scheme = uri.find("://");
-  if (scheme == uri.npos) return uri;
-  const size_t begin = scheme + 3, end = std::min(uri.find('/', begin), uri.size());
-  const size_t at = uri.rfind('@', end);
-  if (at != uri.npos && at > begin) {
-    const size_t colon = uri.find(':', begin);
-    if (colon < at) uri.erase(colon, at - colon);
+// Returns the text as it may stand in a URI.
+std::string escaped(std::string_view text) {
+  constexpr std::string_view digits = "0123456789ABCDEF", plain = "-._~$:,";
+  std::string out;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if ((byte < 0x80 && std::isalnum(byte)) || plain.find(c) != plain.npos) {
+      out += c;
+    } else {
+      out += {'%', digits[byte >> 4], digits[byte & 15]};
+    }
   }
-  static constexpr std::string_view key_password = "tlscertificatekeyfilepassword=";
-  std::string lower = uri;
-  std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char c) { return std::tolower(c); });
-  if (const size_t found = lower.find(key_password); found != lower.npos) {
-    const size_t value = found + key_password.size();
-    uri.erase(value, std::min(uri.find('&', value), uri.size()) - value);
+  return out;
+}
+
+// Returns the value of an option or a part of the credentials; nullopt: there is none.
+std::optional<std::string> value_in(const bson_t* options, const char* name) {
+  bson_iter_t at;
+  if (!options || !bson_iter_init_find_case(&at, options, name)) return std::nullopt;
+  if (BSON_ITER_HOLDS_BOOL(&at)) return bson_iter_bool(&at) ? "true" : "false";
+  if (BSON_ITER_HOLDS_INT(&at)) return std::to_string(bson_iter_as_int64(&at));
+  if (BSON_ITER_HOLDS_UTF8(&at)) return bson_iter_utf8(&at, nullptr);
+  return std::nullopt;
+}
+
+// Puts together what everybody may see who may list the remotes. It is made of what libmongoc has read, and has no option that
+// isn't known to be harmless: a URI may have secrets in more than one place, and each of them more than once.
+std::string shown_text(const mongoc_uri_t* uri) {
+  static constexpr const char* options[] = {"directConnection",
+                                            "loadBalanced",
+                                            "replicaSet",
+                                            "socketTimeoutMS",
+                                            "srvMaxHosts",
+                                            "srvServiceName",
+                                            "ssl",
+                                            "tls",
+                                            "tlsAllowInvalidCertificates",
+                                            "tlsAllowInvalidHostnames",
+                                            "tlsCAFile",
+                                            "tlsCertificateKeyFile",
+                                            "tlsDisableCertificateRevocationCheck",
+                                            "tlsDisableOCSPEndpointCheck",
+                                            "tlsInsecure",
+                                            "zlibCompressionLevel"};
+  const char* const service = mongoc_uri_get_srv_hostname(uri);
+  std::string text = service ? "mongodb+srv://" : "mongodb://";
+  if (const char* const user = mongoc_uri_get_username(uri)) text += escaped(user) + "@";
+  if (service) text += service;
+  const char* separator = "";
+  for (const mongoc_host_list_t* host = service ? nullptr : mongoc_uri_get_hosts(uri); host; host = host->next) {
+    text += separator + std::string(host->host_and_port);
+    separator = ",";
   }
-  return uri;
+  text += "/" + escaped(mongoc_uri_get_database(uri));
+  separator = "?";
+  const auto append = [&](const bson_t* from, const char* name) {
+    const auto value = value_in(from, name);
+    if (!value) return;
+    text += separator + std::string(name) + "=" + escaped(*value);
+    separator = "&";
+  };
+  for (const char* const name : {"authMechanism", "authSource"}) append(mongoc_uri_get_credentials(uri), name);
+  for (const char* const name : options) append(mongoc_uri_get_options(uri), name);
+  return text;
+}
+
+// Returns whether a connection would use files of this server, or what it is to other services (its Kerberos ticket, its role in
+// a cloud).
+bool uses_the_server(const mongoc_uri_t* uri) {
+  const bson_t* const options = mongoc_uri_get_options(uri);
+  for (const char* const name : {MONGOC_URI_TLSCAFILE, MONGOC_URI_TLSCERTIFICATEKEYFILE, MONGOC_URI_SSLCERTIFICATEAUTHORITYFILE,
+                                 MONGOC_URI_SSLCLIENTCERTIFICATEKEYFILE}) {
+    if (value_in(options, name)) return true;
+  }
+  const char* const mechanism = mongoc_uri_get_auth_mechanism(uri);
+  if (!mechanism) return false;
+  static constexpr std::string_view by_password[] = {"SCRAM-SHA-1", "SCRAM-SHA-256", "PLAIN", "MONGODB-CR"};
+  return std::find(std::begin(by_password), std::end(by_password), std::string_view(mechanism)) == std::end(by_password);
 }
 
 // libmongoc calls back with this. No exception may pass through it, so one that stops the operation is kept.
@@ -271,7 +334,7 @@ RemoteUri RemoteUri::parse(std::string_view text) {
   const char* const database = mongoc_uri_get_database(uri.get());
   if (!database || !*database)
     throw OperationError(ErrorCode::bad_value, "the URI of a remote names its database: mongodb://host/shop");
-  return {std::string(text), database, without_passwords(std::string(text))};
+  return {std::string(text), database, shown_text(uri.get()), uses_the_server(uri.get())};
 }
 
 class RemoteServer::Connection {

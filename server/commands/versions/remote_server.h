@@ -15,7 +15,9 @@ class OperationContext;
 struct RemoteUri {
   std::string text;
   std::string database;  // behind the hosts: mongodb://host/shop
-  std::string shown;     // without passwords
+  std::string shown;     // without passwords, and without options that may be secret
+  // A connection would use files of this server (tlsCertificateKeyFile), or what it is to other services (authMechanism GSSAPI).
+  bool takes_from_server = false;
 
   // Throws BadValue for a URI that libmongoc refuses, or that names no database.
   static RemoteUri parse(std::string_view text);
