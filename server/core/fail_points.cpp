@@ -15,8 +15,9 @@ using base::OperationError;
 
 namespace {
 
-constexpr std::string_view known[] = {"failCommand", "failGetMoreAfterCursorCheckout", "maxTimeAlwaysTimeOut",
-                                      "maxTimeNeverTimeOut", "onPrimaryTransactionalWrite"};
+constexpr std::string_view known[] = {
+    "failCommand",         "failGetMoreAfterCursorCheckout", "maxTimeAlwaysTimeOut",
+    "maxTimeNeverTimeOut", "onPrimaryTransactionalWrite",    "outWaitAfterTempCollectionCreation"};
 
 // The count of {times: n} and {skip: n}.
 int64_t count_of(const bson::Element& value) {

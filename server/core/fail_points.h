@@ -1,11 +1,12 @@
 // Fail points are faults on purpose, for tests of drivers. configureFailPoint sets them if the server was started with
 // --setParameter enableTestCommands=1.
 //
-//   failCommand                      a command fails, hangs or loses its connection before it runs, or gets a write concern error
-//   failGetMoreAfterCursorCheckout   a getMore fails after it took up its cursor, which is lost with it
-//   maxTimeAlwaysTimeOut             an operation with a time limit is out of time at its next check
-//   maxTimeNeverTimeOut              an operation with a time limit is never out of time
-//   onPrimaryTransactionalWrite      a retryable write is done, and the connection closes before the answer
+//   failCommand                         a command fails, hangs or loses its connection before it runs, or gets a write concern
+//   error failGetMoreAfterCursorCheckout      a getMore fails after it took up its cursor, which is lost with it
+//   maxTimeAlwaysTimeOut                an operation with a time limit is out of time at its next check
+//   maxTimeNeverTimeOut                 an operation with a time limit is never out of time
+//   onPrimaryTransactionalWrite         a retryable write is done, and the connection closes before the answer
+//   outWaitAfterTempCollectionCreation  $out waits, with the collection or branch that it fills, as long as this is on
 #pragma once
 
 #include <atomic>

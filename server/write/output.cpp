@@ -1,12 +1,16 @@
 #include "server/write/output.h"
 
 #include <algorithm>
+#include <chrono>
+#include <optional>
+#include <thread>
 
 #include "base/error.h"
 #include "base/log.h"
 #include "bson/builder.h"
 #include "bson/json.h"
 #include "bson/path.h"
+#include "server/core/fail_points.h"
 #include "server/core/operation.h"
 #include "server/core/services.h"
 #include "server/query/matcher.h"
@@ -96,9 +100,9 @@ class OutSink final : public query::DocumentSink {
     if (series && !series->meta_field.empty()) indexes = {storage::parse_index_spec(query::default_index(*series))};
     if (const auto existing = catalog_.open(target_)) {
       check_not_capped(*existing);
+      begun_over_ = Shape(*existing);
       options = existing->options();
       indexes = secondary_indexes(*existing);
-      index_names_ = names_of(*existing);
     }
     written_ = plan.db + "." + unfinished_name();
     const std::string name = series ? query::buckets_of(written_) : written_;
@@ -125,28 +129,44 @@ class OutSink final : public query::DocumentSink {
 
   void finish() override {
     op_.check_interrupt();
-    const auto existing = catalog_.open(target_);
-    if (existing && names_of(*existing) != index_names_) {
-      throw OperationError(ErrorCode::operation_failed,
-                           "indexes of target collection " + target_ + " changed while processing $out");
-    }
-    catalog_.rename(unfinished_, target_, true, nullptr, {.interrupted = op_.interrupted()});
+    // What others changed in the target meanwhile would be undone, so it is looked at when nobody can change it any more.
+    const auto check_target = [this](storage::Collection*, storage::Collection* replaced) { check_as_it_was(replaced); };
+    catalog_.rename(unfinished_, target_, true, check_target, {.interrupted = op_.interrupted()});
     unfinished_.clear();
   }
 
  private:
+  // What the new collection took over from the target.
+  struct Shape {
+    bson::Document options;
+    std::vector<bson::Document> indexes;
+
+    Shape() = default;
+    explicit Shape(const storage::Collection& collection) : options(collection.options().document) {
+      for (const auto& spec : secondary_indexes(collection)) indexes.push_back(spec.document);
+      std::sort(indexes.begin(), indexes.end(), [](const auto& a, const auto& b) { return a.bytes() < b.bytes(); });
+    }
+  };
+
+  void check_as_it_was(const storage::Collection* target) const {
+    const auto changed = [this](const std::string& what) {
+      throw OperationError(ErrorCode::command_failed, what + " of target collection " + target_ + " changed during processing");
+    };
+    if ((target != nullptr) != begun_over_.has_value()) changed("indexes");
+    if (!target) return;
+    const Shape now(*target);
+    const auto same = [](const auto& a, const auto& b) { return a.bytes() == b.bytes(); };
+    if (!same(now.options, begun_over_->options)) changed("collection options");
+    if (!std::equal(now.indexes.begin(), now.indexes.end(), begun_over_->indexes.begin(), begun_over_->indexes.end(), same))
+      changed("indexes");
+  }
+
   static std::vector<storage::IndexSpec> secondary_indexes(const storage::Collection& collection) {
     std::vector<storage::IndexSpec> specs;
     for (const auto& index : collection.indexes()) {
       if (!index->is_id() && index->ready()) specs.push_back(index->spec());
     }
     return specs;
-  }
-  static std::vector<std::string> names_of(const storage::Collection& collection) {
-    std::vector<std::string> names;
-    for (const auto& spec : secondary_indexes(collection)) names.push_back(spec.name);
-    std::sort(names.begin(), names.end());
-    return names;
   }
   void take_back() noexcept {
     if (unfinished_.empty()) return;
@@ -164,9 +184,9 @@ class OutSink final : public query::DocumentSink {
   storage::Catalog& catalog_;
   const bool is_series_;  // documents are measurements, and the collections below have their buckets
   const std::string target_;
-  std::vector<std::string> index_names_;
-  std::string written_;     // the name by which documents are inserted
-  std::string unfinished_;  // empty: it is finished
+  std::optional<Shape> begun_over_;  // nullopt: there was no target
+  std::string written_;              // the name by which documents are inserted
+  std::string unfinished_;           // empty: it is finished
 };
 
 // This sink writes to a branch.
@@ -320,6 +340,19 @@ void check_unique(OperationContext& op, const OutputPlan& plan) {
   if (!found) throw OperationError(51183, "Cannot find index to verify that join fields will be unique");
 }
 
+namespace {
+
+std::unique_ptr<query::DocumentSink> waited(OperationContext& op, std::unique_ptr<query::DocumentSink> sink) {
+  constexpr std::chrono::milliseconds pause(10);
+  while (op.services().fail_points.strikes("outWaitAfterTempCollectionCreation")) {
+    op.check_interrupt();
+    std::this_thread::sleep_for(pause);
+  }
+  return sink;
+}
+
+}  // namespace
+
 std::unique_ptr<query::DocumentSink> make_sink(OperationContext& op, const OutputPlan& plan) {
   op.begin_writing();
   if (plan.merge) return std::make_unique<MergeSink>(op, plan);
@@ -331,9 +364,9 @@ std::unique_ptr<query::DocumentSink> make_sink(OperationContext& op, const Outpu
     if (series)
       throw OperationError(ErrorCode::command_not_supported, "$out to a time-series collection of a branch is not supported");
     if (const auto existing = store_of(op).catalog().find(plan.ns())) check_not_capped(*existing);
-    return std::make_unique<BranchOutSink>(op, plan.ns());
+    return waited(op, std::make_unique<BranchOutSink>(op, plan.ns()));
   }
-  return std::make_unique<OutSink>(op, plan, series);
+  return waited(op, std::make_unique<OutSink>(op, plan, series));
 }
 
 void drop_unfinished_output(storage::Store& store, versions::Databases& databases) {

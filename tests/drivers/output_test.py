@@ -1,13 +1,17 @@
 """These tests run $out and $merge with more documents than a batch, interrupted, and over what they read."""
+import contextlib
 import threading
 import time
 
 import pytest
-from pymongo.errors import ExecutionTimeout, OperationFailure
+from pymongo.errors import ExecutionTimeout, OperationFailure, PyMongoError
 
 from tests.support.palimpsest import Server
+from tests.support.waiting import wait_until
 
 COUNT = 3000
+NOT_FOUND, CHANGED = 26, 125
+FAIL_POINT = "outWaitAfterTempCollectionCreation"
 
 
 @pytest.fixture
@@ -70,12 +74,83 @@ def test_out_notices_that_the_targets_indexes_changed(db):
             db.c.aggregate([{"$out": "d"}])
             results.append("written")
         except OperationFailure as error:
-            assert error.code in (96, 26), error
+            assert error.code in (CHANGED, NOT_FOUND), error
             results.append("refused")
     changing.join()
     assert results
     assert names(db) == ["c", "d"]
     assert db.command("validate", "d", full=True)["valid"]
+
+
+@pytest.fixture(scope="module")
+def stoppable():
+    """A server on which $out can be held up."""
+    with Server("--setParameter", "enableTestCommands=1") as running:
+        yield running
+
+
+@contextlib.contextmanager
+def held_up(client, pipeline):
+    """Runs the pipeline on t.c, and the block while it has begun its collection. Afterwards the list has its error, if it failed."""
+    failures = []
+    client.admin.command("configureFailPoint", FAIL_POINT, mode="alwaysOn")
+
+    def run():
+        try:
+            client.t.c.aggregate(pipeline)
+        except PyMongoError as error:
+            failures.append(error)
+
+    running = threading.Thread(target=run)
+    running.start()
+    try:
+        wait_until(lambda: any("tmp.agg_out." in name for name in client.t.list_collection_names()))
+        yield failures
+    finally:
+        with contextlib.suppress(PyMongoError):  # a block may have killed the server
+            client.admin.command("configureFailPoint", FAIL_POINT, mode="off")
+        running.join()
+
+
+CHANGES = {
+    "validator": (lambda db: db.command("collMod", "d", validator={"a": 1}), "collection options"),
+    "new index": (lambda db: db.d.create_index("b"), "indexes"),
+    "no index": (lambda db: db.d.drop_index("a_1"), "indexes"),
+    "hidden index": (lambda db: db.command("collMod", "d", index={"name": "a_1", "hidden": True}), "indexes"),
+    "other index of the name": (lambda db: (db.d.drop_index("a_1"), db.d.create_index([("a", -1)], name="a_1")), "indexes"),
+    "dropped": (lambda db: db.d.drop(), "indexes"),
+    "nothing": (lambda db: db.d.insert_one({"_id": "late"}), None),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_out_does_not_undo_what_others_change_in_the_target(stoppable, change):
+    make, what = CHANGES[change]
+    with stoppable.client() as client:
+        client.drop_database("t")
+        client.t.c.insert_one({"_id": "new"})
+        client.t.d.insert_one({"_id": "old"})
+        client.t.d.create_index("a")
+        with held_up(client, [{"$out": "d"}]) as failures:
+            make(client.t)
+            before = client.t.d.index_information(), client.t.command("listCollections")["cursor"]["firstBatch"]
+        if what is None:
+            assert not failures and [d["_id"] for d in client.t.d.find()] == ["new"]
+            return
+        assert failures[0].code == CHANGED and f"{what} of target collection t.d changed during processing" in str(failures[0])
+        assert client.t.d.index_information() == before[0]
+        assert [one for one in before[1] if "tmp." not in one["name"]] == client.t.command("listCollections")["cursor"]["firstBatch"]
+        assert [d["_id"] for d in client.t.d.find()] == ([] if change == "dropped" else ["old"])
+
+
+def test_out_does_not_replace_a_collection_that_came_meanwhile(stoppable):
+    with stoppable.client() as client:
+        client.drop_database("t")
+        client.t.c.insert_one({"_id": "new"})
+        with held_up(client, [{"$out": "d"}]) as failures:
+            client.t.d.insert_one({"_id": "other"})
+        assert failures[0].code == CHANGED
+        assert [d["_id"] for d in client.t.d.find()] == ["other"]
 
 
 def test_merge_in_batches_into_another_collection_and_its_own(db):
