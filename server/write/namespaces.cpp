@@ -33,17 +33,31 @@ bool is_system(std::string_view ns) {
   return collection_of(ns).starts_with("system.");
 }
 
+bool is_unfinished(std::string_view ns) {
+  return collection_of(query::is_buckets(ns) ? query::series_name(ns) : ns).starts_with(unfinished_prefix);
+}
+
+void check_branch_creatable(std::string_view name) {
+  if (!name.starts_with(unfinished_prefix)) return;
+  throw OperationError(ErrorCode::invalid_namespace,
+                       "Invalid branch name: " + std::string(name) + ": the server drops branches with this prefix");
+}
+
 void check_writable(std::string_view ns) {
   const std::string_view collection = collection_of(ns);
   if (is_oplog(ns) || collection == "system.profile" || collection == "system.views") {
     throw OperationError(ErrorCode::invalid_namespace, "cannot write to " + std::string(ns));
   }
   // Tools restore buckets as they are; only `create` makes their collection.
-  if (query::is_buckets(ns) && ns.size() <= namespace_bytes_max) return;
+  if (query::is_buckets(ns) && !is_unfinished(ns) && ns.size() <= namespace_bytes_max) return;
   check_creatable(ns);
 }
 
 void check_creatable(std::string_view ns) {
+  if (is_unfinished(ns)) {
+    throw OperationError(ErrorCode::invalid_namespace, "Invalid collection name: " + std::string(collection_of(ns)) +
+                                                           ": the server drops collections with this prefix");
+  }
   if (is_system(ns) && !is_client_system(ns)) {
     throw OperationError(ErrorCode::invalid_namespace, "Invalid system namespace: " + std::string(ns));
   }

@@ -16,6 +16,13 @@ inline std::string_view collection_of(std::string_view ns) {
 inline bool is_oplog(std::string_view ns) {
   return ns == "local.oplog.rs";
 }
+// Collections and branches with this prefix are unfinished: what writes them renames them at the end, or drops them, and so does the
+// next start or the next primary. No client gives such a name.
+inline constexpr std::string_view unfinished_prefix = "tmp.agg_out.";
+bool is_unfinished(std::string_view ns);
+// Throws InvalidNamespace for such a branch.
+void check_branch_creatable(std::string_view name);
+
 bool is_system(std::string_view ns);  // a collection whose name begins with "system."
 
 // Each throws InvalidNamespace (73), IllegalOperation (20) or MongoDB's other errors.

@@ -384,8 +384,7 @@ void drop_unfinished_output(storage::Store& store, versions::Databases& database
   for (const std::string& db : catalog.databases()) {
     for (const auto& collection : catalog.collections(db)) {
       const std::string ns = collection->ns();
-      const std::string_view name = query::is_buckets(ns) ? query::series_name(ns) : collection_of(ns);
-      if (name.starts_with(unfinished_prefix)) catalog.drop(ns);
+      if (is_unfinished(ns)) catalog.drop(ns);
     }
   }
 }

@@ -11,6 +11,7 @@
 #include <memory>
 #include <string>
 
+#include "server/write/namespaces.h"
 #include "server/write/target.h"
 #include "versions/database/databases.h"
 
@@ -54,8 +55,7 @@ class Replacement {
 // Catalog::rename does.
 void rename_on_branch(OperationContext& op, const std::string& from, const std::string& to, bool drop_target);
 
-// Collections and branches with this prefix are unfinished.
-inline constexpr std::string_view unfinished_prefix = "tmp.agg_out.";
+// Returns a new name with unfinished_prefix (namespaces.h).
 std::string unfinished_name();
 
 }  // namespace server::write

@@ -1,8 +1,11 @@
 """These tests run $out and $merge with more documents than a batch, interrupted, and over what they read."""
 import contextlib
+import datetime
 import threading
 import time
+import uuid
 
+import bson
 import pytest
 from pymongo.errors import ExecutionTimeout, OperationFailure, PyMongoError
 
@@ -11,6 +14,7 @@ from tests.support.waiting import wait_until
 
 COUNT = 3000
 NOT_FOUND, CHANGED = 26, 125
+KILLED = "the server was killed"
 FAIL_POINT = "outWaitAfterTempCollectionCreation"
 
 
@@ -24,7 +28,11 @@ def db(server):
 
 
 def names(db):
-    return sorted(db.list_collection_names())
+    return sorted(name for name in db.list_collection_names() if name != "system.views")
+
+
+def branches(db):
+    return sorted(one["name"] for one in db.command("listBranches", 1)["cursor"]["firstBatch"])
 
 
 def test_out_takes_batches_and_keeps_what_belongs_to_the_target(db):
@@ -90,7 +98,7 @@ def stoppable():
 
 
 @contextlib.contextmanager
-def held_up(client, pipeline):
+def held_up(client, pipeline, begun=names):
     """Runs the pipeline on t.c, and the block while it has begun its collection. Afterwards the list has its error, if it failed."""
     failures = []
     client.admin.command("configureFailPoint", FAIL_POINT, mode="alwaysOn")
@@ -104,10 +112,10 @@ def held_up(client, pipeline):
     running = threading.Thread(target=run)
     running.start()
     try:
-        wait_until(lambda: any("tmp.agg_out." in name for name in client.t.list_collection_names()))
+        wait_until(lambda: any("tmp.agg_out." in name for name in begun(client.t)), lambda: failures)
         yield failures
     finally:
-        with contextlib.suppress(PyMongoError):  # a block may have killed the server
+        if KILLED not in failures:
             client.admin.command("configureFailPoint", FAIL_POINT, mode="off")
         running.join()
 
@@ -184,14 +192,65 @@ def test_many_merge_at_once(db):
     assert sum(one["n"] for one in db.sums.find()) == 6 * COUNT
 
 
-def test_what_out_had_begun_when_the_process_ended_is_gone_after_the_next_start(tmp_path):
-    with Server(dbpath=tmp_path / "db") as first:
-        client = first.client()
-        client.t["tmp.agg_out.0123456789abcdef"].insert_one({"_id": 1})
-        client.t.d.insert_one({"_id": 1})
-        client.close()
-        first.kill()
-    with Server(dbpath=tmp_path / "db") as second:
-        client = second.client()
-        assert client.t.list_collection_names() == ["d"]
-        client.close()
+SERIES = {"timeField": "at", "metaField": "of"}
+
+
+@pytest.mark.parametrize("kind", ["collection", "series", "branch"])
+def test_what_out_had_begun_when_the_process_ended_is_gone_after_the_next_start(tmp_path, kind):
+    target = {"db": "t", "coll": "d", "timeseries": SERIES} if kind == "series" else "d"
+    with Server("--setParameter", "enableTestCommands=1", dbpath=tmp_path / "db") as first, first.client() as client:
+        client.t.c.insert_one({"_id": 1, "at": datetime.datetime(2026, 1, 1), "of": 1})
+        if kind == "branch":
+            client.t.command("createBranch", "dev")
+        begun = branches if kind == "branch" else names
+        with held_up(client, [{"$out": target}], begun=begun) as failures:
+            first.kill()
+            failures.append(KILLED)
+    with Server(dbpath=tmp_path / "db") as second, second.client() as client:
+        assert names(client.t) == ["c"]
+        if kind == "branch":
+            assert branches(client.t) == ["dev"]
+        assert client.t.c.count_documents({}) == 1
+
+
+def test_no_client_gives_a_name_that_the_server_drops(db):
+    """What has it is dropped at the next start, with no regard to who made it."""
+    invalid, name = 73, "tmp.agg_out.0123456789abcdef"
+    db.d.insert_one({"_id": 1})
+    db.command("createBranch", "dev")
+    functions = {"map": bson.Code("function() { emit(1, 1); }"), "reduce": bson.Code("function(k, v) { return 1; }")}
+    for command in ({"create": name}, {"create": name, "viewOn": "d", "pipeline": []}, {"create": name, "timeseries": SERIES},
+                    {"create": f"system.buckets.{name}", "timeseries": SERIES},
+                    {"insert": name, "documents": [{}]}, {"insert": f"system.buckets.{name}", "documents": [{}]},
+                    {"update": name, "updates": [{"q": {}, "u": {"$set": {"a": 1}}, "upsert": True}]},
+                    {"findAndModify": name, "query": {}, "update": {"$set": {"a": 1}}, "upsert": True},
+                    {"createIndexes": name, "indexes": [{"key": {"a": 1}, "name": "a"}]},
+                    {"cloneCollectionAsCapped": "d", "toCollection": name, "size": 4096},
+                    {"aggregate": "d", "pipeline": [{"$out": name}], "cursor": {}},
+                    {"aggregate": "d", "pipeline": [{"$merge": name}], "cursor": {}},
+                    {"mapReduce": "d", **functions, "out": name},
+                    {"createBranch": name}, {"renameBranch": "dev", "to": name}, {"merge": "dev", "into": "new", "branch": name}):
+        with pytest.raises(OperationFailure) as refused:
+            db.command(command)
+        assert refused.value.code == invalid, (command, refused.value)
+    for command in ({"renameCollection": f"{db.name}.d", "to": f"{db.name}.{name}"},
+                    {"bulkWrite": 1, "ops": [{"insert": 0, "document": {}}], "nsInfo": [{"ns": f"{db.name}.{name}"}]}):
+        with pytest.raises(OperationFailure) as refused:
+            db.client.admin.command(command)
+        assert refused.value.code == invalid, (command, refused.value)
+    upload = bson.Binary(uuid.uuid4().bytes, 4)
+    head = bytes.fromhex(db.command("createBranch", "other")["commit"])
+    with pytest.raises(OperationFailure) as refused:
+        db.command("receivePack", upload, refs=[{"branch": name, "commit": head}])
+    assert refused.value.code == invalid
+    assert names(db) == ["c", "d"] and branches(db) == ["dev", "other"]
+
+
+def test_a_log_has_what_out_filled(db):
+    """mongorestore --oplogReplay sends the entries as they are."""
+    name = "tmp.agg_out.0123456789abcdef"
+    db.client.admin.command("applyOps", [{"op": "c", "ns": f"{db.name}.$cmd", "o": {"create": name}},
+                                         {"op": "i", "ns": f"{db.name}.{name}", "o": {"_id": 1}},
+                                         {"op": "c", "ns": f"{db.name}.$cmd",
+                                          "o": {"renameCollection": f"{db.name}.{name}", "to": f"{db.name}.d"}}])
+    assert db.d.find_one() == {"_id": 1} and names(db) == ["c", "d"]

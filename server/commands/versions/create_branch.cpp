@@ -4,6 +4,7 @@
 #include "server/core/arguments.h"
 #include "server/core/operation.h"
 #include "server/write/batch.h"
+#include "server/write/namespaces.h"
 
 namespace server {
 namespace {
@@ -26,6 +27,7 @@ class CreateBranch : public Command {
     const Arguments arguments(request);
     const std::string name(arguments.required_string("createBranch"));
     versions::check_branch_name(name);
+    write::check_branch_creatable(name);
     if (name == versions::BranchedDatabase::main)
       throw base::OperationError(base::ErrorCode::namespace_exists, "there is a branch 'main'");
     const auto given = arguments.string("from");

@@ -9,6 +9,7 @@
 #include "server/core/scale.h"
 #include "server/query/views.h"
 #include "server/write/detailed_error.h"
+#include "server/write/namespaces.h"
 #include "server/write/storable.h"
 #include "server/write/update/pipeline_update.h"
 
@@ -196,6 +197,7 @@ MergeRequest::MergeRequest(OperationContext& op, MergeKind kind, std::string fro
   if (branch.has_value() != (into == Into::new_branch))
     throw OperationError(ErrorCode::bad_value, "'branch' names the new branch of into: \"new\", and goes with that");
   if (branch) new_branch_ = *branch;
+  write::check_branch_creatable(new_branch_);
   both_ = into == Into::both;
   if (both_ && kind == MergeKind::squash)
     throw OperationError(ErrorCode::bad_value, "a squashed merge is on one branch alone: it doesn't go with into: \"both\"");

@@ -8,6 +8,7 @@
 #include "server/write/batch.h"
 #include "server/write/commit_check.h"
 #include "server/write/keep_for_log.h"
+#include "server/write/namespaces.h"
 #include "storage/store.h"
 #include "versions/database/imported_commit.h"
 
@@ -114,7 +115,10 @@ std::string_view move_branch(OperationContext& op, BranchedDatabase& database, c
 std::string_view move_ref(OperationContext& op, BranchedDatabase& database, const pack::Ref& ref, bool force) {
   versions::check_branch_name(ref.name);
   check_not_of_remote(op, database.name(), ref.name);
-  if (ref.kind == pack::Ref::Kind::branch) return move_branch(op, database, ref, force);
+  if (ref.kind == pack::Ref::Kind::branch) {
+    write::check_branch_creatable(ref.name);
+    return move_branch(op, database, ref, force);
+  }
   return write::in_transaction(op, [&](storage::Transaction& transaction) -> std::string_view {
     const CommitNumber to = number_of(transaction, database, ref.commit);
     const auto there = database.branches().graph().tag(transaction, ref.name);

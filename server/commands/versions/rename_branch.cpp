@@ -3,6 +3,7 @@
 #include "server/core/arguments.h"
 #include "server/core/operation.h"
 #include "server/write/batch.h"
+#include "server/write/namespaces.h"
 #include "server/write/target.h"
 #include "storage/store.h"
 
@@ -22,6 +23,7 @@ class RenameBranch : public Command {
   void run(OperationContext& op, const Request& request, bson::Builder& reply) override {
     const Arguments arguments(request);
     const std::string name(arguments.required_string("renameBranch")), to(arguments.required_string("to"));
+    write::check_branch_creatable(to);
     const auto database = branched(op, request);
     storage::Store& store = write::store_of(op);
     store.catalog().alone(database->name(), op.interrupted(), [&](const auto&) {
