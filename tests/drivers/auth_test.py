@@ -337,6 +337,18 @@ def test_roles_are_defined_inherited_and_dropped(server):
     assert shop.command("usersInfo", "ann")["users"][0]["roles"] == []
 
 
+def test_who_replaces_a_role_takes_what_it_had(server):
+    """The roles and privileges that a role loses may be of any database."""
+    server.root.shop.command("createRole", "clerk", roles=[{"role": "read", "db": "other"}], privileges=[])
+    with server.user("ann", {"role": "userAdmin", "db": "shop"}) as ann:
+        refused(lambda: ann.shop.command("updateRole", "clerk", roles=[]))
+        refused(lambda: ann.shop.command("updateRole", "clerk", privileges=[]))
+        assert server.root.shop.command("rolesInfo", "clerk")["roles"][0]["roles"] == [{"role": "read", "db": "other"}]
+    with server.user("bob", "userAdminAnyDatabase") as bob:
+        bob.shop.command("updateRole", "clerk", roles=[])
+    assert server.root.shop.command("rolesInfo", "clerk")["roles"][0]["roles"] == []
+
+
 def test_expressions_know_the_roles_of_the_user(server):
     shop = server.root.shop
     shop.command("createRole", "packer", roles=["read"], privileges=[])

@@ -108,7 +108,8 @@ bool creates_role(const Asker& asker) {
 
 bool updates_role(const Asker& asker) {
   const DocumentView body = asker.request().body;
-  if ((body.has("roles") || body.has("privileges")) && !asker.database({revokeRole})) return false;
+  // All former roles and privileges are taken, wherever they are of.
+  if ((body.has("roles") || body.has("privileges")) && !asker.database("", {revokeRole})) return false;
   return each_role(asker, "roles", {grantRole}) && each_privilege(asker, {grantRole}) && restricts(asker);
 }
 
