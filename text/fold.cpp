@@ -5,9 +5,12 @@
 #include <unicode/utf8.h>
 
 #include <algorithm>
+#include <cstring>
 
 namespace text {
 namespace {
+
+constexpr std::string_view turkish_code = "tr";
 
 const UNormalizer2* decomposer() {
   static const UNormalizer2* const normalizer = [] {
@@ -54,7 +57,7 @@ char ascii_lower(char c) {
 std::string fold(std::string_view text, const Language& language, int version, const Folding& folding) {
   std::string out;
   out.reserve(text.size());
-  const bool turkish = language.code == "tr";
+  const bool turkish = language.code == turkish_code;
   const bool old = version < 3;
   const auto* bytes = reinterpret_cast<const uint8_t*>(text.data());
   const auto length = static_cast<int32_t>(std::min<size_t>(text.size(), INT32_MAX));
@@ -75,8 +78,17 @@ std::string fold(std::string_view text, const Language& language, int version, c
   return out;
 }
 
-bool has_phrase(std::string_view text, std::string_view phrase, const Language& language, int version, const Folding& folding) {
-  return fold(text, language, version, folding).find(fold(phrase, language, version, folding)) != std::string::npos;
+Phrase::Phrase(std::string_view phrase, int version, const Folding& folding)
+    : version_(version),
+      folding_(folding),
+      folded_(fold(phrase, english(), version, folding)),
+      folded_in_turkish_(fold(phrase, {.name = "turkish", .code = turkish_code}, version, folding)) {}
+
+bool Phrase::occurs_in(std::string_view text, const Language& language) const {
+  const std::string& phrase = language.code == turkish_code ? folded_in_turkish_ : folded_;
+  const std::string folded = fold(text, language, version_, folding_);
+  // std::string::find compares the whole phrase again at each place where it could begin.
+  return ::memmem(folded.data(), folded.size(), phrase.data(), phrase.size()) != nullptr;
 }
 
 }  // namespace text

@@ -45,10 +45,25 @@ TEST_CASE("the index is searched for folded terms, whatever counts") {
 
 TEST_CASE("a phrase is found as it stands in the text") {
   const Language& none = *find_language("none");
-  CHECK(has_phrase("Un CAFÉ  noir", "cafe", none, 3, {}));
-  CHECK_FALSE(has_phrase("Un CAFÉ  noir", "cafe noir", none, 3, {}));
-  CHECK_FALSE(has_phrase("Un CAFÉ", "cafe", none, 3, {.diacritic_sensitive = true}));
-  CHECK_FALSE(has_phrase("Un CAFÉ", "cafe", none, 3, {.case_sensitive = true}));
+  CHECK(Phrase("cafe", 3, {}).occurs_in("Un CAFÉ  noir", none));
+  CHECK_FALSE(Phrase("cafe noir", 3, {}).occurs_in("Un CAFÉ  noir", none));
+  CHECK_FALSE(Phrase("cafe", 3, {.diacritic_sensitive = true}).occurs_in("Un CAFÉ", none));
+  CHECK_FALSE(Phrase("cafe", 3, {.case_sensitive = true}).occurs_in("Un CAFÉ", none));
+  CHECK(Phrase("", 3, {}).occurs_in("", none));
+}
+
+TEST_CASE("a phrase is folded as the text's language says") {
+  const Phrase phrase("DIŞ", 3, {});
+  CHECK(phrase.occurs_in("dış", *find_language("turkish")));
+  CHECK_FALSE(phrase.occurs_in("diş", *find_language("turkish")));
+  CHECK(phrase.occurs_in("diş", *find_language("none")));
+}
+
+// Where a phrase could begin at each letter of a text, comparing it there would take a quarter of an hour.
+TEST_CASE("a phrase of one letter many times is found in the time that it takes to read the text") {
+  const std::string text(8 << 20, 'a');
+  CHECK_FALSE(Phrase(std::string(4 << 20, 'a') + "b", 3, {}).occurs_in(text, *find_language("none")));
+  CHECK(Phrase(std::string(4 << 20, 'a'), 3, {}).occurs_in(text, *find_language("none")));
 }
 
 }  // namespace text

@@ -111,6 +111,13 @@ void Text::bind(std::shared_ptr<const storage::Index> index) {
     bad_value("unsupported language: \"" + question_.language + "\" for text index version " + std::to_string(options.version));
   }
   search_ = text::parse_search(question_.search, *language, options.version, question_.folding);
+  const auto phrases = [&](const std::vector<std::string>& texts) {
+    std::vector<text::Phrase> made;
+    for (const std::string& one : texts) made.emplace_back(one, options.version, question_.folding);
+    return made;
+  };
+  phrases_ = phrases(search_.phrases);
+  negated_phrases_ = phrases(search_.negated_phrases);
 }
 
 bool Text::has_term(bson::DocumentView document, const std::set<std::string>& terms) const {
@@ -127,12 +134,12 @@ bool Text::has_term(bson::DocumentView document, const std::set<std::string>& te
   return found;
 }
 
-bool Text::has_phrase(bson::DocumentView document, const std::string& phrase) const {
+bool Text::has_phrase(bson::DocumentView document, const text::Phrase& phrase) const {
   const storage::TextIndex& options = *index_->spec().text;
   bool found = false;
   storage::each_text(options, document, [&](std::string_view text, const text::Language& language, int32_t) {
     work(text.size() / 64);
-    found = text::has_phrase(text, phrase, language, options.version, question_.folding);
+    found = phrase.occurs_in(text, language);
     return !found;
   });
   return found;
@@ -143,9 +150,9 @@ bool Text::fits(bson::DocumentView document) const {
     if (!has_term(document, search_.terms)) return false;
   }
   if (!search_.negated_terms.empty() && has_term(document, search_.negated_terms)) return false;
-  const auto occurs = [&](const std::string& phrase) { return has_phrase(document, phrase); };
-  return std::all_of(search_.phrases.begin(), search_.phrases.end(), occurs) &&
-         std::none_of(search_.negated_phrases.begin(), search_.negated_phrases.end(), occurs);
+  const auto occurs = [&](const text::Phrase& phrase) { return has_phrase(document, phrase); };
+  return std::all_of(phrases_.begin(), phrases_.end(), occurs) &&
+         std::none_of(negated_phrases_.begin(), negated_phrases_.end(), occurs);
 }
 
 bool Text::matches(bson::DocumentView document, Details*) const {

@@ -43,11 +43,12 @@ class Text final : public Node {
 
  private:
   bool has_term(bson::DocumentView document, const std::set<std::string>& terms) const;
-  bool has_phrase(bson::DocumentView document, const std::string& phrase) const;
+  bool has_phrase(bson::DocumentView document, const text::Phrase& phrase) const;
 
   const Question question_;
   std::shared_ptr<const storage::Index> index_;
   text::Search search_;
+  std::vector<text::Phrase> phrases_, negated_phrases_;
 };
 
 // Returns the $text in the tree; nullptr: there is none. Throws BadValue for more than one, and for one in $nor.
