@@ -17,6 +17,7 @@ using storage::Stamp;
 namespace {
 
 constexpr size_t read_bytes_max = 4 << 20, read_rows_max = 20'000;      // of the feed, at a time
+constexpr size_t shown_room_bytes = LogFeed::kept_bytes_max / 4;        // for what readers make of the next changes
 constexpr size_t taken_max = 128, taken_bytes_max = 1 << 20;            // by a follower, at a time
 constexpr size_t behind_bytes_max = 1 << 20, behind_rows_max = 20'000;  // the same from the log
 constexpr auto work_max = std::chrono::milliseconds(500);
@@ -80,9 +81,11 @@ struct LogFeed::State : std::enable_shared_from_this<LogFeed::State> {
   void rest(size_t woke) EXCLUDES(mutex);
   void await_commit() EXCLUDES(mutex);
   Verdicts filters() const EXCLUDES(mutex);
+  static bool wants(const Filter& filter, const LoggedChange& change);
   static void judge(const LoggedChanges& read, Verdicts& verdicts);
   void keep(const LoggedChanges& read, const Verdicts& verdicts, Wakes& wakes) REQUIRES(mutex);
   bool is_due(const Follower::State& follower, const LoggedChanges& read, const Verdicts& verdicts) const REQUIRES(mutex);
+  void forget_oldest() REQUIRES(mutex);
   void forget_all() REQUIRES(mutex);
   bool covers(const Follower::State& follower) const REQUIRES(mutex);
   std::deque<Kept>::const_iterator behind(Stamp position) const REQUIRES(mutex);
@@ -103,7 +106,8 @@ struct LogFeed::State : std::enable_shared_from_this<LogFeed::State> {
   Stamp kept_from GUARDED_BY(mutex) = 0;   // what lies behind this row, and is covered, is kept
   Stamp tail GUARDED_BY(mutex) = 0;        // read up to here
   Stamp reading_to GUARDED_BY(mutex) = 0;  // while it reads
-  Figures counts GUARDED_BY(mutex);
+  Figures counts GUARDED_BY(mutex);        // kept_bytes: of the changes alone
+  const std::shared_ptr<ChangeMemory> memory = std::make_shared<ChangeMemory>(kept_bytes_max);
   std::thread thread GUARDED_BY(mutex);
 };
 
@@ -132,9 +136,16 @@ void LogFeed::State::run() {
   }
 }
 
+void LogFeed::State::forget_oldest() {
+  const size_t bytes = kept.front().change->bytes();
+  kept_from = kept.front().row;
+  kept.pop_front();
+  counts.kept_bytes -= static_cast<int64_t>(bytes);
+  memory->give_back(bytes);
+}
+
 void LogFeed::State::forget_all() {
-  kept.clear();
-  counts.kept_bytes = 0;
+  while (!kept.empty()) forget_oldest();
   tail = kept_from = 0;
 }
 
@@ -176,7 +187,7 @@ bool LogFeed::State::read_on() {
         [&](const LogSubject& subject) {
           return std::any_of(wanted.begin(), wanted.end(), [&](const LogScope& scope) { return scope.has(subject); });
         },
-        read_bytes_max, read_rows_max);
+        read_bytes_max, read_rows_max, nullptr, memory);
     verdicts = filters();
     judge(read, verdicts);
   } catch (const std::exception& error) {
@@ -185,7 +196,11 @@ bool LogFeed::State::read_on() {
       reading_to = 0;
     }
     const auto* const failed = dynamic_cast<const base::OperationError*>(&error);
-    if (!failed || failed->code() != base::ErrorCode::change_stream_history_lost) throw;
+    if (!failed) throw;
+    if (failed->code() != base::ErrorCode::change_stream_history_lost) {
+      base::log(base::Severity::warning, base::LogComponent::repl, 7200603,
+                "A part of the log could not be read; passing over it", base::Attributes().add("error", error.what()));
+    }
     pass_over(upto);
     return true;
   }
@@ -200,7 +215,8 @@ bool LogFeed::State::read_on() {
   return read.read_to > from;
 }
 
-// The log was cut faster than it was read. The followers read it themselves, and get the error.
+// The log was cut faster than it was read, or has a row that can't be read. The followers read it themselves, and whoever needs
+// what is missing gets the error.
 void LogFeed::State::pass_over(Stamp upto) {
   Wakes wakes;
   {
@@ -229,10 +245,19 @@ LogFeed::State::Verdicts LogFeed::State::filters() const {
   return verdicts;
 }
 
+// A filter that fails for a change must not stop the others: its followers see for themselves.
+bool LogFeed::State::wants(const Filter& filter, const LoggedChange& change) {
+  try {
+    return filter.wants(change);
+  } catch (const std::exception&) {
+    return true;
+  }
+}
+
 void LogFeed::State::judge(const LoggedChanges& read, Verdicts& verdicts) {
   for (auto& [name, verdict] : verdicts) {
     verdict.wanted = std::any_of(read.changes.begin(), read.changes.end(), [&](const LoggedChangePtr& change) {
-      return verdict.scope.has(change->subject) && verdict.filter->wants(*change);
+      return verdict.scope.has(change->subject) && wants(*verdict.filter, *change);
     });
   }
 }
@@ -252,13 +277,12 @@ void LogFeed::State::keep(const LoggedChanges& read, const Verdicts& verdicts, W
   const Stamp before = std::exchange(tail, read.read_to);
   for (const LoggedChangePtr& change : read.changes) {
     counts.kept_bytes += static_cast<int64_t>(change->bytes());
+    memory->take(change->bytes());
     kept.push_back({change->row, change->subject, change});
   }
-  while (counts.kept_bytes > static_cast<int64_t>(kept_bytes_max)) {
-    kept_from = kept.front().row;
-    counts.kept_bytes -= static_cast<int64_t>(kept.front().change->bytes());
-    kept.pop_front();
-  }
+  // Streams may hold on to what they returned last. That must not push out all the others' changes.
+  while (memory->bytes() > kept_bytes_max - shown_room_bytes && counts.kept_bytes > static_cast<int64_t>(kept_bytes_max / 2))
+    forget_oldest();
   for (Follower::State* follower : followers) {
     if (!follower->wake) continue;
     if (is_due(*follower, read, verdicts))
@@ -326,6 +350,7 @@ LogFeed::Figures LogFeed::figures() const {
   const base::MutexLock lock(state_->mutex);
   Figures figures = state_->counts;
   figures.kept_changes = static_cast<int64_t>(state_->kept.size());
+  figures.kept_bytes = static_cast<int64_t>(state_->memory->bytes());
   return figures;
 }
 

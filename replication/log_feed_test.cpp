@@ -130,6 +130,34 @@ TEST_CASE("a follower that comes late, or is far behind, misses nothing") {
   CHECK(early->next(nullptr) == nullptr);
 }
 
+TEST_CASE("what readers keep in changes counts as the feed's memory") {
+  storage::TemporaryDirectory directory;
+  Fed fed(directory.path());
+  const auto follower = fed.feed.follow(LogScope::collection("shop.orders"), fed.start);
+  constexpr auto bytes_max = static_cast<int64_t>(LogFeed::kept_bytes_max);
+  std::vector<LoggedChangePtr> held;
+  size_t kept = 0, refused = 0;
+  for (int i = 0; i < 64; ++i) {
+    std::atomic<int> woken{0};
+    follower->when_more([&] { ++woken; });
+    fed.insert(*fed.orders, i);
+    fed.set.commit();
+    REQUIRE(wait_for(woken, 1));
+    held.push_back(follower->next(nullptr));
+    REQUIRE(held.back());
+    bson::Document made = bson::json("{pad: '" + std::string(1 << 20, 'p') + "'}");
+    const size_t bytes = made.size();
+    const bson::Document* const shown = held.back()->show(0, made);
+    CHECK(shown == held.back()->shown(0));
+    CHECK((shown ? *shown : made).size() == bytes);
+    ++(shown ? kept : refused);
+    CHECK(fed.feed.figures().kept_bytes <= bytes_max);
+  }
+  CHECK(kept > 16);
+  CHECK(refused > 16);
+  CHECK(fed.feed.figures().kept_bytes > static_cast<int64_t>(kept) << 20);
+}
+
 TEST_CASE("followers that wait are woken by what is theirs alone") {
   storage::TemporaryDirectory directory;
   Fed fed(directory.path());
@@ -200,6 +228,28 @@ TEST_CASE("a filter leaves followers asleep, and keeps nothing from them") {
   CHECK(wait_for(woken, 1));
   CHECK(read(*some, 1) == numbers(2, 3));
   CHECK(read(*all, 1) == numbers(2, 3));
+}
+
+TEST_CASE("a filter that fails for a change wakes its own followers, and stops nobody") {
+  storage::TemporaryDirectory directory;
+  Fed fed(directory.path());
+  auto filter = std::make_shared<LogFeed::Filter>();
+  filter->name = "failing";
+  filter->wants = [](const LoggedChange&) -> bool { throw base::OperationError(13548, "too large"); };
+  const auto failing = fed.feed.follow(LogScope::collection("shop.orders"), fed.start, filter);
+  const auto all = fed.feed.follow(LogScope::database("shop"), fed.start);
+  for (int i = 0; i < 3; ++i) {
+    std::atomic<int> woken{0};
+    all->when_more([&] { ++woken; });
+    std::atomic<int> woken_failing{0};
+    failing->when_more([&] { ++woken_failing; });
+    fed.insert(*fed.orders, i);
+    fed.set.commit();
+    CHECK(wait_for(woken, 1));
+    CHECK(wait_for(woken_failing, 1));
+    CHECK(read(*all, 1) == numbers(i, i + 1));
+    CHECK(read(*failing, 1) == numbers(i, i + 1));
+  }
 }
 
 TEST_CASE("a client's transaction has one time, and places in it") {

@@ -49,7 +49,7 @@ class Rows {
 
   // Returns the change of the row that the cursor stands on; nullptr: its content is gone, or the log was cut within its
   // transaction.
-  LoggedChangePtr change(const Entry& entry, const LogSubject& subject) {
+  std::shared_ptr<LoggedChange> change(const Entry& entry, const LogSubject& subject) {
     auto change = std::make_shared<LoggedChange>();
     change->row = change->time = stamp();
     if (entry.in_transaction) {
@@ -124,6 +124,21 @@ class Rows {
 
 }  // namespace
 
+LoggedChange::~LoggedChange() {
+  for (const KeptDocument& one : shown_) {
+    if (const bson::Document* const kept = one.get()) memory->give_back(kept->size());
+  }
+}
+
+const bson::Document* LoggedChange::show(size_t place, bson::Document& made) const {
+  const size_t bytes = made.size();
+  if (!memory || !memory->take_if_room(bytes)) return nullptr;
+  auto own = std::make_unique<const bson::Document>(std::move(made));
+  const bson::Document* const kept = shown_[place].keep(own);
+  if (own) memory->give_back(bytes);
+  return kept;
+}
+
 LogSubject subject_of(const Entry& entry) {
   const std::string_view db = storage::database_of(entry.ns);
   LogSubject subject;
@@ -153,7 +168,8 @@ bool LogScope::has(const LogSubject& subject) const {
 }
 
 LoggedChanges read_changes(storage::Store& store, Oplog& oplog, Stamp after, Stamp upto, const WantedChange& wanted,
-                           size_t bytes_max, size_t rows_max, const base::Interrupted& interrupted) {
+                           size_t bytes_max, size_t rows_max, const base::Interrupted& interrupted,
+                           const std::shared_ptr<ChangeMemory>& memory) {
   LoggedChanges out;
   out.read_to = after;
   Rows rows(store, oplog);
@@ -170,6 +186,7 @@ LoggedChanges read_changes(storage::Store& store, Oplog& oplog, Stamp after, Sta
     if (!wanted(subject)) continue;
     if (auto change = rows.change(entry, subject)) {
       bytes += change->bytes();
+      change->memory = memory;
       out.changes.push_back(std::move(change));
     }
   }

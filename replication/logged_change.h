@@ -46,6 +46,26 @@ class LogScope {
   uint64_t home_ = 0;  // of a branch: the database whose commands change it
 };
 
+// Counts the bytes of changes in memory together with what readers keep in them. Thread-safe.
+class ChangeMemory {
+ public:
+  explicit ChangeMemory(size_t bytes_max) : bytes_max_(bytes_max) {}
+
+  void take(size_t bytes) { bytes_.fetch_add(bytes, std::memory_order_relaxed); }
+  // Returns false, and takes none, if there is no room for so many.
+  bool take_if_room(size_t bytes) {
+    if (bytes_.fetch_add(bytes, std::memory_order_relaxed) + bytes <= bytes_max_) return true;
+    give_back(bytes);
+    return false;
+  }
+  void give_back(size_t bytes) { bytes_.fetch_sub(bytes, std::memory_order_relaxed); }
+  size_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
+
+ private:
+  const size_t bytes_max_;
+  std::atomic<size_t> bytes_{0};
+};
+
 // A document that is made once. Thousands of readers ask for it, so they find it without a lock and without a count.
 class KeptDocument {
  public:
@@ -56,12 +76,10 @@ class KeptDocument {
 
   // Returns nullptr before the first `keep`. The document lives as long as this object.
   const bson::Document* get() const { return document_.load(std::memory_order_acquire); }
-  // Keeps the document, unless another thread was faster; returns what is kept.
-  const bson::Document* keep(bson::Document made) {
-    auto own = std::make_unique<const bson::Document>(std::move(made));
+  // Takes the document, unless another thread was faster; returns what is kept.
+  const bson::Document* keep(std::unique_ptr<const bson::Document>& own) {
     const bson::Document* kept = nullptr;
-    if (document_.compare_exchange_strong(kept, own.get(), std::memory_order_acq_rel)) kept = own.release();
-    return kept;
+    return document_.compare_exchange_strong(kept, own.get(), std::memory_order_acq_rel) ? own.release() : kept;
   }
 
  private:
@@ -69,6 +87,8 @@ class KeptDocument {
 };
 
 struct LoggedChange {
+  ~LoggedChange();
+
   storage::Stamp row = 0;   // its place in the log
   storage::Stamp time = 0;  // of a client's transaction: of the transaction's end
   int64_t index = 0;        // its place within the client's transaction
@@ -78,10 +98,17 @@ struct LoggedChange {
   Entry entry;  // whole; views into the two below
   Bytes value, content;
 
-  size_t bytes() const { return sizeof(LoggedChange) + value.size() + content.size(); }
+  size_t bytes() const { return sizeof(LoggedChange) + value.size() + content.size(); }  // without what readers keep
 
-  // Readers keep here what they made of the change, so that only the first has the work. They choose the places.
-  mutable std::array<KeptDocument, 2> shown;
+  // Readers keep in the change what they made of it, so that only the first has the work. They choose the places. Where there is
+  // no room for it, and in a change that only one reader has, it isn't kept: then `made` stays as it is, and nullptr is returned.
+  const bson::Document* shown(size_t place) const { return shown_[place].get(); }
+  const bson::Document* show(size_t place, bson::Document& made) const;
+
+  std::shared_ptr<ChangeMemory> memory;  // nullptr: only one reader has the change
+
+ private:
+  mutable std::array<KeptDocument, 2> shown_;
 };
 using LoggedChangePtr = std::shared_ptr<const LoggedChange>;
 
@@ -92,12 +119,12 @@ struct LoggedChanges {
 
 // Reads rows with timestamps in (after, upto]; `upto` is majority-committed here, and the end of a transaction. Reads contents
 // only of rows that `wanted` accepts, and leaves out no-ops, and rows whose content went with their collection. Stops behind
-// `bytes_max`, or when `rows_max` rows were looked at. Throws ChangeStreamHistoryLost if the log was cut behind `after`,
-// DataCorruptionDetected, and what `interrupted` throws.
+// `bytes_max`, or when `rows_max` rows were looked at. The changes get `memory`. Throws
+// ChangeStreamHistoryLost if the log was cut behind `after`, DataCorruptionDetected, and what `interrupted` throws.
 using WantedChange = std::function<bool(const LogSubject&)>;
 LoggedChanges read_changes(storage::Store& store, Oplog& oplog, storage::Stamp after, storage::Stamp upto,
                            const WantedChange& wanted, size_t bytes_max, size_t rows_max,
-                           const base::Interrupted& interrupted = nullptr);
+                           const base::Interrupted& interrupted = nullptr, const std::shared_ptr<ChangeMemory>& memory = nullptr);
 
 // This finds the change at a place in the log, by the timestamp that it shows and its place within its transaction. Returns
 // nullptr if there is none.

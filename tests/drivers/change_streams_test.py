@@ -271,6 +271,33 @@ def test_resumable_errors_have_their_label(client, db):
         assert events(stream, 1)[0]["documentKey"] == {"_id": 2}
 
 
+def test_an_event_that_is_too_large_ends_its_own_streams_alone(db):
+    """A path is repeated for each element that an update changes below it: 100 MB here."""
+    name = "n" * 100_000
+    db.c.insert_one({"_id": 1, name: [0] * 1000})
+    with (db.c.watch([{"$match": {"operationType": "insert"}}], max_await_time_ms=1000) as inserts, db.watch(max_await_time_ms=1000) as whole,
+          db.d.watch(max_await_time_ms=1000) as other):
+        for stream in (inserts, whole, other):
+            no_event(stream)
+        before = whole.resume_token
+        result = [None]
+
+        def read():
+            result[0] = events(other, 1)[0]
+        waiting = threading.Thread(target=read)
+        waiting.start()
+        db.c.update_one({"_id": 1}, {"$inc": {f"{name}.$[]": 1}})
+        db.d.insert_one({"_id": 2})
+        waiting.join()
+        assert result[0]["documentKey"] == {"_id": 2}
+        with pytest.raises(OperationFailure) as failure:
+            events(whole, 1)
+        assert failure.value.code == 10334, failure.value
+        db.c.insert_one({"_id": 3})
+        assert events(inserts, 1)[0]["documentKey"] == {"_id": 3}  # it leaves updates out
+        refused(10334, lambda: events(db.watch(resume_after=before), 1))
+
+
 # ---- images -----------------------------------------------------------------------------------------
 
 def test_update_lookup(db):

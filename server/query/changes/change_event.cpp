@@ -1,5 +1,8 @@
 #include "server/query/changes/change_event.h"
 
+#include <algorithm>
+#include <iterator>
+
 #include "base/error.h"
 #include "bson/diff.h"
 #include "server/core/operation.h"
@@ -25,6 +28,9 @@ namespace {
 
 constexpr uint8_t uuid_subtype = 4;
 constexpr std::string_view main_branch = "main";
+constexpr int32_t buffer_too_large = 13548;
+// A larger event is made for each stream by itself.
+constexpr size_t shared_bytes_max = 1 << 20;
 
 bool is_none(base::BytesView uuid) {
   return uuid.find_first_not_of('\0') == base::BytesView::npos;
@@ -189,8 +195,9 @@ void append_head(const LoggedChange& change, const ResumeToken& token, std::stri
   }
 }
 
-// `op` looks up documents, if the options ask for them.
-Document document_event(OperationContext* op, const LoggedChange& change, const EventOptions& options) {
+// `op` looks up documents, if the options ask for them. An update's description has `description_bytes_max`.
+Document build_event(OperationContext* op, const LoggedChange& change, const EventOptions& options,
+                     size_t description_bytes_max) {
   const Entry& entry = change.entry;
   const std::string_view type = type_of(entry);
   bson::Builder out;
@@ -217,7 +224,7 @@ Document document_event(OperationContext* op, const LoggedChange& change, const 
     const DocumentView diff = diff_in(entry.outline ? made.view() : entry.o);
     {
       bson::Builder description = out.object("updateDescription");
-      append_update_description(diff, options.expanded, description);
+      append_update_description(diff, options.expanded, description_bytes_max, description);
     }
     if (options.raw) out.append("rawUpdateDescription", diff);
   }
@@ -239,13 +246,38 @@ bool is_shared(const Entry& entry, const EventOptions& options) {
          (options.before == PreImage::off || entry.op == 'i');
 }
 
-// The event lives as long as the change.
-const Document& shared_event(const LoggedChange& change, const EventOptions& options) {
-  auto& kept = change.shown[options.expanded ? 1 : 0];
-  if (const Document* const made = kept.get()) return *made;
+// The same, with the error that says which limit it is about.
+Document document_event(OperationContext& op, const LoggedChange& change, const EventOptions& options) {
+  try {
+    return build_event(&op, change, options, bson::buffer_bytes_max);
+  } catch (const base::OperationError& error) {
+    if (static_cast<int32_t>(error.code()) != buffer_too_large) throw;
+    throw base::OperationError(base::ErrorCode::bson_object_too_large,
+                               "the change event is larger than " + std::to_string(bson::buffer_bytes_max) + " bytes");
+  }
+}
+
+// An event that is the same for all streams is kept in the change, where it lives as long as that; or else it is the caller's.
+// Both are empty: it is large.
+struct SharedEvent {
+  const Document* kept = nullptr;
+  std::optional<Document> own;
+};
+
+SharedEvent shared_event(const LoggedChange& change, const EventOptions& options) {
+  const size_t place = options.expanded ? 1 : 0;
+  if (const Document* const kept = change.shown(place)) return {kept, {}};
+  if (change.entry.o.size() > shared_bytes_max) return {};
   EventOptions plain;
   plain.expanded = options.expanded;
-  return *kept.keep(document_event(nullptr, change, plain));
+  try {
+    Document made = build_event(nullptr, change, plain, shared_bytes_max);
+    if (const Document* const kept = change.show(place, made)) return {kept, {}};
+    return {nullptr, std::move(made)};
+  } catch (const base::OperationError& error) {
+    if (error.code() != base::ErrorCode::bson_object_too_large) throw;
+    return {};
+  }
 }
 
 }  // namespace
@@ -385,10 +417,30 @@ std::shared_ptr<const replication::LogFeed::Filter> ChangeEvents::filter(const D
   out->name += std::string(match.view().bytes());
   out->wants = [matcher = std::move(matcher), options = options_](const LoggedChange& change) {
     const bool may_be_view = options.expanded && storage::collection_of(change.entry.ns) == views_collection;
-    return change.entry.op == 'c' || may_be_view || !is_shared(change.entry, options) ||
-           matcher->matches(shared_event(change, options));
+    if (change.entry.op == 'c' || may_be_view || !is_shared(change.entry, options)) return true;
+    const SharedEvent event = shared_event(change, options);
+    return event.kept ? matcher->matches(*event.kept) : !event.own || matcher->matches(*event.own);
   };
   return out;
+}
+
+bool ChangeEvents::leaves_out(const Document& match, const LoggedChange& change) const {
+  if (change.entry.op == 'c' || options_.commits || defines_view(change)) return false;
+  static constexpr std::string_view shown[] = {"operationType", "ns", "documentKey"};
+  bson::Builder conditions;
+  for (const bson::Element& field : match) {
+    const std::string_view name = field.name.substr(0, field.name.find('.'));
+    if (std::find(std::begin(shown), std::end(shown), name) != std::end(shown)) conditions.append_element(field);
+  }
+  bson::Builder event;
+  event.append("operationType", type_of(change.entry));
+  append_place(event, "ns", storage::database_of(change.entry.ns), storage::collection_of(change.entry.ns));
+  event.append("documentKey", key_document(id_of(change.entry)));
+  try {
+    return !Matcher::parse(conditions.done())->matches(event.done());
+  } catch (const base::OperationError&) {
+    return false;
+  }
 }
 
 void ChangeEvents::append(OperationContext& op, const replication::LoggedChangePtr& held, std::vector<ChangeEvent>& out) const {
@@ -402,9 +454,12 @@ void ChangeEvents::append(OperationContext& op, const replication::LoggedChangeP
   }
   if (change.entry.op != 'c' && !defines_view(change)) {
     if (!shows(storage::database_of(change.entry.ns), storage::collection_of(change.entry.ns))) return;
-    auto document = is_shared(change.entry, options_) ? std::shared_ptr<const Document>(held, &shared_event(change, options_))
-                                                      : std::make_shared<const Document>(document_event(&op, change, options_));
-    out.push_back({token, std::move(document)});
+    auto shared = is_shared(change.entry, options_) ? shared_event(change, options_) : SharedEvent();
+    if (shared.kept)
+      out.push_back({token, std::shared_ptr<const Document>(held, shared.kept)});
+    else
+      out.push_back(
+          {token, std::make_shared<const Document>(shared.own ? std::move(*shared.own) : document_event(op, change, options_))});
     return;
   }
   const Meaning meaning = meaning_of(op, change);

@@ -52,6 +52,9 @@ class ChangeEvents {
   // Returns what tells the feed which changes have events that a $match behind the stream lets through; nullptr: only the stream
   // can say.
   std::shared_ptr<const replication::LogFeed::Filter> filter(const bson::Document& match) const;
+  // Returns whether a $match behind the stream leaves out the change's event by what is in every event of a document: its type,
+  // place and key. False: the event itself must say.
+  bool leaves_out(const bson::Document& match, const replication::LoggedChange& change) const;
   // Returns whether the change has an event with this token, without making it.
   bool has(OperationContext& op, const replication::LoggedChange& change, const ResumeToken& token) const;
 

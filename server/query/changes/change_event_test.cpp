@@ -17,7 +17,7 @@ namespace {
 
 std::string described(const char* diff, bool disambiguate = false) {
   bson::Builder out;
-  append_update_description(bson::json(diff), disambiguate, out);
+  append_update_description(bson::json(diff), disambiguate, bson::buffer_bytes_max, out);
   return bson::to_json(out.done().view());
 }
 
@@ -126,13 +126,33 @@ TEST_CASE("an update's description is made of its diff") {
   CHECK(described("{}") == R"({"updatedFields": {}, "removedFields": [], "truncatedArrays": []})");
 }
 
+TEST_CASE("a description that repeats a long path too often is refused") {
+  const std::string name(1000, 'n');
+  std::string diff = "{s" + name + ": {a: true";
+  for (int i = 0; i < 1000; ++i) diff += ", u" + std::to_string(i) + ": 1";
+  const bson::Document read = bson::json(diff + "}}");
+  for (const bool disambiguate : {false, true}) {
+    bson::Builder whole;
+    append_update_description(read, disambiguate, 2 << 20, whole);
+    CHECK(whole.done().size() > 1'000'000);
+    bson::Builder out;
+    try {
+      append_update_description(read, disambiguate, 500'000, out);
+      FAIL("not refused");
+    } catch (const base::OperationError& error) {
+      CHECK(error.code() == base::ErrorCode::bson_object_too_large);
+    }
+    CHECK(out.size() < 100);
+  }
+}
+
 TEST_CASE("every diff that is computed can be described") {
   CHECK(rc::check("changed documents", [] {
     const bson::Document before = *bson::arbitrary_document(4), after = *bson::changed_document(before);
     const auto diff = bson::diff::compute(before, after);
     if (!diff) return;
     bson::Builder out;
-    append_update_description(*diff, true, out);
+    append_update_description(*diff, true, bson::buffer_bytes_max, out);
   }));
 }
 

@@ -26,7 +26,7 @@ bool is_number(std::string_view name) {
 
 class Description {
  public:
-  explicit Description(bool disambiguate) : disambiguate_(disambiguate) {}
+  Description(bool disambiguate, size_t bytes_max) : disambiguate_(disambiguate), bytes_left_(bytes_max) {}
 
   void read(DocumentView diff) {
     if (!diff.empty() && diff.first().name == "a")
@@ -57,7 +57,7 @@ class Description {
       } else if (section.name == "d") {
         for (const Element& field : fields) removed_.append(path_to(field.name, false));
       } else if (section.name == "u" || section.name == "i") {
-        for (const Element& field : fields) updated_.append(path_to(field.name, false), static_cast<bson::ValueView>(field));
+        for (const Element& field : fields) update(path_to(field.name, false), field);
       } else {
         damaged(section.name);
       }
@@ -69,10 +69,12 @@ class Description {
       const std::string_view name = section.name;
       if (name == "a") continue;
       if (name == "l") {
+        const std::string path = dotted();
+        take(path.size());
         bson::Builder cut = truncated_.object();
-        cut.append("field", dotted()).append("newSize", static_cast<bson::ValueView>(section));
+        cut.append("field", path).append("newSize", static_cast<bson::ValueView>(section));
       } else if (name.starts_with('u')) {
-        updated_.append(path_to(name.substr(1), true), static_cast<bson::ValueView>(section));
+        update(path_to(name.substr(1), true), section);
       } else if (name.starts_with('s') && section.is_object()) {
         within(name.substr(1), true, section.as_document());
       } else {
@@ -87,6 +89,19 @@ class Description {
     steps_.pop_back();
   }
 
+  void update(const std::string& path, const bson::ValueView& value) {
+    take(value.bytes().size());
+    updated_.append(path, value);
+  }
+
+  // Counts what goes into the description.
+  void take(size_t bytes) {
+    constexpr size_t around = 8;  // a field's type and so on
+    if (bytes + around > bytes_left_)
+      throw base::OperationError(base::ErrorCode::bson_object_too_large, "the description of an update is too large");
+    bytes_left_ -= bytes + around;
+  }
+
   std::string dotted() const {
     std::string path;
     for (const Step& step : steps_) {
@@ -99,10 +114,12 @@ class Description {
   std::string path_to(std::string_view name, bool index) {
     steps_.push_back({name, index});
     std::string path = dotted();
+    take(path.size());
     const bool ambiguous = std::any_of(steps_.begin(), steps_.end(), [](const Step& step) {
       return !step.index && (is_number(step.name) || step.name.find('.') != std::string_view::npos);
     });
     if (disambiguate_ && ambiguous) {
+      take(2 * path.size() + steps_.size() * 12);
       bson::ArrayBuilder parts = paths_.array(path);
       for (const Step& step : steps_) {
         int32_t position = 0;
@@ -117,6 +134,7 @@ class Description {
   }
 
   const bool disambiguate_;
+  size_t bytes_left_;
   std::vector<Step> steps_;
   bson::Builder updated_;
   bson::ArrayBuilder removed_, truncated_;
@@ -125,8 +143,8 @@ class Description {
 
 }  // namespace
 
-void append_update_description(DocumentView diff, bool disambiguate, bson::Builder& out) {
-  Description description(disambiguate);
+void append_update_description(DocumentView diff, bool disambiguate, size_t bytes_max, bson::Builder& out) {
+  Description description(disambiguate, bytes_max);
   description.read(diff);
   description.append(out);
 }

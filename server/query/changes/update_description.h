@@ -6,7 +6,8 @@
 namespace server::query {
 
 // Appends updatedFields, removedFields and truncatedArrays; with `disambiguate` also disambiguatedPaths, for paths that have a
-// field whose name is a number or has a dot. Throws DataCorruptionDetected for a diff that is none.
-void append_update_description(bson::DocumentView diff, bool disambiguate, bson::Builder& out);
+// field whose name is a number or has a dot. A path is repeated for each field below it, so a description may be far larger than
+// its diff: throws BSONObjectTooLarge (10334) beyond `bytes_max`. Throws DataCorruptionDetected for a diff that is none.
+void append_update_description(bson::DocumentView diff, bool disambiguate, size_t bytes_max, bson::Builder& out);
 
 }  // namespace server::query

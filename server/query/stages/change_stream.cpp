@@ -46,7 +46,7 @@ class ChangeStream final : public Stage, public ChangeStreamSource {
  public:
   ChangeStream(PipelineContext& context, const LogScope& scope, const EventOptions& options, const Start& start,
                const bson::Document& match)
-      : Stage(nullptr), op_(context.op), events_(scope, context.db, context.collection, options) {
+      : Stage(nullptr), op_(context.op), events_(scope, context.db, context.collection, options), match_(match) {
     context.change_stream = this;
     if (!match.empty()) filter_ = events_.filter(match);
     if (start.token && start.token->part) resumed_in_parts_ = start.token;
@@ -116,7 +116,11 @@ class ChangeStream final : public Stage, public ChangeStreamSource {
 
   void append(const replication::LoggedChangePtr& change) {
     std::vector<ChangeEvent> made;
-    events_.append(*op_, change, made);
+    try {
+      events_.append(*op_, change, made);
+    } catch (const base::OperationError& error) {
+      if (error.code() != ErrorCode::bson_object_too_large || !events_.leaves_out(match_, *change)) throw;
+    }
     std::move(made.begin(), made.end(), std::back_inserter(pending_));
   }
 
@@ -175,6 +179,7 @@ class ChangeStream final : public Stage, public ChangeStreamSource {
 
   OperationContext* op_;  // nullptr between batches
   const ChangeEvents events_;
+  const bson::Document match_;                                  // of the $match that comes next; empty: there is none
   std::shared_ptr<const replication::LogFeed::Filter> filter_;  // of the pipeline's $match; nullptr: none
   std::shared_ptr<replication::LogFeed::Follower> follower_;
   std::optional<ResumeToken> awaited_;  // its event isn't here yet
