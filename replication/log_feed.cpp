@@ -20,6 +20,7 @@ constexpr size_t read_bytes_max = 4 << 20, read_rows_max = 20'000;      // of th
 constexpr size_t shown_room_bytes = LogFeed::kept_bytes_max / 4;        // for what readers make of the next changes
 constexpr size_t taken_max = 128, taken_bytes_max = 1 << 20;            // by a follower, at a time
 constexpr size_t behind_bytes_max = 1 << 20, behind_rows_max = 20'000;  // the same from the log
+constexpr auto judging_max = std::chrono::milliseconds(100);            // by filters, of what was read at a time
 constexpr auto work_max = std::chrono::milliseconds(500);
 constexpr auto retry_after = std::chrono::seconds(1);
 // After a round that woke followers the feed rests for a while, so that the next events come to many followers together: each
@@ -254,10 +255,12 @@ bool LogFeed::State::wants(const Filter& filter, const LoggedChange& change) {
   }
 }
 
+// All streams wait for this. When it takes too long, the followers of the filters that are left see for themselves.
 void LogFeed::State::judge(const LoggedChanges& read, Verdicts& verdicts) {
+  const auto until = std::chrono::steady_clock::now() + judging_max;
   for (auto& [name, verdict] : verdicts) {
     verdict.wanted = std::any_of(read.changes.begin(), read.changes.end(), [&](const LoggedChangePtr& change) {
-      return verdict.scope.has(change->subject) && wants(*verdict.filter, *change);
+      return verdict.scope.has(change->subject) && (std::chrono::steady_clock::now() >= until || wants(*verdict.filter, *change));
     });
   }
 }

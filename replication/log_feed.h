@@ -47,8 +47,8 @@ class LogFeed {
     std::shared_ptr<State> state_;
   };
   // A filter says which changes are worth waking a follower for; next() returns the others all the same. Filters with the same
-  // name are the same, and are asked once for all followers of a scope. `wants` is called on the feed's thread; if it throws, the
-  // change counts as wanted.
+  // name are the same, and are asked once for all followers of a scope. `wants` is called on the feed's thread, and must be
+  // quick; if it throws, or there is no time for it, the change counts as wanted.
   struct Filter {
     std::string name;
     std::function<bool(const LoggedChange&)> wants;

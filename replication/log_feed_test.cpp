@@ -252,6 +252,29 @@ TEST_CASE("a filter that fails for a change wakes its own followers, and stops n
   }
 }
 
+TEST_CASE("a slow filter wakes its followers without having seen all changes") {
+  storage::TemporaryDirectory directory;
+  Fed fed(directory.path());
+  std::atomic<int> asked{0}, woken{0}, woken_all{0};
+  auto filter = std::make_shared<LogFeed::Filter>();
+  filter->name = "slow";
+  filter->wants = [&](const LoggedChange&) {
+    ++asked;
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    return false;
+  };
+  const auto slow = fed.feed.follow(LogScope::collection("shop.orders"), fed.start, filter);
+  const auto all = fed.feed.follow(LogScope::collection("shop.orders"), fed.start);
+  slow->when_more([&] { ++woken; });
+  all->when_more([&] { ++woken_all; });
+  for (int i = 0; i < 30; ++i) fed.insert(*fed.orders, i);
+  fed.set.commit();
+  CHECK(wait_for(woken_all, 1));
+  CHECK(wait_for(woken, 1));
+  CHECK(asked == 1);
+  CHECK(read(*slow, 30) == numbers(0, 30));
+}
+
 TEST_CASE("a client's transaction has one time, and places in it") {
   storage::TemporaryDirectory directory;
   Fed fed(directory.path());

@@ -280,6 +280,45 @@ SharedEvent shared_event(const LoggedChange& change, const EventOptions& options
   }
 }
 
+// One thread asks the filters of all streams, and no operation can stop it there. So it asks only those that take a time like the
+// event's size: short ones, of comparisons.
+constexpr size_t quick_bytes_max = 16 << 10;
+
+bool is_quick(DocumentView filter);
+
+bool all_quick(const bson::Element& list) {
+  if (!list.is_array()) return false;
+  for (const bson::Element& one : list.as_document()) {
+    if (!one.is_object() || !is_quick(one.as_document())) return false;
+  }
+  return true;
+}
+
+bool is_quick_operator(const bson::Element& field) {
+  static constexpr std::string_view plain[] = {"$eq", "$ne", "$gt", "$gte", "$lt", "$lte", "$exists", "$type"};
+  if (std::find(std::begin(plain), std::end(plain), field.name) != std::end(plain)) return field.type() != bson::Type::regex;
+  if ((field.name != "$in" && field.name != "$nin") || !field.is_array()) return false;
+  for (const bson::Element& value : field.as_document()) {
+    if (value.type() == bson::Type::regex) return false;
+  }
+  return true;
+}
+
+bool is_quick(DocumentView filter) {
+  for (const bson::Element& field : filter) {
+    if (field.name == "$and" || field.name == "$or" || field.name == "$nor") {
+      if (!all_quick(field)) return false;
+      continue;
+    }
+    if (field.name.starts_with('$') || field.type() == bson::Type::regex) return false;
+    if (!field.is_object() || !field.as_document().first().name.starts_with('$')) continue;
+    for (const bson::Element& part : field.as_document()) {
+      if (!is_quick_operator(part)) return false;
+    }
+  }
+  return true;
+}
+
 }  // namespace
 
 ChangeEvents::ChangeEvents(replication::LogScope scope, std::string db, std::string collection, const EventOptions& options)
@@ -402,7 +441,7 @@ Document ChangeEvents::commit_event(OperationContext& op, const LoggedChange& ch
 }
 
 std::shared_ptr<const replication::LogFeed::Filter> ChangeEvents::filter(const Document& match) const {
-  if (options_.commits) return nullptr;
+  if (options_.commits || match.size() > quick_bytes_max || !is_quick(match)) return nullptr;
   std::shared_ptr<const Matcher> matcher;
   try {
     matcher = Matcher::parse(match);  // without expressions, which belong to one operation

@@ -50,7 +50,7 @@ class ChangeEvents {
   // for `op`. Throws NoMatchingDocument if an image is required that isn't there.
   void append(OperationContext& op, const replication::LoggedChangePtr& change, std::vector<ChangeEvent>& out) const;
   // Returns what tells the feed which changes have events that a $match behind the stream lets through; nullptr: only the stream
-  // can say.
+  // can say, or it takes longer than to compare a few values.
   std::shared_ptr<const replication::LogFeed::Filter> filter(const bson::Document& match) const;
   // Returns whether a $match behind the stream leaves out the change's event by what is in every event of a document: its type,
   // place and key. False: the event itself must say.

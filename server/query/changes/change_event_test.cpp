@@ -115,6 +115,23 @@ TEST_CASE("streams share a filter only if they have the same events") {
   CHECK(names.size() == count);
 }
 
+TEST_CASE("only filters that are quick are asked before a stream is woken") {
+  const auto asked = [](const std::string& match) {
+    const EventOptions options;
+    return ChangeEvents(replication::LogScope::database("shop"), "shop", "", options).filter(bson::json(match)) != nullptr;
+  };
+  CHECK(asked("{operationType: 'insert', 'fullDocument.user': {$in: [1, 2]}}"));
+  CHECK(asked("{$or: [{'documentKey._id': {$gt: 5, $lte: 9}}, {$and: [{ns: {db: 'shop', coll: 'orders'}}]}]}"));
+  CHECK(asked("{'fullDocument.x': {$exists: true, $ne: null}}"));
+  CHECK(!asked("{'fullDocument.x': {$regex: '(a+)+b'}}"));
+  CHECK(!asked("{'fullDocument.x': {$eq: 1, $not: {$regex: 'a'}}}"));
+  CHECK(!asked("{$or: [{a: 1}, {'fullDocument.x': {$in: ['a', {$regularExpression: {pattern: '(a+)+b', options: ''}}]}}]}"));
+  CHECK(!asked("{'fullDocument.x': {$regularExpression: {pattern: 'a', options: ''}}}"));
+  CHECK(!asked("{$jsonSchema: {required: ['x']}}"));
+  CHECK(!asked("{'fullDocument.x': {$elemMatch: {$gt: 5}}}"));
+  CHECK(!asked("{a: '" + std::string(20'000, 'a') + "'}"));
+}
+
 TEST_CASE("an update's description is made of its diff") {
   CHECK(described("{d: {gone: false}, u: {a: 1}, i: {n: {m: 1}}, ss: {u: {x: 2}, d: {y: false}}}") ==
         R"({"updatedFields": {"a": 1, "n": {"m": 1}, "s.x": 2}, "removedFields": ["gone", "s.y"], "truncatedArrays": []})");
