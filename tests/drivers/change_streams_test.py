@@ -1,4 +1,6 @@
 """Change streams as drivers use them, on a set of one member: events of every kind, resuming, images, refusals."""
+import os
+import pathlib
 import random
 import threading
 import time
@@ -296,6 +298,28 @@ def test_an_event_that_is_too_large_ends_its_own_streams_alone(db):
         db.c.insert_one({"_id": 3})
         assert events(inserts, 1)[0]["documentKey"] == {"_id": 3}  # it leaves updates out
         refused(10334, lambda: events(db.watch(resume_after=before), 1))
+
+
+def test_a_token_that_is_still_to_come_costs_nothing_to_wait_for(client, db):
+    """Another member has returned an event that this one will have. What comes before it must not wake the stream again and again."""
+    with db.c.watch() as stream:
+        db.c.insert_one({"_id": 1})
+        token = events(stream, 1)[0]["_id"]["_data"]
+    seconds = int(token[2:10], 16) + 3600
+    opened = db.command("aggregate", "c", pipeline=[{"$changeStream": {"resumeAfter": {"_data": token[:2] + f"{seconds:08X}" + token[10:]}}}], cursor={})
+    for i in range(3):
+        db.c.insert_one({"_id": 10 + i})
+    more = {"getMore": bson.Int64(opened["cursor"]["id"]), "collection": "c"}
+    db.command(more, maxTimeMS=100)
+    pid = client.admin.command("serverStatus")["pid"]
+
+    def processor_seconds():
+        fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    spent = processor_seconds()
+    assert db.command(more, maxTimeMS=5000)["cursor"]["nextBatch"] == []
+    assert processor_seconds() - spent < 2
+    db.command("killCursors", "c", cursors=[opened["cursor"]["id"]])
 
 
 # ---- images -----------------------------------------------------------------------------------------

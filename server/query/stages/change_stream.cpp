@@ -72,6 +72,9 @@ class ChangeStream final : public Stage, public ChangeStreamSource {
       }
       if (closed_) return false;
       if (awaited_) {
+        // The stream doesn't return what comes before the event, and what was read doesn't wake it again.
+        while (follower_->next(op_->interrupted())) {
+        }
         if (committed() < awaited_->time) return false;
         follow(find_event(*std::exchange(awaited_, std::nullopt)));
         continue;
