@@ -198,15 +198,42 @@ def test_consumers_rebuild_the_collections(three, fault):
         client.close()
 
 
-def test_events_wait_for_the_majority():
+@pytest.fixture(scope="module")
+def steady():
+    """A set whose primary leads on while the others are held."""
+    with ReplicaSet(3, settings={"electionTimeoutMillis": 600_000}) as running:
+        yield running
+
+
+def test_documents_are_looked_up_as_the_majority_has_them(steady):
+    """What the primary alone has is no stream's, not even where an event of before looks its document up."""
+    primary = steady.primary()
+    others = [member for member in steady.members if member is not primary]
+    with primary.client(directConnection=True) as client:
+        collection = client.t.get_collection("looked", write_concern=WriteConcern(1))
+        majority = client.t.get_collection("looked", write_concern=WriteConcern("majority"))
+        majority.insert_one({"_id": 0, "n": 0})
+        with collection.watch(full_document="updateLookup", max_await_time_ms=300) as stream:
+            majority.update_one({"_id": 0}, {"$set": {"n": 1}})
+            for member in others:
+                member.hold()
+            try:
+                collection.update_one({"_id": 0}, {"$set": {"n": 2}})
+                found = []
+                wait_until(lambda: found.append(stream.try_next()) or found[-1])
+                assert found[-1]["fullDocument"] == {"_id": 0, "n": 1}
+            finally:
+                for member in others:
+                    member.let_go()
+            wait_until(lambda: found.append(stream.try_next()) or found[-1])
+            assert found[-1]["fullDocument"] == {"_id": 0, "n": 2}
+    steady.wait_settled()
+
+
+def test_events_wait_for_the_majority(steady):
     """What the primary alone has is in no stream."""
-    with ReplicaSet(3, settings={"electionTimeoutMillis": 600_000}) as three:  # it leads on while the others are held
-        events_wait_for_the_majority(three)
-
-
-def events_wait_for_the_majority(three):
-    primary = three.primary()
-    others = [member for member in three.members if member is not primary]
+    primary = steady.primary()
+    others = [member for member in steady.members if member is not primary]
     with primary.client(directConnection=True) as client:
         collection = client.t.get_collection("alone", write_concern=WriteConcern(1))
         collection.insert_one({"_id": 0})
@@ -222,4 +249,4 @@ def events_wait_for_the_majority(three):
             found = []
             wait_until(lambda: found.append(stream.try_next()) or found[-1])
             assert found[-1]["documentKey"] == {"_id": 1}
-    three.wait_settled()
+    steady.wait_settled()

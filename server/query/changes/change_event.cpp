@@ -1,6 +1,7 @@
 #include "server/query/changes/change_event.h"
 
 #include <algorithm>
+#include <chrono>
 #include <iterator>
 
 #include "base/error.h"
@@ -74,15 +75,29 @@ Document key_document(const bson::ValueView& id) {
   return out.done();
 }
 
-// The document as it is now. Whoever dropped or replaced the collection since took it away.
-std::optional<Document> look_up(OperationContext& op, const Entry& entry) {
+// Returns the newest majority-committed state. A state becomes readable a moment after it is committed; one that lacks the change
+// itself would show what the document was before.
+std::shared_ptr<const storage::Snapshot> committed_state(OperationContext& op, const LoggedChange& change) {
+  constexpr std::chrono::milliseconds step{1};
+  storage::Engine& engine = op.services().store->engine();
+  for (;; op.sleep(step)) {
+    auto snapshot = engine.keep_snapshot();
+    if (snapshot->stamp >= change.time) return snapshot;
+    engine.set_majority_committed(change.time);
+  }
+}
+
+// The majority-committed document. Whoever dropped or replaced the collection since took it away.
+std::optional<Document> look_up(OperationContext& op, const LoggedChange& change) {
+  const Entry& entry = change.entry;
   storage::Store& store = *op.services().store;
+  const auto state = committed_state(op, change);
   const auto collection = store.catalog().open(entry.ns);
   if (!collection || base::BytesView(collection->uuid_bytes()) != entry.uuid) return std::nullopt;
   try {
     const std::shared_lock schema(collection->schema_mutex());
     if (collection->dropped()) return std::nullopt;
-    storage::Transaction transaction(store, storage::Transaction::Mode::read);
+    storage::Transaction transaction(store, *state);
     const auto record = collection->find_id(transaction, id_of(entry));
     return record ? collection->find(transaction, *record) : std::nullopt;
   } catch (const base::OperationError&) {
@@ -209,7 +224,7 @@ Document build_event(OperationContext* op, const LoggedChange& change, const Eve
   if (type == "insert" || type == "replace") {
     out.append("fullDocument", entry.o);
   } else if (is_update && options.full_document != PostImage::plain) {
-    const auto document = shows_after ? after_of(entry, before) : look_up(*op, entry);
+    const auto document = shows_after ? after_of(entry, before) : look_up(*op, change);
     if (document)
       out.append("fullDocument", *document);
     else if (options.full_document == PostImage::required)
