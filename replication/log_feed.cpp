@@ -51,6 +51,7 @@ struct LogFeed::Follower::State {
   std::function<void()> wake;  // shared
   Stamp position;              // shared: everything up to here was taken
   std::deque<LoggedChangePtr> taken;
+  LoggedTransaction in;  // where it reads the log itself
 };
 
 struct LogFeed::State : std::enable_shared_from_this<LogFeed::State> {
@@ -80,6 +81,7 @@ struct LogFeed::State : std::enable_shared_from_this<LogFeed::State> {
   bool read_on() EXCLUDES(mutex);  // false: there is nothing new
   void pass_over(Stamp upto) EXCLUDES(mutex);
   void rest(size_t woke) EXCLUDES(mutex);
+  void check_stopping() const EXCLUDES(mutex);
   void await_commit() EXCLUDES(mutex);
   Verdicts filters() const EXCLUDES(mutex);
   static bool wants(const Filter& filter, const LoggedChange& change);
@@ -110,6 +112,7 @@ struct LogFeed::State : std::enable_shared_from_this<LogFeed::State> {
   Figures counts GUARDED_BY(mutex);        // kept_bytes: of the changes alone
   const std::shared_ptr<ChangeMemory> memory = std::make_shared<ChangeMemory>(kept_bytes_max);
   std::thread thread GUARDED_BY(mutex);
+  LoggedTransaction in;  // of the feed's thread
 };
 
 void LogFeed::State::run() {
@@ -188,7 +191,7 @@ bool LogFeed::State::read_on() {
         [&](const LogSubject& subject) {
           return std::any_of(wanted.begin(), wanted.end(), [&](const LogScope& scope) { return scope.has(subject); });
         },
-        read_bytes_max, read_rows_max, nullptr, memory);
+        read_bytes_max, read_rows_max, [this] { check_stopping(); }, memory, &in);
     verdicts = filters();
     judge(read, verdicts);
   } catch (const std::exception& error) {
@@ -198,6 +201,7 @@ bool LogFeed::State::read_on() {
     }
     const auto* const failed = dynamic_cast<const base::OperationError*>(&error);
     if (!failed) throw;
+    if (failed->code() == base::ErrorCode::interrupted_at_shutdown) return false;
     if (failed->code() != base::ErrorCode::change_stream_history_lost) {
       base::log(base::Severity::warning, base::LogComponent::repl, 7200603,
                 "A part of the log could not be read; passing over it", base::Attributes().add("error", error.what()));
@@ -229,6 +233,11 @@ void LogFeed::State::pass_over(Stamp upto) {
     }
   }
   call(wakes);
+}
+
+void LogFeed::State::check_stopping() const {
+  const base::MutexLock lock(mutex);
+  if (stopping) throw base::OperationError(base::ErrorCode::interrupted_at_shutdown, "the feed ends");
 }
 
 void LogFeed::State::rest(size_t woke) {
@@ -393,7 +402,7 @@ LoggedChangePtr LogFeed::Follower::next(const base::Interrupted& interrupted) {
     }
     LoggedChanges read = read_changes(
         feed.store, feed.oplog, from, upto, [&](const LogSubject& subject) { return own.scope.has(subject); }, behind_bytes_max,
-        behind_rows_max, interrupted);
+        behind_rows_max, interrupted, nullptr, &own.in);
     const base::MutexLock lock(feed.mutex);
     own.position = read.read_to;
     feed.counts.read_behind += static_cast<int64_t>(read.changes.size());

@@ -306,6 +306,38 @@ TEST_CASE("a client's transaction has one time, and places in it") {
   CHECK(row_before(fed.member.store, fed.member.oplog, end) == end - 3);
 }
 
+TEST_CASE("a large transaction is looked at three times, in however many parts it is read") {
+  storage::TemporaryDirectory directory;
+  Fed fed(directory.path());
+  const auto early = fed.feed.follow(LogScope::collection("shop.other"), fed.start);
+  const Bytes session(SessionWrite::id_bytes, 's');
+  constexpr int count = 60'000;
+  fed.member.write([&](storage::Transaction& transaction) {
+    for (int i = 0; i < count; ++i) {
+      const SessionWrite write{.session = session,
+                               .txn_number = 7,
+                               .part = i + 1 == count ? SessionWrite::Part::transaction_end : SessionWrite::Part::transaction};
+      fed.member.committer.insert(transaction, *fed.orders, bson::json("{_id: " + std::to_string(i) + "}"), &write);
+    }
+  });
+  fed.set.commit();
+  // Reads the log itself: the feed kept nothing of this scope.
+  const auto late = fed.feed.follow(LogScope::collection("shop.orders"), fed.start);
+  int64_t checks = 0;
+  const base::Interrupted counted = [&] { ++checks; };
+  for (int i = 0; i < count;) {
+    const auto change = late->next(counted);
+    if (!change) continue;
+    if (change->index != i) FAIL("row " << i << " has the place " << change->index);
+    ++i;
+  }
+  CHECK(fed.feed.figures().read_behind == count);
+  // Once for the transaction's end, once for the places, once for the changes.
+  constexpr int64_t rows_between_checks = 256, once = count / rows_between_checks;
+  CHECK(checks > 5 * once / 2);
+  CHECK(checks < 7 * once / 2);
+}
+
 TEST_CASE("changes of a collection that is dropped meanwhile are still read") {
   storage::TemporaryDirectory directory;
   Fed fed(directory.path());

@@ -17,6 +17,7 @@ using storage::Transaction;
 namespace {
 
 constexpr size_t rows_between_checks = 256;
+const base::Interrupted nobody;
 
 bool is_of_users(std::string_view db) {
   return db != "admin" && db != "config" && db != "local" && db.find('@') == std::string_view::npos;
@@ -25,11 +26,13 @@ bool is_of_users(std::string_view db) {
 // Reads rows one after the other, and knows the transaction that it is in.
 class Rows {
  public:
-  Rows(storage::Store& store, Oplog& oplog)
+  Rows(storage::Store& store, Oplog& oplog, const base::Interrupted& interrupted = nobody, LoggedTransaction* in = nullptr)
       : oplog_(oplog),
         transaction_(store, Transaction::Mode::read),
         rows_(oplog.rows(transaction_)),
-        contents_(store, [&oplog](Stamp stamp) { return oplog.row(stamp); }) {}
+        contents_(store, [&oplog](Stamp stamp) { return oplog.row(stamp); }),
+        in_(in ? *in : own_),
+        interrupted_(interrupted) {}
 
   Stamp visible_below() const { return transaction_.visible_below(); }
   bool seek(Stamp stamp) { return rows_.seek(entry_key(stamp)); }
@@ -44,6 +47,10 @@ class Rows {
     return term.is_number() && term.to_int64() == 1 && version.is_number() && version.to_int64() == 1;
   }
   bool next() { return rows_.next(); }
+  // Throws what `interrupted` throws. It is called for each row that is looked at.
+  void check() {
+    if (++looked_ % rows_between_checks == 0 && interrupted_) interrupted_();
+  }
   Stamp stamp() const { return stamp_from_key(rows_.key()); }
   BytesView value() const { return rows_.value(); }
 
@@ -67,39 +74,38 @@ class Rows {
   }
 
  private:
-  struct ClientTransaction {
-    Stamp first = 0, last = 0;
-    Bytes session;
-    int64_t number = 0;
-    bool whole = false;
-    Stamp counted = 0;   // this row
-    int64_t place = -1;  // has this place
-  };
-
   // The last row of a client's transaction has the session.
   bool enter(Stamp first) {
     if (in_.first == first) return in_.whole;
-    in_ = {};
-    in_.first = first;
+    LoggedTransaction found;
+    found.first = first;
     TableCursor rows = oplog_.rows(transaction_);
-    if (!rows.seek(entry_key(first)) || stamp_from_key(rows.key()) != first) return false;
-    do {
+    bool on = rows.seek(entry_key(first)) && stamp_from_key(rows.key()) == first;
+    while (on && !found.whole) {
+      check();
       const Entry entry = decode(rows.value()).or_throw();
-      in_.last = stamp_from_key(rows.key());
-      if (!entry.in_transaction || in_.last - entry.behind_first != first) return false;
-      if (!entry.session) continue;
-      in_.session = Bytes(entry.session->session);
-      in_.number = entry.session->txn_number;
-      in_.whole = true;
-    } while (!in_.whole && rows.next());
+      found.last = stamp_from_key(rows.key());
+      if (!entry.in_transaction || found.last - entry.behind_first != first) break;
+      if (entry.session) {
+        found.session = Bytes(entry.session->session);
+        found.number = entry.session->txn_number;
+        found.whole = true;
+      }
+      on = rows.next();
+    }
+    in_ = std::move(found);
     return in_.whole;
   }
 
   int64_t place_of(Stamp row) {
+    if (in_.counted >= row) in_.counted = 0, in_.place = -1;
     TableCursor rows = oplog_.rows(transaction_);
     bool on = rows.seek(entry_key(in_.counted == 0 ? in_.first : in_.counted + 1));
-    for (; on && stamp_from_key(rows.key()) <= row; on = rows.next()) ++in_.place;
-    in_.counted = row;
+    for (; on && stamp_from_key(rows.key()) <= row; on = rows.next()) {
+      check();
+      in_.counted = stamp_from_key(rows.key());
+      ++in_.place;
+    }
     return in_.place;
   }
 
@@ -119,7 +125,10 @@ class Rows {
   Transaction transaction_;
   TableCursor rows_;
   NamedContents contents_;
-  ClientTransaction in_;
+  LoggedTransaction own_;
+  LoggedTransaction& in_;
+  const base::Interrupted& interrupted_;
+  size_t looked_ = 0;
 };
 
 }  // namespace
@@ -169,16 +178,17 @@ bool LogScope::has(const LogSubject& subject) const {
 
 LoggedChanges read_changes(storage::Store& store, Oplog& oplog, Stamp after, Stamp upto, const WantedChange& wanted,
                            size_t bytes_max, size_t rows_max, const base::Interrupted& interrupted,
-                           const std::shared_ptr<ChangeMemory>& memory) {
+                           const std::shared_ptr<ChangeMemory>& memory, LoggedTransaction* in) {
   LoggedChanges out;
   out.read_to = after;
-  Rows rows(store, oplog);
+  Rows rows(store, oplog, interrupted, in);
   if (!rows.reaches(after)) history_lost();
   upto = std::min(upto, rows.visible_below() - 1);
   size_t bytes = 0, looked = 0;
   for (bool on = rows.seek(after + 1); on && rows.stamp() <= upto; on = rows.next()) {
     if (bytes >= bytes_max || looked == rows_max) return out;
-    if (++looked % rows_between_checks == 0 && interrupted) interrupted();
+    ++looked;
+    rows.check();
     const Entry entry = decode(rows.value()).or_throw();
     out.read_to = rows.stamp();
     if (entry.op == 'n') continue;
@@ -194,14 +204,18 @@ LoggedChanges read_changes(storage::Store& store, Oplog& oplog, Stamp after, Sta
   return out;
 }
 
-LoggedChangePtr find_change(storage::Store& store, Oplog& oplog, Stamp time, int64_t index) {
-  Rows rows(store, oplog);
+LoggedChangePtr find_change(storage::Store& store, Oplog& oplog, Stamp time, int64_t index,
+                            const base::Interrupted& interrupted) {
+  Rows rows(store, oplog, interrupted);
   if (time >= rows.visible_below() || !rows.seek(time) || rows.stamp() != time) return nullptr;
   Entry entry = decode(rows.value()).or_throw();
   if (entry.in_transaction) {
     const Stamp first = time - entry.behind_first;
     bool on = rows.seek(first);
-    for (int64_t place = 0; on && place < index && rows.stamp() < time; ++place) on = rows.next();
+    for (int64_t place = 0; on && place < index && rows.stamp() < time; ++place) {
+      rows.check();
+      on = rows.next();
+    }
     if (!on) return nullptr;
     entry = decode(rows.value()).or_throw();
   }

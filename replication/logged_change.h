@@ -117,18 +117,30 @@ struct LoggedChanges {
   storage::Stamp read_to = 0;            // all rows up to here were looked at
 };
 
+// What a reader knows of the client's transaction that it is in, which may be longer than what it reads at a time.
+struct LoggedTransaction {
+  storage::Stamp first = 0, last = 0;
+  Bytes session;
+  int64_t number = 0;
+  bool whole = false;          // its end is in the log
+  storage::Stamp counted = 0;  // this row
+  int64_t place = -1;          // has this place
+};
+
 // Reads rows with timestamps in (after, upto]; `upto` is majority-committed here, and the end of a transaction. Reads contents
 // only of rows that `wanted` accepts, and leaves out no-ops, and rows whose content went with their collection. Stops behind
-// `bytes_max`, or when `rows_max` rows were looked at. The changes get `memory`. Throws
+// `bytes_max`, or when `rows_max` rows were looked at. The changes get `memory`. A reader that goes on later keeps `in`. Throws
 // ChangeStreamHistoryLost if the log was cut behind `after`, DataCorruptionDetected, and what `interrupted` throws.
 using WantedChange = std::function<bool(const LogSubject&)>;
 LoggedChanges read_changes(storage::Store& store, Oplog& oplog, storage::Stamp after, storage::Stamp upto,
                            const WantedChange& wanted, size_t bytes_max, size_t rows_max,
-                           const base::Interrupted& interrupted = nullptr, const std::shared_ptr<ChangeMemory>& memory = nullptr);
+                           const base::Interrupted& interrupted = nullptr, const std::shared_ptr<ChangeMemory>& memory = nullptr,
+                           LoggedTransaction* in = nullptr);
 
 // This finds the change at a place in the log, by the timestamp that it shows and its place within its transaction. Returns
 // nullptr if there is none.
-LoggedChangePtr find_change(storage::Store& store, Oplog& oplog, storage::Stamp time, int64_t index);
+LoggedChangePtr find_change(storage::Store& store, Oplog& oplog, storage::Stamp time, int64_t index,
+                            const base::Interrupted& interrupted = nullptr);
 
 // Returns the row that the first change which shows this time, or a later one, comes behind: a client's transaction shows the
 // time of its end.

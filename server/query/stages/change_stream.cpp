@@ -162,7 +162,7 @@ class ChangeStream final : public Stage, public ChangeStreamSource {
   Stamp find_event(const ResumeToken& token) {
     storage::Store& store = *op_->services().store;
     replication::Oplog& oplog = *op_->services().oplog;
-    const auto change = replication::find_change(store, oplog, token.time, token.index);
+    const auto change = replication::find_change(store, oplog, token.time, token.index, op_->interrupted());
     if (!change || !events_.has(*op_, *change, token)) {
       if (!replication::log_reaches(store, oplog, token.time - 1)) history_lost();
       refuse(ErrorCode::change_stream_fatal_error,
