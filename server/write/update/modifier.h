@@ -42,8 +42,11 @@ struct Application {
     if (allowance) allowance->work(units);
   }
 
-  // The objects and arrays that were set as a whole.
+  // The objects and arrays that were set as a whole. Where their paths would be longer than a document, the last ones are left
+  // out: the log's diff goes down into those.
   bson::diff::WholePaths whole = {};
+  size_t whole_bytes = 0;
+  size_t pending_bytes = 0;  // of values that the walk has made, and that aren't in the document yet
 
   std::vector<std::string> path;  // leads to the place of the walk
   std::string dotted() const;

@@ -1,6 +1,7 @@
 #include "server/write/update/node.h"
 
 #include <algorithm>
+#include <optional>
 #include <unordered_map>
 
 #include "base/error.h"
@@ -30,6 +31,40 @@ class Step {
 
  private:
   Application& application_;
+};
+
+// The changes that a level of the walk has made below it, until the level is written anew. A path has one modifier, so all of
+// them will stand in the document next to each other.
+class Pending {
+ public:
+  explicit Pending(Application& application) : application_(application) {
+    if (application.allowance) memory_.emplace(application.allowance->memory());
+  }
+  ~Pending() { application_.pending_bytes -= bytes_; }
+  Pending(const Pending&) = delete;
+  Pending& operator=(const Pending&) = delete;
+
+  void add(const Change& change) {
+    constexpr size_t entry_bytes = sizeof(Change) + 64;  // of the list of changes, as an estimate
+    const size_t bytes = change.kind == Change::Kind::set ? change.value.view().bytes().size() : 0;
+    bytes_ += bytes;
+    application_.pending_bytes += bytes;
+    if (application_.pending_bytes > bson::document_bytes_max) refuse_too_large(application_.inserting);
+    if (memory_) memory_->add(bytes + entry_bytes);
+  }
+  // `change` takes the place of one that was added.
+  void replace(const Change& before, const Change& change) {
+    if (before.kind == Change::Kind::set) {
+      bytes_ -= before.value.view().bytes().size();
+      application_.pending_bytes -= before.value.view().bytes().size();
+    }
+    add(change);
+  }
+
+ private:
+  Application& application_;
+  std::optional<Held> memory_;
+  size_t bytes_ = 0;
 };
 
 [[noreturn]] void path_must_exist(const std::string& path) {
@@ -144,12 +179,14 @@ class Fields {
 Change apply_to_object(const ObjectNode::Children& children, bson::DocumentView before, Application& application) {
   const Fields fields(before, children.size());
   std::vector<NamedChange> changes;
+  Pending pending(application);
   for (const auto& [name, child] : children) {
     application.work();
     const bson::Element current = fields.find(name);
     const Step step(application, name);
     Change change = child->apply(current, application);
     if (!change) continue;
+    pending.add(change);
     changes.push_back({name, std::move(change), current.exists()});
   }
   if (changes.empty()) return Change::keep();
@@ -165,7 +202,7 @@ Change apply_to_object(const ObjectNode::Children& children, bson::DocumentView 
 // The array as the modifiers so far have left it: two names may mean one element, "0" and "00".
 class Elements {
  public:
-  explicit Elements(bson::DocumentView before) {
+  Elements(bson::DocumentView before, Application& application) : pending_(application) {
     for (const auto& element : before) before_.push_back(element);
     size_ = before_.size();
   }
@@ -184,7 +221,9 @@ class Elements {
       throw OperationError(cannot_backfill_array, "can't backfill more than " + std::to_string(backfill_max) + " elements");
     }
     size_ = std::max(size_, index + 1);
-    changes_.insert_or_assign(index, std::move(change));
+    Change& place = changes_[index];
+    pending_.replace(place, change);
+    place = std::move(change);
   }
 
   const std::map<size_t, Change>& changes() const { return changes_; }
@@ -194,12 +233,14 @@ class Elements {
 
   std::vector<ValueView> before_;
   std::map<size_t, Change> changes_;
+  Pending pending_;
   size_t size_ = 0;
 };
 
 Change apply_to_array(const ObjectNode::Children& children, const ValueView& current, Application& application) {
-  Elements elements(current.as_document());
+  Elements elements(current.as_document(), application);
   for (const auto& [name, child] : children) {
+    application.work();
     const auto index = array_index(name);
     if (!index) {
       child->blocked(name, current, application);
@@ -213,6 +254,12 @@ Change apply_to_array(const ObjectNode::Children& children, const ValueView& cur
 }
 
 }  // namespace
+
+void refuse_too_large(bool inserting) {
+  const std::string bytes_max = std::to_string(bson::document_bytes_max);
+  if (inserting) throw OperationError(upsert_too_large, "Document to upsert is larger than " + bytes_max);
+  throw OperationError(update_too_large, "Resulting document after update is larger than " + bytes_max);
+}
 
 std::string Application::dotted() const {
   std::string text;
@@ -239,7 +286,11 @@ Change Leaf::apply(const ValueView& current, Application& application) const {
   if (change.kind != Change::Kind::set) return change;
   check_depth(change.value, static_cast<int>(application.path.size()));
   const auto set = change.value.view();
-  if (set.is_object() || (set.is_array() && !modifier_->appends())) application.whole.insert(application.dotted());
+  if (set.is_object() || (set.is_array() && !modifier_->appends())) {
+    std::string path = application.dotted();
+    application.whole_bytes += path.size();
+    if (application.whole_bytes <= bson::document_bytes_max) application.whole.insert(std::move(path));
+  }
   return change;
 }
 
@@ -292,6 +343,7 @@ Change ArrayNode::apply(const ValueView& current, Application& application) cons
                          "Cannot apply array updates to non-array element " + shell_field(application.field(), current));
   }
   std::map<size_t, Change> changes;
+  Pending pending(application);
   size_t index = 0;
   for (const auto& element : current.as_document()) {
     application.work(1 + children.size());
@@ -306,7 +358,10 @@ Change ArrayNode::apply(const ValueView& current, Application& application) cons
       chosen = chosen ? merge(chosen, child, application.dotted()) : child;
     }
     if (chosen) {
-      if (Change change = chosen->apply(element, application)) changes.emplace(index, std::move(change));
+      if (Change change = chosen->apply(element, application)) {
+        pending.add(change);
+        changes.emplace(index, std::move(change));
+      }
     }
     ++index;
   }

@@ -8,7 +8,8 @@
 //
 // Applying it is one walk down both trees, the update's and the document's. A
 // level is written anew only if something below it changed, so an update without
-// effect costs no copy, and added fields come in the order of their names.
+// effect costs no copy, and added fields come in the order of their names. A
+// walk that has made more than fits in a document ends at once.
 #pragma once
 
 #include <map>
@@ -19,6 +20,10 @@
 #include "server/write/update/update_path.h"
 
 namespace server::write {
+
+inline constexpr int32_t update_too_large = 17419, upsert_too_large = 17420;
+// Throws the one that it is about.
+[[noreturn]] void refuse_too_large(bool inserting);
 
 class Node {
  public:

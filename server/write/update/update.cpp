@@ -20,8 +20,6 @@ using bson::ValueView;
 
 namespace {
 
-constexpr int32_t update_too_large = 17419;
-constexpr int32_t upsert_too_large = 17420;
 constexpr int32_t constants_without_pipeline = 51198;
 constexpr auto not_single_value_field = static_cast<ErrorCode>(54);
 constexpr auto not_exact_value_field = static_cast<ErrorCode>(111);
@@ -221,10 +219,7 @@ std::optional<bson::Document> Update::apply(Application& application) const {
   }
   if (kind_ != Kind::modifiers) check_depth(ValueView(bson::Type::object, after.view().bytes()), 0);
   if (after.bytes() == application.document.bytes()) return std::nullopt;
-  if (after.size() > bson::document_bytes_max) {
-    throw OperationError(update_too_large,
-                         "Resulting document after update is larger than " + std::to_string(bson::document_bytes_max));
-  }
+  if (after.size() > bson::document_bytes_max) refuse_too_large(false);
   return after;
 }
 
@@ -253,9 +248,7 @@ bson::Document Update::make_upsert(const std::vector<std::pair<std::string, bson
   check_id(made.find("_id"));
   if (auto ordered = with_id_first(made)) made = std::move(*ordered);
   check_depth(ValueView(bson::Type::object, made.view().bytes()), 0);
-  if (made.size() > bson::document_bytes_max) {
-    throw OperationError(upsert_too_large, "Document to upsert is larger than " + std::to_string(bson::document_bytes_max));
-  }
+  if (made.size() > bson::document_bytes_max) refuse_too_large(true);
   return made;
 }
 

@@ -52,7 +52,7 @@ class Update {
   bool needs_position() const { return needs_position_; }
 
   // Returns the changed document, _id first; nullopt: nothing changes. `application` has the former document. Throws
-  // ImmutableField (66), PathNotViable (28) …, 17419 for a document that grew too large.
+  // ImmutableField (66), PathNotViable (28) …, 17419 for a document that grew too large, ExceededMemoryLimit (146).
   std::optional<bson::Document> apply(Application& application) const;
 
   // Returns the document that an upsert inserts when nothing matched: the values that the query demands, with the update applied,

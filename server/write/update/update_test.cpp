@@ -473,6 +473,71 @@ TEST_CASE("an upsert starts with what the query demands") {
                     "cannot infer query fields to set, both paths 'a' and 'a.b' are matched");
 }
 
+std::string list_of(const std::string& element, int count) {
+  std::string list = "[";
+  for (int i = 0; i < count; ++i) list += (i ? ", " : "") + element;
+  return list + "]";
+}
+
+int refused_with(const std::string& before, const std::string& update, MemoryPool* pool = nullptr,
+                 size_t* whole_bytes = nullptr) {
+  OperationContext* const nobody = nullptr;
+  Allowance allowance(nobody, pool);
+  const bson::Value specification = bson::value_from_json(update).or_throw();
+  const auto parsed = Update::parse(specification, {}, compile_for_test);
+  const bson::Document document = json(before);
+  Application application;
+  application.document = document;
+  application.allowance = &allowance;
+  int code = 0;
+  try {
+    parsed->apply(application);
+  } catch (const base::OperationError& error) {
+    code = static_cast<int>(error.code());
+  }
+  CHECK(application.pending_bytes == 0);
+  CHECK(allowance.memory().held() == 0);
+  if (whole_bytes) {
+    for (const std::string& path : application.whole) *whole_bytes += path.size();
+  }
+  return code;
+}
+
+TEST_CASE("an update that makes too much is refused before it has made all of it") {
+  MemoryPool pool(1 << 30, 1 << 30);
+  const std::string text = "'" + std::string(1 << 20, 't') + "'";
+  CHECK(refused_with("{_id: 1, a: " + list_of("0", 1000) + "}", "{$set: {'a.$[]': " + text + "}}", &pool) == 17419);
+  CHECK(refused_with("{_id: 1, a: " + list_of("[]", 20) + "}", "{$set: {'a.$[].1500000': 1}}", &pool) == 17419);
+  std::string fields = "_id: 1", sets;
+  for (int i = 0; i < 20; ++i) {
+    fields += ", f" + std::to_string(i) + ": []";
+    sets += (i ? ", 'f" : "'f") + std::to_string(i) + ".1500000': 1";
+  }
+  CHECK(refused_with("{" + fields + "}", "{$set: {" + sets + "}}", &pool) == 17419);
+  CHECK(pool.peak() >= 16 << 20);
+  CHECK(pool.peak() < 64 << 20);
+  // Two levels above the changes, and two names of one element.
+  CHECK(refused_with("{_id: 1, a: {b: " + list_of("{c: 0}", 15) + "}}", "{$set: {'a.b.$[].c': " + text + "}}", &pool) == 0);
+  const std::string half = "'" + std::string(9 << 20, 't') + "'";
+  CHECK(refused_with("{_id: 1, a: [0]}", "{$set: {'a.0': " + half + ", 'a.00': " + half + "}}", &pool) == 0);
+}
+
+TEST_CASE("what an update makes is held in its operation's memory") {
+  MemoryPool small(4 << 20, 4 << 20);
+  const std::string text = "'" + std::string(1 << 20, 't') + "'";
+  CHECK(refused_with("{_id: 1, a: " + list_of("0", 10) + "}", "{$set: {'a.$[]': " + text + "}}", &small) == 146);
+  CHECK(refused_with("{_id: 1, a: " + list_of("0", 100'000) + "}", "{$inc: {'a.$[]': 1}}", &small) == 146);
+}
+
+TEST_CASE("the paths of what is set as a whole are bounded") {
+  const std::string name(100'000, 'n');
+  size_t bytes = 0;
+  CHECK(refused_with("{_id: 1, " + name + ": " + list_of("0", 1000) + "}", "{$set: {'" + name + ".$[]': {}}}", nullptr, &bytes) ==
+        0);
+  CHECK(bytes > 1 << 20);
+  CHECK(bytes <= 16 << 20);
+}
+
 // A model of $set, $unset and $inc over documents two levels deep.
 using Model = std::map<std::string, std::map<std::string, int>>;
 
