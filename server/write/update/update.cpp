@@ -47,25 +47,43 @@ bson::Document with_id_of(DocumentView before, bson::Document after) {
   return out.done();
 }
 
-// Makes a document of an upsert's query, with the fields in the order of their paths.
-bson::Document document_of(const std::vector<std::pair<std::string, bson::Value>>& equalities) {
-  ObjectNode tree;
-  for (size_t i = 0; i < equalities.size(); ++i) {
-    const std::string& path = equalities[i].first;
-    for (size_t j = 0; j < i; ++j) {
-      const std::string& other = equalities[j].first;
-      if (path == other) {
-        throw OperationError(not_single_value_field, "cannot infer query fields to set, path '" + path + "' is matched twice");
-      }
-      if (path.starts_with(other + ".") || other.starts_with(path + ".")) {
-        throw OperationError(not_single_value_field,
-                             "cannot infer query fields to set, both paths '" + other + "' and '" + path + "' are matched");
-      }
+using Equalities = std::vector<std::pair<std::string, bson::Value>>;
+
+// Throws if the path `last` can't stand beside one before it.
+void check_conflicts(const Equalities& equalities, size_t last) {
+  const std::string& path = equalities[last].first;
+  const auto is_below = [](std::string_view below, std::string_view above) {
+    return below.size() > above.size() && below.starts_with(above) && below[above.size()] == '.';
+  };
+  for (size_t i = 0; i < last; ++i) {
+    const std::string& other = equalities[i].first;
+    if (path == other) {
+      throw OperationError(not_single_value_field, "cannot infer query fields to set, path '" + path + "' is matched twice");
     }
-    add_modifier(tree, parse_update_path(path), find_operator("$set")(bson::Element(path, equalities[i].second), {}));
+    if (is_below(path, other) || is_below(other, path)) {
+      throw OperationError(not_single_value_field,
+                           "cannot infer query fields to set, both paths '" + other + "' and '" + path + "' are matched");
+    }
   }
+}
+
+// Makes a document of an upsert's query, with the fields in the order of their paths.
+bson::Document document_of(const Equalities& equalities, Allowance* allowance) {
+  ObjectNode tree;
   Application application;
   application.inserting = true;
+  application.allowance = allowance;
+  for (size_t i = 0; i < equalities.size(); ++i) {
+    const auto& [path, value] = equalities[i];
+    application.work(1 + path.size() / 64);
+    try {
+      add_modifier(tree, parse_update_path(path), find_operator("$set")(bson::Element(path, value), {}));
+    } catch (const OperationError&) {
+      // The tree has no room for the path, and the other one of the two is worth looking for.
+      check_conflicts(equalities, i);
+      throw;
+    }
+  }
   const Change made = tree.apply(ValueView(bson::Type::object, DocumentView().bytes()), application);
   return made ? bson::Document(made.value.view().as_document()) : bson::Document();
 }
@@ -235,7 +253,7 @@ bson::Document Update::make_upsert(const std::vector<std::pair<std::string, bson
       throw OperationError(not_exact_value_field,
                            "field at '_id' must be exactly specified, field at sub-path '" + path + "'found");
   }
-  const bson::Document start = document_of(wanted);
+  const bson::Document start = document_of(wanted, application.allowance);
   application.document = start;
   application.inserting = true;
   bson::Document made = run(application);
