@@ -125,13 +125,13 @@ Dispatcher::Reply Dispatcher::run(Client& client, const Request& request, bool e
     reply.next_invocation = std::move(op.next_invocation);
   } catch (const OperationError& error) {
     code = error.code();
-    message = error.what();
-    bson::Builder more;
-    if (auto shown = without_hidden_key(op, error))
+    if (auto shown = without_hidden_key(op, error)) {
       message = std::move(*shown);
-    else
-      write::append_error_details(error, more);
-    details = more.done();
+    } else {
+      write::ErrorRoom::Shown all = write::ErrorRoom().take(error);
+      message = std::move(all.message);
+      details = std::move(all.details);
+    }
   } catch (const TransientTransactionError& error) {
     code = error.code();
     message = error.what();

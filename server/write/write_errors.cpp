@@ -1,5 +1,8 @@
 #include "server/write/write_errors.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "base/error.h"
 #include "server/core/valid_text.h"
 #include "server/write/detailed_error.h"
@@ -14,20 +17,25 @@ void append_error_details(const base::OperationError& error, bson::Builder& out)
   if (duplicate && !duplicate->collation().empty()) out.append("collation", duplicate->collation());
 }
 
-namespace {
-
-// Beyond this size, errors have no message any more, but each still has its index and code.
-constexpr size_t messages_bytes_max = 1 << 20;
-
-}  // namespace
+ErrorRoom::Shown ErrorRoom::take(const base::OperationError& error) {
+  Shown shown;
+  shown.message = std::string_view(error.what()).substr(0, left_);
+  left_ -= shown.message.size();
+  bson::Builder details;
+  append_error_details(error, details);
+  shown.details = details.done();
+  if (shown.details.size() > (std::exchange(first_, false) ? first_details_max : left_))
+    shown.details = {};
+  else
+    left_ -= std::min(left_, shown.details.size());
+  return shown;
+}
 
 void WriteErrors::add(size_t index, const base::OperationError& error) {
+  const ErrorRoom::Shown shown = room_.take(error);
   bson::Builder out;
   out.append("index", static_cast<int32_t>(index)).append("code", static_cast<int32_t>(error.code()));
-  append_error_details(error, out);
-  const std::string_view message = errors_.size() < 2 || messages_bytes_ < messages_bytes_max ? error.what() : "";
-  messages_bytes_ += message.size();
-  out.append("errmsg", message);
+  out.append_all(shown.details).append("errmsg", shown.message);
   errors_.push_back(with_valid_text(out.done()));
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <exception>
+#include <string>
 #include <vector>
 
 #include "bson/builder.h"
@@ -13,7 +14,22 @@ class OperationError;
 
 namespace server::write {
 
-// Messages beyond 1 MB are left out, so that the reply fits.
+// The room for what a reply says about errors: beyond 1 MB, errors have neither message nor details any more, but each still has
+// its index and code. Only the first may have details of up to 8 MB. So the reply always fits, whatever was written before.
+class ErrorRoom {
+ public:
+  struct Shown {
+    std::string message;
+    bson::Document details;
+  };
+  Shown take(const base::OperationError& error);
+
+ private:
+  static constexpr size_t bytes_max = 1 << 20, first_details_max = 8 << 20;
+  size_t left_ = bytes_max;
+  bool first_ = true;
+};
+
 class WriteErrors {
  public:
   void add(size_t index, const base::OperationError& error);
@@ -30,10 +46,10 @@ class WriteErrors {
 
  private:
   std::vector<bson::Document> errors_;
-  size_t messages_bytes_ = 0;
+  ErrorRoom room_;
 };
 
-// Appends keyPattern and keyValue if `error` is about a duplicate key.
+// Appends errInfo, or keyPattern and keyValue, if `error` is about a duplicate key.
 void append_error_details(const base::OperationError& error, bson::Builder& out);
 
 }  // namespace server::write

@@ -50,9 +50,8 @@ class Results {
   }
 
   void failed(size_t index, Kind kind, const OperationError& error) {
-    bson::Builder details;
-    write::append_error_details(error, details);
-    failed(index, kind, static_cast<int32_t>(error.code()), error.what(), details.done());
+    const write::ErrorRoom::Shown shown = room_.take(error);
+    failed(index, kind, static_cast<int32_t>(error.code()), shown.message, shown.details);
   }
 
   // `error` is one of writeErrors.
@@ -100,6 +99,7 @@ class Results {
 
   const bool errors_only_;
   std::vector<bson::Document> results_;
+  write::ErrorRoom room_;
   size_t bytes_ = 0;
   int64_t errors_ = 0, inserted_ = 0, matched_ = 0, modified_ = 0, upserted_ = 0, removed_ = 0;
 };

@@ -49,6 +49,36 @@ TEST_CASE("bulkWrite inserts, updates and deletes in several databases, in order
   server.expect("other", "{count: 'd'}", "{n: 0}");
 }
 
+TEST_CASE("a bulkWrite's results have details of its first errors alone") {
+  TestServer server;
+  const std::string description(10'000, 'd');
+  server.expect("test", "{create: 'c', validator: {$jsonSchema: {required: ['x'], description: '" + description + "'}}}",
+                "{ok: 1.0}");
+  server.expect("other", "{create: 'd', validator: {$jsonSchema: {required: ['x'], description: '" + description + "'}}}",
+                "{ok: 1.0}");
+  constexpr int count = 4000;
+  std::string inserts, others;
+  for (int i = 0; i < count; ++i) {
+    inserts += ", {insert: 0, document: {_id: " + std::to_string(i) + "}}";
+    others +=
+        ", {update: " + std::to_string(i % 2) + ", filter: {_id: " + std::to_string(i) + "}, updateMods: {a: 1}, upsert: true}";
+  }
+  for (const std::string& ops : {inserts, others}) {
+    const auto reply = server.run("admin", json("{bulkWrite: 1, ordered: false, ops: [" + ops.substr(2) + "], " + two + "}"));
+    CHECK(reply["ok"].as_double() == 1);
+    CHECK(reply["nErrors"].as_int32() == count);
+    const auto cursor = reply["cursor"].as_document();
+    CHECK(cursor["id"].to_int64() == 0);  // all are in the first batch
+    int index = 0;
+    for (const auto& result : cursor["firstBatch"].as_document()) {
+      CHECK(result.as_document()["idx"].as_int32() == index++);
+      CHECK(result.as_document()["code"].as_int32() == 121);
+    }
+    CHECK(index == count);
+    CHECK(reply.size() < 2 << 20);
+  }
+}
+
 TEST_CASE("an ordered bulkWrite ends at its first error, another one goes on") {
   const std::string ops =
       "ops: [{insert: 0, document: {_id: 1}}, {insert: 0, document: {_id: 1}}, {insert: 0, document: {_id: 2}},"

@@ -95,6 +95,54 @@ TEST_CASE("documents that can't be inserted are refused, one by one or as a whol
                 R"({ok: 0.0, code: 2, errmsg: "cannot use 'w' > 1 when a host is not replicated"})");
 }
 
+TEST_CASE("an error about a key of megabytes fits into the reply") {
+  TestServer server;
+  server.expect("test", "{createIndexes: 'c', indexes: [{key: {a: 1}, name: 'a', unique: true}]}", "{ok: 1.0}");
+  const std::string text(7 << 20, 't');
+  server.expect("test", "{insert: 'c', documents: [{_id: 0, a: '" + text + "'}]}", "{n: 1}");
+  const auto reply =
+      server.run("test", json("{insert: 'c', ordered: false, documents: [{_id: 1, a: '" + text + "'}, {_id: 0}, {_id: 2}]}"));
+  CHECK(reply["ok"].as_double() == 1);
+  CHECK(reply["n"].as_int32() == 1);
+  REQUIRE(reply["writeErrors"].as_document().count() == 2);
+  const auto first = reply["writeErrors"].as_document().first().as_document();
+  CHECK(first["code"].as_int32() == 11000);
+  CHECK(first["keyValue"].as_document()["a"].as_string().size() == text.size());
+  CHECK(first["errmsg"].as_string().size() <= 1 << 20);
+  const auto modified = server.run("test", json("{findAndModify: 'c', query: {_id: 2}, update: {a: '" + text + "'}}"));
+  CHECK(modified["code"].as_int32() == 11000);
+  CHECK(modified.size() < 9 << 20);
+}
+
+// The rules' description is part of each error's details.
+void make_strict_collection(TestServer& server) {
+  const std::string description(10'000, 'd');
+  server.expect("test", "{create: 'strict', validator: {$jsonSchema: {required: ['x'], description: '" + description + "'}}}",
+                "{ok: 1.0}");
+}
+
+TEST_CASE("the errors of many documents fit into the reply, with index and code each") {
+  TestServer server;
+  make_strict_collection(server);
+  constexpr int count = 4000;
+  std::string documents = "{_id: 0, x: 1}";
+  for (int i = 1; i < count; ++i) documents += ", {_id: " + std::to_string(i) + "}";
+  const auto reply = server.run("test", json("{insert: 'strict', ordered: false, documents: [" + documents + "]}"));
+  CHECK(reply["ok"].as_double() == 1);
+  CHECK(reply["n"].as_int32() == 1);
+  CHECK(reply.size() < 2 << 20);
+  int index = 0;
+  for (const auto& error : reply["writeErrors"].as_document()) {
+    ++index;
+    CHECK(error.as_document()["index"].as_int32() == index);
+    CHECK(error.as_document()["code"].as_int32() == 121);
+    CHECK(error.as_document()["errmsg"].is_string());
+    if (index < 10) CHECK(error.as_document()["errInfo"].is_object());
+    if (index == count - 1) CHECK(!error.as_document()["errInfo"].exists());
+  }
+  CHECK(index == count - 1);
+}
+
 TEST_CASE("updates count what they match and what they change") {
   TestServer server;
   server.expect(R"({insert: "c", documents: [{_id: 1, a: 1}, {_id: 2, a: 1}, {_id: 3, a: 5}]})", R"({n: 3})");
