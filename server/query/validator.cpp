@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "server/core/operation.h"
+#include "server/query/match/node.h"
 
 namespace server::query {
 
@@ -15,6 +16,7 @@ namespace {
 constexpr size_t kept_max = 16;
 
 constexpr int function_in_validator = 4660800;
+constexpr int32_t buffer_too_large = 13548;
 
 // Calls visit(operator) for every operator in the rules, at any depth where a query has operators.
 template <class Visit>
@@ -68,8 +70,27 @@ void check_validator(bson::DocumentView rules, const ParseContext& context) {
   Matcher::parse(rules, context);
 }
 
+namespace {
+
+// Makes the rules account to an operation. Those that a thread keeps serve one operation after the other, and no other thread.
+class Accounting {
+ public:
+  Accounting(const Matcher& rules, Allowance& allowance) : root_(const_cast<match::Node&>(rules.root())) {
+    root_.account_to(&allowance);
+  }
+  ~Accounting() { root_.account_to(nullptr); }
+  Accounting(const Accounting&) = delete;
+  Accounting& operator=(const Accounting&) = delete;
+
+ private:
+  match::Node& root_;
+};
+
+}  // namespace
+
 bool fulfils(OperationContext& op, const Matcher& rules, bson::DocumentView document) {
   try {
+    const Accounting accounting(rules, op.allowance());
     return rules.matches(document);
   } catch (const base::OperationError&) {
     op.check_interrupt();
@@ -79,7 +100,9 @@ bool fulfils(OperationContext& op, const Matcher& rules, bson::DocumentView docu
 
 std::shared_ptr<const Matcher> compile_validator(bson::DocumentView rules, const ParseContext& context) {
   thread_local std::list<std::shared_ptr<const Matcher>> kept;  // the last used first
-  const auto same = [&](const std::shared_ptr<const Matcher>& one) { return one->filter().bytes() == rules.bytes(); };
+  const auto same = [&](const std::shared_ptr<const Matcher>& one) {
+    return one->filter().bytes() == rules.bytes() && bson::same_collation(one->collator().get(), context.collator.get());
+  };
   if (const auto found = std::find_if(kept.begin(), kept.end(), same); found != kept.end()) {
     kept.splice(kept.begin(), kept, found);
     return kept.front();
@@ -87,9 +110,30 @@ std::shared_ptr<const Matcher> compile_validator(bson::DocumentView rules, const
   bool expressions = false;
   each_operator(rules, [&](const bson::Element& one) { expressions |= one.name == "$expr"; });
   if (expressions) return Matcher::parse(rules, context);
-  kept.push_front(Matcher::parse(rules));
+  ParseContext plain;
+  plain.collator = context.collator;
+  kept.push_front(Matcher::parse(rules, plain));
   if (kept.size() > kept_max) kept.pop_back();
   return kept.front();
+}
+
+bson::Document error_info(OperationContext& op, bson::DocumentView rules, bson::DocumentView document,
+                          const ParseContext& context) {
+  bson::Builder info;
+  info.append("failingDocumentId", static_cast<bson::ValueView>(document["_id"]));
+  if (info.size() > error_info_bytes_max) return {};
+  try {
+    const bson::Document details = explain_invalid(rules, document, context);
+    if (info.size() + details.size() <= error_info_bytes_max)
+      info.append("details", details);
+    else
+      info.append("note", "detailed error was too large");
+  } catch (const base::OperationError& error) {
+    op.check_interrupt();
+    const bool large = static_cast<int32_t>(error.code()) == buffer_too_large;
+    info.append("note", large ? "detailed error was too large" : "failed to generate document validation error");
+  }
+  return info.done();
 }
 
 }  // namespace server::query

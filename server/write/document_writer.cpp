@@ -10,6 +10,7 @@
 #include "server/core/operation.h"
 #include "server/core/services.h"
 #include "server/core/transaction_registry.h"
+#include "server/core/valid_text.h"
 #include "server/write/detailed_error.h"
 #include "server/write/retry.h"
 #include "server/write/target.h"
@@ -20,35 +21,46 @@ namespace {
 
 constexpr int document_broke_rules = 20294;
 
+constexpr size_t logged_bytes_max = 10'000;
+
+std::string log_text(bson::DocumentView details) {
+  std::string text = bson::to_shell(details);
+  if (text.size() <= logged_bytes_max) return text;
+  text.resize(logged_bytes_max);
+  return valid_text(text + "…");
+}
+
 bool is_bypassed(const OperationContext& op) {
   return op.request().body["bypassDocumentValidation"].truthy();
 }
 
 }  // namespace
 
-DocumentWriter::DocumentWriter(OperationContext& op, const Target& target, Validate validate) : op_(op), target_(target) {
+DocumentWriter::DocumentWriter(OperationContext& op, const Target& target, Validate validate)
+    : op_(op), target_(target) {
   if (validate == Validate::never) return;
   validation_ = query::read_validation(target->options().document);
   if (!validation_) return;
   if (is_bypassed(op))
     validation_.reset();
   else
-    rules_ = query::compile_validator(validation_->rules, query::parse_context(op));
+    rules_ = query::compile_validator(validation_->rules, query::parse_context(op, {}, target->options().collator));
+}
+
+bool DocumentWriter::fulfils(bson::DocumentView document) const {
+  return query::fulfils(op_, *rules_, document);
 }
 
 void DocumentWriter::check_valid(bson::DocumentView document, const bson::DocumentView* before) {
-  if (query::fulfils(op_, *rules_, document)) return;
-  if (before && validation_->moderate && !query::fulfils(op_, *rules_, *before)) return;
+  if (fulfils(document)) return;
+  if (before && validation_->moderate && !fulfils(*before)) return;
+  const auto context = query::parse_context(op_, {}, target_->options().collator);
   bson::Builder details;
-  {
-    bson::Builder info = details.object("errInfo");
-    info.append("failingDocumentId", static_cast<bson::ValueView>(document["_id"]));
-    info.append("details", query::explain_invalid(validation_->rules, document, query::parse_context(op_)));
-  }
+  details.append("errInfo", query::error_info(op_, validation_->rules, document, context));
   write::DetailedError error(base::ErrorCode::document_validation_failure, "Document failed validation", details.done());
   if (!validation_->only_warns) throw error;
   base::log(base::Severity::warning, base::LogComponent::storage, document_broke_rules, "Document would fail validation",
-            base::Attributes().add("namespace", target_->ns()).add("error", bson::to_shell(error.details())));
+            base::Attributes().add("namespace", target_->ns()).add("error", log_text(error.details())));
 }
 
 // A client's transaction that commits has the record to itself: the writer waits as for any conflict.

@@ -143,6 +143,43 @@ TEST_CASE("the errors of many documents fit into the reply, with index and code 
   CHECK(index == count - 1);
 }
 
+TEST_CASE("an error whose reasons would be too large says so, and a warning stops no write") {
+  TestServer server;
+  std::string rules;  // each quotes the text
+  for (int i = 0; i < 20; ++i) rules += (i ? ", " : "") + std::string("{text: {$type: 'int'}}");
+  server.expect("test", "{create: 'strict', validator: {$or: [" + rules + "]}}", "{ok: 1.0}");
+  server.expect("test", "{create: 'lenient', validator: {$or: [" + rules + "]}, validationAction: 'warn'}", "{ok: 1.0}");
+  for (const size_t bytes : {1 << 20, 10 << 20}) {  // details of 20 MB, and of more than can be made
+    const std::string document = "{_id: 1, text: '" + std::string(bytes, 't') + "'}";
+    const auto reply = server.run("test", json("{insert: 'strict', documents: [" + document + "]}"));
+    CHECK(reply["ok"].as_double() == 1);
+    const auto error = reply["writeErrors"].as_document().first().as_document();
+    CHECK(error["code"].as_int32() == 121);
+    CHECK(error["errInfo"].as_document().bytes() ==
+          json("{failingDocumentId: 1, note: 'detailed error was too large'}").view().bytes());
+    server.expect("test", "{insert: 'lenient', documents: [" + document + "]}", "{n: 1, ok: 1.0}");
+    server.expect("test", "{delete: 'lenient', deletes: [{q: {_id: 1}, limit: 1}]}", "{n: 1, ok: 1.0}");
+  }
+}
+
+TEST_CASE("a validator's work belongs to the write, which it can end") {
+  TestServer server;
+  server.expect("test", "{create: 'c', validator: {list: {$not: {$elemMatch: {$gt: 1, $lt: 0}}}}}", "{ok: 1.0}");
+  bson::Builder command;
+  command.append("insert", "c");
+  {
+    auto documents = command.array("documents");
+    auto document = documents.object();
+    auto list = document.array("list");
+    for (int i = 0; i < 1'000'000; ++i) list.append(i);
+  }
+  const bson::Document insert = command.done();
+  CHECK(server.run("test", insert)["n"].as_int32() == 1);
+  bson::Builder limited;
+  limited.append_all(insert).append("maxTimeMS", 1);
+  CHECK(server.run("test", limited.done())["code"].as_int32() == 50);
+}
+
 TEST_CASE("updates count what they match and what they change") {
   TestServer server;
   server.expect(R"({insert: "c", documents: [{_id: 1, a: 1}, {_id: 2, a: 1}, {_id: 3, a: 5}]})", R"({n: 3})");

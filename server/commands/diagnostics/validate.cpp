@@ -172,7 +172,7 @@ int64_t count_non_compliant(OperationContext& op, const std::shared_ptr<storage:
   constexpr int64_t logged_max = 100;
   const auto validation = query::read_validation(collection->options().document);
   if (!validation) return 0;
-  const auto rules = query::compile_validator(validation->rules, query::parse_context(op));
+  const auto rules = query::compile_validator(validation->rules, query::parse_context(op, {}, collection->options().collator));
   query::Reader reader(op, collection, collection->ns(), query::Query());
   int64_t found = 0;
   while (reader.next()) {
