@@ -201,11 +201,7 @@ void begin_retryable(OperationContext& op, const Command& command) {
                              std::string(command.name()) + " is not a retryable write command.");
   }
   const auto collection = op.request().body.first();
-  const bool own = op.request().db == "config" && collection.is_string() &&
-                   (collection.as_string() == "transactions" || collection.as_string() == "image_collection");
-  if (own)
-    throw OperationError(ErrorCode::illegal_operation,
-                         "Retryable writes to config." + std::string(collection.as_string()) + " are not allowed");
+  if (collection.is_string()) write::check_retryable(op.request().db + "." + std::string(collection.as_string()));
   if (!replication::has_history(op.request().db)) return;  // nor does the log have entries of it
   const bson::Bytes session = session_key(op.lsid.as_document(), op.client());
   op.services().transactions->passed(op, session, *op.txn_number);

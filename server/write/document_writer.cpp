@@ -37,7 +37,7 @@ bool is_bypassed(const OperationContext& op) {
 }  // namespace
 
 DocumentWriter::DocumentWriter(OperationContext& op, const Target& target, Validate validate)
-    : op_(op), target_(target) {
+    : op_(op), target_(target), retry_(replication::has_history(target->ns()) ? op.retry.get() : nullptr) {
   if (validate == Validate::never) return;
   validation_ = query::read_validation(target->options().document);
   if (!validation_) return;
@@ -74,10 +74,10 @@ storage::RecordId DocumentWriter::insert(storage::Transaction& transaction, bson
   if (target_.use()) return op_.transaction->insert(*target_.use(), document);
   std::optional<replication::SessionWrite> session;
   bytes_ += document.size();
-  if (op_.retry) session = op_.retry->before(false);
+  if (retry_) session = retry_->before(false);
   const storage::Stored stored = op_.services().committer->insert(transaction, *target_, document, session ? &*session : nullptr);
   op_.last_write = std::max(op_.last_write, stored.generation);
-  if (session) op_.retry->after(transaction, stored.generation, nullptr);
+  if (session) retry_->after(transaction, stored.generation, nullptr);
   return stored.id;
 }
 
@@ -89,8 +89,8 @@ void DocumentWriter::update(storage::Transaction& transaction, storage::RecordId
   bytes_ += after.size();
   std::optional<replication::SessionWrite> session;
   std::optional<bson::Document> image;  // `before` may be a view that the update invalidates
-  if (op_.retry) {
-    session = op_.retry->before(true);
+  if (retry_) {
+    session = retry_->before(true);
     if (session->image == replication::SessionWrite::Image::before) image.emplace(before);
     if (session->image == replication::SessionWrite::Image::after) image.emplace(after);
   }
@@ -102,7 +102,7 @@ void DocumentWriter::update(storage::Transaction& transaction, storage::RecordId
 
 void DocumentWriter::keep(storage::Transaction& transaction, storage::Stamp stamp, const std::optional<bson::Document>& image) {
   const bson::DocumentView view = image ? image->view() : bson::DocumentView();
-  op_.retry->after(transaction, stamp, image ? &view : nullptr);
+  retry_->after(transaction, stamp, image ? &view : nullptr);
 }
 
 void DocumentWriter::remove(storage::Transaction& transaction, storage::RecordId record, bson::DocumentView before) {
@@ -110,8 +110,8 @@ void DocumentWriter::remove(storage::Transaction& transaction, storage::RecordId
   check_claims(record);
   std::optional<replication::SessionWrite> session;
   std::optional<bson::Document> image;
-  if (op_.retry) {
-    session = op_.retry->before(true);
+  if (retry_) {
+    session = retry_->before(true);
     if (session->image == replication::SessionWrite::Image::before) image.emplace(before);
   }
   const storage::Stamp stamp =

@@ -19,6 +19,7 @@ class OperationContext;
 
 namespace server::write {
 
+class Retry;
 class Target;
 
 // Whether the collection's validator is asked. Copies of documents that are stored already aren't checked again.
@@ -48,6 +49,7 @@ class DocumentWriter {
   OperationContext& op_;
   const Target& target_;
   size_t bytes_ = 0;
+  Retry* const retry_;                           // nullptr: the write isn't recorded, since the log has none of the collection
   std::optional<query::Validation> validation_;  // nullopt: nothing is checked
   std::shared_ptr<const query::Matcher> rules_;
 };

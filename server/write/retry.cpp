@@ -110,6 +110,11 @@ void Retry::append_retried(bson::Builder& reply) const {
   for (int32_t id : retried_) list.append(id);
 }
 
+void check_retryable(std::string_view ns) {
+  if (ns != replication::session_records_ns && ns != replication::session_images_ns) return;
+  throw OperationError(ErrorCode::illegal_operation, "Retryable writes to " + std::string(ns) + " are not allowed");
+}
+
 void check_single(const OperationContext& op, bool multi, const char* option) {
   if (op.retry && multi) {
     throw OperationError(ErrorCode::invalid_options, std::string("Cannot use (or request) retryable writes with ") + option);

@@ -59,6 +59,9 @@ class Retry {
   replication::SessionWrite::Image image_ = replication::SessionWrite::Image::none;
 };
 
+// Refuses retryable writes to the collections in which sessions are recorded. Throws IllegalOperation (20).
+void check_retryable(std::string_view ns);
+
 // Refuses a statement with a transaction number that may change many documents.
 void check_single(const OperationContext& op, bool multi, const char* option);
 

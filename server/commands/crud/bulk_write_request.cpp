@@ -134,6 +134,7 @@ void check_statement_ids(const Arguments& arguments, size_t ops) {
 
 void check_retryable(const OperationContext& op, const BulkWriteRequest& request) {
   if (!op.retry) return;
+  for (const auto& one : request.namespaces) write::check_retryable(one.ns);
   for (const auto& one : request.ops) {
     const bool update = one.kind == Kind::update, many = update ? one.update.selection.all : one.selection.all;
     if (one.kind == Kind::insert || !many) continue;

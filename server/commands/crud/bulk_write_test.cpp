@@ -79,6 +79,43 @@ TEST_CASE("a bulkWrite's results have details of its first errors alone") {
   }
 }
 
+bson::Document run_numbered(TestServer& server, const std::string& fields, int64_t number) {
+  bson::Builder command;
+  command.append("bulkWrite", 1).append_all(json("{" + fields + "}"));
+  command.object("lsid").append("id", bson::Binary{4, bson::Bytes(16, 's')});
+  command.append("txnNumber", number);
+  return server.run("admin", command.done());
+}
+
+TEST_CASE("a retryable bulkWrite into a database without a log leaves its session's history whole") {
+  TestServer server{TestServer::SetOfOne{}};
+  const std::string fields =
+      "ops: [{insert: 0, document: {_id: 1}}, {insert: 1, document: {_id: 2}}, {update: 1, filter: {_id: 2}, updateMods: {$set: "
+      "{a: 1}}}, {insert: 0, document: {_id: 3}}, {delete: 1, filter: {_id: 2}}], nsInfo: [{ns: 'test.c'}, {ns: 'local.own'}]";
+  auto reply = run_numbered(server, fields, 1);
+  CHECK(reply["nErrors"].as_int32() == 0);
+  const auto entries = [&](int id) {
+    const auto found =
+        server.run("local", json("{find: 'oplog.rs', filter: {ns: 'test.c', op: 'i', 'o._id': " + std::to_string(id) + "}}"));
+    return bson::Document(found["cursor"].as_document()["firstBatch"].as_document().first().as_document());
+  };
+  const auto first = entries(1), last = entries(3);
+  CHECK(last["stmtId"].as_int32() == 3);
+  CHECK(last["prevOpTime"].as_document()["ts"].as_timestamp() == first["ts"].as_timestamp());
+  const auto record = server.run("config", json("{find: 'transactions'}"))["cursor"].as_document()["firstBatch"];
+  CHECK(record.as_document().first().as_document()["lastWriteOpTime"].as_document()["ts"].as_timestamp() ==
+        last["ts"].as_timestamp());
+}
+
+TEST_CASE("a retryable bulkWrite doesn't write where sessions are recorded") {
+  TestServer server{TestServer::SetOfOne{}};
+  for (const std::string ns : {"config.transactions", "config.image_collection"}) {
+    const auto reply = run_numbered(server, "ops: [{delete: 1, filter: {}}], nsInfo: [{ns: 'test.c'}, {ns: '" + ns + "'}]", 1);
+    CHECK(reply["code"].as_int32() == 20);
+    CHECK(std::string(reply["errmsg"].as_string()) == "Retryable writes to " + ns + " are not allowed");
+  }
+}
+
 TEST_CASE("an ordered bulkWrite ends at its first error, another one goes on") {
   const std::string ops =
       "ops: [{insert: 0, document: {_id: 1}}, {insert: 0, document: {_id: 1}}, {insert: 0, document: {_id: 2}},"
