@@ -180,6 +180,18 @@ TEST_CASE("a validator's work belongs to the write, which it can end") {
   CHECK(server.run("test", limited.done())["code"].as_int32() == 50);
 }
 
+TEST_CASE("$$NOW is one time for all statements of an update") {
+  TestServer server;
+  std::string documents, statements;
+  for (int i = 0; i < 3000; ++i) {
+    documents += (i ? ", {_id: " : "{_id: ") + std::to_string(i) + "}";
+    statements += (i ? ", {q: {_id: " : "{q: {_id: ") + std::to_string(i) + "}, u: [{$set: {at: '$$NOW'}}]}";
+  }
+  server.expect("test", "{insert: 'c', documents: [" + documents + "]}", "{n: 3000}");
+  server.expect("test", "{update: 'c', updates: [" + statements + "]}", "{n: 3000, nModified: 3000}");
+  CHECK(server.run("test", json("{distinct: 'c', key: 'at'}"))["values"].as_document().count() == 1);
+}
+
 TEST_CASE("updates count what they match and what they change") {
   TestServer server;
   server.expect(R"({insert: "c", documents: [{_id: 1, a: 1}, {_id: 2, a: 1}, {_id: 3, a: 5}]})", R"({n: 3})");

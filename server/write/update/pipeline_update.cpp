@@ -4,10 +4,9 @@
 #include <array>
 #include <utility>
 
-#include "base/clock.h"
 #include "base/error.h"
 #include "server/core/operation.h"
-#include "server/core/services.h"
+#include "server/query/expressions/now.h"
 #include "server/query/stages/pipeline.h"
 
 namespace server::write {
@@ -49,7 +48,7 @@ class StagesUpdate : public PipelineUpdate {
  public:
   StagesUpdate(bson::DocumentView stages, const std::vector<bson::DocumentView>& variables, OperationContext& op,
                const bson::CollatorPtr& collator)
-      : stages_(stages), context_(op.services().clock.wall_ms(), &op) {
+      : stages_(stages), context_(query::command_time_ms(op), &op) {
     context_.set_collator(collator);
     for (bson::DocumentView defined : variables) context_.define(defined);
     pipeline_ = std::make_unique<query::Pipeline>(stages_, context_);
