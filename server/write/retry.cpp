@@ -1,6 +1,9 @@
 #include "server/write/retry.h"
 
+#include <limits>
+
 #include "replication/coordinator.h"
+#include "server/core/arguments.h"
 #include "server/core/command.h"
 #include "server/core/fail_points.h"
 #include "server/core/operation.h"
@@ -25,23 +28,37 @@ bool closes(bson::DocumentView data) {
 
 }  // namespace
 
-void Retry::read_ids(bson::DocumentView command, size_t statements) {
-  const auto list = command.find("stmtIds");
-  const auto first = command.find("stmtId");
-  if (list.is_array() && first.is_number())
-    throw OperationError(ErrorCode::invalid_options, "Cannot specify both stmtId and stmtIds");
-  ids_.clear();
-  if (list.is_array()) {
-    for (const auto& id : list.as_document()) ids_.push_back(static_cast<int32_t>(id.to_int64()));
-    if (ids_.size() != statements) {
-      throw OperationError(ErrorCode::invalid_options, "Number of statement ids must match the number of batch entries. Got " +
-                                                           std::to_string(ids_.size()) + " statement ids but " +
-                                                           std::to_string(statements) + " entries");
+std::vector<int32_t> statement_ids(std::string_view command, bson::DocumentView body, size_t statements) {
+  const Arguments arguments(std::string(command), body);
+  const auto check = [](const bson::Element& id, const std::string& name) {
+    if (id.type() == bson::Type::int32) return;
+    throw OperationError(ErrorCode::type_mismatch, "BSON field '" + name + "' is the wrong type '" +
+                                                       std::string(bson::type_name(id.type())) + "', expected type 'int'");
+  };
+  const auto one = arguments.any("stmtId");
+  if (one.exists()) check(one, arguments.dotted("stmtId"));
+  std::vector<int32_t> ids;
+  if (const auto list = arguments.array("stmtIds")) {
+    for (const auto& id : *list) {
+      check(id, arguments.dotted("stmtIds") + "." + std::string(id.name));
+      ids.push_back(id.as_int32());
     }
-    return;
+    if (one.exists()) {
+      throw OperationError(ErrorCode::invalid_options, std::string("May not specify both stmtId and stmtIds in ") +
+                                                           (command == "bulkWrite" ? "bulkWrite" : "write") + " command.");
+    }
+    if (ids.size() == statements) return ids;
+    throw OperationError(ErrorCode::invalid_length, "Number of statement ids must match the number of batch entries. Got " +
+                                                        std::to_string(ids.size()) + " statement ids but " +
+                                                        std::to_string(statements) + " operations.");
   }
-  const int32_t from = first.is_number() ? static_cast<int32_t>(first.to_int64()) : 0;
-  for (size_t i = 0; i < statements; ++i) ids_.push_back(from + static_cast<int32_t>(i));
+  const int64_t first = one.exists() ? one.as_int32() : 0;
+  if (first + static_cast<int64_t>(statements) - 1 > std::numeric_limits<int32_t>::max()) {
+    throw OperationError(ErrorCode::overflow,
+                         "stmtId " + std::to_string(first) + " leaves no ids for " + std::to_string(statements) + " statements");
+  }
+  for (size_t i = 0; i < statements; ++i) ids.push_back(static_cast<int32_t>(first + static_cast<int64_t>(i)));
+  return ids;
 }
 
 bool Retry::executed() {

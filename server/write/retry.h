@@ -14,14 +14,18 @@ class OperationContext;
 
 namespace server::write {
 
+// Returns the ids of a command's statements from its stmtIds or stmtId; without those they are numbered from 0. `command` is its
+// name. Throws TypeMismatch (14), InvalidOptions (72), InvalidLength (16), Overflow (15).
+std::vector<int32_t> statement_ids(std::string_view command, bson::DocumentView body, size_t statements);
+
 // Belongs to the operation; not thread-safe.
 class Retry {
  public:
   explicit Retry(OperationContext& op, std::unique_ptr<replication::SessionHistory> history)
       : op_(op), history_(std::move(history)) {}
 
-  // Reads the ids of the command's statements from stmtIds or stmtId; without those they are numbered. Throws InvalidOptions.
-  void read_ids(bson::DocumentView command, size_t statements);
+  // Sets the ids of the command's statements.
+  void set_ids(std::vector<int32_t> ids) { ids_ = std::move(ids); }
 
   // Sets the current statement.
   void at(size_t index) { index_ = index; }

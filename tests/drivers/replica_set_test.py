@@ -456,7 +456,52 @@ def test_old_numbers_and_wrong_ones_are_refused(client):
     assert raw(port, {**insert, "lsid": {"id": "x"}, "txnNumber": bson.Int64(6), "$db": "t"})["code"] == 207
     for wrong in ({"autocommit": True}, {"startTransaction": True}, {"autocommit": False, "startTransaction": False}):
         assert raw(port, {**insert, "lsid": session, "txnNumber": bson.Int64(6), **wrong, "$db": "t"})["code"] == 72
-    assert run(client, {**insert, "stmtIds": [1, 2]}, session, 6)["code"] == 72
+    assert run(client, {**insert, "stmtIds": [1, 2]}, session, 6)["code"] == 16
+
+
+def test_statement_ids_are_ints_and_one_for_each_statement(client):
+    session = lsid()
+    update, remove = {"q": {}, "u": {"$set": {"a": 1}}}, {"q": {}, "limit": 1}
+    commands = ({"insert": "c", "documents": [{}, {}]}, {"update": "c", "updates": [update, update]}, {"delete": "c", "deletes": [remove, remove]},
+                {"findAndModify": "c", "query": {}, "update": {"a": 1}})
+    for command in commands:
+        for wrong in ("x", bson.Int64(1), 1.5, {}, True):
+            assert run(client, {**command, "stmtId": wrong}, session, 1)["code"] == 14
+    for command in commands[:3]:
+        assert run(client, {**command, "stmtIds": [1, "x"]}, session, 1)["code"] == 14
+        assert run(client, {**command, "stmtIds": 5}, session, 1)["code"] == 14
+        assert run(client, {**command, "stmtIds": [1]}, session, 1)["code"] == 16
+        assert run(client, {**command, "stmtIds": [1, 2], "stmtId": 1}, session, 1)["code"] == 72
+        assert run(client, {**command, "stmtId": 2**31 - 1}, session, 1)["code"] == 15
+    assert run(client, {"insert": "c", "documents": [{}, {}], "stmtId": 2**31 - 2}, session, 1)["n"] == 2
+    assert client.t.c.count_documents({}) == 2
+
+
+def test_commands_fail_as_wholes_when_the_log_can_not_say_what_was_executed():
+    session, info = lsid(), [{"ns": "t.c"}]
+    insert = {"insert": "c", "documents": [{"_id": 1, "n": 0}]}
+    with member() as server:
+        with direct(server) as client:
+            client.admin.command("replSetInitiate")
+            wait_until(lambda: client.admin.command("hello")["isWritablePrimary"])
+            assert raw(server.port, {**insert, "lsid": session, "txnNumber": bson.Int64(1), "$db": "t"})["n"] == 1
+            # As if the log had been cut behind the session's last write.
+            changed = client.config.transactions.update_one({}, {"$set": {"lastWriteOpTime.ts": bson.Timestamp(5, 1)}})
+            assert changed.modified_count == 1
+        server.stop()
+        server.start()
+        with direct(server) as client:
+            wait_until(lambda: client.admin.command("hello")["isWritablePrimary"])
+            update = {"update": "c", "updates": [{"q": {"_id": 1}, "u": {"$inc": {"n": 1}}}]}
+            for command in (update, {"delete": "c", "deletes": [{"q": {"_id": 1}, "limit": 1}]}, {"insert": "c", "documents": [{"_id": 2}]},
+                            {"bulkWrite": 1, "ops": [{"update": 0, "filter": {"_id": 1}, "updateMods": {"$inc": {"n": 1}}}], "nsInfo": info},
+                            {"bulkWrite": 1, "ops": [{"delete": 0, "filter": {"_id": 1}}], "nsInfo": info},
+                            {"bulkWrite": 1, "ops": [{"insert": 0, "document": {"_id": 3}}], "nsInfo": info}):
+                db = "admin" if "bulkWrite" in command else "t"
+                reply = raw(server.port, {**command, "stmtId": 5, "ordered": False, "lsid": session, "txnNumber": bson.Int64(1), "$db": db})
+                assert (reply["ok"], reply.get("code")) == (0, 217), (command, reply)
+            assert list(client.t.c.find()) == [{"_id": 1, "n": 0}]
+            assert raw(server.port, {**update, "lsid": session, "txnNumber": bson.Int64(2), "$db": "t"})["nModified"] == 1
 
 
 def test_a_failed_statement_may_be_retried_and_the_others_are_not_run_again(client):

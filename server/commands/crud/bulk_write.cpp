@@ -191,14 +191,22 @@ class Run {
     const BulkWriteRequest::Op& op = request_.ops[at];
     op_.services().metrics.operation(op.kind == Kind::update ? OpKind::update : OpKind::remove).add(1);
     Statement statement(op_, ns_of(at), op.given);
+    if (op_.retry) op_.retry->batch(false);
+    if (op_.retry) op_.retry->at(at);
+    // If the log can't say whether it was executed, no statement can go on.
+    if (op_.retry && op_.retry->executed()) {
+      if (op.kind == Kind::update)
+        results_.updated(at, write::executed_update(op_));
+      else
+        results_.removed(at, 1);
+      return;
+    }
     try {
       check_target(at);
-      if (op_.retry) op_.retry->batch(false);
-      if (op_.retry) op_.retry->at(at);
       if (op.kind == Kind::update)
         results_.updated(at, update(at, op.update));
       else
-        results_.removed(at, remove(at, op.selection));
+        results_.removed(at, write::run_delete(op_, ns_of(at), op.selection).deleted);
     } catch (const OperationError& error) {
       statement.failed(error);
       op_.check_interrupt();
@@ -210,13 +218,7 @@ class Run {
     if (statement.selection.all && !statement.selection.sort.empty()) {
       throw OperationError(ErrorCode::failed_to_parse, "Cannot specify sort with multi=true");
     }
-    if (op_.retry && op_.retry->executed()) return write::executed_update(op_);
     return write::run_update(op_, ns_of(at), statement);
-  }
-
-  int64_t remove(size_t at, const write::Selection& selection) {
-    if (op_.retry && op_.retry->executed()) return 1;
-    return write::run_delete(op_, ns_of(at), selection).deleted;
   }
 
   OperationContext& op_;
@@ -245,7 +247,7 @@ class BulkWrite : public Command {
     BulkWriteRequest wanted;
     wanted.read(op, request);
     if (op.transaction) wanted.ordered = true;  // an error ends a transaction
-    if (op.retry) op.retry->read_ids(request.body, wanted.ops.size());
+    if (op.retry) op.retry->set_ids(wanted.statement_ids);
     Run run(op, wanted);
     run.run();
     reply_list(op, request, cursor_ns, run.results().take(), reply);

@@ -111,27 +111,6 @@ BulkWriteRequest::Op read_op(bson::DocumentView document, query::StatementLets& 
   return op;
 }
 
-// stmtId and stmtIds are Int32s, one for each operation.
-void check_statement_ids(const Arguments& arguments, size_t ops) {
-  const auto check = [](const bson::Element& id, const std::string& name) {
-    if (id.type() == bson::Type::int32) return;
-    throw OperationError(ErrorCode::type_mismatch, "BSON field '" + name + "' is the wrong type '" +
-                                                       std::string(bson::type_name(id.type())) + "', expected type 'int'");
-  };
-  const auto one = arguments.any("stmtId");
-  if (one.exists()) check(one, "bulkWrite.stmtId");
-  const auto list = arguments.array("stmtIds");
-  if (!list) return;
-  for (const auto& id : *list) check(id, "bulkWrite.stmtIds." + std::string(id.name));
-  if (one.exists())
-    throw OperationError(ErrorCode::invalid_options, "May not specify both stmtId and stmtIds in bulkWrite command.");
-  if (list->count() != ops) {
-    throw OperationError(ErrorCode::invalid_length, "Number of statement ids must match the number of batch entries. Got " +
-                                                        std::to_string(list->count()) + " statement ids but " +
-                                                        std::to_string(ops) + " operations.");
-  }
-}
-
 void check_retryable(const OperationContext& op, const BulkWriteRequest& request) {
   if (!op.retry) return;
   for (const auto& one : request.namespaces) write::check_retryable(one.ns);
@@ -159,7 +138,7 @@ void BulkWriteRequest::read(const OperationContext& op, const Request& request) 
   ops.reserve(statements.size());
   for (const auto& statement : statements) ops.push_back(read_op(statement, *lets, namespaces.size()));
   for (auto& one : ops) one.update.keep_empty_timestamps = keep_empty_timestamps;
-  check_statement_ids(arguments, ops.size());
+  statement_ids = write::statement_ids("bulkWrite", request.body, ops.size());
   check_retryable(op, *this);
   for (const auto& one : ops) write::check_writable(namespaces[one.ns].ns);
 }

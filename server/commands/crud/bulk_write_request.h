@@ -32,6 +32,7 @@ struct BulkWriteRequest {
 
   std::vector<Namespace> namespaces;
   std::vector<Op> ops;
+  std::vector<int32_t> statement_ids;        // one for each operation
   std::optional<query::StatementLets> lets;  // the statements borrow them
   bool ordered = true;
   bool errors_only = false;
@@ -42,7 +43,7 @@ struct BulkWriteRequest {
   BulkWriteRequest& operator=(const BulkWriteRequest&) = delete;
 
   // Reads the request, which must outlive this. Throws TypeMismatch (14), 40414 and 40415 for fields, InvalidLength (16) for too
-  // few or too many operations, InvalidNamespace (73), BadValue (2) for an operation on a namespace that isn't listed,
+  // few or too many operations or ids, InvalidNamespace (73), BadValue (2) for an operation on a namespace that isn't listed,
   // InvalidOptions (72).
   void read(const OperationContext& op, const Request& request);
 };

@@ -62,18 +62,20 @@ class Delete : public Command {
 
     const std::string ns = write_namespace(op, request);
     for (const auto& statement : statements) write::check_single(op, statement.all, "limit=0");
-    if (op.retry) op.retry->read_ids(request.body, statements.size());
+    auto ids = write::statement_ids("delete", request.body, statements.size());
+    if (op.retry) op.retry->set_ids(std::move(ids));
     int64_t deleted = 0;
     write::WriteErrors errors;
     for (size_t i = 0; i < statements.size(); ++i) {
       op.check_interrupt();
       Statement statement(op, ns, given[i]);
+      if (op.retry) op.retry->at(i);
+      // If the log can't say whether it was executed, no statement can go on.
+      if (op.retry && op.retry->executed()) {
+        ++deleted;
+        continue;
+      }
       try {
-        if (op.retry) op.retry->at(i);
-        if (op.retry && op.retry->executed()) {
-          ++deleted;
-          continue;
-        }
         deleted += write::run_delete(op, ns, statements[i]).deleted;
       } catch (const OperationError& error) {
         statement.failed(error);

@@ -135,8 +135,9 @@ class FindAndModify : public Command {
     parse(op, request.ns(), Arguments(request), parsed);
     const std::string ns = write_namespace(op, request);
     if (query::find_series(op, ns)) query::require_no_view(op, ns);  // their documents are no records
+    auto ids = write::statement_ids("findAndModify", request.body, 1);
     if (op.retry) {
-      op.retry->read_ids(request.body, 1);
+      op.retry->set_ids(std::move(ids));
       if (op.retry->executed()) return answer_again(op, parsed, reply);
       using Image = replication::SessionWrite::Image;
       op.retry->keep_image(parsed.return_new ? Image::after : Image::before);

@@ -32,6 +32,8 @@ class Insert : public Command {
     arguments.loose_boolean("bypassDocumentValidation");
     const auto documents = statements_of(request, "documents");
     const std::string ns = write_namespace(op, request);
+    auto ids = write::statement_ids("insert", request.body, documents.size());
+    if (op.retry) op.retry->set_ids(std::move(ids));
     if (op.retry) return run_retryable(op, ns, documents, options, reply);
     const auto outcome = write::insert_documents(op, ns, documents, options);
     reply.append("n", static_cast<int32_t>(outcome.inserted));
@@ -42,7 +44,6 @@ class Insert : public Command {
   // Documents that an earlier attempt has inserted are left out, and counted.
   static void run_retryable(OperationContext& op, const std::string& ns, const std::vector<bson::DocumentView>& documents,
                             write::InsertOptions options, bson::Builder& reply) {
-    op.retry->read_ids(op.request().body, documents.size());
     std::vector<bson::DocumentView> left;
     for (size_t i = 0; i < documents.size(); ++i) {
       op.retry->at(i);

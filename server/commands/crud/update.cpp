@@ -78,7 +78,8 @@ class Update : public Command {
 
     const std::string ns = write_namespace(op, request);
     for (const auto& statement : statements) write::check_single(op, statement.selection.all, "multi=true");
-    if (op.retry) op.retry->read_ids(request.body, statements.size());
+    auto ids = write::statement_ids("update", request.body, statements.size());
+    if (op.retry) op.retry->set_ids(std::move(ids));
     int64_t matched = 0;
     int64_t modified = 0;
     write::WriteErrors errors;
@@ -86,8 +87,11 @@ class Update : public Command {
     for (size_t i = 0; i < statements.size(); ++i) {
       op.check_interrupt();
       Statement statement(op, ns, given[i]);
+      if (op.retry) op.retry->at(i);
+      // If the log can't say whether it was executed, no statement can go on.
+      const bool executed = op.retry && op.retry->executed();
       try {
-        const auto outcome = run_once(op, ns, i, statements[i]);
+        const auto outcome = executed ? write::executed_update(op) : write::run_update(op, ns, statements[i]);
         matched += outcome.matched;
         modified += outcome.modified;
         if (!outcome.upserted_id) continue;
@@ -106,14 +110,6 @@ class Update : public Command {
     if (upserted.count() > 0) reply.append("upserted", upserted.done_value());
     reply.append("nModified", static_cast<int32_t>(modified));
     if (op.retry) op.retry->append_retried(reply);
-  }
-
- private:
-  static write::UpdateOutcome run_once(OperationContext& op, const std::string& ns, size_t index,
-                                       const write::UpdateStatement& statement) {
-    if (op.retry) op.retry->at(index);
-    if (op.retry && op.retry->executed()) return write::executed_update(op);
-    return write::run_update(op, ns, statement);
   }
 };
 
