@@ -158,7 +158,8 @@ class Explainer {
 
   void explain_schema(const Document& filter, const Element& specification, bool inverted, Builder& out) const {
     out.append("operatorName", "$jsonSchema");
-    const match::JsonSchema schema(specification);
+    match::JsonSchema schema(specification);
+    schema.account_to(context_.allowance);
     schema.schema().append_notes(out);
     if (inverted) {
       out.append("reason", "schema matched");

@@ -177,7 +177,21 @@ TEST_CASE("a validator's work belongs to the write, which it can end") {
   CHECK(server.run("test", insert)["n"].as_int32() == 1);
   bson::Builder limited;
   limited.append_all(insert).append("maxTimeMS", 1);
-  CHECK(server.run("test", limited.done())["code"].as_int32() == 50);
+  const auto reply = server.run("test", limited.done());
+  REQUIRE(reply["code"].exists());
+  CHECK(reply["code"].as_int32() == 50);
+}
+
+TEST_CASE("a schema's work within one document can be ended") {
+  TestServer server;
+  std::string allowed, list;
+  for (int i = 0; i < 3000; ++i) allowed += (i ? ", " : "") + std::to_string(i);
+  for (int i = 0; i < 200'000; ++i) list += i ? ", 2999" : "2999";
+  server.expect("test", "{create: 'c', validator: {$jsonSchema: {properties: {list: {items: {enum: [" + allowed + "]}}}}}}",
+                "{ok: 1.0}");
+  const auto reply = server.run("test", json("{insert: 'c', documents: [{list: [" + list + "]}], maxTimeMS: 100}"));
+  REQUIRE(reply["code"].exists());
+  CHECK(reply["code"].as_int32() == 50);
 }
 
 TEST_CASE("$$NOW is one time for all statements of an update") {

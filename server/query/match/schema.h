@@ -17,14 +17,22 @@ class SchemaRule {
  public:
   virtual ~SchemaRule() = default;
   virtual bool holds(const bson::ValueView& value) const = 0;
+  // Returns the work of `holds`, without that of schemas below the rule.
+  virtual size_t units(const bson::ValueView&) const { return 1; }
   // Appends what is wrong with a value for which the rule doesn't hold, as `errInfo` shows it: {operatorName, …}.
   virtual void explain(const bson::ValueView& value, bson::Builder& out) const = 0;
 };
 using SchemaRulePtr = std::unique_ptr<SchemaRule>;
 
+// A schema and those below it account for their work to the same allowance; nullptr: nobody can stop them.
+struct SchemaAccount {
+  Allowance* allowance = nullptr;
+};
+
 struct Schema {
-  bson::ValueView title, description;  // missing: there is none
-  std::optional<TypeSet> types;        // that `type` or `bsonType` allows; nullopt: any
+  const SchemaAccount* account = nullptr;  // lives longer
+  bson::ValueView title, description;      // missing: there is none
+  std::optional<TypeSet> types;            // that `type` or `bsonType` allows; nullopt: any
   std::vector<SchemaRulePtr> rules;
 
   bool holds(const bson::ValueView& value) const;
@@ -35,7 +43,7 @@ struct Schema {
 };
 
 // Throws TypeMismatch (14), FailedToParse (9), BadValue (2), in MongoDB's words.
-Schema parse_schema(bson::DocumentView specification, int depth = 0);
+Schema parse_schema(bson::DocumentView specification, const SchemaAccount& account, int depth = 0);
 
 class JsonSchema final : public Node {
  public:
@@ -45,6 +53,7 @@ class JsonSchema final : public Node {
   // Returns whether the schema's own types leave room for documents.
   bool allows_objects() const { return !schema_.types || (*schema_.types)[static_cast<uint8_t>(bson::Type::object)]; }
 
+  void account_to(Allowance* allowance) override;
   bool matches(bson::DocumentView document, Details*) const override;
   bool matches_value(const bson::ValueView& value) const override { return schema_.holds(value); }
   void append(bson::Builder& out) const override { append_operator(out); }
@@ -52,6 +61,7 @@ class JsonSchema final : public Node {
 
  private:
   const bson::ValueView specification_;
+  SchemaAccount account_;
   const Schema schema_;
 };
 

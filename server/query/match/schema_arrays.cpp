@@ -38,6 +38,7 @@ class ItemCountRule final : public SchemaRule {
 class UniqueRule final : public SchemaRule {
  public:
   explicit UniqueRule(const Keyword& keyword) : keyword_(keyword) {}
+  size_t units(const ValueView& value) const override { return 1 + value.bytes().size() / 8; }
   bool holds(const ValueView& value) const override { return !value.is_array() || !duplicate(value.as_document()).exists(); }
   void explain(const ValueView& value, bson::Builder& out) const override {
     append_specified(keyword_, out);

@@ -74,7 +74,10 @@ constexpr TopOperatorRow top_operators[] = {{"$jsonSchema", parse_json_schema}};
 }  // namespace
 
 bool Schema::holds(const ValueView& value) const {
-  return std::all_of(rules.begin(), rules.end(), [&](const SchemaRulePtr& rule) { return rule->holds(value); });
+  return std::all_of(rules.begin(), rules.end(), [&](const SchemaRulePtr& rule) {
+    if (account->allowance) account->allowance->work(rule->units(value));
+    return rule->holds(value);
+  });
 }
 
 void Schema::explain(const ValueView& value, bson::ArrayBuilder& out) const {
@@ -91,7 +94,12 @@ void Schema::append_notes(bson::Builder& out) const {
 }
 
 JsonSchema::JsonSchema(const ValueView& specification)
-    : Node(Kind::expr), specification_(specification), schema_(parse_schema(specification.as_document())) {}
+    : Node(Kind::expr), specification_(specification), schema_(parse_schema(specification.as_document(), account_)) {}
+
+void JsonSchema::account_to(Allowance* allowance) {
+  Node::account_to(allowance);
+  account_.allowance = allowance;
+}
 
 bool JsonSchema::matches(bson::DocumentView document, Details*) const {
   constexpr size_t bytes_per_unit = 16;  // a schema may look at every field several times

@@ -133,7 +133,10 @@ TypeSet types_of(const Keyword& keyword) {
 
 class Parser {
  public:
-  Parser(bson::DocumentView specification, int depth) : specification_(specification), depth_(depth) {}
+  Parser(bson::DocumentView specification, const SchemaAccount& account, int depth)
+      : specification_(specification), account_(account), depth_(depth) {
+    schema_.account = &account;
+  }
 
   Schema parse() {
     if (depth_ > depth_max) bad_value("exceeded maximum query tree depth of 100 at $jsonSchema");
@@ -151,7 +154,7 @@ class Parser {
  private:
   Keyword keyword(std::string_view name) const { return specification_[name]; }
   void add(SchemaRulePtr rule) { schema_.rules.push_back(std::move(rule)); }
-  Schema nested(bson::DocumentView specification) const { return parse_schema(specification, depth_ + 1); }
+  Schema nested(bson::DocumentView specification) const { return parse_schema(specification, account_, depth_ + 1); }
 
   void check_keywords() {
     std::set<std::string_view> seen;
@@ -383,6 +386,7 @@ class Parser {
   }
 
   const bson::DocumentView specification_;
+  const SchemaAccount& account_;
   const int depth_;
   Keyword type_;  // `type` or `bsonType`
   Schema schema_;
@@ -390,8 +394,8 @@ class Parser {
 
 }  // namespace
 
-Schema parse_schema(bson::DocumentView specification, int depth) {
-  return Parser(specification, depth).parse();
+Schema parse_schema(bson::DocumentView specification, const SchemaAccount& account, int depth) {
+  return Parser(specification, account, depth).parse();
 }
 
 }  // namespace server::query::match

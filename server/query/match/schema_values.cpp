@@ -54,7 +54,8 @@ class TypeRule final : public OperandRule {
 
 class EnumRule final : public OperandRule {
  public:
-  using OperandRule::OperandRule;
+  explicit EnumRule(const Keyword& keyword) : OperandRule(keyword), count_(keyword.as_document().count()) {}
+  size_t units(const ValueView&) const override { return 1 + count_; }
   bool holds(const ValueView& value) const override {
     for (const bson::Element& allowed : keyword().as_document()) {
       if (equal_unordered(value, allowed)) return true;
@@ -65,6 +66,9 @@ class EnumRule final : public OperandRule {
     append_head(out);
     out.append("reason", "value was not found in enum").append("consideredValue", value);
   }
+
+ private:
+  const size_t count_;
 };
 
 // A rule for numbers or for strings.
