@@ -104,7 +104,9 @@ void check_rules(OperationContext& op, const storage::Collection& collection, co
   while (!violations.full() && documents.next()) {
     const bson::DocumentView one = documents.document();
     if (query::fulfils(op, *matcher, one)) continue;
-    violations.add(name, one.find("_id"), "details", query::explain_invalid(rules, one, compared));
+    const bson::Document info = query::error_info(op, rules, one, compared);
+    const auto details = info["details"];
+    violations.add(name, one.find("_id"), "details", details.is_object() ? bson::Document(details.as_document()) : info);
   }
 }
 

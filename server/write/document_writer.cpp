@@ -8,6 +8,7 @@
 #include "replication/committer.h"
 #include "server/core/command.h"
 #include "server/core/operation.h"
+#include "server/core/redaction.h"
 #include "server/core/services.h"
 #include "server/core/transaction_registry.h"
 #include "server/core/valid_text.h"
@@ -60,7 +61,9 @@ void DocumentWriter::check_valid(bson::DocumentView document, const bson::Docume
   write::DetailedError error(base::ErrorCode::document_validation_failure, "Document failed validation", details.done());
   if (!validation_->only_warns) throw error;
   base::log(base::Severity::warning, base::LogComponent::storage, document_broke_rules, "Document would fail validation",
-            base::Attributes().add("namespace", target_->ns()).add("error", log_text(error.details())));
+            base::Attributes()
+                .add("namespace", target_->ns())
+                .add("error", op_.services().redacts_log ? redacted : log_text(error.details())));
 }
 
 // A client's transaction that commits has the record to itself: the writer waits as for any conflict.

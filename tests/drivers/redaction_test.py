@@ -58,6 +58,14 @@ def test_a_redacted_log_has_no_value(seed=None):
         assert not lines, lines[:3]
 
 
+def test_a_redacted_log_warns_of_documents_without_their_values():
+    with Server("--redactClientLogData") as server:
+        c = server.client().t.create_collection("c", validator={"u": {"$type": "int"}}, validationAction="warn")
+        c.insert_one({"_id": MARKER, "u": MARKER})
+        text = server.log.read_text()
+        assert '"id":20294' in text and MARKER not in text
+
+
 def test_a_log_that_is_not_redacted_has_them():
     with Server("--slowms", "-1") as server:
         client = server.client()

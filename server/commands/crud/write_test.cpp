@@ -162,6 +162,17 @@ TEST_CASE("an error whose reasons would be too large says so, and a warning stop
   }
 }
 
+TEST_CASE("a commit is refused for a document whose reasons would be too large") {
+  TestServer server;
+  std::string rules;
+  for (int i = 0; i < 20; ++i) rules += (i ? ", " : "") + std::string("{text: {$type: 'int'}}");
+  server.expect("{insert: 'c', documents: [{_id: 1}]}", "{n: 1}");
+  server.expect("{createBranch: 'dev'}", "{ok: 1.0}");
+  server.expect("{commitValidator: {c: {validator: {$or: [" + rules + "]}}}}", "{ok: 1.0}");
+  server.expect("{insert: 'c', documents: [{_id: 2, text: '" + std::string(10 << 20, 't') + "'}]}", "{n: 1}");
+  server.expect("{commit: 1}", "{ok: 0.0, code: 121}");
+}
+
 TEST_CASE("a validator's work belongs to the write, which it can end") {
   TestServer server;
   server.expect("test", "{create: 'c', validator: {list: {$not: {$elemMatch: {$gt: 1, $lt: 0}}}}}", "{ok: 1.0}");
