@@ -320,8 +320,13 @@ TEST_CASE("a large transaction is looked at three times, in however many parts i
       fed.member.committer.insert(transaction, *fed.orders, bson::json("{_id: " + std::to_string(i) + "}"), &write);
     }
   });
-  fed.set.commit();
-  // Reads the log itself: the feed kept nothing of this scope.
+  const Stamp upto = fed.set.commit();
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  while (early->passed() < upto && std::chrono::steady_clock::now() < until) {
+    CHECK(early->next(nullptr) == nullptr);
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  // Reads the log itself: the feed has passed it by, and kept nothing of this scope.
   const auto late = fed.feed.follow(LogScope::collection("shop.orders"), fed.start);
   int64_t checks = 0;
   const base::Interrupted counted = [&] { ++checks; };
