@@ -36,7 +36,7 @@ bson::Document explain_invalid(bson::DocumentView rules, bson::DocumentView docu
 // The largest errInfo. The details quote values of the document once for each rule that they break.
 inline constexpr size_t error_info_bytes_max = 4 << 20;
 // Returns the whole errInfo: {failingDocumentId, details}; or {failingDocumentId, note} where the details would be too large, or
-// can't be made.
+// can't be made. It is empty if the _id alone is too large.
 bson::Document error_info(OperationContext& op, bson::DocumentView rules, bson::DocumentView document,
                           const ParseContext& context);
 

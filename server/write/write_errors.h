@@ -49,7 +49,7 @@ class WriteErrors {
   ErrorRoom room_;
 };
 
-// Appends errInfo, or keyPattern and keyValue, if `error` is about a duplicate key.
+// Appends what an error has beside its message: a validator's errInfo, or keyPattern and keyValue of a duplicate key.
 void append_error_details(const base::OperationError& error, bson::Builder& out);
 
 }  // namespace server::write
