@@ -23,8 +23,8 @@ class Phrase {
  public:
   Phrase(std::string_view phrase, int version, const Folding& folding);
 
-  // Returns whether the phrase occurs in `text`, character by character, once both are folded as the text's language says. It takes
-  // time in proportion to the text and the phrase, whatever they are.
+  // Returns whether the phrase occurs in `text`, character by character, once both are folded as the text's language says. It
+  // takes time in proportion to the text and the phrase, whatever they are.
   bool occurs_in(std::string_view text, const Language& language) const;
 
  private:

@@ -34,7 +34,7 @@ bool is_system(std::string_view ns) {
 }
 
 bool is_unfinished(std::string_view ns) {
-  return collection_of(query::is_buckets(ns) ? query::series_name(ns) : ns).starts_with(unfinished_prefix);
+  return (query::is_buckets(ns) ? query::series_name(ns) : collection_of(ns)).starts_with(unfinished_prefix);
 }
 
 void check_branch_creatable(std::string_view name) {

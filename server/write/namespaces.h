@@ -16,8 +16,8 @@ inline std::string_view collection_of(std::string_view ns) {
 inline bool is_oplog(std::string_view ns) {
   return ns == "local.oplog.rs";
 }
-// Collections and branches with this prefix are unfinished: what writes them renames them at the end, or drops them, and so does the
-// next start or the next primary. No client gives such a name.
+// Collections and branches with this prefix are unfinished: what writes them renames them at the end, or drops them, and so does
+// the next start or the next primary. No client gives such a name.
 inline constexpr std::string_view unfinished_prefix = "tmp.agg_out.";
 bool is_unfinished(std::string_view ns);
 // Throws InvalidNamespace for such a branch.

@@ -48,7 +48,7 @@ struct Walk {
     if (from.is_string()) name = from.as_string();
     if (const auto other = spec.find("db"); other.is_string() && !other.as_string().empty()) from_db = other.as_string();
     if (from.is_object()) {
-      refuse_repeated("from", from.as_document());
+      refuse_repeated("$lookup.from", from.as_document());
       const auto other = from.as_document().find("db"), collection = from.as_document().find("coll");
       if (other.is_string()) from_db = other.as_string();
       if (collection.is_string()) name = collection.as_string();
@@ -60,7 +60,7 @@ struct Walk {
   bool written(const Element& target, const ActionSet& actions) {
     if (target.is_string()) return asker.collection(db, target.as_string(), actions);
     if (!target.is_object()) return true;
-    refuse_repeated("into", target.as_document());
+    refuse_repeated("$merge.into", target.as_document());
     const auto into_db = target.as_document().find("db"), collection = target.as_document().find("coll");
     return asker.collection(into_db.is_string() ? into_db.as_string() : db,
                             collection.is_string() ? collection.as_string() : std::string_view(), actions);
