@@ -66,10 +66,11 @@ class Parser {
   size_t phrase_from_ = 0;
 };
 
-std::set<std::string> terms_of(std::string_view words, const Language& language, int version, const Folding& folding) {
+std::set<std::string> terms_of(std::string_view words, const Language& language, int version, const Folding& folding,
+                               const EachTerm& each) {
   std::set<std::string> terms;
   each_term(words, language, version, folding, [&](std::string_view term) {
-    terms.emplace(term);
+    if (terms.emplace(term).second && each) each(term);
     return true;
   });
   return terms;
@@ -77,12 +78,13 @@ std::set<std::string> terms_of(std::string_view words, const Language& language,
 
 }  // namespace
 
-Search parse_search(std::string_view search, const Language& language, int version, const Folding& folding) {
+Search parse_search(std::string_view search, const Language& language, int version, const Folding& folding,
+                    const EachTerm& each) {
   Parts parts = Parser(search).parse();
   Search found;
-  found.index_terms = terms_of(parts.positive, language, version, {});
-  found.terms = terms_of(parts.positive, language, version, folding);
-  found.negated_terms = terms_of(parts.negative, language, version, folding);
+  found.index_terms = terms_of(parts.positive, language, version, {}, each);
+  found.terms = terms_of(parts.positive, language, version, folding, each);
+  found.negated_terms = terms_of(parts.negative, language, version, folding, each);
   found.phrases = std::move(parts.phrases);
   found.negated_phrases = std::move(parts.negated_phrases);
   return found;

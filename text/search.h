@@ -5,8 +5,10 @@
 // A minus at the beginning of a word or a phrase negates it. Terms in phrases are terms, too, but a negated phrase gives none.
 #pragma once
 
+#include <functional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "text/fold.h"
@@ -21,6 +23,11 @@ struct Search {
   std::vector<std::string> negated_phrases;
 };
 
-Search parse_search(std::string_view search, const Language& language, int version, const Folding& folding);
+// It is called for each term that a set gets.
+using EachTerm = std::function<void(std::string_view term)>;
+
+// What `each` throws ends the parsing: a search string may have millions of terms.
+Search parse_search(std::string_view search, const Language& language, int version, const Folding& folding,
+                    const EachTerm& each = {});
 
 }  // namespace text

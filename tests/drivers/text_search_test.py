@@ -209,3 +209,22 @@ def test_searches_outlive_a_kill_and_are_logged():
             assert list(client.t.pages.list_indexes()) == before
             assert sorted(ids(client.t.pages.find(search("coffee")))) == [1, 2, 3, 5]
             assert client.t.command("validate", "pages", full=True)["valid"]
+
+
+def test_the_terms_of_a_search_are_counted_in_the_operation_s_memory():
+    """A search string of a few megabytes has hundreds of thousands of terms, and each of them a range of the index."""
+    with Server("--setParameter", f"operationMemoryLimitBytes={48 << 20}") as running, running.client() as client:
+        pages = client.t.pages
+        pages.insert_many(PAGES)
+        pages.create_index([("title", "text"), ("body", "text")], name="texts")
+        words = " ".join(f"w{number:x}" for number in range(400_000))
+        refused(lambda: ids(pages.find(search(words))), 146)
+        refused(lambda: pages.delete_many(search(words)), 146)
+        refused(lambda: ids(pages.find(search("coffee " + " ".join("-" + word for word in words.split())))), 146)
+        # A cursor keeps what its search needs, and no longer than it lives.
+        some = "coffee " + " ".join(words.split()[:20_000])
+        cursor = pages.find(search(some), batch_size=1)
+        assert next(cursor)
+        assert client.admin.command("serverStatus")["operationMemory"]["bytes"] > 20_000 * 300
+        assert len(list(cursor)) == 2
+        wait_until(lambda: client.admin.command("serverStatus")["operationMemory"]["bytes"] < 20_000 * 300)

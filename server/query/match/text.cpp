@@ -52,6 +52,9 @@ bool flag_field(const bson::Element& field) {
   return field.as_bool();
 }
 
+// A term is a node of a set.
+constexpr size_t term_bytes = 96;
+
 NodePtr parse_text(const bson::Element& operand, Parsing& parsing) {
   if (!parsing.context.text) bad_value("$text is not allowed in this context");
   if (!operand.is_object()) bad_value("$text expects an object");
@@ -103,14 +106,29 @@ void bind_text(const Node& root, const storage::Collection* collection, const st
   throw OperationError(ErrorCode::index_not_found, "text index required for $text query");
 }
 
+void Text::account_to(Allowance* allowance) {
+  Node::account_to(allowance);
+  held_.reset();
+  budget_ = allowance ? &allowance->memory() : nullptr;
+}
+
+void Text::keep(size_t bytes) const {
+  work();
+  if (!budget_) return;
+  if (!held_) held_.emplace(*budget_);
+  held_->add(bytes);
+}
+
 void Text::bind(std::shared_ptr<const storage::Index> index) {
   index_ = std::move(index);
+  held_.reset();
   const storage::TextIndex& options = *index_->spec().text;
   const text::Language* language = question_.language.empty() ? options.language : text::find_language(question_.language);
   if (!language) {
     bad_value("unsupported language: \"" + question_.language + "\" for text index version " + std::to_string(options.version));
   }
-  search_ = text::parse_search(question_.search, *language, options.version, question_.folding);
+  search_ = text::parse_search(question_.search, *language, options.version, question_.folding,
+                               [this](std::string_view term) { keep(term_bytes + term.size()); });
   const auto phrases = [&](const std::vector<std::string>& texts) {
     std::vector<text::Phrase> made;
     for (const std::string& one : texts) made.emplace_back(one, options.version, question_.folding);

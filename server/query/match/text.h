@@ -26,7 +26,7 @@ class Text final : public Node {
   };
   explicit Text(Question question) : Node(Kind::text), question_(std::move(question)) {}
 
-  // Throws BadValue for a language that there isn't.
+  // Throws BadValue for a language that there isn't, and ExceededMemoryLimit for more terms than there is room for.
   void bind(std::shared_ptr<const storage::Index> index);
   const std::shared_ptr<const storage::Index>& index() const { return index_; }
   const text::Search& search() const { return search_; }
@@ -34,6 +34,10 @@ class Text final : public Node {
   // Checks what the index's terms don't: phrases, what must not occur, and the terms themselves if case or diacritics count. The
   // document has one of the terms in the index.
   bool fits(bson::DocumentView document) const;
+
+  // Counts so many bytes that are kept for the search as long as the node lives. Throws ExceededMemoryLimit.
+  void keep(size_t bytes) const;
+  void account_to(Allowance* allowance) override;
 
   // Before it is bound, every document matches.
   bool matches(bson::DocumentView document, Details*) const override;
@@ -46,6 +50,8 @@ class Text final : public Node {
   bool has_phrase(bson::DocumentView document, const text::Phrase& phrase) const;
 
   const Question question_;
+  MemoryBudget* budget_ = nullptr;  // nullptr: nobody counts
+  mutable std::optional<Held> held_;
   std::shared_ptr<const storage::Index> index_;
   text::Search search_;
   std::vector<text::Phrase> phrases_, negated_phrases_;

@@ -64,6 +64,7 @@ Access text_access(const storage::Collection& collection, const match::Text& tex
   access.text_prefix = prefix.done();
   for (const std::string& term : text.search().index_terms) {
     bson::Bytes beginning = storage::text_key_beginning(spec, before, term);
+    text.keep(3 * (sizeof(bson::Bytes) + beginning.size()));
     access.ranges.push_back({beginning, beginning + bson::Bytes(1, '\xff')});
     access.terms.push_back(std::move(beginning));
   }
