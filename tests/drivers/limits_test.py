@@ -154,10 +154,19 @@ def test_what_must_stay_in_memory_ends_at_100_mb(things):
     many = [{"$addFields": {"i": {"$range": [0, 2_000]}}}, {"$unwind": "$i"}]
     for stage, code in (({"$group": {"_id": None, "m": {"$push": "$$ROOT"}}}, 146),
                         ({"$group": {"_id": None, "m": {"$addToSet": "$$ROOT"}}}, 146),
+                        *(({"$group": {"_id": None, "m": {name: {"n": 2**62, "input": "$$ROOT"}}}}, 146)
+                          for name in ("$firstN", "$lastN", "$minN", "$maxN")),
+                        *(({"$group": {"_id": None, "m": {name: {"n": 2**62, "output": "$$ROOT", "sortBy": {"i": 1}}}}}, 146)
+                          for name in ("$topN", "$bottomN")),
                         ({"$setWindowFields": {"sortBy": {"i": 1}, "output": {"m": {"$push": "$$ROOT"}}}}, 5414201)):
         with pytest.raises(OperationFailure) as failure:
             list(things.aggregate([*many, stage]))
         assert failure.value.code == code, failure.value
+    # Values that leave the first or last few make room again.
+    few = {name: {name: {"n": 2, "input": "$$ROOT"}} for name in ("$firstN", "$lastN", "$minN", "$maxN")}
+    renamed = {name[1:]: how for name, how in few.items()}
+    kept, = things.aggregate([*many, {"$group": {"_id": None, **renamed}}])
+    assert [len(kept[name]) for name in renamed] == [2] * 4
 
 
 def test_values_end_at_64_mb(things):

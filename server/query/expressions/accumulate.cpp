@@ -207,40 +207,57 @@ class MergeObjects final : public Accumulator {
   size_t bytes_ = 64;
 };
 
+// What one value takes in a container of values.
+size_t kept_bytes(const Value& value) {
+  return sizeof(Value) + value.view().bytes().size();
+}
+
 // Keeps n values: the first, the last, the smallest or the largest.
 class FirstN final : public Accumulator {
  public:
   explicit FirstN(int64_t n) : n_(n) {}
   void add(const ValueView& value) override {
-    if (static_cast<int64_t>(values_.size()) < n_) values_.push_back(value.exists() ? Value(value) : Value::null());
+    if (static_cast<int64_t>(values_.size()) == n_) return;
+    values_.push_back(value.exists() ? Value(value) : Value::null());
+    bytes_ += kept_bytes(values_.back());
+    check_kept("$firstN", bytes_);
   }
   Value result() const override {
     bson::ArrayBuilder out;
     for (const Value& value : values_) out.append(value);
     return out.done_value();
   }
+  size_t bytes() const override { return bytes_; }
 
  private:
   int64_t n_;
   std::deque<Value> values_;
+  size_t bytes_ = 64;
 };
 
 class LastN final : public Accumulator {
  public:
   explicit LastN(int64_t n) : n_(n) {}
   void add(const ValueView& value) override {
+    if (static_cast<int64_t>(values_.size()) == n_) {
+      bytes_ -= kept_bytes(values_.front());
+      values_.pop_front();
+    }
     values_.push_back(value.exists() ? Value(value) : Value::null());
-    if (static_cast<int64_t>(values_.size()) > n_) values_.pop_front();
+    bytes_ += kept_bytes(values_.back());
+    check_kept("$lastN", bytes_);
   }
   Value result() const override {
     bson::ArrayBuilder out;
     for (const Value& value : values_) out.append(value);
     return out.done_value();
   }
+  size_t bytes() const override { return bytes_; }
 
  private:
   int64_t n_;
   std::deque<Value> values_;
+  size_t bytes_ = 64;
 };
 
 template <int sign>
@@ -249,22 +266,30 @@ class ExtremeN final : public Accumulator {
   explicit ExtremeN(const AccumulatorSettings& settings) : n_(settings.n), values_(Better{settings.collator}) {}
   void add(const ValueView& value) override {
     if (value.is_nullish()) return;
-    values_.insert(Value(value));
-    if (static_cast<int64_t>(values_.size()) > n_) values_.erase(std::prev(values_.end()));
+    bytes_ += node_bytes + kept_bytes(*values_.insert(Value(value)));
+    if (static_cast<int64_t>(values_.size()) > n_) {
+      const auto worst = std::prev(values_.end());
+      bytes_ -= node_bytes + kept_bytes(*worst);
+      values_.erase(worst);
+    }
+    check_kept(sign < 0 ? "$minN" : "$maxN", bytes_);
   }
   Value result() const override {
     bson::ArrayBuilder out;
     for (const Value& value : values_) out.append(value);
     return out.done_value();
   }
+  size_t bytes() const override { return bytes_; }
 
  private:
   struct Better {
     const bson::Collator* collator;
     bool operator()(const Value& a, const Value& b) const { return sign * bson::compare(a, b, collator) > 0; }
   };
+  static constexpr size_t node_bytes = 40;  // of the tree
   int64_t n_;
   std::multiset<Value, Better> values_;
+  size_t bytes_ = 64;
 };
 
 // Keeps the first or the last values by their keys. Among equal keys, earlier values come first.
@@ -277,10 +302,12 @@ class Ordered final : public Accumulator {
     const ValueView value = pair["v"];
     const auto added = values_.emplace(Bytes(pair["k"].as_binary().bytes), value.exists() ? Value(value) : Value::null());
     bytes_ += cost(*added);
-    if (values_.size() <= n_) return;
-    const auto out = first ? std::prev(values_.end()) : values_.begin();
-    bytes_ -= cost(*out);
-    values_.erase(out);
+    if (values_.size() > n_) {
+      const auto out = first ? std::prev(values_.end()) : values_.begin();
+      bytes_ -= cost(*out);
+      values_.erase(out);
+    }
+    if (!one) check_kept(first ? "$topN" : "$bottomN", bytes_);
   }
   Value result() const override {
     if (one) return values_.empty() ? Value::null() : values_.begin()->second;
