@@ -63,7 +63,8 @@ class Unwind final : public Stage {
       if (elements_ != DocumentView::Iterator()) {
         // Several $unwind stages in a row make many documents of one.
         context_.allowance.work_on(whole_.size());
-        emit(*elements_, index_++);
+        place(*elements_);
+        number(bson::Value(index_++));
         ++elements_;
         return true;
       }
@@ -73,13 +74,14 @@ class Unwind final : public Stage {
       if (value.is_array() && !value.as_document().empty()) {
         elements_ = value.as_document().begin();
         index_ = 0;
-      } else if (value.is_array() || value.is_nullish()) {
-        if (!options_.keep_empty) continue;
-        // An empty array makes no document; null stays as it is.
-        emit(value.is_array() ? ValueView() : value, -1);
-        return true;
       } else {
-        emit(value, -1);
+        if ((value.is_array() || value.is_nullish()) && !options_.keep_empty) continue;
+        // Of an empty array nothing stays. A document with any other value, or without one, stays as it is.
+        if (value.is_array())
+          place({});
+        else
+          out_ = whole_;
+        number(bson::Value::null());
         return true;
       }
     }
@@ -87,10 +89,9 @@ class Unwind final : public Stage {
   DocumentView document() override { return out_; }
 
  private:
-  void emit(const ValueView& value, int64_t index) {
-    out_ = with_value(whole_, options_.path, value);
-    if (!options_.index_field.empty())
-      out_ = with_value(out_, options_.index_field, index < 0 ? bson::Value::null() : bson::Value(index));
+  void place(const ValueView& value) { out_ = with_value(whole_, options_.path, value); }
+  void number(const bson::Value& index) {
+    if (!options_.index_field.empty()) out_ = with_value(out_, options_.index_field, index);
     held_.set(whole_.size() + out_.size());
   }
 
