@@ -25,14 +25,14 @@ class Constant final : public Expression {
   Value value_;
 };
 
-// Returns the value at a path below `value`; arrays are mapped over, and elements without the path are left out. It copies
-// nothing if it meets no array.
+// Returns the value at a path below `value`; arrays are mapped over, and elements without the path are left out, as are arrays
+// directly within an array. It copies nothing if it meets no array.
 ValueView walk(ValueView value, std::string_view path, Value& scratch) {
   while (!path.empty()) {
     if (value.type() == Type::array) {
       bson::ArrayBuilder mapped;
       for (const bson::Element& element : value.as_document()) {
-        if (element.type() != Type::object && element.type() != Type::array) continue;
+        if (element.type() != Type::object) continue;
         Value below;
         const ValueView found = walk(element, path, below);
         if (found.exists()) mapped.append(found);
