@@ -240,18 +240,19 @@ ExpressionPtr parse_date_to_string(std::string_view, const ValueView& value, Sco
       [when = std::move(when), format = std::move(format), zone = std::move(zone), on_null = std::move(on_null)](Frame& frame) {
         const Value value = when->evaluate(frame);
         if (value.view().is_nullish()) return on_null ? on_null->evaluate(frame) : Value::null();
-        std::string pattern = zone ? "%Y-%m-%dT%H:%M:%S.%L" : "%Y-%m-%dT%H:%M:%S.%LZ";
+        std::optional<std::string> pattern;
         if (format) {
           const Value given = format->evaluate(frame);
           if (given.view().is_nullish()) return Value::null();
           if (given.type() != Type::string)
             fail(18533, "$dateToString requires that 'format' be a string, found: " + named(given));
-          pattern = given.view().as_string();
+          pattern = std::string(given.view().as_string());
         }
         const auto in = zone_from(zone, frame);
         if (!in) return Value::null();
+        if (!pattern) pattern = in->is_utc() ? "%Y-%m-%dT%H:%M:%S.%LZ" : "%Y-%m-%dT%H:%M:%S.%L";
         const bson::Date date = date_of(value);
-        return Value(formatted(pattern, parts_of(in->local(date)), in->offset(date)));
+        return Value(formatted(*pattern, parts_of(in->local(date)), in->offset(date)));
       });
 }
 

@@ -19,6 +19,7 @@ class TimeZone {
   // Accepts "", "UTC", "+05", "+05:30", "-0800", "Europe/Berlin". Throws 40485 for other names.
   explicit TimeZone(std::string_view name);
 
+  bool is_utc() const { return !zone_ && fixed_ == std::chrono::seconds(0); }
   // Returns what is added to UTC to get local time.
   std::chrono::seconds offset(bson::Date when) const;
   LocalTime local(bson::Date when) const;
