@@ -37,6 +37,11 @@ Value to_bool(const ValueView& from) {
   return Value(true);
 }
 
+// std::from_chars knows no plus. Returns how many bytes it must not see.
+size_t sign_bytes(std::string_view text) {
+  return text.size() > 1 && text[0] == '+' && text[1] != '-' ? 1 : 0;
+}
+
 template <class Int>
 Value to_integer(const ValueView& from, Type type) {
   switch (from.type()) {
@@ -47,7 +52,7 @@ Value to_integer(const ValueView& from, Type type) {
     case Type::string: {
       const std::string_view text = from.as_string();
       Int parsed = 0;
-      const char* begin = text.data() + (text.size() > 1 && text[0] == '+' ? 1 : 0);
+      const char* begin = text.data() + sign_bytes(text);
       const auto end = std::from_chars(begin, text.data() + text.size(), parsed);
       if (text.empty() || end.ec != std::errc() || end.ptr != text.data() + text.size()) unreadable_number(from);
       return Value(parsed);
@@ -76,7 +81,7 @@ Value to_double(const ValueView& from) {
   if (!from.is_string()) unsupported(from, Type::number_double);
   const std::string text(from.as_string());
   double parsed = 0;
-  const char* begin = text.c_str() + (text.size() > 1 && text[0] == '+' ? 1 : 0);
+  const char* begin = text.c_str() + sign_bytes(text);
   const auto end = std::from_chars(begin, text.c_str() + text.size(), parsed);
   if (text.empty() || end.ec != std::errc() || end.ptr != text.c_str() + text.size()) unreadable_number(from);
   return Value(parsed);

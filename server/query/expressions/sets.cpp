@@ -52,6 +52,7 @@ Value set_intersection(Frame& frame, std::string_view, Arguments a) {
     } else {
       std::erase_if(common, [&](const ValueView& value) { return !here.count(value); });
     }
+    if (common.empty()) break;  // what follows isn't looked at, whatever it is
   }
   return array_of(common);
 }

@@ -35,11 +35,12 @@ Value to_lower(std::string_view, Arguments a) {
 }
 
 Value strcasecmp_(std::string_view, Arguments a) {
-  const auto lower = [](std::string text) {
-    for (char& c : text) c = static_cast<char>(c >= 'A' && c <= 'Z' ? c + 32 : c);
+  // The letters between upper and lower case, like '_', come after both.
+  const auto upper = [](std::string text) {
+    for (char& c : text) c = static_cast<char>(c >= 'a' && c <= 'z' ? c - 32 : c);
     return text;
   };
-  const int order = lower(coerce_to_string(a[0])).compare(lower(coerce_to_string(a[1])));
+  const int order = upper(coerce_to_string(a[0])).compare(upper(coerce_to_string(a[1])));
   return Value(order < 0 ? -1 : order > 0 ? 1 : 0);
 }
 
