@@ -1,6 +1,7 @@
 #include "server/query/place_field.h"
 
 #include "bson/builder.h"
+#include "bson/path.h"
 
 namespace server::query {
 
@@ -39,25 +40,35 @@ bson::Document own_fields(const std::vector<std::string>& paths) {
   return out;
 }
 
-void collect_values(const ValueView& value, std::string_view path, std::vector<Value>& out, bool fan) {
-  if (value.is_array() && fan) {
-    for (const Element& element : value.as_document()) {
-      if (path.empty()) {
-        out.emplace_back(element);
-      } else {
-        collect_values(element, path, out, false);
-      }
-    }
-    return;
+namespace {
+
+void collect_last(const ValueView& value, std::vector<Value>& out) {
+  if (value.is_array()) {
+    for (const Element& element : value.as_document()) out.emplace_back(element);
+  } else if (value.exists()) {
+    out.emplace_back(value);
   }
-  if (path.empty()) {
-    out.push_back(value.exists() ? Value(value) : Value::null());
-    return;
+}
+
+}  // namespace
+
+void collect_values(DocumentView document, std::string_view path, std::vector<Value>& out) {
+  size_t end = path.find('.');
+  ValueView value = bson::value_at(document, path.substr(0, end));
+  while (end != std::string_view::npos && value.is_array()) {
+    const std::string_view rest = path.substr(end + 1);
+    const size_t dot = rest.find('.');
+    if (!bson::is_array_index(rest.substr(0, dot))) break;
+    end = dot == std::string_view::npos ? dot : end + 1 + dot;
+    value = bson::value_at(document, path.substr(0, end));
   }
-  const size_t dot = path.find('.');
-  const std::string_view rest = dot == std::string_view::npos ? std::string_view() : path.substr(dot + 1);
-  const ValueView below = value.is_object() ? static_cast<ValueView>(value.as_document().find(path.substr(0, dot))) : ValueView();
-  collect_values(below, below.exists() ? rest : std::string_view(), out, true);
+  if (end == std::string_view::npos) return collect_last(value, out);
+  const std::string_view rest = path.substr(end + 1);
+  if (value.is_object()) return collect_values(value.as_document(), rest, out);
+  if (!value.is_array()) return;
+  for (const Element& element : value.as_document()) {
+    if (element.is_object()) collect_values(element.as_document(), rest, out);
+  }
 }
 
 }  // namespace server::query

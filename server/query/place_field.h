@@ -16,7 +16,8 @@ bson::Document with_field_at(bson::DocumentView document, std::string_view path,
 // Returns an expression for the fields of a document at these paths: {a: "$a", b: {c: "$b.c"}}.
 bson::Document own_fields(const std::vector<std::string>& paths);
 
-// Collects the values that a document has at the path, with arrays fanned out; null if it has none.
-void collect_values(const bson::ValueView& value, std::string_view path, std::vector<bson::Value>& out, bool fan = true);
+// Collects the values that a document has at the path, those in arrays of objects too; an array at its end counts as its
+// elements. A number in the path after an array is a position in it.
+void collect_values(bson::DocumentView document, std::string_view path, std::vector<bson::Value>& out);
 
 }  // namespace server::query

@@ -77,7 +77,8 @@ class Lookup final : public Stage {
     bson::ArrayBuilder stages;
     if (!plan_.foreign.empty()) {
       std::vector<Value> locals;
-      collect_values(Value(document.view()), plan_.local, locals);
+      collect_values(document, plan_.local, locals);
+      if (locals.empty()) locals.push_back(Value::null());
       bson::Builder stage = stages.object();
       bson::Builder match = stage.object("$match");
       // $in would match the patterns, and these are values.
