@@ -8,6 +8,7 @@
 #include "server/core/names.h"
 #include "server/core/operation.h"
 #include "server/query/expressions/expression.h"
+#include "server/query/let_variables.h"
 #include "server/query/place_field.h"
 #include "server/query/stages/pipeline.h"
 #include "server/query/stages/registry.h"
@@ -157,6 +158,7 @@ StageSpecPtr parse_lookup(const Element& specification, PipelineContext& context
                "$lookup argument 'let: " + type_of(field) + "' must be an object, is type " + type_of(field));
       has_let = true;
       for (const Element& variable : field.as_document()) {
+        check_variable_name(variable.name);
         plan.let.emplace_back(variable.name, parse_expression(variable, context.scope));
       }
     } else {
