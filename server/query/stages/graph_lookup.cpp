@@ -4,11 +4,11 @@
 //
 // A step is one query, for all values that were not looked up before; an index on connectToField answers it. Each document comes
 // once, however many ways lead to it.
+#include <algorithm>
 #include <cmath>
 #include <unordered_set>
 
 #include "bson/compare.h"
-#include "bson/path.h"
 #include "server/core/names.h"
 #include "server/core/operation.h"
 #include "server/query/expressions/expression.h"
@@ -66,8 +66,8 @@ class GraphLookup final : public Stage {
     std::vector<Value> frontier;
     if (start.type() == bson::Type::array) {
       for (const Element& element : start.view().as_document()) add(frontier, Value(element));
-    } else {
-      add(frontier, start.exists() ? start : Value::null());
+    } else if (start.exists()) {
+      add(frontier, start);
     }
     for (int64_t depth = 0; !frontier.empty() && (!plan_.depth_max || depth <= *plan_.depth_max); ++depth) {
       context_.op->check_interrupt();
@@ -96,14 +96,9 @@ class GraphLookup final : public Stage {
       } else {
         reached.append(with_field_at(document, plan_.depth_field, Value(depth)).view());
       }
-      bson::visit_path(document, plan_.connect_from, [&](const ValueView& value, bool) {
-        if (value.is_array()) {
-          for (const Element& element : value.as_document()) add(next, Value(element));
-        } else if (value.exists()) {
-          add(next, Value(value));
-        }
-        return true;
-      });
+      std::vector<Value> further;
+      collect_values(document, plan_.connect_from, further);
+      for (Value& value : further) add(next, std::move(value));
     }
     return next;
   }
@@ -119,6 +114,13 @@ class GraphLookup final : public Stage {
         bson::Builder condition = connected.object(plan_.connect_to);
         bson::ArrayBuilder in = condition.array("$in");
         for (const Value& value : frontier) in.append(value);
+      }
+      // A null leads to documents that say null, and not to those that say nothing.
+      if (std::ranges::any_of(frontier, [](const Value& value) { return value.type() == bson::Type::null; })) {
+        bson::Builder connected = both.object();
+        bson::Builder condition = connected.object(plan_.connect_to);
+        condition.append("$exists", true);
+        condition.object("$not").append("$type", "undefined");
       }
       if (!plan_.restriction.empty()) both.append(plan_.restriction.view());
     }
