@@ -20,6 +20,7 @@ from tests.support.waiting import wait_until
 LONG = {"$size": {"$map": {"input": {"$range": [0, 100_000]},
                            "in": {"$size": {"$map": {"input": {"$range": [0, 10_000]}, "in": {"$add": ["$$this", "$n"]}}}}}}}
 BAD_VALUE, TIMED_OUT, EXCEEDED_MEMORY_LIMIT, TOO_LARGE_FOR_A_REPLY, INTERRUPTED, PAST_64_MB = 2, 50, 146, 10334, 11601, 13548
+NO_DISK_USE_ALLOWED = 292
 
 
 @pytest.fixture(scope="module")
@@ -167,6 +168,17 @@ def test_what_must_stay_in_memory_ends_at_100_mb(things):
     renamed = {name[1:]: how for name, how in few.items()}
     kept, = things.aggregate([*many, {"$group": {"_id": None, **renamed}}])
     assert [len(kept[name]) for name in renamed] == [2] * 4
+
+
+def test_facet_puts_a_large_input_on_the_disk(things):
+    many = [{"$addFields": {"i": {"$range": [0, 500]}}}, {"$unwind": "$i"}]  # 200 MB
+    facet = {"$facet": {"count": [{"$count": "n"}], "first": [{"$limit": 1}, {"$project": {"i": 1}}],
+                        "last": [{"$group": {"_id": "$i", "bytes": {"$sum": {"$strLenBytes": "$text"}}}}, {"$sort": {"_id": -1}}, {"$limit": 1}]}}
+    found, = things.aggregate([*many, facet])
+    assert found == {"count": [{"n": 2_000}], "first": [{"_id": 0, "i": 0}], "last": [{"_id": 499, "bytes": 400_000}]}
+    with pytest.raises(OperationFailure) as failure:
+        list(things.aggregate([*many, facet], allowDiskUse=False))
+    assert failure.value.code == NO_DISK_USE_ALLOWED, failure.value
 
 
 def test_values_end_at_64_mb(things):

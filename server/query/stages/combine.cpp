@@ -1,9 +1,12 @@
 // $facet, $unionWith and $documents put several pipelines, or none, behind one.
 #include "server/core/names.h"
 #include "server/core/operation.h"
+#include "server/core/services.h"
 #include "server/query/stages/pipeline.h"
 #include "server/query/stages/registry.h"
+#include "server/query/stages/spill_file.h"
 #include "server/query/stages/support.h"
+#include "storage/store.h"
 
 namespace server::query {
 
@@ -21,21 +24,78 @@ struct Nested {
 
 using Facets = std::vector<std::pair<std::string, bson::Document>>;
 
+// Keeps $facet's input, which is read once for each pipeline: in memory, and from some size on in a file.
+class FacetInput {
+ public:
+  explicit FacetInput(PipelineContext& context) : context_(context), held_(context.allowance.memory()) {}
+
+  void take(DocumentView document) {
+    if (!file_) {
+      const size_t bytes = sizeof(bson::Document) + document.size();
+      const bool full = held_.bytes() + bytes > stage_memory_max;
+      // Others may have taken the memory before this stage's share is full.
+      if (!full && held_.add_if_room(bytes)) {
+        documents_.emplace_back(document);
+        return;
+      }
+      if (!full && (!context_.allow_disk_use || held_.bytes() < short_input_bytes)) {
+        held_.add(bytes);  // throws, unless there is room by now
+        documents_.emplace_back(document);
+        return;
+      }
+      spill();
+    }
+    file_->write(bson::Document(document));
+  }
+
+  void rewind() {
+    at_ = 0;
+    if (file_) file_->rewind();
+  }
+  bool next() {
+    if (!file_) return ++at_ <= documents_.size();
+    auto read = file_->read();
+    if (!read) return false;
+    current_ = *std::move(read);
+    return true;
+  }
+  DocumentView document() const { return file_ ? current_ : documents_[at_ - 1]; }
+
+ private:
+  static constexpr size_t short_input_bytes = 64 << 10;
+
+  void spill() {
+    if (!context_.allow_disk_use) {
+      refuse(base::ErrorCode::query_exceeded_memory_limit_no_disk_use_allowed,
+             "Exceeded memory limit for $facet, but didn't allow external spilling. Pass allowDiskUse:true to opt in.");
+    }
+    file_ = std::make_unique<SpillFile>(spill_directory(*context_.op), context_.op->services().store->engine());
+    for (const bson::Document& document : documents_) file_->write(document);
+    documents_ = {};
+    held_.set(0);
+  }
+
+  PipelineContext& context_;
+  Held held_;  // documents_
+  std::vector<bson::Document> documents_;
+  size_t at_ = 0;
+  std::unique_ptr<SpillFile> file_;  // set: it has all documents
+  bson::Document current_;           // of the file
+};
+
 // Shows the same documents to each of $facet's pipelines.
 class InputStage final : public Stage {
  public:
-  InputStage(const std::vector<bson::Document>& documents, Allowance& allowance)
-      : Stage(nullptr), documents_(documents), allowance_(allowance) {}
+  InputStage(FacetInput& input, Allowance& allowance) : Stage(nullptr), input_(input), allowance_(allowance) { input_.rewind(); }
   bool next() override {
     allowance_.work();
-    return ++at_ <= documents_.size();
+    return input_.next();
   }
-  DocumentView document() override { return documents_[at_ - 1]; }
+  DocumentView document() override { return input_.document(); }
 
  private:
-  const std::vector<bson::Document>& documents_;
+  FacetInput& input_;
   Allowance& allowance_;
-  size_t at_ = 0;
 };
 
 // Reads its input once, then runs each pipeline over it.
@@ -46,15 +106,10 @@ class Facet final : public Stage {
 
   bool next() override {
     if (std::exchange(done_, true)) return false;
-    std::vector<bson::Document> input;
-    size_t bytes = 0;
+    FacetInput input(context_);
+    while (source().next()) input.take(source().document());
     Held held(context_.allowance.memory());
-    while (source().next()) {
-      input.emplace_back(source().document());
-      bytes += sizeof input.back() + input.back().size();
-      if (bytes > stage_memory_max) refuse(base::ErrorCode::exceeded_memory_limit, "document constructed by $facet is too large");
-      held.set(bytes);
-    }
+    size_t bytes = 0;  // of the results
     bson::Builder out;
     for (const auto& [name, stages] : facets_) {
       auto inner = nested_context(context_, {});  // it reads no collection
