@@ -181,6 +181,32 @@ def test_facet_puts_a_large_input_on_the_disk(things):
     assert failure.value.code == NO_DISK_USE_ALLOWED, failure.value
 
 
+def test_joins_go_beyond_16_mb(things):
+    things.database.far.insert_many([{"_id": number, "to": [(number + 1) % 700], "text": "x" * 100_000} for number in range(700)])
+    size = {"$project": {"_id": 0, "n": {"$size": "$found"}}}
+    joined = {"from": "far", "let": {"n": 400}, "pipeline": [{"$match": {"$expr": {"$lt": ["$_id", "$$n"]}}}], "as": "found"}
+    assert list(things.aggregate([{"$match": {"_id": 0}}, {"$lookup": joined}, size])) == [{"n": 400}]
+    graph = {"from": "far", "startWith": 1, "connectFromField": "to", "connectToField": "_id", "as": "found"}
+    assert list(things.aggregate([{"$match": {"_id": 0}}, {"$graphLookup": {**graph, "maxDepth": 399}}, size])) == [{"n": 400}]
+    joined["let"] = {"n": 700}
+    for stage, code in (({"$lookup": joined}, 4568), ({"$graphLookup": graph}, TOO_LARGE_FOR_A_REPLY)):
+        with pytest.raises(OperationFailure) as failure:
+            list(things.aggregate([{"$match": {"_id": 0}}, stage, size]))
+        assert failure.value.code == code, failure.value
+
+
+def test_an_unwound_lookup_has_no_limit(server, things):
+    things.database.far.insert_many([{"_id": number, "text": "x" * 100_000} for number in range(1500)])
+    joined = {"from": "far", "pipeline": [], "as": "found"}
+    unwound = [{"$lookup": joined}, {"$unwind": {"path": "$found", "includeArrayIndex": "at"}}]
+    assert list(things.aggregate([*unwound, {"$group": {"_id": "$_id", "n": {"$sum": 1}, "last": {"$max": "$at"}}}, {"$sort": {"_id": 1}}])) == [
+        {"_id": number, "n": 1500, "last": 1499} for number in range(4)]
+    # The cursor goes on from operation to operation in the midst of a document's matches.
+    cursor = things.aggregate([*unwound, {"$project": {"at": 1, "found._id": 1}}], batchSize=7)
+    assert [(found["_id"], found["at"]) for found in cursor] == [(number, at) for number in range(4) for at in range(1500)]
+    assert operation_memory(server)["bytes"] == 0
+
+
 def test_values_end_at_64_mb(things):
     for initial, doubled in (("0123456789", {"$concat": ["$$value", "$$value"]}),
                              ([1, 2, 3], {"$concatArrays": ["$$value", "$$value"]}),

@@ -60,6 +60,7 @@ class GraphLookup final : public Stage {
     asked_.clear();
     found_.clear();
     held_.set(0);
+    document_bytes_ = document.size();
     bson::ArrayBuilder reached;
     frame_.begin(document);
     const Value start = plan_.start_with->evaluate(frame_);
@@ -87,9 +88,9 @@ class GraphLookup final : public Stage {
       const DocumentView document = stage->document();
       if (!found_.insert(Value(document["_id"])).second) continue;
       count(document.size());
-      if (reached.size() + document.size() > bson::document_bytes_max_internal) {
-        refuse(ErrorCode::bson_object_too_large,
-               "Total size of documents that $graphLookup reached in " + plan_.from + " exceeds 16777216 bytes");
+      if (document_bytes_ + reached.size() + document.size() > reached_bytes_max) {
+        refuse(ErrorCode::bson_object_too_large, "Total size of documents that $graphLookup reached in " + plan_.from +
+                                                     " exceeds " + std::to_string(reached_bytes_max) + " bytes");
       }
       if (plan_.depth_field.empty()) {
         reached.append(document);
@@ -138,12 +139,16 @@ class GraphLookup final : public Stage {
     if (held_.bytes() > stage_memory_max) refuse(40099, "$graphLookup reached maximum memory consumption");
   }
 
+  // The document in which they are is built as a whole, with names and lengths besides.
+  static constexpr size_t reached_bytes_max = bson::buffer_bytes_max - (1 << 20);
+
   const Plan& plan_;
   PipelineContext& context_;
   Frame frame_;
-  Values asked_;  // values that were, or are about to be, looked up
-  Values found_;  // _ids
-  Held held_;     // what was met for the current document, then out_
+  size_t document_bytes_ = 0;  // of the current document
+  Values asked_;               // values that were, or are about to be, looked up
+  Values found_;               // _ids
+  Held held_;                  // what was met for the current document, then out_
   bson::Document out_;
 };
 

@@ -32,6 +32,72 @@ struct Plan {
   bool has_pipeline = false;
 };
 
+// What an $unwind of the matches asks for, if one follows.
+struct EachMatch {
+  std::string index_field;  // empty: none
+  bool keep_empty = false;
+};
+
+// Finds a document's matches, one at a time.
+class Matches {
+ public:
+  Matches(const Plan& plan, PipelineContext& outer, Frame& frame, const bson::Document& document)
+      : inner_(nested_context(outer, plan.from, plan.from_db)) {
+    frame.begin(document);
+    bson::Builder variables;
+    for (const auto& [name, expression] : plan.let) {
+      Value scratch;
+      const ValueView value = expression->view(frame, scratch);
+      variables.append(name, value.exists() ? value : ValueView(bson::Type::undefined, {}));  // it stays missing: Scope::define
+    }
+    inner_->define(variables.done());
+    stages_ = with_equality(plan, document);
+    pipeline_ = std::make_unique<Pipeline>(stages_, *inner_);
+    stage_ = pipeline_->start();
+  }
+
+  bool next() { return stage_->next(); }
+  DocumentView document() { return stage_->document(); }
+  void begin(OperationContext& op) {
+    inner_->op = &op;
+    stage_->begin(op);
+  }
+  void end() { stage_->end(); }
+
+ private:
+  // Returns the stages to run: the equality as a $match before the pipeline's own.
+  static bson::Document with_equality(const Plan& plan, const bson::Document& document) {
+    bson::ArrayBuilder stages;
+    if (!plan.foreign.empty()) {
+      std::vector<Value> locals;
+      collect_values(document, plan.local, locals);
+      if (locals.empty()) locals.push_back(Value::null());
+      bson::Builder stage = stages.object();
+      bson::Builder match = stage.object("$match");
+      // $in would match the patterns, and these are values.
+      const bool regex = std::any_of(locals.begin(), locals.end(), [](const Value& v) { return v.type() == bson::Type::regex; });
+      if (locals.size() == 1) {
+        match.object(plan.foreign).append("$eq", locals[0]);
+      } else if (regex) {
+        bson::ArrayBuilder any = match.array("$or");
+        for (const Value& value : locals) any.object().object(plan.foreign).append("$eq", value);
+      } else {
+        bson::Builder condition = match.object(plan.foreign);
+        bson::ArrayBuilder in = condition.array("$in");
+        for (const Value& value : locals) in.append(value);
+      }
+    }
+    for (const Element& stage : plan.pipeline) stages.append(static_cast<const ValueView&>(stage));
+    return bson::Document(stages.done_value().view().as_document());
+  }
+
+  std::unique_ptr<PipelineContext> inner_;
+  bson::Document stages_;
+  std::unique_ptr<Pipeline> pipeline_;
+  StagePtr stage_;
+};
+
+// Puts all matches of a document into an array.
 class Lookup final : public Stage {
  public:
   Lookup(StagePtr from, const Plan& plan, PipelineContext& context)
@@ -49,61 +115,101 @@ class Lookup final : public Stage {
 
  private:
   Value matches(const bson::Document& document) {
-    auto inner = nested_context(context_, plan_.from, plan_.from_db);
-    frame_.begin(document);
-    bson::Builder variables;
-    for (const auto& [name, expression] : plan_.let) {
-      Value scratch;
-      const ValueView value = expression->view(frame_, scratch);
-      variables.append(name, value.exists() ? value : ValueView(bson::Type::undefined, {}));  // it stays missing: Scope::define
-    }
-    inner->define(variables.done());
-
-    bson::Document stages = with_equality(document);
-    Pipeline pipeline(stages, *inner);
-    StagePtr stage = pipeline.start();
+    Matches matches(plan_, context_, frame_, document);
     bson::ArrayBuilder found;
-    while (stage->next()) {
-      found.append(stage->document());
-      held_.set(document.size() + found.size());
-      if (found.size() > bson::document_bytes_max_internal) {
-        refuse(4568, "Total size of documents in " + plan_.from + " matching pipeline's $lookup stage exceeds 16777216 bytes");
+    while (matches.next()) {
+      const DocumentView match = matches.document();
+      if (document.size() + found.size() + match.size() > joined_bytes_max) {
+        refuse(4568, "Total size of documents in " + plan_.from + " matching pipeline's $lookup stage exceeds " +
+                         std::to_string(joined_bytes_max) + " bytes");
       }
+      found.append(match);
+      held_.set(document.size() + found.size());
     }
     return found.done_value();
   }
-
-  // Returns the stages to run: the equality as a $match before the pipeline's own.
-  bson::Document with_equality(const bson::Document& document) const {
-    bson::ArrayBuilder stages;
-    if (!plan_.foreign.empty()) {
-      std::vector<Value> locals;
-      collect_values(document, plan_.local, locals);
-      if (locals.empty()) locals.push_back(Value::null());
-      bson::Builder stage = stages.object();
-      bson::Builder match = stage.object("$match");
-      // $in would match the patterns, and these are values.
-      const bool regex = std::any_of(locals.begin(), locals.end(), [](const Value& v) { return v.type() == bson::Type::regex; });
-      if (locals.size() == 1) {
-        match.object(plan_.foreign).append("$eq", locals[0]);
-      } else if (regex) {
-        bson::ArrayBuilder any = match.array("$or");
-        for (const Value& value : locals) any.object().object(plan_.foreign).append("$eq", value);
-      } else {
-        bson::Builder condition = match.object(plan_.foreign);
-        bson::ArrayBuilder in = condition.array("$in");
-        for (const Value& value : locals) in.append(value);
-      }
-    }
-    for (const Element& stage : plan_.pipeline) stages.append(static_cast<const ValueView&>(stage));
-    return bson::Document(stages.done_value().view().as_document());
-  }
+  // The document in which the matches are is built as a whole, with names and lengths besides.
+  static constexpr size_t joined_bytes_max = bson::buffer_bytes_max - (1 << 20);
 
   const Plan& plan_;
   PipelineContext& context_;
   Frame frame_;
   Held held_;  // out_, or what is found so far
   bson::Document out_;
+};
+
+// Returns a document for each match, so their number has no limit.
+class UnwoundLookup final : public Stage {
+ public:
+  UnwoundLookup(StagePtr from, const Plan& plan, const EachMatch& how, PipelineContext& context)
+      : Stage(std::move(from)),
+        plan_(plan),
+        how_(how),
+        context_(context),
+        frame_(context.scope),
+        held_(context.allowance.memory()) {}
+
+  bool next() override {
+    for (;;) {
+      if (!matches_) {
+        if (!source().next()) return false;
+        context_.op->check_interrupt();
+        document_ = bson::Document(source().document());
+        matches_ = std::make_unique<Matches>(plan_, context_, frame_, document_);
+        found_ = 0;
+      }
+      if (matches_->next()) {
+        context_.allowance.work_on(document_.size());
+        emit(Value(matches_->document()), Value(found_++));
+        return true;
+      }
+      matches_.reset();
+      if (found_ > 0 || !how_.keep_empty) continue;
+      emit(Value(), Value::null());
+      return true;
+    }
+  }
+  DocumentView document() override { return out_; }
+  void begin(OperationContext& op) override {
+    Stage::begin(op);
+    if (matches_) matches_->begin(op);
+  }
+  void end() override {
+    if (matches_) matches_->end();
+    Stage::end();
+  }
+
+ private:
+  void emit(const Value& match, const Value& index) {
+    out_ = with_field_at(document_, plan_.as, match);
+    if (!how_.index_field.empty()) out_ = with_field_at(out_, how_.index_field, index);
+    held_.set(document_.size() + out_.size());
+  }
+
+  const Plan& plan_;
+  const EachMatch& how_;
+  PipelineContext& context_;
+  Frame frame_;
+  Held held_;  // document_ and out_
+  bson::Document document_;
+  std::unique_ptr<Matches> matches_;  // of document_; nullptr: it has no more
+  int64_t found_ = 0;
+  bson::Document out_;
+};
+
+class LookupSpec final : public PlainSpec, public Joining {
+ public:
+  LookupSpec(const Element& specification, Plan plan) : PlainSpec("$lookup", specification), plan_(std::move(plan)) {}
+  StagePtr start(StagePtr source, PipelineContext& context) const override {
+    if (each_) return std::make_unique<UnwoundLookup>(std::move(source), plan_, *each_, context);
+    return std::make_unique<Lookup>(std::move(source), plan_, context);
+  }
+  std::string_view joined_path() const override { return plan_.as; }
+  void unwind(const Unwinding& how) override { each_ = EachMatch{std::string(how.index_field()), how.keeps_empty()}; }
+
+ private:
+  Plan plan_;
+  std::optional<EachMatch> each_;
 };
 
 std::string text(const Element& field) {
@@ -192,9 +298,7 @@ StageSpecPtr parse_lookup(const Element& specification, PipelineContext& context
   const Pipeline checked(plan.pipeline, *inner);
   refuse_output(checked, "$lookup", 51047);
 
-  return make_spec(specification, [plan = std::move(plan)](StagePtr source, PipelineContext& running) -> StagePtr {
-    return std::make_unique<Lookup>(std::move(source), plan, running);
-  });
+  return std::make_unique<LookupSpec>(specification, std::move(plan));
 }
 
 }  // namespace server::query

@@ -198,6 +198,14 @@ Pipeline::Pipeline(bson::DocumentView stages, PipelineContext& context) : contex
     if (narrowing && i + 1 < specs_.size()) {
       if (const auto* match = dynamic_cast<const Filtering*>(specs_[i + 1].get())) narrowing->narrow(match->filter());
     }
+    auto* const joining = dynamic_cast<Joining*>(specs_[i].get());
+    if (joining && i + 1 < specs_.size()) {
+      auto* const unwinding = dynamic_cast<Unwinding*>(specs_[i + 1].get());
+      if (unwinding && unwinding->path() == joining->joined_path()) {
+        joining->unwind(*unwinding);
+        unwinding->pass_on();
+      }
+    }
     // This is a top-k sort, even if a $skip stands in between.
     if (auto* sorting = dynamic_cast<Sorting*>(specs_[i].get())) {
       int64_t skipped = 0;

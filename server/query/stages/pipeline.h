@@ -43,6 +43,23 @@ class Narrowing {
   virtual void narrow(bson::DocumentView filter) = 0;
 };
 
+class Unwinding {
+ public:
+  virtual ~Unwinding() = default;
+  virtual std::string_view path() const = 0;
+  virtual std::string_view index_field() const = 0;  // empty: none
+  virtual bool keeps_empty() const = 0;
+  // The stage before does its work: it passes documents on as they are.
+  virtual void pass_on() = 0;
+};
+// Such a stage puts an array into each document; it can return a document for each element instead, and never make the array.
+class Joining {
+ public:
+  virtual ~Joining() = default;
+  virtual std::string_view joined_path() const = 0;
+  virtual void unwind(const Unwinding& how) = 0;
+};
+
 class Pipeline {
  public:
   // `context` must outlive the pipeline. Throws in MongoDB's words.

@@ -1,5 +1,6 @@
 // $unwind returns one document for each element of an array.
 #include "server/core/operation.h"
+#include "server/query/stages/pipeline.h"
 #include "server/query/stages/registry.h"
 #include "server/query/stages/support.h"
 
@@ -104,6 +105,23 @@ class Unwind final : public Stage {
   bson::Document out_;
 };
 
+class UnwindSpec final : public PlainSpec, public Unwinding {
+ public:
+  UnwindSpec(const Element& specification, Options options) : PlainSpec("$unwind", specification), options_(std::move(options)) {}
+  StagePtr start(StagePtr source, PipelineContext& context) const override {
+    if (passes_on_) return source;
+    return std::make_unique<Unwind>(std::move(source), options_, context);
+  }
+  std::string_view path() const override { return options_.path; }
+  std::string_view index_field() const override { return options_.index_field; }
+  bool keeps_empty() const override { return options_.keep_empty; }
+  void pass_on() override { passes_on_ = true; }
+
+ private:
+  Options options_;
+  bool passes_on_ = false;
+};
+
 }  // namespace
 
 StageSpecPtr parse_unwind(const Element& specification, PipelineContext&) {
@@ -145,9 +163,7 @@ StageSpecPtr parse_unwind(const Element& specification, PipelineContext&) {
   if (path[0] != '$') refuse(28818, "path option to $unwind stage should be prefixed with a '$': " + std::string(path));
   options.path = path.substr(1);
   check_field_path(options.path);
-  return make_spec(specification, [options](StagePtr source, PipelineContext& context) -> StagePtr {
-    return std::make_unique<Unwind>(std::move(source), options, context);
-  });
+  return std::make_unique<UnwindSpec>(specification, std::move(options));
 }
 
 }  // namespace server::query
