@@ -181,6 +181,29 @@ def test_facet_puts_a_large_input_on_the_disk(things):
     assert failure.value.code == NO_DISK_USE_ALLOWED, failure.value
 
 
+SORTING = {
+    "sample": ([{"$sample": {"size": 1_500}}], 1_500),
+    "bucketAuto": ([{"$bucketAuto": {"groupBy": "$i", "buckets": 5, "output": {"n": {"$sum": 1}, "text": {"$max": "$text"}}}},
+                    {"$match": {"n": 400}}], 5),
+    "setWindowFields": ([{"$setWindowFields": {"partitionBy": "$i", "sortBy": {"_id": 1}, "output": {
+        "before": {"$push": "$_id", "window": {"documents": ["unbounded", "current"]}}}}},
+        {"$match": {"$expr": {"$eq": ["$before", {"$range": [0, {"$add": ["$_id", 1]}]}]}}}], 2_000),
+    "fill": ([{"$fill": {"partitionBy": "$i", "sortBy": {"_id": 1}, "output": {"n": {"method": "locf"}}}}], 2_000),
+}
+
+
+@pytest.mark.parametrize("name", SORTING)
+def test_what_is_sorted_goes_to_the_disk(server, things, name):
+    stages, expected = SORTING[name]
+    many = [{"$addFields": {"i": {"$range": [0, 500]}}}, {"$unwind": "$i"}]  # 200 MB
+    distinct = {"$group": {"_id": {"$ifNull": [{"_id": "$_id", "i": "$i"}, "$_id"]}}}
+    assert list(things.aggregate([*many, *stages, distinct, {"$count": "n"}])) == [{"n": expected}]
+    assert operation_memory(server)["bytes"] == 0
+    with pytest.raises(OperationFailure) as failure:
+        list(things.aggregate([*many, *stages], allowDiskUse=False))
+    assert failure.value.code == NO_DISK_USE_ALLOWED, failure.value
+
+
 def test_joins_go_beyond_16_mb(things):
     things.database.far.insert_many([{"_id": number, "to": [(number + 1) % 700], "text": "x" * 100_000} for number in range(700)])
     size = {"$project": {"_id": 0, "n": {"$size": "$found"}}}

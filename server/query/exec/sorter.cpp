@@ -79,6 +79,7 @@ bool Sorter::next(SortEntry& entry) {
   } else {
     if (next_ == entries_.size()) return false;
     entry = std::move(entries_[next_]);
+    held_.set(held_.bytes() - entry.bytes());
   }
   ++next_;
   if (options_.metadata && entry.metadata) options_.metadata->current = std::move(*entry.metadata);

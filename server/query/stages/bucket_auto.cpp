@@ -8,12 +8,14 @@
 
 #include "bson/arithmetic.h"
 #include "bson/compare.h"
+#include "bson/keystring.h"
 #include "server/core/operation.h"
 #include "server/query/expressions/accumulate.h"
 #include "server/query/stages/accumulated_field.h"
 #include "server/query/stages/pipeline.h"
 #include "server/query/stages/preferred_numbers.h"
 #include "server/query/stages/registry.h"
+#include "server/query/stages/sorting.h"
 #include "server/query/stages/support.h"
 
 namespace server::query {
@@ -36,51 +38,46 @@ struct Plan {
 class BucketAuto final : public Stage {
  public:
   BucketAuto(StagePtr from, const Plan& plan, PipelineContext& context)
-      : Stage(std::move(from)), plan_(plan), frame_(context.scope), held_(context.allowance.memory()) {}
+      : Stage(std::move(from)),
+        plan_(plan),
+        frame_(context.scope),
+        sorter_(sorter_options(context), context.allowance),
+        held_(context.allowance.memory()) {}
 
   bool next() override {
-    if (!std::exchange(read_, true)) {
-      read_all();
-      make_buckets();
-    }
-    if (at_ == buckets_.size()) return false;
-    out_ = std::move(buckets_[at_++]);
+    if (!std::exchange(read_, true)) read_all();
+    if (!ahead_) return false;
+    make_bucket();
     return true;
   }
   DocumentView document() override { return out_; }
 
  private:
-  struct Entry {
-    Value value;
-    std::vector<Value> inputs;
-  };
-  struct Bucket {
-    Value min, max;
-    std::vector<std::unique_ptr<Accumulator>> accumulators;
-  };
-
   void read_all() {
-    while (source().next()) {
+    int64_t count = 0;
+    for (; source().next(); ++count) {
       frame_.begin(source().document());
       frame_.work_on(frame_.root.size());
-      Entry entry{plan_.group_by->evaluate(frame_), {}};
-      if (!entry.value.exists()) entry.value = Value::null();
-      if (plan_.granularity) check_number(entry.value);
-      size_t bytes = sizeof entry + entry.value.view().bytes().size();
-      for (const AccumulatedField& field : plan_.fields) {
-        entry.inputs.push_back(field.input->evaluate(frame_));
-        bytes += sizeof(Value) + entry.inputs.back().view().bytes().size();
+      Value value = plan_.group_by->evaluate(frame_);
+      if (!value.exists()) value = Value::null();
+      if (plan_.granularity) check_number(value);
+      bson::KeyString key;
+      key.append(value, false, frame_.collator());
+      bson::Builder row;
+      row.append("v", value);
+      {
+        bson::ArrayBuilder inputs = row.array("i");
+        for (const AccumulatedField& field : plan_.fields) {
+          bson::Builder box = inputs.object();  // its input may be missing
+          box.append("", field.input->evaluate(frame_));
+        }
       }
-      held_.add(bytes);
-      if (held_.bytes() > stage_memory_max) {
-        refuse(ErrorCode::query_exceeded_memory_limit_no_disk_use_allowed, "$bucketAuto used more than 104857600 bytes");
-      }
-      entries_.push_back(std::move(entry));
+      sorter_.take(std::move(key).bytes(), 0, row.done());
     }
-    std::stable_sort(entries_.begin(), entries_.end(), [&](const Entry& a, const Entry& b) {
-      frame_.work();
-      return bson::compare(a.value, b.value, frame_.collator()) < 0;
-    });
+    frame_.begin({});
+    sorter_.finish();
+    share_ = std::max<int64_t>(1, std::llround(static_cast<double>(count) / static_cast<double>(plan_.buckets)));
+    advance();
   }
 
   static void check_number(const Value& value) {
@@ -95,68 +92,73 @@ class BucketAuto final : public Stage {
       refuse(40260, "$bucketAuto can specify a 'granularity' with non-negative numbers only, but found a negative number");
   }
 
-  void make_buckets() {
-    if (entries_.empty()) return;
-    const auto share = std::max<size_t>(
-        1, static_cast<size_t>(std::llround(static_cast<double>(entries_.size()) / static_cast<double>(plan_.buckets))));
-    std::vector<Bucket> made;
-    for (size_t at = 0; at < entries_.size();) {
-      Bucket bucket = begin(entries_[at].value);
-      const bool last = static_cast<int64_t>(made.size()) + 1 == plan_.buckets;
-      size_t end = last ? entries_.size() : std::min(entries_.size(), at + share);
-      while (end < entries_.size() && bson::equal(entries_[end].value, entries_[end - 1].value, frame_.collator())) ++end;
-      if (plan_.granularity) {
-        end = round(made, bucket, at, end);
-      } else {
-        bucket.max = end < entries_.size() ? entries_[end].value : entries_[end - 1].value;
-      }
-      for (; at < end; ++at) {
-        for (size_t i = 0; i < plan_.fields.size(); ++i) bucket.accumulators[i]->add(entries_[at].inputs[i]);
-        frame_.work(1 + plan_.fields.size());
-      }
-      made.push_back(std::move(bucket));
-    }
-    for (Bucket& bucket : made) emit(bucket);
-    entries_.clear();
+  void advance() {
+    exec::SortEntry entry;
+    if (sorter_.next(entry))
+      ahead_ = std::move(entry.document);
+    else
+      ahead_.reset();
+  }
+  ValueView value_ahead() const { return ahead_->find("v"); }
+
+  void make_bucket() {
+    const bool takes_rest = ++made_ == plan_.buckets;
+    accumulators_.clear();
     held_.set(0);
+    for (const AccumulatedField& field : plan_.fields) accumulators_.push_back(field.make(frame_));
+    Value min(value_ahead());
+    Value last;
+    for (int64_t taken = 0; ahead_ && (takes_rest || taken < share_); ++taken) last = take();
+    while (ahead_ && bson::equal(value_ahead(), last, frame_.collator())) take();
+    if (plan_.granularity) {
+      // The border becomes the next preferred number, and the bucket takes the values below it.
+      min = made_ == 1 ? Value(plan_.granularity->below(min.view().to_double())) : max_;
+      const double border = plan_.granularity->above(last.view().to_double());
+      while (ahead_ && value_ahead().to_double() < border) take();
+      // Zero has no preferred number above it: the bucket of zeros ends where the first other value's begins.
+      max_ = Value(border == 0 && ahead_ ? plan_.granularity->below(value_ahead().to_double()) : border);
+    } else {
+      max_ = ahead_ ? Value(value_ahead()) : last;
+    }
+    emit(min);
   }
 
-  // The border becomes the next preferred number, and the bucket takes the values below it.
-  size_t round(const std::vector<Bucket>& made, Bucket& bucket, size_t at, size_t end) const {
-    bucket.min = made.empty() ? Value(plan_.granularity->below(bucket.min.view().to_double())) : made.back().max;
-    const double last = entries_[end - 1].value.view().to_double();
-    const double border = plan_.granularity->above(last);
-    bucket.max = Value(border);
-    while (end < entries_.size() && entries_[end].value.view().to_double() < border) ++end;
-    // Zero has no preferred number above it: the bucket of zeros ends where the first other value's begins.
-    if (border == 0 && end < entries_.size())
-      bucket.max = Value(plan_.granularity->below(entries_[end].value.view().to_double()));
-    return std::max(end, at + 1);
+  // Gives the document ahead to the bucket, and returns its value.
+  Value take() {
+    size_t i = 0;
+    for (const Element& box : ahead_->find("i").as_document()) {
+      Accumulator& accumulator = *accumulators_[i++];
+      const size_t before = accumulator.bytes();
+      accumulator.add(box.as_document().first());
+      held_.set(held_.bytes() + accumulator.bytes() - before);
+    }
+    frame_.work(1 + plan_.fields.size());
+    Value value(value_ahead());
+    advance();
+    return value;
   }
 
-  Bucket begin(const Value& min) {
-    Bucket bucket{min, Value::null(), {}};
-    for (const AccumulatedField& field : plan_.fields) bucket.accumulators.push_back(field.make(frame_));
-    return bucket;
-  }
-
-  void emit(const Bucket& bucket) {
+  void emit(const Value& min) {
     bson::Builder out;
     {
       bson::Builder id = out.object("_id");
-      id.append("min", bucket.min).append("max", bucket.max);
+      id.append("min", min).append("max", max_);
     }
-    for (size_t i = 0; i < plan_.fields.size(); ++i) out.append(plan_.fields[i].name, bucket.accumulators[i]->result());
-    buckets_.push_back(out.done());
+    for (size_t i = 0; i < plan_.fields.size(); ++i) out.append(plan_.fields[i].name, accumulators_[i]->result());
+    out_ = out.done();
+    frame_.keep(0, out_.size());
   }
 
   const Plan& plan_;
   Frame frame_;
-  Held held_;  // the entries
+  exec::Sorter sorter_;
+  Held held_;  // what accumulators_ got
   bool read_ = false;
-  std::vector<Entry> entries_;
-  std::vector<bson::Document> buckets_;
-  size_t at_ = 0;
+  int64_t share_ = 0;                    // how many documents a bucket has at least
+  std::optional<bson::Document> ahead_;  // the first document that is in no bucket yet: {v: its value, i: its inputs}
+  int64_t made_ = 0;
+  Value max_;  // of the last bucket made
+  std::vector<std::unique_ptr<Accumulator>> accumulators_;
   bson::Document out_;
 };
 

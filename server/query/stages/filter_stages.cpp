@@ -7,6 +7,7 @@
 #include "server/query/matcher.h"
 #include "server/query/stages/pipeline.h"
 #include "server/query/stages/registry.h"
+#include "server/query/stages/sorting.h"
 #include "server/query/stages/support.h"
 
 namespace server::query {
@@ -56,42 +57,36 @@ class Skip final : public Stage {
   int64_t left_;
 };
 
-// A reservoir gives every document the same chance, whatever their number is.
+// Each document draws a number, and those with the smallest are the sample.
 class Sample final : public Stage {
  public:
-  Sample(StagePtr from, size_t size, PipelineContext& context)
-      : Stage(std::move(from)), size_(size), held_(context.allowance.memory()) {}
+  Sample(StagePtr from, int64_t size, PipelineContext& context)
+      : Stage(std::move(from)), sorter_(options(size, context), context.allowance) {}
   bool next() override {
-    if (!drawn_) draw();
-    return ++at_ <= reservoir_.size();
+    if (!std::exchange(drawn_, true)) draw();
+    return sorter_.next(current_);
   }
-  DocumentView document() override { return reservoir_[at_ - 1]; }
+  DocumentView document() override { return current_.document; }
 
  private:
-  void draw() {
-    drawn_ = true;
-    base::Random random(base::entropy64());
-    for (uint64_t seen = 0; source().next(); ++seen) {
-      uint64_t place = seen;
-      if (seen < size_)
-        reservoir_.emplace_back();
-      else if (place = random.below(seen + 1); place >= size_)
-        continue;
-      const DocumentView document = source().document();
-      held_.set(held_.bytes() - reservoir_[place].size() + document.size() + (seen < size_ ? sizeof(bson::Document) : 0));
-      if (held_.bytes() > stage_memory_max) {
-        refuse(base::ErrorCode::query_exceeded_memory_limit_no_disk_use_allowed, "Exceeded memory limit for $sample");
-      }
-      reservoir_[place] = bson::Document(document);
-    }
-    for (size_t i = reservoir_.size(); i > 1; --i) std::swap(reservoir_[i - 1], reservoir_[random.below(i)]);
+  static exec::Sorter::Options options(int64_t size, const PipelineContext& context) {
+    exec::Sorter::Options options = sorter_options(context);
+    options.limit = size;
+    return options;
   }
 
-  size_t size_;
-  Held held_;  // the reservoir
+  void draw() {
+    base::Random random(base::entropy64());
+    while (source().next()) {
+      const uint64_t drawn = random();
+      sorter_.take(bson::Bytes(reinterpret_cast<const char*>(&drawn), sizeof drawn), 0, source().document());
+    }
+    sorter_.finish();
+  }
+
+  exec::Sorter sorter_;
   bool drawn_ = false;
-  std::vector<bson::Document> reservoir_;
-  size_t at_ = 0;
+  exec::SortEntry current_;
 };
 
 class MatchSpec final : public PlainSpec, public Filtering {
@@ -176,7 +171,7 @@ StageSpecPtr parse_sample(const Element& specification, PipelineContext&) {
   }
   if (size < 0) refuse(28749, "$sample stage must specify a size");
   return make_spec(specification, [size](StagePtr source, PipelineContext& running) -> StagePtr {
-    return std::make_unique<Sample>(std::move(source), static_cast<size_t>(size), running);
+    return std::make_unique<Sample>(std::move(source), size, running);
   });
 }
 

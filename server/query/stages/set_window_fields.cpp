@@ -6,10 +6,11 @@
 //   range: [-10, 0]        by the sortBy field's value, in numbers or units of time
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 
 #include "bson/arithmetic.h"
-#include "bson/compare.h"
+#include "bson/keystring.h"
 #include "bson/path.h"
 #include "server/core/operation.h"
 #include "server/query/expressions/constant_value.h"
@@ -19,6 +20,7 @@
 #include "server/query/stages/accumulated_field.h"
 #include "server/query/stages/pipeline.h"
 #include "server/query/stages/registry.h"
+#include "server/query/stages/sorting.h"
 #include "server/query/stages/support.h"
 #include "server/query/stages/window_curves.h"
 
@@ -86,28 +88,24 @@ struct Plan {
 class SetWindowFields final : public Stage {
  public:
   SetWindowFields(StagePtr from, const Plan& plan, PipelineContext& context)
-      : Stage(std::move(from)), plan_(plan), frame_(context.scope), memory_(context.allowance.memory()), held_(memory_) {}
+      : Stage(std::move(from)),
+        plan_(plan),
+        frame_(context.scope),
+        sorter_(sorter_options(context), context.allowance),
+        memory_(context.allowance.memory()),
+        held_(memory_) {}
 
   bool next() override {
     if (!std::exchange(read_, true)) read_all();
-    if (at_ == entries_.size()) return false;
-    if (at_ == part_end_) compute_part();
-    Entry& entry = entries_[at_];
-    out_ = std::move(entry.document);
-    for (size_t i = 0; i < plan_.outputs.size(); ++i)
-      out_ = with_field_at(out_, plan_.outputs[i].path, results_[i][at_ - part_begin_]);
+    if (at_ == entries_.size() && !next_part()) return false;
+    out_ = std::move(entries_[at_].document);
+    for (size_t i = 0; i < plan_.outputs.size(); ++i) out_ = with_field_at(out_, plan_.outputs[i].path, results_[i][at_]);
     ++at_;
     return true;
   }
   DocumentView document() override { return out_; }
 
  private:
-  struct Entry {
-    Value partition;
-    bson::Bytes key;
-    bson::Document document;
-  };
-
   void charge(size_t bytes) {
     held_.add(bytes);
     if (held_.bytes() > stage_memory_max) {
@@ -115,45 +113,58 @@ class SetWindowFields final : public Stage {
     }
   }
 
+  // A document's key is its partition's, its own within the partition, and the length of the partition's.
+  using PartitionBytes = uint32_t;
+
   void read_all() {
     while (source().next()) {
-      Entry entry;
-      entry.document = bson::Document(source().document());
-      frame_.work_on(entry.document.size());
+      const DocumentView document = source().document();
+      frame_.work_on(document.size());
+      bson::KeyString partition_key;
       if (plan_.partition_by) {
-        frame_.begin(entry.document);
-        entry.partition = plan_.partition_by->evaluate(frame_);
-        if (!entry.partition.exists()) entry.partition = Value::null();
-        if (entry.partition.type() == bson::Type::array) {
+        frame_.begin(document);
+        Value partition = plan_.partition_by->evaluate(frame_);
+        if (!partition.exists()) partition = Value::null();
+        if (partition.type() == bson::Type::array) {
           refuse(ErrorCode::type_mismatch, "An expression used to partition cannot evaluate to value of type array");
         }
+        partition_key.append(partition, false, frame_.collator());
       }
-      if (!plan_.sort.empty()) entry.key = plan_.sort.key(entry.document);
-      charge(sizeof entry + entry.document.size() + entry.key.size());
-      entries_.push_back(std::move(entry));
+      bson::Bytes key = std::move(partition_key).bytes();
+      const auto partition_bytes = static_cast<PartitionBytes>(key.size());
+      if (!plan_.sort.empty()) key += plan_.sort.key(document);
+      key.append(reinterpret_cast<const char*>(&partition_bytes), sizeof partition_bytes);
+      sorter_.take(std::move(key), 0, document);
     }
-    document_bytes_ = held_.bytes();
-    std::stable_sort(entries_.begin(), entries_.end(), [&](const Entry& a, const Entry& b) {
-      frame_.work();
-      const int order = a.partition.exists() ? bson::compare(a.partition, b.partition, frame_.collator()) : 0;
-      return order != 0 ? order < 0 : a.key < b.key;
-    });
+    sorter_.finish();
+    more_ = sorter_.next(ahead_);
   }
 
-  void compute_part() {
-    part_begin_ = at_;
-    part_end_ = at_ + 1;
-    const Value& partition = entries_[at_].partition;
-    while (part_end_ < entries_.size() &&
-           (!partition.exists() || bson::equal(entries_[part_end_].partition, partition, frame_.collator())))
-      ++part_end_;
+  static bson::BytesView partition_of(bson::BytesView key) {
+    PartitionBytes bytes = 0;
+    std::memcpy(&bytes, key.data() + key.size() - sizeof bytes, sizeof bytes);
+    return key.substr(0, bytes);
+  }
+
+  // Reads the next partition, and computes its outputs. Returns false after the last one.
+  bool next_part() {
+    entries_.clear();
     results_.clear();
-    held_.set(document_bytes_);
+    held_.set(0);
+    at_ = 0;
+    if (!more_) return false;
+    const bson::Bytes partition(partition_of(ahead_.key));
+    do {
+      charge(ahead_.bytes());
+      entries_.push_back(std::move(ahead_));
+      more_ = sorter_.next(ahead_);
+    } while (more_ && partition_of(ahead_.key) == partition);
     for (const Output& output : plan_.outputs) results_.push_back(compute(output));
+    return true;
   }
 
-  size_t count() const { return part_end_ - part_begin_; }
-  const Entry& entry(size_t i) const { return entries_[part_begin_ + i]; }
+  size_t count() const { return entries_.size(); }
+  const exec::SortEntry& entry(size_t i) const { return entries_[i]; }
 
   Value evaluate(const Expression& expression, size_t i) {
     frame_.begin(entry(i).document);
@@ -353,11 +364,13 @@ class SetWindowFields final : public Stage {
   const Plan& plan_;
   Frame frame_;
   bool read_ = false;
-  std::vector<Entry> entries_;
-  size_t document_bytes_ = 0;
+  exec::Sorter sorter_;
+  bool more_ = false;
+  exec::SortEntry ahead_;  // the first of the next partition, if there is `more_`
   MemoryBudget& memory_;
-  Held held_;  // the documents, and what is computed for the current partition
-  size_t at_ = 0, part_begin_ = 0, part_end_ = 0;
+  Held held_;                             // of the current partition: its documents, and what is computed
+  std::vector<exec::SortEntry> entries_;  // the current partition
+  size_t at_ = 0;
   std::vector<std::vector<Value>> results_;
   bson::Document out_;
 };

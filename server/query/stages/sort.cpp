@@ -4,11 +4,11 @@
 #include "server/core/operation.h"
 #include "server/core/services.h"
 #include "server/query/document_metadata.h"
-#include "server/query/exec/sorter.h"
 #include "server/query/query_parameters.h"
 #include "server/query/sort_pattern.h"
 #include "server/query/stages/pipeline.h"
 #include "server/query/stages/registry.h"
+#include "server/query/stages/sorting.h"
 #include "server/query/stages/support.h"
 #include "storage/store.h"
 
@@ -26,12 +26,7 @@ class Sort final : public Stage {
         pattern_(pattern),
         metadata_(metadata),
         context_(context),
-        sorter_({.limit = limit,
-                 .allow_disk_use = context.allow_disk_use,
-                 .memory_bytes_max = context.op ? static_cast<size_t>(sort_bytes_max(*context.op)) : stage_memory_max,
-                 .engine = context.op ? &context.op->services().store->engine() : nullptr,
-                 .metadata = metadata},
-                context.allowance) {}
+        sorter_(options(limit, metadata, context), context.allowance) {}
 
   bool next() override {
     if (!read_) read_all();
@@ -42,6 +37,13 @@ class Sort final : public Stage {
   DocumentView document() override { return current_.document; }
 
  private:
+  static exec::Sorter::Options options(int64_t limit, MetadataPlace* metadata, const PipelineContext& context) {
+    exec::Sorter::Options options = sorter_options(context);
+    options.limit = limit;
+    options.metadata = metadata;
+    return options;
+  }
+
   void read_all() {
     read_ = true;
     while (source().next()) {
@@ -81,6 +83,12 @@ class SortSpec final : public PlainSpec, public Sorting {
 };
 
 }  // namespace
+
+exec::Sorter::Options sorter_options(const PipelineContext& context) {
+  return {.allow_disk_use = context.allow_disk_use,
+          .memory_bytes_max = context.op ? static_cast<size_t>(sort_bytes_max(*context.op)) : stage_memory_max,
+          .engine = context.op ? &context.op->services().store->engine() : nullptr};
+}
 
 StageSpecPtr parse_sort(const Element& specification, PipelineContext& context) {
   if (!specification.is_object()) refuse(15973, "the $sort key specification must be an object");
