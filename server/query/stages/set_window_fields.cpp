@@ -5,6 +5,7 @@
 //   documents: [-1, 1]     by place:  . [ x  X  x ] . .
 //   range: [-10, 0]        by the sortBy field's value, in numbers or units of time
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -197,10 +198,10 @@ class SetWindowFields final : public Stage {
         }
         break;
       }
-      case Kind::derivative:
-      case Kind::integral:
+      case Kind::derivative: derive(output, values); break;
+      case Kind::integral: integrate(output, values); break;
       case Kind::covariance_pop:
-      case Kind::covariance_samp: measure(output, values); break;
+      case Kind::covariance_samp: covary(output, values); break;
       case Kind::moving_average: {
         std::optional<double> average;
         for (size_t i = 0; i < count(); ++i) {
@@ -227,32 +228,25 @@ class SetWindowFields final : public Stage {
 
   static Value or_null(Value value) { return value.exists() ? std::move(value) : Value::null(); }
 
-  // Collects the points of a window: x is the sortBy field or the first of two values. Documents without numbers don't count.
-  void measure(const Output& output, std::vector<Value>& values) {
-    const bool covariance_of = output.kind == Kind::covariance_pop || output.kind == Kind::covariance_samp;
+  std::vector<double> places_for(const Window& window) const {
+    return window.by_range ? places_of(window.dates) : std::vector<double>();
+  }
+
+  // Collects the points of a window. Documents without two numbers don't count.
+  void covary(const Output& output, std::vector<Value>& values) {
     std::vector<std::optional<Point>> all(count());
-    const std::vector<double> sorted = covariance_of ? std::vector<double>() : places_of(output.unit_ms > 0);
     for (size_t i = 0; i < count(); ++i) {
-      Value first = evaluate(*output.input, i);
-      Value second = output.other ? evaluate(*output.other, i) : Value();
-      if (covariance_of && !output.other) {
-        const Value pair = std::move(first);
+      Value x = evaluate(*output.input, i);
+      Value y = output.other ? evaluate(*output.other, i) : Value();
+      if (!output.other) {
+        const Value pair = std::move(x);
         if (pair.type() != bson::Type::array || pair.view().as_document().count() != 2) continue;
-        first = Value(pair.view().as_document()["0"]);
-        second = Value(pair.view().as_document()["1"]);
+        x = Value(pair.view().as_document()["0"]);
+        y = Value(pair.view().as_document()["1"]);
       }
-      if (covariance_of) {
-        if (first.view().is_number() && second.view().is_number())
-          all[i] = Point{first.view().to_double(), second.view().to_double()};
-        continue;
-      }
-      if (first.view().is_nullish()) continue;
-      if (!first.view().is_number()) {
-        refuse(5624901, "The input value of a window function of rates must evaluate to a number, but found " + type_of(first));
-      }
-      all[i] = Point{sorted[i] / (output.unit_ms > 0 ? output.unit_ms : 1), first.view().to_double()};
+      if (x.view().is_number() && y.view().is_number()) all[i] = Point{x.view().to_double(), y.view().to_double()};
     }
-    const std::vector<double> places = output.window.by_range ? places_of(output.window.dates) : std::vector<double>();
+    const std::vector<double> places = places_for(output.window);
     size_t begin = 0, end = 0;
     std::vector<Point> points;
     for (size_t i = 0; i < count(); ++i) {
@@ -262,15 +256,74 @@ class SetWindowFields final : public Stage {
       for (size_t at = begin; at < end; ++at) {
         if (all[at]) points.push_back(*all[at]);
       }
-      std::optional<double> result;
-      if (output.kind == Kind::derivative)
-        result = slope(points);
-      else if (output.kind == Kind::integral)
-        result = area(points);
-      else
-        result = covariance(points, output.kind == Kind::covariance_samp);
+      const auto result = covariance(points, output.kind == Kind::covariance_samp);
       keep(values, result ? Value(*result) : Value::null());
     }
+  }
+
+  ValueView sorted_by(size_t i) const { return bson::value_at(entry(i).document, plan_.sort_path); }
+
+  // Returns x in the output's unit, if it has one.
+  static double x_of(const ValueView& sorted_by, const Output& output) {
+    return output.unit_ms > 0 ? static_cast<double>(sorted_by.as_date().ms) / output.unit_ms : sorted_by.to_double();
+  }
+
+  // The slope of a window is that of the line from its first to its last document. Only those two are looked at.
+  void derive(const Output& output, std::vector<Value>& values) {
+    const std::vector<double> places = places_for(output.window);
+    size_t begin = 0, end = 0;
+    for (size_t i = 0; i < count(); ++i) {
+      move_window(output.window, places, i, begin, end);
+      std::optional<double> result;
+      if (begin < end) result = slope_between(output, begin, end - 1);
+      keep(values, result ? Value(*result) : Value::null());
+    }
+  }
+
+  std::optional<double> slope_between(const Output& output, size_t left, size_t right) {
+    using enum bson::Type;
+    const ValueView from = sorted_by(left), to = sorted_by(right);
+    if (output.unit_ms > 0) {
+      if (from.type() != date || to.type() != date)
+        refuse(5624900, "$derivative with 'unit' expects the sortBy field to be a Date");
+    } else {
+      if (from.type() == date || to.type() == date) refuse(5624901, "$derivative where the sortBy is a Date requires an 'unit'");
+      if (!from.is_number() || !to.is_number())
+        refuse(5624902, "$derivative (with no 'unit') expects the sortBy field to be numeric");
+    }
+    const Value low = evaluate(*output.input, left), high = evaluate(*output.input, right);
+    if (low.view().is_nullish() || high.view().is_nullish()) refuse(5624903, "$derivative input must not be null or missing");
+    if (!low.view().is_number() || !high.view().is_number())
+      refuse(ErrorCode::type_mismatch, "can't $subtract " + type_of(low) + " from " + type_of(high));
+    return slope(std::array{Point{x_of(from, output), low.view().to_double()}, Point{x_of(to, output), high.view().to_double()}});
+  }
+
+  void integrate(const Output& output, std::vector<Value>& values) {
+    const std::vector<double> places = places_for(output.window);
+    std::vector<Point> points;  // of all documents up to the end of the window
+    size_t begin = 0, end = 0;
+    for (size_t i = 0; i < count(); ++i) {
+      move_window(output.window, places, i, begin, end);
+      frame_.work(1 + (end - begin));
+      for (size_t at = points.size(); at < begin; ++at) points.emplace_back();  // no window has them
+      for (size_t at = points.size(); at < end; ++at) points.push_back(integrated(output, at));
+      const auto result = area(std::span(points).subspan(begin, end - begin));
+      keep(values, result ? Value(*result) : Value::null());
+    }
+  }
+
+  Point integrated(const Output& output, size_t i) {
+    const ValueView x = sorted_by(i);
+    const Value y = evaluate(*output.input, i);
+    const bool date = x.type() == bson::Type::date;
+    if ((!date && !x.is_number()) || !y.view().is_number()) {
+      refuse(5423900,
+             "The input value of $integral window function must be a vector of 2 value, the first value must be numeric or date "
+             "type and the second must be numeric.");
+    }
+    if (output.unit_ms > 0 && !date) refuse(5423901, "$integral with 'unit' expects the sortBy field to be a Date");
+    if (output.unit_ms == 0 && date) refuse(5423902, "$integral (with no 'unit') expects the sortBy field to be numeric");
+    return {x_of(x, output), y.view().to_double()};
   }
 
   void fill(const Output& output, std::vector<Value>& values) {
@@ -310,7 +363,7 @@ class SetWindowFields final : public Stage {
       inputs.push_back(evaluate(*output.field.input, i));
       inputs_held.add(sizeof(Value) + inputs.back().view().bytes().size());
     }
-    const std::vector<double> places = output.window.by_range ? places_of(output.window.dates) : std::vector<double>();
+    const std::vector<double> places = places_for(output.window);
     // A window that only grows is added to; any other is summed up anew.
     const bool grows = output.window.lower == -unbounded;
     std::unique_ptr<Accumulator> accumulator;
