@@ -45,19 +45,34 @@ ExpressionPtr parse_if_null(std::string_view, const ValueView& value, Scope& sco
   });
 }
 
+using Failure = std::optional<base::OperationError>;  // Scope::failure
+
 struct Branch {
   ExpressionPtr test;
   ExpressionPtr then;
+  std::optional<bool> decided = std::nullopt;  // what the test gives, if it reads nothing
+  Failure test_failure = std::nullopt, then_failure = std::nullopt;
 };
+
+void parse_test(Branch& branch, const ValueView& value, Scope& scope) {
+  const size_t reads = scope.reads();
+  branch.test = parse_expression(value, scope);
+  branch.test_failure = scope.take_failure();
+  if (scope.reads() != reads || branch.test_failure) return;
+  Frame none(scope);
+  Value scratch;
+  branch.decided = branch.test->view(none, scratch).truthy();
+}
 
 Branch parse_branch(const ValueView& value, Scope& scope) {
   if (value.type() != Type::object) fail(40062, "$switch requires each branch to be an object, found: " + named(value));
   Branch branch;
   for (const bson::Element& field : value.as_document()) {
     if (field.name == "case") {
-      branch.test = parse_expression(field, scope);
+      parse_test(branch, field, scope);
     } else if (field.name == "then") {
       branch.then = parse_expression(field, scope);
+      branch.then_failure = scope.take_failure();
     } else {
       fail(40063, "$switch found an unknown argument to a branch: " + std::string(field.name));
     }
@@ -67,21 +82,46 @@ Branch parse_branch(const ValueView& value, Scope& scope) {
   return branch;
 }
 
+// Notes the failures of those parts that may be evaluated: a branch whose test is false isn't, and nothing behind one whose test
+// is true.
+void note_failures(const std::vector<Branch>& branches, bool has_default, const Failure& of_default, Scope& scope) {
+  const auto note = [&](const Failure& failure) {
+    if (failure) scope.note_failure(*failure);
+  };
+  note(of_default);
+  bool all_false = true;
+  for (const Branch& branch : branches) {
+    note(branch.test_failure);
+    if (branch.decided == false) continue;
+    all_false = false;
+    note(branch.then_failure);
+    if (branch.decided == true) break;
+  }
+  if (all_false && !has_default)
+    scope.note_failure({static_cast<base::ErrorCode>(40069),
+                        "Cannot execute a switch statement where all the cases evaluate to false without a default"});
+}
+
 ExpressionPtr parse_switch(std::string_view, const ValueView& value, Scope& scope) {
   if (value.type() != Type::object) fail(40060, "$switch requires an object as an argument, found: " + named(value));
   std::vector<Branch> branches;
   ExpressionPtr otherwise;
+  const Failure before = scope.take_failure();
+  Failure of_default;
   for (const bson::Element& field : value.as_document()) {
     if (field.name == "branches") {
       if (!field.is_array()) fail(40061, "$switch expected an array for 'branches', found: " + named(field));
       for (const bson::Element& branch : field.as_document()) branches.push_back(parse_branch(branch, scope));
     } else if (field.name == "default") {
       otherwise = parse_expression(field, scope);
+      of_default = scope.take_failure();
     } else {
       fail(40067, "$switch found an unknown argument: " + std::string(field.name));
     }
   }
   if (branches.empty()) fail(40068, "$switch requires at least one branch.");
+  if (before) scope.note_failure(*before);
+  note_failures(branches, otherwise != nullptr, of_default, scope);
   return evaluated([branches = std::move(branches), otherwise = std::move(otherwise)](Frame& frame) {
     for (const Branch& branch : branches) {
       Value scratch;

@@ -137,6 +137,8 @@ class Scope {
     if (!failure_) failure_ = std::move(error);
   }
   const std::optional<base::OperationError>& failure() const { return failure_; }
+  // Forgets it. An operator that may leave out a part of itself notes it again, or not.
+  std::optional<base::OperationError> take_failure() { return std::exchange(failure_, std::nullopt); }
 
  private:
   struct Variable {

@@ -36,13 +36,6 @@ class Computed final : public Expression {
   bson::Value value_;
 };
 
-// MongoDB has another error for a $switch without a branch when it is computed ahead.
-base::OperationError failure_ahead(const base::OperationError& error) {
-  constexpr auto no_branch = static_cast<base::ErrorCode>(40066), no_branch_ahead = static_cast<base::ErrorCode>(40069);
-  if (error.code() != no_branch) return error;
-  return {no_branch_ahead, "Cannot execute a switch statement where all the cases evaluate to false without a default"};
-}
-
 // Such an error is about the operation that parses, and not about what it parses.
 bool stops_operation(base::ErrorCode code) {
   using enum base::ErrorCode;
@@ -60,7 +53,7 @@ ExpressionPtr computed(ExpressionPtr parsed, size_t written_bytes, Scope& scope)
     return std::make_unique<Computed>(std::move(value));
   } catch (const base::OperationError& error) {
     if (stops_operation(error.code())) throw;
-    scope.note_failure(failure_ahead(error));
+    scope.note_failure(error);
     return parsed;
   }
 }
