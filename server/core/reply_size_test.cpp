@@ -48,7 +48,8 @@ TEST_CASE("no stage makes a document that is larger than a client may be handed"
   CHECK(code(R"([{$match: {_id: 1}}, {$set: {t: "$s", u: "$s"}}])") == 10334);
   CHECK(code(R"([{$facet: {a: [{$match: {}}], b: [{$limit: 1}]}}])") == 10334);
   CHECK(code(R"([{$facet: {a: [{$match: {}}]}}, {$unwind: "$a"}])") == 0);
-  CHECK(code(R"([{$limit: 1}, {$lookup: {from: "c", pipeline: [], as: "all"}}])") == 4568);
+  CHECK(code(R"([{$limit: 1}, {$lookup: {from: "c", pipeline: [], as: "all"}}])") == 10334);
+  CHECK(code(R"([{$limit: 1}, {$lookup: {from: "c", pipeline: [], as: "all"}}, {$project: {n: {$size: "$all"}}}])") == 0);
   CHECK(code(R"([{$group: {_id: 1, all: {$push: "$s"}}}, {$out: "o"}])") == 10334);
   CHECK(code(R"([{$group: {_id: 1, all: {$push: "$s"}}}, {$merge: "o"}])") == 10334);
   const auto reply =
