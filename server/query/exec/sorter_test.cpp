@@ -70,6 +70,22 @@ std::vector<int> expected(std::vector<int> numbers, size_t limit) {
 
 }  // namespace
 
+TEST_CASE("what a sorter gave out is no longer its own") {
+  Fixture f;
+  Allowance allowance(f.nobody, &f.pool);
+  Sorter sorter(f.options(2 * mb), allowance);
+  for (int n = 0; n < 10; ++n) sorter.take(key_of(n), n, numbered(n, 100'000));
+  sorter.finish();
+  CHECK(!sorter.used_disk());
+  const size_t all = allowance.memory().held();
+  SortEntry entry;
+  for (int n = 0; n < 5; ++n) REQUIRE(sorter.next(entry));
+  CHECK(allowance.memory().held() == all / 2);
+  while (sorter.next(entry)) {
+  }
+  CHECK(allowance.memory().held() == 0);
+}
+
 TEST_CASE("runs on disk come back in order, whatever their number and the limit") {
   Fixture f;
   for (const size_t memory : {size_t{4 << 10}, size_t{100 << 10}, 2 * mb}) {
