@@ -7,6 +7,7 @@
 #include "bson/builder.h"
 #include "replication/committer.h"
 #include "storage/collections/catalog.h"
+#include "storage/engine/interruptible_waits.h"
 #include "storage/store.h"
 
 namespace replication {
@@ -253,32 +254,37 @@ std::unique_ptr<SessionHistory> SessionStore::check_out(BytesView session, int64
   return history;
 }
 
-// Back along the log from the newest write.
+// Back along the log from the newest write. The walk may end by an error, since it waits for the engine as any reader does and
+// may be long; then the state isn't loaded, and nobody takes a part of the history for the whole.
 void SessionStore::load(SessionHistory::State& state) {
-  const auto record = get(store_, records_ns, state.id);
-  state.executed.clear();
-  state.incomplete = false;
-  state.transaction = false;
-  state.last = no_optime;
-  state.loaded = true;
-  if (!record) return;
-  state.txn_number = record->find("txnNum").to_int64();
-  const auto last = record->find("lastWriteOpTime").as_document();
-  state.last = {stamp_of(last["ts"].as_timestamp()), last["t"].to_int64()};
-  const auto ended = record->find("state");
-  state.transaction = ended.is_string() && ended.as_string() == committed_state;
-  if (state.transaction) return;
-  for (OpTime at = state.last; at.ts != 0;) {
-    const auto row = oplog_.row(at.ts);
-    const auto entry = row ? decode(*row) : base::Result<Entry>(Entry());
-    if (!entry.ok() || !entry.value().session || entry.value().session->session != BytesView(state.id)) {
-      state.incomplete = true;
-      return;
+  const auto read_back = [&] {
+    const auto record = get(store_, records_ns, state.id);
+    state.executed.clear();
+    state.incomplete = false;
+    state.transaction = false;
+    state.last = no_optime;
+    if (!record) return;
+    state.txn_number = record->find("txnNum").to_int64();
+    const auto last = record->find("lastWriteOpTime").as_document();
+    state.last = {stamp_of(last["ts"].as_timestamp()), last["t"].to_int64()};
+    const auto ended = record->find("state");
+    state.transaction = ended.is_string() && ended.as_string() == committed_state;
+    if (state.transaction) return;
+    for (OpTime at = state.last; at.ts != 0;) {
+      storage::ask_interrupted();
+      const auto row = oplog_.row(at.ts);
+      const auto entry = row ? decode(*row) : base::Result<Entry>(Entry());
+      if (!entry.ok() || !entry.value().session || entry.value().session->session != BytesView(state.id)) {
+        state.incomplete = true;
+        return;
+      }
+      const SessionWrite& write = *entry.value().session;
+      state.executed.emplace(write.statement, at.ts);
+      at = write.previous;
     }
-    const SessionWrite& write = *entry.value().session;
-    state.executed.emplace(write.statement, at.ts);
-    at = write.previous;
-  }
+  };
+  read_back();
+  state.loaded = true;
 }
 
 void SessionStore::keep_image(Transaction& transaction, storage::Collection& images, const SessionWrite& write, Stamp stamp,

@@ -10,6 +10,7 @@
 #include "bson/json.h"
 #include "replication/committer.h"
 #include "replication/session_store.h"
+#include "storage/engine/interruptible_waits.h"
 #include "storage/testing/temporary_store.h"
 
 using namespace replication;
@@ -170,6 +171,28 @@ TEST_CASE("where the log was cut, what is not known to have run is not run") {
   const auto history = member.check_out(session_named('a'), 1);
   CHECK(history->executed(1).has_value());
   CHECK(code_of([&] { history->executed(0); }) == 217);
+}
+
+TEST_CASE("a history whose reading was interrupted is read again, not taken for the whole") {
+  const TemporaryDirectory directory;
+  const Bytes session = session_named('a');
+  std::vector<int32_t> statements;
+  for (int32_t i = 0; i < 20; ++i) statements.push_back(i);
+  {
+    Member member(directory.path());
+    CHECK(member.run(session, 7, statements) == 0);
+  }
+  struct Stop {};
+  Member member(directory.path());
+  for (int allowed = 0; allowed < 20; ++allowed) {
+    int asked = 0;
+    const base::Interrupted stop = [&] {
+      if (asked++ == allowed) throw Stop();
+    };
+    const storage::InterruptibleWaits waits(&stop);
+    CHECK_THROWS_AS(member.check_out(session, 7), Stop);
+  }
+  CHECK(member.run(session, 7, statements) == 20);
 }
 
 TEST_CASE("a session is lent to one at a time, and to nobody whose wait was interrupted") {
