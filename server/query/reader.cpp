@@ -30,11 +30,13 @@ bson::CollatorPtr collator_for(OperationContext& op, const std::string& ns, cons
 Reader::Reader(OperationContext& op, std::shared_ptr<storage::Collection> collection, std::string ns, const Query& query,
                Allowance* whole)
     : op_(&op), collection_(std::move(collection)), ns_(std::move(ns)), drafted_(op.transaction != nullptr) {
+  const std::string name = op.moment && !drafted_ ? name_at(op, ns_) : ns_;
   open();
-  // It was dropped between the look-up and the lock, so it doesn't exist.
-  if (collection_ && collection_->dropped()) {
+  // Between the look-up and the lock the collection may have been dropped or renamed, and another one may have its name.
+  while (!drafted_ && collection_ && (collection_->dropped() || collection_->ns() != name)) {
     close();
-    collection_ = nullptr;
+    op.check_interrupt();
+    collection_ = open_present(op, name);
     open();
   }
   keeps_transaction_ = drafted_ || (collection_ && collection_->moves());

@@ -22,7 +22,8 @@ bson::CollatorPtr collator_for(OperationContext& op, const std::string& ns, cons
 // locks too.
 class Reader {
  public:
-  // Begins: plans the query and stands before the first document. `whole`: the reader is a part of that computation, which lives
+  // Begins: plans the query and stands before the first document. If the collection was dropped or renamed before the schema
+  // lock was had, the reader takes the one that has the name now. `whole`: the reader is a part of that computation, which lives
   // longer; nullptr: it is one of its own.
   Reader(OperationContext& op, std::shared_ptr<storage::Collection> collection, std::string ns, const Query& query,
          Allowance* whole = nullptr);

@@ -7,6 +7,7 @@
 
 #include "bson/json.h"
 #include "storage/collections/past_catalog.h"
+#include "storage/collections/stored_catalog.h"
 #include "storage/contents/contents.h"
 #include "storage/engine/internals.h"
 #include "storage/engine/interruptible_waits.h"
@@ -50,6 +51,20 @@ struct Log final : SchemaSink {
 struct Stop {};
 
 // Fills the cache once a change of the schema is committed, and interrupts whatever waits for room from then on.
+// It looks a name up when a collection is dropped.
+struct LooksUp final : WriteObserver {
+  LooksUp(Catalog& where, std::string what) : catalog(where), ns(std::move(what)) {}
+  bool listens() const override { return false; }
+  bool wants(const Collection&, size_t) const override { return false; }
+  void written(const std::shared_ptr<Collection>&, RecordId, Stamp, Stamp, bool, std::optional<Bytes>) override {}
+  void removed(const std::shared_ptr<Collection>&, RecordId, Stamp) override {}
+  void dropped(const std::shared_ptr<Collection>&) override { found.push_back(catalog.open(ns)); }
+
+  Catalog& catalog;
+  const std::string ns;
+  std::vector<std::shared_ptr<Collection>> found;
+};
+
 struct FillsTheCache final : SchemaSink {
   explicit FillsTheCache(Store& owner) : store(owner), table(owner.engine().open_table("test-things")) {}
   void schema_changed(Transaction& transaction, std::string_view, BytesView, bson::DocumentView, bson::DocumentView) override {
@@ -372,6 +387,23 @@ TEST_CASE("a scan whose place in a capped collection was overwritten says so") {
   for (int i = 3; i < 9; ++i) insert(i);
   transaction = std::make_unique<Transaction>(store, Transaction::Mode::read);
   CHECK(code_of([&] { scan->restore(*transaction); }) == ErrorCode::capped_position_lost);
+}
+
+TEST_CASE("a name whose collection is replaced is found all the time") {
+  TemporaryDirectory directory;
+  Store store(test_options(directory.path()));
+  Catalog& catalog = store.catalog();
+  const auto heir = catalog.create("shop.new", {});
+  catalog.create("shop.orders", {});
+  LooksUp observer(catalog, "shop.orders");
+  auto& stored = dynamic_cast<StoredCatalog&>(catalog);
+  stored.set_write_observer(&observer);
+  catalog.rename("shop.new", "shop.orders", true);
+  stored.set_write_observer(nullptr);
+  REQUIRE(observer.found.size() == 1);
+  CHECK(observer.found.front() == heir);
+  CHECK(heir->ns() == "shop.orders");
+  CHECK_FALSE(catalog.open("shop.new"));
 }
 
 TEST_CASE("what is interrupted after its commit is followed to its end") {

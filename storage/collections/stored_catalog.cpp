@@ -314,8 +314,9 @@ Stamp StoredCatalog::forget(Transaction& transaction, const StoredCollection& co
 }
 
 // The caller calls this after the commit: nobody finds the collection any more. Its tables go when the last cursor has left, or
-// stay until `let_go` if `dropped` is what `forget` returned.
-void StoredCatalog::gone(const Shared& collection, Stamp dropped) {
+// stay until `let_go` if `dropped` is what `forget` returned. `heir` gets the name at the same moment, so that who looks the name
+// up finds the one or the other.
+void StoredCatalog::gone(const Shared& collection, Stamp dropped, const Shared& heir, const CollectionEntry& entry) {
   const InterruptibleWaits uninterrupted(nullptr);
   bool shown = false;
   {
@@ -326,6 +327,7 @@ void StoredCatalog::gone(const Shared& collection, Stamp dropped) {
     const base::WriterLock lock(mutex_);
     const auto found = by_name_.find(collection->ns());
     if (found != by_name_.end() && found->second == collection) by_name_.erase(found);
+    if (heir) give_name(heir, entry);
     by_id_.erase(collection->id());
     if (shown) past_.emplace(collection->id(), collection);  // at once, since it may be read as of snapshots meanwhile
     const auto created = created_.extract(collection->id());
@@ -338,6 +340,12 @@ void StoredCatalog::gone(const Shared& collection, Stamp dropped) {
   }
   const auto indexes = collection->stored_indexes();
   for (const auto& index : *indexes) drop_index_table(*collection, *index);
+}
+
+void StoredCatalog::give_name(const Shared& collection, const CollectionEntry& entry) {
+  by_name_.erase(by_name_.find(collection->ns()));
+  collection->set_entry(entry);
+  by_name_[entry.ns] = collection;
 }
 
 void StoredCatalog::drop_index_table(const StoredCollection& collection, StoredIndex& index) {
@@ -462,11 +470,12 @@ void StoredCatalog::rename(std::string_view from, std::string_view to, bool drop
       if (target) dropped = forget(transaction, *target);
       write_over(transaction, *source, entry);
     });
-    if (target) gone(target, dropped);
+    if (target) {
+      gone(target, dropped, source, entry);
+      return;
+    }
     const base::WriterLock lock(mutex_);
-    by_name_.erase(by_name_.find(from));
-    source->set_entry(entry);
-    by_name_[entry.ns] = source;
+    give_name(source, entry);
     return;
   }
 }

@@ -90,7 +90,8 @@ class StoredCatalog final : public Catalog {
   std::shared_ptr<Collection> create_on_branch(ViewSource& views, std::string_view ns, const CollectionOptions& options,
                                                const SchemaChange& how);
   Stamp forget(Transaction& transaction, const StoredCollection& collection);
-  void gone(const Shared& collection, Stamp dropped);
+  void gone(const Shared& collection, Stamp dropped, const Shared& heir = nullptr, const CollectionEntry& entry = {});
+  void give_name(const Shared& collection, const CollectionEntry& entry) REQUIRES(mutex_);
   bool stays_for_log(const StoredCollection& collection) const;
   void drop_index_table(const StoredCollection& collection, StoredIndex& index);
   bool past_shows(const std::string& table, CollectionId owner) const;

@@ -3,6 +3,8 @@
 #include <catch2/catch.hpp>
 
 #include <atomic>
+#include <chrono>
+#include <functional>
 #include <thread>
 
 #include "base/clock.h"
@@ -11,9 +13,11 @@
 #include "server/assembly/assembly.h"
 #include "server/commands/test_server.h"
 #include "server/core/client.h"
+#include "server/core/operation.h"
 #include "server/core/parameters.h"
 #include "server/core/services.h"
 #include "server/write/ttl_monitor.h"
+#include "storage/collections/catalog.h"
 #include "storage/store.h"
 
 namespace server {
@@ -442,6 +446,54 @@ TEST_CASE("many threads that meet a collection that isn't there yet make one") {
   for (auto& worker : workers) worker.join();
   CHECK(inserted == 8);
   server.expect(R"({count: "fresh"})", R"({n: 8})");
+}
+
+bool comes_true(const std::function<bool()>& holds) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  while (!holds()) {
+    if (std::chrono::steady_clock::now() > end) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return true;
+}
+
+bool somebody_waits_for_a_schema(TestServer& server) {
+  bool waits = false;
+  server.services().operations.visit(
+      [&](const OperationContext& op) { waits = waits || op.locks.waiting_to_read + op.locks.waiting_to_write > 0; });
+  return waits;
+}
+
+TEST_CASE("who waits while a collection is replaced goes on with the one that has the name then") {
+  const std::pair<std::string, std::string> cases[] = {
+      {R"({find: "c", filter: {a: 1}})", "firstBatch: [ { _id: 2"},
+      {R"({count: "c", query: {a: 1}})", "n: 1"},
+      {R"({distinct: "c", key: "_id"})", "values: [ 2 ]"},
+      {R"({aggregate: "c", pipeline: [{$match: {a: 1}}], cursor: {}})", "firstBatch: [ { _id: 2"},
+      {R"({update: "c", updates: [{q: {a: 1}, u: {$set: {b: 1}}, upsert: true}]})", "nModified: 1"},
+      {R"({findAndModify: "c", query: {a: 1}, update: {$set: {b: 1}}, upsert: true})", "updatedExisting: true"},
+      {R"({delete: "c", deletes: [{q: {a: 1}, limit: 0}]})", "n: 1"},
+  };
+  for (const auto& [command, expected] : cases) {
+    INFO(command);
+    TestServer server;
+    server.expect(R"({insert: "c", documents: [{_id: 1, a: 1}]})", "{n: 1}");
+    server.expect(R"({insert: "d", documents: [{_id: 2, a: 1}]})", "{n: 1}");
+    std::thread client;
+    bson::Document reply;
+    bool waited = false;
+    const auto first = [&](storage::Collection*, storage::Collection*) {
+      client = std::thread([&] { reply = server.run(json(command)); });
+      waited = comes_true([&] { return somebody_waits_for_a_schema(server); });
+    };
+    server.services().store->catalog().rename("test.d", "test.c", true, first);
+    client.join();
+    REQUIRE(waited);
+    const std::string text = bson::to_shell(reply.view());
+    INFO(text);
+    CHECK(text.find(expected) != text.npos);
+    CHECK(server.run(json(R"({count: "c"})"))["n"].to_int64() == (command.starts_with("{delete") ? 0 : 1));
+  }
 }
 
 TEST_CASE("collections are created, listed, renamed and dropped") {
