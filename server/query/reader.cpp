@@ -27,6 +27,22 @@ bson::CollatorPtr collator_for(OperationContext& op, const std::string& ns, cons
   return collection ? collection->options().collator : nullptr;
 }
 
+namespace {
+
+// A view on a branch has its own name for good, but the collection that it shows may be renamed.
+std::string stored_name(const storage::Collection& collection) {
+  const auto home = collection.home();
+  return home ? home->ns() : collection.ns();
+}
+
+std::string uuid_text(const storage::Collection& collection) {
+  std::string text = base::to_hex(collection.uuid_bytes());
+  for (const size_t dash : {20, 16, 12, 8}) text.insert(dash, "-");
+  return text;
+}
+
+}  // namespace
+
 Reader::Reader(OperationContext& op, std::shared_ptr<storage::Collection> collection, std::string ns, const Query& query,
                Allowance* whole)
     : op_(&op), collection_(std::move(collection)), ns_(std::move(ns)), drafted_(op.transaction != nullptr) {
@@ -39,6 +55,7 @@ Reader::Reader(OperationContext& op, std::shared_ptr<storage::Collection> collec
     collection_ = open_present(op, name);
     open();
   }
+  if (collection_) opened_as_ = stored_name(*collection_);
   keeps_transaction_ = drafted_ || (collection_ && collection_->moves());
   executor_ = make_executor(op, *transaction_, collection_, query, whole);
 }
@@ -71,6 +88,16 @@ void Reader::lock() {
   if (drafted_) return;
   schema_ = SchemaHold(*op_, collection_->schema_mutex(), SchemaHold::Intent::read);
   if (collection_->dropped()) throw base::OperationError(base::ErrorCode::query_plan_killed, "collection dropped: '" + ns_ + "'");
+  check_name();
+}
+
+// Who may read the collection by the name that he gave may not be allowed to by its new one.
+void Reader::check_name() const {
+  if (drafted_ || !collection_) return;
+  const std::string now = stored_name(*collection_);
+  if (now == opened_as_) return;
+  throw base::OperationError(base::ErrorCode::query_plan_killed,
+                             "collection renamed from '" + opened_as_ + "' to '" + now + "'. UUID " + uuid_text(*collection_));
 }
 
 bool Reader::next() {
@@ -89,6 +116,7 @@ bool Reader::next() {
         executor_->save();
         close();
         open();
+        check_name();
         executor_->restore(*transaction_);
     }
   }
@@ -117,6 +145,7 @@ void Reader::begin(OperationContext& op) {
     return;
   }
   open();
+  check_name();
   executor_->attach(op);
   executor_->restore(*transaction_);
 }

@@ -45,11 +45,13 @@ class Reader {
  private:
   void open();
   void close();
-  void lock();  // throws QueryPlanKilled if the collection is gone
+  void lock();              // throws QueryPlanKilled if the collection is gone or renamed
+  void check_name() const;  // throws QueryPlanKilled if the collection is renamed
 
   OperationContext* op_;
   std::shared_ptr<storage::Collection> collection_;
   std::string ns_;
+  std::string opened_as_;  // the name that the collection had in the catalog when the reader began
   SchemaHold schema_;
   std::shared_ptr<storage::Transaction> transaction_;
   std::unique_ptr<Executor> executor_;

@@ -496,6 +496,32 @@ TEST_CASE("who waits while a collection is replaced goes on with the one that ha
   }
 }
 
+TEST_CASE("a cursor ends when its collection gets another name") {
+  for (const std::string open :
+       {R"({find: "c", batchSize: 1})", R"({find: "c", filter: {a: {$gt: 0}}, hint: "a_1", batchSize: 1})",
+        R"({aggregate: "c", pipeline: [{$match: {a: {$gt: 0}}}], cursor: {batchSize: 1}})"}) {
+    INFO(open);
+    TestServer server;
+    server.expect(R"({createIndexes: "c", indexes: [{key: {a: 1}, name: "a_1"}]})", "{ok: 1.0}");
+    server.expect(R"({insert: "c", documents: [{_id: 1, a: 1}, {_id: 2, a: 2}, {_id: 3, a: 3}]})", "{n: 3}");
+    const int64_t id = server.run(json(open))["cursor"].as_document()["id"].as_int64();
+    REQUIRE(id != 0);
+    const auto more = [&](int64_t cursor) {
+      bson::Builder command;
+      command.append("getMore", cursor).append("collection", "c").append("batchSize", 1);
+      return server.run(command.done());
+    };
+    CHECK(more(id)["ok"].to_int64() == 1);
+    server.expect("admin", R"({renameCollection: "test.c", to: "secret.c"})", "{ok: 1.0}");
+    const auto reply = more(id);
+    CHECK(reply["code"].to_int64() == 175);
+    const std::string_view message = reply["errmsg"].as_string();
+    INFO(message);
+    CHECK(message.find("collection renamed from 'test.c' to 'secret.c'. UUID ") != message.npos);
+    CHECK(more(id)["code"].to_int64() == 43);
+  }
+}
+
 TEST_CASE("collections are created, listed, renamed and dropped") {
   TestServer server;
   server.expect(R"({create: "c"})", R"({ok: 1.0})");
