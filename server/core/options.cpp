@@ -409,21 +409,27 @@ std::vector<std::string> shown_arguments(std::vector<std::string> argv) {
   return argv;
 }
 
+void set_options(const Given& given, Options& options) {
+  for (const auto& [i, texts] : given) {
+    if (!all_settings()[i].apply) continue;
+    for (const auto& text : texts) all_settings()[i].apply(options, text);
+  }
+}
+
 }  // namespace
 
 Options parse_options(const std::vector<std::string>& argv) {
   Options options;
   options.argv = shown_arguments(argv);
-  Given given = read_command_line(argv);
+  Given given = read_command_line(argv), of_file;
   for (size_t i = 0; i < all_settings().size(); ++i) {
-    if (long_name(all_settings()[i]) != "config" || !given.count(i)) continue;
-    // The command line wins: the file doesn't overwrite what it gave.
-    for (auto& [place, texts] : read_yaml(given[i].front(), options)) given.emplace(place, std::move(texts));
+    if (long_name(all_settings()[i]) == "config" && given.count(i)) of_file = read_yaml(given[i].front(), options);
   }
-  for (const auto& [i, texts] : given) {
-    if (!all_settings()[i].apply) continue;
-    for (const auto& text : texts) all_settings()[i].apply(options, text);
-  }
+  // The command line wins over the file: the same setting, and another one that sets the same option.
+  std::erase_if(of_file, [&](const auto& one) { return given.contains(one.first); });
+  set_options(of_file, options);
+  set_options(given, options);
+  given.merge(of_file);
   if (options.fork && options.log_path.empty()) bad("--fork has to be used with --logpath or --syslog");
   if (options.action == Options::Action::repair && !options.repl_set.empty())
     bad("--repair repairs what this server has alone: leave out --replSet, or empty the directory and let the set copy its data");

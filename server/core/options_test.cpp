@@ -93,6 +93,12 @@ TEST_CASE("a YAML file says the same, and the command line wins over it") {
   CHECK(bson::to_json(options.parsed.find("net").as_document().find("port")) == "4321");
 }
 
+TEST_CASE("the command line wins over a file that sets the same option by another setting") {
+  CHECK_FALSE(parse({"--config", config("net:\n  unixDomainSocket:\n    enabled: true\n"), "--nounixsocket"}).unix_socket);
+  CHECK_FALSE(parse({"--config", config("storage:\n  dedup:\n    enabled: true\n"), "--nodedup"}).dedup);
+  CHECK_FALSE(parse({"--config", config("security:\n  javascriptEnabled: true\n"), "--noscripting"}).scripting);
+}
+
 TEST_CASE("an option that isn't understood is refused as mongod refuses it") {
   CHECK(refusal({"--nonsense"}).starts_with("Error parsing command line: unrecognised option '--nonsense'"));
   CHECK(refusal({"word"}).find("too many positional options") != std::string::npos);
