@@ -57,6 +57,8 @@ def test_a_number_begins_once(client, raw):
     done(send(session, {"insert": "c", "documents": [{"_id": 3}], "lsid": session.lsid, "txnNumber": bson.Int64(session.number), "$db": "t"}))
     refused(session.run({"find": "c"}), 251, TRANSIENT)
     refused(session.run({"find": "c", "startTransaction": True}), 117)
+    refused(session.commit(), 251, TRANSIENT)
+    refused(session.abort(), 251, TRANSIENT)
     assert client.t.c.count_documents({}) == 2
 
 

@@ -34,8 +34,9 @@ void EndTransaction::run(OperationContext& op, const Request&, bson::Builder&) {
   if (hold && hold->state() == TransactionState::aborted) none(op, "has been aborted.");
   const auto committed = op.services().session_store->committed_transaction(session_key(op.lsid.as_document(), op.client()),
                                                                             *op.txn_number, op.interrupted());
-  // A transaction that changed nothing has left no record.
-  if (!committed && !hold) none(op, "isn't in progress, and the session has no record of it.");
+  // A transaction that changed nothing has left no record. The number may also be that of a retryable write.
+  if (!committed && (!hold || hold->state() != TransactionState::committed))
+    none(op, "isn't in progress, and the session has no record of it.");
   if (committed) op.last_write = committed->ts;
   committed_before(op);
 }
