@@ -274,7 +274,13 @@ WriteConcern parse_write_concern(bson::DocumentView given, bool replicated) {
       }
       (field.name == "j" ? concern.journal : fsync) = field.truthy();
     } else if (field.name == "wtimeout") {
-      concern.timeout_ms = field.to_int64();
+      if (!field.is_number() && !field.is_nullish()) {
+        throw OperationError(ErrorCode::type_mismatch, "BSON field 'WriteConcernOptions.wtimeout' is the wrong type '" +
+                                                           std::string(bson::type_name(field.type())) +
+                                                           "', expected types '[long, int, decimal, double]'");
+      }
+      // Longer ones end with the same 24 days, since deadlines count in microseconds.
+      concern.timeout_ms = std::min<int64_t>(field.to_int64(), INT32_MAX);
     } else if (field.name != "wElectionId" && field.name != "wOpTime" && field.name != "getLastError" &&
                field.name != "provenance") {
       throw OperationError(ErrorCode::failed_to_parse, "unrecognized write concern field: " + std::string(field.name));

@@ -8,6 +8,7 @@
 #include "server/assembly/assembly.h"
 #include "server/core/arguments.h"
 #include "server/core/command_registry.h"
+#include "server/core/generic_arguments.h"
 #include "server/core/metrics.h"
 #include "server/core/operation.h"
 #include "server/core/services.h"
@@ -126,6 +127,10 @@ TEST_CASE("write concerns that one server can give are taken, others refused") {
   CHECK(outcome(server, "d", "{write: 'c', writeConcern: {j: true, fsync: true}}") ==
         "9 FailedToParse: fsync and j options cannot be used together");
   CHECK(outcome(server, "d", "{write: 'c', writeConcern: 1}").starts_with("14 TypeMismatch: "));
+  CHECK(outcome(server, "d", "{write: 'c', writeConcern: {w: 1, wtimeout: 'x'}}").starts_with("14 TypeMismatch: "));
+  const auto timeout_ms = [](const char* concern) { return parse_write_concern(bson::json(concern), true).timeout_ms; };
+  CHECK(timeout_ms("{w: 2, wtimeout: 5}") == 5);
+  CHECK(timeout_ms("{w: 2, wtimeout: {$numberLong: '9223372036854775807'}}") == INT32_MAX);
 }
 
 TEST_CASE("operations are counted and slow ones logged") {
