@@ -163,6 +163,7 @@ void OperationRegistry::kill_all(ErrorCode code) {
 }
 
 void OperationRegistry::kill_client(ClientId client, ErrorCode code) {
+  if (client == ClientId{0}) return;  // the server's own operations have it, and connections that aren't known to be clients
   const base::MutexLock lock(mutex_);
   for (OperationContext* op : running_) {
     if (op->client().id() == client) op->kill(code);

@@ -7,6 +7,7 @@
 #include "bson/json.h"
 #include "server/assembly/assembly.h"
 #include "server/core/arguments.h"
+#include "server/core/client.h"
 #include "server/core/command_registry.h"
 #include "server/core/generic_arguments.h"
 #include "server/core/metrics.h"
@@ -131,6 +132,22 @@ TEST_CASE("write concerns that one server can give are taken, others refused") {
   const auto timeout_ms = [](const char* concern) { return parse_write_concern(bson::json(concern), true).timeout_ms; };
   CHECK(timeout_ms("{w: 2, wtimeout: 5}") == 5);
   CHECK(timeout_ms("{w: 2, wtimeout: {$numberLong: '9223372036854775807'}}") == INT32_MAX);
+}
+
+TEST_CASE("a client that leaves ends its own operations, and never the server's") {
+  Assembly server(without_storage());
+  OperationRegistry& operations = server.services().operations;
+  const bson::Document body = bson::json("{ping: 1}");
+  const Request request{"ping", "admin", body, {}};
+  // Connections that aren't known to be clients have no number, like the server itself.
+  Client own(ClientId{0}, "", "", false), client(ClientId{7}, "", "", false);
+  OperationContext of_server(server.services(), own, request, nullptr), of_client(server.services(), client, request, nullptr);
+  operations.kill_client(own.id(), base::ErrorCode::interrupted);
+  CHECK_FALSE(of_server.killed());
+  CHECK_FALSE(of_client.killed());
+  operations.kill_client(client.id(), base::ErrorCode::interrupted);
+  CHECK_FALSE(of_server.killed());
+  CHECK(of_client.killed());
 }
 
 TEST_CASE("operations are counted and slow ones logged") {
