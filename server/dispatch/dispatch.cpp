@@ -185,6 +185,17 @@ Dispatcher::Reply Dispatcher::run(Client& client, const Request& request, bool e
   return reply;
 }
 
+namespace {
+
+// With access control, sessions belong to users: a client that hasn't logged in would fill the place that they have.
+void forget_session(OperationContext& op) {
+  op.lsid = {};
+  op.txn_number.reset();
+  op.in_transaction = op.starts_transaction = false;
+}
+
+}  // namespace
+
 void Dispatcher::run_checked(OperationContext& op, Command* command, CommandFault& fault, bool& began,
                              std::unique_ptr<TransactionHold>& transaction, bson::Builder& reply) {
   const Request& request = op.request();
@@ -200,6 +211,8 @@ void Dispatcher::run_checked(OperationContext& op, Command* command, CommandFaul
   }
   authorize(op, *command);
   apply_generic_arguments(op, *command);
+  const bool stranger = services_.options.authorization && !op.client().authority();
+  if (stranger) forget_session(op);
   check_known_fields(*command, request, op.api.strict);
   if (command->takes_collection()) request.collection();
   fail_before(op, *command, fault);

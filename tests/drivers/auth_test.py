@@ -1,6 +1,7 @@
 """Users, roles and logins, as drivers meet them: who gets in, and what he may do then."""
 import base64
 import hashlib
+import os
 import socket
 import struct
 import time
@@ -694,6 +695,44 @@ def test_sessions_belong_to_their_user(server):
                 more = opened()
             ann.admin.command("killSessions", [lsid])
             refused(more, 43)
+
+
+def strange(server, *commands):
+    """The replies to a client that hasn't logged in."""
+    with socket.create_connection((server.host, server.port), timeout=DEADLINE) as connection:
+        replies = []
+        for command in commands:
+            send_raw(connection, command)
+            replies.append(receive_raw(connection))
+        return replies
+
+
+def lsids(count):
+    return [{"id": bson.Binary(os.urandom(16), 4)} for _ in range(count)]
+
+
+def active_sessions(server):
+    return server.root.admin.command("serverStatus")["logicalSessionRecordCache"]["activeSessionsCount"]
+
+
+def test_who_has_not_logged_in_has_no_sessions():
+    with Guarded("--setParameter", "maxSessions=20") as server:
+        for name in ("ping", "hello", "buildInfo"):
+            for reply in strange(server, *({name: 1, "lsid": lsid, "$db": "admin"} for lsid in lsids(30))):
+                assert reply["ok"] == 1
+        assert active_sessions(server) < 20
+        with server.user("ann", {"role": "read", "db": "shop"}) as ann, ann.start_session() as session:
+            assert ann.admin.command("ping", session=session)["ok"] == 1
+            before = active_sessions(server)
+            many = lsids(100_000) + [session.session_id]
+            assert strange(server, {"endSessions": many, "$db": "admin"}, {"endSessions": 1, "$db": "admin"})[0]["ok"] == 1
+            assert active_sessions(server) == before
+
+
+def test_sessions_end_by_the_ten_thousand(server):
+    with server.user("ann", {"role": "read", "db": "shop"}) as ann:
+        assert ann.admin.command("endSessions", lsids(10_000))["ok"] == 1
+        assert "10000" in refused(lambda: ann.admin.command("endSessions", lsids(10_001)), 2).details["errmsg"]
 
 
 def test_lists_show_what_a_user_may_use(server):
