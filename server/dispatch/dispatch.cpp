@@ -218,7 +218,7 @@ void Dispatcher::run_checked(OperationContext& op, Command* command, CommandFaul
   fail_before(op, *command, fault);
   op.check_interrupt();
   if (op.lsid.is_object()) services_.sessions.use(session_key(op.lsid.as_document(), op.client()), services_.clock.wall_ms());
-  learn_cluster_time(op);
+  if (!stranger) learn_cluster_time(op);
   check_member(op, *command);
   await_read_concern(op);
   transaction = enter_transaction(op, *command);

@@ -735,6 +735,20 @@ def test_sessions_end_by_the_ten_thousand(server):
         assert "10000" in refused(lambda: ann.admin.command("endSessions", lsids(10_001)), 2).details["errmsg"]
 
 
+def test_who_has_not_logged_in_does_not_set_the_clock(tmp_path):
+    key = tmp_path / "key"
+    key.write_text("sixteen and more characters")
+    key.chmod(0o600)
+    with Server("--replSet", "rs0", "--keyFile", str(key)) as server:
+        server.initiate()
+        later = bson.Timestamp(int(time.time()) + 300 * 24 * 3600, 1)
+        cluster_time = {"clusterTime": later, "signature": {"hash": bson.Binary(bytes(20)), "keyId": Int64(0)}}
+        for name in ("ping", "hello"):
+            reply, = strange(server, {name: 1, "$clusterTime": cluster_time, "$db": "admin"})
+            assert reply["ok"] == 1
+            assert reply["$clusterTime"]["clusterTime"] < later
+
+
 def test_lists_show_what_a_user_may_use(server):
     for db in ("shop", "other"):
         for collection in ("a", "b"):
