@@ -95,9 +95,7 @@ std::string_view compressor_name(Compressor compressor) {
   return names[static_cast<size_t>(compressor)];
 }
 
-base::Result<Unpacked> unpack(BytesView whole) {
-  auto header = decode_header(whole);
-  if (!header) return header.failure();
+base::Result<Wrapping> wrapping_of(BytesView whole) {
   if (whole.size() < compressed_prefix_bytes) return Failure{ErrorCode::bad_value, "OP_COMPRESSED is too short"};
   const auto opcode = load_le<int32_t>(whole.data() + 16);
   const auto raw_bytes = load_le<int32_t>(whole.data() + 20);
@@ -110,11 +108,20 @@ base::Result<Unpacked> unpack(BytesView whole) {
   }
   if (static_cast<OpCode>(opcode) == OpCode::compressed)
     return Failure{ErrorCode::bad_value, "OP_COMPRESSED inside OP_COMPRESSED"};
+  return Wrapping{static_cast<Compressor>(compressor), static_cast<size_t>(raw_bytes)};
+}
+
+base::Result<Unpacked> unpack(BytesView whole) {
+  auto header = decode_header(whole);
+  if (!header) return header.failure();
+  auto wrapping = wrapping_of(whole);
+  if (!wrapping) return wrapping.failure();
+  const auto opcode = load_le<int32_t>(whole.data() + 16);
   const BytesView packed = whole.substr(compressed_prefix_bytes);
-  Unpacked unpacked{Bytes(static_cast<size_t>(raw_bytes) + header_bytes, '\0'), static_cast<Compressor>(compressor)};
-  store_header(unpacked.message.data(),
-               {raw_bytes + header_bytes, header->request_id, header->response_to, static_cast<OpCode>(opcode)});
-  if (!decompress(unpacked.compressor, packed, unpacked.message.data() + header_bytes, static_cast<size_t>(raw_bytes))) {
+  Unpacked unpacked{Bytes(wrapping->raw_bytes + header_bytes, '\0'), wrapping->compressor};
+  store_header(unpacked.message.data(), {static_cast<int32_t>(wrapping->raw_bytes) + header_bytes, header->request_id,
+                                         header->response_to, static_cast<OpCode>(opcode)});
+  if (!decompress(unpacked.compressor, packed, unpacked.message.data() + header_bytes, wrapping->raw_bytes)) {
     return Failure{ErrorCode::bad_value, "Decompressing the message failed"};
   }
   return unpacked;

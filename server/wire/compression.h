@@ -19,6 +19,13 @@ struct Unpacked {
   Compressor compressor;
 };
 
+// What an OP_COMPRESSED message says about the message inside.
+struct Wrapping {
+  Compressor compressor;
+  size_t raw_bytes;  // without a header; at most message_bytes_max
+};
+base::Result<Wrapping> wrapping_of(BytesView whole);
+
 // `whole` is an OP_COMPRESSED message. Fails if lengths are wrong or the bytes don't decompress to exactly the length that the
 // message names, at most message_bytes_max.
 base::Result<Unpacked> unpack(BytesView whole);

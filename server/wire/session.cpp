@@ -44,6 +44,7 @@ constexpr size_t kept_bytes_max = 64 * 1024;  // a larger buffer is released aft
 constexpr size_t growth_max = 4 << 20;        // a length alone reserves no more than this ahead of the bytes
 constexpr auto memory_wait_max = std::chrono::seconds(10);
 constexpr auto memory_wait_step = std::chrono::milliseconds(20);
+constexpr size_t stranger_bytes_max = 1 << 20;  // a handshake and a login need far less
 
 int32_t next_message_id() {
   static std::atomic<uint32_t> last{0};
@@ -64,9 +65,23 @@ Metrics::Network::Compressor& counters_of(Metrics& metrics, Compressor compresso
   return compressor == Compressor::zlib ? metrics.network.zlib : metrics.network.snappy;
 }
 
+size_t places_bytes(const Decoded& decoded) {
+  const auto* message = std::get_if<Message>(&decoded);
+  size_t bytes = 0;
+  if (message) {
+    for (const auto& sequence : message->request.sequences)
+      bytes += sequence.documents.capacity() * sizeof sequence.documents.front();
+  }
+  return bytes;
+}
+
 struct HeldBytes {
-  HeldBytes(MemoryPool& from, size_t count) : pool(from), bytes(count) { pool.take_anyway(bytes); }
-  ~HeldBytes() { pool.give_back(bytes); }
+  HeldBytes(MemoryPool& from, size_t count) : pool(from), bytes(count) {
+    if (bytes > 0) pool.take_anyway(bytes);
+  }
+  ~HeldBytes() {
+    if (bytes > 0) pool.give_back(bytes);
+  }
   HeldBytes(const HeldBytes&) = delete;
   HeldBytes& operator=(const HeldBytes&) = delete;
   MemoryPool& pool;
@@ -210,7 +225,7 @@ awaitable<bool> Session::read_message() {
     // The buffer grows with the bytes that arrived: a length alone reserves no memory.
     if (filled_ == in_.size()) {
       const size_t bytes = std::min(std::max(need, read_bytes_min), filled_ + std::max(filled_, growth_max));
-      if (!co_await take_memory(bytes)) co_return false;
+      if (!co_await take_memory(bytes, taken_)) co_return false;
       in_.resize(bytes);
     }
     asio::error_code error;
@@ -272,10 +287,10 @@ awaitable<void> Session::answer_http() {
     co_await asio::async_write(socket_, asio::buffer(answer), redirect_error(use_awaitable, error));
 }
 
-awaitable<bool> Session::take_memory(size_t bytes) {
-  if (bytes <= kept_bytes_max || bytes <= taken_) co_return true;
+awaitable<bool> Session::take_memory(size_t bytes, size_t& taken) {
+  if (bytes <= kept_bytes_max || bytes <= taken) co_return true;
   asio::steady_timer timer(socket_.get_executor());
-  for (auto waited = std::chrono::milliseconds(0); !services_.memory.take_for_message(bytes - taken_);
+  for (auto waited = std::chrono::milliseconds(0); !services_.memory.take_for_message(bytes - taken);
        waited += memory_wait_step) {
     if (closed_ || ending_) co_return false;
     if (waited >= memory_wait_max) {
@@ -286,7 +301,7 @@ awaitable<bool> Session::take_memory(size_t bytes) {
     asio::error_code ignored;
     co_await timer.async_wait(redirect_error(use_awaitable, ignored));
   }
-  taken_ = bytes;
+  taken = bytes;
   co_return true;
 }
 
@@ -316,6 +331,25 @@ void Session::log_malformed(std::string_view why) {
                 .add("connectionId", static_cast<int64_t>(client_.id())));
 }
 
+bool Session::is_stranger() const {
+  return services_.options.authorization && !client_.authority();
+}
+
+// This is judged before anything is unpacked: a few kilobytes may have a thousand times as many inside.
+bool Session::may_unpack(const Wrapping& wrapping) {
+  const auto& allowed = services_.options.compressors;
+  const auto name = compressor_name(wrapping.compressor);
+  if (wrapping.compressor != Compressor::none && std::find(allowed.begin(), allowed.end(), name) == allowed.end()) {
+    log_malformed("compressor " + std::string(name) + " is disabled here");
+    return false;
+  }
+  if (is_stranger() && wrapping.raw_bytes > stranger_bytes_max) {
+    log_malformed("a message of " + std::to_string(wrapping.raw_bytes) + " bytes before a login");
+    return false;
+  }
+  return true;
+}
+
 // Returns the message inside an OP_COMPRESSED, or `whole` itself; nullopt: it is unusable.
 std::optional<BytesView> Session::unpacked(BytesView whole, Bytes& memory, std::optional<Compressor>& compressor) {
   if (decode_header(whole).or_throw().opcode != OpCode::compressed) return whole;
@@ -325,12 +359,6 @@ std::optional<BytesView> Session::unpacked(BytesView whole, Bytes& memory, std::
     return std::nullopt;
   }
   compressor = inside->compressor;
-  const auto& allowed = services_.options.compressors;
-  if (*compressor != Compressor::none &&
-      std::find(allowed.begin(), allowed.end(), compressor_name(*compressor)) == allowed.end()) {
-    log_malformed("compressor " + std::string(compressor_name(*compressor)) + " is disabled here");
-    return std::nullopt;
-  }
   memory = std::move(inside->message);
   counters_of(metrics_, *compressor).wire_in.add(static_cast<int64_t>(whole.size()));
   counters_of(metrics_, *compressor).raw_in.add(static_cast<int64_t>(memory.size()));
@@ -340,13 +368,21 @@ std::optional<BytesView> Session::unpacked(BytesView whole, Bytes& memory, std::
 awaitable<bool> Session::handle(BytesView whole) {
   Bytes memory;
   std::optional<Compressor> compressor;
+  HeldBytes held(services_.memory, 0);
+  if (decode_header(whole).or_throw().opcode == OpCode::compressed) {
+    auto wrapping = wrapping_of(whole);
+    if (!wrapping) log_malformed(wrapping.failure().message);
+    if (!wrapping || !may_unpack(*wrapping)) co_return false;
+    if (!co_await take_memory(wrapping->raw_bytes, held.bytes)) co_return false;
+  }
   const auto plain = unpacked(whole, memory, compressor);
   if (!plain) co_return false;
-  std::optional<HeldBytes> held;
-  if (memory.size() > kept_bytes_max) held.emplace(services_.memory, memory.size());
   metrics_.network.bytes_in.add(static_cast<int64_t>(plain->size()));
   metrics_.network.requests.add();
   Decoded decoded = decode(*plain);
+  // Small documents in a sequence take more memory by their places than by their bytes.
+  std::optional<HeldBytes> views;
+  if (const size_t bytes = places_bytes(decoded); bytes > kept_bytes_max) views.emplace(services_.memory, bytes);
   bool goes_on = false;
   if (auto* malformed = std::get_if<Malformed>(&decoded))
     goes_on = co_await refuse(*malformed, compressor);

@@ -68,12 +68,14 @@ class Session : public std::enable_shared_from_this<Session> {
   asio::awaitable<void> write_reply(const Message& message, int32_t reply_id, int32_t response_to, uint32_t flags,
                                     bson::DocumentView document, std::optional<Compressor> compressor);
   asio::awaitable<bool> refuse(const Malformed& malformed, std::optional<Compressor> compressor);
+  bool may_unpack(const Wrapping& wrapping);
   std::optional<BytesView> unpacked(BytesView whole, Bytes& memory, std::optional<Compressor>& compressor);
+  bool is_stranger() const;  // access control is on, and the client hasn't logged in
   void log_malformed(std::string_view why);
   void drop_message();  // makes room for the next one
-  // Takes the memory of a message of so many bytes from the server's pool, and waits for it. Returns false if there is none for
-  // long, or the connection ends.
-  asio::awaitable<bool> take_memory(size_t bytes);
+  // Takes the memory of a message of so many bytes from the server's pool, and waits for it; `taken` says how much was taken for
+  // it so far. Returns false if there is none for long, or the connection ends.
+  asio::awaitable<bool> take_memory(size_t bytes, size_t& taken);
   void give_back_memory();
   void finish();  // the coroutine's last action: it releases the socket
 

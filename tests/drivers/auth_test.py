@@ -5,6 +5,7 @@ import os
 import socket
 import struct
 import time
+import zlib
 
 import bson
 import pymongo
@@ -747,6 +748,26 @@ def test_who_has_not_logged_in_does_not_set_the_clock(tmp_path):
             reply, = strange(server, {name: 1, "$clusterTime": cluster_time, "$db": "admin"})
             assert reply["ok"] == 1
             assert reply["$clusterTime"]["clusterTime"] < later
+
+
+def compressed(message, raw_length):
+    """OP_COMPRESSED with zlib; `message` is an OP_MSG without its header."""
+    packed = zlib.compress(message, 9)
+    return struct.pack("<iiiiiiB", 25 + len(packed), 1, 0, 2012, 2013, raw_length, 2) + packed
+
+
+def test_a_small_message_before_a_login_does_not_unpack_to_a_large_one(server):
+    def sent(pad):
+        body = bson.encode({"ping": 1, "$db": "admin"})
+        documents = bson.encode({"": pad}) if pad else b""
+        section = b"d\0" + documents
+        message = struct.pack("<I", 0) + b"\0" + body + b"\1" + struct.pack("<i", 4 + len(section)) + section
+        with socket.create_connection((server.host, server.port), timeout=DEADLINE) as connection:
+            connection.sendall(compressed(message, len(message)))
+            return connection.recv(16)
+    assert sent(" " * 1000)
+    assert sent(" " * (2 << 20)) == b""
+    assert server.root.admin.command("ping")["ok"] == 1
 
 
 def test_lists_show_what_a_user_may_use(server):
