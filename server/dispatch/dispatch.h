@@ -34,8 +34,9 @@ class Dispatcher {
       replication::OpTime optime;
       replication::WriteConcern concern;
       bool retryable = false;
-      bool read = false;                // if it isn't acknowledged, the reply is an error instead
-      std::optional<int64_t> led_term;  // the member that read must still lead in this term
+      bool read = false;                               // if it isn't acknowledged, the reply is an error instead
+      std::optional<int64_t> led_term;                 // the member that read must still lead in this term
+      std::optional<OperationContext::Time> deadline;  // the operation's; the wait ends with it
     };
     std::optional<Acknowledgement> acknowledgement;
     bool close_connection = false;  // the connection closes without an answer

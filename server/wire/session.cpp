@@ -44,7 +44,9 @@ constexpr size_t kept_bytes_max = 64 * 1024;  // a larger buffer is released aft
 constexpr size_t growth_max = 4 << 20;        // a length alone reserves no more than this ahead of the bytes
 constexpr auto memory_wait_max = std::chrono::seconds(10);
 constexpr auto memory_wait_step = std::chrono::milliseconds(20);
-constexpr size_t stranger_bytes_max = 1 << 20;  // a handshake and a login need far less
+constexpr auto forgotten_after = std::chrono::milliseconds(1000);
+constexpr size_t stranger_bytes_max = 1 << 20;                         // a handshake and a login need far less
+constexpr auto hangup_look_interval = std::chrono::milliseconds(500);  // while a connection waits without a thread
 
 int32_t next_message_id() {
   static std::atomic<uint32_t> last{0};
@@ -103,6 +105,10 @@ class Pause : public std::enable_shared_from_this<Pause> {
     const base::MutexLock lock(mutex_);
     ended_ = true;
     timer_.cancel();
+  }
+  bool ended() {
+    const base::MutexLock lock(mutex_);
+    return ended_;
   }
 
   awaitable<void> wait(std::chrono::milliseconds most) {
@@ -452,12 +458,14 @@ awaitable<Dispatcher::Reply> Session::run(const Request& request, bool exhaust) 
   co_return reply;
 }
 
-// The end of the stream is visible only if the client sent nothing more.
-void Session::watch_for_hangup() {
+bool Session::client_left() {
   char next;
-  if (tls_ && filled_ == message_bytes_ && peer_left_tls()) services_.operations.kill_client(client_.id(), client_disconnect);
-  if (tls_ || filled_ > message_bytes_ || ::recv(socket_.native_handle(), &next, 1, MSG_PEEK | MSG_DONTWAIT) != 0) return;
-  services_.operations.kill_client(client_.id(), client_disconnect);
+  if (filled_ > message_bytes_) return false;
+  return tls_ ? peer_left_tls() : ::recv(socket_.native_handle(), &next, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
+}
+
+void Session::watch_for_hangup() {
+  if (client_left()) services_.operations.kill_client(client_.id(), client_disconnect);
 }
 
 awaitable<void> Session::await_topology(int64_t ms) {
@@ -502,22 +510,55 @@ awaitable<void> Session::await_durable() {
   co_await asio::async_initiate<const asio::use_awaitable_t<>, void()>(std::move(start), use_awaitable);
 }
 
-// Waits until the set's members have the write that the reply reports, or can't have it any more.
+// Waits until the set's members have the write that the reply reports, or can't have it any more, until the operation's time is
+// over, or until the client leaves.
 awaitable<void> Session::await_acknowledgement(Dispatcher::Reply& reply) {
   using Failure = std::optional<replication::WriteConcernFailure>;
-  auto start = [this, &reply](auto handler) {
-    auto shared = std::make_shared<decltype(handler)>(std::move(handler));
-    const auto& asked = *reply.acknowledgement;
-    auto done = [shared](Failure failure) {
-      asio::post(asio::get_associated_executor(*shared),
-                 [shared, failure = std::move(failure)]() mutable { std::move (*shared)(std::move(failure)); });
-    };
-    if (asked.read)
-      services_.replica_set->when_read_stands(asked.optime, std::move(done));
-    else
-      services_.replica_set->when_acknowledged(asked.optime, asked.concern, std::move(done));
+  using std::chrono::milliseconds;
+  struct Answer {
+    base::Mutex mutex;
+    Failure failure GUARDED_BY(mutex);
   };
-  Failure failure = co_await asio::async_initiate<const asio::use_awaitable_t<>, void(Failure)>(std::move(start), use_awaitable);
+  const auto answer = std::make_shared<Answer>();
+  const auto pause = std::make_shared<Pause>(socket_.get_executor());
+  // The callback may be kept for longer than the connection lives.
+  auto done = [answer, weak = std::weak_ptr(pause)](Failure failure) {
+    {
+      const base::MutexLock lock(answer->mutex);
+      answer->failure = std::move(failure);
+    }
+    if (const auto waiting = weak.lock()) waiting->end();
+  };
+  const Dispatcher::Reply::Acknowledgement& asked = *reply.acknowledgement;
+  const auto left = [&] {
+    if (!asked.deadline) return milliseconds::max();
+    return std::max(milliseconds(0), std::chrono::ceil<milliseconds>(*asked.deadline - base::now(services_.clock)));
+  };
+  if (asked.read) {
+    services_.replica_set->when_read_stands(asked.optime, std::move(done));
+  } else {
+    // The set need not remember the write for much longer than this connection waits for it.
+    replication::WriteConcern concern = asked.concern;
+    const int64_t most_ms = asked.deadline ? left().count() + forgotten_after.count() : 0;
+    if (most_ms > 0 && (concern.timeout_ms <= 0 || concern.timeout_ms > most_ms)) concern.timeout_ms = most_ms;
+    services_.replica_set->when_acknowledged(asked.optime, concern, std::move(done));
+  }
+  Failure failure;
+  for (;;) {
+    const milliseconds now_left = left();
+    co_await pause->wait(std::min(now_left, hangup_look_interval));
+    if (pause->ended()) {
+      const base::MutexLock lock(answer->mutex);
+      failure = answer->failure;
+      break;
+    }
+    if (client_left()) closed_ = true;
+    if (closed_) co_return;
+    if (now_left <= hangup_look_interval && left() == milliseconds(0)) {
+      failure = replication::WriteConcernFailure{base::ErrorCode::max_time_ms_expired, "operation exceeded time limit"};
+      break;
+    }
+  }
   if (!failure && reply.acknowledgement->led_term) {
     const replication::Standing now = services_.replica_set->standing();
     if (now.state != replication::MemberState::primary || now.term != *reply.acknowledgement->led_term) {

@@ -1,4 +1,5 @@
 """These tests check what a write waits for, what a read shows, and from which member."""
+import socket
 import time
 from concurrent.futures import ThreadPoolExecutor
 
@@ -11,8 +12,9 @@ from pymongo.read_concern import ReadConcern
 from pymongo.read_preferences import Nearest, Secondary
 from pymongo.write_concern import WriteConcern
 
+from tests.support.palimpsest import raw_command, receive_raw, send_raw
 from tests.support.replica_set import ReplicaSet
-from tests.support.waiting import wait_until
+from tests.support.waiting import DEADLINE, wait_until
 
 
 @pytest.fixture(scope="module")
@@ -48,6 +50,35 @@ def test_a_write_concern_of_too_many_members_is_an_error(three):
         assert failure.value.code == 64 and failure.value.details["errInfo"]["wtimeout"] is True
         assert client.t.c.find_one({"_id": "too late"})  # the write itself was done
         client.t.c.insert_one({})  # two are a majority
+    finally:
+        held.let_go()
+    three.wait_settled()
+    three.check_same()
+
+
+def test_the_wait_for_a_concern_ends_with_the_operations_time_or_its_client(three):
+    client = three.client()
+    client.t.c.insert_one({})
+    port = three.primary().port
+    held = three.secondaries()[0]
+    held.hold()
+    try:
+        insert = {"insert": "c", "documents": [{"_id": "in time"}], "writeConcern": {"w": 3, "wtimeout": 3_600_000}, "$db": "t"}
+        reply = raw_command("127.0.0.1", port, {**insert, "maxTimeMS": 1000})
+        assert reply["ok"] == 1 and reply["n"] == 1
+        assert reply["writeConcernError"]["code"] == 50 and reply["writeConcernError"]["codeName"] == "MaxTimeMSExpired"
+        # The smaller limit counts.
+        reply = raw_command("127.0.0.1", port, {**insert, "documents": [{"_id": "later"}], "maxTimeMS": 3_600_000,
+                                                "writeConcern": {"w": 3, "wtimeout": 300}})
+        assert reply["writeConcernError"]["code"] == 64
+        with socket.create_connection(("127.0.0.1", port), timeout=DEADLINE) as connection:
+            send_raw(connection, {"hello": 1, "$db": "admin"})
+            receive_raw(connection)
+            send_raw(connection, {**insert, "documents": [{"_id": "left"}]})
+            wait_until(lambda: client.t.c.find_one({"_id": "left"}))
+            local = connection.getsockname()[1]
+        log = three.primary().log
+        wait_until(lambda: any(f"127.0.0.1:{local}" in line and "Connection ended" in line for line in log.read_text().splitlines()))
     finally:
         held.let_go()
     three.wait_settled()
