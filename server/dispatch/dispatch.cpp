@@ -28,6 +28,7 @@
 #include "server/dispatch/profiler.h"
 #include "server/dispatch/set_rules.h"
 #include "server/dispatch/transaction_rules.h"
+#include "server/query/cursor_registry.h"
 #include "server/write/retry.h"
 #include "server/write/write_errors.h"
 #include "storage/engine/interruptible_waits.h"
@@ -149,6 +150,8 @@ Dispatcher::Reply Dispatcher::run(Client& client, const Request& request, bool e
   }
   if (!reply.ok && !op.error_context.empty()) message = std::string(op.error_context) + " :: caused by :: " + message;
   if (transaction) abort_after_error(*transaction, !reply.ok, reply.body);
+  // A parked getMore that fails before it takes its cursor leaves it to others.
+  if (!reply.ok && parked_until && services_.cursors) services_.cursors->unpark(request.body.first().to_int64());
   if (!reply.ok) {
     services_.metrics.asserts.user.add();
     bson::Builder more;

@@ -130,16 +130,18 @@ std::unique_ptr<Cursor> CursorRegistry::check_out(int64_t id, std::string_view n
                                                       "', but cursor belongs to a different namespace " + slot.ns);
   }
   check_owner(slot.owner, op, "getMore", id);
-  if (!slot.cursor) throw OperationError(cursor_in_use, "cursor id " + std::to_string(id) + " is already in use");
+  if (!slot.cursor || (slot.parked && !op.parked_until))
+    throw OperationError(cursor_in_use, "cursor id " + std::to_string(id) + " is already in use");
   check_session(*slot.cursor, op);
   check_transaction(*slot.cursor, op);
   check_api(*slot.cursor, op);
   slot.operation = op.id();
+  slot.parked = false;
   if (!std::exchange(slot.read_on, true)) ++counts_.read_on;
   return std::move(slot.cursor);
 }
 
-bool CursorRegistry::check_in(std::unique_ptr<Cursor> cursor) {
+bool CursorRegistry::check_in(std::unique_ptr<Cursor> cursor, bool parked) {
   const base::MutexLock lock(mutex_);
   const auto found = slots_.find(cursor->id);
   if (found == slots_.end()) return false;
@@ -150,8 +152,15 @@ bool CursorRegistry::check_in(std::unique_ptr<Cursor> cursor) {
   }
   slot.operation = 0;
   slot.used_ms = clock_.wall_ms();
+  slot.parked = parked;
   slot.cursor = std::move(cursor);
   return true;
+}
+
+void CursorRegistry::unpark(int64_t id) {
+  const base::MutexLock lock(mutex_);
+  const auto found = slots_.find(id);
+  if (found != slots_.end()) found->second.parked = false;
 }
 
 void CursorRegistry::finish(int64_t id) {
@@ -201,7 +210,7 @@ size_t CursorRegistry::expire() {
   const base::MutexLock lock(mutex_);
   for (auto it = slots_.begin(); it != slots_.end();) {
     Slot& slot = it->second;
-    if (slot.cursor && !slot.no_timeout && now_ms - slot.used_ms >= timeout_ms.load()) {
+    if (slot.cursor && !slot.parked && !slot.no_timeout && now_ms - slot.used_ms >= timeout_ms.load()) {
       ++expired;
       bury(std::move(slot.cursor), dead);
       it = erase(it);
@@ -254,7 +263,7 @@ CursorRegistry::Counts CursorRegistry::counts() const {
   Counts counts = counts_;
   counts.open = static_cast<int64_t>(slots_.size());
   for (const auto& [id, slot] : slots_) {
-    counts.pinned += slot.cursor ? 0 : 1;
+    counts.pinned += !slot.cursor || slot.parked ? 1 : 0;
     counts.no_timeout += slot.no_timeout ? 1 : 0;
   }
   return counts;

@@ -99,8 +99,11 @@ class CursorRegistry {
   // Takes a cursor out for a getMore. Throws CursorNotFound (43), Unauthorized (13) for another namespace, 50736 … 50738 for
   // another session, APIMismatchError (347) for another API version, CursorInUse (143).
   std::unique_ptr<Cursor> check_out(int64_t id, std::string_view ns, OperationContext& op);
-  // Puts it back. Returns false if it was killed meanwhile; then it is destroyed.
-  bool check_in(std::unique_ptr<Cursor> cursor);
+  // Puts it back. Returns false if it was killed meanwhile; then it is destroyed. `parked`: its getMore waits for documents
+  // without a thread, and takes it again; until then no other getMore can have it, and it doesn't time out.
+  bool check_in(std::unique_ptr<Cursor> cursor, bool parked = false);
+  // The parked getMore won't take the cursor again.
+  void unpark(int64_t id);
   // Reports that a checked out cursor came to its end.
   void finish(int64_t id);
 
@@ -154,6 +157,7 @@ class CursorRegistry {
     int64_t used_ms = 0;
     bool no_timeout = false;
     bool killed = false;
+    bool parked = false;
     bool read_on = false;
     bson::Document lsid;
     access::AuthorityPtr owner;

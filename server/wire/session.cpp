@@ -447,10 +447,11 @@ awaitable<Dispatcher::Reply> Session::run(const Request& request, bool exhaust) 
       Reactors::Running running([](void* session) { static_cast<Session*>(session)->watch_for_hangup(); }, this);
       reply = dispatcher_.run(client_, request, exhaust, std::move(reply_memory_), parked_until);
     }
-    if (!reply.parked || closed_) break;
+    if (!reply.parked) break;
     reply_memory_ = std::move(reply.body).bytes();
-    parked_until = ending_ ? base::now(services_.clock) : reply.parked->until;
-    if (!ending_) co_await await_more(*reply.parked);
+    if (!ending_ && !closed_) co_await await_more(*reply.parked);
+    // A connection that ends doesn't wait any more, but lets go of its cursor.
+    parked_until = ending_ || closed_ ? base::now(services_.clock) : reply.parked->until;
   }
   metrics_.connections.active.add(-1);
   if (reply.await_durable && services_.when_durable) co_await await_durable();
@@ -497,7 +498,13 @@ awaitable<void> Session::await_more(const OperationContext::Parked& parked) {
   parked.when_more([weak = std::weak_ptr(pause)] {
     if (const auto waiting = weak.lock()) waiting->end();
   });
-  co_await pause->wait(left);
+  for (auto now_left = left; now_left > std::chrono::milliseconds(0);
+       now_left = std::chrono::ceil<std::chrono::milliseconds>(parked.until - base::now(services_.clock))) {
+    co_await pause->wait(std::min(now_left, hangup_look_interval));
+    if (pause->ended()) break;
+    if (client_left()) closed_ = true;
+    if (closed_) break;
+  }
   const base::MutexLock lock(mutex_);
   pause_.reset();
 }

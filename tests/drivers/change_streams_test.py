@@ -2,6 +2,7 @@
 import os
 import pathlib
 import random
+import socket
 import threading
 import time
 
@@ -11,6 +12,7 @@ import pytest
 from pymongo.errors import OperationFailure, PyMongoError
 from pymongo.read_concern import ReadConcern
 
+from tests.support.palimpsest import raw_command, send_raw
 from tests.support.streams import events
 from tests.support.waiting import DEADLINE, wait_until
 
@@ -524,6 +526,56 @@ def test_a_waiting_stream_wakes_at_once(db):
     status = db.client.admin.command("serverStatus")
     wait_until(lambda: db.client.admin.command("serverStatus")["changeStreams"]["open"] == 0)
     assert status["changeStreams"]["rounds"] > 0
+
+
+def opened(client):
+    reply = raw_command(*client.primary, {"aggregate": "c", "pipeline": [{"$changeStream": {}}], "cursor": {}, "$db": "t"})
+    return bson.Int64(reply["cursor"]["id"])
+
+
+def test_a_cursor_that_waits_is_in_use_and_does_not_time_out(client, db, raw, pool):
+    db.create_collection("c")
+    before = client.admin.command("getParameter", 1, cursorTimeoutMillis=1)["cursorTimeoutMillis"]
+    more = {"collection": "c", "maxTimeMS": DEADLINE * 1000, "$db": "t"}
+    cursor = opened(client)
+
+    def figures():
+        return client.admin.command("serverStatus")["metrics"]["cursor"]
+    pinned = figures()["open"]["pinned"]
+    waiting = pool.submit(raw_command, *client.primary, {"getMore": cursor, **more})
+    wait_until(lambda: figures()["open"]["pinned"] > pinned)
+    reply = raw_command(*client.primary, {"getMore": cursor, **more, "maxTimeMS": 1})
+    assert reply["code"] == 143, reply
+    timed_out = figures()["timedOut"]
+    try:
+        client.admin.command("setParameter", 1, cursorTimeoutMillis=1)
+        # Another cursor shows that the registry has looked since.
+        db.d.insert_many([{"_id": i} for i in range(10)])
+        raw_command(*client.primary, {"find": "d", "batchSize": 1, "$db": "t"})
+        wait_until(lambda: figures()["timedOut"] > timed_out)
+    finally:
+        client.admin.command("setParameter", 1, cursorTimeoutMillis=before)
+    db.c.insert_one({"_id": 1})
+    batch = waiting.result(DEADLINE)["cursor"]["nextBatch"]
+    assert [event["documentKey"] for event in batch] == [{"_id": 1}]
+    assert raw_command(*client.primary, {"getMore": cursor, **more, "maxTimeMS": 1})["ok"] == 1
+    db.command("killCursors", "c", cursors=[cursor])
+
+
+def test_a_client_that_leaves_ends_its_wait(client, db):
+    db.create_collection("c")
+    cursor = opened(client)
+
+    def figures():
+        return client.admin.command("serverStatus")["metrics"]["cursor"]["open"]["pinned"]
+    pinned = figures()
+    more = {"getMore": cursor, "collection": "c", "$db": "t"}
+    with socket.create_connection(client.primary, timeout=DEADLINE) as connection:
+        send_raw(connection, {**more, "maxTimeMS": 10 * DEADLINE * 1000})
+        wait_until(lambda: figures() > pinned)
+    wait_until(lambda: figures() == pinned)
+    assert raw_command(*client.primary, {**more, "maxTimeMS": 1})["ok"] == 1
+    db.command("killCursors", "c", cursors=[cursor])
 
 
 def test_closing_a_stream_that_waits(db):

@@ -55,7 +55,7 @@ class CheckedOut {
   }
   query::Cursor& operator*() { return *cursor_; }
   query::Cursor* operator->() { return cursor_.get(); }
-  bool check_in() { return registry_.check_in(std::move(cursor_)); }
+  bool check_in(bool parked = false) { return registry_.check_in(std::move(cursor_), parked); }
 
  private:
   query::CursorRegistry& registry_;
@@ -131,7 +131,7 @@ class GetMore : public Command {
       cursor->source->end();
       cursor->progress = op.progress();
       if (cursor->time_left && op.deadline()) cursor->time_left = *op.remaining();
-      if (cursor.check_in()) next_id = id;
+      if (cursor.check_in(op.parked.has_value())) next_id = id;
     }
     op.counts.exhausted = next_id == 0;
     out.append("id", next_id).append("ns", ns);
