@@ -38,6 +38,34 @@ class Wait : public Command {
   }
 };
 
+// A command that streams 1,000 small replies, and calls `first` before the first one.
+class Stream : public Command {
+ public:
+  static constexpr int replies_max = 1000;
+  explicit Stream(std::function<void()> first) : first_(std::move(first)) {}
+  std::string_view name() const override { return "stream"; }
+  void run(OperationContext& op, const Request& request, bson::Builder&) override {
+    if (replies_++ == 0) first_();
+    if (replies_ < replies_max) op.next_invocation = bson::Document(request.body);
+  }
+  int replies() const { return replies_; }
+
+ private:
+  const std::function<void()> first_;
+  std::atomic<int> replies_{0};
+};
+
+// A command that says how many replies the stream has had.
+class Count : public Command {
+ public:
+  explicit Count(const Stream& stream) : stream_(stream) {}
+  std::string_view name() const override { return "countReplies"; }
+  void run(OperationContext&, const Request&, bson::Builder& reply) override { reply.append("replies", stream_.replies()); }
+
+ private:
+  const Stream& stream_;
+};
+
 Options with(void (*change)(Options&)) {
   Options options = test_options();
   change(options);
@@ -214,6 +242,19 @@ TEST_CASE("an awaited hello waits, streams, and hears of changes at once") {
     CHECK(document.find("topologyVersion").as_document().find("counter").as_int64() == counter);
     REQUIRE(wait_until([&] { return topology.waiting() > 0; }));
   }
+}
+
+TEST_CASE("a stream of small replies takes turns with the other connections of its reactor") {
+  TestServer server(with([](Options& options) { options.io_threads = 1; }));
+  RawClient streaming(server.listener.port()), other(server.listener.port());
+  CHECK(other.run(ping).find("ok").to_double() == 1);
+  auto stream = std::make_unique<Stream>([&] { other.send(encode_msg(1, 0, bson::json("{countReplies: 1, $db: 'admin'}"))); });
+  auto count = std::make_unique<Count>(*stream);
+  server.assembly.services().commands.add(std::move(stream));
+  server.assembly.services().commands.add(std::move(count));
+  streaming.send(encode_msg(1, exhaust_allowed, bson::json("{stream: 1, $db: 'admin'}")));
+  CHECK(other.reply().find("replies").to_int64() < Stream::replies_max);
+  for (int i = 0; i < Stream::replies_max; ++i) REQUIRE(!streaming.receive().empty());
 }
 
 TEST_CASE("a hello that knows nothing is answered without waiting") {

@@ -428,6 +428,8 @@ awaitable<bool> Session::answer(const Message& message, std::optional<Compressor
     reply_memory_ = std::move(reply.body).bytes();
     if (closed_) co_return false;
     if (!next) co_return true;
+    // The stream takes turns with the other connections of the reactor.
+    co_await asio::post(socket_.get_executor(), use_awaitable);
     // Each reply of a stream answers the one before.
     response_to = reply_id;
     body = std::move(*next);
