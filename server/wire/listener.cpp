@@ -53,6 +53,7 @@ Reactors::Size size_of(const Options& options) {
   Reactors::Size size;
   size.reactors =
       options.io_threads > 0 ? options.io_threads : std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 2, 64);
+  size.reserved = std::max(32, 2 * size.reactors);  // each reactor needs one that is free
   return size;
 }
 

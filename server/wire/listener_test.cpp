@@ -327,6 +327,44 @@ TEST_CASE("a ping is answered while every thread is blocked") {
   CHECK(operations.size() >= 64);
 }
 
+TEST_CASE("more blocked commands than there are threads leave room for finding and killing them") {
+  TestServer server(test_options(), std::make_unique<Wait>());
+  const int port = server.listener.port();
+  std::vector<RawClient> slow;
+  for (int i = 0; i < 1050; ++i) {
+    slow.emplace_back(port);
+    slow.back().send(encode_msg(1, 0, bson::json("{wait: 600000, $db: 'admin'}")));
+  }
+  const OperationRegistry& operations = server.assembly.services().operations;
+  REQUIRE(wait_until([&] { return operations.size() >= 900; }));
+  size_t running = 0;
+  // No more begin at the end.
+  REQUIRE(wait_until([&] {
+    const size_t before = std::exchange(running, operations.size());
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    return running == before;
+  }));
+  CHECK(running < 1000);
+  RawClient quick(port);
+  CHECK(quick.run(ping).find("ok").to_double() == 1);
+  CHECK(quick.run(bson::json("{hello: 1, $db: 'admin'}")).find("ok").to_double() == 1);
+  CHECK(quick.run(bson::json("{serverStatus: 1, $db: 'admin'}")).find("ok").to_double() == 1);
+  RawClient ordinary(port);
+  ordinary.send(encode_msg(1, 0, bson::json("{wait: 0, $db: 'admin'}")));
+  // As soon as some are killed, what waited runs.
+  std::vector<int32_t> ids;
+  operations.visit([&](const OperationContext& op) {
+    if (op.request().command == "wait") ids.push_back(op.id());
+  });
+  while (!ids.empty()) {
+    bson::Builder kill;
+    kill.append("killOp", 1).append("op", ids.back()).append("$db", "admin");
+    CHECK(quick.run(kill.done()).find("ok").to_double() == 1);
+    ids.pop_back();
+  }
+  CHECK(ordinary.reply().find("ok").to_double() == 1);
+}
+
 TEST_CASE("a client of another protocol is refused at once, before the rest is waited for") {
   TestServer server;
   const int port = server.listener.port();

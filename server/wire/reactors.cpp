@@ -42,6 +42,19 @@ bool Reactors::Seat::runnable() const {
   return bytes > 0 && std::string_view(text, static_cast<size_t>(bytes)).find(") R") != std::string_view::npos;
 }
 
+bool Reactors::take_place(bool urgent) {
+  if (!seat_) return true;
+  Reactors& reactors = *seat_->reactors;
+  const int taken = reactors.places_taken_.fetch_add(1, std::memory_order_relaxed);
+  if (urgent || taken < reactors.size_.threads_max - reactors.size_.reserved) return true;
+  reactors.places_taken_.fetch_sub(1, std::memory_order_relaxed);
+  return false;
+}
+
+void Reactors::leave_place() {
+  if (seat_) seat_->reactors->places_taken_.fetch_sub(1, std::memory_order_relaxed);
+}
+
 Reactors::Running::Running(Watch watch, void* subject) {
   Seat* seat = seat_;
   if (!seat) return;

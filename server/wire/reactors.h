@@ -33,6 +33,7 @@ class Reactors {
   struct Size {
     int reactors = 2;
     int threads_max = 1000;  // of all reactors together; each has at least one
+    int reserved = 0;        // so many of them are for urgent commands
   };
   explicit Reactors(const Size& size);
   ~Reactors();  // calls stop()
@@ -50,6 +51,12 @@ class Reactors {
   void leave(size_t reactor);
 
   int threads() const;  // the threads that run a reactor now
+
+  // A command takes a place before it runs on this thread, and leaves it on the same thread. Ordinary commands may block all
+  // threads but the reserved ones, on which urgent commands still run: those by which somebody finds out what blocks the others,
+  // and ends it. Returns false if there is no place for an ordinary command.
+  static bool take_place(bool urgent);
+  static void leave_place();
 
   // A command that runs on this thread, which must be a reactor's, because the supervisor watches only those. While it lasts, the
   // supervisor's thread calls `watch` now and then; it must be brief and must not throw.
@@ -113,6 +120,7 @@ class Reactors {
   bool stopping_ GUARDED_BY(mutex_) = false;
   bool started_ GUARDED_BY(mutex_) = false;
   std::atomic<bool> supervisor_sleeps_{false};
+  std::atomic<int> places_taken_{0};
   std::thread supervisor_;
 };
 

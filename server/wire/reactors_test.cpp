@@ -92,6 +92,21 @@ TEST_CASE("no more threads are lent than allowed, and what waits runs later", "[
   wait_for([&] { return blocked.begun() == 10; });
 }
 
+TEST_CASE("ordinary commands leave places to urgent ones", "[reactors]") {
+  Reactors reactors({.reactors = 1, .threads_max = 5, .reserved = 2});
+  reactors.start();
+  std::promise<std::vector<bool>> taken;
+  asio::post(reactors.context(0), [&] {
+    std::vector<bool> places;
+    for (const bool urgent : {false, false, false, false, true, true, false}) places.push_back(Reactors::take_place(urgent));
+    for (int i = 0; i < 3; ++i) Reactors::leave_place();
+    places.push_back(Reactors::take_place(false));
+    places.push_back(Reactors::take_place(false));
+    taken.set_value(places);
+  });
+  CHECK(taken.get_future().get() == std::vector<bool>{true, true, true, false, true, true, false, true, false});
+}
+
 TEST_CASE("lent threads leave after a quiet while", "[reactors]") {
   Reactors reactors({.reactors = 1, .threads_max = 16});
   reactors.start();

@@ -44,6 +44,7 @@ constexpr size_t kept_bytes_max = 64 * 1024;  // a larger buffer is released aft
 constexpr size_t growth_max = 4 << 20;        // a length alone reserves no more than this ahead of the bytes
 constexpr auto memory_wait_max = std::chrono::seconds(10);
 constexpr auto memory_wait_step = std::chrono::milliseconds(20);
+constexpr auto place_wait_min = std::chrono::milliseconds(2), place_wait_max = std::chrono::milliseconds(256);
 constexpr auto forgotten_after = std::chrono::milliseconds(1000);
 constexpr size_t stranger_bytes_max = 1 << 20;                         // a handshake and a login need far less
 constexpr auto hangup_look_interval = std::chrono::milliseconds(500);  // while a connection waits without a thread
@@ -65,6 +66,24 @@ std::optional<bson::Document> next_invocation(const Request& request, Dispatcher
 Metrics::Network::Compressor& counters_of(Metrics& metrics, Compressor compressor) {
   if (compressor == Compressor::zstd) return metrics.network.zstd;
   return compressor == Compressor::zlib ? metrics.network.zlib : metrics.network.snappy;
+}
+
+struct LeavesPlace {
+  ~LeavesPlace() { Reactors::leave_place(); }
+};
+
+// By these somebody finds out what blocks all other commands, and ends it.
+bool is_urgent(const Request& request) {
+  static constexpr std::string_view names =
+      " abortTransaction authenticate commitTransaction currentOp endSessions fsyncUnlock hello "
+      "isMaster ismaster killAllSessions killAllSessionsByPattern killCursors killOp "
+      "killSessions lockInfo logout ping saslContinue saslStart serverStatus shutdown ";
+  if (names.find(" " + std::string(request.command) + " ") != names.npos) return true;
+  if (request.command != "aggregate" || request.db != "admin") return false;
+  const auto pipeline = request.body.find("pipeline");
+  if (!pipeline.is_array() || pipeline.as_document().empty()) return false;
+  const auto first = pipeline.as_document().first();
+  return first.is_object() && first.as_document().first().name == "$currentOp";
 }
 
 size_t places_bytes(const Decoded& decoded) {
@@ -445,7 +464,9 @@ awaitable<Dispatcher::Reply> Session::run(const Request& request, bool exhaust) 
   metrics_.connections.active.add(1);
   Dispatcher::Reply reply;
   for (std::optional<OperationContext::Time> parked_until;;) {
+    if (!Reactors::take_place(false)) co_await await_place(is_urgent(request));
     {
+      const LeavesPlace place;
       Reactors::Running running([](void* session) { static_cast<Session*>(session)->watch_for_hangup(); }, this);
       reply = dispatcher_.run(client_, request, exhaust, std::move(reply_memory_), parked_until);
     }
@@ -459,6 +480,18 @@ awaitable<Dispatcher::Reply> Session::run(const Request& request, bool exhaust) 
   if (reply.await_durable && services_.when_durable) co_await await_durable();
   if (reply.acknowledgement && !reply.close_connection) co_await await_acknowledgement(reply);
   co_return reply;
+}
+
+// While too many commands are blocked, others wait here without a thread. A connection that ends runs its command all the same:
+// it is interrupted at once, or lets go of what the command held.
+awaitable<void> Session::await_place(bool urgent) {
+  asio::steady_timer timer(socket_.get_executor());
+  for (auto step = place_wait_min; !Reactors::take_place(urgent || closed_); step = std::min(2 * step, place_wait_max)) {
+    timer.expires_after(step);
+    asio::error_code ignored;
+    co_await timer.async_wait(redirect_error(use_awaitable, ignored));
+    if (client_left()) closed_ = true;
+  }
 }
 
 bool Session::client_left() {

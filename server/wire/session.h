@@ -60,6 +60,7 @@ class Session : public std::enable_shared_from_this<Session> {
   asio::awaitable<bool> handle(BytesView whole);  // `whole` is a message of any opcode
   asio::awaitable<bool> answer(const Message& message, std::optional<Compressor> compressor);
   asio::awaitable<Dispatcher::Reply> run(const Request& request, bool exhaust);
+  asio::awaitable<void> await_place(bool urgent);
   bool client_left();       // it closed the connection; only seen if it sent nothing more
   void watch_for_hangup();  // called while a command runs, on another thread
   asio::awaitable<void> await_topology(int64_t ms);
