@@ -244,6 +244,25 @@ TEST_CASE("an awaited hello waits, streams, and hears of changes at once") {
   }
 }
 
+TEST_CASE("an awaited hello ends when its client leaves") {
+  TestServer server;
+  const Topology& topology = server.assembly.services().topology;
+  RawClient client(server.listener.port());
+  bson::Builder body;
+  body.append("hello", 1);
+  {
+    auto version = body.object("topologyVersion");
+    version.append("processId", topology.process_id()).append("counter", topology.counter());
+  }
+  body.append("maxAwaitTimeMS", 3'600'000).append("$db", "admin");
+  client.send(encode_msg(1, exhaust_allowed, body.done()));
+  REQUIRE(wait_until([&] { return topology.waiting() > 0; }));
+  client.close();
+  CHECK(wait_until([&] { return topology.waiting() == 0; }));
+  const auto& connections = server.assembly.services().metrics.connections;
+  CHECK(wait_until([&] { return connections.current.get() == 0; }));
+}
+
 TEST_CASE("a stream of small replies takes turns with the other connections of its reactor") {
   TestServer server(with([](Options& options) { options.io_threads = 1; }));
   RawClient streaming(server.listener.port()), other(server.listener.port());

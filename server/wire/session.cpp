@@ -46,8 +46,9 @@ constexpr auto memory_wait_max = std::chrono::seconds(10);
 constexpr auto memory_wait_step = std::chrono::milliseconds(20);
 constexpr auto place_wait_min = std::chrono::milliseconds(2), place_wait_max = std::chrono::milliseconds(256);
 constexpr auto forgotten_after = std::chrono::milliseconds(1000);
-constexpr size_t stranger_bytes_max = 1 << 20;                         // a handshake and a login need far less
-constexpr auto hangup_look_interval = std::chrono::milliseconds(500);  // while a connection waits without a thread
+constexpr size_t stranger_bytes_max = 1 << 20;                           // a handshake and a login need far less
+constexpr auto monitor_look_interval = std::chrono::milliseconds(2000);  // many drivers have a connection that awaits hellos
+constexpr auto hangup_look_interval = std::chrono::milliseconds(500);    // while a connection waits without a thread
 
 int32_t next_message_id() {
   static std::atomic<uint32_t> last{0};
@@ -513,7 +514,14 @@ awaitable<void> Session::await_topology(int64_t ms) {
   }
   metrics_.connections.awaiting_topology.add(1);
   const uint64_t subscription = services_.topology.on_change([pause] { pause->end(); });
-  co_await pause->wait(std::chrono::milliseconds(ms));
+  const auto until = base::now(services_.clock) + std::chrono::milliseconds(ms);
+  for (auto left = std::chrono::milliseconds(ms); left > std::chrono::milliseconds(0);
+       left = std::chrono::ceil<std::chrono::milliseconds>(until - base::now(services_.clock))) {
+    co_await pause->wait(std::min(left, monitor_look_interval));
+    if (pause->ended()) break;
+    if (client_left()) closed_ = true;
+    if (closed_) break;
+  }
   services_.topology.forget(subscription);
   metrics_.connections.awaiting_topology.add(-1);
   const base::MutexLock lock(mutex_);
