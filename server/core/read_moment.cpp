@@ -13,7 +13,7 @@ std::string name_at(const OperationContext& op, std::string_view ns) {
   if (!op.moment || !op.moment->is_declared() || op.services().databases->names_snapshot(db)) return std::string(ns);
   if (db == "local")
     throw base::OperationError(base::ErrorCode::invalid_options, "a declared snapshot shows nothing of the database local");
-  return std::string(db) + "@s" + std::to_string(op.moment->declared) + "." + std::string(storage::collection_of(ns));
+  return versions::name_in_snapshot(db, op.moment->declared) + "." + std::string(storage::collection_of(ns));
 }
 
 }  // namespace server

@@ -23,8 +23,8 @@ struct ReadMoment {
 
 class OperationContext;
 
-// Returns the name under which the catalog has the collection as of the operation's moment: "shop@s42.c" for "shop.c". A name
-// that says a snapshot already stays as it is. Throws InvalidOptions for a name that no snapshot shows.
+// Returns the name under which the catalog has the collection as of the operation's moment: "shop@main@s42.c" for "shop.c". A
+// name that says a snapshot already stays as it is. Throws InvalidOptions for a name that no snapshot shows.
 std::string name_at(const OperationContext& op, std::string_view ns);
 
 }  // namespace server

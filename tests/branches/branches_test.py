@@ -305,6 +305,11 @@ def test_what_is_refused(shop):
     fails(NAMESPACE_NOT_FOUND, lambda: shop.create("x", **{"from": "nowhere"}))
     fails(NAMESPACE_NOT_FOUND, lambda: shop["main"].command("dropBranch", "nowhere"))
     fails(ILLEGAL_OPERATION, lambda: shop["main"].command("dropBranch", "main"))
+    for name in ["s1", "s42", "20261120T101500Z"]:  # a snapshot
+        fails(BAD_VALUE, lambda: shop.create(name))
+        fails(BAD_VALUE, lambda: shop["main"].command("createTag", name))
+        fails(BAD_VALUE, lambda: shop["main"].command("renameBranch", "dev", to=name))
+        fails(BAD_VALUE, lambda: shop["main"].command("merge", "dev", into="new", branch=name))
     for ref in ["main", "dev"]:
         database = shop[ref]
         for other in [shop.name + "k", f"{shop.name}@{'dev' if ref == 'main' else 'main'}"]:

@@ -255,6 +255,16 @@ def packed(site, *refs):
     return b"".join(one["pack"] for one in batch if "pack" in one)
 
 
+def test_a_pack_makes_no_branch_or_tag_that_is_called_like_a_snapshot(team):
+    hub, ann, bob = team
+    commit = bytes.fromhex(hub.head())
+    for kind in ("branch", "tag"):
+        fails(BAD_VALUE, lambda: ann["main"].command("receivePack", bson.Binary(bytes(16), 4), pack=packed(hub, "main"), last=True,
+                                                     refs=[{kind: "s1", "commit": commit}]))
+    ann["main"].command("receivePack", bson.Binary(bytes(16), 4), pack=packed(hub, "main"), last=True, refs=[{"branch": "t1", "commit": commit}])
+    assert ann["t1"].pages.count_documents({}) == hub["main"].pages.count_documents({})
+
+
 @pytest.mark.parametrize("how", ["fetch", "push", "bundle"])
 @pytest.mark.parametrize("has", [False, True])
 def test_an_import_that_ended_before_its_indexes_goes_on_with_them(indexed, tmp_path, how, has):

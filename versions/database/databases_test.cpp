@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <set>
 
 #include "base/random.h"
 #include "base/testing.h"
@@ -561,6 +562,40 @@ TEST_CASE("who writes a document that is purged at the same time conflicts, with
   }
 }
 
+TEST_CASE("the name of a database in a snapshot means nothing else, whatever branches and tags are called") {
+  test::Shop shop;
+  const auto put = [&](const std::string& db, int id) {
+    shop.change(
+        [&](Transaction& transaction) { shop.store.catalog().open(db + ".things")->insert(transaction, document(id, 1, id)); });
+  };
+  const auto shown = [&](const std::string& db) {
+    const auto things = shop.store.catalog().open(db + ".things");
+    Transaction transaction(shop.store, Transaction::Mode::read);
+    std::set<int> ids;
+    for (const auto scan = things->scan(transaction, Direction::forward); scan->next();)
+      ids.insert(scan->document()["_id"].as_int32());
+    return ids;
+  };
+  shop.past.make();
+  put("shop", 1);
+  const auto before = shop.databases.declare_snapshot("", nullptr);
+  shop.begin();
+  shop.create_dev();
+  put("shop", 2);
+  put("shop@dev", 3);
+  const auto after = shop.databases.declare_snapshot("", nullptr);
+  CHECK(shown("shop@" + before.text()) == std::set{1});
+  const std::string branch = before.text(), tag = after.text();
+  shop.change([&](Transaction& transaction) { shop.database->create(transaction, branch, parse_ref("main")); });
+  shop.change([&](Transaction& transaction) { shop.database->create_tag(transaction, tag, parse_ref("main")); });
+  put("shop@" + branch, 4);
+  CHECK(shown("shop@" + branch) == std::set{1, 4});
+  CHECK(shown("shop@" + tag) == std::set{1});
+  CHECK(shown(name_in_snapshot("shop", before.number)) == std::set{1});
+  CHECK(shown(name_in_snapshot("shop", after.number)) == std::set{1, 2});
+  CHECK(shown(name_in_snapshot("shop@dev", after.number)) == std::set{1, 3});
+}
+
 TEST_CASE("names of states are read, and refused where they can't be any") {
   CHECK(split_name("shop").ref == std::nullopt);
   CHECK(split_name("shop@dev~2").database == "shop");
@@ -580,4 +615,10 @@ TEST_CASE("names of states are read, and refused where they can't be any") {
     CHECK_THROWS_AS(parse_ref(bad), base::OperationError);
   }
   CHECK_THROWS_AS(check_branch_name("deadbeef"), base::OperationError);
+  for (const char* snapshot : {"s1", "s42", "20261120T101500Z"}) {
+    INFO(snapshot);
+    CHECK_NOTHROW(check_branch_name(snapshot));
+    CHECK_THROWS_AS(check_new_name(snapshot), base::OperationError);
+  }
+  for (const char* good : {"s", "s0", "s1x", "v1", "2026"}) CHECK_NOTHROW(check_new_name(good));
 }

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "bson/validate.h"
+#include "versions/database/branched_database.h"
 #include "versions/past/snapshots.h"
 
 namespace versions {
@@ -104,17 +105,17 @@ void check_branch_name(std::string_view name) {
   if (looks_like_commit(name)) refuse(name, "it could be taken for a commit's id");
 }
 
+void check_new_name(std::string_view name) {
+  check_branch_name(name);
+  if (past::says_when(name)) refuse(name, "it says a snapshot's number or a time");
+}
+
 std::string stash_name(uint64_t number, std::string_view branch) {
   return std::string(stash_prefix) + std::to_string(number) + "/" + std::string(branch);
 }
 
 bool is_stash_name(std::string_view name) {
   return name.starts_with(stash_prefix);
-}
-
-void check_snapshot_name(std::string_view name) {
-  check_branch_name(name);
-  if (past::says_when(name)) refuse(name, "it says a number or a time");
 }
 
 std::string escaped(std::string_view name) {
@@ -128,6 +129,12 @@ std::string escaped(std::string_view name) {
       out.push_back(c);
   }
   return out;
+}
+
+std::string name_in_snapshot(std::string_view db, uint64_t number) {
+  std::string name(db);
+  if (!split_name(db).ref) name.append("@").append(BranchedDatabase::main);
+  return name + "@s" + std::to_string(number);
 }
 
 }  // namespace versions

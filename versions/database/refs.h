@@ -36,15 +36,19 @@ struct Ref {
 Ref parse_ref(std::string_view text);
 // Returns whether the name could be the beginning of a commit's id.
 bool looks_like_commit(std::string_view name);
-// Check what may name a branch, tag or commit, and what a new branch or tag may be called. They throw BadValue.
+// Check what may name a branch, tag or commit, and what a branch or tag may be called. They throw BadValue.
 void check_ref_name(std::string_view name);
 void check_branch_name(std::string_view name);
+// Checks what somebody may call a new branch, tag or declared snapshot. There may be branches and tags of other names, for which
+// check_branch_name holds: those made before this rule, which a log or a file names. Throws BadValue.
+void check_new_name(std::string_view name);
 // Stashes are kept as tags whose names nobody else can give: ".stash/12/dev" is the stash 12, made on the branch dev.
 std::string stash_name(uint64_t number, std::string_view branch);
 bool is_stash_name(std::string_view name);
-// Checks what a declared snapshot may be called.
-void check_snapshot_name(std::string_view name);
 // The name as it stands in a database's name.
 std::string escaped(std::string_view name);
+// The name of a database (shop), or of one of its branches (shop@dev), as the declared snapshot of this number shows it:
+// shop@main@s42. Whatever branches and tags the database has, it means nothing else.
+std::string name_in_snapshot(std::string_view db, uint64_t number);
 
 }  // namespace versions

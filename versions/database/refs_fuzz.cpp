@@ -16,7 +16,7 @@ std::string spelled(const Ref& ref) {
 bool run(base::BytesView input) {
   const auto name = split_name(input);
   base::check(name.database.size() <= input.size() && name.database.find('@') == name.database.npos);
-  base::refuses([&] { check_snapshot_name(input); });
+  base::refuses([&] { check_new_name(input); });
   base::refuses([&] { check_branch_name(input); });
   Ref ref;
   if (base::refuses([&] { ref = parse_ref(name.ref.value_or(input)); })) return false;

@@ -26,7 +26,7 @@ class CreateBranch : public Command {
   void run(OperationContext& op, const Request& request, bson::Builder& reply) override {
     const Arguments arguments(request);
     const std::string name(arguments.required_string("createBranch"));
-    versions::check_branch_name(name);
+    versions::check_new_name(name);
     write::check_branch_creatable(name);
     if (name == versions::BranchedDatabase::main)
       throw base::OperationError(base::ErrorCode::namespace_exists, "there is a branch 'main'");

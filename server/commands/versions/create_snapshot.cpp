@@ -35,7 +35,7 @@ class CreateSnapshot : public Command {
         throw OperationError(ErrorCode::invalid_options, "a snapshot has one name: that of 'createSnapshot' or of 'name'");
       given = arguments.string("createSnapshot");
     }
-    if (given) versions::check_snapshot_name(*given);
+    if (given) versions::check_new_name(*given);
     past_of(op);
     append_snapshot(op.services().databases->declare_snapshot(std::string(given.value_or("")), [&] { op.check_interrupt(); }),
                     reply);

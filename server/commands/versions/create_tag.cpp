@@ -24,6 +24,7 @@ class CreateTag : public Command {
   void run(OperationContext& op, const Request& request, bson::Builder& reply) override {
     const Arguments arguments(request);
     const std::string name(arguments.required_string("createTag"));
+    versions::check_new_name(name);
     const auto given = arguments.string("from");
     const versions::Ref from = given ? ref_of(*given) : ref_of(request);
     const auto database = branched(op, request);

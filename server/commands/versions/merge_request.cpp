@@ -196,7 +196,10 @@ MergeRequest::MergeRequest(OperationContext& op, MergeKind kind, std::string fro
   const auto branch = arguments.string("branch");
   if (branch.has_value() != (into == Into::new_branch))
     throw OperationError(ErrorCode::bad_value, "'branch' names the new branch of into: \"new\", and goes with that");
-  if (branch) new_branch_ = *branch;
+  if (branch) {
+    versions::check_new_name(*branch);
+    new_branch_ = *branch;
+  }
   write::check_branch_creatable(new_branch_);
   both_ = into == Into::both;
   if (both_ && kind == MergeKind::squash)

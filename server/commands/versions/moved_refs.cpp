@@ -69,6 +69,7 @@ std::string_view move_branch(OperationContext& op, BranchedDatabase& database, c
     const CommitNumber to = number_of(transaction, database, ref.commit);
     const auto branch = database.branches().graph().branch(transaction, ref.name);
     if (!branch) {
+      versions::check_new_name(ref.name);
       // Nobody has looked at what comes after the commits that main has too.
       const versions::Branch main = database.branch(transaction, {.name = std::string(BranchedDatabase::main)});
       check(transaction, database.branches().graph().common_ancestor(transaction, main.head, to), to);
@@ -123,6 +124,7 @@ std::string_view move_ref(OperationContext& op, BranchedDatabase& database, cons
     const CommitNumber to = number_of(transaction, database, ref.commit);
     const auto there = database.branches().graph().tag(transaction, ref.name);
     if (there == to) return "unchanged";
+    if (!there) versions::check_new_name(ref.name);
     if (there && !force) {
       throw OperationError(ErrorCode::illegal_operation,
                            "tag '" + ref.name + "' names another commit. With force: true it moves");

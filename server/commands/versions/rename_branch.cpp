@@ -23,6 +23,7 @@ class RenameBranch : public Command {
   void run(OperationContext& op, const Request& request, bson::Builder& reply) override {
     const Arguments arguments(request);
     const std::string name(arguments.required_string("renameBranch")), to(arguments.required_string("to"));
+    versions::check_new_name(to);
     write::check_branch_creatable(to);
     const auto database = branched(op, request);
     storage::Store& store = write::store_of(op);

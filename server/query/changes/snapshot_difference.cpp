@@ -11,6 +11,7 @@
 #include "storage/collections/catalog.h"
 #include "storage/engine/names.h"
 #include "storage/store.h"
+#include "versions/database/refs.h"
 
 namespace server::query {
 
@@ -30,7 +31,7 @@ SnapshotDifference::SnapshotDifference(OperationContext& op, std::string db, con
   storage::Store& store = *op.services().store;
   const auto present = op.services().cursors->snapshots.newest(store, wall_ms_);
   moment_ = present->stamp;
-  const std::string then = db_ + "@s" + std::to_string(snapshot);
+  const std::string then = versions::name_in_snapshot(db_, snapshot);
   std::map<std::string, Sides> sides;
   const auto add = [&](const std::string& in, std::shared_ptr<storage::Collection> Sides::*side) {
     for (const auto& one : store.catalog().found(in)) {

@@ -123,7 +123,7 @@ class AcrossSnapshots final : public Stage {
   }
 
  private:
-  std::string name_in(const DeclaredSnapshot& snapshot) const { return db_ + "@s" + std::to_string(snapshot.number); }
+  std::string name_in(const DeclaredSnapshot& snapshot) const { return versions::name_in_snapshot(db_, snapshot.number); }
   // A branch need not be in all snapshots; but a snapshot that was dropped meanwhile must not be left out unnoticed.
   bool is_there(const DeclaredSnapshot& snapshot) const {
     if (!past_.snapshots().find(snapshot.number))
