@@ -1,6 +1,8 @@
 // An operation that waits inside the engine can be interrupted (cache_waits.h says how).
 #pragma once
 
+#include <cstdint>
+
 #include "base/interruptible_mutex.h"
 
 namespace storage {
@@ -20,5 +22,16 @@ class InterruptibleWaits {
 
 // Calls the function that this thread's waits call, if there is one. It may throw.
 void ask_interrupted();
+
+// A loop that passes over rows which its caller doesn't hear of calls pass() for each of them; one call in 1,024 asks.
+class InterruptibleLoop {
+ public:
+  void pass() {
+    if (++passed_ % 1024 == 0) ask_interrupted();
+  }
+
+ private:
+  uint32_t passed_ = 0;
+};
 
 }  // namespace storage

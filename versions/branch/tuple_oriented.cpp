@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "storage/engine/interruptible_waits.h"
+
 namespace versions {
 
 namespace {
@@ -20,7 +22,7 @@ class TupleScan : public ManyScan {
   }
 
   bool next() override {
-    while (rows_.next()) {
+    for (storage::InterruptibleLoop loop; rows_.next(); loop.pass()) {
       const BytesView row = rows_.value();
       std::fill(shown_.begin(), shown_.end(), 0);
       bool any = false;

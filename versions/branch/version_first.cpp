@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "base/varint.h"
+#include "storage/engine/interruptible_waits.h"
 #include "versions/branch/scans.h"
 #include "versions/branch/segment_walk.h"
 
@@ -34,7 +35,7 @@ class LineageScan : public Scan {
         walk_(records, transaction, entries, places(*lineage_)) {}
 
   bool next() override {
-    while (walk_.next()) {
+    for (storage::InterruptibleLoop loop; walk_.next(); loop.pass()) {
       if (!lineage_->has(walk_.id()) || !seen_.insert(walk_.key()).second) continue;
       record_ = walk_.is_record() ? walk_.id() : walk_.entry().adopted;
       adopted_.reset();
@@ -76,7 +77,7 @@ class ManyLineages {
 
   // Goes to the next entry of whose key some view hasn't met a newer one; `shown` says which views.
   bool next() {
-    while (walk_.next()) {
+    for (storage::InterruptibleLoop loop; walk_.next(); loop.pass()) {
       if (segment_of(walk_.id()) != segment_ || stretches_.empty()) enter(segment_of(walk_.id()));
       const uint32_t offset = offset_of(walk_.id());
       std::vector<uint64_t>* seen = nullptr;

@@ -4,6 +4,7 @@
 
 #include "bson/keystring.h"
 #include "storage/engine/engine.h"
+#include "storage/engine/interruptible_waits.h"
 #include "versions/database/unique_keys.h"
 
 namespace versions {
@@ -25,7 +26,7 @@ class LiveScan final : public storage::CollectionScan {
   explicit LiveScan(std::unique_ptr<Scan> scan) : scan_(std::move(scan)) {}
 
   bool next() override {
-    while (scan_->next()) {
+    for (storage::InterruptibleLoop loop; scan_->next(); loop.pass()) {
       if (scan_->record() >= from_) return true;
     }
     return false;
@@ -48,7 +49,7 @@ class BackwardScan final : public storage::CollectionScan {
       : transaction_(transaction), store_(store), view_(view), cursor_(records.cursor(transaction, Direction::backward)) {}
 
   bool next() override {
-    while (cursor_.next()) {
+    for (storage::InterruptibleLoop loop; cursor_.next(); loop.pass()) {
       if (store_.shows(transaction_, view_, cursor_.id())) return true;
     }
     return false;
@@ -76,7 +77,7 @@ class LiveIndexCursor final : public storage::IndexCursor {
 
   void seek(const storage::KeyRange& range) override { entries_->seek(range); }
   bool next() override {
-    while (entries_->next()) {
+    for (storage::InterruptibleLoop loop; entries_->next(); loop.pass()) {
       if (store_.shows(transaction_, view_, entries_->record())) return true;
     }
     return false;

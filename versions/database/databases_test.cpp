@@ -10,6 +10,7 @@
 #include "base/testing.h"
 #include "bson/json.h"
 #include "storage/background/dedup_service.h"
+#include "storage/engine/interruptible_waits.h"
 #include "storage/engine/names.h"
 #include "storage/store.h"
 #include "storage/upkeep/validate.h"
@@ -594,6 +595,29 @@ TEST_CASE("the name of a database in a snapshot means nothing else, whatever bra
   CHECK(shown(name_in_snapshot("shop", before.number)) == std::set{1});
   CHECK(shown(name_in_snapshot("shop", after.number)) == std::set{1, 2});
   CHECK(shown(name_in_snapshot("shop@dev", after.number)) == std::set{1, 3});
+}
+
+TEST_CASE("a cursor over a branch can be interrupted while it passes over what others show") {
+  constexpr int documents = 3'000;
+  struct Interrupted {};
+  test::Shop shop;
+  shop.store.catalog().create_indexes(shop.things, {storage::parse_index_spec(bson::json("{key: {a: 1}, name: 'a'}"))});
+  shop.begin();
+  shop.create_dev();
+  const auto dev = shop.store.catalog().open("shop@dev.things"), main = shop.store.catalog().open("shop@main.things");
+  for (int begin = 0; begin < documents; begin += 500) {
+    shop.change([&](Transaction& transaction) {
+      for (int id = begin; id < begin + 500; ++id) dev->insert(transaction, document(id, 1, id));
+    });
+  }
+  Transaction transaction(shop.store, Transaction::Mode::read);
+  const auto backward = main->scan(transaction, Direction::backward);
+  const auto by_a = main->scan(transaction, *main->index("a"), Direction::forward);
+  by_a->seek({});
+  const base::Interrupted stop = [] { throw Interrupted(); };
+  const storage::InterruptibleWaits waits(&stop);
+  CHECK_THROWS_AS(backward->next(), Interrupted);
+  CHECK_THROWS_AS(by_a->next(), Interrupted);
 }
 
 TEST_CASE("names of states are read, and refused where they can't be any") {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "storage/engine/interruptible_waits.h"
 
 namespace versions::past {
 
@@ -53,8 +54,10 @@ void PastScan::step_current() {
     if (i == passed_max) current_->seek_after(after_);
     on_current_ = current_->next();
   }
-  while (on_current_ && (!current_->generation_not_after(collection_->snapshot()) || !collection_->may_show(current_->id())))
-    on_current_ = current_->next();
+  const auto shows = [&] {
+    return current_->generation_not_after(collection_->snapshot()) && collection_->may_show(current_->id());
+  };
+  for (storage::InterruptibleLoop loop; on_current_ && !shows(); loop.pass()) on_current_ = current_->next();
   placed_ = true;
 }
 
@@ -159,7 +162,7 @@ bool PastIndexCursor::holds(BytesView key, RecordId record) {
 }
 
 bool PastIndexCursor::next_current() {
-  while (current_->next()) {
+  for (storage::InterruptibleLoop loop; current_->next(); loop.pass()) {
     const RecordId record = current_->record();
     if (gone_) {
       if (collection_->may_show(record) && holds(current_->key(), record)) return true;
@@ -171,7 +174,7 @@ bool PastIndexCursor::next_current() {
 }
 
 bool PastIndexCursor::next_saved() {
-  while (saved_->next()) {
+  for (storage::InterruptibleLoop loop; saved_->next(); loop.pass()) {
     const RecordId record = saved_->record();
     if (!collection_->may_show(record)) continue;
     if (index_->is_id()) {
@@ -193,7 +196,7 @@ int PastIndexCursor::order(BytesView key, RecordId record, BytesView other_key, 
 }
 
 bool PastIndexCursor::next() {
-  for (;;) {
+  for (storage::InterruptibleLoop loop;; loop.pass()) {
     if (!stepped_current_) on_current_ = next_current();
     if (!stepped_saved_) on_saved_ = next_saved();
     stepped_current_ = stepped_saved_ = true;

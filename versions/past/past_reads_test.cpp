@@ -1,8 +1,13 @@
 // Single reads as of a snapshot must find the same whatever was read before.
 #include <catch2/catch.hpp>
+#include <future>
+#include <set>
+#include <thread>
 
 #include "base/random.h"
+#include "bson/json.h"
 #include "bson/keystring.h"
+#include "storage/engine/interruptible_waits.h"
 #include "versions/past/test_support.h"
 
 using namespace versions::past::test;
@@ -109,6 +114,43 @@ TEST_CASE("a scan finds what its transaction sees, where runs of records were wr
       }
     }
   }
+}
+
+namespace {
+
+struct Interrupted {};
+
+// Whoever asks in the midst of this is interrupted.
+void check_interrupted(const std::function<void()>& work) {
+  const base::Interrupted stop = [] { throw Interrupted(); };
+  const storage::InterruptibleWaits waits(&stop);
+  CHECK_THROWS_AS(work(), Interrupted);
+}
+
+}  // namespace
+
+TEST_CASE("a cursor over a snapshot can be interrupted while it passes over what came since") {
+  constexpr int documents = 3'000;
+  OnePast world;
+  auto& [directory, engine, past, views, collection] = world;
+  engine.catalog().create_indexes(collection, {storage::parse_index_spec(bson::json("{key: {a: 1}, name: 'a'}"))});
+  const auto then = world.as_of(world.declare());
+  for (int begin = 0; begin < documents; begin += 500) {
+    world.change([&](Transaction& transaction) {
+      transaction.expect_stamps(500);
+      for (int i = begin; i < begin + 500; ++i) collection->insert(transaction, document_of(i, {i, i, "text"}));
+    });
+  }
+  Transaction transaction(engine, Transaction::Mode::read);
+  for (const auto direction : {storage::Direction::forward, storage::Direction::backward}) {
+    check_interrupted([&] { then->scan(transaction, direction)->next(); });
+    for (const char* index : {"a", "_id_"}) {
+      const auto cursor = then->scan(transaction, *then->index(index), direction);
+      cursor->seek({});
+      check_interrupted([&] { cursor->next(); });
+    }
+  }
+  CHECK(then->record_count() == 0);
 }
 
 TEST_CASE("of a snapshot that is hardly read no page table is made") {
