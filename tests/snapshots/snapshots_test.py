@@ -108,6 +108,21 @@ def test_the_catalog_is_as_it_was(shop):
     assert by_id(later.c)[7] == {"_id": 7, "a": 7, "b": -7} and then.c.count_documents({}) == 20
 
 
+def test_an_index_is_dropped_while_a_cursor_over_a_snapshot_walks_it(shop):
+    now = shop.now
+    now.c.create_index("a")
+    now.c.insert_many([{"_id": i, "a": i} for i in range(200)])
+    shop.declare("walked")
+    then = shop["walked"]
+    command = {"find": "c", "filter": {"a": {"$gte": 0}}, "hint": "a_1", "batchSize": 10}
+    cursors = [(direction, then.command({**command, "sort": {"a": direction}})["cursor"]) for direction in (1, -1)]
+    now.c.drop_index("a_1")
+    now.c.update_many({}, {"$set": {"a": -1}})
+    for direction, cursor in cursors:
+        rest = then.command("getMore", cursor["id"], collection="c")["cursor"]["nextBatch"]
+        assert [one["_id"] for one in cursor["firstBatch"] + rest] == list(range(200))[::direction]
+
+
 def test_a_snapshot_is_read_only(shop):
     shop.now.c.insert_one({"_id": 1})
     shop.now.c.create_index("b")

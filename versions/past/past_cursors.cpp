@@ -223,6 +223,7 @@ void PastIndexCursor::save() {
 void PastIndexCursor::restore(Transaction& transaction) {
   if (collection_->dropped())
     throw base::OperationError(base::ErrorCode::query_plan_killed, "snapshot dropped: '" + collection_->ns() + "'");
+  gone_ = collection_->gone(*index_);
   open(transaction);
   storage::KeyRange left = range_;
   if (started_ && direction_ == Direction::forward) left.from = key_;

@@ -69,7 +69,7 @@ class PastIndexCursor final : public storage::IndexCursor {
   const std::shared_ptr<PastCollection> collection_;
   const std::shared_ptr<const storage::StoredIndex> index_;
   const Direction direction_;
-  const bool gone_;
+  bool gone_;  // asked anew after each pause: the index may be dropped meanwhile
   Transaction* transaction_ = nullptr;
   std::unique_ptr<storage::IndexCursor> current_;
   std::optional<SavedEntries::Cursor> saved_;

@@ -116,6 +116,39 @@ TEST_CASE("a scan finds what its transaction sees, where runs of records were wr
   }
 }
 
+TEST_CASE("an index that is dropped while a snapshot's cursor walks it leads to all that the snapshot shows") {
+  constexpr int documents = 30;
+  for (const auto direction : {storage::Direction::forward, storage::Direction::backward}) {
+    OnePast world;
+    auto& [directory, engine, past, views, collection] = world;
+    engine.catalog().create_indexes(collection, {storage::parse_index_spec(bson::json("{key: {a: 1}, name: 'a'}"))});
+    std::vector<storage::RecordId> records;
+    world.change([&](Transaction& transaction) {
+      transaction.expect_stamps(documents);
+      for (int i = 0; i < documents; ++i) records.push_back(collection->insert(transaction, document_of(i, {i, i, "text"})).id);
+    });
+    const auto then = world.as_of(world.declare());
+    std::optional<Transaction> transaction(std::in_place, engine, Transaction::Mode::read);
+    const auto cursor = then->scan(*transaction, *then->index("a"), direction);
+    cursor->seek({});
+    std::set<storage::RecordId> found;
+    while (found.size() < 10 && cursor->next()) found.insert(cursor->record());
+    cursor->save();
+    transaction.reset();
+    engine.catalog().drop_index(collection, "a");
+    world.change([&](Transaction& change) {
+      change.expect_stamps(documents);
+      for (int i = 0; i < documents; ++i)
+        collection->update(change, records[static_cast<size_t>(i)], document_of(i, {i, i, "text"}),
+                           document_of(i, {-i, i, "text"}));
+    });
+    transaction.emplace(engine, Transaction::Mode::read);
+    cursor->restore(*transaction);
+    while (cursor->next()) CHECK(found.insert(cursor->record()).second);
+    CHECK(found == std::set(records.begin(), records.end()));
+  }
+}
+
 namespace {
 
 struct Interrupted {};
