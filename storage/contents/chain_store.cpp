@@ -277,13 +277,7 @@ Superseded ChainStore::remove(Transaction& transaction, RecordId record, Keep ke
   Superseded before = take_old(transaction, record, *old);
   StoreCounts change;
   const Turn turn = turn_over(record, *old, nullptr, 0, keep, before);
-  before.removed = before.left_from != 0;
-  if (!before.removed && old->behind) {
-    each_kept(transaction, record, 0, [&](Stamp) {
-      before.removed = true;
-      return false;
-    });
-  }
+  before.removed = before.left_from != 0 || old->behind;
 
   if (old->form == RecordRow::Form::stub) {
     let_go(transaction, *old, turn.in_place, change);

@@ -13,7 +13,7 @@ class PreStates {
   virtual ~PreStates() = default;
   // A write calls this within its own transaction when it changed what is kept of the record (Superseded::changes_past); `write`
   // is the write's timestamp.
-  virtual void save(Transaction& transaction, const StoredCollection& collection, RecordId record, const Superseded& before,
+  virtual void save(Transaction& transaction, StoredCollection& collection, RecordId record, const Superseded& before,
                     Stamp write) = 0;
 };
 

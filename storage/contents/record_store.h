@@ -39,7 +39,7 @@ struct Superseded {
 
   // These fields say what is kept of the record for snapshots.
   bool kept = false;     // this content is kept, in the record's row or in a chain
-  bool removed = false;  // the record is gone, and something is kept of it
+  bool removed = false;  // the record is gone, and something may be kept of it
   // This write moved contents from the row to the chain table; left_from is the generation of the oldest, which may be this one;
   // 0: it moved none.
   Stamp left_from = 0;

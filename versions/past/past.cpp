@@ -67,7 +67,7 @@ Maplog Past::log(CollectionId collection) const {
   return Maplog(rows_, {}, nodes_, storage::catalog_key(collection));
 }
 
-void Past::save(Transaction& transaction, const storage::StoredCollection& collection, RecordId record,
+void Past::save(Transaction& transaction, storage::StoredCollection& collection, RecordId record,
                 const storage::Superseded& before, Stamp write) {
   if (before.left_from != 0) {
     log(collection.id())
@@ -78,10 +78,13 @@ void Past::save(Transaction& transaction, const storage::StoredCollection& colle
       chains_.put(transaction, content_key(collection.id(), {record, before.generation}), chain);
     }
   }
+  // What left the row earlier may have been released since, or be in another record's chain.
+  bool stays = before.removed && before.left_from != 0;
+  if (before.removed && !stays) each_kept(transaction, collection, record, [&](const Mapping&) { return !(stays = true); });
   const auto indexes = collection.stored_indexes();
   for (const auto& index : *indexes) {
     if (index->is_id()) {
-      if (before.removed) entries_.add(transaction, collection.id(), *index, bson::DocumentView(before.bytes), record, 0);
+      if (stays) entries_.add(transaction, collection.id(), *index, bson::DocumentView(before.bytes), record, 0);
       continue;
     }
     if (before.kept)

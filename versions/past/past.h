@@ -55,8 +55,8 @@ class Past final : public storage::PreStates {
   // Must be called before the first snapshot is declared, and not inside a transaction.
   void make();
 
-  void save(Transaction& transaction, const storage::StoredCollection& collection, RecordId record,
-            const storage::Superseded& before, Stamp write) override;
+  void save(Transaction& transaction, storage::StoredCollection& collection, RecordId record, const storage::Superseded& before,
+            Stamp write) override;
 
   std::shared_ptr<const ShownRows> rows(Transaction& transaction, CollectionId collection, Stamp snapshot);
   // Returns whether a reader of one record should look for it in the log without a table (Skippy §4.2's cold mapper). For the

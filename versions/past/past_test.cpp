@@ -640,6 +640,51 @@ TEST_CASE("what a snapshot kept that came and went during a sweep is swept up af
   CHECK_FALSE(storage::Table("chains-" + std::to_string(history.collection->id())).cursor(transaction).next());
 }
 
+TEST_CASE("a document that goes while what is kept of it lies in another record's chain stays in its snapshots") {
+  base::Random random(base::testing::seed() + 5);
+  OnePast world;
+  std::vector<storage::RecordId> records;
+  std::string text = storage::test::words(random, 300);
+  bson::Document second;
+  for (int id = 1; id <= 3; ++id) {
+    const bson::Document document = document_of(id, {id, id, text});
+    if (id == 2) second = document;
+    world.change([&](Transaction& transaction) { records.push_back(world.collection->insert(transaction, document).id); });
+    world.store.dedup().drain();
+    text = storage::test::edited(random, text);
+  }
+  const DeclaredSnapshot snapshot = world.declare();
+  const bson::Document other = document_of(2, {9, 9, std::string(2'000, 'x')});
+  world.change([&](Transaction& transaction) { world.collection->update(transaction, records[1], second, other); });
+  {
+    Transaction transaction(world.store, Transaction::Mode::read);
+    REQUIRE(storage::Table("past-chains").cursor(transaction).next());  // the content is where this test wants it
+  }
+  world.change([&](Transaction& transaction) { world.collection->remove(transaction, records[1], other); });
+  const auto then = world.as_of(snapshot);
+  const auto shown = [&] {
+    Transaction transaction(world.store, Transaction::Mode::read);
+    const auto by_id = then->find_id(transaction, second["_id"]);
+    auto entries = then->scan(transaction, *then->index("_id_"), storage::Direction::forward);
+    entries->seek({});
+    int count = 0;
+    while (entries->next()) ++count;
+    if (by_id) CHECK(then->find(transaction, *by_id)->bytes() == second.bytes());
+    return std::pair(by_id, count);
+  };
+  CHECK(shown() == std::pair(std::optional(records[1]), 3));
+  bson::KeyString key;
+  key.append(static_cast<bson::ValueView>(second["_id"]));
+  world.change([&](Transaction& transaction) {
+    CHECK(world.past.purge(transaction, *world.collection, key.bytes()) == 1);
+    transaction.next_stamp();
+  });
+  CHECK(shown() == std::pair(std::optional<storage::RecordId>(), 2));
+  world.drop(snapshot);
+  world.past.sweep(nullptr);
+  storage::test::require_clean(world.store, *world.collection);
+}
+
 TEST_CASE("what stays for the past alone is not encoded a second time") {
   OneHistory history;
   for (int value = 1; value <= 3; ++value) history.save(value);
