@@ -136,7 +136,7 @@ class Search {
     // What was written since may be damaged for this snapshot alone.
     guarded([&] {
       const auto rows = then->rows(transaction);
-      for (const past::PageTable* table : {rows->table.get(), &rows->newer}) {
+      for (const past::PageTable* table : {&rows->table->rows, &rows->newer.rows}) {
         for (const past::Mapping& written : table->in_order()) {
           if (!known.insert(written.row).second) continue;
           const std::string why = read(transaction, *then, written.row);

@@ -131,6 +131,43 @@ std::vector<Mapping> PageTable::in_order() const {
   return all;
 }
 
+std::vector<uint32_t> PageTable::order() const {
+  std::vector<uint32_t> places;
+  places.reserve(pages_.size());
+  for (const Page* page : pages_in_order()) places.push_back(static_cast<uint32_t>(page - pages_.data()));
+  return places;
+}
+
+void PageTableWalk::step() {
+  while (later_ == 0) {
+    if (passed_ == order_.size()) return at_.reset();
+    later_ = page(passed_++).rows;
+  }
+  const PageTable::Page& in = page(passed_ - 1);
+  const auto place = static_cast<unsigned>(forward_ ? std::countr_zero(later_) : 63 - std::countl_zero(later_));
+  later_ ^= uint64_t{1} << place;
+  at_ = {RowPage::row_of(in.number, place), table_.contents_[in.at + in.slot(place)]};
+}
+
+void PageTableWalk::seek_after(RecordId row) {
+  const uint64_t number = RowPage::number_of(row), bit = uint64_t{1} << RowPage::place_of(row);
+  size_t low = 0;
+  for (size_t high = order_.size(); low < high;) {
+    const size_t middle = low + (high - low) / 2;
+    if (forward_ ? page(middle).number < number : page(middle).number > number)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  passed_ = low;
+  later_ = 0;
+  if (low < order_.size() && page(low).number == number) {
+    ++passed_;
+    later_ = page(low).rows & (forward_ ? ~(bit | (bit - 1)) : bit - 1);
+  }
+  step();
+}
+
 size_t PageTable::memory_bytes() const {
   return sizeof *this + pages_.capacity() * sizeof(Page) + directory_.capacity() * sizeof(uint32_t) +
          contents_.capacity() * sizeof(Stamp);

@@ -41,11 +41,15 @@ class PageTable {
     }
   }
 
+  // Where each page lies, in the order of rows, for a PageTableWalk. It holds until the table takes more.
+  std::vector<uint32_t> order() const;
+
   size_t size() const { return size_; }
   size_t pages() const { return pages_.size(); }
   size_t memory_bytes() const;
 
  private:
+  friend class PageTableWalk;
   static constexpr unsigned rooms = 3;  // for 1, 8 and 64 contents
   struct Page {
     uint64_t number, rows = 0;
@@ -83,6 +87,30 @@ class PageTable {
   // The place that was left last, plus one; that place names the one left before. 0: there is none.
   std::array<size_t, rooms> released_{};
   size_t size_ = 0;
+};
+
+// Walks over a table's rows in their order, or backwards, and begins on the first. Borrows the table and its order.
+class PageTableWalk {
+ public:
+  PageTableWalk(const PageTable& table, const std::vector<uint32_t>& order, bool forward)
+      : table_(table), order_(order), forward_(forward) {
+    step();
+  }
+  // nullopt: it is at the end.
+  const std::optional<Mapping>& at() const { return at_; }
+  void step();
+  // Stands on the next row behind this one, in the walk's direction.
+  void seek_after(RecordId row);
+
+ private:
+  const PageTable::Page& page(size_t i) const { return table_.pages_[order_[forward_ ? i : order_.size() - 1 - i]]; }
+
+  const PageTable& table_;
+  const std::vector<uint32_t>& order_;
+  const bool forward_;
+  size_t passed_ = 0;   // how many pages it has begun; it is in the last of them
+  uint64_t later_ = 0;  // rows of that page which it hasn't reached
+  std::optional<Mapping> at_;
 };
 
 }  // namespace versions::past

@@ -158,7 +158,7 @@ std::shared_ptr<const ShownRows> Past::rows(Transaction& transaction, Collection
   auto shown = std::make_shared<ShownRows>();
   const Stamp visible = transaction.visible_below();
   if (!known.table) {
-    shown->table = std::make_shared<PageTable>(log.page_table(transaction, snapshot));
+    shown->table = std::make_shared<ShownTable>(log.page_table(transaction, snapshot));
     shown->known_below = visible;
     keep_table(name, {shown->table, visible, 0});
     return shown;
@@ -170,14 +170,14 @@ std::shared_ptr<const ShownRows> Past::rows(Transaction& transaction, Collection
   LogScan scan(log, transaction, std::max(snapshot, store_.declared_snapshots().position_before(known.below)), known.below);
   for (auto run = scan.next(); !run.empty(); run = scan.next()) {
     run.each([&](const Mapping& mapping) {
-      if (!known.table->find(mapping.row)) shown->newer.take({&mapping, 1});
+      if (!known.table->rows.find(mapping.row)) shown->newer.rows.take({&mapping, 1});
     });
   }
-  if (shown->newer.size() <= std::max(newer_max, known.table->size() / 8)) return shown;
-  auto all = std::make_shared<PageTable>(*known.table);
-  all->take(shown->newer);
+  if (shown->newer.rows.size() <= std::max(newer_max, known.table->rows.size() / 8)) return shown;
+  auto all = std::make_shared<ShownTable>(known.table->rows);
+  all->rows.take(shown->newer.rows);
   shown->table = all;
-  shown->newer = PageTable();
+  shown->newer.rows = PageTable();
   keep_table(name, {std::move(all), visible, 0});
   return shown;
 }
@@ -199,7 +199,7 @@ void Past::warm(Transaction& transaction, CollectionId collection, const std::ve
   const JointTable joint = log(collection).joint_table(transaction, snapshots.front(), snapshots.back());
   for (const Stamp snapshot : snapshots) {
     keep_table(table_key(collection, snapshot),
-               {std::make_shared<PageTable>(joint.table(snapshot)), transaction.visible_below(), 0});
+               {std::make_shared<ShownTable>(joint.table(snapshot)), transaction.visible_below(), 0});
   }
 }
 

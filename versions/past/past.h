@@ -12,6 +12,7 @@
 #pragma once
 
 #include <atomic>
+#include <mutex>
 #include <set>
 #include <tuple>
 
@@ -32,16 +33,34 @@ class KeptContents;
 
 namespace versions::past {
 
+// A page table that is shared by all who read a snapshot. Thread-safe once it is complete.
+struct ShownTable {
+  ShownTable() = default;
+  explicit ShownTable(PageTable table) : rows(std::move(table)) {}
+  // The order that scans go by. It is made once, when the first one asks.
+  const std::vector<uint32_t>& order() const {
+    std::call_once(ordered_, [this] { order_ = rows.order(); });
+    return order_;
+  }
+  size_t memory_bytes() const { return sizeof *this + rows.memory_bytes() + rows.pages() * sizeof(uint32_t); }
+
+  PageTable rows;
+
+ private:
+  mutable std::once_flag ordered_;
+  mutable std::vector<uint32_t> order_;
+};
+
 // A snapshot's view of a collection's records that were written since, for transactions up to a moment. For an older
 // transaction it may have a row too many, whose current content then counts.
 struct ShownRows {
-  std::shared_ptr<const PageTable> table;
-  PageTable newer;  // what was written since `table` was made
+  std::shared_ptr<const ShownTable> table;
+  ShownTable newer;  // what was written since `table` was made
   Stamp known_below = 0;
 
   std::optional<Stamp> find(RecordId row) const {
-    const auto found = table->find(row);
-    return found ? found : newer.find(row);
+    const auto found = table->rows.find(row);
+    return found ? found : newer.rows.find(row);
   }
 };
 
@@ -97,7 +116,7 @@ class Past final : public storage::PreStates {
 
  private:
   struct Known {
-    std::shared_ptr<const PageTable> table;  // nullptr: it isn't made yet
+    std::shared_ptr<const ShownTable> table;  // nullptr: it isn't made yet
     Stamp below = 0;
     unsigned looked_up = 0;  // how many records were looked up without a table
   };

@@ -16,30 +16,43 @@ PastScan::PastScan(std::shared_ptr<PastCollection> collection, Transaction& tran
 
 void PastScan::open(Transaction& transaction) {
   transaction_ = &transaction;
-  const auto rows = collection_->rows(transaction);
-  saved_ = rows->table->in_order();
-  if (rows->newer.size() > 0) {
-    const auto newer = rows->newer.in_order();
-    const size_t middle = saved_.size();
-    saved_.insert(saved_.end(), newer.begin(), newer.end());
-    std::inplace_merge(saved_.begin(), saved_.begin() + static_cast<std::ptrdiff_t>(middle), saved_.end(),
-                       [](const Mapping& a, const Mapping& b) { return a.row < b.row; });
-  }
-  std::erase_if(saved_, [&](const Mapping& one) { return !collection_->shows_saved(one); });
-  if (!forward()) std::reverse(saved_.begin(), saved_.end());
-  at_ = 0;
+  rows_ = collection_->rows(transaction);
+  table_.emplace(rows_->table->rows, rows_->table->order(), forward());
+  newer_.emplace(rows_->newer.rows, rows_->newer.order(), forward());
   placed_ = false;
   current_.emplace(collection_->records().cursor(transaction, direction_));
   kept_.emplace(collection_->records(), transaction);
+  if (after_ != 0)
+    stand_after(after_);
+  else
+    settle_saved();
+}
+
+// No row is in both tables.
+void PastScan::settle_saved() {
+  for (storage::InterruptibleLoop loop;; loop.pass()) {
+    const auto &old = table_->at(), &newer = newer_->at();
+    if (!old && !newer) return saved_.reset();
+    const bool from_newer = !old || (newer && (newer->row < old->row) == forward());
+    saved_ = from_newer ? newer : old;
+    if (collection_->shows_saved(*saved_)) return;
+    (from_newer ? newer_ : table_)->step();
+  }
+}
+
+void PastScan::pass_saved() {
+  const bool from_newer = newer_->at() && newer_->at()->row == saved_->row;
+  (from_newer ? newer_ : table_)->step();
+  settle_saved();
 }
 
 void PastScan::stand_after(RecordId id) {
   current_->seek_after(id);
   placed_ = false;
   after_ = id;
-  const auto later = std::partition_point(saved_.begin(), saved_.end(),
-                                          [&](const Mapping& one) { return forward() ? one.row <= id : one.row >= id; });
-  at_ = static_cast<size_t>(later - saved_.begin());
+  table_->seek_after(id);
+  newer_->seek_after(id);
+  settle_saved();
 }
 
 void PastScan::seek(RecordId id) {
@@ -64,25 +77,24 @@ void PastScan::step_current() {
 // No current record lies between two with consecutive ids: if all records were written since the snapshot, none of the current
 // ones is read.
 bool PastScan::takes_saved() const {
-  return at_ < saved_.size() && saved_[at_].row == after_ + (forward() ? 1 : -1);
+  return saved_ && saved_->row == after_ + (forward() ? 1 : -1);
 }
 
 bool PastScan::next() {
   bool saved = takes_saved(), current = false;
   if (!saved) {
     if (!placed_) step_current();
-    const bool on_saved = at_ < saved_.size();
-    if (!on_current_ && !on_saved) return false;
+    if (!on_current_ && !saved_) return false;
     // If both have the record, the transaction doesn't see yet that the content left its row.
-    const bool both = on_current_ && on_saved && saved_[at_].row == current_->id();
-    current = both || !on_saved || (on_current_ && (saved_[at_].row > current_->id()) == forward());
+    const bool both = on_current_ && saved_ && saved_->row == current_->id();
+    current = both || !saved_ || (on_current_ && (saved_->row > current_->id()) == forward());
     saved = !current || both;
   }
   has_content_ = false;
   if (saved) {
-    record_ = saved_[at_].row;
-    then_ = saved_[at_].content;
-    ++at_;
+    record_ = saved_->row;
+    then_ = saved_->content;
+    pass_saved();
   }
   if (current) {
     record_ = current_->id();
@@ -119,6 +131,9 @@ storage::ReadInfo PastScan::read_info() const {
 void PastScan::save() {
   current_.reset();
   kept_.reset();
+  table_.reset();
+  newer_.reset();
+  rows_.reset();
   info_ = {};
 }
 
@@ -126,7 +141,6 @@ void PastScan::restore(Transaction& transaction) {
   if (collection_->dropped())
     throw base::OperationError(base::ErrorCode::query_plan_killed, "snapshot dropped: '" + collection_->ns() + "'");
   open(transaction);
-  if (after_ != 0) stand_after(after_);
 }
 
 // --- an index

@@ -24,6 +24,8 @@ class PastScan final : public storage::CollectionScan {
   bool forward() const { return direction_ == Direction::forward; }
   void stand_after(RecordId id);
   void step_current();
+  void settle_saved();
+  void pass_saved();
   bool passed(RecordId id) const { return after_ != 0 && (forward() ? id <= after_ : id >= after_); }
   bool takes_saved() const;
   void read_saved(const Mapping& saved);
@@ -33,15 +35,16 @@ class PastScan final : public storage::CollectionScan {
   Transaction* transaction_ = nullptr;
   std::optional<storage::RecordCursor> current_;
   std::optional<storage::KeptContents> kept_;
-  storage::ReadInfo info_;      // about kept contents
-  bool on_current_ = false;     // whether it stands on a current record
-  bool placed_ = false;         // whether `current_` stands on the next record already
-  std::vector<Mapping> saved_;  // in the cursor's direction
-  size_t at_ = 0;               // the next of saved_
-  RecordId after_ = 0;          // the scan goes on behind this record; 0: it begins
-  RecordId record_ = 0;         // 0: it stands before the first
-  std::optional<Stamp> then_;   // the record's mapping; nullopt: its row has what the snapshot shows
-  Bytes content_;               // a kept content that somebody asked for
+  storage::ReadInfo info_;   // about kept contents
+  bool on_current_ = false;  // whether it stands on a current record
+  bool placed_ = false;      // whether `current_` stands on the next record already
+  std::shared_ptr<const ShownRows> rows_;
+  std::optional<PageTableWalk> table_, newer_;  // over the two tables of rows_
+  std::optional<Mapping> saved_;                // the next mapping that is shown; nullopt: there is none
+  RecordId after_ = 0;                          // the scan goes on behind this record; 0: it begins
+  RecordId record_ = 0;                         // 0: it stands before the first
+  std::optional<Stamp> then_;                   // the record's mapping; nullopt: its row has what the snapshot shows
+  Bytes content_;                               // a kept content that somebody asked for
   bool has_content_ = false;
 };
 

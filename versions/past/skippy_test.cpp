@@ -240,6 +240,23 @@ TEST_CASE("a page table is a map of what was taken first") {
     std::vector<Mapping> ordered;
     for (const auto& [row, content] : model) ordered.push_back({row, content});
     CHECK(table.in_order() == ordered);
+    const auto order = table.order();
+    for (const bool forward : {true, false}) {
+      if (!forward) std::reverse(ordered.begin(), ordered.end());
+      PageTableWalk walk(table, order, forward);
+      for (const Mapping& due : ordered) {
+        REQUIRE(walk.at() == due);
+        walk.step();
+      }
+      CHECK_FALSE(walk.at());
+      for (int i = 0; i < 300; ++i) {
+        const RecordId after = static_cast<RecordId>(random.below(2'200)) * stride + static_cast<RecordId>(random.below(3));
+        const auto due = std::find_if(ordered.begin(), ordered.end(),
+                                      [&](const Mapping& one) { return forward ? one.row > after : one.row < after; });
+        walk.seek_after(after);
+        CHECK(walk.at() == (due == ordered.end() ? std::nullopt : std::optional(*due)));
+      }
+    }
     const PageTable copy = table;
     for (RecordId row = 0; row < 2100; ++row) {
       const auto found = model.find(row * stride + 1);
