@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "bson/keystring.h"
 #include "storage/collections/catalog.h"
+#include "storage/engine/interruptible_waits.h"
 #include "storage/store.h"
 #include "versions/past/past_cursors.h"
 
@@ -188,14 +189,21 @@ int64_t PastCollection::logical_bytes() const {
 }
 
 PastCollection::Counted PastCollection::counted(bool with_bytes) const {
-  const base::MutexLock counting(counting_);
+  constexpr int64_t renewed_after = 4096;  // records; a transaction that lasts keeps what is overwritten meanwhile in the cache
+  const base::ExclusiveHold counting = base::hold_exclusively(counting_, storage::ask_interrupted);
   Counted counted{.purges = past_.purges()};
   if (counted_ && counted_->purges == counted.purges && (counted_->bytes || !with_bytes)) return *counted_;
   if (with_bytes) counted.bytes = 0;
-  Transaction transaction(past_.store(), Transaction::Mode::read);
-  PastScan scan(std::const_pointer_cast<PastCollection>(shared_from_this()), transaction, Direction::forward);
-  for (; scan.next(); ++counted.records) {
+  auto transaction = std::make_unique<Transaction>(past_.store(), Transaction::Mode::read);
+  PastScan scan(std::const_pointer_cast<PastCollection>(shared_from_this()), *transaction, Direction::forward);
+  while (scan.next()) {
     if (with_bytes) *counted.bytes += static_cast<int64_t>(scan.document().size());
+    if (++counted.records % renewed_after != 0) continue;
+    storage::ask_interrupted();
+    scan.save();
+    transaction = nullptr;
+    transaction = std::make_unique<Transaction>(past_.store(), Transaction::Mode::read);
+    scan.restore(*transaction);
   }
   counted_ = counted;
   return counted;

@@ -54,6 +54,7 @@ class PastCollection final : public storage::Collection, public std::enable_shar
 
   storage::RecordStore& records() override { return base_->records(); }
   // The documents are counted once for each snapshot. Their bytes are counted when somebody asks for them, which reads them all.
+  // Both can be interrupted (storage::InterruptibleWaits).
   int64_t record_count() const override;
   int64_t logical_bytes() const override;
 
@@ -110,8 +111,8 @@ class PastCollection final : public storage::Collection, public std::enable_shar
     uint64_t purges = 0;  // the count of purges before the count was made
   };
   Counted counted(bool with_bytes) const;
-  mutable base::Mutex counting_;
-  mutable std::optional<Counted> counted_ GUARDED_BY(counting_);
+  mutable base::InterruptibleMutex counting_;  // one thread counts, and the others wait for what it finds
+  mutable std::optional<Counted> counted_;     // guarded by counting_
 };
 
 }  // namespace versions::past

@@ -186,6 +186,45 @@ TEST_CASE("a cursor over a snapshot can be interrupted while it passes over what
   CHECK(then->record_count() == 0);
 }
 
+TEST_CASE("a count of a snapshot can be interrupted, and so can who waits for it; it goes on in other transactions") {
+  constexpr int documents = 5'000;
+  OnePast world;
+  auto& [directory, engine, past, views, collection] = world;
+  for (int begin = 0; begin < documents; begin += 500) {
+    world.change([&](Transaction& transaction) {
+      transaction.expect_stamps(500);
+      for (int i = begin; i < begin + 500; ++i) collection->insert(transaction, document_of(i, {i, i, "text"}));
+    });
+  }
+  const auto snapshot = world.declare(), other = world.declare();
+  const auto then = world.as_of(snapshot), dropped = world.as_of(other);
+  check_interrupted([&] { then->record_count(); });
+  check_interrupted([&] { then->logical_bytes(); });
+  std::promise<void> counts, goes_on;
+  std::thread counter([&] {
+    bool first = true;
+    const base::Interrupted pause = [&] {
+      if (!std::exchange(first, false)) return;
+      counts.set_value();
+      goes_on.get_future().wait();
+    };
+    const storage::InterruptibleWaits waits(&pause);
+    CHECK(then->record_count() == documents);
+  });
+  counts.get_future().wait();
+  check_interrupted([&] { then->record_count(); });
+  goes_on.set_value();
+  counter.join();
+  CHECK(then->record_count() == documents);
+  // With its next transaction it learns that the snapshot was dropped.
+  bool asked = false;
+  const base::Interrupted drop = [&] {
+    if (!std::exchange(asked, true)) world.drop(other);
+  };
+  const storage::InterruptibleWaits waits(&drop);
+  CHECK_THROWS_AS(dropped->record_count(), base::OperationError);
+}
+
 TEST_CASE("of a snapshot that is hardly read no page table is made") {
   constexpr int documents = 500;
   OnePast world;
