@@ -277,22 +277,30 @@ std::optional<Stamp> Maplog::find(storage::Transaction& transaction, SnapshotId 
 }
 
 void Maplog::each(storage::Transaction& transaction, SnapshotId first, SnapshotId end,
-                  const std::function<bool(SnapshotId, const Mapping&)>& visit) const {
-  Nodes nodes(*this, transaction);
-  const LogPosition from = start(transaction, nodes, first);
-  for (uint64_t index = from.node; index < nodes.count(0); ++index) {
-    const SkippyNodePtr node = nodes.get(0, index);
-    uint32_t offset = index == from.node ? from.offset : 0;
-    if (offset >= node->end()) damaged();
-    for (; offset < node->end(); ++offset) {
-      const SnapshotId snapshot = node->snapshot_of(offset);
-      if (snapshot >= end || !visit(snapshot, node->mappings()[offset])) return;
+                  const std::function<bool(SnapshotId, const Mapping&)>& visit, Place* place) const {
+  const Place began = place ? std::move(*place) : Place();
+  const auto stop = [&](Place at) {
+    if (place) *place = std::move(at);
+  };
+  if (began.open.empty()) {
+    Nodes nodes(*this, transaction);
+    const LogPosition from = began.sealed ? *began.sealed : start(transaction, nodes, first);
+    for (uint64_t index = from.node; index < nodes.count(0); ++index) {
+      const SkippyNodePtr node = nodes.get(0, index);
+      uint32_t offset = index == from.node ? from.offset : 0;
+      if (offset >= node->end()) damaged();
+      for (; offset < node->end(); ++offset) {
+        const SnapshotId snapshot = node->snapshot_of(offset);
+        if (snapshot >= end) return;
+        if (!visit(snapshot, node->mappings()[offset])) return stop({LogPosition{index, offset}, {}});
+      }
     }
   }
   storage::TableCursor cursor = table_.cursor(transaction);
-  for (bool there = cursor.seek(open_key(first, 0)); there; there = cursor.next()) {
+  for (bool there = cursor.seek(began.open.empty() ? open_key(first, 0) : began.open); there; there = cursor.next()) {
     const auto open = open_at(cursor);
-    if (!open || open->snapshot >= end || !visit(open->snapshot, open->mapping)) return;
+    if (!open || open->snapshot >= end) return;
+    if (!visit(open->snapshot, open->mapping)) return stop({std::nullopt, base::Bytes(cursor.key())});
   }
 }
 

@@ -79,9 +79,15 @@ class Maplog {
   // A table for all snapshots from `first` to `last`.
   JointTable joint_table(storage::Transaction& transaction, SnapshotId first, SnapshotId last) const;
 
+  // A mapping, for a walk that goes on there in another transaction. Nothing must be sealed between the two.
+  struct Place {
+    std::optional<LogPosition> sealed;
+    base::Bytes open;  // the key of an open mapping
+  };
   // Visits each mapping that was made for a snapshot from `first` on and before `end`, in order, until `visit` returns false.
+  // With `place`, the walk begins there if that says where, and leaves there the mapping at which `visit` returned false.
   void each(storage::Transaction& transaction, SnapshotId first, SnapshotId end,
-            const std::function<bool(SnapshotId, const Mapping&)>& visit) const;
+            const std::function<bool(SnapshotId, const Mapping&)>& visit, Place* place = nullptr) const;
 
  private:
   friend class LogScan;

@@ -149,6 +149,21 @@ TEST_CASE("snapshots keep their own mappings whatever the order of commits, and 
       });
       for (auto at = model.lower_bound({first, 0}); at != model.lower_bound({last, 0}); ++at) due.push_back(at->second);
       CHECK(walked == due);
+      // A walk that stops and goes on in other transactions visits the same.
+      std::vector<Mapping> in_pieces;
+      Maplog::Place place;
+      for (bool more = true; more;) {
+        Transaction piece(*f.engine, Transaction::Mode::read);
+        size_t left = 1 + random.below(7);
+        more = false;
+        const auto visit = [&](SnapshotId, const Mapping& mapping) {
+          more = left-- == 0;
+          if (!more) in_pieces.push_back(mapping);
+          return !more;
+        };
+        f.log->each(piece, first, last, visit, &place);
+      }
+      CHECK(in_pieces == due);
     }
   }
 }

@@ -13,8 +13,8 @@ namespace versions::past {
 
 namespace {
 
-constexpr size_t batch = 256;         // contents that one transaction frees
-constexpr size_t waiting_max = 4096;  // mappings that are kept in memory
+constexpr size_t batch = 256;       // contents that one transaction frees
+constexpr size_t looked_at = 4096;  // mappings that it looks at in one transaction, and keeps in memory
 
 // The collections that have rows in the table.
 std::vector<CollectionId> collections_in(storage::Store& store, const storage::Table& table) {
@@ -80,23 +80,24 @@ void Past::release(CollectionId collection, Stamp from, Stamp end, Stamp shown, 
   const auto stored = store_.catalog().stored(collection);
   if (!stored) return;  // its tables are gone, and all that was in them
   storage::StoredIndexes indexes;
-  bool more = true;
-  for (size_t passed = 0; more;) {
+  Maplog::Place place;
+  for (bool more = true; more;) {
     struct Left {
       Mapping mapping;
       SnapshotId place;
     };
     std::vector<Left> some;
-    more = false;
+    if (interrupted) interrupted();
     {
       Transaction transaction(store_, Transaction::Mode::read);
-      size_t seen = 0;
-      log(collection).each(transaction, from, end, [&](SnapshotId place, const Mapping& mapping) {
-        if (mapping.content <= shown || seen++ < passed) return true;
-        more = some.size() == waiting_max;
-        if (!more) some.push_back({mapping, place});
+      size_t looked = 0;
+      const auto look = [&](SnapshotId left_at, const Mapping& mapping) {
+        more = looked++ == looked_at;
+        if (!more && mapping.content > shown) some.push_back({mapping, left_at});
         return !more;
-      });
+      };
+      more = false;
+      log(collection).each(transaction, from, end, look, &place);
     }
     if (indexes.empty() && !some.empty()) indexes = indexes_ever(*stored);
     for (size_t i = 0; i < some.size(); i += batch) {
@@ -106,7 +107,6 @@ void Past::release(CollectionId collection, Stamp from, Stamp end, Stamp shown, 
           release_group(transaction, *stored, indexes, some[at].mapping, some[at].place);
       });
     }
-    passed += some.size();
   }
 }
 
