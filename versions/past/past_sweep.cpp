@@ -177,7 +177,12 @@ void Past::sweep(const std::function<void()>& interrupted) {
   // Later writes have timestamps behind the horizon.
   const Stamp horizon = store_.engine().last_stamp() + 1;
   const std::vector<Stamp> left = store_.declared_snapshots().all();
+  // If no snapshot is left, all goes, also what was kept under the timestamp of a snapshot whose declaration was rolled back.
+  if (left.empty()) {
+    for (const CollectionId collection : collections_in(store_, rows_)) release(collection, 0, horizon, 0, interrupted);
+  }
   for (const DeclaredSnapshot& one : dropped) {
+    if (left.empty()) break;
     const auto next = std::upper_bound(left.begin(), left.end(), one.stamp);
     const Stamp shown = next == left.begin() ? 0 : *std::prev(next), end = next == left.end() ? horizon : *next;
     for (const CollectionId collection : collections_in(store_, rows_)) release(collection, one.stamp, end, shown, interrupted);

@@ -640,6 +640,32 @@ TEST_CASE("what a snapshot kept that came and went during a sweep is swept up af
   CHECK_FALSE(storage::Table("chains-" + std::to_string(history.collection->id())).cursor(transaction).next());
 }
 
+TEST_CASE("what was kept for a snapshot whose declaration was rolled back goes with the last one that is dropped") {
+  OneHistory history;
+  const auto rows = [&] {
+    Transaction transaction(history.store, Transaction::Mode::read);
+    int count = 0;
+    storage::TableCursor cursor = storage::Table("chains-" + std::to_string(history.collection->id())).cursor(transaction);
+    while (cursor.next()) ++count;
+    return count;
+  };
+  struct NoLog {};
+  const auto fails = [&](Transaction& transaction, const DeclaredSnapshot&) {
+    transaction.next_stamp();
+    const bson::Document after = document_of(1, {1, 0, std::string(500, 'z')});
+    history.change([&](Transaction& write) { history.collection->update(write, history.record, history.now, after); });
+    history.now = after;
+    history.change([&](Transaction& write) { history.collection->remove(write, history.record, history.now); });
+    throw NoLog();
+  };
+  CHECK_THROWS_AS(history.past.snapshots().declare({}, fails), NoLog);
+  CHECK(rows() > 0);
+  history.drop(history.declare());
+  history.past.sweep(nullptr);
+  CHECK(rows() == 0);
+  CHECK(history.saved_ids() == 0);
+}
+
 TEST_CASE("a document that goes while what is kept of it lies in another record's chain stays in its snapshots") {
   base::Random random(base::testing::seed() + 5);
   OnePast world;
