@@ -229,18 +229,26 @@ RecordId BranchStore::last_of(Transaction& transaction, Segment segment) {
   return cursor.next() ? cursor.id() : 0;
 }
 
+RecordId BranchStore::last_given_out(Transaction& transaction, Segment segment) {
+  const RecordId record = last_of(transaction, segment);
+  // States may still name a purged record, so its number must not be given out again.
+  TableCursor purged = pending_.cursor(transaction);
+  if (purged.seek_back(pending_key(BranchId::none, record_at(segment, UINT32_MAX))) && purged.key().size() == 16 &&
+      base::load_be64(purged.key().data()) == static_cast<uint64_t>(BranchId::none)) {
+    return std::max(record, static_cast<RecordId>(base::load_be64(purged.key().data() + 8)));
+  }
+  return record;
+}
+
 RecordId BranchStore::allocate(Transaction& transaction, Segment segment) {
   const base::MutexLock lock(mutex_);
   const auto [last, is_first] = last_offset_.try_emplace(segment, 0);
   if (is_first) {
     try {
-      RecordId record = last_of(transaction, segment);
-      // States may still name a purged record, so its number must not be given out again.
-      TableCursor purged = pending_.cursor(transaction);
-      if (purged.seek_back(pending_key(BranchId::none, record_at(segment, UINT32_MAX))) && purged.key().size() == 16 &&
-          base::load_be64(purged.key().data()) == static_cast<uint64_t>(BranchId::none)) {
-        record = std::max(record, static_cast<RecordId>(base::load_be64(purged.key().data() + 8)));
-      }
+      // The transaction may have removed the last records itself, and be rolled back: then they are there, and their numbers are
+      // not free.
+      Transaction others(transaction.engine(), Transaction::Mode::read);
+      const RecordId record = std::max(last_given_out(transaction, segment), last_given_out(others, segment));
       if (record != 0 && segment_of(record) == segment) last->second = offset_of(record);
     } catch (...) {
       last_offset_.erase(last);

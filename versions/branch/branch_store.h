@@ -308,6 +308,7 @@ class BranchStore {
   virtual void forgotten(Transaction&, RecordId) {}
   // The highest place that was given out in the segment, as its tables show.
   virtual RecordId last_of(Transaction& transaction, Segment segment);
+  RecordId last_given_out(Transaction& transaction, Segment segment);  // with the purged ones
 
   // Walks over the entries of one key, the newest record first. `each` returns the id below which the walk goes on: the record's
   // own id for the next entry, 0 to stop.

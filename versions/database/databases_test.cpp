@@ -646,3 +646,38 @@ TEST_CASE("names of states are read, and refused where they can't be any") {
   }
   for (const char* good : {"s", "s0", "s1x", "v1", "2026"}) CHECK_NOTHROW(check_new_name(good));
 }
+
+TEST_CASE("a transaction that removes a branch's newest records and is rolled back doesn't free their numbers") {
+  const storage::TemporaryDirectory directory;
+  const auto insert = [](storage::Store& store, const char* text) {
+    const auto dev = store.catalog().open("shop@dev.things");
+    return storage::in_transaction(store,
+                                   [&](Transaction& transaction) { return dev->insert(transaction, bson::json(text)).id; });
+  };
+  RecordId second = 0, third = 0;
+  {
+    storage::Store store(storage::test_options(directory.path()));
+    past::Past past(store);
+    Databases databases(store, past);
+    store.catalog().create("shop.things", {});
+    const auto database = databases.find_or_begin("shop", {}).database;
+    storage::in_transaction(store, [&](Transaction& transaction) { database->create(transaction, "dev", {.name = "main"}); });
+    insert(store, "{_id: 1}");
+    second = insert(store, "{_id: 2}");
+    third = insert(store, "{_id: 3}");
+  }
+  // Now the numbers are read from the tables.
+  storage::Store store(storage::test_options(directory.path()));
+  past::Past past(store);
+  const Databases databases(store, past);
+  const auto dev = store.catalog().open("shop@dev.things");
+  {
+    Transaction transaction(store, Transaction::Mode::write);
+    for (const RecordId record : {second, third}) dev->remove(transaction, record, *dev->find(transaction, record));
+    dev->insert(transaction, bson::json("{_id: 4}"));
+    transaction.rollback();
+  }
+  CHECK(insert(store, "{_id: 5}") > third);
+  Transaction transaction(store, Transaction::Mode::read);
+  CHECK(bson::to_json(*dev->find(transaction, third)) == bson::to_json(bson::json("{_id: 3}")));
+}
