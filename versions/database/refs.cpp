@@ -107,7 +107,7 @@ void check_branch_name(std::string_view name) {
 
 void check_new_name(std::string_view name) {
   check_branch_name(name);
-  if (past::says_when(name)) refuse(name, "it says a snapshot's number or a time");
+  if (past::says_when(name)) refuse(name, "it says a number or a time");
 }
 
 std::string stash_name(uint64_t number, std::string_view branch) {
