@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/error.h"
+#include "base/random.h"
 #include "server/query/series/series_options.h"
 
 namespace server::write {
@@ -15,6 +16,8 @@ using base::OperationError;
 namespace {
 
 constexpr size_t namespace_bytes_max = 255;
+constexpr size_t unfinished_digits = 16;
+constexpr std::string_view hex_digits = "0123456789abcdef";
 
 // Users may write to these system collections in these databases ("": any).
 bool is_client_system(std::string_view ns) {
@@ -34,7 +37,17 @@ bool is_system(std::string_view ns) {
 }
 
 bool is_unfinished(std::string_view ns) {
-  return (query::is_buckets(ns) ? query::series_name(ns) : collection_of(ns)).starts_with(unfinished_prefix);
+  std::string_view name = query::is_buckets(ns) ? query::series_name(ns) : collection_of(ns);
+  if (!name.starts_with(unfinished_prefix)) return false;
+  name.remove_prefix(unfinished_prefix.size());
+  return name.size() == unfinished_digits && name.find_first_not_of(hex_digits) == name.npos;
+}
+
+std::string unfinished_name() {
+  std::string name(unfinished_prefix);
+  uint64_t part = base::entropy64();
+  for (size_t i = 0; i < unfinished_digits; ++i, part >>= 4) name += hex_digits[part & 15];
+  return name;
 }
 
 void check_branch_creatable(std::string_view name) {
@@ -49,15 +62,11 @@ void check_writable(std::string_view ns) {
     throw OperationError(ErrorCode::invalid_namespace, "cannot write to " + std::string(ns));
   }
   // Tools restore buckets as they are; only `create` makes their collection.
-  if (query::is_buckets(ns) && !is_unfinished(ns) && ns.size() <= namespace_bytes_max) return;
+  if (query::is_buckets(ns) && ns.size() <= namespace_bytes_max) return;
   check_creatable(ns);
 }
 
 void check_creatable(std::string_view ns) {
-  if (is_unfinished(ns)) {
-    throw OperationError(ErrorCode::invalid_namespace, "Invalid collection name: " + std::string(collection_of(ns)) +
-                                                           ": the server drops collections with this prefix");
-  }
   if (is_system(ns) && !is_client_system(ns)) {
     throw OperationError(ErrorCode::invalid_namespace, "Invalid system namespace: " + std::string(ns));
   }

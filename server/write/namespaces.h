@@ -16,10 +16,12 @@ inline std::string_view collection_of(std::string_view ns) {
 inline bool is_oplog(std::string_view ns) {
   return ns == "local.oplog.rs";
 }
-// Collections and branches with this prefix are unfinished: what writes them renames them at the end, or drops them, and so does
-// the next start or the next primary. No client gives such a name.
+// Branches with this prefix, and collections that have 16 hexadecimal digits behind it, are unfinished: what writes them renames
+// them at the end, or drops them, and so does the next start or the next primary. No client gives a branch such a name, but tools
+// restore collections that a `$out` had when they were dumped.
 inline constexpr std::string_view unfinished_prefix = "tmp.agg_out.";
 bool is_unfinished(std::string_view ns);
+std::string unfinished_name();  // a new one
 // Throws InvalidNamespace for such a branch.
 void check_branch_creatable(std::string_view name);
 

@@ -22,12 +22,6 @@ constexpr int branch_left_behind = 7200402;
 
 }  // namespace
 
-std::string unfinished_name() {
-  std::string name(unfinished_prefix);
-  for (uint64_t part = base::entropy64(), i = 0; i < 16; ++i, part >>= 4) name += "0123456789abcdef"[part & 15];
-  return name;
-}
-
 bool Replacement::applies(OperationContext& op, const std::string& ns) {
   versions::Databases* const databases = op.services().databases;
   if (!databases) return false;

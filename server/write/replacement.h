@@ -55,7 +55,4 @@ class Replacement {
 // Catalog::rename does.
 void rename_on_branch(OperationContext& op, const std::string& from, const std::string& to, bool drop_target);
 
-// Returns a new name with unfinished_prefix (namespaces.h).
-std::string unfinished_name();
-
 }  // namespace server::write

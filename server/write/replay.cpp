@@ -122,9 +122,9 @@ void check_update(const LoggedChange& change) {
 }  // namespace
 
 void check_replayable(OperationContext& op, const LoggedChange& change) {
-  // Clients write no definitions of views and to no unfinished collection, but a log has them.
+  // Clients write no definitions of views, but a log has them.
   const bool defines_view = collection_of(change.ns) == query::views_collection;
-  if (!defines_view && !is_unfinished(change.ns)) check_writable(change.ns);
+  if (!defines_view) check_writable(change.ns);
   if (defines_view && change.op == 'i') query::parse_view(change.o);
   if (change.op == 'i') need_id(change.o, "insert");
   if (change.op == 'd') need_id(change.o, "delete");

@@ -277,9 +277,7 @@ class Create : public Command {
     if (const auto on = arguments.string("viewOn")) return create_view(op, request, arguments, *on, collator.get());
     const auto options = parse_options(op, arguments, collator.get());
     const std::string ns = request.ns();
-    // A log has the collections that $out fills.
-    const bool replays = op.request().command == "applyOps";
-    if (!replays || !write::is_unfinished(ns)) write::check_creatable(ns);
+    write::check_creatable(ns);
     write::check_no_view_has(op, ns);
     storage::Catalog& catalog = write::store_of(op).catalog();
     if (op.transaction) {
