@@ -143,6 +143,7 @@ PipelineContext::PipelineContext(int64_t now_ms, OperationContext* current)
 PipelineContext::PipelineContext(PipelineContext& outer)
     : op(outer.op), allowance(op, nullptr, &outer.allowance), scope(outer.scope.now_ms(), &allowance) {
   scope.set_collator(outer.scope.collator());
+  writes = outer.writes;
 }
 
 void PipelineContext::define(bson::DocumentView variables) {
@@ -178,6 +179,7 @@ Pipeline::Pipeline(bson::DocumentView stages, PipelineContext& context) : contex
   auto first = stages_of_view(context, specs_, std::move(behind_view));
   specs_.insert(specs_.begin(), std::make_move_iterator(first.begin()), std::make_move_iterator(first.end()));
   narrow_buckets(specs_, context);
+  context.writes |= !specs_.empty() && specs_.back()->writes();
   for (size_t i = 0; i < specs_.size(); ++i) {
     if (specs_[i]->is_source() && i != 0) {
       refuse(40602, std::string(specs_[i]->name()) + " is only valid as the first stage in a pipeline");
@@ -198,7 +200,8 @@ Pipeline::Pipeline(bson::DocumentView stages, PipelineContext& context) : contex
     if (narrowing && i + 1 < specs_.size()) {
       if (const auto* match = dynamic_cast<const Filtering*>(specs_[i + 1].get())) narrowing->narrow(match->filter());
     }
-    auto* const joining = dynamic_cast<Joining*>(specs_[i].get());
+    // Documents are joined one by one then, and what the pipeline writes meanwhile may be among those that are still to come.
+    auto* const joining = context.writes ? nullptr : dynamic_cast<Joining*>(specs_[i].get());
     if (joining && i + 1 < specs_.size()) {
       auto* const unwinding = dynamic_cast<Unwinding*>(specs_[i + 1].get());
       if (unwinding && unwinding->path() == joining->joined_path()) {

@@ -60,6 +60,7 @@ struct PipelineContext {
   bson::Document let;     // the variables of `scope`, for filters
   bson::Value hint = {};  // an index's name or key; missing: none
   bool allow_disk_use = true;
+  bool writes = false;                                // the outermost pipeline ends with $out or $merge
   int depth = 0;                                      // the depth of sub-pipelines
   SinkMaker make_sink = nullptr;                      // set for pipelines that may write
   UniqueCheck check_unique = nullptr;                 // the same
