@@ -60,8 +60,8 @@ void SessionRegistry::use(const bson::Bytes& key, int64_t now_ms) {
 
 void SessionRegistry::end(const bson::Bytes& key) {
   const base::MutexLock lock(mutex_);
-  sessions_.erase(key);
-  ended_.push_back(key);
+  // Another member may know a session that this one doesn't, but there is no end of sessions that nobody knows.
+  if (sessions_.erase(key) != 0 || static_cast<int64_t>(ended_.size()) < sessions_max) ended_.push_back(key);
 }
 
 void SessionRegistry::end_all() {

@@ -150,8 +150,8 @@ Dispatcher::Reply Dispatcher::run(Client& client, const Request& request, bool e
   }
   if (!reply.ok && !op.error_context.empty()) message = std::string(op.error_context) + " :: caused by :: " + message;
   if (transaction) abort_after_error(*transaction, !reply.ok, reply.body);
-  // A parked getMore that fails before it takes its cursor leaves it to others.
-  if (!reply.ok && parked_until && services_.cursors) services_.cursors->unpark(request.body.first().to_int64());
+  // A parked getMore that fails before it takes its cursor leaves it to others, and so does one that can't be parked.
+  if (!reply.ok && (parked_until || op.parked) && services_.cursors) services_.cursors->unpark(request.body.first().to_int64());
   if (!reply.ok) {
     services_.metrics.asserts.user.add();
     bson::Builder more;

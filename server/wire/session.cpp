@@ -73,12 +73,13 @@ struct LeavesPlace {
   ~LeavesPlace() { Reactors::leave_place(); }
 };
 
-// By these somebody finds out what blocks all other commands, and ends it.
+// By these somebody finds out what blocks all other commands, and ends it, and a set stays one.
 bool is_urgent(const Request& request) {
   static constexpr std::string_view names =
-      " abortTransaction authenticate commitTransaction currentOp endSessions fsyncUnlock hello "
-      "isMaster ismaster killAllSessions killAllSessionsByPattern killCursors killOp "
-      "killSessions lockInfo logout ping saslContinue saslStart serverStatus shutdown ";
+      " abortTransaction authenticate buildInfo commitTransaction connectionStatus currentOp endSessions fsyncUnlock getLog "
+      "getParameter hello isMaster ismaster killAllSessions killAllSessionsByPattern killCursors killOp "
+      "killSessions lockInfo logout ping replSetFreeze replSetGetStatus replSetHeartbeat replSetStepDown saslContinue "
+      "saslStart serverStatus shutdown ";
   if (names.find(" " + std::string(request.command) + " ") != names.npos) return true;
   if (request.command != "aggregate" || request.db != "admin") return false;
   const auto pipeline = request.body.find("pipeline");

@@ -32,10 +32,10 @@ class EndSessions : public Command {
     for (const auto& lsid : ids) {
       op.check_interrupt();
       const bson::Bytes key = session_key(lsid.as_document(), op.client());
-      // Whoever opens a cursor or a transaction in a session uses it.
-      if (!sessions.knows(key)) continue;
+      // Whoever opens a cursor or a transaction in a session uses it here.
+      const bool known = sessions.knows(key);
       sessions.end(key);
-      if (op.services().sessions_ended) op.services().sessions_ended(key);
+      if (known && op.services().sessions_ended) op.services().sessions_ended(key);
     }
   }
 };
