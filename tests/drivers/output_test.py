@@ -221,7 +221,7 @@ def test_merge_into_the_collection_that_is_joined_ends(db):
     join = [{"$lookup": {"from": "d", "pipeline": [], "as": "x"}}, {"$unwind": "$x"}]
     db.c.aggregate([*join, {"$project": {"_id": 0, "v": "$x.v"}}, {"$merge": "d"}], maxTimeMS=120_000)
     assert db.d.count_documents({}) == 2400
-    db.c.aggregate([{"$limit": 0}, {"$unionWith": {"coll": "c", "pipeline": join}}, {"$project": {"_id": 0, "v": "$x.v"}}, {"$merge": "d"}],
+    db.c.aggregate([{"$match": {"_id": None}}, {"$unionWith": {"coll": "c", "pipeline": join}}, {"$project": {"_id": 0, "v": "$x.v"}}, {"$merge": "d"}],
                    maxTimeMS=120_000)
     assert db.d.count_documents({}) == 4800
 
