@@ -20,7 +20,10 @@ double step_after(double seconds) {
 
 }  // namespace
 
-ServerWatch::ServerWatch(const std::string& uri, Measured& measured) : measured_(measured), thread_([this, uri] { work(uri); }) {}
+ServerWatch::ServerWatch(const std::string& uri, Measured& measured) : measured_(measured), thread_([this, uri] { work(uri); }) {
+  base::MutexLock lock(mutex_);
+  begun_.wait(lock, [&]() REQUIRES(mutex_) { return may_begin_; });
+}
 
 ServerWatch::~ServerWatch() {
   stop();
@@ -34,6 +37,14 @@ std::vector<Sample> ServerWatch::stop() {
   stopping_.notify_all();
   if (thread_.joinable()) thread_.join();
   return std::move(samples_);
+}
+
+void ServerWatch::let_begin() {
+  {
+    const base::MutexLock lock(mutex_);
+    may_begin_ = true;
+  }
+  begun_.notify_all();
 }
 
 Sample ServerWatch::sample(Client& client, double seconds) const {
@@ -69,6 +80,7 @@ void ServerWatch::work(const std::string& uri) {
       }
       const double now = samples_.empty() ? 0 : seconds();
       samples_.push_back(sample(client, now));
+      if (samples_.size() == 1) let_begin();
       if (samples_.size() == samples_max) {
         for (size_t i = 0; i < samples_max / 2; ++i) {
           const int64_t left_out = i == 0 ? 0 : samples_[2 * i - 1].slowest_us;
@@ -86,6 +98,7 @@ void ServerWatch::work(const std::string& uri) {
   } catch (const ClientError&) {
     // The load will meet the same error and report it.
   }
+  let_begin();
 }
 
 }  // namespace datasets::replay

@@ -27,7 +27,7 @@ class Client;
 
 class ServerWatch {
  public:
-  // Begins with a sample, for 0 seconds. `measured` must outlive the watch.
+  // Begins with a sample, for 0 seconds, which is taken before the load may begin. `measured` must outlive the watch.
   ServerWatch(const std::string& uri, Measured& measured);
   ~ServerWatch();
 
@@ -38,11 +38,14 @@ class ServerWatch {
 
  private:
   void work(const std::string& uri);
+  void let_begin();
   Sample sample(Client& client, double seconds) const;
 
   Measured& measured_;
   base::Mutex mutex_;
   base::Condition stopping_;
+  base::Condition begun_;
+  bool may_begin_ GUARDED_BY(mutex_) = false;
   bool stop_ GUARDED_BY(mutex_) = false;
   std::vector<Sample> samples_;  // the thread's, until it has ended
   std::thread thread_;
