@@ -117,7 +117,7 @@ struct LoggedChanges {
   storage::Stamp read_to = 0;            // all rows up to here were looked at
 };
 
-// What a reader knows of the client's transaction that it is in, which may be longer than what it reads at a time.
+// A reader keeps this about the transaction that it is reading, which may be longer than the part that it reads at a time.
 struct LoggedTransaction {
   storage::Stamp first = 0, last = 0;
   Bytes session;

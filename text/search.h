@@ -26,7 +26,7 @@ struct Search {
 // It is called for each term that a set gets.
 using EachTerm = std::function<void(std::string_view term)>;
 
-// What `each` throws ends the parsing: a search string may have millions of terms.
+// Parsing ends with the exception that `each` throws: a search string may have millions of terms.
 Search parse_search(std::string_view search, const Language& language, int version, const Folding& folding,
                     const EachTerm& each = {});
 

@@ -59,7 +59,7 @@ TEST_CASE("a phrase is folded as the text's language says") {
   CHECK(phrase.occurs_in("diş", *find_language("none")));
 }
 
-// Where a phrase could begin at each letter of a text, comparing it there would take a quarter of an hour.
+// A phrase could begin at each letter of this text, and comparing it there would take a quarter of an hour.
 TEST_CASE("a phrase of one letter many times is found in the time that it takes to read the text") {
   const std::string text(8 << 20, 'a');
   CHECK_FALSE(Phrase(std::string(4 << 20, 'a') + "b", 3, {}).occurs_in(text, *find_language("none")));

@@ -91,7 +91,8 @@ void Reader::lock() {
   check_name();
 }
 
-// Who may read the collection by the name that he gave may not be allowed to by its new one.
+// Throws QueryPlanKilled if the collection was renamed: a user who may read it by its old name may lack the right for its new
+// one.
 void Reader::check_name() const {
   if (drafted_ || !collection_) return;
   const std::string now = stored_name(*collection_);

@@ -19,7 +19,7 @@ struct Unpacked {
   Compressor compressor;
 };
 
-// What an OP_COMPRESSED message says about the message inside.
+// An OP_COMPRESSED message says this about the message inside.
 struct Wrapping {
   Compressor compressor;
   size_t raw_bytes;  // without a header; at most message_bytes_max

@@ -370,7 +370,7 @@ TEST_CASE("more blocked commands than there are threads leave room for finding a
   CHECK(quick.run(bson::json("{serverStatus: 1, $db: 'admin'}")).find("ok").to_double() == 1);
   RawClient ordinary(port);
   ordinary.send(encode_msg(1, 0, bson::json("{wait: 0, $db: 'admin'}")));
-  // As soon as some are killed, what waited runs.
+  // The commands that waited run as soon as some of these are killed.
   std::vector<int32_t> ids;
   operations.visit([&](const OperationContext& op) {
     if (op.request().command == "wait") ids.push_back(op.id());

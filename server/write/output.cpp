@@ -129,14 +129,14 @@ class OutSink final : public query::DocumentSink {
 
   void finish() override {
     op_.check_interrupt();
-    // What others changed in the target meanwhile would be undone, so it is looked at when nobody can change it any more.
+    // The rename would undo what others changed in the target meanwhile, so this compares it when nobody can change it any more.
     const auto check_target = [this](storage::Collection*, storage::Collection* replaced) { check_as_it_was(replaced); };
     catalog_.rename(unfinished_, target_, true, check_target, {.interrupted = op_.interrupted()});
     unfinished_.clear();
   }
 
  private:
-  // What the new collection took over from the target.
+  // The new collection took this over from the target.
   struct Shape {
     bson::Document options;
     std::vector<bson::Document> indexes;

@@ -97,7 +97,7 @@ ArchiveWriter::ArchiveWriter(fs::path folder) : folder_(std::move(folder)) {
     if (number_of(name, partial_suffix)) {
       left.push_back(entry.path());
     } else if (!number_of(name, complete_suffix)) {
-      // Who may make backups isn't told what other folders of the machine have.
+      // The error names no file: a user who may make backups must not learn what other folders of the machine have.
       base::log(base::Severity::warning, base::LogComponent::storage, log_other_file,
                 "A folder with other files can't be an archive of backups",
                 base::Attributes().add("folder", folder_.string()).add("file", name));

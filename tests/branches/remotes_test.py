@@ -496,7 +496,7 @@ def test_a_remote_takes_nothing_of_the_server_for_who_may_not_give_it(team, tmp_
                 fails(UNAUTHORIZED, lambda: ann.shop.command("addRemote", "origin", uri=uri))
             ann.shop.command("addRemote", "plain", uri=f"mongodb://u:p@{hub.server.host}/shop?tls=true&authMechanism=SCRAM-SHA-256")
             host.shop.command("addRemote", "origin", uri=there)
-            # Who may fetch and push uses what the other one named.
+            # A user who may fetch and push uses the files that the other user named.
             assert ann.shop.command("fetch", "origin")["made"] > 0
             ann.shop.command("pull", "origin")
             ann.shop.pages.insert_one({"_id": 2})

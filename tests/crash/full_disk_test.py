@@ -1,12 +1,11 @@
 """A server on a small disk that gets full: new data is refused, everything else goes on, and new data is taken when there is room again."""
-import os
 import random
 
 import pytest
 from pymongo.errors import OperationFailure, PyMongoError
 
-from tests.support.palimpsest import BIN, Server
-from tests.support.small_disk import fill, free_bytes, small_disk
+from tests.support.palimpsest import Server
+from tests.support.small_disk import fill, free_bytes, seeming_disk, small_disk
 from tests.support.waiting import wait_until
 
 OUT_OF_DISK_SPACE = 14031
@@ -117,8 +116,7 @@ def test_deletes_and_drops_go_on_when_another_program_takes_all_room(disk):
 def test_a_drop_frees_a_members_full_disk_though_its_log_names_the_documents(disk):
     """The log would have no room for what it names: it begins behind it, and streams that would need it are told so."""
     seems_free = disk / "free"
-    env = {**os.environ, "LD_PRELOAD": str(BIN / "disk_figures.so"), "DISK_FIGURES_UNDER": str(disk), "DISK_FIGURES_FREE": str(seems_free)}
-    with Server("--replSet", "rs0", "--wiredTigerCacheSizeGB", "0.25", dbpath=disk / "db", env=env) as server:
+    with Server("--replSet", "rs0", "--wiredTigerCacheSizeGB", "0.25", dbpath=disk / "db", env=seeming_disk(disk, seems_free)) as server:
         server.initiate()
         client = server.client(retryWrites=False)
         start = client.admin.command("ping")["operationTime"]

@@ -485,7 +485,7 @@ def test_commands_fail_as_wholes_when_the_log_can_not_say_what_was_executed():
             client.admin.command("replSetInitiate")
             wait_until(lambda: client.admin.command("hello")["isWritablePrimary"])
             assert raw(server.port, {**insert, "lsid": session, "txnNumber": bson.Int64(1), "$db": "t"})["n"] == 1
-            # As if the log had been cut behind the session's last write.
+            # This makes the log look as if it were cut behind the session's last write.
             changed = client.config.transactions.update_one({}, {"$set": {"lastWriteOpTime.ts": bson.Timestamp(5, 1)}})
             assert changed.modified_count == 1
         server.stop()

@@ -8,7 +8,7 @@ from pymongo.errors import ConnectionFailure, OperationFailure, PyMongoError
 
 from tests.support.palimpsest import BIN
 from tests.support.replica_set import Member, ReplicaSet
-from tests.support.small_disk import free_bytes, fill, small_disk
+from tests.support.small_disk import fill, free_bytes, seeming_disk, small_disk
 from tests.support.waiting import wait_until
 
 OUT_OF_DISK_SPACE = 14031
@@ -279,8 +279,7 @@ def test_a_primary_on_a_full_disk_refuses_new_data_and_goes_on(disk, all_room):
 def test_a_primary_without_room_for_any_write_leaves_the_lead_to_others(tmp_path):
     """Its disk only seems to be full: when it really is, a journal that has no room ends the process."""
     seems_free = tmp_path / "free"
-    env = {**os.environ, "LD_PRELOAD": str(BIN / "disk_figures.so"), "DISK_FIGURES_UNDER": str(tmp_path), "DISK_FIGURES_FREE": str(seems_free)}
-    with ReplicaSet([{"priority": 2}, {}, {}], hosts=[{"dbpath": tmp_path / "db", "env": env}, {}, {}]) as three:
+    with ReplicaSet([{"priority": 2}, {}, {}], hosts=[{"dbpath": tmp_path / "db", "env": seeming_disk(tmp_path, seems_free)}, {}, {}]) as three:
         first = three.members[0]
         wait_until(lambda: first.state() == "PRIMARY", three.tails)
         pages = three.client().t.pages.with_options(write_concern=MAJORITY)
@@ -301,8 +300,7 @@ def test_a_primary_without_room_for_any_write_leaves_the_lead_to_others(tmp_path
 
 def test_a_primary_without_room_for_any_write_leads_on_where_nobody_could_be_elected(tmp_path):
     seems_free = tmp_path / "free"
-    env = {**os.environ, "LD_PRELOAD": str(BIN / "disk_figures.so"), "DISK_FIGURES_UNDER": str(tmp_path), "DISK_FIGURES_FREE": str(seems_free)}
-    with ReplicaSet([{"priority": 2}, {}], hosts=[{"dbpath": tmp_path / "db", "env": env}, {}]) as two:
+    with ReplicaSet([{"priority": 2}, {}], hosts=[{"dbpath": tmp_path / "db", "env": seeming_disk(tmp_path, seems_free)}, {}]) as two:
         first = two.members[0]
         wait_until(lambda: first.state() == "PRIMARY", two.tails)
         client = two.client(retryWrites=False)

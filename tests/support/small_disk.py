@@ -6,6 +6,8 @@ import subprocess
 
 import pytest
 
+from tests.support.palimpsest import BIN
+
 
 @contextlib.contextmanager
 def small_disk(folder, megabytes):
@@ -29,6 +31,11 @@ def small_disk(folder, megabytes):
     finally:
         run("umount", "-l", str(at))
         image.unlink()
+
+
+def seeming_disk(under, seems_free):
+    """The environment of a server to which the disk seems to have as many free bytes as the file `seems_free` says, while there is one."""
+    return {**os.environ, "LD_PRELOAD": str(BIN / "disk_figures.so"), "DISK_FIGURES_UNDER": str(under), "DISK_FIGURES_FREE": str(seems_free)}
 
 
 def free_bytes(at):

@@ -41,7 +41,7 @@ class PageTable {
     }
   }
 
-  // Where each page lies, in the order of rows, for a PageTableWalk. It holds until the table takes more.
+  // Returns the places of all pages in the order of their rows, for a PageTableWalk. They hold until the table takes more.
   std::vector<uint32_t> order() const;
 
   size_t size() const { return size_; }

@@ -78,7 +78,7 @@ void Past::save(Transaction& transaction, storage::StoredCollection& collection,
       chains_.put(transaction, content_key(collection.id(), {record, before.generation}), chain);
     }
   }
-  // What left the row earlier may have been released since, or be in another record's chain.
+  // Contents that left the row earlier may have been released since, or be in another record's chain.
   bool stays = before.removed && before.left_from != 0;
   if (before.removed && !stays) each_kept(transaction, collection, record, [&](const Mapping&) { return !(stays = true); });
   const auto indexes = collection.stored_indexes();

@@ -153,7 +153,7 @@ namespace {
 
 struct Interrupted {};
 
-// Whoever asks in the midst of this is interrupted.
+// Checks that `work` asks whether it is interrupted, and ends when it is.
 void check_interrupted(const std::function<void()>& work) {
   const base::Interrupted stop = [] { throw Interrupted(); };
   const storage::InterruptibleWaits waits(&stop);

@@ -35,7 +35,7 @@ class AddRemote : public Command {
     if (db == "admin" || db == "config" || db == "local")
       throw OperationError(ErrorCode::illegal_operation, "database '" + db + "' can't have branches, and so no remotes");
     const Remote remote{name, RemoteUri::parse(arguments.required_string("uri"))};
-    // What is in the server's files, and who the server is to others, isn't a database's to give.
+    // A user who administers one database must not use the server's files, or its identity on other servers.
     if (remote.uri.takes_from_server && !may_on_cluster(op, access::Action::rotateCertificates)) {
       throw OperationError(ErrorCode::unauthorized,
                            "not authorized on the cluster to name files of the server in the URI of a remote, or a mechanism by "

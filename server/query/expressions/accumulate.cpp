@@ -207,7 +207,7 @@ class MergeObjects final : public Accumulator {
   size_t bytes_ = 64;
 };
 
-// What one value takes in a container of values.
+// Returns the bytes that a container needs for the value.
 size_t kept_bytes(const Value& value) {
   return sizeof(Value) + value.view().bytes().size();
 }

@@ -32,7 +32,7 @@ struct Plan {
   bool has_pipeline = false;
 };
 
-// What an $unwind of the matches asks for, if one follows.
+// These are the options of the $unwind of the matches, if one follows.
 struct EachMatch {
   std::string index_field;  // empty: none
   bool keep_empty = false;

@@ -77,7 +77,7 @@ class Unwind final : public Stage {
         index_ = 0;
       } else {
         if ((value.is_array() || value.is_nullish()) && !options_.keep_empty) continue;
-        // Of an empty array nothing stays. A document with any other value, or without one, stays as it is.
+        // An empty array is removed. A document with any other value, or without one, stays as it is.
         if (value.is_array())
           place({});
         else
