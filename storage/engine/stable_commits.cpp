@@ -38,9 +38,9 @@ void StableCommits::pass_on_stable() {
   set_timestamps(connection_, kept_.empty() ? stable_ : std::min(stable_, *kept_.begin()), stable_);
 }
 
-uint64_t StableCommits::begin(Stamp newest) {
+uint64_t StableCommits::begin(Stamp first, Stamp newest) {
   const base::SpinLock lock(mutex_);
-  unstable_.push_back({++last_, newest, false});
+  unstable_.push_back({++last_, first, newest, false});
   return last_;
 }
 
@@ -81,7 +81,7 @@ StableCommits::Point StableCommits::advance() {
 StableCommits::Point StableCommits::point() const {
   Point point{stable_, majority_committed_};
   for (const Unstable& waits : unstable_) {
-    if (waits.newest != 0) point.stamp = std::min(point.stamp, waits.newest - 1);
+    if (waits.newest != 0) point.stamp = std::min(point.stamp, waits.first - 1);
   }
   return point;
 }

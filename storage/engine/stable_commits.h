@@ -26,9 +26,9 @@ class StableCommits {
   // The numbers continue after those in the directory. The object is made before the first commit.
   explicit StableCommits(wt::Connection& connection);
 
-  // Returns the number of a commit that is about to be made. `newest` is the newest of its timestamps; 0 means that it took none.
-  // The caller calls `over` afterwards.
-  uint64_t begin(Stamp newest);
+  // Returns the number of a commit that is about to be made. `first` and `newest` are the ends of its timestamps; 0 means that it
+  // took none. The caller calls `over` afterwards.
+  uint64_t begin(Stamp first, Stamp newest);
   void over(uint64_t commit, bool made);
 
   // Reports that the log is majority-committed up to this timestamp.
@@ -49,7 +49,7 @@ class StableCommits {
  private:
   struct Unstable {
     uint64_t commit;
-    Stamp newest;
+    Stamp first, newest;
     bool made;
   };
   Point point() const REQUIRES(mutex_);

@@ -106,14 +106,36 @@ TEST_CASE("majority-committed transactions may have timestamps out of the order 
   CHECK(engine.checkpointed_stamp() == late);
 }
 
+TEST_CASE("the stable point has all of a transaction's timestamps, or none") {
+  const TemporaryDirectory directory;
+  Engine engine(member_options(directory.path()));
+  const Table table = engine.open_table("t");
+  Transaction several(engine, Transaction::Mode::write), then(engine, Transaction::Mode::write);
+  table.put(several, "several", "1");
+  several.expect_stamps(6);
+  const Stamp first = several.next_stamp();
+  Stamp newest = first;
+  for (int i = 1; i < 6; ++i) newest = several.next_stamp();
+  table.put(then, "late", "2");
+  const Stamp late = then.next_stamp();
+  then.commit();
+  several.commit();
+  engine.set_majority_committed(newest);  // what was committed before it isn't, so it can't be stable
+  CHECK(engine.keep_snapshot()->stamp < first);
+  engine.checkpoint();
+  CHECK(engine.checkpointed_stamp() < first);
+  engine.set_majority_committed(late);
+  CHECK(engine.keep_snapshot()->stamp == late);
+}
+
 TEST_CASE("a commit that is being made holds the stable point back, and nobody else") {
   const TemporaryDirectory directory;
   Engine engine(member_options(directory.path()));
   StableCommits& commits = *engine.internals().stable;
   engine.set_majority_committed(1000);
   const auto before = commits.advance();
-  const uint64_t first = commits.begin(7), second = commits.begin(0), third = commits.begin(9), fourth = commits.begin(0),
-                 fifth = commits.begin(0);
+  const uint64_t first = commits.begin(7, 7), second = commits.begin(0, 0), third = commits.begin(9, 9),
+                 fourth = commits.begin(0, 0), fifth = commits.begin(0, 0);
   CHECK(first == before.commit + 1);
   CHECK(fifth == first + 4);
   commits.over(second, true);

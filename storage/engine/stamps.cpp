@@ -34,7 +34,7 @@ Stamp StampSource::next(StampRange& range, uint64_t expected) {
 }
 
 void StampSource::adopt(Stamp stamp, StampRange& range) {
-  if (range.first == 0) range.first = stamp;
+  if (range.first == 0 || stamp < range.first) range.first = stamp;
   const base::MutexLock lock(mutex_);
   if (stamp <= last_) return;
   last_ = stamp;

@@ -30,8 +30,8 @@ int commit_in_turn(Engine::Internals& internals, WT_SESSION* session) {
 
 // On a member of a replica set the journal holds hardly anything, and nobody may wait for another's commit: WiredTiger makes a
 // committing thread free room in a full cache, which may need the stable timestamp to move, and therefore other commits.
-int commit_numbered(StableCommits& commits, WT_SESSION* session, Stamp newest) {
-  const uint64_t commit = commits.begin(newest);
+int commit_numbered(StableCommits& commits, WT_SESSION* session, Stamp first, Stamp newest) {
+  const uint64_t commit = commits.begin(first, newest);
   int result = session->timestamp_transaction_uint(session, WT_TS_TXN_TYPE_COMMIT, commit);
   if (result == 0) {
     result = session->commit_transaction(session, nullptr);
@@ -42,9 +42,9 @@ int commit_numbered(StableCommits& commits, WT_SESSION* session, Stamp newest) {
   return result;
 }
 
-int commit_as(Engine::Internals& internals, WT_SESSION* session, Transaction::Mode mode, Stamp newest) {
+int commit_as(Engine::Internals& internals, WT_SESSION* session, Transaction::Mode mode, Stamp first, Stamp newest) {
   if (mode == Transaction::Mode::read) return session->commit_transaction(session, nullptr);
-  return internals.stable ? commit_numbered(*internals.stable, session, newest) : commit_in_turn(internals, session);
+  return internals.stable ? commit_numbered(*internals.stable, session, first, newest) : commit_in_turn(internals, session);
 }
 
 }  // namespace
@@ -103,7 +103,7 @@ void Transaction::commit() {
   WT_SESSION* raw = session_->session.get();
   // From here on nothing is interrupted: whoever hears of an interruption may take it that nothing was committed.
   const InterruptibleWaits uninterrupted(nullptr);
-  if (const int result = commit_as(internals, raw, mode_, newest_stamp_); result != 0) {
+  if (const int result = commit_as(internals, raw, mode_, stamps_.first, newest_stamp_); result != 0) {
     // WiredTiger has already rolled the transaction back.
     session_->counts.rolled_back();
     finish();
