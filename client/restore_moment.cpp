@@ -18,6 +18,7 @@
 #include "bson/json.h"
 #include "client/progress_bar.h"
 #include "client/table.h"
+#include "storage/engine/directory.h"
 #include "storage/upkeep/durable_files.h"
 #include "storage/upkeep/moment.h"
 
@@ -184,6 +185,7 @@ RestoredMoment restore_until(const fs::path& archive, Stamp until, const fs::pat
     std::error_code ignored;
     fs::remove_all(base_folder, ignored);
     restore(archive, base->number, base_folder, "restoring");
+    storage::take_wrapped_key(base_folder, log_folder);  // the master key may have changed between the two backups
     std::vector<std::string> arguments = {program,
                                           "--dbpath",
                                           base_folder,

@@ -160,6 +160,11 @@ void change_master_key(const std::string& path, const EncryptionOptions& encrypt
   write_file(path, directory_file, marker_text(wrap_data_key(data_key, read_master_key(encryption.new_key_file))));
 }
 
+void take_wrapped_key(const std::string& path, const std::string& from) {
+  const std::string text = read_marker(from);
+  if (check_marker(path, read_marker(path)) && check_marker(from, text)) write_file(path, directory_file, text);
+}
+
 base::Bytes read_sealed_file(const std::string& path, const EncryptionOptions& encryption, const std::string& file) {
   const std::string text = read_marker(path);
   if (text.empty() || !check_marker(path, text))

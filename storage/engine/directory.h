@@ -23,6 +23,10 @@ std::shared_ptr<const Encryption> prepare_directory(const std::string& path, con
 // Throws as prepare_directory does.
 void change_master_key(const std::string& path, const EncryptionOptions& encryption);
 
+// If both directories are encrypted, the first one takes the second one's wrapped data key, and is opened by its master key from
+// then on. They must be copies of one directory; the first can't be opened otherwise. Throws as prepare_directory does.
+void take_wrapped_key(const std::string& path, const std::string& from);
+
 // A file of an encrypted directory that a person may want to read ends so; read_sealed_file reads it. Throws as prepare_directory
 // does, and DataCorruptionDetected if the file was changed or is another directory's.
 inline constexpr char sealed_suffix[] = ".sealed";

@@ -24,11 +24,19 @@ std::vector<BackupRange> ranges_of(const Backup& backup, const BackupFile& file)
   return {{0, file.bytes}};
 }
 
+// Returns the timestamp below which everything is committed. On a server that nobody writes to it follows the clock, so that the
+// backup also covers the seconds since the last write. A set writes to its log by itself.
+Stamp committed_below(Engine& engine) {
+  const auto second = static_cast<Stamp>(engine.clock().wall_ms() / 1000);
+  if (!engine.options().replicated) engine.raise_stamp((second << 32) - 1);
+  return engine.all_committed();
+}
+
 }  // namespace
 
 // What is committed before the backup begins is in it.
 BackupStream::BackupStream(Engine& engine, const std::string& from)
-    : committed_below_(engine.all_committed()), backup_(std::make_unique<Backup>(engine, BackupLink{new_id(), from})) {
+    : committed_below_(committed_below(engine)), backup_(std::make_unique<Backup>(engine, BackupLink{new_id(), from})) {
   head_.link = backup_->link();
   head_.time_ms = engine.clock().wall_ms();
   head_.checkpoint = backup_->checkpointed_stamp();

@@ -9,6 +9,7 @@ import pytest
 from pymongo.errors import OperationFailure
 
 from tests.crash.archive_test import damaged_archive_is_refused, lines, palimpsest
+from tests.crash.encryption_test import encrypted, key_file
 from tests.support.palimpsest import BIN, Server
 from tests.support.waiting import wait_until
 
@@ -238,3 +239,34 @@ def test_a_standalone_server_is_restored_while_its_log_has_the_contents(drops, t
     palimpsest(*arguments)
     with Server(dbpath=tmp_path / "restored") as copy, copy.client() as client:
         same(contents(client), expected, "standalone")
+
+
+def test_the_time_since_the_last_write_is_covered(tmp_path):
+    archive = tmp_path / "archive"
+    with Server() as server, server.client() as client:
+        client.shop.pages.insert_many([{"_id": i} for i in range(10)])
+        palimpsest("backup", "--uri", server.uri, archive)
+        expected, written = contents(client), newest(client)
+        wait_until(lambda: client.admin.command("hello")["localTime"].timestamp() > written.time + 3)
+        palimpsest("backup", "--uri", server.uri, archive)
+    _, found = restored(archive, tmp_path / "restored", f"{written.time + 1}:1")
+    same(found, expected, "idle")
+
+
+def test_moments_before_and_after_a_change_of_the_master_key(tmp_path):
+    archive, old, new = tmp_path / "archive", key_file(tmp_path), key_file(tmp_path, "new.key")
+    with encrypted(old) as server:
+        with server.client() as client:
+            client.shop.pages.insert_one({"_id": 1})
+            palimpsest("backup", "--uri", server.uri, archive)
+            client.shop.pages.insert_one({"_id": 2})
+            moment = newest(client)
+        server.stop()
+        subprocess.run([BIN / "palimpsestd", "--dbpath", server.dbpath, "--enableEncryption", "--encryptionKeyFile", old,
+                        "--encryptionKeyFileNew", new], capture_output=True, check=True)
+        with encrypted(new, dbpath=server.dbpath) as again, again.client() as client:
+            client.shop.pages.insert_one({"_id": 3})
+            palimpsest("backup", "--uri", again.uri, archive)
+    palimpsest("restore", archive, tmp_path / "restored", "--until", text_of(moment), "--enableEncryption", "--encryptionKeyFile", new)
+    with encrypted(new, dbpath=tmp_path / "restored") as copy, copy.client() as client:
+        assert [one["_id"] for one in client.shop.pages.find()] == [1, 2]
