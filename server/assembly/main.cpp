@@ -23,6 +23,7 @@
 #include "server/exporter/exporter.h"
 #include "server/wire/listener.h"
 #include "storage/engine/directory.h"
+#include "storage/upkeep/replace_directory.h"
 
 namespace {
 
@@ -89,6 +90,7 @@ int replay(const server::Options& options) {
 
 // Wraps the data key with another master key. Nobody else has the data directory meanwhile.
 int change_master_key(const server::Options& options) {
+  storage::place_copy(options.dbpath);  // a copy that waits has a key of its own, which would replace the new one
   storage::change_master_key(options.dbpath, options.encryption);
   base::log(Severity::info, LogComponent::storage, 7100070, "The data key is wrapped with the new master key",
             Attributes().add("keyFile", options.encryption.new_key_file));
