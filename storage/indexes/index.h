@@ -33,7 +33,7 @@ enum class FieldKind : uint8_t {
   hashed,    // the keys have hashes of the values (bson/hashed_key.h), and no array lies on the path
   text,      // the keys have terms of the document's texts, then their scores: the two fields _fts and _ftsx (text_index.h)
   sphere,    // the keys have the S2 cells that cover geometries (geo/cells.h)
-  flat,      // the keys have the cells of a plane's grid that hold points (geo/grid.h)
+  flat,      // the keys have the cells of a plane's grid that hold points (geo/cells.h)
   wildcard,  // the keys have the path of a value below this one, then the value (wildcard_index.h)
   opaque,    // part of the keys of a wildcard index, as the planner sees it for one path: no path of documents
 };
