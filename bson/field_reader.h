@@ -9,8 +9,8 @@
 
 namespace bson {
 
-// A number below 64 that names have in common if they are equal, and seldom otherwise. Who looks for several names keeps a set of
-// these as bits, and compares few names.
+// Returns a number below 64; equal names have the same one, and other names seldom share it. A reader that looks for several
+// names keeps the set of their numbers as bits, and compares few names.
 inline unsigned name_tag(std::string_view name) {
   const auto last = name.empty() ? 0U : static_cast<unsigned char>(name.back());
   return (static_cast<unsigned>(name.size()) * 13 + last) % 64;
@@ -43,7 +43,7 @@ class FieldReader {
   std::string_view name() const { return name_; }
   Element element() const { return {name_, ValueView(type_, value_)}; }
 
-  // Where the field lies, for field_at.
+  // Returns the place of the field, which field_at takes.
   const char* position() const { return field_; }
 
  private:

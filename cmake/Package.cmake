@@ -1,4 +1,4 @@
-# What is installed, and the packages that scripts/package makes of it: palimpsest_VERSION_ARCH.deb, and a tarball.
+# This file says what is installed. scripts/package makes packages of it: palimpsest_VERSION_ARCH.deb, and a tarball.
 include(GNUInstallDirs)
 
 install(TARGETS palimpsestd palimpsest verify_proof RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})

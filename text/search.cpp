@@ -9,7 +9,7 @@ bool is_space(char c) {
   return c == ' ' || c == '\t' || c == '\n' || c == '\v' || c == '\f' || c == '\r';
 }
 
-// What a search string has before its words are made terms.
+// These are the parts of a search string, before terms are made of its words.
 struct Parts {
   std::string positive, negative;  // words, with spaces between them
   std::vector<std::string> phrases, negated_phrases;

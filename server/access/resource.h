@@ -18,7 +18,7 @@
 
 namespace server::access {
 
-// What an operation wants to use.
+// A Resource is a thing that an operation wants to use.
 struct Resource {
   enum class Kind { cluster, database, collection };
   Kind kind = Kind::cluster;
@@ -29,7 +29,7 @@ struct Resource {
   static Resource of_collection(std::string_view db, std::string_view collection) { return {Kind::collection, db, collection}; }
 };
 
-// What a privilege is about.
+// A ResourcePattern says which resources a privilege covers.
 struct ResourcePattern {
   enum class Kind { any, cluster, names };
   Kind kind = Kind::names;

@@ -38,7 +38,7 @@ const EVP_MD* digest_of(ScramHash hash) {
 size_t hash_bytes(ScramHash hash) {
   return hash == ScramHash::sha1 ? 20 : 32;
 }
-// As MongoDB's: a salt fills the hash's bytes but four.
+// MongoDB's salts are four bytes shorter than the hash, and so are these.
 size_t salt_bytes(ScramHash hash) {
   return hash_bytes(hash) - 4;
 }

@@ -27,7 +27,7 @@ std::optional<ScramHash> scram_hash(std::string_view mechanism);
 inline constexpr int scram_iterations_sha1 = 10'000, scram_iterations_sha256 = 15'000;
 inline constexpr int scram_iterations_min = 5000;
 
-// What is stored in place of a password.
+// ScramCredentials are stored in place of a password.
 struct ScramCredentials {
   int iterations = 0;
   base::Bytes salt, stored_key, server_key;

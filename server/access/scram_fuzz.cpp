@@ -48,7 +48,7 @@ bool first_to_server(ScramHash hash, bool skip_empty, BytesView message) {
   return true;
 }
 
-// What comes in place of the proof, after a first message that was right. Where the text says "NONCE", the server's stands.
+// The client's first message is right; the fuzzer's text comes in place of the proof. "NONCE" in it becomes the server's nonce.
 bool final_to_server(ScramHash hash, bool skip_empty, BytesView message) {
   const auto server = conversation(hash, skip_empty);
   const Bytes challenge = server->step(client(hash).first()).reply;

@@ -11,7 +11,7 @@ namespace server {
 struct Options;
 struct Services;
 
-// What the options say about the data directory, and about the size of its log.
+// These return what the options say about the data directory, and about the size of its log.
 storage::StoreOptions store_options(const Options& options);
 uint64_t oplog_bytes(const Options& options);
 

@@ -27,7 +27,7 @@ namespace server {
 
 class Client;
 
-// Where events go. Each call writes one whole event.
+// An AuditSink takes the events. Each call writes one whole event.
 class AuditSink {
  public:
   virtual ~AuditSink() = default;

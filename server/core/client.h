@@ -47,7 +47,7 @@ class Client {
   std::vector<std::string> compressors;
   bool sent_hello_ok = false;
 
-  // Who is logged in, and what he may do; nullptr: nobody is.
+  // Returns the users who are logged in, and what they may do; nullptr: nobody is.
   access::AuthorityPtr authority() const;
   // `generation`: that of the users when the authority was made (users/users.h).
   void set_authority(access::AuthorityPtr authority, uint64_t generation);

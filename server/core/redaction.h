@@ -14,7 +14,7 @@ bool has_secrets(const Request& request);
 // Returns the request's body with "xxx" in place of its secrets.
 bson::Document without_secrets(const Request& request);
 
-// What stands in a redacted log in place of a value, or of a text that may quote one.
+// A redacted log shows this in place of a value, or of a text that may quote one.
 inline constexpr char redacted[] = "###";
 // Returns the document as JSON with that in place of each value; the names of fields stay.
 std::string redacted_json(bson::DocumentView document);

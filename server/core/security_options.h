@@ -1,4 +1,4 @@
-// What the options say about the audit log.
+// AuditOptions hold the options of the audit log.
 #pragma once
 
 #include <string>

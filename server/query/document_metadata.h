@@ -1,7 +1,7 @@
 // A query knows these of a document beside its fields, and {$meta: …} reads them.
 //
-// One document at a time goes through the stages of a query and of the pipeline over it, so its metadata have one place. Who
-// finds documents writes them there as it advances; a stage that holds documents back keeps the metadata with each.
+// One document at a time goes through the stages of a query and of the pipeline over it, so its metadata have one place. A stage
+// that finds documents writes them there as it advances; one that holds documents back keeps the metadata with each.
 //
 //   IXSCAN ── FETCH ── SORT ── $addFields {s: {$meta: "sortKey"}}
 //                 │     │ keeps, gives back    │ reads

@@ -25,7 +25,7 @@ using bson::Document;
 using bson::DocumentView;
 using bson::Element;
 
-// What an operator's answer says.
+// A Wording says how an operator's failure is explained.
 struct Wording {
   std::string_view name;
   std::string_view broken, held;

@@ -65,7 +65,7 @@ void append_locks(bson::Builder& out, const OperationContext::Locks& held) {
   out.append("waitingForLock", some(held.waiting_to_read) || some(held.waiting_to_write));
 }
 
-// What currentOp shows of open transactions: of those that an operation works in, and the whole entries of the others.
+// currentOp shows these of open transactions: a part for each that an operation works in, and the whole entries of the others.
 struct Transactions {
   std::map<int32_t, bson::Document> of_operations;
   std::vector<bson::Document> idle;

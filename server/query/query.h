@@ -14,7 +14,7 @@ namespace server::query {
 struct IndexFilter;
 class MetadataPlace;
 
-// What a pipeline's $geoNear puts into each document.
+// A pipeline's $geoNear puts these fields into each document.
 struct NearOutput {
   std::string distance_field;  // a path; empty: no distance
   double distance_multiplier = 1;

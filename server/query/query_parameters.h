@@ -1,4 +1,4 @@
-// What setParameter says about all queries.
+// These parameters, which setParameter changes, apply to all queries.
 #pragma once
 
 #include <atomic>
@@ -28,7 +28,7 @@ bool refuses_scans(const OperationContext& op);
 // Returns whether sorts and groups may use the disk when the command doesn't say.
 bool uses_disk_by_default(const OperationContext& op);
 
-// When a race between plans is over: one has found so many documents, or each has done so many works.
+// A race between plans is over when one has found so many documents, or each has done so many works.
 struct RaceLimits {
   int64_t works_max = 0;
   int64_t results_max = 0;

@@ -10,7 +10,7 @@ class OperationContext;
 
 namespace server::query {
 
-// What a collection's options say of it.
+// The options of a collection say this of its validator.
 struct Validation {
   bson::DocumentView rules;
   bool moderate = false;    // a document that breaks the rules already may be updated, and break them still

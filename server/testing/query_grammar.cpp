@@ -83,7 +83,7 @@ bool takes(const query::OperatorEntry& entry, int count) {
   }
 }
 
-// What an operator takes that has no shape of its own: as many arguments as its parser does, of the kind `one` or others.
+// An operator without a shape of its own takes as many arguments as its parser does, of the kind `one` or others.
 Alternatives arguments_of(const query::OperatorEntry& entry, const std::string& one) {
   const std::string at = "'@" + one + "'";
   Alternatives all;

@@ -53,7 +53,7 @@ access::AuthorityPtr first_steps(bool arbiter) {
 
 }  // namespace
 
-// Who fails more than a few times in a minute, from one address, waits longer and longer.
+// Logins from an address that failed more than a few times in a minute wait longer and longer.
 class Logins::Failures {
  public:
   explicit Failures(base::Clock& clock) : clock_(clock) {}

@@ -44,7 +44,7 @@ class Logins {
   // `subject` returns that of the server's own certificate: members have one of the same organization. Set before the first
   // connection.
   void set_own_subject(std::function<std::string()> subject) { own_subject_ = std::move(subject); }
-  // Which mechanisms clients may use, as the parameter authenticationMechanisms says. Set before the first connection.
+  // Clients may use these mechanisms alone, as the parameter authenticationMechanisms says. Set before the first connection.
   void set_mechanisms(std::vector<std::string> mechanisms) { mechanisms_ = std::move(mechanisms); }
   const std::vector<std::string>& mechanisms() const { return mechanisms_; }
   bool offers(std::string_view mechanism) const;

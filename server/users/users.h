@@ -26,7 +26,7 @@ namespace server::users {
 // Returns the client's address without its port; "unix" for a socket of this machine.
 std::string remote_address(const Client& client);
 
-// What a list of roles comes to, with all that they inherit.
+// A list of roles is resolved to these: the roles themselves and all that they inherit.
 struct ResolvedRoles {
   std::set<Name> roles;
   access::Privileges privileges;

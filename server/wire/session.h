@@ -43,7 +43,7 @@ class Session : public std::enable_shared_from_this<Session> {
 
  private:
   asio::awaitable<bool> read_message();  // false: the connection is over
-  // Of session_tls.cpp:
+  // session_tls.cpp has these:
   asio::awaitable<bool> begin_tls();  // if the connection begins as TLS; false: it is over
   enum class Beginning { tls, plain, over };
   asio::awaitable<Beginning> await_beginning();

@@ -33,7 +33,7 @@ namespace {
 
 // Rows of a commit that are held in memory, and made in one transaction.
 constexpr size_t rows_held = 5'000, bytes_held = 16 << 20;
-// Of a larger commit with one parent these many are written at once.
+// A larger commit with one parent is written this many changes at a time.
 constexpr size_t rows_written = 500, bytes_written = 2 << 20;
 
 constexpr int branch_left_behind = 7200403;

@@ -11,7 +11,7 @@
 
 namespace server::write {
 
-// What a statement on a series looks for among its buckets.
+// A BucketSelection says which buckets a statement on a series looks for.
 struct BucketSelection {
   std::string ns;  // the collection of buckets
   bson::Document filter;

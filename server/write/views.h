@@ -1,4 +1,4 @@
-// What creates, changes and drops views (server/query/views.h).
+// These functions create, change and drop views (server/query/views.h).
 #pragma once
 
 #include "bson/document.h"

@@ -45,7 +45,7 @@ Bytes dropped_key(CollectionId collection) {
   return catalog_key(collection) + Bytes(1, was_dropped);
 }
 
-// What follows the field in the rows of a wildcard index.
+// One of these bytes follows the field in the rows of a wildcard index.
 constexpr size_t multikey_key_bytes = 10;
 constexpr char one_path = 1;
 constexpr char all_paths = 2;

@@ -1,4 +1,4 @@
-// What collMod's entry of the log says of the state that it changed.
+// collMod's entry of the log has this document, which says what it changed.
 #pragma once
 
 #include "bson/document.h"

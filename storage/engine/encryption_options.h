@@ -1,4 +1,4 @@
-// What the owner of a data directory says about its encryption.
+// EncryptionOptions are what the owner of a data directory says about its encryption.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// What layers above the engine ask about the disk's room (disk_space.h). Collections ask for the data that they take in
-// themselves.
+// Layers above the engine ask these about the disk's room (disk_space.h). Collections themselves ask for the data that they take
+// in.
 #pragma once
 
 #include "storage/engine/disk_space.h"

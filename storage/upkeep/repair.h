@@ -31,7 +31,7 @@ class Store;
 // checksum is right.
 using ContentCopies = std::function<std::optional<Bytes>(const Collection& collection, RecordId record, Stamp generation)>;
 
-// What a log has of a document that was lost.
+// A LoggedDocument is what a log has of a document that was lost.
 struct LoggedDocument {
   // These entries make the newest content that the log knows of: the first has a content, and the others change it. The last
   // one's timestamp is the content's generation. The list is empty if the log can't make the content.

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* As <syslog.h> has them; that header may define them too. */
+/* <syslog.h> declares these; it isn't included because it may define them too. */
 void vsyslog(int priority, const char* format, va_list arguments);
 void syslog(int priority, const char* format, ...);
 void __syslog_chk(int priority, int flag, const char* format, ...);
@@ -33,7 +33,7 @@ void syslog(int priority, const char* format, ...) {
   va_end(arguments);
 }
 
-/* What the compiler calls in place of syslog where it checks formats. */
+/* A compiler that checks formats calls this in place of syslog. */
 void __syslog_chk(int priority, int flag, const char* format, ...) {
   va_list arguments;
   (void)flag;

@@ -32,7 +32,7 @@ TEST_CASE("heads, names, the newest and where lines part stay, and what nothing 
 }
 
 TEST_CASE("commits that came later than their children are dropped and kept as others are") {
-  // As in the first case, but 3 has the number 23, and 1 the number 21.
+  // The graph is the first case's, but commit 3 has the number 23, and 1 the number 21.
   const Graph graph =
       graph_of({{21, {}}, {2, {21}}, {23, {2}}, {4, {23}}, {5, {4}}, {6, {5}}, {7, {23}}, {8, {7}}, {9, {4}}, {10, {9}}});
   const Numbers order = parents_first(graph);

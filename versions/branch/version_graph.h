@@ -148,7 +148,7 @@ class VersionGraph {
   // --- retention: a dropped commit keeps its name and its place, and says nothing else
   RetentionPolicy policy(Transaction& transaction) const;
   void put_policy(Transaction& transaction, const RetentionPolicy& policy);
-  // What commits must fulfil (BranchedDatabase::commit_validators).
+  // Returns the rules that commits must fulfil (BranchedDatabase::commit_validators).
   Bytes validators(Transaction& transaction) const;  // empty: nothing
   void put_validators(Transaction& transaction, BytesView validators);
   bool dropped(Transaction& transaction, CommitNumber number) const;

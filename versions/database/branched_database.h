@@ -208,17 +208,17 @@ class BranchedDatabase : public std::enable_shared_from_this<BranchedDatabase> {
   // Throws NamespaceNotFound if there is no stash of the number.
   void drop_stash(Transaction& transaction, uint64_t number);
 
-  // What a pick would change on the branch as it is now, with what is pending there.
+  // A Planned says what a pick would change on the branch as it is now, with its pending writes.
   struct Planned {
     std::map<storage::CollectionId, MergePlan> plans;  // of collections whose documents change
-    // Collections that the pick brings and the branch hasn't got, and those that it takes away and the branch still has.
+    // Collections that the pick makes because the branch lacks them, and those that it drops because the branch still has them.
     std::vector<storage::CollectionId> made = {}, dropped = {};
     std::vector<Conflict> conflicts = {};
     uint64_t touched_by_both = 0;
   };
   Planned plan_pick(Transaction& transaction, const Branch& branch, const MergeRequest& request);
 
-  // What commits must fulfil: server/write/commit_check.h. Empty: nothing.
+  // Returns the rules that commits must fulfil (server/write/commit_check.h). Empty: there are none.
   bson::Document commit_validators(Transaction& transaction) const;
   void set_commit_validators(Transaction& transaction, const bson::Document& validators);
 

@@ -31,7 +31,7 @@ class CommitPacker {
     // Only so many of the newest commits of each ref are packed, those behind commits in `known` too; UINT64_MAX: all. nullopt:
     // nothing behind commits in `known`.
     std::optional<uint64_t> depth = {};
-    // What is packed of each commit; then `known` and `shallow` are ids of SelectedCommits. Empty: all.
+    // Says which part of each commit is packed; then `known` and `shallow` are ids of SelectedCommits. Empty: all of it.
     Selection selection = {};
     Filtering filtering = {};  // for a selection that has filters
     bool deltas = true;        // false: changed documents come whole
@@ -76,7 +76,7 @@ class CommitPacker {
   std::set<CommitNumber> excluded_;               // parents that are neither packed nor known
   std::map<CommitNumber, CommitNumber> against_;  // commits whose rows aren't against their first parents; 0: against nothing
   size_t commits_ = 0;
-  // Of all packs' commits and of refs: with the last pack the receiver makes the indexes that restrict its branches.
+  // Collections of all packs' commits and of refs. With the last pack the receiver makes the indexes that restrict its branches.
   std::set<storage::CollectionId> collections_;
   std::map<storage::CollectionId, uint32_t> places_;  // of the header's collections
   std::optional<pack::PackWriter> writer_;

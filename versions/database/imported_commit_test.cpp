@@ -89,7 +89,7 @@ struct Site {
     while (const auto piece = packer.next({})) bytes += piece->bytes;
     return bytes;
   }
-  // What a server with the other history needs, so many commits of each ref.
+  // Packs what a server with the other history needs, with so many commits of each ref.
   Bytes pack_for(Site& other, std::optional<uint64_t> depth) {
     Transaction transaction(store, Transaction::Mode::read);
     CommitPacker packer(

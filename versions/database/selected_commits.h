@@ -17,7 +17,7 @@
 
 namespace versions {
 
-// What the caller knows of filters, whose language is above this folder. `known` and what the functions use outlive the commits.
+// The caller compiles filters, whose language is above this folder. `known` and what the functions use outlive the commits.
 struct Filtering {
   std::function<Matches(bson::DocumentView filter, const bson::CollatorPtr& collator)> compile = {};
   KnownRoots* known = nullptr;
@@ -38,7 +38,7 @@ class SelectedCommits {
   std::optional<CommitNumber> find(const Hash& id) const;
   bool has(storage::CollectionId collection) const { return collections_.contains(collection); }
   std::set<storage::CollectionId> collections() const;
-  // What the selected commit says of a collection that it has.
+  // Returns the root that the selected commit has for a collection in it.
   Hash root(const Commit& commit, const CollectionState& state) const;
   // Leaves in the row what the selected commits show. Returns whether it is still a change.
   bool show(CommitRows::Row& row) const;

@@ -50,7 +50,7 @@ struct FilteredShop : test::Shop {
     }
     return all;
   }
-  // What the commit's tree would be if nothing else had ever been in the collection.
+  // Compares each commit's tree with the one that it would have if nothing else had ever been in the collection.
   void check_roots() {
     change([&](Transaction& transaction) {
       const SelectedCommits selected(*database, transaction, selection(), filtering());

@@ -47,7 +47,7 @@ export function App() {
   const db = route.params.db ?? (last.current || session.database || known.find(name => !ownDatabases.includes(name)) || known[0] || "");
   last.current = db;
   const heading = useRef<HTMLHeadingElement>(null);
-  // Who uses a screen reader hears that another page is there.
+  // A screen reader then says that another page is there.
   const first = useRef(true);
   useEffect(() => {
     document.title = `${current.title} · Palimpsest`;

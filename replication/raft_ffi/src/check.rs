@@ -1,4 +1,4 @@
-//! What a message must be before the library sees it: it panics on what can't come from a sound peer.
+//! These functions check a message before the library sees it, which panics on messages that no sound peer sends.
 use raft::eraftpb::{Message, MessageType};
 use raft::RawNode;
 

@@ -117,7 +117,7 @@ pub struct Config {
     pub without_data: u64,
 }
 
-/// What raft_ready calls.
+/// raft_ready calls these functions.
 #[repr(C)]
 pub struct Sink {
     pub owner: *mut c_void,

@@ -1,4 +1,4 @@
-// dropUser removes a user, and dropAllUsersFromDatabase all of a database. Who is logged in as one is so no more.
+// dropUser removes a user, and dropAllUsersFromDatabase all of a database. Connections that are logged in as one lose the login.
 #include "base/error.h"
 #include "server/commands/users/principal_writes.h"
 

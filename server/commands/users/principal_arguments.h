@@ -1,4 +1,4 @@
-// What the commands about users and roles have in common: how they name them.
+// The commands about users and roles share these readers of the names that they are given.
 #pragma once
 
 #include <vector>
@@ -26,7 +26,7 @@ void require_roles(const users::Users& users, const std::vector<Name>& roles);
 // Reads the privileges of an array. Throws FailedToParse.
 access::Privileges privileges_of(const Arguments& arguments, std::string_view field);
 
-// What usersInfo and rolesInfo ask about: 1, a name, {user, db}, a list of them, or {forAllDBs: true}.
+// usersInfo and rolesInfo ask about these: 1, a name, {user, db}, a list of names, or {forAllDBs: true}.
 struct AskedPrincipals {
   bool all_of_database = false, all = false;
   std::vector<Name> names;

@@ -1,4 +1,4 @@
-// What holds of every role that somebody defines.
+// These checks hold for every role that somebody defines.
 #pragma once
 
 #include "server/commands/users/principal_writes.h"

@@ -64,8 +64,8 @@ class Patch {
   std::vector<DocumentChange> changes_;
 };
 
-// What the changes come to on the branch as a transaction sees it. The documents themselves aren't kept: many large ones may
-// change by a small patch.
+// Checked counts what the changes do to the branch as a transaction sees it. The documents themselves aren't kept: a small patch
+// may change many large ones.
 struct Checked {
   int64_t inserted = 0, modified = 0, deleted = 0, touched_by_both = 0;
   std::vector<BranchedDatabase::Conflict> conflicts = {};

@@ -1,4 +1,4 @@
-// What the commands about stashes share.
+// The commands about stashes share these functions.
 //
 //   dev     1 --- 2                  stash       dev     1 --- 2          a stash is a commit that no branch shows;
 //                  \ (changes)       ---->                      \ 3       what it changed against its parent is applied

@@ -33,7 +33,7 @@ class Asker {
   bool at_ref(std::string_view ref, std::string_view collection, const ActionSet& actions) const;
   // Every state of the request's database: itself, branches, commits and snapshots.
   bool all_states(std::string_view collection, const ActionSet& actions) const;
-  // What belongs to the collection in all states: its indexes, its options. A right on the state that the request names isn't
+  // The collection's indexes and options, which belong to all of its states. A right on the state that the request names isn't
   // enough.
   bool shared_target(const ActionSet& actions) const;
   // The request's database itself, also where the request names a ref of it: "shop" for "shop@dev".

@@ -6,7 +6,8 @@ namespace {
 
 using enum Action;
 
-// Who defines a view must be able to read what it will show. A pipeline may change without the collection that it begins with.
+// A user who defines a view must be able to read what it will show. A pipeline may change without the collection that it begins
+// with.
 bool may_define_view(const Asker& asker) {
   const auto body = asker.request().body;
   const auto on = body.find("viewOn"), pipeline = body.find("pipeline");
@@ -15,7 +16,7 @@ bool may_define_view(const Asker& asker) {
                           pipeline.is_array() ? pipeline.as_document() : bson::DocumentView());
 }
 
-// Who may insert may make the collection that the insert would make.
+// A user who may insert may also create the collection that the insert would create.
 bool creates(const Asker& asker) {
   const auto body = asker.request().body;
   ActionSet actions{createCollection};
@@ -58,7 +59,7 @@ bool lists_collections(const Asker& asker) {
   return asker.database({listCollections}) || (body.find("nameOnly").truthy() && body.find("authorizedCollections").truthy());
 }
 
-// Who may not list all of them is shown those that he may use.
+// A user who may not list all of them is shown those that he may use.
 bool lists_databases(const Asker& asker) {
   const auto only = asker.request().body.find("authorizedDatabases");
   return asker.cluster({listDatabases}) || !only.exists() || only.truthy();

@@ -22,7 +22,7 @@ bool renames(const Asker& asker) {
   return on_named<renameBranch>(asker) && !to.empty() && asker.at_ref(to, {}, {renameBranch});
 }
 
-// Who makes a branch or a tag of a state must be able to read that state: else he would get at it by another name.
+// A user who makes a branch or a tag of a state must be able to read that state: else he would get at it by another name.
 template <Action action>
 bool begins_from(const Asker& asker) {
   if (!on_named<action>(asker)) return false;
@@ -34,7 +34,7 @@ bool resets(const Asker& asker) {
   return on_named<resetBranch>(asker) && asker.at_ref(asker.text("to"), {}, {find});
 }
 
-// Who passes commits by their validators must be allowed to.
+// It takes a right of its own to make commits that their validators don't check.
 bool may_bypass(const Asker& asker) {
   return !asker.request().body.find("bypassDocumentValidation").truthy() || asker.database({bypassDocumentValidation});
 }
@@ -118,7 +118,7 @@ bool on_database(const Asker& asker) {
   return asker.database({action});
 }
 
-// Of several things in the database; the command asks for a right on the one that it is about.
+// The command is about one of several things in the database; it asks for the right on that one itself.
 template <Action action>
 bool on_base_or_here(const Asker& asker) {
   return asker.base({action}) || asker.database({action});

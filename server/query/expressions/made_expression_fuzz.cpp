@@ -45,7 +45,7 @@ std::optional<bson::Value> computed(const bson::Value& expression, bson::Documen
   return value;
 }
 
-// What stands for a path of the document: its value.
+// The value of a path takes the place of the path.
 bson::testing::Grammar::Replace values_of(bson::DocumentView document) {
   return [document](std::string_view rule, const bson::ValueView& path) -> std::optional<bson::Value> {
     if (rule != "path" || !path.is_string() || !path.as_string().starts_with('$')) return std::nullopt;

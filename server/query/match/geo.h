@@ -30,7 +30,7 @@ class GeoNode : public PathNode {
   const bson::DocumentView specification_;
 };
 
-// What $near and $nearSphere ask. Distances are in the unit of the question: metres for a GeoJSON point, radians for a pair of
+// $near and $nearSphere ask this. Distances are in the unit of the question: metres for a GeoJSON point, radians for a pair of
 // coordinates on the sphere, units in a plane.
 struct Near {
   geo::Point center;

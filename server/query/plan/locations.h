@@ -1,4 +1,4 @@
-// What predicates on locations say about the keys of "2dsphere" and "2d" indexes.
+// Predicates on locations become bounds over the keys of "2dsphere" and "2d" indexes here.
 #pragma once
 
 #include "geo/cells.h"

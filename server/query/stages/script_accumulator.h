@@ -8,7 +8,7 @@
 
 namespace server::query {
 
-// What the groups of one field share. It must outlive their accumulators.
+// The groups of one field share a ScriptAccumulation. It must outlive their accumulators.
 class ScriptAccumulation {
  public:
   virtual ~ScriptAccumulation() = default;

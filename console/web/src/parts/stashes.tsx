@@ -1,4 +1,4 @@
-// What was put aside, and the buttons that put aside and bring back.
+// This part lists the stashes; its buttons stash pending changes, and apply a stash or pop it.
 import { all, command } from "../api/session";
 import { useAsked } from "../api/use";
 import { databaseAt } from "../model/states";
