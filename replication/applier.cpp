@@ -300,7 +300,7 @@ void Applier::apply_schema(const LogRecord& record) {
   }
 }
 
-// The documents of a merge are made again all at once. Bases are looked for in the database itself: a branch that is made with
+// The contents of a merge are decoded all at once. Bases are looked for in the database itself: a branch that is made with
 // the merge isn't there yet.
 LogRecord Applier::with_contents(const LogRecord& record, std::deque<Bytes>& contents) {
   LogRecord made = record;

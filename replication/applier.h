@@ -1,12 +1,12 @@
-// Makes the changes of the set's log again on this member: data, indexes, the
-// oplog's row and the sessions' records, as the member had them that made them
-// first.
+// The Applier makes the changes of the set's log on this member: data, indexes,
+// the oplog's row and the sessions' records, as the member had them that made
+// them first.
 //
 //   record of data      insert, update, delete, no-op      several records share a storage transaction
 //   record of a schema  commands                           the catalog's own transaction, rows included
 //
-// Every change has its entry's stamp, and the row with that stamp is written in the
-// transaction of the change: so what is here already is known, and passed over.
+// Every change has its entry's timestamp, and the row with that timestamp is written
+// in the change's transaction: so what is here already is known, and passed over.
 #pragma once
 
 #include <deque>

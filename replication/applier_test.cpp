@@ -265,7 +265,7 @@ TEST_CASE("writers who come at the same time leave a log that gives the same eve
   require_valid(b);
 }
 
-TEST_CASE("after a restart what a checkpoint held is passed over and the rest made again") {
+TEST_CASE("after a restart what a checkpoint held is passed over and the rest is replayed") {
   TemporaryDirectory at_a, at_b;
   Member a(at_a.path());
   User user(a, 42);
@@ -448,7 +448,7 @@ TEST_CASE("what goes by of a collection that is gone leaves no base behind that 
   require_warm(b, a, big(1, "fourth"));
 }
 
-TEST_CASE("a batch that runs into another writer is made again, and its deltas with it") {
+TEST_CASE("a batch that conflicts with another writer is replayed, with its deltas") {
   TemporaryDirectory at_a, at_b;
   Member a(at_a.path()), b(at_b.path());
   const auto collection = a.store.catalog().create("t.c", {});

@@ -36,8 +36,8 @@ class Committer {
  public:
   virtual ~Committer() = default;
 
-  // `session`: the retryable statement this is, which the log's entry then names; nullptr: none. Each returns the entry's stamp;
-  // 0 where the write is no part of history.
+  // `session`: the retryable statement this is, which the log's entry then names; nullptr: none. Each returns the entry's
+  // timestamp; 0 where the write is no part of history.
   virtual storage::Stored insert(storage::Transaction& transaction, storage::Collection& collection, bson::DocumentView document,
                                  const SessionWrite* session = nullptr) = 0;
   virtual storage::Stamp update(storage::Transaction& transaction, storage::Collection& collection, storage::RecordId record,

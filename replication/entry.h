@@ -2,18 +2,18 @@
 //
 // A document that was inserted, or replaced another, stands in its collection
 // already. Its entry doesn't repeat it but names it: the collection, the record,
-// and the generation, which is the entry's own stamp. Only when that content is
-// about to be superseded does the entry take it in.
+// and the generation, which is the entry's own timestamp. Only when that content
+// is about to be superseded does the entry take it in.
 //
-//   key    stamp (8, BE)
+//   key    timestamp (8, BE)
 //   value  | form | op | wall ms, 8 | uuid, 16 | term | session | ns: length, text | body |
 //          form 1, named  body = collection, record, bytes of the content       (varints)
 //          form 2, whole  body = o, then o2 where there is one                  (BSON)
 //          form 3, delta  in the set's log alone: instead of o, what makes it of another content
-//          form + 16: an update by operators whose content is taken whole; before the body stands its diff's outline
-//          (bson/diff.h) form + 128: a retryable write, with `session`; else there is none of it form + 64: not the first of its
-//          transaction; before `session` stands how far behind that it is stamped (varint) form + 32: of a client's transaction
-//          of several statements; the last of it has the session
+//          form + 16:  an update by operators, taken whole; the outline of its diff (bson/diff.h) stands before the body
+//          form + 32:  a part of a client's transaction of several statements; the last part has the session
+//          form + 64:  not the first of its transaction; how far its timestamp lies behind that (varint) is before `session`
+//          form + 128: a retryable write, with `session`; without the flag there is none
 //
 // Read it is MongoDB's: {lsid, txnNumber, op, ns, ui, o, o2, stmtId, ts, t, v, wall, prevOpTime}. The entries of a client's
 // transaction are read as one: {lsid, txnNumber, op: "c", ns: "admin.$cmd", o: {applyOps: […]}, ts, t, v, wall, prevOpTime}.
@@ -54,7 +54,7 @@ struct Entry {
   // delta: only in the set's log, where the content travels as what makes it of an earlier one (log-record.md).
   enum class Form : uint8_t { named = 1, whole = 2, delta = 3 };
   struct Delta {
-    uint64_t base_behind = 0;    // how far the base's stamp, which is its own entry's, lies behind this entry's
+    uint64_t base_behind = 0;    // how far the base's timestamp, its own entry's, lies behind this entry's
     uint32_t base_checksum = 0;  // base::checksum32 of its content
     uint64_t content_hash = 0;   // base::hash64 of what comes out
     bson::DocumentView base_id;  // {_id} of the base, a document of the same collection
@@ -66,7 +66,7 @@ struct Entry {
   int64_t wall_ms = 0;
   BytesView uuid;  // 16 bytes; zeros: none
   int64_t term = 1;
-  // How far behind the first stamp of its transaction: entries are one transaction's where stamp - behind_first is the same.
+  // How far behind its transaction's first timestamp: entries with the same timestamp - behind_first are of one transaction.
   uint64_t behind_first = 0;
   bool in_transaction = false;  // of a client's transaction
   std::optional<SessionWrite> session;

@@ -4,8 +4,8 @@
 //   primary    record of the log, whole --encode--> the same, with deltas where that is worth it
 //   members    delta --content--> the content, checked, before it is applied
 //
-// Rule: a base stands in a record as of the entry before. It is named by the stamp
-// of its own entry and its _id, for record ids differ between members. So every
+// Rule: a base stands in a record as of the entry before. It is named by its own
+// entry's timestamp and its _id, for record ids differ between members. So every
 // member has it when the entry's turn comes. One that goes through the log again,
 // and had later entries already, finds it in the oplog's row, which has taken it in.
 //

@@ -1,7 +1,7 @@
 // The pump proposes, on the primary, every transaction that is committed here to
 // the set's log, in the order of the timestamps.
 //
-// It reads behind the writers, up to the oldest stamp whose transaction is still
+// It reads behind the writers, up to the oldest timestamp whose transaction is
 // open, so that nothing is proposed that might be taken back, and nothing later
 // goes before something earlier. Contents go as deltas where that is worth it.
 #pragma once

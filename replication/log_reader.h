@@ -21,7 +21,7 @@ class LogReader {
   LogReader(storage::Store& store, Oplog& oplog)
       : store_(store), oplog_(oplog), contents_(store, [&oplog](storage::Stamp stamp) { return oplog.row(stamp); }) {}
 
-  // The transactions whose stamps are in [from, below), oldest first; stops once it has `bytes_max`. Both ends lie between
+  // Returns the transactions whose timestamps are in [from, below), oldest first, up to `bytes_max`. Both ends lie between
   // transactions; `below` is no more than Engine::all_committed. Throws DataCorruptionDetected for a damaged row or a content
   // that is missing.
   std::vector<LogRecord> read(storage::Stamp from, storage::Stamp below, size_t bytes_max);

@@ -6,9 +6,9 @@
 //            form 1, plain        body as it is
 //            form 2, compressed   bytes of the body (varint), then a zstd frame of it
 //            form + 16: the transaction goes on in the next record
-//   body     | first stamp | entries | { bytes, entry (entry.h) } … |          numbers are varints
+//   body     | first timestamp | entries | { bytes, entry (entry.h) } … |      numbers are varints
 //
-// An entry's stamp is the first one and what the entry says it lies behind it.
+// An entry's timestamp is the first one plus what the entry says it lies behind it.
 // A content is whole, or a delta of another one (forward_log.h).
 #pragma once
 
@@ -29,7 +29,7 @@ struct LogRecord {
     storage::Stamp stamp = 0;
     Entry entry;  // views into `body`
   };
-  std::vector<Item> entries;                                // at least one, their stamps going up
+  std::vector<Item> entries;                                // at least one, their timestamps going up
   bool goes_on = false;                                     // it is a part of a transaction, and not the last
   std::shared_ptr<const Bytes> body;                        // what they were read from
   std::vector<std::shared_ptr<const Bytes>> bodies_before;  // the same of the parts that were put together with it
@@ -43,7 +43,7 @@ struct LogRecord {
 // Collects the entries of one transaction.
 class LogRecordBuilder {
  public:
-  // `entry` is whole or a delta. In the order of the stamps, of one transaction.
+  // `entry` is whole or a delta. The entries of one transaction are added in the order of their timestamps.
   void add(storage::Stamp stamp, const Entry& entry);
   bool empty() const { return count_ == 0; }
   size_t bytes() const { return entries_.size(); }
@@ -66,7 +66,7 @@ base::Result<LogRecord> decode_record(BytesView bytes);
 // Puts the parts of a transaction together.
 LogRecord join(std::vector<LogRecord> parts);
 
-// The newest stamp of a record, as it travels beside its data in the log. A part of a transaction that goes on has none.
+// The newest timestamp of a record travels beside its data in the log. A part of a transaction that goes on has none.
 Bytes stamp_context(storage::Stamp stamp);
 storage::Stamp stamp_of_context(BytesView context);  // 0: none
 

@@ -1,5 +1,5 @@
 // A record of the set's log, plain or compressed: refused, or written back as one that reads the same, compressed and not. Its
-// stamps go up.
+// timestamps go up.
 #include "base/fuzz_target.h"
 #include "bson/json.h"
 #include "replication/log_record.h"

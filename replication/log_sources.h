@@ -2,7 +2,7 @@
 // is the newest of its document as of the last entry that went by.
 //
 //   key (collection, _id) ----+
-//   stamp --------------------+--> content, newest first; beyond the budget the least recently used goes
+//   timestamp ----------------+--> content, newest first; beyond the budget the least recently used goes
 //   features (dedup/sketch.h) +
 //
 // A primary fills it with what it proposes, every member with what it applies, so

@@ -58,7 +58,7 @@ class MemberMachine {
   void configure(const MemberPart& part, bool running, int64_t now_us);
   // The member has a configuration and a log: it takes part.
   void begin(int64_t now_us) { become(own_state(), now_us); }
-  // The member has nothing yet that the set has agreed on.
+  // The member has nothing yet of what the set has committed.
   void await_data(int64_t now_us) { become(MemberState::startup2, now_us); }
   void want_copy() { copy_wanted_ = true; }
   // Some of this member's data can't be read, and another member has data: it hands over if it leads, and wants a copy then.

@@ -321,7 +321,7 @@ void Oplog::keep_content(Transaction& transaction, storage::CollectionId collect
   if (!row) return;  // the log doesn't reach back that far
   const auto entry = decode(*row);
   if (!entry.ok() || entry.value().form != Entry::Form::named) return;
-  // A session's record has the stamp of another collection's entry.
+  // A session's record has the timestamp of another collection's entry.
   if (entry.value().collection != collection || entry.value().record != record) return;
   if (state_->cut_for_room(transaction, before.generation)) {
     return transaction.after_commit([state = state_, stamp = before.generation] { state->was_cut(stamp); });

@@ -9,7 +9,7 @@
 // until the entries have taken the contents in.
 //
 //   oplog    0                -> {uuid, countedTo, steps: [{end, entries, logical, stored}, …]}
-//            stamp (8, BE)    -> an entry (entry.h)
+//            timestamp, 8, BE -> an entry (entry.h)
 //
 // Everyone else sees it as the collection local.oplog.rs: capped, read-only.
 #pragma once
@@ -38,7 +38,7 @@ inline constexpr char oplog_ns[] = "local.oplog.rs";
 // Is what mongod chooses: 5 % of what is free, from 990 MB to 50 GB.
 uint64_t default_oplog_bytes(const std::string& path);
 
-// Thread-safe. The engine's stamps go on above the newest entry once it is open.
+// Thread-safe. The engine's timestamps go on above the newest entry once it is open.
 class Oplog {
  public:
   Oplog(storage::Store& store, uint64_t bytes_max);
@@ -58,10 +58,10 @@ class Oplog {
   // They have what documents were before changes that the log has.
   PreImages& pre_images();
   OplogStats stats();
-  // The entry with this stamp as MongoDB shows it; nullopt: cut off, or its content went with its collection.
+  // Returns the entry with this timestamp as MongoDB shows it; nullopt: cut off, or its content went with its collection.
   std::optional<bson::Document> find(storage::Stamp stamp);
 
-  // Its row, for entry.h's decode; nullopt: cut off.
+  // Returns its row, for entry.h's decode; nullopt: cut off.
   std::optional<Bytes> row(storage::Stamp stamp);
 
   // The rows themselves, by entry_key.

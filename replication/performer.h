@@ -16,7 +16,7 @@ class Performer {
  public:
   Performer(Oplog& oplog, storage::Transaction& transaction) : oplog_(oplog), transaction_(transaction) {}
 
-  // `given`: the stamp the entry has on other members; 0: the change is new, and takes one.
+  // `given`: the timestamp that the entry has on other members; 0: the change is new, and takes one.
   // entry.o is the document.
   storage::Stored insert(storage::Collection& collection, Entry entry, storage::Stamp given = 0);
   // entry.o is `after`, or what makes it of `before`; then o2 says of which.

@@ -1,15 +1,15 @@
 // A pre-image is a document as it was before a change, for change streams of collections with changeStreamPreAndPostImages. It is
 // kept as a delta of what the document was after the change.
 //
-//   pre-images        stamp                       -> collection, record                 (varints)
-//                     collection, record, stamp   -> | form, 1 | checksum, 4 | body |
+//   pre-images    timestamp                       -> collection, record                 (varints)
+//                 collection, record, timestamp   -> | form, 1 | checksum, 4 | body |
 //                                                    form 1, whole  body = the content
 //                                                    form 2, delta  body = what makes it of the content after the change
 //
 //   collection, record, 7   delta --of-- the content after 7, which is the pre-image of 9
 //   collection, record, 9   delta --of-- the content after 9, which the record has
 //
-// About one in 32 is whole, so that a document that changes often costs few steps. The stamp decides which, so all members
+// About one in 32 is whole, so that a document that changes often costs few steps. The timestamp decides which, so all members
 // keep the same.
 #pragma once
 

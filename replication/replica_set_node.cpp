@@ -111,7 +111,7 @@ void ReplicaSet::connect_peers() {
 
 void ReplicaSet::start_over(const std::string& why) {
   if (starting_over_.exchange(true)) return;
-  base::log(Severity::warning, LogComponent::repl, 7100031, "This member starts anew from what the set has agreed on",
+  base::log(Severity::warning, LogComponent::repl, 7100031, "This member starts anew from what the set has committed",
             Attributes().add("reason", why));
   options_.restart(why);
 }
@@ -194,7 +194,7 @@ void ReplicaSet::apply_loop() {
     } catch (const std::exception& error) {
       // Going on would make this member's data another than the others'. If it's damage, a copy of another's helps.
       if (replays_nothing_more(error)) return;
-      base::log(Severity::fatal, LogComponent::repl, 7100032, "What the set has agreed on cannot be done here; stopping",
+      base::log(Severity::fatal, LogComponent::repl, 7100032, "A majority-committed entry cannot be applied here; stopping",
                 Attributes().add("error", error.what()));
       std::_Exit(14);
     }
@@ -214,7 +214,7 @@ bool ReplicaSet::replays_nothing_more(const std::exception& error) {
     tell_electable();
     if (machine_.about_to_lead()) node_->resign();
   }
-  base::log(Severity::error, LogComponent::repl, 7100045, "What the set has agreed on needs data that is damaged here",
+  base::log(Severity::error, LogComponent::repl, 7100045, "A majority-committed entry needs data that is damaged here",
             Attributes().add("error", error.what()));
   return true;
 }

@@ -1,4 +1,4 @@
-// A full disk holds up what the set has agreed on: it is applied when there is room, and nothing is skipped. Reads go on, and so
+// A full disk holds up majority-committed writes: they are applied when there is room, and none is skipped. Reads go on, and so
 // does consensus, in which another member should lead meanwhile.
 #include <chrono>
 
@@ -66,7 +66,7 @@ void ReplicaSet::lack_room(const std::string& refusal) {
   machine_.lack_room(true);
   if (node_) tell_electable();
   base::log(Severity::warning, LogComponent::repl, 7100053,
-            "The disk has no room for what the set has agreed on, which waits for room", Attributes().add("error", refusal));
+            "The disk has no room for majority-committed writes, which wait for room", Attributes().add("error", refusal));
 }
 
 void ReplicaSet::have_room() {
@@ -74,7 +74,7 @@ void ReplicaSet::have_room() {
   if (!machine_.lacks_room()) return;
   machine_.lack_room(false);
   if (node_) tell_electable();
-  base::log(Severity::info, LogComponent::repl, 7100054, "The disk has room again for what the set has agreed on", Attributes());
+  base::log(Severity::info, LogComponent::repl, 7100054, "The disk has room again for majority-committed writes", Attributes());
 }
 
 // A duty has found the disk full. Entries that wait see for themselves that there is room, and so does the log.

@@ -63,7 +63,7 @@ class SessionHistory {
   void keep_image(storage::Transaction& transaction, SessionWrite::Image image, bson::DocumentView document);
   void save(storage::Transaction& transaction);
 
-  // The document that keep_image kept for the statement with the timestamp `stamp`.
+  // Returns the document that keep_image kept for the statement with this timestamp.
   std::optional<bson::Document> image(storage::Stamp stamp) const;
 
  private:

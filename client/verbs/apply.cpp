@@ -1,4 +1,4 @@
-// `palimpsest apply` brings a patch, as `palimpsest diff` writes it, to a branch.
+// `palimpsest apply` applies a patch, as `palimpsest diff` writes it, to a branch.
 #include <CLI/CLI.hpp>
 #include <fstream>
 #include <iostream>
@@ -77,7 +77,7 @@ int run(const Arguments& arguments) {
 
 Verb add_apply(CLI::App& app) {
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* verb = app.add_subcommand("apply", "bring a patch, as `palimpsest diff` writes it, to a branch, uncommitted");
+  CLI::App* verb = app.add_subcommand("apply", "apply a patch, as `palimpsest diff` writes it, to a branch, uncommitted");
   arguments->target.add_options(*verb, "the database, or its branch, that is changed: shop@dev");
   verb->add_option("file", arguments->file, "the patch, a change a line; - is the standard input")->required();
   arguments->options.add_options(*verb, MergeOptions::Manual::no, "nothing is changed");

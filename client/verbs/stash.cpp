@@ -1,4 +1,4 @@
-// `palimpsest stash` puts aside what isn't committed on a branch, and brings it back.
+// `palimpsest stash` puts aside what isn't committed on a branch, and applies it again.
 #include <CLI/CLI.hpp>
 #include <iostream>
 #include <memory>
@@ -131,7 +131,7 @@ int drop(const Arguments& arguments) {
 Verb add_stash(CLI::App& app) {
   auto arguments = std::make_shared<Arguments>();
   auto chosen = std::make_shared<std::function<int()>>();
-  CLI::App* verb = app.add_subcommand("stash", "put aside what is not committed on a branch, and bring it back");
+  CLI::App* verb = app.add_subcommand("stash", "put aside what is not committed on a branch, and apply it again");
   arguments->target.add_options(*verb, "the database, or its branch: shop@dev");
   verb->require_subcommand(1);
   const auto add = [&](const char* name, const char* about, std::function<int()> run) {
@@ -148,9 +148,9 @@ Verb add_stash(CLI::App& app) {
   add("list", "list the stashes of the database, the newest first", [arguments] { return list(*arguments); });
   add_number(add("show", "show the documents that a stash changes", [arguments] { return show(*arguments); }),
              "of the stash; without it, the newest");
-  CLI::App* applies = add("apply", "bring the changes of a stash to the branch, uncommitted, and keep the stash",
+  CLI::App* applies = add("apply", "apply the changes of a stash to the branch, uncommitted, and keep the stash",
                           [arguments] { return apply(*arguments, "stashApply"); });
-  CLI::App* pops = add("pop", "bring the changes of a stash to the branch, uncommitted, and drop the stash",
+  CLI::App* pops = add("pop", "apply the changes of a stash to the branch, uncommitted, and drop the stash",
                        [arguments] { return apply(*arguments, "stashPop"); });
   for (CLI::App* one : {applies, pops}) {
     add_number(one, "of the stash; without it, the newest");

@@ -1,4 +1,4 @@
-// A member of a replica set can't refuse what the set has agreed on. While an object of this class lives, the thread's writes may
+// A member of a replica set can't refuse majority-committed writes. While an object of this class lives, the thread's writes may
 // take half of the reserve, whatever they are for, and the first that finds less room gets OutOfDiskSpace at once: its caller
 // ends the transaction, has a checkpoint taken, and waits.
 #pragma once

@@ -3,8 +3,8 @@
 // A row of `records` (and of `packed`, its densely filled twin) holds a content, or is a stub that leads to the chain where the
 // content lies:
 //
-//   raw    | 01 | stamp | checksum 4 | past | BSON … |
-//   stub   | 02 | stamp | chain | past |               chain as distance below the record's own id
+//   raw    | 01 | timestamp | checksum 4 | past | BSON … |
+//   stub   | 02 | timestamp | chain | past |           chain as distance below the record's own id
 //   past   | length | pre-states |                     only with flag 10 (storage/contents/row_past.h)
 //
 // Flag 20 of the first byte says that older contents are kept in the chain table.

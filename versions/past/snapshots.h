@@ -1,7 +1,7 @@
 // Declared snapshots are names for moments whose past stays readable.
 //
 //   past-snapshots   number (8, BE) -> {stamp, time, name}, {stamp, time, dropped: true}
-//                    00             -> {next: number, newest: stamp}       of all there have been
+//                    00             -> {next: number, newest: timestamp}   of all there have been
 //
 // No number is given twice. A dropped snapshot stays in the table until what it alone showed is gone. Thread-safe; transactions
 // are not.

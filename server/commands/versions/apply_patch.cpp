@@ -1,4 +1,4 @@
-// applyPatch brings changes of documents, as diff shows them, to a branch.
+// applyPatch applies changes of documents, as diff shows them, to a branch.
 #include <algorithm>
 #include <set>
 
@@ -164,7 +164,7 @@ class ApplyPatch : public Command {
  public:
   std::string_view name() const override { return "applyPatch"; }
   std::string_view help() const override {
-    return "bring changes of documents to the branch, uncommitted; all or none\n"
+    return "apply changes of documents to the branch, uncommitted; all or none\n"
            "{ applyPatch: 1, changes: [ <documents of diff, with format: \"jsonPatch\" or not; or lines of JSON>, … ],\n"
            "  mode, resolve, paths, collections: as merge, for changes with before and after; without resolve: \"manual\",\n"
            "  dryRun: <bool>, bypassDocumentValidation: <bool> }";

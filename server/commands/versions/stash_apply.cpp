@@ -1,4 +1,4 @@
-// stashApply brings a stash's changes to a branch, where they aren't committed; stashPop drops the stash then.
+// stashApply applies a stash's changes to a branch, where they aren't committed; stashPop drops the stash then.
 #include "server/commands/shared/branches.h"
 #include "server/commands/versions/merge_request.h"
 #include "server/commands/versions/planned_changes.h"
@@ -22,9 +22,9 @@ class StashCommand : public Command {
 
   std::string_view name() const override { return drops_ ? "stashPop" : "stashApply"; }
   std::string_view help() const override {
-    return drops_ ? "bring the changes of a stash to the branch, uncommitted, and drop the stash\n"
+    return drops_ ? "apply the changes of a stash to the branch, uncommitted, and drop the stash\n"
                     "{ stashPop: <number>, … as stashApply }\nIf there are conflicts, nothing is changed and the stash stays."
-                  : "bring the changes of a stash to the branch, uncommitted, and keep the stash\n"
+                  : "apply the changes of a stash to the branch, uncommitted, and keep the stash\n"
                     "{ stashApply: <number>, mode, resolve, paths, collections: as merge, without resolve: \"manual\", "
                     "dryRun: <bool> }";
   }
