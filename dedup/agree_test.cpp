@@ -46,7 +46,7 @@ TEST_CASE("every width of vectors gives the portable answers") {
   }));
 }
 
-TEST_CASE("which bytes are the same, by every width") {
+TEST_CASE("every width finds the same bytes to be equal") {
   CHECK(rc::check([](uint64_t seed) {
     base::Random random(seed);
     const Exact a(few_letters(random, equal_bytes)), b(few_letters(random, equal_bytes));

@@ -526,7 +526,7 @@ TEST_CASE("options out of their ranges are refused by name", "[encoder]") {
   refused("index_bytes_per_record", [](Options& o) { o.index_layout = IndexLayout::published; });
 }
 
-TEST_CASE("of many strangers the index keeps twelve bytes each, and finds the late and the old ones", "[encoder]") {
+TEST_CASE("the index keeps twelve bytes of each of many strangers, and finds the late and the old ones", "[encoder]") {
   constexpr int64_t count = 24'000;
   Server server;
   base::Random random(22);

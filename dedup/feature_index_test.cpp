@@ -129,7 +129,7 @@ TEST_CASE("an entry that two features led to is cleared once, and counted once")
   CHECK(index.used() == 1);
 }
 
-TEST_CASE("as published, matches come in the order they were put") {
+TEST_CASE("matches come in the order in which they were put, as published") {
   FeatureIndex index(3, IndexLayout::published);
   index.reset(400);
   base::Random random(3);

@@ -410,7 +410,7 @@ void require_warm(Member& member, Member& other, const bson::Document& after) {
 
 }  // namespace
 
-TEST_CASE("whoever takes over makes deltas of what it had before a schema changed, or went by again") {
+TEST_CASE("a member that takes over makes deltas of what it had before a schema changed, or went by again") {
   TemporaryDirectory at_a, at_b;
   Member a(at_a.path()), b(at_b.path());
   const auto collection = a.store.catalog().create("t.c", {});

@@ -201,7 +201,7 @@ TEST_CASE("bases are of the same collection, and none is left behind a command")
   }
 }
 
-TEST_CASE("who has later entries already finds a base that was changed since") {
+TEST_CASE("a member that has later entries already finds a base that was changed since") {
   for (const bool removed : {false, true}) {
     Pair set;
     set.insert("a", first);

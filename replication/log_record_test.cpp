@@ -106,7 +106,7 @@ TEST_CASE("a record gives back its entries and their stamps, compressed or not")
   });
 }
 
-TEST_CASE("of a record that is cut short or changed nothing is read outside of it") {
+TEST_CASE("nothing is read outside of a record that is cut short or changed") {
   rc::check([](uint64_t seed) {
     base::Random random(seed);
     const Bytes whole = encoded_record(random_entries(random), random.below(2) ? 0 : SIZE_MAX);

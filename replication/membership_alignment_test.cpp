@@ -63,7 +63,7 @@ struct Leader {
 
 using Kind = MemberChange::Kind;
 
-TEST_CASE("who joins gets the log first, and votes when it has caught up") {
+TEST_CASE("a member that joins gets the log first, and votes when it has caught up") {
   Leader leader(3);
   CHECK_FALSE(leader.look().step);
   leader.configure(3, 1);
@@ -103,7 +103,7 @@ TEST_CASE("a member without a vote stays a learner, and a voter that loses its v
   CHECK_FALSE(leader.look().step);
 }
 
-TEST_CASE("who isn't configured leaves, but the leader itself") {
+TEST_CASE("a member that isn't configured leaves, but for the leader itself") {
   Leader leader(3);
   leader.config.members.pop_back();
   CHECK(leader.next_is(Kind::remove, 3));

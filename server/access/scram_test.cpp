@@ -71,7 +71,7 @@ TEST_CASE("credentials of another form are none") {
     CHECK_FALSE(ScramCredentials::parse(bson::json(text)));
 }
 
-TEST_CASE("who knows the password gets in, and nobody else") {
+TEST_CASE("a client that knows the password gets in, and no other does") {
   for (const ScramHash hash : {ScramHash::sha1, ScramHash::sha256}) {
     const auto find = knows(hash, "a,d=a", "s3cret");
     for (const bool skip : {true, false}) {
@@ -82,7 +82,7 @@ TEST_CASE("who knows the password gets in, and nobody else") {
   }
 }
 
-TEST_CASE("of several credentials any will do") {
+TEST_CASE("any of several credentials will do") {
   const base::Bytes salt = base::random_key(28);
   const auto find = [&](const Name&) {
     return std::vector<ScramCredentials>{make_scram_credentials(ScramHash::sha256, "old", salt, scram_iterations_min),

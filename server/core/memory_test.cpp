@@ -83,7 +83,7 @@ TEST_CASE("an object that fails to grow holds what it held") {
   CHECK(budget.held() == 0);
 }
 
-TEST_CASE("whoever can do with less asks whether there is room") {
+TEST_CASE("a holder that can do with less asks whether there is room") {
   MemoryPool pool(10 * mb, 8 * mb);
   MemoryBudget first(&pool), second(&pool);
   Held held(first);

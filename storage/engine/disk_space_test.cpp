@@ -112,7 +112,7 @@ TEST_CASE("an open directory has its ballast, and a backup leaves it out") {
   CHECK_NOTHROW(require_temporary_room(store, 1 << 20));
 }
 
-TEST_CASE("who lacks room has a checkpoint taken, inside a transaction too") {
+TEST_CASE("a write that lacks room has a checkpoint taken, inside a transaction too") {
   TemporaryDirectory directory;
   Store store(test_options(directory.path()));
   const Table table = store.engine().open_table("things");

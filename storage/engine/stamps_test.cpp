@@ -80,7 +80,7 @@ TEST_CASE("a range that was too short goes on while nobody is behind it, and is 
   CHECK(source.all_committed() == source.last() + 1);
 }
 
-TEST_CASE("who needs more stamps than others left is run again and has them") {
+TEST_CASE("a transaction that needs more timestamps than others left is run again and has them") {
   TemporaryDirectory directory;
   Engine engine(test_options(directory.path()));
   int runs = 0;

@@ -20,7 +20,7 @@ int64_t read_number(Transaction& transaction, const Table& table, BytesView key)
 
 }  // namespace
 
-TEST_CASE("who writes a row that another open transaction has written meets a conflict") {
+TEST_CASE("a transaction that writes a row that another open one has written meets a conflict") {
   TemporaryDirectory directory;
   Engine engine(test_options(directory.path()));
   const Table table = engine.open_table("things");

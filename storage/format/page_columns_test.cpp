@@ -170,7 +170,7 @@ TEST_CASE("A page by columns is joined to the same page") {
   });
 }
 
-TEST_CASE("What are no rows before and after them stay as they are") {
+TEST_CASE("bytes before and after the rows stay as they are") {
   base::Random random(7);
   for (int round = 0; round < 50; ++round) {
     const Bytes page = noise(random, random.below(100)) + chains_page(random, 60) + "\x60" + noise(random, random.below(100));

@@ -149,7 +149,7 @@ TEST_CASE("a document like no other is a chain of one, and what isn't there has 
   CHECK_FALSE(view_chain(*wiki.collection, transaction, wiki.last + 1));
 }
 
-TEST_CASE("who looks at a chain can be interrupted") {
+TEST_CASE("a look at a chain can be interrupted") {
   Wiki wiki(7);
   wiki.revise(600, 1);
   wiki.store.dedup().drain();

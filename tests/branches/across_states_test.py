@@ -285,7 +285,7 @@ def test_pipelines_write_into_another_branch(shop):
 
 
 @pytest.mark.parametrize("stage", [{"$diff": {}}, {"$acrossBranches": {}}, {"$history": {"_id": 1}}])
-def test_where_the_stages_may_stand(shop, stage):
+def test_the_stages_stand_first_and_outside_of_facets(shop, stage):
     main = shop["main"]
     main.c.insert_one({"_id": 1})
     fails(NAMESPACE_NOT_FOUND, lambda: run(main.c, stage))  # it has no branches yet

@@ -339,7 +339,7 @@ def test_roles_are_defined_inherited_and_dropped(server):
     assert shop.command("usersInfo", "ann")["users"][0]["roles"] == []
 
 
-def test_who_replaces_a_role_takes_what_it_had(server):
+def test_to_replace_a_role_takes_the_rights_that_it_had(server):
     """The roles and privileges that a role loses may be of any database."""
     server.root.admin.command("createRole", "clerk", roles=[{"role": "read", "db": "other"}], privileges=[])
     with server.user("ann", "userAdmin") as ann:
@@ -716,7 +716,7 @@ def active_sessions(server):
     return server.root.admin.command("serverStatus")["logicalSessionRecordCache"]["activeSessionsCount"]
 
 
-def test_who_has_not_logged_in_has_no_sessions():
+def test_a_client_without_a_login_has_no_sessions():
     with Guarded("--setParameter", "maxSessions=20") as server:
         for name in ("ping", "hello", "buildInfo"):
             for reply in strange(server, *({name: 1, "lsid": lsid, "$db": "admin"} for lsid in lsids(30))):
@@ -736,7 +736,7 @@ def test_sessions_end_by_the_ten_thousand(server):
         assert "10000" in refused(lambda: ann.admin.command("endSessions", lsids(10_001)), 2).details["errmsg"]
 
 
-def test_who_has_not_logged_in_does_not_set_the_clock(tmp_path):
+def test_a_client_without_a_login_does_not_set_the_clock(tmp_path):
     key = tmp_path / "key"
     key.write_text("sixteen and more characters")
     key.chmod(0o600)
@@ -835,7 +835,7 @@ def test_conversations_out_of_order_are_refused(server):
     assert talk(server, start, {"find": "a", "$db": "shop"})["code"] == UNAUTHORIZED
 
 
-def test_who_fails_again_and_again_waits_longer(server):
+def test_a_client_that_fails_again_and_again_waits_longer(server):
     server.root.admin.command("createUser", "ann", pwd=PASSWORD, roles=[])
 
     def attempt():

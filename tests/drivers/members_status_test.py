@@ -92,7 +92,7 @@ def test_the_status_of_three_members_from_each_ones_view(three):
     wait_states(three[0], ["PRIMARY", "SECONDARY", "SECONDARY"])
 
 
-def test_who_is_not_there_or_not_free_is_named(three):
+def test_members_that_are_not_there_or_not_free_are_named(three):
     one, two, other = three
     other.kill()
     failed = "replSetInitiate quorum check failed because not all proposed set members responded affirmatively: "

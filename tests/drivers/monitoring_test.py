@@ -429,7 +429,7 @@ def test_a_members_profile_is_its_own():
         assert pools["totalCreated"] == 0 and pools["hosts"] == {}
 
 
-def test_who_waits_for_a_lock_is_shown(server, db):
+def test_an_operation_that_waits_for_a_lock_is_shown(server, db):
     """createIndexes holds the schema lock alone: finds that come meanwhile wait for it."""
     admin = server.client().admin
     db.c.insert_many([{"a": i, "text": "x" * 200} for i in range(60_000)])

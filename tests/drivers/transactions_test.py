@@ -685,7 +685,7 @@ def test_a_key_that_another_takes_during_the_commit_is_a_conflict(client, raw, p
     assert client.t.c.count_documents({"k": {"$gte": 0}}) == 200
 
 
-def test_of_two_transactions_that_make_a_collection_one_conflicts(client, raw):
+def test_one_of_two_transactions_that_make_a_collection_conflicts(client, raw):
     one, other = raw().start(), raw().start()
     done(one.insert("c", {"_id": "one"}))
     reply = other.insert("c", {"_id": "other"})

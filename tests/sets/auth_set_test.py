@@ -121,7 +121,7 @@ def _state_of(guarded, member):
         return None
 
 
-def test_who_has_another_key_is_no_member(guarded, tmp_path):
+def test_a_server_with_another_key_is_no_member(guarded, tmp_path):
     root = guarded.login()
     with Member("--keyFile", str(key_file(tmp_path, "YW5vdGhlciBrZXk", "other"))) as stranger:
         config = root.admin.command("replSetGetConfig")["config"]

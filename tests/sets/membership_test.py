@@ -252,7 +252,7 @@ def test_a_member_of_priority_0_that_alone_has_the_newest_writes_hands_them_on()
         three.check_same()
 
 
-def test_who_stepped_down_or_is_frozen_does_not_stand(three):
+def test_a_member_that_stepped_down_or_is_frozen_does_not_stand(three):
     primary = three.wait_settled()
     others = three.secondaries()
     assert others[0].command("replSetFreeze", 600)["ok"] == 1

@@ -146,7 +146,7 @@ TEST_CASE("many threads write and commit on one branch, and nothing is lost") {
   }
 }
 
-TEST_CASE("who writes a document that is purged at the same time conflicts, on each branch") {
+TEST_CASE("a write of a document that is purged at the same time conflicts, on each branch") {
   for (const Layout layout : all_layouts) {
     INFO("layout " << static_cast<int>(layout));
     storage::TemporaryDirectory directory;

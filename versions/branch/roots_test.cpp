@@ -408,7 +408,7 @@ TEST_CASE("a trie refuses the commit of a document whose _id is too long for it,
   CHECK(committed.last->parents.size() == 1);
 }
 
-TEST_CASE("what a collection says of its commits' trees") {
+TEST_CASE("a collection's options say which trees its commits have") {
   const auto read = [](const char* text) { return tree_kind_of(bson::json(text)); };
   CHECK(read("{}") == TreeKind());
   CHECK(read("{commits: {}}") == TreeKind());

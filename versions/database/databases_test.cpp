@@ -449,7 +449,7 @@ TEST_CASE("a collection that no branch and no commit has any more leaves no tabl
   CHECK_FALSE(shop.there("shop.new"));
 }
 
-TEST_CASE("of a collection that is gone nothing stays in memory but for who holds a view of it") {
+TEST_CASE("nothing of a collection that is gone stays in memory, but for those who hold a view of it") {
   Shop shop;
   shop.put("shop@dev.new", 1, 1);
   auto held = shop.store.catalog().open("shop@dev.new");
@@ -528,7 +528,7 @@ TEST_CASE("a database without branches has no table of them") {
   CHECK_THROWS_AS(shop.store.catalog().open("shop@dev.things"), base::OperationError);
 }
 
-TEST_CASE("who writes a document that is purged at the same time conflicts, without branches too") {
+TEST_CASE("a write of a document that is purged at the same time conflicts, without branches too") {
   for (const bool there : {true, false}) {
     for (const bool purge_first : {true, false}) {
       test::Shop shop;

@@ -286,7 +286,7 @@ TEST_CASE("trees of another structure are refused") {
   CHECK_THROWS_AS(buckets->diff(nodes, of_buckets, of_tree, [](const Difference&) { return true; }), base::OperationError);
 }
 
-TEST_CASE("who goes through the nodes of a tree by himself meets each entry where it is, and a root says what tree it is of") {
+TEST_CASE("a walk through the nodes of a tree meets each entry where it is, and a root says what tree it is of") {
   for (const Named& named : all_indexes) {
     INFO(named.name);
     Example example(named, 17, 3000, 400);

@@ -225,7 +225,7 @@ TEST_CASE("a count of a snapshot can be interrupted, and so can who waits for it
   CHECK_THROWS_AS(dropped->record_count(), base::OperationError);
 }
 
-TEST_CASE("of a snapshot that is hardly read no page table is made") {
+TEST_CASE("no page table is made of a snapshot that is hardly read") {
   constexpr int documents = 500;
   OnePast world;
   std::vector<storage::RecordId> records;

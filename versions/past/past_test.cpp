@@ -762,7 +762,7 @@ TEST_CASE("the newest snapshot at or before a time is found, though the clock we
   check();
 }
 
-TEST_CASE("of many contents that a dropped snapshot showed nothing stays") {
+TEST_CASE("nothing stays of many contents that a dropped snapshot showed") {
   constexpr int documents = 5'000;
   storage::TemporaryDirectory directory;
   storage::StoreOptions options = storage::test_options(directory.path());

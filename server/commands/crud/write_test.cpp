@@ -464,7 +464,7 @@ bool somebody_waits_for_a_schema(TestServer& server) {
   return waits;
 }
 
-TEST_CASE("who waits while a collection is replaced goes on with the one that has the name then") {
+TEST_CASE("an operation that waits while a collection is replaced goes on with the one that has the name then") {
   const std::pair<std::string, std::string> cases[] = {
       {R"({find: "c", filter: {a: 1}})", "firstBatch: [ { _id: 2"},
       {R"({count: "c", query: {a: 1}})", "n: 1"},

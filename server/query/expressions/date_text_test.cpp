@@ -48,7 +48,7 @@ TEST_CASE("A time of day and an offset stand behind the date", "[dates]") {
   CHECK_FALSE(read_date_text("2017-07-04 12:39:30")->has_offset);
 }
 
-TEST_CASE("What is no whole date is not read", "[dates]") {
+TEST_CASE("a text that is no whole date is not read", "[dates]") {
   for (const char* text : {"",
                            "Friday",
                            "July 2017",

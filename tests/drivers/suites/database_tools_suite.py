@@ -187,7 +187,7 @@ def test_a_dump_of_all_has_the_users(server, client, run):
     assert list(client.admin["system.users"].find(sort=[("_id", 1)])) == before
 
 
-def test_who_may_back_up_and_restore_can(server, client, run):
+def test_a_user_who_may_back_up_and_restore_can(server, client, run):
     fill(client.shop)
     client.shop.command("createUser", "ann", pwd="secret", roles=["read"])
     client.admin.command("createUser", "keeper", pwd=PASSWORD, roles=["backup", "restore"])
