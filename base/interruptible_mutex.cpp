@@ -42,8 +42,8 @@ bool InterruptibleMutex::try_lock_shared() {
   return waiting_exclusively_ == 0 && take_shared();
 }
 
-// A waiter counts itself before it looks at holders_; who lets go changes holders_ before it looks for waiters. So one of them
-// sees the other.
+// A waiter counts itself before it looks at holders_; a holder that lets go changes holders_ before it looks for waiters. So one
+// of them sees the other.
 void InterruptibleMutex::wake() {
   if (waiting_ == 0) return;
   { const MutexLock lock(mutex_); }

@@ -236,7 +236,7 @@ TEST_CASE("a scan of the log may begin at a stamp") {
             .to_int64() == 3);
 }
 
-TEST_CASE("the log is cut at its oldest end when it outgrows its size, and who stood there is told") {
+TEST_CASE("the log is cut at its oldest end when it outgrows its size, and readers that stood there are told") {
   TemporaryDirectory directory;
   int64_t entries = 0;
   {

@@ -463,7 +463,7 @@ void ReplicaSet::learn_config(const SetConfig& config, const std::string& from) 
     show_state();
     woken_.notify_all();
   } else if (joins && self) {
-    // The log gets an entry that nobody has, so that the leader sends where its own begins, and who votes there. An empty log
+    // The log gets an entry that nobody has, so that the leader sends where its own begins, and the voters there. An empty log
     // would seem to have what comes before the first entry.
     const bool begins = !disk_.load();
     if (begins) start_log(disk_, {log_begins.index, log_begins.term + 1}, {});

@@ -10,7 +10,7 @@ using base::OperationError;
 
 bool database_fits(std::string_view pattern, std::string_view db) {
   if (pattern.empty()) return db != "local" && db != "config";
-  // The first branch is the database itself, and who asks calls it so.
+  // The first branch is the database itself, and callers name it so.
   if (pattern.ends_with("@main")) pattern.remove_suffix(5);
   if (pattern.ends_with("@*")) return db.starts_with(pattern.substr(0, pattern.size() - 1));
   return pattern == db;

@@ -39,7 +39,7 @@ struct Query {
   bool show_record_id = false;
   bool allow_disk_use = false;
   bool tailable = false;
-  bool changes = false;  // who asks may remove each document that it gets before it asks for the next one
+  bool changes = false;  // the caller may remove each document that it gets before it asks for the next one
   // Only the different values of this field are wanted, each from at least one document; empty: all documents.
   std::string distinct;
   std::shared_ptr<MetadataPlace> metadata;          // gets what others want to know of each document; nullptr: nobody does

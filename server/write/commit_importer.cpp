@@ -238,7 +238,7 @@ void CommitImporter::begin_commit(const pack::Header& header, pack::Commit commi
   make_collections(header);
 }
 
-// Of a database that has such commits nobody can fetch a part.
+// Nobody can fetch a part of a database that has such commits.
 void CommitImporter::check_selected(const pack::Commit& commit) {
   const auto selection = versions::selection_of(commit.metadata);
   if (!selection || !database_ || selection == selected_) return;

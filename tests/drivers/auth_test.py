@@ -674,7 +674,7 @@ def test_sessions_belong_to_their_user(server):
                 cursor = ann.shop.command("find", "a", batchSize=1, session=session)["cursor"]["id"]
                 return lambda: ann.shop.command("getMore", Int64(cursor), collection="a", batchSize=1, session=session)
             more = opened()
-            # Who knows the id of another user's session has a session of his own by it.
+            # A user who knows the id of another user's session has a session of his own by it.
             bob.admin.command("killSessions", [lsid])
             bob.admin.command("endSessions", [lsid])
             refused(lambda: bob.admin.command("killAllSessions", []))

@@ -39,7 +39,7 @@ class GuardedSet:
             self.members[0].command("replSetInitiate", config)
             wait_until(lambda: self.members[0].state() == "PRIMARY", self.members[0].tail)
             self.members[0].command("createUser", "root", pwd=PASSWORD, roles=["root"], writeConcern={"w": 3})
-            # Who joins votes when it has caught up.
+            # A member that joins votes when it has caught up.
             wait_until(lambda: sum('"change":"votes"' in line for line in self.members[0].log_lines(7100034)) == 2, self.members[0].tail)
             return self
         except BaseException:

@@ -72,7 +72,7 @@ def test_a_member_under_maintenance_is_not_read_from_and_goes_on_following(three
 
 def test_a_member_that_copies_the_data_shows_how_far_it_is(three):
     primary = three.primary()
-    # Who waits for the source shows nothing else than who copies. The source lends its files once at a time, so a backup holds the copy up.
+    # A member that waits for the source looks like one that copies. The source lends its files once at a time, so a backup holds the copy up.
     backup = primary.command("createBackup", cursor={"batchSize": 1})["cursor"]
     another = three.start_another()
     three.reconfigure(lambda config: config["members"].append({"_id": 3, "host": another.name}))
@@ -168,7 +168,7 @@ def test_a_member_comes_back_under_another_id(three):
         three.reconfigure(without(plain))
         wait_until(lambda: plain.state() == "REMOVED")
         three.client().t.c.insert_one({"away": another})
-        if another == 22:  # who was removed remembers it
+        if another == 22:  # a member that was removed remembers it
             plain.stop()
             plain.start()
             wait_until(lambda: plain.state() == "REMOVED")

@@ -187,7 +187,7 @@ class ReplicaSet:
         return wait_until(settled, lambda: f"not settled: {self.states()}\n{self.tails()}")
 
     def _wait_votes(self, others):
-        """Until the members that led have let so many others vote: who joins votes when it has caught up."""
+        """Until the members that led have let so many others vote: a member that joins votes when it has caught up."""
         wait_until(lambda: sum('"change":"votes"' in line for member in self.members for line in member.log_lines(7100034)) >= others,
                    lambda: f"not all vote\n{self.tails()}")
 

@@ -135,7 +135,7 @@ void CommitPacker::choose_against() {
         near = *number;
     }
   }
-  // Of a commit at the boundary the parent differs least.
+  // A parent of a commit at the boundary differs least from that commit.
   std::map<CommitNumber, CommitNumber> children;
   for (const Hash& id : what_.shallow) {
     const auto number = find(id);

@@ -494,8 +494,7 @@ TEST_CASE("a view that was opened while its branch was dropped is not that of th
   CHECK(store.catalog().open("shop@dev.things")->record_count() == 1);
 }
 
-TEST_CASE(
-    "of many views those are forgotten that nobody holds or asked for lately, and who holds one learns that its branch is gone") {
+TEST_CASE("views that nobody holds or asked for lately are forgotten, and a holder of one learns that its branch is gone") {
   test::Shop shop;
   shop.begin();
   KnownViews views(10);

@@ -175,7 +175,7 @@ size_t linked_bytes(const Node& node) {
 
 }  // namespace
 
-TEST_CASE("a tree larger than the cache is read by several threads, and who holds its root doesn't hold all of it") {
+TEST_CASE("a tree larger than the cache is read by several threads, and to hold its root isn't to hold all of it") {
   const storage::TemporaryDirectory directory;
   storage::Engine engine(storage::test_options(directory.path()));
   const storage::Table table = engine.open_table("versions-1-nodes");

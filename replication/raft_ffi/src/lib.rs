@@ -55,7 +55,7 @@ impl Node {
         let ticks = self.raw.raft.election_timeout();
         self.drawn += 1;
         // The library's own priorities can leave two members that each refuse the other (equal lengths, different terms);
-        // who should lead is only quicker here.
+        // here a member that should lead only times out sooner.
         let jitter = mix(self.seed ^ mix(self.drawn)) as usize;
         self.timeout = match self.rank {
             RAFT_RANK_NEVER.. => TIMEOUT_NEVER - 1,

@@ -145,7 +145,7 @@ TEST_CASE("a plan of the cache that finds nothing in time is given up while it r
   CHECK(data.examined("{a: 1, b: 9}", 1) == 1);
   CHECK_FALSE(data.raced);
   CHECK(data.summary == "IXSCAN { b: 1 }");
-  // Of b: 2 there are a thousand, and one of them has a: 9.
+  // A thousand documents have b: 2, and one of them has a: 9.
   CHECK(data.examined("{a: 9, b: 2}", 1) == 1);
   CHECK(data.replanned);
   CHECK(data.summary == "IXSCAN { a: 1 }");
