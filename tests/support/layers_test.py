@@ -7,18 +7,20 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 
 
-def run(files):
+def run(files, readmes):
     with tempfile.TemporaryDirectory() as folder:
         for name, text in files.items():
             path = pathlib.Path(folder, name)
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text)
+            if readmes:
+                (path.parent / "README.md").write_text("")
         done = subprocess.run([sys.executable, ROOT / "tools" / "layers", folder], capture_output=True, text=True)
         return done.returncode, done.stdout
 
 
-def expect(found, fault, files):
-    code, output = run(files)
+def expect(found, fault, files, readmes=True):
+    code, output = run(files, readmes)
     assert (code != 0) == found and (fault in output), (files, code, output)
 
 
@@ -68,3 +70,12 @@ expect(True, "server/commands: shared may not include crud", {
     "server/commands/shared/a.cpp": '#include "server/commands/crud/b.h"\n', "server/commands/crud/b.h": ""})
 expect(False, "0 faults", {
     "server/commands/crud/a.cpp": '#include "server/commands/shared/b.h"\n', "server/commands/shared/b.h": ""})
+
+# Folders of sources have a README, of their own or of a folder above that speaks for them.
+expect(True, "base has no README.md", {"base/a.h": ""}, readmes=False)
+expect(True, "base/inner has no README.md", {"base/README.md": "", "base/a.h": "", "base/inner/a.h": ""}, readmes=False)
+expect(True, "scripts has no README.md", {"base/README.md": "", "base/a.h": "", "scripts/run": ""}, readmes=False)
+expect(True, "tests/fuzz has no README.md", {"tests/README.md": "", "tests/fuzz/libfuzzer.cc": ""}, readmes=False)
+expect(False, "0 faults", {"base/README.md": "", "base/a.h": "", "base/inner/deeper/README.md": "", "base/inner/deeper/a.h": ""}, readmes=False)
+expect(False, "0 faults", {"tests/fuzz/README.md": "", "tests/fuzz/libfuzzer.cc": "", "tests/fuzz/corpus/entry/seed-1": ""}, readmes=False)
+expect(False, "0 faults", {"base/README.md": "", "base/a.h": "", "base/__pycache__/a.py": "", "build/a.cpp": "", "base/.cache/a.py": ""}, readmes=False)
