@@ -88,11 +88,31 @@ void ClientTransaction::let_go() {
   uses_.clear();
 }
 
+namespace {
+
+// Counts one more while it lives. Only its thread changes the counter.
+class Counted {
+ public:
+  explicit Counted(std::atomic<int32_t>& counter) : counter_(counter) { add(1); }
+  ~Counted() { add(-1); }
+  Counted(const Counted&) = delete;
+  Counted& operator=(const Counted&) = delete;
+
+ private:
+  void add(int32_t amount) { counter_.store(counter_.load(std::memory_order_relaxed) + amount, std::memory_order_relaxed); }
+  std::atomic<int32_t>& counter_;
+};
+
+}  // namespace
+
 // A transaction holds many locks, and whoever changes a schema may want several too: it doesn't wait long for any.
 base::SharedHold ClientTransaction::hold_schema(OperationContext& op, const std::string& ns,
                                                 base::InterruptibleMutex& mutex) const {
   const int64_t patience_ms = services_.transactions->lock_timeout_ms;
   const auto begun = base::now(services_.clock);
+  if (base::SharedHold hold(mutex, std::try_to_lock); hold) return hold;
+  // As in mongod, a transaction wants the lock as a writer, whatever its statement does.
+  const Counted waits(op.locks.waiting_to_write);
   for (;;) {
     base::SharedHold hold(mutex, std::try_to_lock);
     if (hold) return hold;

@@ -58,7 +58,6 @@ void count_ends(const OperationContext& op, const Command& command, base::ErrorC
     metrics.retries.commands.add();
     metrics.retries.statements.add(static_cast<int64_t>(op.retry->retried()));
   }
-  if (counts.write_conflicts > 0) metrics.operation_ends.write_conflicts.add(counts.write_conflicts);
   const bool begins = command.kind() != OpKind::get_more;
   if (counts.scan && begins) metrics.executor.scans.add();
   if (counts.scan && begins && !counts.tailable) metrics.executor.non_tailable_scans.add();

@@ -1,6 +1,8 @@
 #include "server/write/batch.h"
 
+#include "server/core/metrics.h"
 #include "server/core/operation.h"
+#include "server/core/services.h"
 #include "server/write/target.h"
 #include "storage/engine/transaction.h"
 #include "storage/store.h"
@@ -10,6 +12,8 @@ namespace server::write {
 std::function<void()> on_conflict(OperationContext& op) {
   return [&op] {
     ++op.counts.write_conflicts;
+    // It is counted at once: whoever looks for what holds up writers sees those that go on waiting.
+    op.services().metrics.operation_ends.write_conflicts.add();
     op.check_interrupt();
   };
 }

@@ -166,7 +166,7 @@ def test_a_statement_does_not_wait_behind_a_change_of_the_schema(client, raw, pa
     refused(wait_until(lambda: tried(other)), 24, TRANSIENT)
     parameter("maxTransactionLockRequestTimeoutMillis", -1)
     behind = pool.submit(other.start().insert, "c", {"_id": "other"})
-    time.sleep(0.3)
+    wait_until(lambda: any(one["waitingForLock"] for one in client.admin.command("currentOp", {"lsid.id": other.lsid["id"]})["inprog"]))
     assert not behind.done() and not index.done()
     done(holder.commit())
     index.result(DEADLINE)

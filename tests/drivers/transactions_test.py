@@ -402,26 +402,39 @@ def test_a_failed_statement_aborts_the_transaction(client):
 
 # ---- those who are in no transaction -------------------------------------------------------------
 
+def conflicts(client):
+    """So often writers have met another one's change, and tried again or failed; the server counts it at once."""
+    return client.admin.command("serverStatus")["metrics"]["operation"]["writeConflicts"]
+
+
+WRITERS = {
+    "update": (lambda c: c.update_one({"_id": 0}, {"$inc": {"n": 10}}).modified_count, lambda n: (1, {"_id": 0, "n": n + 10})),
+    "findAndModify": (lambda c: c.find_one_and_update({"_id": 0}, {"$inc": {"n": 10}}, return_document=True)["n"], lambda n: (n + 10, {"_id": 0, "n": n + 10})),
+    "delete": (lambda c: c.delete_one({"_id": 0}).deleted_count, lambda n: (1, None)),
+}
+
+
 @pytest.mark.parametrize("end", ["commit", "abort"])
-def test_a_writer_outside_waits_for_an_open_transaction(client, raw, pool, end):
-    client.t.c.insert_many([{"_id": i, "n": 0} for i in range(3)])
+@pytest.mark.parametrize("writer", WRITERS)
+def test_a_writer_outside_waits_for_an_open_transaction(client, raw, pool, writer, end):
+    write, due = WRITERS[writer]
+    client.t.c.insert_one({"_id": 0, "n": 0})
     session = raw().start()
     done(session.update("c", {}, {"$inc": {"n": 1}}, multi=True))
-    waiting = [pool.submit(client.t.c.update_one, {"_id": 0}, {"$inc": {"n": 10}}),
-               pool.submit(client.t.c.find_one_and_update, {"_id": 1}, {"$inc": {"n": 10}}, return_document=True),
-               pool.submit(client.t.c.delete_one, {"_id": 2})]
-    assert [one["n"] for one in client.t.c.find().sort("_id")] == [0, 0, 0]  # readers don't wait
-    client.t.c.insert_one({"_id": 4})                                         # nor does who writes elsewhere
-    time.sleep(0.3)
-    assert not any(one.done() for one in waiting)
+    before = conflicts(client)
+    waiting = pool.submit(write, client.t.c)
+    wait_until(lambda: conflicts(client) >= before + 3)
+    assert client.t.c.find_one() == {"_id": 0, "n": 0}  # readers don't wait
+    client.t.c.insert_one({"_id": 4})                   # nor does who writes elsewhere
+    assert not waiting.done()
     with pytest.raises(OperationFailure) as failure:
         client.t.command("update", "c", updates=[{"q": {"_id": 0}, "u": {"$inc": {"n": 100}}}], maxTimeMS=100)
     assert failure.value.code == 50
     done(session.commit() if end == "commit" else session.abort())
-    assert waiting[0].result(DEADLINE).modified_count == 1 and waiting[2].result(DEADLINE).deleted_count == 1
-    assert waiting[1].result(DEADLINE)["n"] == (11 if end == "commit" else 10)
-    assert client.t.c.find_one({"_id": 0})["n"] == (11 if end == "commit" else 10)
-    assert client.t.c.count_documents({}) == 3
+    reply, left = due(1 if end == "commit" else 0)
+    assert waiting.result(DEADLINE) == reply
+    assert client.t.c.find_one({"_id": 0}) == left
+    assert client.t.c.find_one({"_id": 4})
 
 
 @pytest.mark.parametrize("end", ["commit", "abort"])
@@ -429,8 +442,10 @@ def test_an_insert_outside_waits_for_who_has_its_key(client, raw, pool, end):
     client.t.create_collection("c")
     session = raw().start()
     done(session.insert("c", {"_id": 1, "by": "session"}))
+    before = conflicts(client)
     waiting = pool.submit(client.t.c.insert_one, {"_id": 1, "by": "outside"})
-    time.sleep(0.3)
+    wait_until(lambda: conflicts(client) >= before + 3)
+    assert not waiting.done()
     done(session.commit() if end == "commit" else session.abort())
     if end == "commit":
         with pytest.raises(DuplicateKeyError):
@@ -440,6 +455,16 @@ def test_an_insert_outside_waits_for_who_has_its_key(client, raw, pool, end):
     assert client.t.c.find_one()["by"] == ("session" if end == "commit" else "outside")
 
 
+def is_behind_a_change(session, collection):
+    """Whether a transaction can't begin with this collection, because a change of its schema waits for others (code 24)."""
+    reply = session.start().insert(collection, {"_id": bson.ObjectId()})
+    if reply["ok"] == 0:
+        refused(reply, 24, TRANSIENT)
+        return True
+    session.abort()
+    return False
+
+
 def test_a_change_of_the_schema_waits_for_an_open_transaction(client, raw, pool):
     client.t.c.insert_one({"_id": 1})
     for change in (lambda: client.t.c.create_index("n"), lambda: client.t.c.rename("d"), lambda: client.t.d.drop()):
@@ -447,7 +472,7 @@ def test_a_change_of_the_schema_waits_for_an_open_transaction(client, raw, pool)
         collection = "d" if "d" in client.t.list_collection_names() else "c"
         done(session.insert(collection, {"_id": bson.ObjectId()}))
         waiting = pool.submit(change)
-        time.sleep(0.3)
+        wait_until(lambda: is_behind_a_change(raw(), collection))
         assert not waiting.done()
         done(session.insert(collection, {"_id": bson.ObjectId()}))  # who waits doesn't hold up the transaction
         done(session.commit())
