@@ -16,6 +16,10 @@ namespace {
 struct Counted final : Task {
   bool step(const Round& round) override {
     ++steps;
+    while (holds_steps) {
+      is_held = true;
+      std::this_thread::sleep_for(1ms);
+    }
     draining = draining || round.draining;
     tidying = tidying || round.tidying;
     idle = round.idle;
@@ -26,20 +30,20 @@ struct Counted final : Task {
     return true;
   }
   void finish() override { finished = true; }
-  WriteBurst::Waiting waiting() const override { return {.count = left}; }
+  WriteBurst::Waiting waiting() const override {
+    ++looks;
+    return {.count = left};
+  }
   bool awaited() const override { return is_awaited; }
   bool needs_room() const override { return wants_room; }
   bool moves_contents() const override { return moves; }
 
   std::atomic<size_t> left{0}, steps{0};
+  mutable std::atomic<size_t> looks{0};                  // so often the scheduler asked what is waiting
+  std::atomic<bool> holds_steps{false}, is_held{false};  // a step lasts while the first is set, and sets the second
   std::atomic<bool> draining{false}, tidying{false}, idle{false}, quiet{false};
   std::atomic<bool> fails{false}, finished{false}, is_awaited{false}, wants_room{true}, moves{true};
 };
-
-// Nothing that is not done after this time will be done without a cause.
-void let_pass() {
-  std::this_thread::sleep_for(60ms);
-}
 
 struct Scheduled {
   void start() {
@@ -51,6 +55,11 @@ struct Scheduled {
     scheduler.client_wrote();
     first.left += works;
     scheduler.wake();
+  }
+  // While a burst lasts, the thread asks again and again what is waiting, and would do it if the burst were over.
+  bool asks_again() {
+    const size_t before = first.looks;
+    return wait_until([&] { return first.looks >= before + 3; });
   }
 
   base::testing::StoppedClock clock;
@@ -130,7 +139,7 @@ TEST_CASE("a burst of writes is let pass, unless it lasts too long or somebody w
   all.write(300);
   // One batch is done before the burst is noticed.
   REQUIRE(wait_until([&] { return all.first.left == 299; }));
-  let_pass();
+  REQUIRE(all.asks_again());
   REQUIRE(all.first.left == 299);
 
   SECTION("it is over") {
@@ -142,13 +151,13 @@ TEST_CASE("a burst of writes is let pass, unless it lasts too long or somebody w
       all.clock.advance(15ms);
       all.scheduler.client_wrote();
     }
-    let_pass();
+    REQUIRE(all.asks_again());
     CHECK(all.first.left >= 298);
     all.clock.advance(15ms);
     all.scheduler.client_wrote();
     // The thread works until it has caught up, although clients go on writing.
     CHECK(wait_until([&] { return all.first.left <= WriteBurst::caught_up; }));
-    let_pass();
+    REQUIRE(all.asks_again());
     CHECK(all.first.left > 0);
   }
   SECTION("somebody drains") {
@@ -165,16 +174,25 @@ TEST_CASE("a burst of writes is let pass, unless it lasts too long or somebody w
 TEST_CASE("however long there was nothing to do, what is written is taken up at once") {
   Scheduled all;
   all.start();
-  // A nap lasts half a second by now. On a slow machine the thread isn't quick in every try.
+  // A nap lasts half a second by now. The work is taken up at once if it is done before a nap that began at `earliest` would end
+  // by itself. On a slow machine the thread isn't quick in every try.
+  constexpr auto nap = 500ms;
   CHECK(wait_until([&] {
     all.clock.advance(1h);
-    const size_t before = all.first.steps;
-    REQUIRE(wait_until([&] { return all.first.steps > before; }));
-    std::this_thread::sleep_for(20ms);  // The next nap has begun.
-    const auto begun = std::chrono::steady_clock::now();
+    const size_t steps = all.first.steps;
+    REQUIRE(wait_until([&] { return all.first.steps > steps; }));
+    const size_t looks = all.first.looks;
+    auto earliest = std::chrono::steady_clock::now();
+    REQUIRE(wait_until([&] {
+      const auto now = std::chrono::steady_clock::now();
+      if (all.first.looks > looks) return true;
+      earliest = now;
+      return false;
+    }));
+    all.scheduler.running();  // The thread looks before it naps, with a lock that this call waits for.
     all.write(1);
     REQUIRE(wait_until([&] { return all.first.left == 0; }));
-    return std::chrono::steady_clock::now() - begun < 200ms;
+    return std::chrono::steady_clock::now() - earliest < nap;
   }));
 }
 
@@ -182,13 +200,27 @@ TEST_CASE("nothing is done while the lock is held") {
   Scheduled all;
   all.start();
   all.scheduler.drain(false);
-  {
+  all.clock.advance(1h);
+  // The lock keeps steps and its holder apart. Who wants it during a step waits for the step's end, which can be seen; a thread
+  // that waits to begin a step can't be seen.
+  all.first.holds_steps = true;
+  REQUIRE(wait_until([&] { return all.first.is_held.load(); }));
+  const size_t before = all.first.steps;
+  std::atomic<bool> holds{false};
+  std::atomic<size_t> steps_at_first{0}, steps_at_last{0};
+  std::thread holder([&] {
     const auto held = all.scheduler.hold();
-    const size_t before = all.first.steps;
+    holds = true;
+    steps_at_first = all.first.steps.load();
     all.write(1);
-    let_pass();
-    CHECK(all.first.steps == before);
-  }
+    steps_at_last = all.first.steps.load();
+  });
+  CHECK(wait_until([&] { return all.scheduler.hold_awaited(); }));
+  CHECK_FALSE(holds);
+  all.first.holds_steps = false;
+  holder.join();
+  CHECK(steps_at_first == before);
+  CHECK(steps_at_last == before);
   CHECK(wait_until([&] { return all.first.left == 0; }));
 }
 
@@ -213,7 +245,8 @@ TEST_CASE("a task that moves contents has no turn while a draft is open, and oth
     all.second.left = 2;
     all.start();
     CHECK(wait_until([&] { return all.second.left == 0; }));
-    let_pass();
+    // In each round the second task has its turn after the first one.
+    CHECK(wait_until([&, before = all.second.steps.load()] { return all.second.steps >= before + 3; }));
     CHECK(all.first.left == 2);
     CHECK(all.first.steps == 0);
   }

@@ -110,8 +110,9 @@ TEST_CASE("a reader is not rolled back for others that wait for the cache") {
         fails = true;
       }
     });
-    // WiredTiger looks for a transaction to roll back when the cache has been stuck for some seconds.
-    std::this_thread::sleep_for(std::chrono::seconds(5));
+    // WiredTiger looks for a transaction to roll back when the cache has been stuck for some seconds, and finds the reader's.
+    const auto wanted = [&] { return engine_statistic(engine.internals().connection, WT_STAT_CONN_TXN_ROLLBACK_OLDEST_PINNED); };
+    CHECK((base::testing::wait_until([&, before = wanted()] { return fails || wanted() >= before + 2; })));
   }
   const int before = reads;
   CHECK((base::testing::wait_until([&] { return fails || reads > before + 1; })));

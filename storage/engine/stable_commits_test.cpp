@@ -219,12 +219,16 @@ TEST_CASE("a kept snapshot is read as it was, and what was stable is in it") {
 TEST_CASE("a dropped table's file stays until a checkpoint holds the drop") {
   const TemporaryDirectory directory;
   Engine engine(member_options(directory.path()));
-  const Table table = engine.open_table("t"), other = engine.open_table("u");
+  const Table table = engine.open_table("t"), other = engine.open_table("u"), late = engine.open_table("late");
   put(engine, table, "a", "1");
+  put(engine, late, "a", "1");
   const Stamp drop = put(engine, other, "t", "dropped");
   engine.drop_table("t");
   engine.checkpoint();
-  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  // This drop waits for no checkpoint. The thread that drops tables takes them in their order, so by the time it has dropped this
+  // one, it would have dropped the other.
+  engine.internals().tables.drop("late");
+  REQUIRE(base::testing::wait_until([&] { return !has_file(directory.path(), "late"); }));
   CHECK(has_file(directory.path(), "t"));
   engine.set_majority_committed(drop);
   engine.checkpoint();
