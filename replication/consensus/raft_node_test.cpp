@@ -1,5 +1,8 @@
 #include <catch2/catch.hpp>
 
+#include <algorithm>
+
+#include "base/clock.h"
 #include "replication/consensus/test_support.h"
 
 using namespace replication::consensus;
@@ -9,12 +12,12 @@ namespace {
 struct ThreeMembers {
   MemoryLogDisk disks[3];
   std::unique_ptr<TestMember> members[3];
-  explicit ThreeMembers(bool compress = false, bool arbiter = false, uint32_t election_ticks = TestMember::election_ticks) {
+  explicit ThreeMembers(bool compress = false, bool arbiter = false, base::Clock& clock = base::system_clock()) {
     const Membership set{
         .index = 1, .voters = {1, 2, arbiter ? 3 | arbiter_bit : 3}, .learners = {}, .voters_outgoing = {}, .learners_next = {}};
     for (int i = 0; i < 3; ++i) {
       start_log(disks[i], {1, 1}, set);
-      members[i] = std::make_unique<TestMember>(set.voters[i], disks[i], compress, election_ticks);
+      members[i] = std::make_unique<TestMember>(set.voters[i], disks[i], compress, clock);
     }
     introduce(all());
     for (TestMember* member : all()) member->node->start();
@@ -31,6 +34,43 @@ struct ThreeMembers {
       if (each.get() == member) each.reset();
     }
   }
+};
+
+// A clock that goes as the machine's does until it is held. Then it stands still, but for what the test adds. Thread-safe.
+class HeldClock final : public base::Clock {
+ public:
+  int64_t wall_ms() const override { return monotonic_us() / 1000; }
+  int64_t monotonic_us() const override {
+    const int64_t held = held_us_;
+    return held != 0 ? held : base::system_clock().monotonic_us() - lost_us_;
+  }
+  void hold() { held_us_ = monotonic_us(); }
+  void go_on() {
+    lost_us_ = base::system_clock().monotonic_us() - held_us_;
+    held_us_ = 0;
+  }
+  void advance(std::chrono::microseconds by) { held_us_ += by.count(); }
+
+ private:
+  std::atomic<int64_t> held_us_{0}, lost_us_{0};
+};
+
+// A transport's receiver that counts what it passes on to its member.
+class CountingReceiver final : public MessageReceiver {
+ public:
+  explicit CountingReceiver(TestMember& member) : member_(member) { member.transport.set_receiver(this); }
+  ~CountingReceiver() override { member_.transport.set_receiver(nullptr); }
+  void received(MemberId from, BytesView message) override {
+    member_.node->received(from, message);
+    if (from == of) ++count;
+  }
+  void unreachable(MemberId to) override { member_.node->unreachable(to); }
+
+  std::atomic<MemberId> of{0};  // it counts the messages of this member
+  std::atomic<int> count{0};
+
+ private:
+  TestMember& member_;
 };
 
 // The place of an entry that a leader took, within the time.
@@ -131,15 +171,43 @@ TEST_CASE("a member reports whether it would lead, and its answer expires when i
 }
 
 TEST_CASE("a stalled disk unseats nobody") {
-  // The time of an election is longer than usual: a member that has no time for heartbeats isn't taken for gone.
-  ThreeMembers set(false, false, 3 * TestMember::election_ticks);
-  TestMember* leader = wait_leader(set.all());
+  // The time goes on only when the others have heard the leader: a member that the machine has no time for isn't taken for gone.
+  HeldClock clock;
+  ThreeMembers set(false, false, clock);
+  std::vector<std::unique_ptr<CountingReceiver>> receivers;
+  for (TestMember* member : set.all()) receivers.push_back(std::make_unique<CountingReceiver>(*member));
+  TestMember* leader = nullptr;
+  const auto others_hear_it = [&] {
+    std::vector<int> before;
+    for (const auto& receiver : receivers) before.push_back(receiver->count);
+    clock.advance(CoreOptions{}.heartbeat_ticks * std::chrono::milliseconds(NodeOptions{}.tick_ms));
+    return wait_until([&] {
+      if (!leader->leads()) return true;
+      size_t hearing = 0;
+      for (size_t i = 0; i < receivers.size(); ++i) hearing += receivers[i]->count > before[i];
+      return hearing == receivers.size() - 1;
+    });
+  };
+  // It leads on after the clock was held, although somebody may have stood for election just before.
+  REQUIRE(wait_until([&] {
+    leader = wait_leader(set.all());
+    if (!leader) return true;
+    for (const auto& receiver : receivers) receiver->of = leader->id;
+    clock.hold();
+    for (int i = 0; i < 3 && leader->leads(); ++i) REQUIRE(others_hear_it());
+    if (leader->leads()) return true;
+    clock.go_on();
+    return false;
+  }));
   REQUIRE(leader);
   const Term term = leader->node->status().standing.term;
   for (MemoryLogDisk& disk : set.disks) disk.stall = true;
   const auto at = leader->node->propose("waits");
   REQUIRE(at);
-  std::this_thread::sleep_for(std::chrono::seconds(6));
+  constexpr uint32_t elections = 4;  // could have been held in this time
+  for (uint32_t ticks = 0; ticks < elections * CoreOptions{}.election_ticks && leader->leads();
+       ticks += CoreOptions{}.heartbeat_ticks)
+    REQUIRE(others_hear_it());
   CHECK(leader->node->status().commit < at->index);
   for (MemoryLogDisk& disk : set.disks) disk.stall = false;
   REQUIRE(leader->wait_applied(at->index));
@@ -215,7 +283,15 @@ TEST_CASE("an arbiter votes, never leads and keeps no data") {
   const Index before = next->node->status().commit;
   const auto alone = propose_somewhere(set, "still alone", &next);
   REQUIRE(alone);
-  std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  // If the entry was sent to the arbiter, it arrives before the heartbeats that the arbiter answers last.
+  CountingReceiver answers(*next);
+  answers.of = arbiter->id;
+  const auto answers_more = [&] {
+    return wait_until([&, before = answers.count.load()] { return answers.count >= before + 3; });
+  };
+  REQUIRE(answers_more());
+  REQUIRE(wait_until([&] { return !next->transport.under_way(arbiter->id); }));
+  REQUIRE(answers_more());
   CHECK(next->node->status().commit < alone->index);
   CHECK(next->node->status().commit <= before);
 }

@@ -41,15 +41,14 @@ std::vector<EntryPtr> MemoryLogDisk::read(Index low, Index high, uint64_t bytes_
   return out;
 }
 
-TestMember::TestMember(MemberId own, LogDisk& disk, bool compress, uint32_t ticks)
+TestMember::TestMember(MemberId own, LogDisk& disk, bool compress, base::Clock& clock)
     : id(own), transport({.set_name = "test", .self = own, .host = "127.0.0.1", .port = 0, .compress = compress}) {
   NodeOptions options;
   options.core.id = id;
   options.core.seed = id;
-  options.core.election_ticks = ticks;
   options.core.applied = disk.load() ? disk.load()->meta.compacted.index : 0;
   applied = options.core.applied;
-  node = std::make_unique<RaftNode>(options, base::system_clock(), disk, transport, *this);
+  node = std::make_unique<RaftNode>(options, clock, disk, transport, *this);
 }
 
 TestMember::~TestMember() {

@@ -34,8 +34,7 @@ class MemoryLogDisk final : public LogDisk {
 // A member that applies at once and counts.
 class TestMember final : public NodeOwner {
  public:
-  static constexpr uint32_t election_ticks = CoreOptions{}.election_ticks;
-  TestMember(MemberId id, LogDisk& disk, bool compress = false, uint32_t ticks = election_ticks);
+  TestMember(MemberId id, LogDisk& disk, bool compress = false, base::Clock& clock = base::system_clock());
   ~TestMember() override;
 
   void decided(const Output& out) override;
