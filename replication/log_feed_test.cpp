@@ -4,6 +4,7 @@
 #include <chrono>
 #include <thread>
 
+#include "base/testing.h"
 #include "replication/stub_coordinator.h"
 #include "replication/test_support.h"
 
@@ -72,13 +73,14 @@ struct Fed {
 
 std::vector<int64_t> read(LogFeed::Follower& follower, size_t count) {
   std::vector<int64_t> ids;
-  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-  while (ids.size() < count && std::chrono::steady_clock::now() < until) {
-    if (const auto change = follower.next(nullptr))
+  base::testing::wait_until([&] {
+    while (ids.size() < count) {
+      const auto change = follower.next(nullptr);
+      if (!change) return false;
       ids.push_back(change->entry.o["_id"].to_int64());
-    else
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
+    }
+    return true;
+  });
   return ids;
 }
 
@@ -89,9 +91,7 @@ std::vector<int64_t> numbers(int from, int to) {
 }
 
 bool wait_for(const std::atomic<int>& count, int wanted) {
-  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-  while (count < wanted && std::chrono::steady_clock::now() < until) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  return count == wanted;
+  return base::testing::wait_until([&] { return count >= wanted; }) && count == wanted;
 }
 
 TEST_CASE("a follower sees what is majority-committed in its scope, in order") {
@@ -293,7 +293,7 @@ TEST_CASE("a client's transaction has one time, and places in it") {
   fed.set.commit();
   for (int i = 0; i < 3; ++i) {
     LoggedChangePtr change;
-    while (!(change = follower->next(nullptr))) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    REQUIRE(base::testing::wait_until([&] { return (change = follower->next(nullptr)) != nullptr; }));
     CHECK(change->time == end);
     CHECK(change->index == i);
     CHECK(change->session == session);
@@ -321,11 +321,10 @@ TEST_CASE("a large transaction is looked at three times, in however many parts i
     }
   });
   const Stamp upto = fed.set.commit();
-  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-  while (early->passed() < upto && std::chrono::steady_clock::now() < until) {
+  REQUIRE(base::testing::wait_until([&] {
     CHECK(early->next(nullptr) == nullptr);
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
+    return early->passed() >= upto;
+  }));
   // Reads the log itself: the feed has passed it by, and kept nothing of this scope.
   const auto late = fed.feed.follow(LogScope::collection("shop.orders"), fed.start);
   int64_t checks = 0;
@@ -352,7 +351,7 @@ TEST_CASE("changes of a collection that is dropped meanwhile are still read") {
   const auto follower = fed.feed.follow(LogScope::collection("shop.orders"), fed.start);
   CHECK(read(*follower, 1) == numbers(1, 2));
   LoggedChangePtr drop;
-  while (!(drop = follower->next(nullptr))) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  REQUIRE(base::testing::wait_until([&] { return (drop = follower->next(nullptr)) != nullptr; }));
   CHECK(drop->entry.o.first().name == "drop");
 }
 

@@ -12,6 +12,7 @@ import threading
 import pytest
 
 from tests.support.palimpsest import ROOT, Server
+from tests.support.seeds import SEED
 from tests.support.waiting import DEADLINE, wait_until
 
 BUILT = ROOT / "build" / "drivers"
@@ -92,5 +93,5 @@ def test_a_driver_finds_its_way_through_a_set(language):
 def test_libraries_above_the_driver_have_transactions(one_member, program):
     command, environment = node(f"{program}.mjs")
     run = subprocess.run([*command, f"mongodb://{one_member.host}:{one_member.port}/{program}?replicaSet=rs0"], text=True, stdout=subprocess.PIPE,
-                         stderr=subprocess.STDOUT, env={**os.environ, **environment}, timeout=4 * DEADLINE)
+                         stderr=subprocess.STDOUT, env={**os.environ, **environment, "PALIMPSEST_TEST_SEED": str(SEED)}, timeout=4 * DEADLINE)
     assert run.returncode == 0 and run.stdout.strip().endswith("passed"), run.stdout[-5000:] + one_member.tail()

@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 
 #include "base/random.h"
+#include "base/testing.h"
 #include "bson/json.h"
 #include "storage/background/dedup_service.h"
 #include "storage/collections/stored_collection.h"
@@ -388,9 +389,7 @@ class History {
 }  // namespace
 
 TEST_CASE("every snapshot of any history of branches shows what each showed") {
-  const uint64_t seed = base::entropy64();
-  INFO("seed " << seed);
-  base::Random seeds(seed);
+  base::Random seeds(base::testing::seed());
   size_t saved = 0, dropped = 0;
   for (int run = 0; run < 4; ++run) {
     History history(seeds());

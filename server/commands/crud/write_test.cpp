@@ -3,11 +3,10 @@
 #include <catch2/catch.hpp>
 
 #include <atomic>
-#include <chrono>
-#include <functional>
 #include <thread>
 
 #include "base/clock.h"
+#include "base/testing.h"
 #include "bson/json.h"
 #include "replication/log_reader.h"
 #include "server/assembly/assembly.h"
@@ -448,15 +447,6 @@ TEST_CASE("many threads that meet a collection that isn't there yet make one") {
   server.expect(R"({count: "fresh"})", R"({n: 8})");
 }
 
-bool comes_true(const std::function<bool()>& holds) {
-  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-  while (!holds()) {
-    if (std::chrono::steady_clock::now() > end) return false;
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
-  return true;
-}
-
 bool somebody_waits_for_a_schema(TestServer& server) {
   bool waits = false;
   server.services().operations.visit(
@@ -484,7 +474,7 @@ TEST_CASE("an operation that waits while a collection is replaced goes on with t
     bool waited = false;
     const auto first = [&](storage::Collection*, storage::Collection*) {
       client = std::thread([&] { reply = server.run(json(command)); });
-      waited = comes_true([&] { return somebody_waits_for_a_schema(server); });
+      waited = base::testing::wait_until([&] { return somebody_waits_for_a_schema(server); });
     };
     server.services().store->catalog().rename("test.d", "test.c", true, first);
     client.join();

@@ -4,6 +4,16 @@
 import assert from 'node:assert/strict';
 import {createRequire} from 'node:module';
 
+// The choices of one seed are always the same: mulberry32. PALIMPSEST_TEST_SEED repeats those of a run that printed its seed.
+let state = Number(process.env.PALIMPSEST_TEST_SEED || Date.now() % 2 ** 32);
+console.log(`PALIMPSEST_TEST_SEED=${state}`);
+function random() {
+  state = (state + 0x6d2b79f5) | 0;
+  let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+  mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+  return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+}
+
 const {MongoClient, ObjectId} = createRequire(process.env.DRIVER_MODULES + '/')('mongodb');
 const client = new MongoClient(process.argv[2], {serverSelectionTimeoutMS: 120000});
 const db = client.db();
@@ -47,7 +57,7 @@ async function transaction(work) {
     } catch (error) {
       if (session.inTransaction()) await session.abortTransaction();
       if (!error.hasErrorLabel?.('TransientTransactionError') || tries === 200) throw error;
-      await new Promise(done => setTimeout(done, Math.random() * 20));
+      await new Promise(done => setTimeout(done, random() * 20));
     } finally {
       await session.endSession();
     }
