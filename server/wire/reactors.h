@@ -50,7 +50,8 @@ class Reactors {
   size_t join();
   void leave(size_t reactor);
 
-  int threads() const;  // the threads that run a reactor now
+  int threads() const;                                           // the threads that run a reactor now
+  bool supervisor_sleeps() const { return supervisor_sleeps_; }  // no command has run for a while
 
   // A command takes a place before it runs on this thread, and leaves it on the same thread. Ordinary commands may block all
   // threads but the reserved ones, on which urgent commands still run: those by which somebody finds out what blocks the others,

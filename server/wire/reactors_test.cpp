@@ -64,18 +64,29 @@ TEST_CASE("blocked commands keep their threads, and others run all the same", "[
 }
 
 TEST_CASE("a reactor keeps a thread, however long its threads take to leave", "[reactors]") {
-  Reactors reactors({.reactors = 1, .threads_max = 256});
+  Reactors reactors({.reactors = 2, .threads_max = 3});
   reactors.start();
-  Blocked blocked;
+  Blocked blocked, watched;
   blocked.on(reactors, 0, 1);
   wait_for([&] { return blocked.begun() == 1; });
   CHECK(runs(reactors, 0));  // by a second thread
+  watched.on(reactors, 1, 1);
+  wait_for([&] { return watched.begun() == 1; });
+  // Both threads are busy without a command, while the supervisor finds again and again that one of them is too many. It looks at
+  // the other reactor's command at every tenth look.
+  std::atomic<int> in_time{0};
+  for (int i = 0; i < 2; ++i) {
+    asio::post(reactors.context(0), [&] {
+      const int64_t before = watched.looks();
+      in_time += base::testing::wait_until([&] { return watched.looks() >= before + 40; });
+    });
+  }
   blocked.release();
-  // Both threads are busy without a command, while the supervisor finds again and again that one of them is too many.
-  for (int i = 0; i < 2; ++i)
-    asio::post(reactors.context(0), [] { std::this_thread::sleep_for(std::chrono::milliseconds(800)); });
   CHECK(runs(reactors, 0));
-  wait_for([&] { return reactors.threads() == 1; });
+  CHECK(in_time > 0);
+  wait_for([&] { return in_time == 2; });
+  watched.release();
+  wait_for([&] { return reactors.threads() == 2; });
   CHECK(runs(reactors, 0));
 }
 
@@ -127,7 +138,7 @@ TEST_CASE("lent threads leave after a quiet while", "[reactors]") {
 TEST_CASE("a supervisor that sleeps is woken by a command that lasts", "[reactors]") {
   Reactors reactors({.reactors = 1, .threads_max = 8});
   reactors.start();
-  std::this_thread::sleep_for(std::chrono::milliseconds(1'500));
+  wait_for([&] { return reactors.supervisor_sleeps(); });
   Blocked blocked;
   blocked.on(reactors, 0, 2);
   wait_for([&] { return blocked.begun() == 2; });
