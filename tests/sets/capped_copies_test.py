@@ -120,7 +120,8 @@ def test_rebuilding_indexes_may_be_cut_short(tmp_path):
         reply = client.t.command("reIndex", "c")
         whole = time.monotonic() - began
         assert reply["nIndexes"] == reply["nIndexesWas"] == 2
-        for share in (0, 0.3, 0.6):  # of the time that it takes on this machine
+        cut = []
+        for share in (0, 0.3, 0.6, *[0] * 9):  # of the time that it takes on this machine
 
             def begun():
                 if not any("reIndex" in one.get("command", {}) for one in client.admin.command("currentOp")["inprog"]):
@@ -128,8 +129,11 @@ def test_rebuilding_indexes_may_be_cut_short(tmp_path):
                 time.sleep(share * whole)
                 return True
 
-            assert cut_short(server, {"reIndex": "c"}, begun) or share
+            if len(cut) >= 3 and any(cut):  # on a busy machine a try may come too late
+                break
+            cut.append(cut_short(server, {"reIndex": "c"}, begun))
             report = client.t.command("validate", "c", full=True)
             assert report["valid"] and report["nIndexes"] == 2 and report["nrecords"] == 40_000, report
+        assert any(cut)
         assert client.t.command("reIndex", "c")["nIndexes"] == 2
         assert client.t.command("validate", "c", full=True)["valid"]

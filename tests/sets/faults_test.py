@@ -201,7 +201,10 @@ def test_a_member_that_is_away_for_longer_than_the_log_copies_anew(three):
     for member in three.members:
         if member is not away:
             member.command("fsync")
-    time.sleep(11)
+    # The thread that shortens the log every five seconds writes an entry when nobody has written for ten: with the second one it has been there.
+    primary = three.primary()
+    late = primary.command("replSetGetStatus")["date"] + datetime.timedelta(seconds=10)
+    wait_until(lambda: primary.direct.local.oplog.rs.count_documents({"op": "n", "wall": {"$gte": late}}) >= 2, three.tails)
     away.start()
     three.wait_settled()
     assert len(away.log_lines(21163)) > copied, "it was not copied"

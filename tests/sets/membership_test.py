@@ -2,7 +2,6 @@
 import concurrent.futures
 import random
 import threading
-import time
 
 import pytest
 from pymongo.errors import OperationFailure, PyMongoError, WriteConcernError
@@ -269,10 +268,7 @@ def test_a_better_member_that_is_frozen_does_not_hold_up_writes(three):
     assert better.command("replSetFreeze", 600)["ok"] == 1
     three.reconfigure(lambda config: member_of(config, better).update(priority=5))
     # This is long enough for the primary to look for a better member several times.
-    ends = time.monotonic() + 5
-    while time.monotonic() < ends:
-        assert primary.command("hello")["isWritablePrimary"]
-        time.sleep(0.02)
+    three.let_pass(5, still=lambda: primary.command("hello")["isWritablePrimary"])
     assert better.command("replSetFreeze", 0)["ok"] == 1
     wait_until(lambda: better.state() == "PRIMARY")
     three.reconfigure(lambda config: member_of(config, better).update(priority=1))
@@ -313,8 +309,7 @@ def test_a_step_down_with_frozen_members_alone_leaves_no_primary_until_one_stand
     three.wait_same_place()
     primary.command("replSetStepDown", 600, secondaryCatchUpPeriodSecs=1)
     wait_until(lambda: primary.state() == "SECONDARY")
-    time.sleep(2 * ELECTION_TIMEOUT)
-    assert [member.state() for member in three.members] == ["SECONDARY"] * 3
+    three.let_pass(2 * ELECTION_TIMEOUT, still=lambda: [member.state() for member in three.members] == ["SECONDARY"] * 3)
     others[1].command("replSetFreeze", 0)
     wait_until(lambda: others[1].state() == "PRIMARY")
     others[1].direct.t.frozen.insert_one({"_id": "after"})
@@ -420,10 +415,9 @@ def test_one_of_two_and_an_arbiter_lead_on_but_commit_nothing_by_majority():
         primary, secondary = small.primary(), small.secondaries()[0]
         # All vote when all three have joined and caught up.
         wait_until(lambda: len(primary.log_lines(7100034)) >= 4)
-        time.sleep(1)
+        client.t.get_collection("votes", write_concern=WriteConcern("majority")).insert_one({})  # it comes after the last change in the set's log
         secondary.kill()
-        time.sleep(2.5 * ELECTION_TIMEOUT)
-        assert primary.state() == "PRIMARY"
+        small.let_pass(2.5 * ELECTION_TIMEOUT, still=lambda: primary.state() == "PRIMARY")
         client.t.get_collection("c", write_concern=WriteConcern(w=1)).insert_one({"_id": 1})
         # The arbiter has no data, so two members are a majority of those with data.
         with pytest.raises(WriteConcernError) as failure:

@@ -1,5 +1,6 @@
 """Starts, kills, holds up and compares members of real replica sets for Python tests."""
 import collections
+import datetime
 import itertools
 import os
 import threading
@@ -190,6 +191,19 @@ class ReplicaSet:
         """Until the members that led have let so many others vote: a member that joins votes when it has caught up."""
         wait_until(lambda: sum('"change":"votes"' in line for member in self.members for line in member.log_lines(7100034)) >= others,
                    lambda: f"not all vote\n{self.tails()}")
+
+    def let_pass(self, seconds, members=None, still=lambda: True):
+        """Lets so many seconds pass for these members, or for all that run: each has asked every other one again since, so it had the time to do
+        something about what it heard, or didn't hear. `still` must hold all the time."""
+        members = members or [member for member in self.members if member.running() and not member.held]
+        since = {member.name: member.command("replSetGetStatus")["date"] for member in members}
+
+        def passed():
+            assert still(), f"{self.states()}\n{self.tails()}"
+            return all(one.get("self") or one["lastHeartbeat"] >= since[member.name] + datetime.timedelta(seconds=seconds)
+                       for member in members for one in member.command("replSetGetStatus")["members"])
+
+        wait_until(passed, self.tails, pause=0.1)
 
     def config(self):
         return self.primary().command("replSetGetConfig")["config"]
