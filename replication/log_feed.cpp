@@ -7,6 +7,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "base/clock_time.h"
 #include "base/log.h"
 #include "storage/store.h"
 
@@ -55,7 +56,8 @@ struct LogFeed::Follower::State {
 };
 
 struct LogFeed::State : std::enable_shared_from_this<LogFeed::State> {
-  State(storage::Store& the_store, Oplog& the_oplog, Coordinator& the_set) : store(the_store), oplog(the_oplog), set(the_set) {}
+  State(storage::Store& the_store, Oplog& the_oplog, Coordinator& the_set)
+      : store(the_store), oplog(the_oplog), set(the_set), clock(the_store.engine().clock()) {}
 
   // The changes of a scope that lie behind `since` are among the kept ones.
   struct Covered {
@@ -85,7 +87,7 @@ struct LogFeed::State : std::enable_shared_from_this<LogFeed::State> {
   void await_commit() EXCLUDES(mutex);
   Verdicts filters() const EXCLUDES(mutex);
   static bool wants(const Filter& filter, const LoggedChange& change);
-  static void judge(const LoggedChanges& read, Verdicts& verdicts);
+  void judge(const LoggedChanges& read, Verdicts& verdicts) const;
   void keep(const LoggedChanges& read, const Verdicts& verdicts, Wakes& wakes) REQUIRES(mutex);
   bool is_due(const Follower::State& follower, const LoggedChanges& read, const Verdicts& verdicts) const REQUIRES(mutex);
   void forget_oldest() REQUIRES(mutex);
@@ -97,6 +99,7 @@ struct LogFeed::State : std::enable_shared_from_this<LogFeed::State> {
   storage::Store& store;
   Oplog& oplog;
   Coordinator& set;
+  base::Clock& clock;
 
   mutable base::Mutex mutex;
   base::Condition woken;
@@ -241,9 +244,9 @@ void LogFeed::State::check_stopping() const {
 }
 
 void LogFeed::State::rest(size_t woke) {
-  const auto until = std::chrono::steady_clock::now() + std::min(rest_max, rest_each * static_cast<int64_t>(woke));
+  const auto pause = std::min(rest_max, rest_each * static_cast<int64_t>(woke));
   base::MutexLock lock(mutex);
-  while (!stopping && std::chrono::steady_clock::now() < until) woken.wait_until(lock, until);
+  woken.wait_for(lock, pause, [this]() REQUIRES(mutex) { return stopping; });
 }
 
 LogFeed::State::Verdicts LogFeed::State::filters() const {
@@ -265,11 +268,11 @@ bool LogFeed::State::wants(const Filter& filter, const LoggedChange& change) {
 }
 
 // All streams wait for this. When it takes too long, the followers of the filters that are left see for themselves.
-void LogFeed::State::judge(const LoggedChanges& read, Verdicts& verdicts) {
-  const auto until = std::chrono::steady_clock::now() + judging_max;
+void LogFeed::State::judge(const LoggedChanges& read, Verdicts& verdicts) const {
+  const auto until = base::now(clock) + judging_max;
   for (auto& [name, verdict] : verdicts) {
     verdict.wanted = std::any_of(read.changes.begin(), read.changes.end(), [&](const LoggedChangePtr& change) {
-      return verdict.scope.has(change->subject) && (std::chrono::steady_clock::now() >= until || wants(*verdict.filter, *change));
+      return verdict.scope.has(change->subject) && (base::now(clock) >= until || wants(*verdict.filter, *change));
     });
   }
 }
@@ -386,7 +389,7 @@ LogFeed::Follower::~Follower() {
 LoggedChangePtr LogFeed::Follower::next(const base::Interrupted& interrupted) {
   State& own = *state_;
   LogFeed::State& feed = *own.feed;
-  const auto began = std::chrono::steady_clock::now();
+  const auto began = base::now(feed.clock);
   while (own.taken.empty()) {
     Stamp from = 0, upto = 0;
     {
@@ -407,7 +410,7 @@ LoggedChangePtr LogFeed::Follower::next(const base::Interrupted& interrupted) {
     own.position = read.read_to;
     feed.counts.read_behind += static_cast<int64_t>(read.changes.size());
     own.taken.assign(std::make_move_iterator(read.changes.begin()), std::make_move_iterator(read.changes.end()));
-    if (own.taken.empty() && std::chrono::steady_clock::now() - began > work_max) return nullptr;
+    if (own.taken.empty() && base::now(feed.clock) - began > work_max) return nullptr;
   }
   LoggedChangePtr change = std::move(own.taken.front());
   own.taken.pop_front();

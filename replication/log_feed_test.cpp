@@ -53,7 +53,8 @@ class Committed final : public test::StubCoordinator {
 };
 
 struct Fed {
-  explicit Fed(const std::string& path) : member(path), set(member.store), feed(member.store, member.oplog, set) {
+  explicit Fed(const std::string& path, base::Clock& clock = base::system_clock())
+      : member(path, 100 << 20, clock), set(member.store), feed(member.store, member.oplog, set) {
     orders = member.store.catalog().create("shop.orders", {});
     other = member.store.catalog().create("shop.other", {});
     start = set.commit();
@@ -254,13 +255,14 @@ TEST_CASE("a filter that fails for a change wakes its own followers, and stops n
 
 TEST_CASE("a slow filter wakes its followers without having seen all changes") {
   storage::TemporaryDirectory directory;
-  Fed fed(directory.path());
+  base::testing::StoppedClock clock;
+  Fed fed(directory.path(), clock);
   std::atomic<int> asked{0}, woken{0}, woken_all{0};
   auto filter = std::make_shared<LogFeed::Filter>();
   filter->name = "slow";
   filter->wants = [&](const LoggedChange&) {
     ++asked;
-    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    clock.advance(std::chrono::milliseconds(200));
     return false;
   };
   const auto slow = fed.feed.follow(LogScope::collection("shop.orders"), fed.start, filter);

@@ -2,6 +2,7 @@
 // does consensus, in which another member should lead meanwhile.
 #include <chrono>
 
+#include "base/clock_time.h"
 #include "base/log.h"
 #include "replication/replica_set.h"
 #include "storage/engine/replayed_writes.h"
@@ -51,11 +52,11 @@ bool ReplicaSet::await_room(const std::string& refusal, bool first) {
   }
   apply_waits_ = true;
   lack_room(refusal);
-  const auto until = std::chrono::steady_clock::now() + try_again;
+  const auto until = base::now(clock_) + try_again;
   base::MutexLock lock(apply_mutex_);
   while (!apply_stopping_) {
     to_apply_woken_.wait_for(lock, room_pause);
-    if (storage::disk_figures(store_).state < refused_in || std::chrono::steady_clock::now() >= until) return true;
+    if (storage::disk_figures(store_).state < refused_in || base::now(clock_) >= until) return true;
   }
   return false;
 }

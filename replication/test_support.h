@@ -16,16 +16,17 @@
 namespace replication::test {
 
 struct Member {
-  explicit Member(const std::string& path, uint64_t oplog_bytes = 100 << 20)
-      : store(options(path)),
+  explicit Member(const std::string& path, uint64_t oplog_bytes = 100 << 20, base::Clock& clock = base::system_clock())
+      : store(options(path, clock)),
         oplog(store, oplog_bytes),
-        committer(store, oplog, base::system_clock()),
+        committer(store, oplog, clock),
         sessions(store, oplog),
         applier(store, oplog, committer, sessions),
         reader(store, oplog) {}
-  static storage::StoreOptions options(const std::string& path) {
+  static storage::StoreOptions options(const std::string& path, base::Clock& clock = base::system_clock()) {
     storage::StoreOptions options = storage::test_options(path);
     options.replicated = true;
+    options.clock = &clock;
     return options;
   }
 

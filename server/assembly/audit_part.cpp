@@ -86,7 +86,7 @@ std::optional<Event> event_of(std::string_view db, bson::DocumentView command) {
 
 std::unique_ptr<Audit> make_audit(const Options& options, base::Clock& clock) {
   auto filter = parse_filter(options.audit.filter);
-  auto sink = make_audit_sink(options.audit);
+  auto sink = make_audit_sink(options.audit, clock);
   return sink ? std::make_unique<Audit>(std::move(sink), std::move(filter), clock) : nullptr;
 }
 

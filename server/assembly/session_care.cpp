@@ -48,8 +48,8 @@ void make_collection(Services& services) {
 SessionCare::SessionCare(Services& services)
     : services_(services),
       passes_(
-          "LogicalSessionCacheRefresh", [this] { return std::chrono::milliseconds(services_.sessions.refresh_ms.load()); },
-          [this] { try_pass(); }) {
+          services.clock, "LogicalSessionCacheRefresh",
+          [this] { return std::chrono::milliseconds(services_.sessions.refresh_ms.load()); }, [this] { try_pass(); }) {
   SessionRegistry& sessions = services.sessions;
   services.parameters.add_integer("localLogicalSessionTimeoutMinutes", sessions.timeout_minutes, {.min = 1, .at_runtime = false});
   services.parameters.add_integer("maxSessions", sessions.sessions_max, {.min = 1, .at_runtime = false});

@@ -202,7 +202,7 @@ void StoragePart::State::add_transactions() {
   services.parameters.add_integer("transactionLifetimeLimitSeconds", transactions->lifetime_seconds, {.min = 1});
   services.parameters.add_integer("maxTransactionLockRequestTimeoutMillis", transactions->lock_timeout_ms);
   transaction_care = std::make_unique<Passes>(
-      "abortExpiredTransactions", [] { return transactions_interval; }, [this] { transactions->expire(); });
+      services.clock, "abortExpiredTransactions", [] { return transactions_interval; }, [this] { transactions->expire(); });
 }
 
 void StoragePart::State::join_set(const Options& options) {
@@ -258,7 +258,7 @@ StoragePart::StoragePart(const Options& options, Services& services) {
   state.snapshots = std::make_unique<write::SnapshotKeeper>(services);
   state.session_care = std::make_unique<SessionCare>(services);
   state.housekeeping = std::make_unique<Passes>(
-      "housekeeping", [] { return housekeeping_interval; },
+      services.clock, "housekeeping", [] { return housekeeping_interval; },
       [&state] {
         state.cursors.expire();
         if (state.set)

@@ -34,8 +34,8 @@ class AuditSink {
   virtual void write(bson::DocumentView event) = 0;  // throws OperationError
   virtual void rotate() {}                           // throws OperationError
 };
-// Throws OperationError if the file can't be opened.
-std::unique_ptr<AuditSink> make_audit_sink(const AuditOptions& options);
+// The clock dates files that rotate() puts aside; it outlives the sink. Throws OperationError if the file can't be opened.
+std::unique_ptr<AuditSink> make_audit_sink(const AuditOptions& options, const base::Clock& clock);
 
 // Thread-safe. An event is written before record() returns; a crash of the machine, but none of the process, may lose it.
 class Audit {

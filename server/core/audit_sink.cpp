@@ -23,7 +23,10 @@ constexpr auto file_rename_failed = base::ErrorCode{37}, file_not_open = base::E
 
 class FileSink final : public AuditSink {
  public:
-  FileSink(std::string path, AuditOptions::Format format) : path_(std::move(path)), format_(format) { open(); }
+  FileSink(std::string path, AuditOptions::Format format, const base::Clock& clock)
+      : path_(std::move(path)), format_(format), clock_(clock) {
+    open();
+  }
   ~FileSink() override { ::close(file_); }
 
   void write(bson::DocumentView event) override {
@@ -32,7 +35,7 @@ class FileSink final : public AuditSink {
   }
 
   void rotate() override {
-    std::string stem = path_ + "." + base::iso_date(base::system_clock().wall_ms()).substr(0, 19);
+    std::string stem = path_ + "." + base::iso_date(clock_.wall_ms()).substr(0, 19);
     std::replace(stem.end() - 8, stem.end(), ':', '-');
     std::string aside = stem;
     for (int n = 1; std::filesystem::exists(aside); ++n) aside = stem + "-" + std::to_string(n);
@@ -62,6 +65,7 @@ class FileSink final : public AuditSink {
 
   const std::string path_;
   const AuditOptions::Format format_;
+  const base::Clock& clock_;
   int file_ = -1;
 };
 
@@ -81,9 +85,9 @@ class ConsoleSink final : public AuditSink {
 
 }  // namespace
 
-std::unique_ptr<AuditSink> make_audit_sink(const AuditOptions& options) {
+std::unique_ptr<AuditSink> make_audit_sink(const AuditOptions& options, const base::Clock& clock) {
   switch (options.destination) {
-    case AuditOptions::Destination::file: return std::make_unique<FileSink>(options.path, options.format);
+    case AuditOptions::Destination::file: return std::make_unique<FileSink>(options.path, options.format, clock);
     case AuditOptions::Destination::syslog: return std::make_unique<SystemLogSink>();
     case AuditOptions::Destination::console: return std::make_unique<ConsoleSink>();
     case AuditOptions::Destination::none: break;

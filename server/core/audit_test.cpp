@@ -2,10 +2,15 @@
 
 #include <catch2/catch.hpp>
 
+#include <filesystem>
+#include <fstream>
+
 #include "base/clock.h"
+#include "base/testing.h"
 #include "bson/builder.h"
 #include "bson/json.h"
 #include "server/core/client.h"
+#include "storage/testing/temporary_store.h"
 
 namespace server {
 namespace {
@@ -70,6 +75,32 @@ TEST_CASE("an event that can't be written doesn't end what caused it") {
   kept.fails = true;
   Audit audit(std::make_unique<KeepingSink>(kept), {}, base::system_clock());
   CHECK_NOTHROW(audit.record("startup", nullptr, {}));
+}
+
+TEST_CASE("a file that is put aside has the clock's time in its name, and what was recorded so far") {
+  const storage::TemporaryDirectory directory;
+  const std::string path = directory.path() + "/audit.json";
+  AuditOptions options;
+  options.destination = AuditOptions::Destination::file;
+  options.path = path;
+  const base::testing::StoppedClock clock(1'700'000'000'000);  // 2023-11-14T22:13:20Z
+  const auto sink = make_audit_sink(options, clock);
+  const auto events_in = [](const std::string& file) {
+    std::ifstream lines(file);
+    std::string line;
+    int count = 0;
+    while (std::getline(lines, line)) ++count;
+    return count;
+  };
+  sink->write(bson::json("{atype: 'startup'}"));
+  sink->rotate();
+  sink->write(bson::json("{atype: 'dropCollection'}"));
+  sink->write(bson::json("{atype: 'shutdown'}"));
+  sink->rotate();  // within the same second
+  const std::string aside = path + ".2023-11-14T22-13-20";
+  CHECK(events_in(aside) == 1);
+  CHECK(events_in(aside + "-1") == 2);
+  CHECK(std::filesystem::is_empty(path));
 }
 
 }  // namespace server

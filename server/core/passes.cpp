@@ -2,12 +2,13 @@
 
 #include <algorithm>
 
+#include "base/clock_time.h"
 #include "base/log.h"
 
 namespace server {
 
-Passes::Passes(std::string name, std::function<std::chrono::milliseconds()> pause, std::function<void()> pass)
-    : name_(std::move(name)), pause_(std::move(pause)), pass_(std::move(pass)) {}
+Passes::Passes(base::Clock& clock, std::string name, std::function<std::chrono::milliseconds()> pause, std::function<void()> pass)
+    : clock_(clock), name_(std::move(name)), pause_(std::move(pause)), pass_(std::move(pass)) {}
 
 Passes::~Passes() {
   {
@@ -31,16 +32,15 @@ bool Passes::stopping() const {
 void Passes::run() {
   const base::LogContext context(name_);
   base::MutexLock lock(mutex_);
-  using Clock = std::chrono::steady_clock;
   constexpr std::chrono::milliseconds look_again(1000);
-  for (Clock::time_point begun = Clock::now();;) {
-    const auto left = pause_() - std::chrono::floor<std::chrono::milliseconds>(Clock::now() - begun);
+  for (auto begun = base::now(clock_);;) {
+    const auto left = pause_() - std::chrono::floor<std::chrono::milliseconds>(base::now(clock_) - begun);
     if (woken_.wait_for(lock, std::min(left, look_again), [this]() REQUIRES(mutex_) { return stopping_; })) return;
     if (left > look_again) continue;
     lock.unlock();
     pass_();
     lock.lock();
-    begun = Clock::now();
+    begun = base::now(clock_);
   }
 }
 

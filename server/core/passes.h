@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/mutex.h"
 #include "server/core/client.h"
 #include "server/core/command.h"
@@ -21,9 +22,9 @@ class Passes {
  public:
   class Operation;
 
-  // `name` is the thread's name in the log. `pause` is called now and then during a pause: a shorter one counts at once. `pass`
-  // throws nothing.
-  Passes(std::string name, std::function<std::chrono::milliseconds()> pause, std::function<void()> pass);
+  // The clock, which outlives the passes, measures the pauses. `name` is the thread's name in the log. `pause` is called now and
+  // then during a pause: a shorter one counts at once. `pass` throws nothing.
+  Passes(base::Clock& clock, std::string name, std::function<std::chrono::milliseconds()> pause, std::function<void()> pass);
   ~Passes();  // interrupts operations, and waits for the pass that runs
   Passes(const Passes&) = delete;
   Passes& operator=(const Passes&) = delete;
@@ -36,6 +37,7 @@ class Passes {
  private:
   void run();
 
+  base::Clock& clock_;
   const std::string name_;
   const std::function<std::chrono::milliseconds()> pause_;
   const std::function<void()> pass_;

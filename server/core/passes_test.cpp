@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "base/error.h"
+#include "base/testing.h"
 #include "bson/json.h"
 #include "server/commands/test_server.h"
 
@@ -22,7 +23,7 @@ TEST_CASE("passes come round until they are ended") {
   std::promise<void> third;
   {
     Passes passes(
-        "test", [] { return milliseconds(1); },
+        base::system_clock(), "test", [] { return milliseconds(1); },
         [&] {
           ++under_way;
           if (++count == 3) third.set_value();
@@ -33,6 +34,19 @@ TEST_CASE("passes come round until they are ended") {
     third.get_future().wait();
   }
   CHECK(under_way == 0);  // the end waits for a pass that is under way
+}
+
+TEST_CASE("the clock measures the pauses") {
+  base::testing::StoppedClock clock;
+  std::atomic<int> count = 0;
+  Passes passes(
+      clock, "test", [] { return std::chrono::hours(1); }, [&] { ++count; });
+  passes.start();
+  // The thread may begin a pause only after the clock has gone on, so that the clock goes on again and again.
+  CHECK(base::testing::wait_until([&] {
+    clock.advance(std::chrono::hours(1));
+    return count >= 3;
+  }));
 }
 
 // Returns the error that ends an operation that would run for an hour.
@@ -53,7 +67,7 @@ TEST_CASE("ending passes interrupts the operation that runs, and one that begins
   std::optional<base::ErrorCode> running, late;
   {
     Passes passes(
-        "test", [] { return milliseconds(1); },
+        base::system_clock(), "test", [] { return milliseconds(1); },
         [&] {
           running = end_of_operation(passes, server.services(), [&] { runs.set_value(); });
           late = end_of_operation(passes, server.services(), [] {});

@@ -48,7 +48,7 @@ void free_nodes(OperationContext& op, versions::BranchedDatabase& database) {
 BranchSweeper::BranchSweeper(Services& services)
     : services_(services),
       passes_(
-          "BranchSweeper", [this] { return std::chrono::seconds(sleep_seconds_.load()); },
+          services.clock, "BranchSweeper", [this] { return std::chrono::seconds(sleep_seconds_.load()); },
           [this] {
             if (enabled_) run_pass();
           }) {

@@ -42,7 +42,7 @@ int64_t interval_ms(std::string_view text) {
 SnapshotKeeper::SnapshotKeeper(Services& services)
     : services_(services),
       passes_(
-          "SnapshotKeeper", [] { return look_interval; }, [this] { run_pass(); }) {
+          services.clock, "SnapshotKeeper", [] { return look_interval; }, [this] { run_pass(); }) {
   services.parameters.add("snapshotEvery",
                           {.get =
                                [this] {

@@ -45,7 +45,7 @@ bson::Document expired_buckets(const query::SeriesOptions& series, bson::Date th
 TtlMonitor::TtlMonitor(Services& services)
     : services_(services),
       passes_(
-          "TTLMonitor", [this] { return std::chrono::seconds(sleep_seconds_.load()); },
+          services.clock, "TTLMonitor", [this] { return std::chrono::seconds(sleep_seconds_.load()); },
           [this] {
             if (enabled_) run_pass();
           }) {

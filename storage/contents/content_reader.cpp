@@ -56,6 +56,9 @@ std::optional<RowPlace> find_sound_row(const StoreTables& tables, Transaction& t
   }
 }
 
+ContentReader::ContentReader(const StoreTables& tables, Transaction& transaction, CollectionId collection)
+    : tables_(tables), transaction_(transaction), clock_(tables.contents->engine.clock()), collection_(collection) {}
+
 std::optional<base::Result<Bytes>> ContentReader::find(const ChainKey& key, ReadInfo* info) {
   ++contents_;
   const auto there = try_chain_row(key);

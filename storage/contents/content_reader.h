@@ -2,9 +2,9 @@
 // rows.
 #pragma once
 
-#include <chrono>
 #include <vector>
 
+#include "base/clock.h"
 #include "dedup/decoder.h"
 #include "storage/contents/record_store.h"
 #include "storage/contents/store_tables.h"
@@ -32,8 +32,7 @@ std::optional<RowPlace> find_sound_row(const StoreTables& tables, Transaction& t
 // the next content often lies right behind the last one, and so does its base.
 class ContentReader : public dedup::FormSource {
  public:
-  ContentReader(const StoreTables& tables, Transaction& transaction, CollectionId collection)
-      : tables_(tables), transaction_(transaction), collection_(collection) {}
+  ContentReader(const StoreTables& tables, Transaction& transaction, CollectionId collection);
 
   // From this call on, reads of single contents begin at hop bases that other reads have decoded.
   void use_hop_bases() { hop_bases_ = true; }
@@ -65,17 +64,17 @@ class ContentReader : public dedup::FormSource {
   class Walk {
    public:
     explicit Walk(ContentReader& reader) : reader_(reader), timed_(reader.contents_ % 8 == 2) {
-      if (timed_) begun_ = std::chrono::steady_clock::now();
+      if (timed_) begun_us_ = reader_.clock_.monotonic_us();
     }
     ~Walk() {
-      if (timed_) reader_.overtaken_ |= std::chrono::steady_clock::now() - begun_ > longest;
+      if (timed_) reader_.overtaken_ |= reader_.clock_.monotonic_us() - begun_us_ > longest_us;
     }
 
    private:
-    static constexpr std::chrono::microseconds longest{200};
+    static constexpr int64_t longest_us = 200;
     ContentReader& reader_;
     const bool timed_;
-    std::chrono::steady_clock::time_point begun_;
+    int64_t begun_us_ = 0;
   };
 
   bool find_chain_row(const ChainKey& key);
@@ -89,6 +88,7 @@ class ContentReader : public dedup::FormSource {
 
   const StoreTables& tables_;
   Transaction& transaction_;
+  const base::Clock& clock_;
   CollectionId collection_;
   ChainKey next_;          // the place of the content that the next call reads
   ChainKey dependent_;     // the content that is based on it

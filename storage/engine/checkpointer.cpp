@@ -40,12 +40,12 @@ void Checkpointer::stop() {
 // The files that a journal has no need of any more go a little after the checkpoint that made them needless. So one that finds
 // no room is taken again: what the last one left may be just what it lacks.
 void Checkpointer::checkpoint() {
-  const auto until = std::chrono::steady_clock::now() + removal_max;
+  const auto until = base::now(clock_) + removal_max;
   for (;;) {
     try {
       return around_([this] { take(); });
     } catch (const base::OperationError& error) {
-      if (error.code() != base::ErrorCode::out_of_disk_space || std::chrono::steady_clock::now() >= until) throw;
+      if (error.code() != base::ErrorCode::out_of_disk_space || base::now(clock_) >= until) throw;
     }
     ask_interrupted();
     std::this_thread::sleep_for(retry_step);
@@ -85,8 +85,8 @@ bool Checkpointer::journal_is_long(uint64_t written) const {
 }
 
 void Checkpointer::wait_for_room(DiskUse use) {
-  const auto until = std::chrono::steady_clock::now() + removal_max;
-  for (space_.look(); !space_.has_room(use) && std::chrono::steady_clock::now() < until; space_.look())
+  const auto until = base::now(clock_) + removal_max;
+  for (space_.look(); !space_.has_room(use) && base::now(clock_) < until; space_.look())
     std::this_thread::sleep_for(removal_step);
 }
 

@@ -8,6 +8,8 @@
 
 #include <filesystem>
 
+#include "base/error.h"
+#include "base/testing.h"
 #include "storage/engine/engine_files.h"
 #include "storage/engine/internals.h"
 #include "storage/engine/room.h"
@@ -110,6 +112,21 @@ TEST_CASE("an open directory has its ballast, and a backup leaves it out") {
   CHECK_FALSE(is_engine_file(ballast_file));
   CHECK_NOTHROW(require_room(store));
   CHECK_NOTHROW(require_temporary_room(store, 1 << 20));
+}
+
+TEST_CASE("a checkpoint that finds no room is taken again for three seconds of the engine's clock") {
+  TemporaryDirectory directory;
+  Store store(test_options(directory.path()));
+  Engine::Internals& internals = store.engine().internals();
+  base::testing::StoppedClock clock;
+  int attempts = 0;
+  Checkpointer checkpointer(clock, internals.connection, internals.space, 3600, [&](const std::function<void()>&) {
+    ++attempts;
+    clock.advance(std::chrono::seconds(1));
+    throw base::OperationError(base::ErrorCode::out_of_disk_space, "no room");
+  });
+  CHECK_THROWS_AS(checkpointer.checkpoint(), base::OperationError);
+  CHECK(attempts == 3);
 }
 
 TEST_CASE("a write that lacks room has a checkpoint taken, inside a transaction too") {

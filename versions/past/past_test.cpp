@@ -719,6 +719,23 @@ TEST_CASE("what stays for the past alone is not encoded a second time") {
   CHECK(status.done()["background"].as_document()["successors"].to_int64() == 0);
 }
 
+TEST_CASE("a snapshot has the time of the store's clock") {
+  base::testing::StoppedClock clock(1'700'000'000'123);
+  storage::TemporaryDirectory directory;
+  storage::StoreOptions options = storage::test_options(directory.path());
+  options.clock = &clock;
+  Store store(options);
+  Snapshots snapshots(store);
+  const auto declare = [&](const char* name) {
+    return snapshots.declare(name, [](Transaction& transaction, const DeclaredSnapshot&) { transaction.next_stamp(); });
+  };
+  CHECK(declare("first").time_ms == 1'700'000'000'123);
+  clock.advance(std::chrono::seconds(60));
+  CHECK(declare("second").time_ms == 1'700'000'060'123);
+  CHECK(snapshots.find("20231114T221400Z")->name == "first");
+  CHECK(snapshots.find("20231114T221420Z")->name == "second");
+}
+
 TEST_CASE("the newest snapshot at or before a time is found, though the clock went back between some") {
   base::Random random(base::testing::seed() + 17);
   storage::TemporaryDirectory directory;

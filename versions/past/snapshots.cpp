@@ -5,7 +5,6 @@
 #include <chrono>
 #include <thread>
 
-#include "base/clock.h"
 #include "base/error.h"
 #include "storage/store.h"
 #include "versions/past/snapshot_rows.h"
@@ -174,7 +173,7 @@ DeclaredSnapshot Snapshots::declare(const std::string& name, const AppendToLog& 
       {
         const base::MutexLock lock(mutex_);
         if (named_.contains(name)) throw OperationError(ErrorCode::namespace_exists, "snapshot '" + name + "' already exists");
-        one = {next_number_, 0, base::system_clock().wall_ms(), name};
+        one = {next_number_, 0, store_.engine().clock().wall_ms(), name};
       }
       transaction.expect_stamps(2);  // and the log's
       one.stamp = declared.declare([&] { return transaction.next_stamp(); });

@@ -10,6 +10,7 @@
 #include "server/core/arguments.h"
 #include "server/core/command.h"
 #include "server/core/operation.h"
+#include "server/core/services.h"
 #include "server/query/series/bucket_index.h"
 #include "server/query/series/series_arguments.h"
 #include "server/query/views.h"
@@ -121,7 +122,7 @@ class CollMod : public Command {
                                                            (arguments.any("viewOn").exists() ? "viewOn" : "pipeline"));
     const bool dry_run = arguments.loose_boolean("dryRun").value_or(false);
     if (dry_run) return try_conversion(op, *collection, request, index);
-    const auto expiry = parse_expiry(arguments, *collection);
+    const auto expiry = parse_expiry(op, arguments, *collection);
     bson::Builder changes;
     append_limits(arguments, *collection, changes);
     if (index) change(op, catalog, collection, Arguments("collMod.index", *index), is_alone(request), reply);
@@ -232,14 +233,15 @@ class CollMod : public Command {
   }
 
   // Returns a number of seconds or "off"; nullopt: the command doesn't ask for it.
-  static std::optional<bson::Value> parse_expiry(const Arguments& arguments, const storage::Collection& collection) {
+  static std::optional<bson::Value> parse_expiry(const OperationContext& op, const Arguments& arguments,
+                                                 const storage::Collection& collection) {
     const bson::Element given = arguments.any(storage::expire_after_seconds_option);
     if (given.is_nullish()) return std::nullopt;
     if (!storage::is_clustered(collection)) {
       throw OperationError(ErrorCode::invalid_options,
                            "'expireAfterSeconds' option is only supported on collections clustered by _id");
     }
-    if (!given.is_string()) return bson::Value(*parse_expiry_option(arguments));
+    if (!given.is_string()) return bson::Value(*parse_expiry_option(arguments, op.services().clock));
     if (given.as_string() == "off") return bson::Value(given);
     throw OperationError(ErrorCode::invalid_options,
                          "Invalid string value for the 'clusteredIndex::expireAfterSeconds' option. Got: '" +

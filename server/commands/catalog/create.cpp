@@ -10,6 +10,7 @@
 #include "server/core/client_transaction.h"
 #include "server/core/command.h"
 #include "server/core/operation.h"
+#include "server/core/services.h"
 #include "server/query/series/bucket_index.h"
 #include "server/query/series/series_arguments.h"
 #include "server/query/views.h"
@@ -79,7 +80,7 @@ storage::CollectionOptions parse_options(const OperationContext& op, const Argum
   storage::CollectionOptions options;
   options.capped = arguments.loose_boolean("capped").value_or(false);
   const auto clustered = parse_clustered_option(arguments, options.capped);
-  const auto expiry = parse_expiry_option(arguments);
+  const auto expiry = parse_expiry_option(arguments, op.services().clock);
   if (expiry && !clustered) {
     invalid("'expireAfterSeconds' is only supported on time-series collections or when the 'clusteredIndex' option is specified");
   }
@@ -164,7 +165,8 @@ void check_series_options(const Request& request, const std::string& ns) {
   }
 }
 
-bson::Document buckets_options(const Request& request, const Arguments& arguments, const bson::Collator* collator) {
+bson::Document buckets_options(const OperationContext& op, const Request& request, const Arguments& arguments,
+                               const bson::Collator* collator) {
   check_series_options(request, series_ns(request));
   const auto given = arguments.object(query::series_option);
   const query::SeriesOptions series = query::parse_series(Arguments(arguments.dotted(query::series_option), *given));
@@ -172,7 +174,8 @@ bson::Document buckets_options(const Request& request, const Arguments& argument
   if (const auto dedup = parse_dedup_options(arguments)) others.append("dedup", *dedup);
   if (const auto commits = parse_commits_options(arguments)) others.append("commits", *commits);
   if (collator) others.append("collation", collator->specification());
-  if (const auto expiry = parse_expiry_option(arguments)) others.append(storage::expire_after_seconds_option, *expiry);
+  if (const auto expiry = parse_expiry_option(arguments, op.services().clock))
+    others.append(storage::expire_after_seconds_option, *expiry);
   return query::buckets_options(series, others.done());
 }
 
@@ -196,7 +199,7 @@ void create_series(OperationContext& op, const Request& request, const Arguments
   }
   const std::string ns = series_ns(request), buckets = query::buckets_of(ns);
   storage::CollectionOptions options;
-  options.document = buckets_options(request, arguments, collator);
+  options.document = buckets_options(op, request, arguments, collator);
   write::check_creatable(ns);
   if (write::is_system(ns)) {
     throw OperationError(ErrorCode::invalid_namespace, "Cannot create a time-series collection called " +

@@ -70,13 +70,13 @@ std::optional<bson::Document> parse_clustered_option(const Arguments& arguments,
   return parse(Arguments(arguments.dotted(storage::clustered_index_option), given.as_document()), given.as_document());
 }
 
-std::optional<int64_t> parse_expiry_option(const Arguments& arguments) {
+std::optional<int64_t> parse_expiry_option(const Arguments& arguments, const base::Clock& clock) {
   const auto seconds = arguments.integer(storage::expire_after_seconds_option);
   if (!seconds) return std::nullopt;
   if (*seconds < 0)
     throw OperationError(ErrorCode::invalid_options, "TTL index 'expireAfterSeconds' option cannot be less than 0");
   // The oldest date that would expire lies before 1970 otherwise.
-  if (*seconds > base::system_clock().wall_ms() / 1000) {
+  if (*seconds > clock.wall_ms() / 1000) {
     throw OperationError(ErrorCode::invalid_options,
                          "TTL index 'expireAfterSeconds' option must be within an acceptable range, try a lower number");
   }

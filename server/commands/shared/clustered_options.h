@@ -6,6 +6,10 @@
 
 #include "bson/document.h"
 
+namespace base {
+class Clock;
+}
+
 namespace server {
 
 class Arguments;
@@ -14,7 +18,8 @@ class Arguments;
 // MongoDB's errors for a bad specification, and for sizes of capped collections beside it.
 std::optional<bson::Document> parse_clustered_option(const Arguments& arguments, bool capped);
 
-// Returns `expireAfterSeconds` of a whole collection; nullopt: it is missing. Throws InvalidOptions for what is no age.
-std::optional<int64_t> parse_expiry_option(const Arguments& arguments);
+// Returns `expireAfterSeconds` of a whole collection; nullopt: it is missing. Throws InvalidOptions for what is no age
+// by this clock.
+std::optional<int64_t> parse_expiry_option(const Arguments& arguments, const base::Clock& clock);
 
 }  // namespace server

@@ -1,5 +1,6 @@
 // saslStart and saslContinue carry a client's login by SCRAM. The answer to a wrong password waits a while, if the client's
 // address has failed several times before.
+#include "base/clock_time.h"
 #include "base/error.h"
 #include "bson/builder.h"
 #include "bson/json.h"
@@ -79,8 +80,7 @@ class SaslContinue : public Command {
       const int64_t delay_ms = error.code() == ErrorCode::authentication_failed ? logins.delay_ms(op.client()) : 0;
       if (delay_ms == 0) throw;
       // Nothing ends the wait before its time.
-      op.parked =
-          OperationContext::Parked{OperationContext::Time::clock::now() + std::chrono::milliseconds(delay_ms), [](auto) {}};
+      op.parked = OperationContext::Parked{base::now(op.services().clock) + std::chrono::milliseconds(delay_ms), [](auto) {}};
     }
   }
 };

@@ -59,7 +59,7 @@ class ReceivePack : public Command {
       upload.bytes += static_cast<int64_t>(piece.as_binary().bytes.size());
       if (!last) {
         append_count(reply, "received", upload.bytes);
-        uploads_.keep(key, std::move(upload));
+        uploads_.keep(op, key, std::move(upload));
         return;
       }
       made = import(op, request, upload, arguments.boolean("shallow").value_or(false), !refs.empty());

@@ -1,5 +1,6 @@
 #include "server/commands/versions/uploads.h"
 
+#include "base/clock_time.h"
 #include "base/error.h"
 #include "server/core/operation.h"
 #include "server/core/services.h"
@@ -11,7 +12,7 @@ using base::ErrorCode;
 using base::OperationError;
 
 Uploads::Upload Uploads::take(OperationContext& op, const std::string& id, const std::string& database, int64_t offset) {
-  const auto now = std::chrono::steady_clock::now();
+  const auto now = base::now(op.services().clock);
   const base::MutexLock lock(mutex_);
   std::erase_if(waiting_, [&](const auto& one) { return now - one.second.used > idle_max; });
   auto found = waiting_.extract(id);
@@ -28,8 +29,8 @@ Uploads::Upload Uploads::take(OperationContext& op, const std::string& id, const
   return std::move(found.mapped());
 }
 
-void Uploads::keep(const std::string& id, Upload upload) {
-  upload.used = std::chrono::steady_clock::now();
+void Uploads::keep(const OperationContext& op, const std::string& id, Upload upload) {
+  upload.used = base::now(op.services().clock);
   const base::MutexLock lock(mutex_);
   waiting_.insert_or_assign(id, std::move(upload));
 }

@@ -30,7 +30,7 @@ class Uploads {
   // doesn't: it begins anew.
   Upload take(OperationContext& op, const std::string& id, const std::string& database, int64_t offset);
   // Gives it back for the next command.
-  void keep(const std::string& id, Upload upload);
+  void keep(const OperationContext& op, const std::string& id, Upload upload);
 
  private:
   base::Mutex mutex_;
