@@ -36,7 +36,7 @@ class AcknowledgedLog {
 
  private:
   base::Mutex mutex_;
-  int fd_;
+  const int fd_ GUARDED_BY(mutex_);  // one batch is written at a time, so that its lines stay together
 };
 
 }  // namespace datasets::replay

@@ -21,6 +21,7 @@ void Ledger::add(uint64_t id, uint64_t document) {
 }
 
 void Ledger::settle() {
+  const base::MutexLock lock(mutex_);
   std::sort(entries_.begin(), entries_.end(),
             [](const Entry& a, const Entry& b) { return a.id != b.id ? a.id < b.id : a.sequence < b.sequence; });
   size_t kept = 0;
@@ -34,11 +35,13 @@ void Ledger::settle() {
 }
 
 void Ledger::begin_check() {
+  const base::MutexLock lock(mutex_);
   ++round_;
   seen_ = 0;
 }
 
 Ledger::Answer Ledger::check(uint64_t id, uint64_t document) {
+  const base::MutexLock lock(mutex_);
   const auto found = std::lower_bound(entries_.begin(), entries_.end(), id,
                                       [](const Entry& entry, uint64_t wanted) { return entry.id < wanted; });
   if (found == entries_.end() || found->id != id) return Answer::unknown;

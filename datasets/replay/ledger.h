@@ -19,7 +19,7 @@ inline constexpr uint64_t removed_hash = 0;  // in place of a document's
 uint64_t id_hash(std::string_view collection, const bson::ValueView& id);
 uint64_t document_hash(bson::DocumentView document);  // never removed_hash
 
-// add() is thread-safe; the other functions may be called when adding has ended.
+// Thread-safe. settle() must be called when adding has ended, and the functions below it after that.
 class Ledger {
  public:
   // Calls for one _id must come in the order of its writes.
@@ -28,13 +28,19 @@ class Ledger {
   // Keeps each _id's last state, by id, and drops what was removed.
   void settle();
 
-  uint64_t size() const { return entries_.size(); }
+  uint64_t size() const {
+    const base::MutexLock lock(mutex_);
+    return entries_.size();
+  }
 
   // To compare with what is read back, any number of times after settle().
   void begin_check();
   enum class Answer { matches, differs, unknown, seen_before };
   Answer check(uint64_t id, uint64_t document);
-  uint64_t missing() const { return entries_.size() - seen_; }
+  uint64_t missing() const {
+    const base::MutexLock lock(mutex_);
+    return entries_.size() - seen_;
+  }
 
  private:
   struct Entry {
@@ -42,10 +48,10 @@ class Ledger {
     uint64_t document;
     uint64_t sequence;
   };
-  base::Mutex mutex_;
-  std::deque<Entry> entries_;  // grows without a second copy of itself
-  uint64_t seen_ = 0;
-  uint64_t round_ = 0;  // entries seen in this check have this sequence
+  mutable base::Mutex mutex_;
+  std::deque<Entry> entries_ GUARDED_BY(mutex_);  // grows without a second copy of itself
+  uint64_t seen_ GUARDED_BY(mutex_) = 0;
+  uint64_t round_ GUARDED_BY(mutex_) = 0;  // entries seen in this check have this sequence
 };
 
 }  // namespace datasets::replay

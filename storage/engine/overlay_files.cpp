@@ -11,7 +11,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <map>
-#include <shared_mutex>
 #include <vector>
 
 #include "base/error.h"
@@ -75,7 +74,7 @@ class Content {
   int file() const { return file_.get(); }
 
   int read(uint64_t offset, size_t bytes, char* out) {
-    const std::shared_lock lock(mutex_);
+    const base::ReaderLock lock(mutex_);
     uint64_t size = 0;
     if (const int error = size_locked(size)) return error;
     if (offset > size || bytes > size - offset) return EINVAL;
@@ -83,7 +82,7 @@ class Content {
   }
 
   int write(uint64_t offset, size_t bytes, const char* from) {
-    const std::unique_lock lock(mutex_);
+    const base::WriterLock lock(mutex_);
     if (!linked()) return write_all(file_.get(), offset, bytes, from);
     if (bytes == 0) return 0;
     const uint64_t first = offset / block_bytes, last = (offset + bytes - 1) / block_bytes;
@@ -103,7 +102,7 @@ class Content {
   }
 
   int resize(uint64_t bytes) {
-    const std::unique_lock lock(mutex_);
+    const base::WriterLock lock(mutex_);
     if (!linked()) return ::ftruncate(file_.get(), static_cast<off_t>(bytes)) == 0 ? 0 : errno;
     base_bytes_ = std::min(base_bytes_, bytes);
     if (bytes < bytes_) {
@@ -116,12 +115,12 @@ class Content {
   }
 
   int size(uint64_t& bytes) {
-    const std::shared_lock lock(mutex_);
+    const base::ReaderLock lock(mutex_);
     return size_locked(bytes);
   }
 
  private:
-  int size_locked(uint64_t& bytes) const {
+  int size_locked(uint64_t& bytes) const REQUIRES_SHARED(mutex_) {
     if (linked()) {
       bytes = bytes_;
       return 0;
@@ -132,17 +131,17 @@ class Content {
     return 0;
   }
 
-  int read_base(uint64_t offset, size_t bytes, char* out) const {
+  int read_base(uint64_t offset, size_t bytes, char* out) const REQUIRES_SHARED(mutex_) {
     const size_t there = offset < base_bytes_ ? static_cast<size_t>(std::min<uint64_t>(bytes, base_bytes_ - offset)) : 0;
     if (const int error = read_all(file_.get(), offset, there, out)) return error;
     std::memset(out + there, 0, bytes - there);
     return 0;
   }
 
-  bool changed(uint64_t block) const { return block < changed_.size() && changed_[block]; }
+  bool changed(uint64_t block) const REQUIRES_SHARED(mutex_) { return block < changed_.size() && changed_[block]; }
 
   // Reads runs of blocks that come from one of the two files.
-  int read_locked(uint64_t offset, size_t bytes, char* out) const {
+  int read_locked(uint64_t offset, size_t bytes, char* out) const REQUIRES_SHARED(mutex_) {
     while (bytes > 0) {
       const bool from_changes = changed(offset / block_bytes);
       uint64_t end = (offset / block_bytes + 1) * block_bytes;
@@ -158,10 +157,10 @@ class Content {
   }
 
   const Descriptor file_, changes_;  // changes_ is -1 for an ordinary file
-  std::shared_mutex mutex_;
-  uint64_t base_bytes_;  // so much of the linked file still counts
-  uint64_t bytes_;
-  std::vector<bool> changed_;  // by block
+  base::SharedMutex mutex_;
+  uint64_t base_bytes_ GUARDED_BY(mutex_);  // so much of the linked file still counts
+  uint64_t bytes_ GUARDED_BY(mutex_);
+  std::vector<bool> changed_ GUARDED_BY(mutex_);  // by block
 };
 
 }  // namespace
