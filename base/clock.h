@@ -1,4 +1,4 @@
-// A clock is passed in as an object, so that tests can hold time still.
+// A clock is passed in as an object, so that tests can hold time still. tools/layers lists the files that take the machine's own.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ class Clock {
   virtual int64_t monotonic_us() const = 0;  // never goes back
 };
 
-// The machine's own clock. It is thread-safe.
+// The machine's own, thread-safe: for what the machine times itself (sockets, sleeps, WiredTiger), for log lines and ObjectIds.
 Clock& system_clock();
 
 }  // namespace base

@@ -61,6 +61,17 @@ expect(True, "storage: engine may not include contents", {
     "storage/engine/a.cpp": '#include "storage/contents/b.h"\n', "storage/contents/b.h": ""})
 expect(False, "0 faults", {"storage/contents/a.cpp": '#include "storage/engine/b.h"\n', "storage/engine/b.h": ""})
 
+# The server's folders are given a clock; those that may read the machine's are listed, as long as they do.
+for reads in ["std::chrono::steady_clock::now()", "Clock::now()", "base::system_clock().wall_ms()", "::clock_gettime(CLOCK_REALTIME, &now)",
+              "time(nullptr)"]:
+    for folder in ["base", "dedup", "storage/engine", "replication", "versions", "server/core"]:
+        expect(True, f"{folder}/a.cpp:2: reads the machine's clock", {f"{folder}/a.cpp": f"\nauto now = {reads};\n"})
+    for name in ["server/core/a_test.cpp", "server/core/a_bench.cpp", "server/core/test_support.h", "base/testing.h",
+                 "storage/testing/a.cpp", "datasets/a.cpp", "bench/a.cpp", "tests/a.cpp", "base/log.cpp"]:
+        expect(False, "0 faults", {name: f"auto now = {reads};\n"})
+expect(False, "0 faults", {"server/core/a.cpp": "auto now = base::now(clock_);  // steady_clock::now() would not do\n"})
+expect(True, "base/log.cpp: reads no clock of the machine any more", {"base/log.cpp": "auto now = base::now(clock_);\n"})
+
 # Families of commands see what is shared, and nothing of each other.
 expect(True, "server/commands: crud may not include catalog", {
     "server/commands/crud/a.cpp": '#include "server/commands/catalog/b.h"\n', "server/commands/catalog/b.h": ""})
