@@ -34,6 +34,7 @@
 #include "replication/local_document.h"
 #include "replication/log_places.h"
 #include "replication/log_pump.h"
+#include "replication/member_duties.h"
 #include "replication/member_machine.h"
 #include "replication/oplog.h"
 #include "replication/succession.h"
@@ -69,7 +70,7 @@ struct ReplicaSetOptions {
   std::string rollback_directory;  // where writes that were rolled back are kept
 };
 
-class ReplicaSet final : public Coordinator, private consensus::NodeOwner {
+class ReplicaSet final : public Coordinator, private consensus::NodeOwner, private MemberDuties {
  public:
   // Reads the configuration that is there. Throws InvalidReplicaSetConfig for one of another name. The engine is in its
   // replicated mode.
@@ -153,32 +154,40 @@ class ReplicaSet final : public Coordinator, private consensus::NodeOwner {
 
   // replica_set_duties.cpp: what has its time
   void duty_loop();
-  void run_duties();
-  void lead();
-  void pass_on_lead();
-  bool apply_ahead();     // false: not now
-  void take_over();       // elected: to PRIMARY once everything is applied
-  void end_leadership();  // no longer: what hasn't reached the log is lost
-  void align_members();
+  void ask(const Question& question) override;
+  bool starts_anew() override { return starting_over_; }
+  bool takes_part() override;
+  void look_around() override;
+  void pass_on_lead() override;
+  bool apply_ahead();              // false: not now
+  void take_over() override;       // elected: to PRIMARY once everything is applied
+  void end_leadership() override;  // no longer: what hasn't reached the log is lost
+  void align_members() override;
   consensus::EntryPtr logged(consensus::Index index);
-  void shorten_log();
-  void count_members();
-  void begin_log_anew(const consensus::Behind& behind);
+  void shorten_log() override;
+  void count_members() override;
+  void begin_log_anew(const consensus::Behind& behind) override;
   void look_for_damage();
   void note_damage();
-  void copy_anew();
+  void copy_anew() override;
   std::optional<std::string> copy_source();
   consensus::HardState stop_voting();
+  void roll_back() override;
   void roll_back(const std::string& why);
-  void forget_places();
+  void forget_places() override;
   void renew_committed();
-  void advance_time(int64_t now_us);
+  void advance_time() override;
+  void tend_readers() override;
   void ask_reads_again();
   void answer_all_reads(bool leads);
+  void step_down_damaged() override { step_down({}); }
+  void tell_electability() override;
   void renew_electable() REQUIRES(mutex_);
+  void show_electability() REQUIRES(mutex_);
+  void expire_waits() override { acks_.expire(now_us()); }
 
   // replica_set_succession.cpp: the end of being primary, by a successor or without
-  void hand_over_to_better();
+  void hand_over_to_better() override;
   Succession::Outcome carry_out(Succession& succession, int64_t period_us);
   Succession::Move next_move(Succession& succession, bool drained);
 

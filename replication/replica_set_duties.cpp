@@ -1,5 +1,5 @@
 // A member has duties that are due at certain times: it takes over the lead, aligns consensus with the configuration,
-// and keeps the log short.
+// and keeps the log short. member_duties.h has their order; this file does them.
 #include <algorithm>
 #include <chrono>
 
@@ -40,16 +40,9 @@ void ReplicaSet::duty_loop() {
   while (!stopping_) {
     woken_.wait_for(lock, acks_.counts_members() ? counting_round : round);
     if (stopping_) return;
-    const MemberMachine::Due due = machine_.due(now_us());
-    const bool runs = node_ != nullptr && !forced_;
     lock.unlock();
     try {
-      if (due.roll_back) roll_back("another primary's writes replaced some of this member's");
-      if (due.end_leadership) end_leadership();
-      if (runs && !starting_over_) run_duties();
-      acks_.expire(now_us());
-      if (due.log_begins && !starting_over_) begin_log_anew(*due.log_begins);
-      if (due.copy && !starting_over_) copy_anew();
+      do_round();
     } catch (const std::exception& error) {
       const auto* const refusal = dynamic_cast<const OperationError*>(&error);
       if (refusal && refusal->code() == ErrorCode::out_of_disk_space) {
@@ -63,42 +56,29 @@ void ReplicaSet::duty_loop() {
   }
 }
 
-void ReplicaSet::run_duties() {
-  look_for_damage();
-  look_for_room();
-  take_over();
-  if (state() == MemberState::primary) lead();
-  pass_on_lead();
-  ask_reads_again();
-  renew_committed();
-  bool shorten = false;
-  {
-    const base::MutexLock lock(mutex_);
-    shorten = machine_.shorten_due(now_us());
-  }
-  if (shorten) shorten_log();
+void ReplicaSet::ask(const Question& question) {
   const base::MutexLock lock(mutex_);
-  renew_electable();
+  question(machine_, now_us());
 }
 
-void ReplicaSet::lead() {
-  MemberMachine::PrimaryDue due;
-  {
-    const base::MutexLock lock(mutex_);
-    due = machine_.primary_due(now_us());
-  }
-  if (acks_.counts_members()) count_members();
-  if (due.align) align_members();
-  forget_places();
-  if (due.advance_time) advance_time(now_us());
-  if (due.hand_over) hand_over_to_better();
-  if (due.step_down) step_down({});
+bool ReplicaSet::takes_part() {
+  const base::MutexLock lock(mutex_);
+  return node_ && !forced_ && !starting_over_;
+}
+
+void ReplicaSet::look_around() {
+  look_for_damage();
+  look_for_room();
+}
+
+void ReplicaSet::tend_readers() {
+  ask_reads_again();
+  renew_committed();
 }
 
 // A caretaker leads until a member that may be PRIMARY has all that this one's log has.
 void ReplicaSet::pass_on_lead() {
   const base::MutexLock lock(mutex_);
-  if (!machine_.pass_on_due(now_us())) return;
   const consensus::Membership members = node_->members();
   const std::vector<PeerProgress> progress = node_->progress();
   const auto heir = best_caught_up({.config = *config_,
@@ -133,7 +113,15 @@ void ReplicaSet::note_damage() {
 }
 
 void ReplicaSet::renew_electable() {
-  if (!machine_.renew_electable(now_us())) return;
+  if (machine_.renew_electable(now_us())) show_electability();
+}
+
+void ReplicaSet::tell_electability() {
+  const base::MutexLock lock(mutex_);
+  show_electability();
+}
+
+void ReplicaSet::show_electability() {
   tell_electable();
   if (machine_.electable() && is_alone(node_->members(), node_id_)) node_->campaign();
 }
@@ -206,6 +194,10 @@ void ReplicaSet::end_leadership() {
   to_apply_woken_.notify_one();
 }
 
+void ReplicaSet::roll_back() {
+  roll_back("another primary's writes replaced some of this member's");
+}
+
 void ReplicaSet::roll_back(const std::string& why) {
   Stamp kept = 0;
   {
@@ -252,6 +244,7 @@ void ReplicaSet::align_members() {
 
 // How far everyone is, for those who wait for a number of members.
 void ReplicaSet::count_members() {
+  if (!acks_.counts_members()) return;
   const std::vector<PeerProgress> progress = node_->progress();
   base::MutexLock lock(mutex_);
   const std::shared_ptr<const SetConfig> config = config_;
@@ -274,7 +267,8 @@ void ReplicaSet::count_members() {
 }
 
 // A reader that waits for a time at which nothing was written, on any member, waits for the log to pass it.
-void ReplicaSet::advance_time(int64_t now) {
+void ReplicaSet::advance_time() {
+  const int64_t now = now_us();
   const Stamp newest = oplog_.newest().optime.ts;
   const bool quiet = newest == advance_seen_;
   if (!quiet) advance_seen_ = newest, advance_seen_us_ = now;

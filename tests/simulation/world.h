@@ -86,6 +86,7 @@ class World {
   struct Member;
   struct Operation;
   struct Running;  // a succession
+  struct Duties;
 
   // The clock (world.cpp)
   void at(int64_t delay_us, std::function<void()> action);
@@ -112,7 +113,7 @@ class World {
   Candidacy begin_role(Member& member);
   Candidacy candidacy_of(Member& member);
   void stood(Member& member, const replication::consensus::Standing& standing);
-  void run_duties(Member& member);
+  void do_duties(Member& member);
   void take_over(Member& member);
   void start_over(Member& member);
   void check_primary(Member& member, bool ahead);

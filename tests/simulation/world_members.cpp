@@ -81,7 +81,7 @@ void World::tick(MemberId id, uint64_t life) {
   // Duties have a thread of their own, so that they see consensus at any time between two ticks.
   at(static_cast<int64_t>(random_.below(tick_us)), [this, id, life] {
     Member& on_duty = *find(id);
-    if (on_duty.life == life && on_duty.up()) run_duties(on_duty);
+    if (on_duty.life == life && on_duty.up()) do_duties(on_duty);
   });
   // Clocks don't run at the same speed.
   at(tick_us - 2000 + static_cast<int64_t>(random_.below(4000)), [this, id, life] { tick(id, life); });

@@ -1,7 +1,9 @@
-// Members' roles: the state machine of replication/member_machine.h, driven as ReplicaSet drives it. A member's writes go through
-// the log before they are applied here, so that a rollback has nothing to take away but the member's memory: it starts anew.
+// Members' roles: the state machine of replication/member_machine.h, asked in the order of replication/member_duties.h. A
+// member's writes go through the log before they are applied here, so that a rollback has nothing to take away but the member's
+// memory: it starts anew.
 #include <algorithm>
 
+#include "replication/member_duties.h"
 #include "replication/member_ids.h"
 #include "tests/simulation/world_parts.h"
 
@@ -36,30 +38,50 @@ void World::stood(Member& member, const replication::consensus::Standing& standi
   if (member.leads() && !may_lead(member)) ++tally_.caretakers;
 }
 
-void World::run_duties(Member& member) {
-  if (member.hands_over) return;
-  const uint64_t life = member.life;
-  const MemberMachine::Due due = member.role->due(now_us_);
-  if (due.roll_back) return start_over(member);
-  if (due.end_leadership) {
+// One round of a member's duties, in one life of it. No simulated member has damaged data or a full disk, and whoever is behind
+// the log copies at once (copy_from_another).
+struct World::Duties final : replication::MemberDuties {
+  Duties(World& the_world, Member& the_member) : world(the_world), member(the_member), life(the_member.life) {}
+
+  void ask(const Question& question) override { question(*member.role, world.now_us_); }
+  bool starts_anew() override { return member.life != life; }
+  bool takes_part() override { return member.life == life; }
+
+  void roll_back() override { world.start_over(member); }
+  void end_leadership() override {
+    if (starts_anew()) return;
     member.role->stop_writing();
     if (!member.role->unsure()) member.unsure = false;
   }
-  take_over(member);
-  if (member.primary()) {
-    if (!member.leads()) fail("a member is primary, and consensus has another leader");
-    const MemberMachine::PrimaryDue duties = member.role->primary_due(now_us_);
-    forget_places(member);
-    if (duties.align) align_members(member);
-    if (duties.hand_over && member.life == life) hand_over_to_better(member);
+  void look_around() override {}
+  void take_over() override { world.take_over(member); }
+  void pass_on_lead() override { world.pass_on_lead(member); }
+  void tend_readers() override {}
+  void shorten_log() override { world.shorten(member); }
+  void tell_electability() override {
+    world.tell_electable(member);
+    world.handle_output(member);
   }
-  if (member.life != life) return;
-  pass_on_lead(member);
-  if (member.life != life) return;
-  if (member.role->shorten_due(now_us_)) shorten(member);
-  if (member.life != life || !member.role->renew_electable(now_us_)) return;
-  tell_electable(member);
-  handle_output(member);
+  void count_members() override {
+    if (!member.leads()) world.fail("a member is primary, and consensus has another leader");
+  }
+  void align_members() override { world.align_members(member); }
+  void forget_places() override { world.forget_places(member); }
+  void advance_time() override {}
+  void hand_over_to_better() override { world.hand_over_to_better(member); }
+  void step_down_damaged() override { world.fail("a member steps down because of damage that it doesn't have"); }
+  void expire_waits() override {}
+  void begin_log_anew(const Behind&) override { world.fail("a member is to begin its log anew, and has done so"); }
+  void copy_anew() override { world.fail("a member is to copy, and didn't say that it wants to"); }
+
+  World& world;
+  Member& member;
+  const uint64_t life;
+};
+
+// A hand-over takes the thread of a server's duties.
+void World::do_duties(Member& member) {
+  if (!member.hands_over) Duties(*this, member).do_round();
 }
 
 Candidacy World::candidacy_of(Member& member) {
@@ -78,7 +100,6 @@ void World::tell_electable(Member& member) {
 
 // A caretaker hands on what it may not keep.
 void World::pass_on_lead(Member& member) {
-  if (!member.role->pass_on_due(now_us_)) return;
   const std::vector<PeerProgress> progress = member.core->progress();
   for (const PeerProgress& heir : progress) {
     Member* const other = find(heir.id);
