@@ -4,7 +4,7 @@ import time
 
 import pytest
 from bson.code import Code
-from pymongo.errors import OperationFailure
+from pymongo.errors import OperationFailure, PyMongoError
 
 from tests.support.palimpsest import Server
 from tests.support.waiting import DEADLINE, wait_until
@@ -27,12 +27,14 @@ def test_a_running_function_is_killed():
         client.admin.command("killOp", op=running[0]["opid"])
         reader.join(DEADLINE)
         assert codes == [11601]
-        stopping = threading.Thread(target=lambda: pytest.raises(Exception, lambda: list(client.t.c.find({"$where": "while (true) {}"}))))
+        last = server.client_until_killed()
+        stopping = threading.Thread(target=lambda: pytest.raises(PyMongoError, lambda: list(last.t.c.find({"$where": "while (true) {}"}))))
         stopping.start()
         wait_until(lambda: [op for op in client.admin.aggregate([{"$currentOp": {}}]) if "$where" in str(op.get("command"))], server.tail)
         began = time.monotonic()
         assert server.stop() == 0 and time.monotonic() - began < DEADLINE
         stopping.join(DEADLINE)
+        assert not stopping.is_alive()
 
 
 def test_branches_snapshots_and_views_of_the_past():
