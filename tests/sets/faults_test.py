@@ -206,8 +206,9 @@ def test_a_member_that_is_away_for_longer_than_the_log_copies_anew(three):
     late = primary.command("replSetGetStatus")["date"] + datetime.timedelta(seconds=10)
     wait_until(lambda: primary.direct.local.oplog.rs.count_documents({"op": "n", "wall": {"$gte": late}}) >= 2, three.tails)
     away.start()
+    # It shows itself as a secondary until the primary tells it that its log is too old.
+    wait_until(lambda: len(away.log_lines(21163)) > copied, lambda: f"it was not copied\n{three.tails()}")
     three.wait_settled()
-    assert len(away.log_lines(21163)) > copied, "it was not copied"
     three.check_same()
 
 
