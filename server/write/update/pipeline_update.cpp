@@ -1,13 +1,16 @@
 #include "server/write/update/pipeline_update.h"
 
 #include <algorithm>
-#include <array>
+#include <span>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "base/error.h"
 #include "server/core/operation.h"
 #include "server/query/expressions/now.h"
 #include "server/query/stages/pipeline.h"
+#include "server/query/stages/registry.h"
 
 namespace server::write {
 
@@ -28,18 +31,32 @@ class OneDocument : public query::Stage {
   bool taken_ = false;
 };
 
+bool contains(std::span<const std::string_view> names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+// $fill is a shorthand for $addFields where it gives values alone; where it has methods, it looks at other documents.
+bool fills_with_values(const bson::Element& specification) {
+  if (!specification.is_object()) return true;  // the parser refuses it
+  const bson::Element output = specification.as_document().find("output");
+  if (!output.is_object()) return true;
+  const bson::DocumentView fields = output.as_document();
+  return std::none_of(fields.begin(), fields.end(),
+                      [](const bson::Element& field) { return field.is_object() && field.as_document().has("method"); });
+}
+
+// Only stages that make exactly one document of one may run.
 void check_stages(bson::DocumentView stages) {
-  static constexpr std::array<std::string_view, 6> allowed = {"$addFields",   "$project", "$replaceRoot",
-                                                              "$replaceWith", "$set",     "$unset"};
+  static constexpr std::string_view allowed[] = {"$addFields", "$project", "$replaceRoot", "$replaceWith", "$set", "$unset"};
+  static constexpr std::string_view groupings[] = {"$bucket", "$count", "$sortByCount"};  // shorthands for $group
+  static const std::vector<std::string_view> known = query::stage_names();
   for (const auto& stage : stages) {
     if (!stage.is_object())
       throw OperationError(ErrorCode::type_mismatch, "Each element of the 'pipeline' array must be an object");
-    const std::string_view name = stage.as_document().first().name;
-    if (std::find(allowed.begin(), allowed.end(), name) != allowed.end()) continue;
-    // The parser has its own error for a stage that doesn't exist.
-    static constexpr std::array<std::string_view, 12> known = {"$match",  "$group", "$sort",  "$limit", "$skip", "$unwind",
-                                                               "$lookup", "$count", "$facet", "$merge", "$out",  "$sample"};
-    if (std::find(known.begin(), known.end(), name) == known.end()) continue;
+    const bson::Element first = stage.as_document().first();
+    if (contains(allowed, first.name) || (first.name == "$fill" && fills_with_values(first))) continue;
+    if (!contains(known, first.name)) continue;  // the parser has its own error for a stage that doesn't exist
+    const std::string_view name = contains(groupings, first.name) ? "$group" : first.name;
     throw OperationError(ErrorCode::invalid_options, std::string(name) + " is not allowed to be used within an update");
   }
 }
@@ -56,7 +73,7 @@ class StagesUpdate : public PipelineUpdate {
 
   bson::Document apply(bson::DocumentView document) const override {
     const auto running = pipeline_->start_over(std::make_unique<OneDocument>(document));
-    base::check(running->next(), "an update's stages make one document of one");
+    if (!running->next()) throw OperationError(ErrorCode::internal_error, "the stages of an update left no document");
     return bson::Document(running->document());
   }
 
