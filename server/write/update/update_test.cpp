@@ -407,12 +407,16 @@ TEST_CASE("fields are renamed") {
       {"{_id: 1, a: {x: 5}}", "{$rename: {'a.x': 'c.y'}}", "{_id: 1, a: {}, c: {y: 5}}"},
       {"{_id: 1}", "{$rename: {a: 'b'}}", "="},
       {"{_id: 1, b: 1}", "{$rename: {a: 'b.c'}}", "="},
+      {"{_id: 1, a: [1]}", "{$rename: {'a.1': 'b'}}", "="},
   });
   check_refused({
       {"{_id: 1, a: 1}", "{$rename: {a: 'a'}}", 2, "The source and target field for $rename must differ: a: \"a\""},
       {"{_id: 1, a: 1}", "{$rename: {a: 1}}", 2, "The 'to' field for $rename must be a string: a: 1"},
       {"{_id: 1, a: 1}", "{$rename: {a: 'b\\u0000c'}}", 2, "The 'to' field for $rename cannot contain an embedded null byte"},
       {"{_id: 1, a: 1}", "{$rename: {'a.$': 'b'}}", 2, "The source field for $rename may not be dynamic: a.$"},
+      {"{_id: 1, a: 5}", "{$rename: {'a.b': 'c'}}", 28, "cannot use the part (a of a.b) to traverse the element ({a: 5})"},
+      {"{_id: 1, a: {b: [1]}}", "{$rename: {'a.b.c': 'd'}}", 28,
+       "cannot use the part (b of a.b.c) to traverse the element ({b: [ 1 ]})"},
       {"{_id: 1, a: [{b: 1}]}", "{$rename: {'a.0.b': 'c'}}", 2,
        "The source field cannot be an array element, 'a.0.b' in doc with _id: 1 has an array field called 'a'"},
       {"{_id: 1, a: 1}", "{$rename: {a: 'b'}, $set: {b: 1}}", 40, "Updating the path 'b' would create a conflict at 'b'"},

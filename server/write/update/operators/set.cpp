@@ -53,6 +53,25 @@ class Extreme : public Modifier {
                                                  array + "'");
 }
 
+// Returns whether there is something to rename. Throws if the path leads through a value that has no fields, or through an array
+// by something that is no position.
+bool has_source(const std::string& path, const Application& application) {
+  const auto parts = bson::split_path(path);
+  bson::Element at = application.document.find(parts.front());
+  for (size_t i = 1; i < parts.size() && at.exists(); ++i) {
+    std::string position;
+    std::string_view name = parts[i];
+    const auto index = at.is_array() ? array_index(name) : std::nullopt;
+    if (!at.is_object() && !index) {
+      throw OperationError(ErrorCode::path_not_viable, "cannot use the part (" + std::string(parts[i - 1]) + " of " + path +
+                                                           ") to traverse the element ({" + shell_field(at.name, at) + "})");
+    }
+    if (index) name = position = std::to_string(*index);
+    at = at.as_document().find(name);
+  }
+  return at.exists();
+}
+
 // Returns the value at `path`; renames don't go through arrays.
 ValueView value_outside_arrays(const std::string& path, const char* which, const Application& application) {
   bson::DocumentView level = application.document;
@@ -82,13 +101,13 @@ class RenameDestination : public Modifier {
  public:
   explicit RenameDestination(std::string source) : source_(std::move(source)) {}
   Change apply(const ValueView&, const Application& application) const override {
+    if (!has_source(source_, application)) return Change::keep();
     const ValueView value = value_outside_arrays(source_, "source", application);
-    if (!value.exists()) return Change::keep();
     value_outside_arrays(application.dotted(), "destination", application);
     return Change::set(bson::Value(value));
   }
   bool creates(const Application& application) const override {
-    return value_outside_arrays(source_, "source", application).exists();
+    return has_source(source_, application) && value_outside_arrays(source_, "source", application).exists();
   }
   bool tolerates_blocked_path() const override { return true; }
 
