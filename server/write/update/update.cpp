@@ -244,14 +244,14 @@ std::optional<bson::Document> Update::apply(Application& application) const {
 bson::Document Update::make_upsert(const std::vector<std::pair<std::string, bson::Value>>& equalities,
                                    Application& application) const {
   auto wanted = equalities;
-  // A replacement replaces all fields but the _id.
+  // A replacement replaces all fields but the _id, which it must have as a whole.
   if (kind_ == Kind::replacement) {
     std::erase_if(wanted, [](const auto& equality) { return equality.first != "_id" && !equality.first.starts_with("_id."); });
-  }
-  for (const auto& [path, value] : wanted) {
-    if (path.starts_with("_id."))
-      throw OperationError(not_exact_value_field,
-                           "field at '_id' must be exactly specified, field at sub-path '" + path + "'found");
+    for (const auto& [path, value] : wanted) {
+      if (path.starts_with("_id."))
+        throw OperationError(not_exact_value_field,
+                             "field at '_id' must be exactly specified, field at sub-path '" + path + "'found");
+    }
   }
   const bson::Document start = document_of(wanted, application.allowance);
   application.document = start;
