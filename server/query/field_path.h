@@ -9,4 +9,11 @@ namespace server::query {
 // and isn't one of a DBRef's: $ref, $id, $db).
 void check_field_path(std::string_view path);
 
+// What projections say about "a.$.b".
+inline constexpr std::string_view positional_within_path =
+    "As of 4.4, it's illegal to specify positional operator in the middle of a path."
+    "Positional projection may only be used at the end, for example: a.b.$. If the query "
+    "previously used a form like a.b.$.d, remove the parts following the '$' and the results "
+    "will be equivalent.";
+
 }  // namespace server::query

@@ -8,6 +8,7 @@
 #include "bson/path.h"
 #include "server/core/text.h"
 #include "server/query/field_path.h"
+#include "server/query/operator_names.h"
 
 namespace server::query::projection {
 
@@ -25,24 +26,28 @@ class Parser {
   Tree parse(DocumentView specification) {
     tree_.root = std::make_unique<Node>();
     for (const Element& element : specification) parse_element("", element);
-    tree_.inclusion = inclusion_.value_or(id_.value_or(false));
+    tree_.inclusion = inclusion_.value_or(undecided());
     finish_id();
     return std::move(tree_);
   }
 
  private:
-  [[noreturn]] static void refuse_both() { throw OperationError(31255, "Cannot specify positional operator and $elemMatch."); }
+  [[noreturn]] static void refuse_both(int code) {
+    throw OperationError(code, "Cannot specify positional operator and $elemMatch.");
+  }
+
+  // Returns whether a projection includes if no field says so: it has _id, $slice, $elemMatch and scores alone.
+  bool undecided() const {
+    if (has_slice_) return id_.value_or(false);
+    return elem_match_ || id_.value_or(false);
+  }
 
   void parse_element(const std::string& prefix, const Element& element) {
     const std::string path = prefix.empty() ? std::string(element.name) : prefix + "." + std::string(element.name);
     if (element.name.empty() || element.name.front() != '$') {
       if (path.ends_with(".$")) return parse_positional(path.substr(0, path.size() - 2), element);
       if (path.find(".$.") != path.npos) {
-        throw OperationError(31394,
-                             "As of 4.4, it's illegal to specify positional operator in the middle of a path."
-                             "Positional projection may only be used at the end, for example: a.b.$. If the query "
-                             "previously used a form like a.b.$.d, remove the parts following the '$' and the results "
-                             "will be equivalent.");
+        throw OperationError(31394, std::string(positional_within_path));
       }
     }
     check_field_path(path);
@@ -66,16 +71,21 @@ class Parser {
     if (!first.exists()) {
       throw OperationError(51270, "An empty sub-projection is not a valid value. Found empty object at path");
     }
-    if (!first.name.starts_with('$')) {
+    // An operator stands alone in its object; with others, it would be a field whose name is wrong.
+    if (!first.name.starts_with('$') || object.count() != 1) {
       for (const Element& field : object) parse_element(path, field);
       return;
     }
-    if (object.count() == 1) {
-      if (first.name == "$elemMatch") return parse_elem_match(path, first);
-      if (first.name == "$slice" && parse_slice(path, first)) return;
-      if (first.name == "$meta") return parse_meta(path, element);
-    }
+    if (first.name == "$elemMatch") return parse_elem_match(path, first);
+    if (first.name == "$slice") return parse_slice(path, element);
+    if (first.name == "$meta") return parse_meta(path, element);
+    if (!is_operator(first.name)) refuse_unknown(first.name);
+    if (inclusion_ == false) throw OperationError(31252, "Cannot use expression other than $meta in exclusion projection");
     parse_expression(path, element);
+  }
+
+  [[noreturn]] static void refuse_unknown(std::string_view name) {
+    throw OperationError(31325, "Unknown expression " + std::string(name));
   }
 
   // A score goes with an inclusion and with an exclusion.
@@ -93,60 +103,79 @@ class Parser {
           31274, "elemMatch: Invalid argument, object required, but got " + std::string(bson::type_name(operand.type())));
     }
     if (path.find('.') != path.npos) throw OperationError(31275, "Cannot use $elemMatch projection on a nested field");
-    if (tree_.positional) refuse_both();
+    if (tree_.positional) refuse_both(31255);
     elem_match_ = true;
-    set_kind(true, path);
     Node& node = add(path);
     node.action = Action::elem_match;
     node.by_value = Matcher::is_operators(operand.as_document());
     ParseContext context = context_;
     context.text = false;
     context.scripts = false;  // nor $where, $near
+    context.expressions = nullptr;
     node.matcher =
         node.by_value ? Matcher::parse_operators(operand.as_document(), context) : Matcher::parse(operand.as_document(), context);
     computes(path);
   }
 
-  // Returns false if it isn't find's form of $slice; it may be an expression.
-  bool parse_slice(const std::string& path, const Element& operand) {
-    Slice slice;
-    if (operand.is_number()) {
-      const int64_t count = clamp(operand);
-      slice = count < 0 ? Slice{count, -count} : Slice{0, count};
-    } else if (operand.is_array()) {
-      const DocumentView pair = operand.as_document();
-      if (pair.count() != 2 || !pair.find("0").is_number()) return false;
-      if (!pair.find("1").is_number()) {
-        throw OperationError(31257,
-                             "$slice limit must be a number, but got " + std::string(bson::type_name(pair.find("1").type())));
-      }
-      slice = {clamp(pair.find("0")), clamp(pair.find("1"))};
-      if (slice.limit <= 0) throw OperationError(31258, "$slice limit must be positive");
-    } else {
-      throw OperationError(28667, "Invalid $slice syntax. The given syntax " + show(DocumentView(slice_object(operand))) +
-                                      " did not match the find() syntax because :: Location31273: $slice only supports numbers "
-                                      "and [skip, limit] arrays :: The given syntax did not match the expression $slice syntax. "
-                                      ":: caused by :: Expression $slice takes at least 2 arguments, and at most 3, but 1 were "
-                                      "passed in.");
+  // What doesn't have find's form of $slice may be an expression.
+  void parse_slice(const std::string& path, const Element& element) {
+    const Element operand = element.as_document().first();
+    std::string why;
+    if (const auto slice = read_slice(operand, why)) {
+      has_slice_ = true;
+      Node& node = add(path);
+      node.action = Action::slice;
+      node.slice = *slice;
+      return;
     }
-    Node& node = add(path);
-    node.action = Action::slice;
-    node.slice = slice;
-    return true;
+    try {
+      if (inclusion_ == false) throw OperationError(31252, "Cannot use expression other than $meta in exclusion projection");
+      parse_expression(path, element);
+    } catch (const OperationError& error) {
+      throw OperationError(
+          error.code(), "Invalid $slice syntax. The given syntax " + show(element.as_document()) +
+                            " did not match the find() syntax because :: " + why +
+                            " :: The given syntax did not match the expression $slice syntax. :: caused by :: " + error.what());
+    }
   }
 
-  static bson::Document slice_object(const Element& operand) { return bson::Builder().append_element(operand).done(); }
+  // Returns nullopt, and says why, if it is neither a number nor [skip, limit].
+  static std::optional<Slice> read_slice(const Element& operand, std::string& why) {
+    if (operand.is_number()) {
+      const int64_t count = clamp(operand);
+      return count < 0 ? Slice{count, -count} : Slice{0, count};
+    }
+    if (!operand.is_array()) {
+      why = "Location31273: $slice only supports numbers and [skip, limit] arrays";
+      return std::nullopt;
+    }
+    const DocumentView pair = operand.as_document();
+    const Element skip = pair.find("0"), limit = pair.find("1");
+    const auto type = [](const Element& value) { return std::string(bson::type_name(value.type())); };
+    if (pair.count() != 2) {
+      why = "Location31272: $slice array argument should be of form [skip, limit]";
+    } else if (!skip.is_number()) {
+      why = "Location31257: $slice expects the skip argument to be a number, got " + type(skip);
+    } else if (!limit.is_number()) {
+      why = "Location31258: $slice expects the limit argument to be a number, got " + type(limit);
+    } else if (clamp(limit) <= 0) {
+      why = "Location31259: $slice limit must be positive, got " + std::to_string(clamp(limit));
+    } else {
+      return Slice{clamp(skip), clamp(limit)};
+    }
+    return std::nullopt;
+  }
 
   static int64_t clamp(const Element& number) { return std::clamp<int64_t>(number.to_int64(), INT32_MIN, INT32_MAX); }
 
   void parse_positional(const std::string& path, const Element& element) {
     check_field_path(path);
-    if (element.is_object() || element.is_string()) {
-      throw OperationError(31271, "positional projection cannot be used with a literal");
-    }
+    if (element.is_object()) throw OperationError(31271, "positional projection cannot be used with an expression or sub object");
+    if (!element.is_number() && element.type() != bson::Type::boolean)
+      throw OperationError(31308, "positional projection cannot be used with a literal");
     if (!element.truthy()) throw OperationError(31395, "positional projection cannot be used with exclusion");
     if (tree_.positional) throw OperationError(31276, "Cannot specify more than one positional projection per query.");
-    if (elem_match_) refuse_both();
+    if (elem_match_) refuse_both(31256);
     set_kind(true, path + ".$");
     tree_.positional = true;
     add(path).action = Action::position;
@@ -167,6 +196,9 @@ class Parser {
 
   // A string that isn't a path, null, a date …: the field gets that value.
   void parse_literal(const std::string& path, const Element& element) {
+    if (inclusion_ == false) {
+      throw OperationError(31310, "Cannot use an expression " + show_element(element) + " in an exclusion projection");
+    }
     if ((element.is_string() && element.as_string().starts_with('$')) || element.is_array())
       return parse_expression(path, element);
     set_kind(true, path);
@@ -239,6 +271,7 @@ class Parser {
 
   const ParseContext& context_;
   bool elem_match_ = false;
+  bool has_slice_ = false;
   Tree tree_;
   std::optional<bool> inclusion_;  // nullopt: not decided yet
   std::optional<bool> id_;

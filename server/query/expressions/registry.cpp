@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "base/error.h"
+#include "server/query/operator_names.h"
 
 namespace server::query {
 namespace {
@@ -65,6 +66,10 @@ std::vector<std::span<const OperatorEntry>> operator_families() {
           conditional_operators(), conversion_operators(), date_operators(),         meta_operators(),
           object_operators(),      percentile_operators(), regex_operators(),        script_operators(),
           set_operators(),         string_operators(),     trigonometry_operators(), variable_operators()};
+}
+
+bool is_operator(std::string_view name) {
+  return operators().contains(name);
 }
 
 ExpressionPtr make_operator(std::string_view name, const bson::ValueView& value, Scope& scope) {

@@ -1,11 +1,14 @@
 #include "server/query/stages/transform.h"
 
 #include <algorithm>
+#include <set>
 
 #include "base/error.h"
 #include "bson/builder.h"
+#include "server/core/text.h"
 #include "server/query/document_metadata.h"
 #include "server/query/field_path.h"
+#include "server/query/operator_names.h"
 
 namespace server::query {
 
@@ -51,8 +54,9 @@ struct Transform::Node {
   }
 
   [[noreturn]] static void collision(std::string_view stage, std::string_view path, std::string_view rest) {
-    throw OperationError(31249, "Invalid " + std::string(stage) + " :: caused by :: Path collision at " + std::string(path) +
-                                    (rest.empty() ? "" : " remaining portion " + std::string(rest)));
+    const std::string text = "Invalid " + std::string(stage) + " :: caused by :: Path collision at " + std::string(path);
+    if (rest.empty()) throw OperationError(31250, text);
+    throw OperationError(31249, text + " remaining portion " + std::string(rest));
   }
 
   void include(bson::Builder& out, DocumentView document, Frame& frame) const {
@@ -163,6 +167,77 @@ struct Transform::Node {
   }
 };
 
+namespace {
+
+[[noreturn]] void invalid(std::string_view stage, int code, const std::string& why) {
+  throw OperationError(code, "Invalid " + std::string(stage) + " :: caused by :: " + why);
+}
+
+void check_name(std::string_view stage, std::string_view name) {
+  try {
+    check_field_path(name);
+  } catch (const OperationError& error) {
+    throw OperationError(error.code(), "Invalid " + std::string(stage) + " :: caused by :: " + error.what());
+  }
+}
+
+// Checks the form of a specification of additions before any expression is parsed: $addFields has rules of its own.
+class AdditionCheck {
+ public:
+  AdditionCheck(std::string_view stage, DocumentView specification) : stage_(stage), whole_(specification) {}
+
+  void run() {
+    for (const bson::Element& field : whole_) {
+      check_name(stage_, field.name);
+      value(std::string(field.name), field);
+    }
+  }
+
+ private:
+  void value(const std::string& path, const ValueView& given) {
+    if (!given.is_object()) return claim(path);
+    const DocumentView object = given.as_document();
+    for (const bson::Element& field : object) {
+      if (field.name.starts_with('$')) {
+        if (const size_t count = object.count(); count != 1) {
+          invalid(stage_, 40181,
+                  "an expression specification must contain exactly one field, the name of the expression. Found " +
+                      std::to_string(count) + " fields in " + show(object) + ", while parsing object " + show(whole_));
+        }
+        return claim(path);
+      }
+      if (field.name.find('.') != std::string_view::npos) {
+        invalid(stage_, 40183, "cannot use dotted field name '" + std::string(field.name) + "' in a sub object: " + show(whole_));
+      }
+      check_name(stage_, field.name);
+      value(path + "." + std::string(field.name), field);
+    }
+  }
+
+  // Each path is computed once, and none lies within another.
+  void claim(const std::string& path) {
+    if (claimed_.contains(path)) conflict(path, path);
+    for (size_t dot = path.find('.'); dot != std::string::npos; dot = path.find('.', dot + 1)) {
+      if (const std::string above = path.substr(0, dot); claimed_.contains(above)) conflict(path, above);
+    }
+    const auto below = claimed_.lower_bound(path + ".");
+    if (below != claimed_.end() && below->starts_with(path + ".")) conflict(path, *below);
+    claimed_.insert(path);
+  }
+
+  [[noreturn]] void conflict(const std::string& path, const std::string& other) const {
+    invalid(
+        stage_, 40176,
+        "specification contains two conflicting paths. Cannot specify both '" + path + "' and '" + other + "': " + show(whole_));
+  }
+
+  std::string_view stage_;
+  DocumentView whole_;
+  std::set<std::string> claimed_;
+};
+
+}  // namespace
+
 // Reads specifications, flat or nested, dotted or not, into one tree.
 struct Transform::Reader {
   std::string_view stage;
@@ -174,36 +249,49 @@ struct Transform::Reader {
 
   void fields(DocumentView specification, const std::string& prefix) {
     for (const bson::Element& field : specification) {
-      if (field.name.empty()) {
-        throw OperationError(
-            40352, "Invalid " + std::string(stage) + " :: caused by :: FieldPath cannot be constructed with empty string");
-      }
-      try {
-        check_field_path(field.name);
-      } catch (const OperationError& error) {
-        throw OperationError(error.code(), "Invalid " + std::string(stage) + " :: caused by :: " + error.what());
-      }
+      refuse_positional(field);
+      check_name(stage, field.name);
       value(prefix.empty() ? std::string(field.name) : prefix + "." + std::string(field.name), field);
     }
   }
 
+  void refuse_positional(const bson::Element& field) const {
+    if (additions) return;
+    if (field.name.find(".$.") != std::string_view::npos) invalid(stage, 31394, std::string(positional_within_path));
+    if (field.name.ends_with(".$")) invalid(stage, 31324, "Cannot use positional projection in aggregation projection");
+  }
+
   void value(const std::string& path, const ValueView& given) {
     if (given.is_object()) {
-      const bson::Element first = given.as_document().first();
+      const DocumentView object = given.as_document();
+      const bson::Element first = object.first();
       if (!first.exists()) {
         if (additions) return computed(path, given);
-        throw OperationError(51270,
-                             "Invalid " + std::string(stage) +
-                                 " :: caused by :: An empty sub-projection is not a valid value. Found empty object at path");
+        invalid(stage, 51270, "An empty sub-projection is not a valid value. Found empty object at path");
       }
-      if (first.name.substr(0, 1) == "$") return computed(path, given);
-      return fields(given.as_document(), path);
+      if (additions ? first.name.starts_with('$') : is_projected_expression(stage, object)) return computed(path, given);
+      return fields(object, path);
     }
     if (!additions && (given.is_number() || given.type() == bson::Type::boolean)) {
       given.truthy() ? included(path) : excluded(path);
       return;
     }
     computed(path, given);
+  }
+
+  // An operator stands alone in its object; any other name that begins with a dollar is wrong.
+  static bool is_projected_expression(std::string_view stage, DocumentView object) {
+    const std::string_view name = object.first().name;
+    if (!name.starts_with('$') || object.count() != 1) return false;
+    if (is_operator(name)) return true;
+    try {
+      check_field_path(name);  // a part of a DBRef may be a field
+    } catch (const OperationError&) {
+      if (name == "$elemMatch")
+        invalid(stage, static_cast<int>(base::ErrorCode::invalid_pipeline_operator), "Cannot use $elemMatch in this context");
+      invalid(stage, 31325, "Unknown expression " + std::string(name));
+    }
+    return false;
   }
 
   void included(const std::string& path) {
@@ -226,7 +314,10 @@ struct Transform::Reader {
   }
   void computed(const std::string& path, const ValueView& given) {
     if (!additions) {
-      if (!first_excluded.empty()) mixed(31252, "inclusion", path, "exclusion");
+      if (!first_excluded.empty() && given.is_object())
+        invalid(stage, 31252, "Cannot use expression other than $meta in exclusion projection");
+      if (!first_excluded.empty())
+        invalid(stage, 31310, "Cannot use an expression " + path + ": " + show(given) + " in an exclusion projection");
       if (path == "_id") id_named = true;
       if (first_included.empty() && path != "_id") first_included = path;
     }
@@ -274,6 +365,7 @@ Transform Transform::add_fields(std::string_view stage, DocumentView specificati
   if (specification.empty()) {
     throw OperationError(40177, "Invalid " + std::string(stage) + " :: caused by :: specification must have at least one field");
   }
+  AdditionCheck(stage, specification).run();
   auto root = std::make_unique<Node>();
   Reader{stage, scope, *root, true, {}, {}, false, false}.fields(specification, "");
   return Transform(Kind::addition, std::move(root));

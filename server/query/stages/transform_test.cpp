@@ -65,5 +65,8 @@ TEST_CASE("A contradictory specification is refused") {
   CHECK(refused("{a: 1, b: 0}") == 31254);
   CHECK(refused("{a: 0, b: 1}") == 31253);
   CHECK(refused("{a: 1, 'a.b': 1}") == 31249);
+  CHECK(refused("{'a.b': 1, a: 1}") == 31250);
+  CHECK(refused("{a: 0, b: {$add: [1, 2]}}") == 31252);
+  CHECK(refused("{a: 0, b: 'x'}") == 31310);
   CHECK(refused("{}") == 51272);
 }
