@@ -35,9 +35,7 @@ std::unique_ptr<Matcher> Matcher::parse_operators(bson::DocumentView operators, 
 }
 
 bool Matcher::is_operators(bson::DocumentView filter) {
-  const std::string_view first = filter.first().name;
-  return match::is_operator_object(bson::ValueView(bson::Type::object, filter.bytes())) && !match::has_dbref_field(filter) &&
-         first != "$and" && first != "$or" && first != "$nor" && first != "$expr" && first != "$where" && first != "$text";
+  return match::is_value_match(filter);
 }
 
 bool Matcher::matches(bson::DocumentView document) const {

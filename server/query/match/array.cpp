@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "server/core/text.h"
 #include "server/query/match/parser.h"
@@ -97,24 +98,20 @@ NodePtr parse_size(std::string_view path, const bson::Element& operand, bson::Do
   if (!operand.is_integer() && (std::trunc(size) != size || std::abs(size) > 9e15)) {
     bad_value("Failed to parse $size. Expected an integer: " + show_element(operand));
   }
+  if (std::abs(size) > INT32_MAX)
+    bad_value("Failed to parse $size. Cannot represent as a 32-bit integer: " + show_element(operand));
   if (size < 0) bad_value("Failed to parse $size. Expected a non-negative number in: " + show_element(operand));
   return std::make_unique<Size>(path, operand.to_int64());
-}
-
-// Returns whether the operand has operators on the element itself, and is no filter over its fields.
-bool is_value_match(const bson::Element& operand) {
-  const std::string_view first = operand.as_document().first().name;
-  return is_operator_object(operand) && first != "$and" && first != "$or" && first != "$nor" && first != "$where" &&
-         first != "$expr" && !has_dbref_field(operand.as_document());
 }
 
 NodePtr parse_elem_match(std::string_view path, const bson::Element& operand, bson::DocumentView, Parsing& parsing) {
   if (!operand.is_object()) bad_value("$elemMatch needs an Object");
   const bson::DocumentView document = operand.as_document();
-  if (!is_value_match(operand)) {
-    if (document.has("$where")) bad_value("$elemMatch cannot contain $where expression");
-    if (document.has("$expr")) bad_value("$expr can only be applied to the top-level document");
-    return std::make_unique<ElemMatchObject>(path, parse_filter(document, parsing));
+  if (!is_value_match(document)) {
+    const bool outer = std::exchange(parsing.in_element, true);
+    NodePtr filter = parse_filter(document, parsing);
+    parsing.in_element = outer;
+    return std::make_unique<ElemMatchObject>(path, std::move(filter));
   }
   std::vector<NodePtr> operators;
   if (++parsing.depth > depth_max) bad_value("exceeded maximum query tree depth of 100 at " + std::string(path));
@@ -137,7 +134,7 @@ NodePtr parse_all(std::string_view path, const bson::Element& operand, bson::Doc
     if (elem_match) {
       if (!is_elem_match(entry)) bad_value("$all/$elemMatch has to be consistent");
       parts.push_back(parse_elem_match(path, entry.as_document().first(), entry.as_document(), parsing));
-    } else if (is_operator_object(entry)) {
+    } else if (entry.is_object() && is_path_operator(entry.as_document().first().name)) {
       bad_value("no $ expressions in $all");
     } else if (entry.type() == bson::Type::regex) {
       parts.push_back(make_regex(path, entry));

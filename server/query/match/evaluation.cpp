@@ -80,6 +80,7 @@ class Expr : public Node {
 
 NodePtr parse_expr(const bson::Element& operand, Parsing& parsing) {
   if (!parsing.context.expressions) throw base::OperationError(224, "$expr is not allowed in this context");
+  check_top_level("$expr", parsing);
   auto expression = std::make_unique<Expr>(parsing.context.expressions->compile(operand, parsing.context), operand);
   NodePtr comparisons = parsing.context.planned ? comparisons_in(operand, parsing.context) : nullptr;
   if (!comparisons) return expression;
@@ -106,7 +107,8 @@ class SampleRate : public Node {
   const double rate_;
 };
 
-NodePtr parse_sample_rate(const bson::Element& operand, Parsing&) {
+NodePtr parse_sample_rate(const bson::Element& operand, Parsing& parsing) {
+  check_top_level("$sampleRate", parsing);
   if (!operand.is_number()) bad_value("argument to $sampleRate must be a numeric type");
   const double rate = operand.to_double();
   if (!(rate >= 0 && rate <= 1)) bad_value("numeric argument to $sampleRate must be in [0, 1]");

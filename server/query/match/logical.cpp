@@ -33,9 +33,6 @@ NodePtr parse_not(std::string_view path, const bson::Element& operand, bson::Doc
 NodePtr parse_comment(const bson::Element&, Parsing&) {
   return nullptr;
 }
-NodePtr parse_field_comment(std::string_view, const bson::Element&, bson::DocumentView, Parsing&) {
-  return nullptr;
-}
 
 template <bool answer>
 NodePtr parse_always(const bson::Element& operand, Parsing&) {
@@ -48,7 +45,7 @@ NodePtr parse_always(const bson::Element& operand, Parsing&) {
   return std::make_unique<AlwaysNode>(answer);
 }
 
-constexpr PathOperatorRow path_operators[] = {{"$not", parse_not}, {"$comment", parse_field_comment}};
+constexpr PathOperatorRow path_operators[] = {{"$not", parse_not}};
 constexpr TopOperatorRow top_operators[] = {
     {"$and", parse_tree<Kind::conjunction>}, {"$or", parse_tree<Kind::disjunction>},
     {"$nor", parse_tree<Kind::nor>},         {"$comment", parse_comment},

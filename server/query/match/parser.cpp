@@ -52,6 +52,23 @@ bool is_operator_object(const bson::ValueView& value) {
   return first.exists() && first.name.starts_with('$') && !is_dbref(document);
 }
 
+bool is_top_operator(std::string_view name) {
+  return registry().top_operators.contains(name);
+}
+
+bool is_path_operator(std::string_view name) {
+  return name != "$not" && registry().path_operators.contains(name);
+}
+
+bool is_value_match(bson::DocumentView object) {
+  return is_operator_object(bson::ValueView(bson::Type::object, object.bytes())) && !is_top_operator(object.first().name) &&
+         !has_dbref_field(object);
+}
+
+void check_top_level(std::string_view name, const Parsing& parsing) {
+  if (parsing.in_element) bad_value(std::string(name) + " can only be applied to the top-level document");
+}
+
 bool has_dbref_field(bson::DocumentView document) {
   for (const bson::Element& field : document) {
     if (is_dbref_field(field.name)) return true;

@@ -17,6 +17,7 @@ namespace server::query::match {
 struct Parsing {
   const ParseContext& context;
   int depth = 0;
+  bool in_element = false;  // below $elemMatch: what is parsed is about an element, and not about the document
 };
 
 inline constexpr int depth_max = 100;
@@ -60,6 +61,15 @@ NodePtr parse_filter(bson::DocumentView filter, Parsing& parsing);
 void parse_operators(std::string_view path, bson::DocumentView operators, Parsing& parsing, std::vector<NodePtr>& out);
 // Returns true for {$gt: 5} and the like, and false for a value (a DBRef is a value).
 bool is_operator_object(const bson::ValueView& value);
+// Returns whether the operator stands in place of a field: $and, $expr, $jsonSchema …
+bool is_top_operator(std::string_view name);
+// Returns whether the operator is about a field. $not, which holds others, isn't counted.
+bool is_path_operator(std::string_view name);
+// Returns whether the object, in $elemMatch, is about the element itself, and is no filter over its fields.
+bool is_value_match(bson::DocumentView object);
+
+// Throws if the operator, which needs the whole document, stands below $elemMatch.
+void check_top_level(std::string_view name, const Parsing& parsing);
 
 NodePtr make_equality(std::string_view path, const bson::ValueView& value, const Parsing& parsing);
 NodePtr make_regex(std::string_view path, const bson::ValueView& regex);

@@ -1,5 +1,6 @@
 #include "server/query/match/regex.h"
 
+#include "server/core/text.h"
 #include "server/query/match/parser.h"
 #include "server/query/pattern_limits.h"
 
@@ -12,14 +13,14 @@ constexpr size_t pattern_bytes_max = 32'764;
 uint32_t compile_options(std::string_view options) {
   // Text that isn't UTF-8 doesn't match at its invalid bytes, instead of failing.
   uint32_t flags = PCRE2_UTF | PCRE2_MATCH_INVALID_UTF;
-  for (char option : options) {
-    switch (option) {
+  for (size_t i = 0; i < options.size(); ++i) {
+    switch (options[i]) {
       case 'i': flags |= PCRE2_CASELESS; break;
       case 'm': flags |= PCRE2_MULTILINE; break;
       case 's': flags |= PCRE2_DOTALL; break;
       case 'x': flags |= PCRE2_EXTENDED; break;
       case 'u': break;
-      default: throw base::OperationError(51108, "invalid flag in regex options: " + std::string(options));
+      default: throw base::OperationError(51108, "invalid flag in regex options: " + std::string(character_at(options, i)));
     }
   }
   return flags;
@@ -138,7 +139,10 @@ NodePtr parse_regex(std::string_view path, const bson::Element& operand, bson::D
   }
   if (const bson::Element given = operators.find("$options"); given.exists()) {
     if (!given.is_string()) bad_value("$options has to be a string");
-    if (!options.empty()) throw base::OperationError(51074, "options set in both $regex and $options");
+    if (!options.empty()) {
+      const bool options_first = given.bytes().data() < operand.bytes().data();
+      throw base::OperationError(options_first ? 51074 : 51075, "options set in both $regex and $options");
+    }
     options = given.as_string();
   }
   if (pattern.find('\0') != pattern.npos) {

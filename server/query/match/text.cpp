@@ -57,6 +57,7 @@ constexpr size_t term_bytes = 96;
 
 NodePtr parse_text(const bson::Element& operand, Parsing& parsing) {
   if (!parsing.context.text) bad_value("$text is not allowed in this context");
+  check_top_level("$text", parsing);
   if (!operand.is_object()) bad_value("$text expects an object");
   Text::Question question;
   bool searches = false;

@@ -33,6 +33,7 @@ class Where : public Node {
 
 NodePtr parse_where(const bson::Element& operand, Parsing& parsing) {
   if (!parsing.context.scripts) bad_value("$where is not allowed in this context");
+  check_top_level("$where", parsing);
   if (operand.type() == bson::Type::code_with_scope)
     throw base::OperationError(4649201, "$where no longer supports deprecated BSON type CodeWScope");
   auto source = script::source_of(operand);

@@ -88,8 +88,9 @@ class PullEqual : public Cull {
 
 // Some operators stand in place of a field's name, and so make the condition a filter over documents.
 bool is_condition_on_value(bson::DocumentView condition) {
-  static constexpr std::array<std::string_view, 12> over_documents = {
-      "$and", "$or", "$nor", "$expr", "$where", "$comment", "$jsonSchema", "$alwaysTrue", "$alwaysFalse", "$ref", "$id", "$db"};
+  static constexpr std::array<std::string_view, 13> over_documents = {
+      "$and",        "$or",         "$nor",         "$not", "$expr", "$where", "$comment",
+      "$jsonSchema", "$alwaysTrue", "$alwaysFalse", "$ref", "$id",   "$db"};
   const std::string_view first = condition.first().name;
   return first.starts_with("$") && std::find(over_documents.begin(), over_documents.end(), first) == over_documents.end();
 }
