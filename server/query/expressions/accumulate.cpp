@@ -8,9 +8,11 @@
 #include <unordered_map>
 
 #include "base/error.h"
+#include "bson/arithmetic.h"
 #include "bson/builder.h"
 #include "bson/compare.h"
 #include "bson/sum.h"
+#include "server/query/expressions/operator_support.h"
 
 namespace server::query {
 namespace {
@@ -424,6 +426,19 @@ Value ordered_input(bson::BytesView key, const ValueView& value) {
   pair.append("k", bson::Binary{0, key});
   if (value.exists()) pair.append("v", value);
   return Value(pair.done().view());
+}
+
+int64_t n_argument(const bson::ValueView& n) {
+  const auto refuse = [&](int code) { fail(code, "Value for 'n' must be of integral type, but found " + value_text(n)); };
+  if (!n.is_number()) refuse(5787902);
+  const auto count = bson::number::exact_int64(n);
+  if (!count) refuse(5787903);
+  if (*count <= 0) fail(5787908, "'n' must be greater than 0, found " + std::to_string(*count));
+  return *count;
+}
+
+int n_not_object_code(std::string_view name) {
+  return name == "$minN" || name == "$maxN" ? 5787900 : 5787801;
 }
 
 }  // namespace server::query

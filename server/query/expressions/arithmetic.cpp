@@ -1,5 +1,7 @@
 #include "bson/arithmetic.h"
 
+#include <cmath>
+
 #include "bson/sum.h"
 #include "server/query/expressions/operator_support.h"
 
@@ -8,16 +10,30 @@ namespace {
 
 constexpr int type_mismatch = static_cast<int>(base::ErrorCode::type_mismatch);
 constexpr int bad_value = static_cast<int>(base::ErrorCode::bad_value);
+constexpr int overflow = static_cast<int>(base::ErrorCode::overflow);
 
-Value shifted(const ValueView& date, const ValueView& by, int sign) {
+void check_finite(const ValueView& by) {
   if (bson::number::is_nan(by) || bson::number::is_infinite(by)) fail(16980, "can't add a non-finite number to a date");
-  const ValueView whole = by;
-  const int64_t delta = whole.is_integer() ? whole.to_int64() : bson::number::round(whole).view().to_int64();
+}
+
+Value earlier(const ValueView& date, const ValueView& by) {
+  check_finite(by);
+  const int64_t delta = by.is_integer() ? by.to_int64() : bson::number::round(by).view().to_int64();
   int64_t ms = 0;
-  const bool overflow =
-      sign > 0 ? __builtin_add_overflow(date.as_date().ms, delta, &ms) : __builtin_sub_overflow(date.as_date().ms, delta, &ms);
-  if (overflow) fail(static_cast<int>(base::ErrorCode::overflow), "date overflow");
+  if (__builtin_sub_overflow(date.as_date().ms, delta, &ms)) fail(overflow, "date overflow in $subtract");
   return Value(bson::Date{ms});
+}
+
+// The date counts as one of the numbers, and what comes out is rounded as a whole: halves go away from zero.
+Value date_of_sum(bson::Sum sum, const ValueView& date) {
+  check_finite(sum.total());
+  sum.add(Value(date.as_date().ms));
+  const Value total = sum.total();
+  const bool is_double = total.type() == Type::number_double;
+  const auto ms = is_double ? bson::number::exact_int64(Value(std::round(total.view().as_double())))
+                            : bson::number::exact_int64(bson::number::round(total));
+  if (!ms) fail(overflow, "date overflow in $add");
+  return Value(bson::Date{*ms});
 }
 
 Value add(std::string_view, Arguments a) {
@@ -34,30 +50,30 @@ Value add(std::string_view, Arguments a) {
       fail(type_mismatch, "$add only supports numeric or date types, not " + named(argument));
     }
   }
-  return date.exists() ? shifted(date, sum.total(), 1) : sum.total();
+  return date.exists() ? date_of_sum(sum, date) : sum.total();
 }
 
 Value subtract(std::string_view, Arguments a) {
   if (any_nullish(a)) return Value::null();
   if (a[0].is_number() && a[1].is_number()) return bson::number::subtract(a[0], a[1]);
-  if (a[0].type() == Type::date && a[1].type() == Type::date) return Value(a[0].as_date().ms - a[1].as_date().ms);
-  if (a[0].type() == Type::date && a[1].is_number()) return shifted(a[0], a[1], -1);
+  if (a[0].type() == Type::date && a[1].type() == Type::date) {
+    const int64_t from = a[0].as_date().ms, by = a[1].as_date().ms;
+    int64_t ms = 0;
+    if (__builtin_sub_overflow(from, by, &ms)) fail(overflow, "date overflow in $subtract");
+    return Value(ms);
+  }
+  if (a[0].type() == Type::date && a[1].is_number()) return earlier(a[0], a[1]);
   fail(type_mismatch, "can't $subtract " + named(a[1]) + " from " + named(a[0]));
 }
 
 Value multiply(std::string_view, Arguments a) {
   Value product(int32_t{1});
-  bool null = false;
   for (const ValueView& argument : a) {
-    if (argument.is_nullish()) {
-      null = true;
-    } else if (!argument.is_number()) {
-      fail(type_mismatch, "$multiply only supports numeric types, not " + named(argument));
-    } else {
-      product = bson::number::multiply(product, argument);
-    }
+    if (argument.is_nullish()) return Value::null();
+    if (!argument.is_number()) fail(type_mismatch, "$multiply only supports numeric types, not " + named(argument));
+    product = bson::number::multiply(product, argument);
   }
-  return null ? Value::null() : product;
+  return product;
 }
 
 Value divide(std::string_view, Arguments a) {
@@ -76,7 +92,10 @@ Value mod(std::string_view, Arguments a) {
     fail(16611, "$mod only supports numeric types, not " + named(a[0]) + " and " + named(a[1]));
   }
   Value rest = bson::number::mod(a[0], a[1]);
-  if (!rest.exists()) fail(16610, "can't $mod by zero");
+  if (!rest.exists()) {
+    const bool decimal = a[0].type() == Type::decimal128 || a[1].type() == Type::decimal128;
+    fail(decimal ? 5733415 : 16610, "can't $mod by zero");
+  }
   return rest;
 }
 
@@ -196,6 +215,8 @@ Value bit_xor(std::string_view n, Arguments a) {
   return bits(n, a, 0, [](int64_t x, int64_t y) { return x ^ y; });
 }
 Value bit_not(std::string_view n, Arguments a) {
+  if (!numeric(n, a[0])) return Value::null();
+  if (!a[0].is_integer()) fail(type_mismatch, "$bitNot only supports int and long, not: " + named(a[0]) + ".");
   return bits(n, a, 0, [](int64_t, int64_t y) { return ~y; });
 }
 

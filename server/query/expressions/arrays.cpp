@@ -1,11 +1,13 @@
 #include <algorithm>
+#include <cmath>
 
 #include "bson/arithmetic.h"
 #include "bson/builder.h"
 #include "bson/compare.h"
+#include "bson/path.h"
+#include "server/core/text.h"
 #include "server/query/expressions/accumulate.h"
 #include "server/query/expressions/operator_support.h"
-#include "server/query/sort_pattern.h"
 
 namespace server::query {
 namespace {
@@ -42,7 +44,7 @@ Value array_elem_at(std::string_view, Arguments a) {
   if (!a[0].is_array()) fail(28689, "$arrayElemAt's first argument must be an array, but is " + named(a[0]));
   if (!a[1].is_number()) fail(28690, "$arrayElemAt's second argument must be a numeric value, but is " + named(a[1]));
   const auto index = whole_number(a[1]);
-  if (!index) fail(28691, "$arrayElemAt's second argument must be representable as a 32-bit integer: " + named(a[1]));
+  if (!index) fail(28691, "$arrayElemAt's second argument must be representable as a 32-bit integer: " + value_text(a[1]));
   return element_at(a[0], *index);
 }
 
@@ -88,7 +90,7 @@ Value slice(Frame& frame, std::string_view, Arguments a) {
   if (!a[0].is_array()) fail(28724, "First argument to $slice must be an array, but is of type: " + named(a[0]));
   const auto second = whole_number(a[1]);
   if (!a[1].is_number()) fail(28725, "Second argument to $slice must be a numeric value, but is of type: " + named(a[1]));
-  if (!second) fail(28726, "Second argument to $slice can't be represented as a 32-bit integer: " + named(a[1]));
+  if (!second) fail(28726, "Second argument to $slice can't be represented as a 32-bit integer: " + value_text(a[1]));
   const auto elements = elements_of(frame, a[0]);
   const auto count = static_cast<int64_t>(elements.size());
   int64_t from, length;
@@ -98,7 +100,7 @@ Value slice(Frame& frame, std::string_view, Arguments a) {
   } else {
     const auto third = whole_number(a[2]);
     if (!a[2].is_number()) fail(28727, "Third argument to $slice must be numeric, but is of type: " + named(a[2]));
-    if (!third) fail(28728, "Third argument to $slice can't be represented as a 32-bit integer: " + named(a[2]));
+    if (!third) fail(28728, "Third argument to $slice can't be represented as a 32-bit integer: " + value_text(a[2]));
     if (*third <= 0) fail(28729, "Third argument to $slice must be positive: " + std::to_string(*third));
     from = *second >= 0 ? std::min(*second, count) : std::max<int64_t>(0, count + *second);
     length = *third;
@@ -115,18 +117,20 @@ Value reverse_array(Frame& frame, std::string_view, Arguments a) {
 }
 
 Value range(Frame& frame, std::string_view, Arguments a) {
-  static constexpr const char* what[] = {"starting", "ending", "step"};
+  static constexpr const char* whats[] = {"starting", "ending", "step"};
   static constexpr int not_number[] = {34443, 34445, 34447};
   static constexpr int not_whole[] = {34444, 34446, 34448};
   int64_t limits[] = {0, 0, 1};
   for (size_t i = 0; i < a.size(); ++i) {
     if (!a[i].is_number()) {
-      fail(not_number[i], std::string("$range requires a numeric ") + what[i] + " value, found value of type:" + named(a[i]));
+      // MongoDB has no space before the type of the step.
+      fail(not_number[i], std::string("$range requires a numeric ") + whats[i] +
+                              " value, found value of type:" + (i < 2 ? " " : "") + named(a[i]));
     }
     const auto whole = whole_number(a[i]);
     if (!whole || *whole < INT32_MIN || *whole > INT32_MAX) {
-      fail(not_whole[i], std::string("$range requires a ") + what[i] +
-                             " value that can be represented as a 32-bit integer, found value: " + named(a[i]));
+      fail(not_whole[i], std::string("$range requires a") + (i == 1 ? "n " : " ") + whats[i] +
+                             " value that can be represented as a 32-bit integer, found value: " + value_text(a[i]));
     }
     limits[i] = *whole;
   }
@@ -148,10 +152,7 @@ Value index_of_array(Frame& frame, std::string_view, Arguments a) {
   if (!a[0].is_array()) fail(40090, "$indexOfArray requires an array as a first argument, found: " + named(a[0]));
   int64_t limits[] = {0, INT32_MAX};
   for (size_t i = 2; i < a.size(); ++i) {
-    const auto whole = whole_number(a[i]);
-    if (!whole) fail(40096, "$indexOfArray requires an integral index, found a value of type: " + named(a[i]));
-    if (*whole < 0) fail(40097, "$indexOfArray requires a nonnegative index, found: " + std::to_string(*whole));
-    limits[i - 2] = *whole;
+    limits[i - 2] = search_limit("$indexOfArray", i == 2 ? "starting index" : "ending index", a[i]);
   }
   int64_t at = 0;
   for (const bson::Element& element : a[0].as_document()) {
@@ -191,7 +192,7 @@ ExpressionPtr parse_zip(std::string_view, const ValueView& value, Scope& scope) 
     std::vector<std::vector<ValueView>> columns;
     for (const bson::Element& array : arrays.view().as_document()) {
       if (array.is_nullish()) return Value::null();
-      if (!array.is_array()) fail(34468, "$zip found a non-array expression in input: " + named(array));
+      if (!array.is_array()) fail(34468, "$zip found a non-array expression in input: " + value_text(array));
       columns.push_back(elements_of(frame, array));
     }
     const Value filler = defaults ? defaults->evaluate(frame) : Value();
@@ -216,57 +217,87 @@ ExpressionPtr parse_zip(std::string_view, const ValueView& value, Scope& scope) 
   });
 }
 
+// What $sortArray sorts by: the elements, or their fields.
+struct ArrayOrder {
+  struct Key {
+    std::string path;  // empty: the element itself
+    int sign;
+  };
+  std::vector<Key> keys;
+
+  // Arrays are compared as a whole, unlike in a sort of documents.
+  bool less(const ValueView& a, const ValueView& b, const bson::Collator* collator) const {
+    for (const Key& key : keys) {
+      const int order = bson::compare(part(a, key.path), part(b, key.path), collator);
+      if (order != 0) return order * key.sign < 0;
+    }
+    return false;
+  }
+
+ private:
+  static ValueView part(const ValueView& element, const std::string& path) {
+    static const Value null = Value::null();
+    if (path.empty()) return element;
+    const ValueView found = element.is_object() ? bson::value_at(element.as_document(), path) : ValueView();
+    return found.exists() ? found : null.view();
+  }
+};
+
+bool is_direction(const ValueView& value) {
+  return value.is_number() && std::abs(value.to_double()) == 1;
+}
+
+ArrayOrder parse_array_order(const ValueView& by) {
+  if (by.is_number()) {
+    if (!is_direction(by)) fail(2942506, "The $sort element value must be either 1 or -1");
+    return {{{"", by.to_double() < 0 ? -1 : 1}}};
+  }
+  if (!by.is_object()) {
+    fail(2942507, "The $sort is invalid: use 1/-1 to sort the whole element, or {field:1/-1} to sort embedded fields");
+  }
+  constexpr int bad_pattern = 2942505;
+  if (by.as_document().empty()) fail(bad_pattern, "BadValue: The $sort pattern is empty when it should be a set of fields.");
+  ArrayOrder order;
+  for (const bson::Element& key : by.as_document()) {
+    if (!is_direction(key)) fail(bad_pattern, "BadValue: The $sort element value must be either 1 or -1");
+    if (key.name.empty()) fail(bad_pattern, "BadValue: The $sort field cannot be empty");
+    for (const std::string_view part : bson::split_path(key.name)) {
+      if (part.empty()) {
+        fail(bad_pattern, "BadValue: The $sort field is a dotted field but has an empty part: " + std::string(key.name));
+      }
+    }
+    order.keys.push_back({std::string(key.name), key.to_double() < 0 ? -1 : 1});
+  }
+  return order;
+}
+
 ExpressionPtr parse_sort_array(std::string_view, const ValueView& value, Scope& scope) {
   if (value.type() != Type::object) fail(2942500, "$sortArray requires an object as an argument, found: " + named(value));
   ExpressionPtr input;
-  bson::Element by;
+  std::optional<ArrayOrder> order;
   for (const bson::Element& field : value.as_document()) {
     if (field.name == "input") {
       input = parse_expression(field, scope);
     } else if (field.name == "sortBy") {
-      by = field;
+      order = parse_array_order(field);
     } else {
       fail(2942501, "$sortArray found an unknown argument: " + std::string(field.name));
     }
   }
   if (!input) fail(2942502, "$sortArray requires 'input' to be specified");
-  if (!by.exists()) fail(2942503, "$sortArray requires 'sortBy' to be specified");
-  std::optional<SortPattern> pattern;
-  int direction = 1;
-  if (by.is_object()) {
-    pattern = SortPattern::parse(by.as_document(), scope.collator());
-  } else {
-    const auto whole = whole_number(by);
-    if (!whole || (*whole != 1 && *whole != -1)) fail(2942507, "Illegal sort order: must be 1 or -1");
-    direction = static_cast<int>(*whole);
-  }
-  return evaluated([input = std::move(input), pattern = std::move(pattern), direction](Frame& frame) {
+  if (!order) fail(2942503, "$sortArray requires 'sortBy' to be specified");
+  return evaluated([input = std::move(input), order = std::move(*order)](Frame& frame) {
     const Value array = input->evaluate(frame);
     if (array.view().is_nullish()) return Value::null();
     if (array.type() != Type::array) {
       fail(2942504, "The input argument to $sortArray must be an array, but was of type: " + named(array));
     }
     auto elements = elements_of(frame, array);
-    if (!pattern) {
-      std::stable_sort(elements.begin(), elements.end(), [&](const ValueView& x, const ValueView& y) {
-        frame.work();
-        return direction * bson::compare(x, y, frame.collator()) < 0;
-      });
-      return array_of(elements.begin(), elements.end());
-    }
-    std::vector<std::pair<bson::Bytes, ValueView>> keyed;
-    for (const ValueView& element : elements) {
-      frame.work();
-      keyed.emplace_back(pattern->key(element.is_object() ? element.as_document() : bson::DocumentView()), element);
-      frame.hold(sizeof keyed.back() + keyed.back().first.size());
-    }
-    std::stable_sort(keyed.begin(), keyed.end(), [&](const auto& x, const auto& y) {
-      frame.work();
-      return x.first < y.first;
+    std::stable_sort(elements.begin(), elements.end(), [&](const ValueView& x, const ValueView& y) {
+      frame.work(order.keys.size());
+      return order.less(x, y, frame.collator());
     });
-    bson::ArrayBuilder out;
-    for (const auto& [key, element] : keyed) out.append(element);
-    return out.done_value();
+    return array_of(elements.begin(), elements.end());
   });
 }
 
@@ -293,16 +324,17 @@ ExpressionPtr parse_accumulation(std::string_view name, const ValueView& value, 
 
 ExpressionPtr parse_n(std::string_view name, const ValueView& value, Scope& scope) {
   const std::string op(name);
-  if (value.type() != Type::object) fail(5787801, "specification must be an object; found " + op);
-  Parameter parameters[] = {{"input", true}, {"n", true}};
-  parse_parameters(name, value, scope, parameters, 5787801, 5787901, 5787906);
-  return evaluated([op, input = std::move(parameters[0].expression), n = std::move(parameters[1].expression)](Frame& frame) {
+  if (value.type() != Type::object) {
+    fail(n_not_object_code(name), "specification must be an object; found " + show_element(bson::Element(name, value)));
+  }
+  Parameter parameters[] = {{"n", true, nullptr, 5787906}, {"input", true, nullptr, 5787907}};
+  parse_parameters(name, value, scope, parameters, 0, {5787901, "Unknown argument for 'n' operator: {}"},
+                   {0, "Missing value for '{}'"});
+  return evaluated([op, n = std::move(parameters[0].expression), input = std::move(parameters[1].expression)](Frame& frame) {
     const Value array = input->evaluate(frame);
     if (array.type() != Type::array) fail(5788200, "Input must be an array");
-    const auto count = bson::number::exact_int64(n->evaluate(frame));
-    if (!count) fail(5787902, "Value for 'n' must be of integral type, but found " + named(n->evaluate(frame)));
-    if (*count <= 0) fail(5787908, "'n' must be greater than 0, found " + std::to_string(*count));
-    auto accumulator = make_accumulator(op, {.n = *count, .percentiles = {}, .collator = frame.collator()});
+    const int64_t count = n_argument(n->evaluate(frame));
+    auto accumulator = make_accumulator(op, {.n = count, .percentiles = {}, .collator = frame.collator()});
     for (const bson::Element& element : array.view().as_document()) {
       frame.work();
       accumulator->add(element);

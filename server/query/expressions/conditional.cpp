@@ -65,7 +65,7 @@ void parse_test(Branch& branch, const ValueView& value, Scope& scope) {
 }
 
 Branch parse_branch(const ValueView& value, Scope& scope) {
-  if (value.type() != Type::object) fail(40062, "$switch requires each branch to be an object, found: " + named(value));
+  if (value.type() != Type::object) fail(40062, "$switch expected each branch to be an object, found: " + named(value));
   Branch branch;
   for (const bson::Element& field : value.as_document()) {
     if (field.name == "case") {

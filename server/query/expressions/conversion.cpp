@@ -1,3 +1,4 @@
+#include <cctype>
 #include <charconv>
 #include <cmath>
 
@@ -5,6 +6,7 @@
 #include "bson/hashed_key.h"
 #include "bson/json.h"
 #include "bson/numeric.h"
+#include "server/core/text.h"
 #include "server/query/expressions/date_text.h"
 #include "server/query/expressions/operator_support.h"
 #include "server/query/expressions/text.h"
@@ -19,22 +21,30 @@ constexpr int conversion_failure = static_cast<int>(base::ErrorCode::conversion_
                                " in $convert with no onError value");
 }
 [[noreturn]] void overflow(const ValueView& from) {
+  // MongoDB names no integer.
   fail(conversion_failure, "Conversion would overflow target type in $convert with no onError value: " +
-                               (from.is_number() ? number_text(from) : named(from)));
+                               (from.is_integer() ? "" : number_text(from)));
 }
-[[noreturn]] void unreadable(const ValueView& from, const std::string& what) {
+[[noreturn]] void unreadable(const ValueView& from, const std::string& what, const std::string& why) {
   fail(conversion_failure,
-       "Failed to parse " + what + " '" + std::string(from.as_string()) + "' in $convert with no onError value");
+       "Failed to parse " + what + " '" + std::string(from.as_string()) + "' in $convert with no onError value: " + why);
 }
 
-[[noreturn]] void unreadable_number(const ValueView& from) {
-  if (!from.as_string().starts_with("0x")) unreadable(from, "number");
-  fail(conversion_failure, "Illegal hexadecimal input in $convert with no onError value: " + std::string(from.as_string()));
+// `rest`: what comes after the digits that were read; `digits`: there were some; `range`: why the number is refused for its size.
+[[noreturn]] void unreadable_number(const ValueView& from, bool digits, bool rest, const char* range) {
+  if (from.as_string().starts_with("0x")) {
+    fail(conversion_failure, "Illegal hexadecimal input in $convert with no onError value: " + std::string(from.as_string()));
+  }
+  unreadable(from, "number", rest ? "Did not consume whole string." : digits ? range : "Did not consume any digits");
 }
 
 Value to_bool(const ValueView& from) {
   if (from.is_number() || from.type() == Type::boolean) return Value(from.truthy());
   return Value(true);
+}
+
+bool sign_only(std::string_view text) {
+  return text.empty() || text == "+" || text == "-";
 }
 
 // std::from_chars knows no plus. Returns how many bytes it must not see.
@@ -54,8 +64,9 @@ Value to_integer(const ValueView& from, Type type) {
       Int parsed = 0;
       const char* begin = text.data() + sign_bytes(text);
       const auto end = std::from_chars(begin, text.data() + text.size(), parsed);
-      if (text.empty() || end.ec != std::errc() || end.ptr != text.data() + text.size()) unreadable_number(from);
-      return Value(parsed);
+      if (end.ec == std::errc() && end.ptr == text.data() + text.size()) return Value(parsed);
+      if (sign_only(text)) unreadable(from, "number", "No digits");
+      unreadable_number(from, end.ec == std::errc::result_out_of_range, end.ptr != text.data() + text.size(), "Overflow");
     }
     default: break;
   }
@@ -83,8 +94,11 @@ Value to_double(const ValueView& from) {
   double parsed = 0;
   const char* begin = text.c_str() + sign_bytes(text);
   const auto end = std::from_chars(begin, text.c_str() + text.size(), parsed);
-  if (text.empty() || end.ec != std::errc() || end.ptr != text.c_str() + text.size()) unreadable_number(from);
-  return Value(parsed);
+  if (end.ec == std::errc() && end.ptr == text.c_str() + text.size()) return Value(parsed);
+  if (text.empty()) unreadable(from, "number", "Empty string");
+  if (std::isspace(static_cast<unsigned char>(text[0]))) unreadable(from, "number", "Leading whitespace");
+  const bool digits = end.ec != std::errc::invalid_argument;
+  unreadable_number(from, digits, digits && end.ptr != text.c_str() + text.size(), "Out of range");
 }
 
 Value to_decimal(const ValueView& from) {
@@ -93,7 +107,8 @@ Value to_decimal(const ValueView& from) {
   if (from.is_number()) return Value(bson::number::to_decimal(from));
   if (!from.is_string()) unsupported(from, Type::decimal128);
   const auto parsed = bson::decimal_from_string(from.as_string());
-  if (!parsed) unreadable_number(from);
+  if (!parsed && from.as_string().empty()) unreadable(from, "number", "Empty string");
+  if (!parsed) unreadable_number(from, true, false, "Failed to parse string to decimal");
   return Value(*parsed);
 }
 
@@ -126,13 +141,16 @@ Value to_object_id(const ValueView& from) {
   if (from.type() == Type::object_id) return Value(from);
   if (!from.is_string()) unsupported(from, Type::object_id);
   const std::string_view text = from.as_string();
-  bson::ObjectId id;
-  bool good = text.size() == 24;
-  for (size_t i = 0; good && i < 12; ++i) {
-    const auto end = std::from_chars(text.data() + 2 * i, text.data() + 2 * i + 2, id.bytes[i], 16);
-    good = end.ptr == text.data() + 2 * i + 2;
+  if (text.size() != 24) {
+    unreadable(from, "objectId",
+               "Invalid string length for parsing to OID, expected 24 but found " + std::to_string(text.size()));
   }
-  if (!good) unreadable(from, "objectId");
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (std::isxdigit(static_cast<unsigned char>(text[i]))) continue;
+    unreadable(from, "objectId", "Invalid character found in hex string: " + std::string(character_at(text, i)));
+  }
+  bson::ObjectId id;
+  for (size_t i = 0; i < 12; ++i) std::from_chars(text.data() + 2 * i, text.data() + 2 * i + 2, id.bytes[i], 16);
   return Value(id);
 }
 
@@ -164,26 +182,37 @@ Value convert(const ValueView& from, Type to) {
 }
 
 template <Type type>
-Value to(std::string_view, Arguments a) {
-  return convert(a[0], type);
+ExpressionPtr parse_to(std::string_view name, const ValueView& value, Scope& scope) {
+  auto arguments = parse_arguments(value, scope);
+  if (arguments.size() != 1)
+    fail(50723, std::string(name) + " requires a single argument, got " + std::to_string(arguments.size()));
+  return make_function(name, std::move(arguments), [](Frame&, std::string_view, Arguments a) { return convert(a[0], type); });
+}
+
+// Returns the number of a type as BSON has it, but -1 for MinKey, as MongoDB counts.
+int number_of(Type type) {
+  return type == Type::min_key ? -1 : static_cast<int>(type);
 }
 
 Type target_type(const ValueView& to) {
   // No value can be converted to types after decimal128.
   static constexpr Type targets[] = {
-      Type::number_double, Type::string, Type::object_id, Type::boolean,         Type::date,      Type::int32,   Type::int64,
-      Type::decimal128,    Type::object, Type::array,     Type::binary,          Type::undefined, Type::null,    Type::regex,
-      Type::db_pointer,    Type::code,   Type::symbol,    Type::code_with_scope, Type::timestamp, Type::min_key, Type::max_key};
+      Type::number_double, Type::string,     Type::object_id,  Type::boolean, Type::date,   Type::int32,
+      Type::int64,         Type::decimal128, Type::object,     Type::array,   Type::binary, Type::undefined,
+      Type::null,          Type::regex,      Type::db_pointer, Type::code,    Type::symbol, Type::code_with_scope,
+      Type::timestamp,     Type::min_key,    Type::max_key,    Type::eod};  // which is called "missing"
   for (const Type type : targets) {
     if (to.is_string() && to.as_string() == bson::type_name(type)) return type;
-    if (to.is_number() && to.to_double() == static_cast<double>(static_cast<uint8_t>(type))) return type;
+    if (to.is_number() && to.to_double() == static_cast<double>(number_of(type))) return type;
   }
   if (to.is_string()) fail(static_cast<int>(base::ErrorCode::bad_value), "Unknown type name: " + std::string(to.as_string()));
   if (!to.is_number())
     fail(static_cast<int>(base::ErrorCode::failed_to_parse),
          "$convert's 'to' argument must be a string or number, but is " + named(to));
+  const auto whole = whole_number(to);
+  if (!whole) fail(static_cast<int>(base::ErrorCode::failed_to_parse), "In $convert, numeric 'to' argument is not an integer");
   fail(static_cast<int>(base::ErrorCode::failed_to_parse),
-       "In $convert, numeric value for 'to' does not correspond to a BSON type: " + number_text(to));
+       "In $convert, numeric value for 'to' does not correspond to a BSON type: " + std::to_string(*whole));
 }
 
 ExpressionPtr parse_convert(std::string_view, const ValueView& value, Scope& scope) {
@@ -211,11 +240,12 @@ ExpressionPtr parse_convert(std::string_view, const ValueView& value, Scope& sco
                     on_null = std::move(on_null)](Frame& frame) {
     const Value from = input->evaluate(frame);
     const Value to = target->evaluate(frame);
+    std::optional<Type> type;  // a wrong one is refused whatever the input is
+    if (!to.view().is_nullish()) type = target_type(to);
     if (from.view().is_nullish()) return on_null ? on_null->evaluate(frame) : Value::null();
-    if (to.view().is_nullish()) return Value::null();
-    const Type type = target_type(to);
+    if (!type) return Value::null();
     try {
-      return convert(from, type);
+      return convert(from, *type);
     } catch (const base::OperationError& error) {
       if (!on_error || error.code() != base::ErrorCode::conversion_failure) throw;
       return on_error->evaluate(frame);
@@ -241,14 +271,14 @@ ExpressionPtr parse_to_hashed_index_key(std::string_view, const ValueView& value
 constexpr OperatorEntry entries[] = {
     {"$convert", parse_convert},
     {"$toHashedIndexKey", parse_to_hashed_index_key},
-    {"$toBool", function_of<to<Type::boolean>, 1>},
-    {"$toInt", function_of<to<Type::int32>, 1>},
-    {"$toLong", function_of<to<Type::int64>, 1>},
-    {"$toDouble", function_of<to<Type::number_double>, 1>},
-    {"$toDecimal", function_of<to<Type::decimal128>, 1>},
-    {"$toString", function_of<to<Type::string>, 1>},
-    {"$toDate", function_of<to<Type::date>, 1>},
-    {"$toObjectId", function_of<to<Type::object_id>, 1>},
+    {"$toBool", parse_to<Type::boolean>},
+    {"$toInt", parse_to<Type::int32>},
+    {"$toLong", parse_to<Type::int64>},
+    {"$toDouble", parse_to<Type::number_double>},
+    {"$toDecimal", parse_to<Type::decimal128>},
+    {"$toString", parse_to<Type::string>},
+    {"$toDate", parse_to<Type::date>},
+    {"$toObjectId", parse_to<Type::object_id>},
     {"$type", function_of<type_of, 1>},
     {"$isNumber", function_of<is_number, 1>},
 };

@@ -132,6 +132,15 @@ class DateReader {
 
 }  // namespace
 
+void check_date_format(std::string_view format, std::string_view letters) {
+  for (size_t i = 0; i < format.size(); ++i) {
+    if (format[i] != '%') continue;
+    if (++i == format.size()) fail(18535, "Unmatched '%' at end of format string");
+    if (letters.find(format[i]) == std::string_view::npos)
+      fail(18536, "Invalid format character '%" + std::string(character_at(format, i)) + "' in format string");
+  }
+}
+
 std::optional<FormattedDate> read_date(std::string_view text, std::string_view format) {
   DateReader reader;
   return reader.read(text, format) ? std::optional(reader.made()) : std::nullopt;

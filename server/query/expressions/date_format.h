@@ -16,6 +16,12 @@ date::local_days day_of_parts(int64_t year, int64_t month, int64_t day);
 // The first week has the year's first Thursday; Monday is day 1.
 date::local_days day_of_iso_parts(int64_t year, int64_t week, int64_t day_of_week);
 
+// The letters that may stand after a percent sign in a format, of $dateToString and of $dateFromString.
+inline constexpr std::string_view written_format_letters = "dGHjLmMSuUVwYzZbB%";
+inline constexpr std::string_view read_format_letters = "dGHjLmMSuVYzZbB%";
+// Throws 18535 and 18536 for a wrong format.
+void check_date_format(std::string_view format, std::string_view letters);
+
 struct FormattedDate {
   LocalTime local;          // in UTC if the text has an offset
   bool has_offset = false;  // the text has an offset

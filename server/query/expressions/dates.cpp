@@ -77,8 +77,7 @@ struct DateArgument {
 
   static DateArgument parse(std::string_view name, const ValueView& value, Scope& scope) {
     DateArgument out;
-    const bool named_form =
-        value.is_object() && value.as_document().first().exists() && value.as_document().first().name.substr(0, 1) != "$";
+    const bool named_form = value.is_object() && !value.as_document().first().name.starts_with('$');
     if (named_form) {
       for (const bson::Element& field : value.as_document()) {
         if (field.name == "date") {
@@ -89,7 +88,9 @@ struct DateArgument {
           fail(40535, "unrecognized option to " + std::string(name) + ": \"" + std::string(field.name) + "\"");
         }
       }
-      if (!out.when) fail(40539, "missing 'date' argument to " + std::string(name) + ", provided: " + named(value));
+      if (!out.when)
+        fail(40539,
+             "missing 'date' argument to " + std::string(name) + ", provided: " + show_element(bson::Element(name, value)));
       return out;
     }
     auto arguments = parse_arguments(value, scope);
@@ -120,9 +121,10 @@ ExpressionPtr part(std::string_view name, const ValueView& value, Scope& scope, 
   return evaluated([argument = DateArgument::parse(name, value, scope), get](Frame& frame) {
     const Value when = argument.when->evaluate(frame);
     if (when.view().is_nullish()) return Value::null();
+    const bson::Date date = date_of(when);
     const auto zone = zone_from(argument.zone, frame);
     if (!zone) return Value::null();
-    return Value(get(parts_of(zone->local(date_of(when)))));
+    return Value(get(parts_of(zone->local(date))));
   });
 }
 
@@ -159,10 +161,11 @@ ExpressionPtr parse_date_to_parts(std::string_view name, const ValueView& value,
   return evaluated([when = std::move(when), zone = std::move(zone), iso = std::move(iso)](Frame& frame) {
     const Value value = when->evaluate(frame);
     const auto in = zone_from(zone, frame);
-    if (value.view().is_nullish() || !in) return Value::null();
+    if (!in) return Value::null();
     const Value as_iso = iso ? iso->evaluate(frame) : Value(false);
     if (as_iso.view().is_nullish()) return Value::null();
     if (as_iso.type() != Type::boolean) fail(40521, "iso8601 must evaluate to a bool, found " + named(as_iso));
+    if (value.view().is_nullish()) return Value::null();
     const Parts p = parts_of(in->local(date_of(value)));
     bson::Builder out;
     if (as_iso.view().truthy()) {
@@ -219,6 +222,19 @@ std::string formatted(std::string_view format, const Parts& p, std::chrono::seco
   return out;
 }
 
+// Returns the format, which is nullish or right; missing if there is none.
+Value format_of(const std::string& op, int not_string_code, std::string_view letters, const ExpressionPtr& format, Frame& frame) {
+  if (!format) return Value();
+  Value given = format->evaluate(frame);
+  if (given.view().is_nullish()) return given;
+  if (given.type() != Type::string) {
+    fail(not_string_code,
+         op + " requires that 'format' be a string, found: " + named(given) + " with value " + value_text(given));
+  }
+  check_date_format(given.view().as_string(), letters);
+  return given;
+}
+
 ExpressionPtr parse_date_to_string(std::string_view, const ValueView& value, Scope& scope) {
   if (!value.is_object()) fail(18629, "$dateToString only supports an object as its argument");
   ExpressionPtr when, format, zone, on_null;
@@ -238,21 +254,17 @@ ExpressionPtr parse_date_to_string(std::string_view, const ValueView& value, Sco
   if (!when) fail(18628, "Missing 'date' parameter to $dateToString");
   return evaluated(
       [when = std::move(when), format = std::move(format), zone = std::move(zone), on_null = std::move(on_null)](Frame& frame) {
+        // Format and zone must be right even if there is no date.
         const Value value = when->evaluate(frame);
-        if (value.view().is_nullish()) return on_null ? on_null->evaluate(frame) : Value::null();
-        std::optional<std::string> pattern;
-        if (format) {
-          const Value given = format->evaluate(frame);
-          if (given.view().is_nullish()) return Value::null();
-          if (given.type() != Type::string)
-            fail(18533, "$dateToString requires that 'format' be a string, found: " + named(given));
-          pattern = std::string(given.view().as_string());
-        }
+        const Value given = format_of("$dateToString", 18533, written_format_letters, format, frame);
         const auto in = zone_from(zone, frame);
-        if (!in) return Value::null();
-        if (!pattern) pattern = in->is_utc() ? "%Y-%m-%dT%H:%M:%S.%LZ" : "%Y-%m-%dT%H:%M:%S.%L";
+        if (value.view().is_nullish()) return on_null ? on_null->evaluate(frame) : Value::null();
+        if (!in || (format && given.view().is_nullish())) return Value::null();
+        const std::string_view pattern = format         ? given.view().as_string()
+                                         : in->is_utc() ? "%Y-%m-%dT%H:%M:%S.%LZ"
+                                                        : "%Y-%m-%dT%H:%M:%S.%L";
         const bson::Date date = date_of(value);
-        return Value(formatted(*pattern, parts_of(in->local(date)), in->offset(date)));
+        return Value(formatted(pattern, parts_of(in->local(date)), in->offset(date)));
       });
 }
 
@@ -278,18 +290,17 @@ ExpressionPtr parse_date_from_string(std::string_view, const ValueView& value, S
   return evaluated([text = std::move(text), zone = std::move(zone), on_error = std::move(on_error), on_null = std::move(on_null),
                     format = std::move(format)](Frame& frame) {
     const Value given = text->evaluate(frame);
+    const Value by = format_of("$dateFromString", 40684, read_format_letters, format, frame);
     const auto in = zone_from(zone, frame);
-    const Value by = format ? format->evaluate(frame) : Value();
-    if (format && !by.view().is_nullish() && by.type() != Type::string)
-      fail(40684, "$dateFromString requires that 'format' be a string, found: " + named(by));
     if (given.view().is_nullish()) return on_null ? on_null->evaluate(frame) : Value::null();
-    if (!in || (format && by.view().is_nullish())) return Value::null();
     const auto failed = [&](const std::string& why) {
       if (!on_error) fail(static_cast<int>(base::ErrorCode::conversion_failure), why);
       return on_error->evaluate(frame);
     };
     if (given.type() != Type::string)
-      return failed("$dateFromString requires that 'dateString' be a string, found: " + named(given));
+      return failed("$dateFromString requires that 'dateString' be a string, found: " + named(given) + " with value " +
+                    value_text(given));
+    if (!in || (format && by.view().is_nullish())) return Value::null();
     const std::string_view date = given.view().as_string();
     std::optional<LocalTime> read;
     bool has_offset = false;
@@ -312,7 +323,8 @@ ExpressionPtr parse_date_from_parts(std::string_view, const ValueView& value, Sc
   if (!value.is_object()) fail(40519, "$dateFromParts only supports an object as its argument");
   Parameter p[] = {{"year"},        {"month"},    {"day"},         {"hour"},    {"minute"},      {"second"},
                    {"millisecond"}, {"timezone"}, {"isoWeekYear"}, {"isoWeek"}, {"isoDayOfWeek"}};
-  parse_parameters("$dateFromParts", value, scope, p, 40519, 40518, 40516);
+  parse_parameters("$dateFromParts", value, scope, p, 40519, {40518, "Unrecognized argument to $dateFromParts: {}"},
+                   {40516, ""});  // none is required by itself
   const bool iso = p[8].expression != nullptr;
   if (!p[0].expression && !iso) fail(40516, "$dateFromParts requires either 'year' or 'isoWeekYear' to be present");
   if (p[0].expression && (iso || p[9].expression || p[10].expression))
@@ -333,8 +345,11 @@ ExpressionPtr parse_date_from_parts(std::string_view, const ValueView& value, Sc
       if (!parts[i]) continue;
       const Value given = parts[i]->evaluate(frame);
       if (given.view().is_nullish()) return Value::null();
-      const auto whole = whole_number(given);
-      if (!whole) fail(40515, "'" + std::string(names[i]) + "' must evaluate to an integer, found " + named(given));
+      const auto whole = bson::number::exact_int64(given);
+      if (!whole) {
+        fail(40515, "'" + std::string(names[i]) + "' must evaluate to an integer, found " + named(given) + " with value " +
+                        value_text(given));
+      }
       if (i > 0 && i < bounded && (*whole < INT16_MIN || *whole > INT16_MAX)) {
         fail(31034, "'" + std::string(names[i]) + "' must evaluate to a value in the range [-32768, 32767]; value " +
                         std::to_string(*whole) + " is not in range");
@@ -348,9 +363,15 @@ ExpressionPtr parse_date_from_parts(std::string_view, const ValueView& value, Sc
     const auto zone = zone_from(parts[7], frame);
     if (!zone) return Value::null();
     const date::local_days day = (iso ? day_of_iso_parts : day_of_parts)(numbers[0], numbers[1], numbers[2]);
-    const LocalTime local = LocalTime(day.time_since_epoch()) + std::chrono::hours(numbers[3]) +
-                            std::chrono::minutes(numbers[4]) + std::chrono::seconds(numbers[5]) + milliseconds(numbers[6]);
-    return Value(zone->utc(local));
+    const LocalTime minute =
+        LocalTime(day.time_since_epoch()) + std::chrono::hours(numbers[3]) + std::chrono::minutes(numbers[4]);
+    int64_t seconds_ms = 0, local_ms = minute.time_since_epoch().count();
+    // Any number of seconds and of milliseconds is taken, as far as the date has room for them.
+    if (__builtin_mul_overflow(numbers[5], 1000, &seconds_ms) || __builtin_add_overflow(local_ms, seconds_ms, &local_ms) ||
+        __builtin_add_overflow(local_ms, numbers[6], &local_ms)) {
+      fail(static_cast<int>(base::ErrorCode::overflow), "$dateFromParts gives a date that is out of range");
+    }
+    return Value(zone->utc(LocalTime(milliseconds(local_ms))));
   });
 }
 
@@ -405,8 +426,12 @@ int day_of_week(const std::string& op, const ValueView& given) {
 template <int sign>
 ExpressionPtr parse_date_add(std::string_view name, const ValueView& value, Scope& scope) {
   Parameter p[] = {{"startDate", true}, {"unit", true}, {"amount", true}, {"timezone"}};
-  parse_parameters(name, value, scope, p, 5166400, 5166401, 5166402);
-  return evaluated([op = std::string(name), start = std::move(p[0].expression), unit = std::move(p[1].expression),
+  const std::string op(name);
+  parse_parameters(name, value, scope, p, 5166400,
+                   {5166401, "Unrecognized argument to " + op +
+                                 ": {}. Expected arguments are startDate, unit, amount, and optionally timezone."},
+                   {5166402, op + " requires startDate, unit, and amount to be present"});
+  return evaluated([op, start = std::move(p[0].expression), unit = std::move(p[1].expression),
                     amount = std::move(p[2].expression), zone = std::move(p[3].expression)](Frame& frame) {
     const DateArguments given(std::array{&start, &unit, &amount}, zone, frame);
     if (given.has_null()) return Value::null();
@@ -423,7 +448,8 @@ ExpressionPtr parse_date_add(std::string_view name, const ValueView& value, Scop
 ExpressionPtr parse_date_diff(std::string_view name, const ValueView& value, Scope& scope) {
   Parameter p[] = {
       {"startDate", true}, {"endDate", true, nullptr, 5166304}, {"unit", true, nullptr, 5166305}, {"timezone"}, {"startOfWeek"}};
-  parse_parameters(name, value, scope, p, 5166301, 5166302, 5166303);
+  parse_parameters(name, value, scope, p, 5166301, {5166302, "Unrecognized argument to $dateDiff: {}"},
+                   {5166303, "Missing '{}' parameter to $dateDiff"});
   return evaluated([op = std::string(name), from = std::move(p[0].expression), to = std::move(p[1].expression),
                     unit = std::move(p[2].expression), zone = std::move(p[3].expression),
                     week = std::move(p[4].expression)](Frame& frame) {
@@ -442,7 +468,8 @@ ExpressionPtr parse_date_diff(std::string_view name, const ValueView& value, Sco
 
 ExpressionPtr parse_date_trunc(std::string_view name, const ValueView& value, Scope& scope) {
   Parameter p[] = {{"date", true}, {"unit", true, nullptr, 5439010}, {"binSize"}, {"timezone"}, {"startOfWeek"}};
-  parse_parameters(name, value, scope, p, 5439007, 5439008, 5439009);
+  parse_parameters(name, value, scope, p, 5439007, {5439008, "Unrecognized argument to $dateTrunc: {}"},
+                   {5439009, "Missing '{}' parameter to $dateTrunc"});
   return evaluated([op = std::string(name), when = std::move(p[0].expression), unit = std::move(p[1].expression),
                     bin = std::move(p[2].expression), zone = std::move(p[3].expression),
                     week = std::move(p[4].expression)](Frame& frame) {
@@ -456,7 +483,7 @@ ExpressionPtr parse_date_trunc(std::string_view name, const ValueView& value, Sc
     const auto bins = bson::number::exact_int64(size);
     if (!bins)
       fail(5439017,
-           op + " requires 'binSize' to be a 64-bit integer, but got value '" + bson::to_json(size) + "' of type " + named(size));
+           op + " requires 'binSize' to be a 64-bit integer, but got value '" + value_text(size) + "' of type " + named(size));
     if (*bins <= 0) fail(5439018, op + " requires 'binSize' to be greater than 0, but got value " + std::to_string(*bins));
     return Value(truncated(given.zone(), date_of(given[0]), in, *bins, day_of_week(op, first)));
   });

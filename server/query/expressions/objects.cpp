@@ -18,7 +18,7 @@ class Merged {
   void add(const ValueView& value) {
     if (value.is_nullish()) return;
     if (!value.is_object())
-      fail(40400, "$mergeObjects requires object inputs, but input " + named(value) + " is of type " + named(value));
+      fail(40400, "$mergeObjects requires object inputs, but input " + value_text(value) + " is of type " + named(value));
     for (const bson::Element& field : value.as_document()) {
       frame_.work();
       const auto [place, is_new] = places_.try_emplace(field.name, fields_.size());
@@ -67,15 +67,15 @@ Value object_to_array(std::string_view, Arguments a) {
   return out.done_value();
 }
 
-// A pair is {k, v} or [k, v].
-std::pair<ValueView, ValueView> key_and_value(const ValueView& pair, bool& as_objects, bool first) {
-  if (pair.is_object()) {
-    if (!first && !as_objects) {
+// A pair is {k, v} or [k, v]; the first one decides which all are.
+std::pair<ValueView, ValueView> key_and_value(const ValueView& pair, bool of_objects) {
+  if (of_objects) {
+    if (!pair.is_object()) {
       fail(40391,
-           "$arrayToObject requires a consistent input format. Elements must all be arrays or all be objects. Array was "
-           "detected, now found: object");
+           "$arrayToObject requires a consistent input format. Elements mustall be arrays or all be objects. Object was "
+           "detected, now found: " +
+               named(pair));
     }
-    as_objects = true;
     const bson::DocumentView fields = pair.as_document();
     if (fields.count() != 2) {
       fail(40392, "$arrayToObject requires an object keys of 'k' and 'v'. Found incorrect number of keys:" +
@@ -83,7 +83,8 @@ std::pair<ValueView, ValueView> key_and_value(const ValueView& pair, bool& as_ob
     }
     const ValueView key = fields["k"], value = fields["v"];
     if (!key.exists() || !value.exists()) {
-      fail(40393, "$arrayToObject requires an object with keys 'k' and 'v'. Missing either or both keys from: " + named(pair));
+      fail(40393,
+           "$arrayToObject requires an object with keys 'k' and 'v'. Missing either or both keys from: " + value_text(pair));
     }
     if (!key.is_string()) {
       fail(40394,
@@ -93,13 +94,12 @@ std::pair<ValueView, ValueView> key_and_value(const ValueView& pair, bool& as_ob
     }
     return {key, value};
   }
-  if (!pair.is_array()) fail(40398, "Unrecognised input type format for $arrayToObject: " + named(pair));
-  if (!first && as_objects) {
+  if (!pair.is_array()) {
     fail(40396,
-         "$arrayToObject requires a consistent input format. Elements must all be arrays or all be objects. Object was "
-         "detected, now found: array");
+         "$arrayToObject requires a consistent input format. Elements mustall be arrays or all be objects. Array was "
+         "detected, now found: " +
+             named(pair));
   }
-  as_objects = false;
   const bson::DocumentView items = pair.as_document();
   if (items.count() != 2) {
     fail(40397, "$arrayToObject requires an array of size 2 arrays,found array of size: " + std::to_string(items.count()));
@@ -117,13 +117,15 @@ Value array_to_object(Frame& frame, std::string_view, Arguments a) {
   constexpr size_t bytes_per_field = 128;
   std::vector<std::pair<std::string_view, ValueView>> fields;
   std::unordered_map<std::string_view, size_t> places;
-  bool as_objects = false, first = true;
+  const bson::Element first = a[0].as_document().first();
+  if (first.exists() && !first.is_object() && !first.is_array())
+    fail(40398, "Unrecognised input type format for $arrayToObject: " + named(first));
   for (const bson::Element& pair : a[0].as_document()) {
     frame.work_on(pair.bytes().size());
-    const auto [key, value] = key_and_value(pair, as_objects, first);
-    first = false;
+    const auto [key, value] = key_and_value(pair, first.is_object());
     const std::string_view name = key.as_string();
-    if (name.find('\0') != std::string_view::npos) fail(4940400, "Key field cannot contain an embedded null byte");
+    if (name.find('\0') != std::string_view::npos)
+      fail(first.is_object() ? 4940401 : 4940400, "Key field cannot contain an embedded null byte");
     const auto [place, is_new] = places.try_emplace(name, fields.size());
     if (is_new) {
       frame.hold(bytes_per_field);
@@ -235,8 +237,8 @@ Value bson_size(std::string_view, Arguments a) {
 }
 
 ExpressionPtr parse_rand(std::string_view name, const ValueView& value, Scope&) {
-  const bool none = (value.is_object() || value.is_array()) && value.as_document().empty();
-  if (!none) fail(3040501, "$rand does not currently accept arguments");
+  if (!value.is_object() && !value.is_array()) fail(10065, "invalid parameter: expected an object ($rand)");
+  if (!value.as_document().empty()) fail(3040501, "$rand does not currently accept arguments");
   return make_function(name, {}, rand);
 }
 

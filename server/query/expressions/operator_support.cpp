@@ -1,6 +1,13 @@
 #include "server/query/expressions/operator_support.h"
 
+#include <fmt/format.h>
+
 #include <cmath>
+#include <utility>
+
+#include "base/bytes.h"
+#include "server/core/text.h"
+#include "server/query/expressions/text.h"
 
 namespace server::query {
 namespace {
@@ -61,9 +68,8 @@ ExpressionPtr make_function(std::string_view name, std::vector<ExpressionPtr> ar
 }
 
 void parse_parameters(std::string_view name, const ValueView& value, Scope& scope, std::span<Parameter> parameters,
-                      int not_object_code, int unknown_code, int missing_code) {
-  const std::string op(name);
-  if (value.type() != Type::object) fail(not_object_code, op + " only supports an object as its argument");
+                      int not_object_code, const ParameterError& unknown, const ParameterError& missing) {
+  if (value.type() != Type::object) fail(not_object_code, std::string(name) + " only supports an object as its argument");
   for (const bson::Element& field : value.as_document()) {
     bool known = false;
     for (Parameter& parameter : parameters) {
@@ -71,14 +77,79 @@ void parse_parameters(std::string_view name, const ValueView& value, Scope& scop
       parameter.expression = parse_expression(field, scope);
       known = true;
     }
-    if (!known) fail(unknown_code, "Unrecognized parameter to " + op + ": " + std::string(field.name));
+    if (!known) fail(unknown.code, fmt::format(fmt::runtime(unknown.text), field.name));
   }
   for (const Parameter& parameter : parameters) {
     if (parameter.required && !parameter.expression) {
-      fail(parameter.missing_code ? parameter.missing_code : missing_code,
-           "Missing '" + std::string(parameter.name) + "' parameter to " + op);
+      fail(parameter.missing_code ? parameter.missing_code : missing.code,
+           fmt::format(fmt::runtime(missing.text), parameter.name));
     }
   }
+}
+
+namespace {
+
+constexpr size_t value_text_bytes_max = 4096;  // a message must stay readable
+
+void append_value_text(std::string& out, const ValueView& value);
+
+void append_fields_text(std::string& out, bson::DocumentView fields, bool with_names) {
+  bool first = true;
+  for (const bson::Element& field : fields) {
+    if (out.size() > value_text_bytes_max) return;
+    if (!std::exchange(first, false)) out += ", ";
+    if (with_names) out.append(field.name).append(": ");
+    append_value_text(out, field);
+  }
+}
+
+void append_value_text(std::string& out, const ValueView& value) {
+  switch (value.type()) {
+    case Type::eod: out += "MISSING"; break;
+    case Type::string: out += fmt::format("\"{}\"", value.as_string()); break;
+    case Type::symbol: out += fmt::format("Symbol(\"{}\")", value.as_string()); break;
+    case Type::boolean: out += value.as_bool() ? "true" : "false"; break;
+    case Type::number_double: out += fmt::format("{:g}", value.as_double()); break;
+    case Type::int32:
+    case Type::int64:
+    case Type::decimal128: out += number_text(value); break;
+    case Type::object_id: out += value.as_object_id().to_hex(); break;
+    case Type::regex: out += fmt::format("/{}/{}", value.as_regex().pattern, value.as_regex().options); break;
+    case Type::date: {
+      constexpr int64_t last_written = 253'402'300'799'999;  // the end of the year 9999
+      const int64_t ms = value.as_date().ms;
+      out += ms >= 0 && ms <= last_written ? iso_date({ms}) : std::to_string(ms);
+      break;
+    }
+    case Type::timestamp:
+      out += fmt::format("Timestamp({}, {})", value.as_timestamp().seconds, value.as_timestamp().increment);
+      break;
+    case Type::binary:
+      out += fmt::format("BinData({}, \"{}\")", value.as_binary().subtype, base::to_hex(value.as_binary().bytes));
+      break;
+    case Type::min_key: out += "MinKey"; break;
+    case Type::max_key: out += "MaxKey"; break;
+    case Type::array:
+      out += '[';
+      append_fields_text(out, value.as_document(), false);
+      out += ']';
+      break;
+    case Type::object:
+      out += '{';
+      append_fields_text(out, value.as_document(), true);
+      out += '}';
+      break;
+    default: out += named(value);
+  }
+}
+
+}  // namespace
+
+std::string value_text(const ValueView& value) {
+  std::string text;
+  append_value_text(text, value);
+  if (text.size() <= value_text_bytes_max) return text;
+  return std::string(front_of(text, value_text_bytes_max)) + "...";
 }
 
 std::optional<int64_t> whole_number(const ValueView& value) {
@@ -86,6 +157,18 @@ std::optional<int64_t> whole_number(const ValueView& value) {
   const double number = value.to_double();
   if (std::trunc(number) != number || std::fabs(number) > 2147483648.0) return std::nullopt;
   return static_cast<int64_t>(number);
+}
+
+int64_t search_limit(std::string_view op, const char* which, const ValueView& value) {
+  const std::string name(op);
+  const auto whole = whole_number(value);
+  if (!whole) {
+    // MongoDB has no space behind the operator here.
+    fail(40096, name + "requires an integral " + which + ", found a value of type: " + named(value) +
+                    ", with value: " + value_text(value));
+  }
+  if (*whole < 0) fail(40097, name + " requires a nonnegative " + which + ", found: " + value_text(value));
+  return *whole;
 }
 
 }  // namespace server::query

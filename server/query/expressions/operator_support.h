@@ -47,8 +47,13 @@ struct Parameter {
   ExpressionPtr expression = nullptr;
   int missing_code = 0;  // 0: the same code as for all
 };
+// An error about one parameter; "{}" in the text stands for its name.
+struct ParameterError {
+  int code;
+  std::string text;
+};
 void parse_parameters(std::string_view name, const ValueView& value, Scope& scope, std::span<Parameter> parameters,
-                      int not_object_code, int unknown_code, int missing_code);
+                      int not_object_code, const ParameterError& unknown, const ParameterError& missing);
 
 // An operator that needs the frame itself calls `evaluate(frame)`.
 template <class Evaluate>
@@ -81,8 +86,12 @@ inline bool any_nullish(Arguments arguments) {
 inline std::string named(const ValueView& value) {
   return std::string(bson::type_name(value.type()));
 }
+// Returns the value as MongoDB's messages about arguments write it: "a", 5.5, [1, null], {a: 1}.
+std::string value_text(const ValueView& value);
 
 // Returns a whole number that fits 32 bits, as index and length arguments must.
 std::optional<int64_t> whole_number(const ValueView& value);
+// Returns an index between which a search goes on. Throws 40096, 40097.
+int64_t search_limit(std::string_view op, const char* which, const ValueView& value);
 
 }  // namespace server::query

@@ -1,5 +1,6 @@
 #include "server/query/expressions/percentile.h"
 
+#include "server/core/text.h"
 #include "server/query/expressions/operator_support.h"
 
 namespace server::query {
@@ -13,13 +14,14 @@ std::vector<double> percentages(const ValueView& given, Scope& scope) {
   const ExpressionPtr expression = parse_expression(given, scope);
   const Value* constant = expression->constant();
   if (constant == nullptr || constant->type() != Type::array || constant->view().as_document().empty()) {
-    fail(7750300, must + "constant values, but found value: " + (constant != nullptr ? named(*constant) : "an expression") + ".");
+    fail(7750300,
+         must + "constant values, but found value: " + (constant != nullptr ? value_text(*constant) : "an expression") + ".");
   }
   std::vector<double> all;
   for (const bson::Element& one : constant->view().as_document()) {
-    if (!one.is_number()) fail(7750302, must + "numbers from [0.0, 1.0], but found: " + named(one));
+    if (!one.is_number()) fail(7750302, must + "numbers from [0.0, 1.0], but found: " + value_text(one));
     if (!(one.to_double() >= 0 && one.to_double() <= 1))
-      fail(7750303, must + "numbers from [0.0, 1.0], but found: " + std::to_string(one.to_double()));
+      fail(7750303, must + "numbers from [0.0, 1.0], but found: " + value_text(one));
     all.push_back(one.to_double());
   }
   return all;
@@ -62,6 +64,10 @@ namespace {
 
 // It works on an array's numbers, or on one number.
 ExpressionPtr parse(std::string_view name, const ValueView& value, Scope& scope) {
+  if (!value.is_object()) {
+    fail(name == "$median" ? 7436201 : 7436200,
+         "specification must be an object; found " + show_element(bson::Element(name, value)));
+  }
   PercentileCall call = parse_percentile(name, value, scope);
   return evaluated([op = std::string(name), input = std::move(call.input), settings = std::move(call.settings)](Frame& frame) {
     const auto accumulator = make_accumulator(op, settings);

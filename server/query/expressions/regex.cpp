@@ -28,7 +28,7 @@ Code compile(const std::string& op, const ValueView& regex, const Value& options
   if (pattern.find('\0') != std::string_view::npos) fail(51109, op + ": regular expression cannot contain an embedded null byte");
   if (options.exists() && !options.view().is_nullish()) {
     if (options.type() != Type::string) fail(51106, op + " needs 'options' to be of type string");
-    if (!flags.empty()) fail(51107, op + " found regex option(s) specified in both 'regex' and 'option' fields");
+    if (!flags.empty()) fail(51107, op + ": found regex option(s) specified in both 'regex' and 'option' fields");
     flags = options.view().as_string();
   }
   if (flags.find('\0') != std::string_view::npos)

@@ -46,13 +46,12 @@ Value set_intersection(Frame& frame, std::string_view, Arguments a) {
     if (!a[i].is_array()) {
       fail(17047, "All operands of $setIntersection must be arrays. One argument is of type: " + named(a[i]));
     }
-    const Set here = set_of(frame, a[i]);
     if (i == 0) {
-      common = here;
-    } else {
+      common = set_of(frame, a[i]);
+    } else if (!common.empty()) {
+      const Set here = set_of(frame, a[i]);
       std::erase_if(common, [&](const ValueView& value) { return !here.count(value); });
     }
-    if (common.empty()) break;  // what follows isn't looked at, whatever it is
   }
   return array_of(common);
 }
@@ -78,15 +77,31 @@ bool same(const Set& a, const Set& b) {
   return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(), bson::ValueEqual{a.key_comp().collator});
 }
 
+std::string no_array_in_equals(size_t i, const ValueView& argument) {
+  return "All operands of $setEquals must be arrays. " + std::to_string(i + 1) + "-th argument is of type: " + named(argument);
+}
+
 Value set_equals(Frame& frame, std::string_view, Arguments a) {
-  for (const ValueView& argument : a) {
-    if (!argument.is_array())
-      fail(17044, "All operands of $setEquals must be arrays. One argument is of type: " + named(argument));
+  for (size_t i = 0; i < a.size(); ++i) {
+    if (!a[i].is_array()) fail(17044, no_array_in_equals(i, a[i]));
   }
   for (size_t i = 1; i < a.size(); ++i) {
     if (!same(set_of(frame, a[0]), set_of(frame, a[i]))) return Value(false);
   }
   return Value(true);
+}
+
+// A constant that is no array is refused before any document is read, with a code of its own.
+ExpressionPtr parse_set_equals(std::string_view name, const ValueView& value, Scope& scope) {
+  auto arguments = parse_arguments(value, scope);
+  if (arguments.size() < 2) fail(17045, "$setEquals needs at least two arguments had: " + std::to_string(arguments.size()));
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const Value* constant = arguments[i]->constant();
+    if (!constant || constant->type() == Type::array) continue;
+    scope.note_failure({static_cast<base::ErrorCode>(5887502), no_array_in_equals(i, *constant)});
+    break;
+  }
+  return make_function(name, std::move(arguments), set_equals);
 }
 
 Value set_is_subset(Frame& frame, std::string_view, Arguments a) {
@@ -104,7 +119,7 @@ constexpr OperatorEntry entries[] = {
     {"$setUnion", working_function_of<set_union, 0, -1>},
     {"$setIntersection", working_function_of<set_intersection, 0, -1>},
     {"$setDifference", working_function_of<set_difference, 2>},
-    {"$setEquals", working_function_of<set_equals, 2, -1>},
+    {"$setEquals", parse_set_equals},
     {"$setIsSubset", working_function_of<set_is_subset, 2>},
 };
 

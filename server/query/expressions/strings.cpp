@@ -85,9 +85,9 @@ Value substr_points(std::string_view, Arguments a) {
   const auto from = whole_number(a[1]);
   const auto length = whole_number(a[2]);
   if (!a[1].is_number()) fail(34450, "$substrCP: starting index must be a numeric type (is BSON type " + named(a[1]) + ")");
-  if (!from) fail(34451, "$substrCP: starting index cannot be represented as a 32-bit integral value");
+  if (!from) fail(34451, "$substrCP: starting index cannot be represented as a 32-bit integral value: " + value_text(a[1]));
   if (!a[2].is_number()) fail(34452, "$substrCP: length must be a numeric type (is BSON type " + named(a[2]) + ")");
-  if (!length) fail(34453, "$substrCP: length cannot be represented as a 32-bit integral value");
+  if (!length) fail(34453, "$substrCP: length cannot be represented as a 32-bit integral value: " + value_text(a[2]));
   if (*length < 0) fail(34454, "$substrCP: length must be a nonnegative integer.");
   if (*from < 0) fail(34455, "$substrCP: the starting index must be nonnegative integer.");
   const size_t begin = byte_of_point(text, static_cast<size_t>(*from));
@@ -122,16 +122,8 @@ struct Range {
 
 Range search_range(std::string_view name, Arguments a) {
   Range range;
-  const char* what[] = {"starting", "ending"};
-  for (size_t i = 2; i < a.size(); ++i) {
-    const auto whole = whole_number(a[i]);
-    const std::string op(name);
-    if (!whole) {
-      fail(40096, op + " requires an integral " + what[i - 2] + " index, found a value of type: " + named(a[i]));
-    }
-    if (*whole < 0) fail(40097, op + " requires a nonnegative " + what[i - 2] + " index, found: " + std::to_string(*whole));
-    (i == 2 ? range.from : range.to) = static_cast<size_t>(*whole);
-  }
+  if (a.size() > 2) range.from = static_cast<size_t>(search_limit(name, "starting index", a[2]));
+  if (a.size() > 3) range.to = static_cast<size_t>(search_limit(name, "ending index", a[3]));
   return range;
 }
 
@@ -156,11 +148,14 @@ Value index_of_points(std::string_view name, Arguments a) {
   if (a[0].is_nullish()) return Value::null();
   check_searched(name, a, 40093, 40094);
   const Range range = search_range(name, a);
-  std::string_view text = a[0].as_string();
-  if (range.from > code_points(text) || range.to < range.from) return Value(int32_t{-1});
-  text = text.substr(0, byte_of_point(text, range.to));
-  const size_t found = text.find(a[1].as_string(), byte_of_point(text, range.from));
-  return Value(found == std::string_view::npos ? int32_t{-1} : static_cast<int32_t>(code_points(text.substr(0, found))));
+  const std::string_view text = a[0].as_string(), sought = a[1].as_string();
+  if (text.empty() && sought.empty()) return Value(range.from == 0 ? int32_t{0} : int32_t{-1});
+  if (range.from >= code_points(text)) return Value(int32_t{-1});
+  const size_t found = text.find(sought, byte_of_point(text, range.from));
+  if (found == std::string_view::npos) return Value(int32_t{-1});
+  // The end limits where the text that is found begins; it may end behind it.
+  const size_t point = code_points(text.substr(0, found));
+  return Value(point < range.to ? static_cast<int32_t>(point) : int32_t{-1});
 }
 
 ExpressionPtr parse_trim(std::string_view name, const ValueView& value, Scope& scope) {
@@ -182,14 +177,15 @@ ExpressionPtr parse_trim(std::string_view name, const ValueView& value, Scope& s
     const Value text = input->evaluate(frame);
     if (text.view().is_nullish()) return Value::null();
     if (text.type() != Type::string) {
-      fail(50699, op + " requires its input to be a string, got " + named(text) + " (of type " + named(text) + ") instead.");
+      fail(50699, op + " requires its input to be a string, got " + value_text(text) + " (of type " + named(text) + ") instead.");
     }
     std::unordered_set<std::string_view> trimmed(whitespace_points().begin(), whitespace_points().end());
     const Value given = chars ? chars->evaluate(frame) : Value();
     if (chars) {
       if (given.view().is_nullish()) return Value::null();
       if (given.type() != Type::string) {
-        fail(50700, op + " requires 'chars' to be a string, got " + named(given) + " (of type " + named(given) + ") instead.");
+        fail(50700,
+             op + " requires 'chars' to be a string, got " + value_text(given) + " (of type " + named(given) + ") instead.");
       }
       trimmed.clear();
       for (std::string_view all = given.view().as_string(); !all.empty(); all.remove_prefix(first_point(all).size())) {
@@ -208,9 +204,11 @@ ExpressionPtr parse_trim(std::string_view name, const ValueView& value, Scope& s
 
 ExpressionPtr parse_replace(std::string_view name, const ValueView& value, Scope& scope) {
   const std::string op(name);
-  Parameter parameters[] = {{"input", true}, {"find", true}, {"replacement", true}};
+  Parameter parameters[] = {
+      {"input", true, nullptr, 51749}, {"find", true, nullptr, 51748}, {"replacement", true, nullptr, 51747}};
   if (value.type() != Type::object) fail(51751, op + " requires an object as an argument, found: " + named(value));
-  parse_parameters(name, value, scope, parameters, 51751, 51750, 51749);
+  parse_parameters(name, value, scope, parameters, 51751, {51750, op + " found an unknown argument: {}"},
+                   {51749, op + " requires '{}' to be specified"});
   return evaluated([op, all = name == "$replaceAll", input = std::move(parameters[0].expression),
                     find = std::move(parameters[1].expression), with = std::move(parameters[2].expression)](Frame& frame) {
     const Value values[] = {input->evaluate(frame), find->evaluate(frame), with->evaluate(frame)};
@@ -221,7 +219,7 @@ ExpressionPtr parse_replace(std::string_view name, const ValueView& value, Scope
       if (values[i].view().is_nullish()) {
         null = true;
       } else if (values[i].type() != Type::string) {
-        fail(codes[i], op + " requires that '" + names[i] + "' be a string, found: " + named(values[i]));
+        fail(codes[i], op + " requires that '" + names[i] + "' be a string, found: " + value_text(values[i]));
       }
     }
     if (null) return Value::null();

@@ -120,7 +120,7 @@ ExpressionPtr parse_filter(std::string_view, const ValueView& value, Scope& scop
       const Value most = limit->evaluate(frame);
       if (!most.view().is_nullish()) {
         const auto whole = whole_number(most);
-        if (!whole) fail(327391, "$filter: limit must be represented as a 32-bit integral value: " + named(most));
+        if (!whole) fail(327391, "$filter: limit must be represented as a 32-bit integral value: " + value_text(most));
         if (*whole <= 0) fail(327392, "$filter: limit must be greater than 0: " + std::to_string(*whole));
         left = *whole;
       }

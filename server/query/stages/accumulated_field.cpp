@@ -1,6 +1,6 @@
 #include "server/query/stages/accumulated_field.h"
 
-#include "bson/arithmetic.h"
+#include "server/core/text.h"
 #include "server/query/expressions/percentile.h"
 #include "server/query/sort_pattern.h"
 #include "server/query/stages/pipeline.h"
@@ -16,11 +16,7 @@ std::unique_ptr<Accumulator> AccumulatedField::make(Frame& frame) const {
   if (script) return script->make(frame);
   AccumulatorSettings settings{.n = 1, .percentiles = percentiles, .collator = frame.collator()};
   if (n) {
-    const Value value = n->evaluate(frame);
-    const auto count = bson::number::exact_int64(value);
-    if (!count) refuse(5787902, "Value for 'n' must be of integral type, but found " + type_of(value));
-    if (*count <= 0) refuse(5787908, "'n' must be greater than 0, found " + std::to_string(*count));
-    settings.n = *count;
+    settings.n = n_argument(n->evaluate(frame));
   }
   return make_accumulator(accumulator, settings);
 }
@@ -110,7 +106,7 @@ AccumulatedField parse_accumulated_field(const Element& field, PipelineContext& 
     out.percentiles = std::move(call.settings.percentiles);
   } else if (*form == AccumulatorForm::n) {
     if (!accumulator.is_object())
-      refuse(5787801, "specification must be an object; found " + out.accumulator + " :" + type_of(accumulator));
+      refuse(n_not_object_code(out.accumulator), "specification must be an object; found " + show_element(accumulator));
     for (const Element& argument : accumulator.as_document()) {
       if (argument.name == "n") {
         out.n = parse_expression(argument, context.scope);
