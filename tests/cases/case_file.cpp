@@ -1,5 +1,6 @@
 #include "tests/cases/case_file.h"
 
+#include <algorithm>
 #include <regex>
 #include <sstream>
 #include <stdexcept>
@@ -25,6 +26,16 @@ size_t document_start(const std::string& command) {
   size_t at = command.find('{');
   while (at != std::string::npos && command.compare(at, 2, "{{") == 0) at = command.find('{', at + 2);
   return at;
+}
+
+// Returns whether nothing but one error comes back, again and again: then something that all commands share is refused before
+// what the case is about is reached.
+bool repeats_one_error(const Case& each) {
+  constexpr size_t few = 3;
+  const std::string& first = each.exchanges.front().reply;
+  return each.exchanges.size() >= few && first.starts_with("{ok: 0") &&
+         std::all_of(each.exchanges.begin(), each.exchanges.end(),
+                     [&](const Exchange& exchange) { return exchange.reply == first; });
 }
 
 std::string mismatch_value(const std::string& path, const bson::ValueView& expected, const bson::ValueView& actual, Kept* kept);
@@ -124,6 +135,7 @@ std::vector<Case> parse_cases(const std::string& text) {
     for (const Exchange& exchange : each.exchanges) {
       if (exchange.reply.empty()) fail(exchange.line, "a command without a reply");
     }
+    if (repeats_one_error(each)) fail(each.line, "a case whose commands all get the same error");
   }
   return cases;
 }

@@ -30,6 +30,17 @@ TEST_CASE("A case that asks for nothing is refused") {
   CHECK_THROWS(parse_cases("{ping: 1}\n----\n{ok: 1}\n"));
 }
 
+TEST_CASE("A case whose commands all get the same error is refused") {
+  const auto exchange = [](const std::string& command, const std::string& reply) {
+    return command + "\n----\n" + reply + "\n\n";
+  };
+  const std::string failed = exchange("{a: 1}", "{ok: 0, code: 1}");
+  CHECK_THROWS(parse_cases("## case\n" + failed + failed + failed));
+  CHECK(parse_cases("## case\n" + failed + failed).size() == 1);
+  CHECK(parse_cases("## case\n" + failed + failed + failed + exchange("{b: 1}", "{ok: 1}")).size() == 1);
+  CHECK(parse_cases("## case\n" + failed + failed + exchange("{b: 1}", "{ok: 0, code: 2}")).size() == 1);
+}
+
 TEST_CASE("Replies match by value, order and completeness") {
   CHECK(mismatch(json("{a: 1}"), json("{a: 1.0}")).empty());
   CHECK_FALSE(mismatch(json("{a: 1}"), json("{a: 2}")).empty());
