@@ -101,29 +101,39 @@ struct Transform::Node {
     }
   }
 
-  void exclude(bson::Builder& out, DocumentView document) const {
+  // Metadata are all that an exclusion computes.
+  void exclude(bson::Builder& out, DocumentView document, Frame& frame) const {
     for (const bson::Element& field : document) {
       const Node* node = child(field.name);
-      if (node && node->leaf) continue;
+      if (node && (node->leaf || node->expression)) continue;
       if (node && field.is_object()) {
         bson::Builder below = out.object(field.name);
-        node->exclude(below, field.as_document());
+        node->exclude(below, field.as_document(), frame);
       } else if (node && field.is_array()) {
         bson::ArrayBuilder below = out.array(field.name);
-        node->exclude_array(below, field.as_document());
+        node->exclude_array(below, field.as_document(), frame);
       } else {
         out.append_element(field);
       }
     }
+    for (const auto& [name, node] : children) {
+      if (node->expression) {
+        Value scratch;
+        out.append(name, node->expression->view(frame, scratch));
+      } else if (node->computes() && !document.has(name)) {
+        bson::Builder below = out.object(name);
+        node->exclude(below, DocumentView(), frame);
+      }
+    }
   }
-  void exclude_array(bson::ArrayBuilder& out, DocumentView array) const {
+  void exclude_array(bson::ArrayBuilder& out, DocumentView array, Frame& frame) const {
     for (const bson::Element& element : array) {
       if (element.is_object()) {
         bson::Builder below = out.object();
-        exclude(below, element.as_document());
+        exclude(below, element.as_document(), frame);
       } else if (element.is_array()) {
         bson::ArrayBuilder below = out.array();
-        exclude_array(below, element.as_document());
+        exclude_array(below, element.as_document(), frame);
       } else {
         out.append(static_cast<const ValueView&>(element));
       }
@@ -245,7 +255,7 @@ struct Transform::Reader {
   Node& root;
   bool additions;
   std::string first_included, first_excluded;
-  bool id_excluded = false, id_named = false;
+  bool id_excluded = false, id_named = false, has_metadata = false;
 
   void fields(DocumentView specification, const std::string& prefix) {
     for (const bson::Element& field : specification) {
@@ -313,14 +323,16 @@ struct Transform::Reader {
     root.at(path, stage).leaf = true;
   }
   void computed(const std::string& path, const ValueView& given) {
-    if (!additions) {
+    const bool is_metadata = given.is_object() && given.as_document().first().name == "$meta";
+    if (is_metadata) has_metadata = true;  // which goes with an inclusion and with an exclusion
+    if (!additions && !is_metadata) {
       if (!first_excluded.empty() && given.is_object())
         invalid(stage, 31252, "Cannot use expression other than $meta in exclusion projection");
       if (!first_excluded.empty())
         invalid(stage, 31310, "Cannot use an expression " + path + ": " + show(given) + " in an exclusion projection");
-      if (path == "_id") id_named = true;
       if (first_included.empty() && path != "_id") first_included = path;
     }
+    if (path == "_id") id_named = true;
     Node& node = root.at(path, stage);
     try {
       node.expression = parse_expression(given, scope);
@@ -346,9 +358,9 @@ Transform Transform::project(std::string_view stage, DocumentView specification,
         51272, "Invalid " + std::string(stage) + " :: caused by :: projection specification must have at least one field");
   }
   auto root = std::make_unique<Node>();
-  Reader reader{stage, scope, *root, false, {}, {}, false, false};
+  Reader reader{stage, scope, *root, false, {}, {}};
   reader.fields(specification, "");
-  const bool only_id = reader.first_included.empty() && reader.first_excluded.empty();
+  const bool only_id = reader.first_included.empty() && reader.first_excluded.empty() && !reader.has_metadata;
   if (!reader.first_excluded.empty() || (only_id && reader.id_excluded)) {
     if (reader.id_excluded) root->at("_id", stage).leaf = true;
     return Transform(Kind::exclusion, std::move(root));
@@ -367,7 +379,7 @@ Transform Transform::add_fields(std::string_view stage, DocumentView specificati
   }
   AdditionCheck(stage, specification).run();
   auto root = std::make_unique<Node>();
-  Reader{stage, scope, *root, true, {}, {}, false, false}.fields(specification, "");
+  Reader{stage, scope, *root, true, {}, {}}.fields(specification, "");
   return Transform(Kind::addition, std::move(root));
 }
 
@@ -384,7 +396,7 @@ bson::Document Transform::apply(DocumentView document, Frame& frame) const {
   bson::Builder out;
   switch (kind_) {
     case Kind::inclusion: root_->include(out, document, frame); break;
-    case Kind::exclusion: root_->exclude(out, document); break;
+    case Kind::exclusion: root_->exclude(out, document, frame); break;
     case Kind::addition: root_->add(out, document, frame); break;
   }
   return out.done();
