@@ -10,12 +10,14 @@ void check_field_path(std::string_view path) {
   if (path.empty()) throw OperationError(40352, "FieldPath cannot be constructed with empty string");
   if (path.back() == '.') throw OperationError(40353, "FieldPath must not end with a '.'.");
   if (path.find('\0') != std::string_view::npos) throw OperationError(16411, "FieldPath field names may not contain '\\0'.");
-  for (std::string_view part : bson::split_path(path)) {
+  const auto parts = bson::split_path(path);
+  for (std::string_view part : parts) {
     if (part.empty()) throw OperationError(15998, "FieldPath field names may not be empty strings.");
     if (part.front() == '$' && part != "$id" && part != "$ref" && part != "$db") {
       throw OperationError(16410, "FieldPath field names may not start with '$'. Consider using $getField or $setField.");
     }
   }
+  if (parts.size() > field_path_parts_max) throw OperationError(base::ErrorCode::overflow, "FieldPath is too long");
 }
 
 }  // namespace server::query

@@ -1,12 +1,16 @@
 // Sorts, projections, distinct, stages and expressions name fields by paths with these rules.
 #pragma once
 
+#include <cstddef>
 #include <string_view>
 
 namespace server::query {
 
+// What follows or makes the fields of a path does so by recursion: no path is longer.
+inline constexpr size_t field_path_parts_max = 200;
+
 // Throws 40352 (empty), 40353 (ends with a dot), 16411 (a NUL inside), 15998 (an empty part), 16410 (a part begins with $
-// and isn't one of a DBRef's: $ref, $id, $db).
+// and isn't one of a DBRef's: $ref, $id, $db), Overflow (too many parts).
 void check_field_path(std::string_view path);
 
 // What projections say about "a.$.b".

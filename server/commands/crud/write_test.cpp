@@ -273,6 +273,47 @@ TEST_CASE("an update may be a pipeline of stages") {
                 R"({writeErrors: [{index: 0, code: 72, errmsg: "$match is not allowed to be used within an update"}]})");
 }
 
+TEST_CASE("a path of very many parts is refused, or leads to nothing") {
+  TestServer server;
+  server.run(json(R"({insert: "c", documents: [{_id: 1, n: 1}]})"));
+  server.run(json(R"({createIndexes: "c", indexes: [{key: {"$**": 1}, name: "all"}]})"));
+  const auto with_path = [](std::string command, size_t parts) {
+    std::string path = "a";
+    for (size_t i = 1; i < parts; ++i) path += ".a";
+    for (size_t at; (at = command.find("PATH")) != std::string::npos;) command.replace(at, 4, path);
+    return command;
+  };
+  constexpr size_t many = 30'000;  // following so many by recursion would need more than a thread's stack
+  for (const char* refused : {
+           R"({aggregate: "c", pipeline: [{$addFields: {"PATH": 1}}], cursor: {}})",
+           R"({aggregate: "c", pipeline: [{$project: {"PATH": 1}}], cursor: {}})",
+           R"({aggregate: "c", pipeline: [{$project: {"PATH": 0}}], cursor: {}})",
+           R"({aggregate: "c", pipeline: [{$project: {x: "$PATH"}}], cursor: {}})",
+           R"({aggregate: "c", pipeline: [{$unset: "PATH"}], cursor: {}})",
+           R"({find: "c", projection: {"PATH": 1}})",
+           R"({find: "c", sort: {"PATH": 1}})",
+       }) {
+    INFO(refused);
+    server.expect(with_path(refused, many), R"({ok: 0, code: 15, codeName: "Overflow"})");
+    server.expect(with_path(refused, 201), R"({ok: 0, code: 15})");
+    server.expect(with_path(refused, 200), R"({ok: 1})");
+  }
+  server.expect(with_path(R"({aggregate: "c", pipeline: [{$project: {"PATH": {"PATH": 1}}}], cursor: {}})", 150),
+                R"({ok: 0, code: 15})");
+  for (const char* refused :
+       {R"({$set: {"PATH": 1}})", R"({$unset: {"PATH": 1}})", R"({$inc: {"PATH": 1}})", R"({$pull: {"PATH": 1}})",
+        R"({$rename: {n: "PATH"}})", R"({$rename: {"PATH": "n"}})", R"([{$set: {"PATH": 1}}])"}) {
+    INFO(refused);
+    server.expect(with_path(std::string(R"({update: "c", updates: [{q: {}, u: )") + refused + "}]}", many),
+                  R"({n: 0, writeErrors: [{index: 0, code: 15}]})");
+  }
+  server.expect(with_path(R"({update: "c", updates: [{q: {"PATH": 1}, u: {$set: {n: 2}}, upsert: true}]})", many),
+                R"({n: 0, writeErrors: [{index: 0, code: 15}]})");
+  CHECK(server.documents(with_path(R"({find: "c", filter: {"PATH": 1}})", many)) == "[]");
+  CHECK(server.documents(with_path(R"({find: "c", filter: {"PATH": {$elemMatch: {"PATH": 1}}}})", many)) == "[]");
+  CHECK(server.documents(with_path(R"({find: "c", filter: {"PATH": null}})", many)) == "[{_id: 1, n: 1}]");
+}
+
 TEST_CASE("variables of let are seen by queries") {
   TestServer server;
   server.run(json(R"({insert: "c", documents: [{_id: 1, a: 2}, {_id: 2, a: 7}]})"));

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "bson/path.h"
+#include "server/query/field_path.h"
 #include "server/query/match/array.h"
 #include "server/query/match/comparison.h"
 #include "storage/indexes/wildcard_index.h"
@@ -21,7 +22,8 @@ constexpr size_t positions_max = 8;  // as in MongoDB
 class KeyPaths {
  public:
   KeyPaths(const storage::Index& index, std::string_view path) : index_(index), parts_(bson::split_path(path)) {
-    step(0, std::string());
+    refused_ = parts_.size() > field_path_parts_max;  // no document has a value there
+    if (!refused_) step(0, std::string());
   }
 
   // Returns whether the index can be asked: it has all these paths, and there aren't too many.

@@ -219,8 +219,9 @@ class AdditionCheck {
       if (field.name.find('.') != std::string_view::npos) {
         invalid(stage_, 40183, "cannot use dotted field name '" + std::string(field.name) + "' in a sub object: " + show(whole_));
       }
-      check_name(stage_, field.name);
-      value(path + "." + std::string(field.name), field);
+      const std::string below = path + "." + std::string(field.name);
+      check_name(stage_, below);
+      value(below, field);
     }
   }
 
@@ -261,7 +262,9 @@ struct Transform::Reader {
     for (const bson::Element& field : specification) {
       refuse_positional(field);
       check_name(stage, field.name);
-      value(prefix.empty() ? std::string(field.name) : prefix + "." + std::string(field.name), field);
+      const std::string path = prefix.empty() ? std::string(field.name) : prefix + "." + std::string(field.name);
+      if (!prefix.empty()) check_name(stage, path);
+      value(path, field);
     }
   }
 

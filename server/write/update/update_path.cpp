@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "bson/path.h"
+#include "server/query/field_path.h"
 
 namespace server::write {
 
@@ -27,6 +28,7 @@ UpdatePath parse_update_path(std::string_view dotted) {
     }
     path.components.emplace_back(component);
   }
+  if (path.components.size() > query::field_path_parts_max) throw OperationError(ErrorCode::overflow, "FieldPath is too long");
   const std::string& first = path.components.front();
   if (is_positional(first)) {
     throw OperationError(ErrorCode::bad_value,

@@ -17,7 +17,7 @@ struct UpdatePath {
   std::string prefix(size_t count) const;
 };
 
-// Throws EmptyFieldName (56) and, for a path that can't be updated, BadValue.
+// Throws EmptyFieldName (56) and, for a path that can't be updated, BadValue or Overflow (it has too many parts).
 UpdatePath parse_update_path(std::string_view dotted);
 
 inline bool is_positional(std::string_view component) {
