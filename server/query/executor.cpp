@@ -26,7 +26,7 @@ constexpr int64_t pause_us = 10'000;
 }  // namespace
 
 Executor::Plan::Plan(OperationContext& current, Allowance* whole)
-    : op(&current), allowance(op, &current.services().memory, whole) {}
+    : op(&current), allowance(op, &current.services().memory, whole), planned(allowance.memory()) {}
 
 Executor::Executor(std::unique_ptr<Plan> plan) : plan_(std::move(plan)), resumed_us_(plan_->clock->monotonic_us()) {}
 Executor::~Executor() = default;
@@ -295,7 +295,11 @@ std::unique_ptr<Executor> make_executor(OperationContext& op, storage::Transacti
       throw base::OperationError(base::ErrorCode::bad_value, "cannot use sortKey $meta projection without a sort");
   }
   apply_index_filter(*plan, op);
-  std::vector<plan::Access> ways = plan::ways(plan->collection, plan->query, *plan->matcher, plan->sort, plan->projection.get());
+  std::vector<plan::Access> ways =
+      plan::ways(plan->collection, plan->query, *plan->matcher, plan->sort, plan->projection.get(), plan->allowance);
+  // The stages of a way have its ranges, and its bounds as explain shows them.
+  constexpr size_t copies = 2;
+  for (const plan::Access& way : ways) plan->planned.add(copies * plan::bytes_of(way));
   check_scans(*plan, ways, op);
   choose(*plan, std::move(ways));
   plan->root = exec::build(plan->parts(), plan->chosen);

@@ -19,6 +19,7 @@ struct Executor::Plan {
 
   OperationContext* op;  // the one that runs the plan; nullptr between two of a cursor's
   Allowance allowance;   // of the expressions in the filter and the projection, and of the sort
+  Held planned;          // what the ways and their stages keep
   Query query;
   std::string ns;
   std::shared_ptr<storage::Collection> collection;

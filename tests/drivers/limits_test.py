@@ -73,6 +73,30 @@ def test_a_computation_ends_when_its_time_is_up(things, name):
     assert failure.value.code == TIMED_OUT, failure.value
 
 
+def test_lists_of_values_do_not_multiply_in_the_planner(server, things):
+    things.create_index([("n", 1), ("text", 1)])
+    many = list(range(10_000))
+    far = [number + 20_000 for number in many]
+    assert things.count_documents({"_id": {"$in": many, "$nin": far}}) == 4
+    assert len(list(things.find({"$and": [{"_id": {"$in": many}}, {"_id": {"$nin": far}}]}))) == 4
+    assert len(list(things.find({"n": {"$in": many}, "text": {"$in": [*map(str, many), "x" * 100_000]}}))) == 4
+    assert len(list(things.find({"n": {"$in": many}, "text": {"$nin": list(map(str, many))}}))) == 4
+    assert operation_memory(server)["bytes"] == 0
+
+
+def test_a_query_stops_while_it_is_planned(things):
+    things.create_index("n")
+    for predicates in ([{"n": number} for number in range(300_000)], [{"_id": number} for number in range(300_000)]):
+        with pytest.raises((ExecutionTimeout, OperationFailure)) as failure:
+            list(things.find({"$or": predicates}).max_time_ms(50))
+        assert failure.value.code == TIMED_OUT, failure.value
+    paths = {f"p{number}": number for number in range(100_000)}
+    things.create_index([("$**", 1)])
+    with pytest.raises((ExecutionTimeout, OperationFailure)) as failure:
+        list(things.find(paths).max_time_ms(50))
+    assert failure.value.code == TIMED_OUT, failure.value
+
+
 def test_a_cursor_that_goes_on_asks_its_new_operation(things):
     """The first batch is quick; the next one computes, in an operation of its own."""
     slow = {"$cond": [{"$lt": ["$_id", 2]}, 1, LONG]}

@@ -1,6 +1,7 @@
 #include "server/query/exec/build.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "bson/keystring.h"
 #include "server/query/exec/and_sorted.h"
@@ -42,12 +43,12 @@ plan::Intervals walked(const Access& access, size_t i) {
 // Adds the two keys between which a scan of one range runs. After the first field that isn't bound to one value come all values
 // of the other fields: before or behind the key, as that field's end is included or not.
 void add_ends(const Access& access, IndexScanText& text) {
+  if (std::ranges::any_of(access.fields, [](const plan::Intervals& intervals) { return intervals.size() != 1; })) return;
   bson::Builder start, end;
   bool open = false;
   for (size_t i = 0; i < access.fields.size(); ++i) {
     const std::string& path = access.index->spec().fields[i].path;
     const plan::Intervals intervals = walked(access, i);
-    if (intervals.size() != 1) return;
     const plan::Interval& interval = intervals.front();
     const auto shown = [&](const bson::Value& value) { return is_collated(access, i) ? plan::readable_keys(value) : value; };
     start.append(path, shown(open && !text.start_included ? interval.high : interval.low));
@@ -61,11 +62,14 @@ void add_ends(const Access& access, IndexScanText& text) {
   text.end_key = end.done();
 }
 
-IndexScanText text_of(const Access& access) {
+IndexScanText text_of(const Parts& parts, const Access& access) {
   IndexScanText text;
   for (size_t i = 0; i < access.fields.size(); ++i) {
     std::vector<std::string> intervals;
-    for (const plan::Interval& interval : walked(access, i)) intervals.push_back(interval.show(is_collated(access, i)));
+    for (const plan::Interval& interval : walked(access, i)) {
+      intervals.push_back(interval.show(is_collated(access, i)));
+      parts.allowance.work_on(intervals.back().size());
+    }
     text.bounds.emplace_back(access.index->spec().fields[i].path, std::move(intervals));
   }
   add_ends(access, text);
@@ -117,8 +121,9 @@ ClusteredScanText clustered_text(const Parts& parts, const Access& access) {
 StagePtr build_clustered_scan(const Parts& parts, const Access& access, bool in_or) {
   const bool fetch = in_or || needs_document(parts, access) || !access.residual.empty();
   plan::Predicates shown = access.bounded;
+  std::unordered_set<const match::Node*> known(shown.begin(), shown.end());
   for (const match::Node* node : access.residual) {
-    if (std::find(shown.begin(), shown.end(), node) == shown.end()) shown.push_back(node);
+    if (known.insert(node).second) shown.push_back(node);
   }
   auto entries =
       std::make_unique<IndexScan>("IXSCAN", parts.collection, access.index,
@@ -149,7 +154,8 @@ StagePtr build_merged_scans(const Parts& parts, const Access& access) {
       options.values = access.values;
       options.filter = Filter(access.residual);
     }
-    scans.push_back(std::make_unique<IndexScan>("IXSCAN", parts.collection, part.index, std::move(options), text_of(part)));
+    scans.push_back(
+        std::make_unique<IndexScan>("IXSCAN", parts.collection, part.index, std::move(options), text_of(parts, part)));
     prefixes.push_back(prefix_bytes(part));
   }
   auto merge = std::make_unique<SortMerge>(
@@ -174,7 +180,7 @@ StagePtr build_index_scan(const Parts& parts, const Access& access, bool in_or) 
     options.filter = Filter(access.residual);
   }
   StagePtr scan = std::make_unique<IndexScan>(scan_name(parts, access, fetch), parts.collection, access.index, std::move(options),
-                                              text_of(access));
+                                              text_of(parts, access));
   if (!fetch) return scan;
   return std::make_unique<Fetch>(std::move(scan), parts.collection, Filter(access.residual));
 }
@@ -184,7 +190,7 @@ StagePtr build_intersection(const Parts& parts, const Access& access) {
   for (const Access& branch : access.branches) {
     scans.push_back(std::make_unique<IndexScan>("IXSCAN", parts.collection, branch.index,
                                                 IndexScan::Options{.ranges = branch.ranges, .direction = branch.direction},
-                                                text_of(branch)));
+                                                text_of(parts, branch)));
   }
   return std::make_unique<Fetch>(std::make_unique<AndSorted>(std::move(scans)), parts.collection, Filter(access.residual));
 }

@@ -65,6 +65,7 @@ GeoNear::GeoNear(CollectionPtr collection, const plan::Access& access, std::shar
       filter_(access.residual),
       output_(std::move(output)),
       metadata_(metadata),
+      allowance_(allowance),
       held_(allowance.memory()) {}
 
 // Goes on to the next ring. Returns false after the last.
@@ -87,7 +88,7 @@ bool GeoNear::widen() {
   std::vector<plan::Intervals> fields = fields_;
   fields[field_] = plan::intersect(wanted, plan::complement(scanned_));
   scanned_ = plan::unite(std::move(scanned_), wanted);
-  ranges_ = plan::key_ranges(*index_, fields).ranges;
+  ranges_ = plan::key_ranges(*index_, fields, allowance_).ranges;
   range_ = 0;
   return true;
 }

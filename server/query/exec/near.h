@@ -72,6 +72,7 @@ class GeoNear : public Stage {
   int64_t found_in_ring_ = 0;
   std::priority_queue<Found> found_;
   std::unordered_set<storage::RecordId> seen_;
+  Allowance& allowance_;
   Held held_;  // both
   Found current_;
   int64_t examined_ = 0, fetched_ = 0, rings_ = 0;

@@ -2,6 +2,7 @@
 #include "base/fuzz_target.h"
 #include "bson/json.h"
 #include "bson/validate.h"
+#include "server/core/allowance.h"
 #include "server/query/match/node.h"
 #include "server/query/matcher.h"
 #include "server/query/plan/access.h"
@@ -30,7 +31,9 @@ bool check_filter(bson::DocumentView filter, bson::DocumentView document) {
   bson::Builder shown;
   matcher->root().append(shown);
   base::check(bson::validate(shown.done().bytes(), made).ok());
-  for (const auto* node : plan::flatten(matcher->root())) plan::bounds_of(*node, filter.first().name, true, {});
+  server::OperationContext* const nobody = nullptr;
+  server::Allowance unlimited(nobody, nullptr);
+  for (const auto* node : plan::flatten(matcher->root())) plan::bounds_of(*node, filter.first().name, true, {}, unlimited);
   matcher->equalities();
   query_shape(filter, {}, {}, nullptr);
   base::refuses([&] { Projection::parse(document, matcher.get(), with_expressions())->apply(document); });

@@ -1,10 +1,12 @@
 #include "server/query/plan/access.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "bson/compare.h"
 #include "bson/keystring.h"
 #include "bson/path.h"
+#include "server/core/allowance.h"
 #include "server/query/match/array.h"
 #include "server/query/plan/bounds.h"
 #include "server/query/plan/implies.h"
@@ -19,6 +21,7 @@ using match::Kind;
 using match::Node;
 
 constexpr size_t ranges_max = 10'000;
+constexpr size_t range_bytes_max = 32 << 20;
 constexpr int no_group = -1;
 
 // A candidate is what one predicate says about one field of the index.
@@ -34,26 +37,32 @@ std::string_view first_part(std::string_view path) {
 }
 
 void add_elem_match(std::vector<Candidate>& found, const match::ElemMatchObject& node, int group, std::string_view path,
-                    bool multikey, const KeyForm& keys) {
+                    bool multikey, const KeyForm& keys, Allowance& allowance) {
   if (path.size() <= node.path().size() + 1 || !path.starts_with(node.path()) || path[node.path().size()] != '.') return;
   const std::string_view sub_path = path.substr(node.path().size() + 1);
   for (const Node* inner : flatten(node.filter())) {
     if (inner->kind() == Kind::negation || inner->kind() == Kind::nor) continue;
-    if (auto bounds = bounds_of(*inner, sub_path, multikey, keys)) {
+    if (auto bounds = bounds_of(*inner, sub_path, multikey, keys, allowance)) {
       bounds->exact = false;
       found.push_back({&node, *std::move(bounds), group, sub_path});
     }
   }
 }
 
-std::vector<Candidate> candidates(const Predicates& predicates, std::string_view path, bool multikey, const KeyForm& keys) {
+// Their bytes are added to `held`.
+std::vector<Candidate> candidates(const Predicates& predicates, std::string_view path, bool multikey, const KeyForm& keys,
+                                  Allowance& allowance, Held& held) {
   std::vector<Candidate> found;
+  size_t counted = 0;
   for (size_t i = 0; i < predicates.size(); ++i) {
     const Node* node = predicates[i];
-    if (auto bounds = bounds_of(*node, path, multikey, keys)) found.push_back({node, *std::move(bounds), no_group, {}});
+    if (auto bounds = bounds_of(*node, path, multikey, keys, allowance))
+      found.push_back({node, *std::move(bounds), no_group, {}});
     if (node->kind() == Kind::elem_match_object) {
-      add_elem_match(found, static_cast<const match::ElemMatchObject&>(*node), static_cast<int>(i), path, multikey, keys);
+      add_elem_match(found, static_cast<const match::ElemMatchObject&>(*node), static_cast<int>(i), path, multikey, keys,
+                     allowance);
     }
+    for (; counted < found.size(); ++counted) held.add(sizeof(Candidate) + bytes_of(found[counted].bounds.intervals));
   }
   return found;
 }
@@ -69,8 +78,8 @@ int looseness(const Candidate& candidate) {
 
 class Bounder {
  public:
-  Bounder(const storage::Index& index, const Predicates& predicates)
-      : index_(index), view_(dynamic_cast<const WildcardView*>(&index)), predicates_(predicates) {}
+  Bounder(const storage::Index& index, const Predicates& predicates, Allowance& allowance)
+      : index_(index), view_(dynamic_cast<const WildcardView*>(&index)), predicates_(predicates), allowance_(allowance) {}
 
   // Returns the bounds of field `i`; the fields before it are done.
   Intervals bound(size_t i, Predicates& bounded, Predicates& covered) {
@@ -83,21 +92,23 @@ class Bounder {
     const bool located = field.located();
     const bool multikey = located || index_.multikey_field(i);
     if (has_position(path) && !leaves) return everything();
-    std::vector<Candidate> found =
-        candidates(predicates_, path, multikey,
-                   {index_.spec().collator.get(), field.hashed(), located ? index_.spec().geo.get() : nullptr, leaves});
+    Held held(allowance_.memory());
+    std::vector<Candidate> found = candidates(
+        predicates_, path, multikey,
+        {index_.spec().collator.get(), field.hashed(), located ? index_.spec().geo.get() : nullptr, leaves}, allowance_, held);
     if (leaves && view_->nested()) add_nested_arrays(found);
     if (multikey) found = choose(std::move(found), path);
     if (found.empty()) return everything();
-    Intervals intervals = everything();
-    for (const Candidate& candidate : found) {
-      intervals = intersect(intervals, candidate.bounds.intervals);
+    std::vector<Intervals> lists;
+    lists.reserve(found.size());
+    for (Candidate& candidate : found) {
       bounded.push_back(candidate.predicate);
       if (candidate.bounds.exact) covered.push_back(candidate.predicate);
       if (multikey && !is_everything(candidate.bounds.intervals))
         taken_.push_back({std::string(first_part(path)), candidate.group, candidate.sub_path});
+      lists.push_back(std::move(candidate.bounds.intervals));
     }
-    return intervals;
+    return intersect(std::move(lists), allowance_);
   }
 
  private:
@@ -139,6 +150,7 @@ class Bounder {
   const storage::Index& index_;
   const WildcardView* view_;  // nullptr: the index is no wildcard index
   const Predicates& predicates_;
+  Allowance& allowance_;
   std::vector<Taken> taken_;
 };
 
@@ -167,11 +179,74 @@ bool may_be_collated(const Intervals& intervals) {
   });
 }
 
-bool contains(const Predicates& nodes, const Node* node) {
-  return std::find(nodes.begin(), nodes.end(), node) != nodes.end();
+size_t value_bytes(const Intervals& intervals) {
+  return bytes_of(intervals) - intervals.size() * sizeof(Interval);
 }
 
+// Prefixes are the combinations of the values of an index's leading fields.
+class Prefixes {
+ public:
+  Prefixes(Allowance& allowance, Held& held) : allowance_(allowance), held_(held) {}
+
+  size_t size() const { return keys_.size(); }
+
+  // Returns about how many bytes all combinations with these intervals have.
+  size_t bytes_with(const Intervals& intervals) const {
+    return 2 * (bytes_ * intervals.size() + keys_.size() * value_bytes(intervals));
+  }
+
+  void lengthen(const Intervals& points, bool descending) {
+    std::vector<bson::KeyString> longer;
+    size_t bytes = 0;
+    for (const auto& prefix : keys_) {
+      for (const Interval& interval : points) {
+        longer.push_back(bson::KeyString(prefix).append(interval.low, descending));
+        const size_t its = longer.back().bytes().size();
+        count(sizeof(bson::KeyString) + its);
+        bytes += its;
+      }
+    }
+    keys_ = std::move(longer);
+    bytes_ = bytes;
+  }
+
+  void add_ranges(const Intervals& intervals, bool descending, std::vector<storage::KeyRange>& ranges) {
+    for (const auto& prefix : keys_) {
+      for (const Interval& interval : intervals) add(range_of(prefix, interval, descending), ranges);
+    }
+  }
+
+  void add_ranges(std::vector<storage::KeyRange>& ranges) {
+    for (const auto& prefix : keys_)
+      add({bson::KeyString(prefix).append_before().bytes(), bson::KeyString(prefix).append_after().bytes()}, ranges);
+  }
+
+ private:
+  void add(storage::KeyRange range, std::vector<storage::KeyRange>& ranges) {
+    count(sizeof(storage::KeyRange) + range.from.size() + range.to.size());
+    ranges.push_back(std::move(range));
+  }
+
+  void count(size_t bytes) {
+    held_.add(bytes);
+    allowance_.work_on(bytes);
+  }
+
+  Allowance& allowance_;
+  Held& held_;
+  std::vector<bson::KeyString> keys_ = std::vector<bson::KeyString>(1);
+  size_t bytes_ = 0;
+};
+
 }  // namespace
+
+size_t bytes_of(const Access& access) {
+  size_t bytes = sizeof(Access) + (access.residual.size() + access.bounded.size()) * sizeof(const Node*);
+  for (const Intervals& intervals : access.fields) bytes += sizeof(Intervals) + bytes_of(intervals);
+  for (const storage::KeyRange& range : access.ranges) bytes += sizeof(storage::KeyRange) + range.from.size() + range.to.size();
+  for (const Access& branch : access.branches) bytes += bytes_of(branch);
+  return bytes;
+}
 
 bool has_position(std::string_view path) {
   const auto parts = bson::split_path(path);
@@ -184,54 +259,64 @@ Predicates flatten(const Node& root) {
   return predicates;
 }
 
-KeyRanges key_ranges(const storage::Index& index, std::vector<Intervals>& fields) {
-  std::vector<bson::KeyString> prefixes(1);
+KeyRanges key_ranges(const storage::Index& index, std::vector<Intervals>& fields, Allowance& allowance) {
+  Held held(allowance.memory());
+  Prefixes prefixes(allowance, held);
   std::vector<storage::KeyRange> ranges;
-  size_t i = 0;
+  size_t i = 0, reached = fields.size();
   for (; i < fields.size(); ++i) {
     const bool descending = index.spec().fields[i].descending;
-    if (!all_points(fields[i]) || prefixes.size() * fields[i].size() > ranges_max) {
-      for (const auto& prefix : prefixes) {
-        for (const Interval& interval : fields[i]) ranges.push_back(range_of(prefix, interval, descending));
-      }
+    Intervals& intervals = fields[i];
+    const bool many = prefixes.size() * intervals.size() > ranges_max;
+    // The first field's bounds are as many as the filter's values.
+    if (i > 0 && ((many && prefixes.size() > 1) || prefixes.bytes_with(intervals) > range_bytes_max)) {
+      const Interval &first = intervals.front(), &last = intervals.back();
+      intervals = {{first.low, last.high, first.low_included, last.high_included}};
+      if (prefixes.bytes_with(intervals) > range_bytes_max) intervals = everything();
+      prefixes.add_ranges(intervals, descending, ranges);
+      reached = i;
       break;
     }
-    std::vector<bson::KeyString> longer;
-    for (const auto& prefix : prefixes) {
-      for (const Interval& interval : fields[i]) longer.push_back(bson::KeyString(prefix).append(interval.low, descending));
+    if (many || !all_points(intervals)) {
+      prefixes.add_ranges(intervals, descending, ranges);
+      reached = i + 1;
+      break;
     }
-    prefixes = std::move(longer);
+    prefixes.lengthen(intervals, descending);
   }
-  if (i == fields.size()) {
-    for (auto& prefix : prefixes)
-      ranges.push_back({bson::KeyString(prefix).append_before().bytes(), bson::KeyString(prefix).append_after().bytes()});
-  }
-  const size_t reached = std::min(i + 1, fields.size());
+  if (i == fields.size()) prefixes.add_ranges(ranges);
   for (++i; i < fields.size(); ++i) fields[i] = everything();
-  std::sort(ranges.begin(), ranges.end(), [](const auto& a, const auto& b) { return a.from < b.from; });
+  std::sort(ranges.begin(), ranges.end(), [&](const auto& a, const auto& b) {
+    allowance.work_on(std::min(a.from.size(), b.from.size()));
+    return a.from < b.from;
+  });
   return {std::move(ranges), reached};
 }
 
-Access index_access(std::shared_ptr<const storage::Index> index, const Predicates& predicates) {
+Access index_access(std::shared_ptr<const storage::Index> index, const Predicates& predicates, Allowance& allowance) {
   Access access;
   access.kind = Access::Kind::index;
-  Bounder bounder(*index, predicates);
+  Bounder bounder(*index, predicates, allowance);
+  Held held(allowance.memory());
   std::vector<Predicates> bounded(index->spec().fields.size()), covered(bounded.size());
-  for (size_t i = 0; i < bounded.size(); ++i) access.fields.push_back(bounder.bound(i, bounded[i], covered[i]));
-  auto [ranges, reached] = key_ranges(*index, access.fields);
+  for (size_t i = 0; i < bounded.size(); ++i) {
+    access.fields.push_back(bounder.bound(i, bounded[i], covered[i]));
+    held.add(bytes_of(access.fields.back()) + (bounded[i].size() + covered[i].size()) * sizeof(const Node*));
+  }
+  auto [ranges, reached] = key_ranges(*index, access.fields, allowance);
   access.ranges = std::move(ranges);
 
   // Bounds prove a predicate only as far as they reach.
-  Predicates proven;
+  std::unordered_set<const Node*> proven;
   bool points = true;
   for (size_t i = 0; i < reached; ++i) {
     if (!is_everything(access.fields[i])) access.bounded.insert(access.bounded.end(), bounded[i].begin(), bounded[i].end());
-    proven.insert(proven.end(), covered[i].begin(), covered[i].end());
+    proven.insert(covered[i].begin(), covered[i].end());
     points = points && all_points(access.fields[i]);
     if (points) ++access.points;
   }
   for (const Node* node : predicates) {
-    if (!contains(proven, node)) access.residual.push_back(node);
+    if (!proven.contains(node)) access.residual.push_back(node);
   }
   access.one_record = index->spec().unique && access.points == bounded.size() && access.ranges.size() == 1 && !index->multikey();
   access.index = std::move(index);
@@ -270,41 +355,44 @@ bool provides_sort(const Access& access, const SortPattern& sort, storage::Direc
   return at == sort.fields().size();
 }
 
-bool covers_partial(const storage::Index& index, const Predicates& predicates) {
-  return index.spec().partial_filter.empty() || implies_partial(predicates, index);
+bool covers_partial(const storage::Index& index, const Predicates& predicates, Allowance& allowance) {
+  return index.spec().partial_filter.empty() || implies_partial(predicates, index, allowance);
 }
 
 namespace {
 
 // Returns whether bounds for the path may come from a predicate that a document fulfils which has no value there.
-bool finds_missing(const Node& predicate, std::string_view path) {
+bool finds_missing(const Node& predicate, std::string_view path, Allowance& allowance) {
+  allowance.work();
   if (predicate.kind() == Kind::conjunction || predicate.kind() == Kind::disjunction) {
     const auto& children = static_cast<const match::TreeNode&>(predicate).children();
-    return std::any_of(children.begin(), children.end(), [&](const auto& child) { return finds_missing(*child, path); });
+    return std::any_of(children.begin(), children.end(),
+                       [&](const auto& child) { return finds_missing(*child, path, allowance); });
   }
   const auto* leaf = dynamic_cast<const match::PathNode*>(&predicate);
   if (!leaf) return false;
   const std::string& own = leaf->path();
   if (predicate.kind() == Kind::elem_match_object && path.size() > own.size() + 1 && path.starts_with(own) &&
       path[own.size()] == '.')
-    return finds_missing(static_cast<const match::ElemMatchObject&>(predicate).filter(), path.substr(own.size() + 1));
+    return finds_missing(static_cast<const match::ElemMatchObject&>(predicate).filter(), path.substr(own.size() + 1), allowance);
   return own == path && leaf->matches_value(bson::ValueView());
 }
 
 }  // namespace
 
-bool has_all_matches(const storage::Index& index, const Predicates& predicates, bool leading_bounded) {
-  if (!covers_partial(index, predicates)) return false;
+bool has_all_matches(const storage::Index& index, const Predicates& predicates, bool leading_bounded, Allowance& allowance) {
+  if (!covers_partial(index, predicates, allowance)) return false;
   if (index.spec().geo) return leading_bounded && has_location_predicate(index, predicates);
   if (!index.spec().sparse) return true;
   // A sparse index lacks the documents that have none of its fields.
   if (!leading_bounded) return false;
   const std::string& leading = index.spec().fields.front().path;
   // It also lacks keys for the elements of an array that have none, as {} has none of "a.c" in {a: [{c: 1}, {}]}.
-  if (index.multikey() &&
-      std::any_of(predicates.begin(), predicates.end(), [&](const Node* node) { return finds_missing(*node, leading); }))
+  if (index.multikey() && std::any_of(predicates.begin(), predicates.end(),
+                                      [&](const Node* node) { return finds_missing(*node, leading, allowance); }))
     return false;
-  return std::any_of(predicates.begin(), predicates.end(), [&](const Node* node) { return !matches_missing(*node, leading); });
+  return std::any_of(predicates.begin(), predicates.end(),
+                     [&](const Node* node) { return !matches_missing(*node, leading, allowance); });
 }
 
 }  // namespace server::query::plan

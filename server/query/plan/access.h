@@ -52,9 +52,12 @@ struct Access {
   size_t near_field = 0;
 };
 
+// Returns about how many bytes it keeps.
+size_t bytes_of(const Access& access);
+
 // Returns the scan of `index` that these predicates allow; without bounds it scans the whole index. It decides nothing about
 // sparse or partial indexes.
-Access index_access(std::shared_ptr<const storage::Index> index, const Predicates& predicates);
+Access index_access(std::shared_ptr<const storage::Index> index, const Predicates& predicates, Allowance& allowance);
 
 // Returns true if the path has a number, which means a position or a field's name: the index and the filter may mean different
 // things.
@@ -64,14 +67,15 @@ bool has_position(std::string_view path);
 bool provides_sort(const Access& access, const SortPattern& sort, storage::Direction& direction);
 
 // Returns whether every document that matches is in the index.
-bool has_all_matches(const storage::Index& index, const Predicates& predicates, bool leading_bounded);
+bool has_all_matches(const storage::Index& index, const Predicates& predicates, bool leading_bounded, Allowance& allowance);
 
 // Turns bounds into ranges of keys. Fields after the first that isn't a list of points, or that has too many of them, can't
-// narrow them; `fields` is cut accordingly.
+// narrow them; `fields` is cut accordingly. The values of several fields multiply, so where the ranges would become too many, or
+// too many bytes, a field is bound by one interval that has all of its intervals.
 struct KeyRanges {
   std::vector<storage::KeyRange> ranges;
   size_t fields = 0;  // whose bounds the ranges keep to
 };
-KeyRanges key_ranges(const storage::Index& index, std::vector<Intervals>& fields);
+KeyRanges key_ranges(const storage::Index& index, std::vector<Intervals>& fields, Allowance& allowance);
 
 }  // namespace server::query::plan

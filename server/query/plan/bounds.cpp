@@ -6,6 +6,7 @@
 #include "bson/compare.h"
 #include "bson/decimal.h"
 #include "bson/hashed_key.h"
+#include "server/core/allowance.h"
 #include "server/query/match/array.h"
 #include "server/query/match/comparison.h"
 #include "server/query/match/element.h"
@@ -136,23 +137,44 @@ std::optional<Bounds> expr_bounds(const match::ExprComparison& node, bool multik
   return expr_order_bounds(node.comparison(), *value);
 }
 
-std::optional<Bounds> in_bounds(const match::In& node, const KeyForm& keys) {
-  Bounds bounds{{}, true};
-  const auto add = [&](Bounds more) {
-    bounds.intervals.insert(bounds.intervals.end(), more.intervals.begin(), more.intervals.end());
-    bounds.exact = bounds.exact && more.exact;
-  };
+// AnyOf collects the bounds of alternatives.
+class AnyOf {
+ public:
+  explicit AnyOf(Allowance& allowance) : allowance_(allowance), held_(allowance.memory()) {}
+
+  void add(Bounds more) {
+    const size_t bytes = bytes_of(more.intervals);
+    allowance_.work_on(bytes);
+    held_.add(bytes);
+    bounds_.intervals.insert(bounds_.intervals.end(), std::make_move_iterator(more.intervals.begin()),
+                             std::make_move_iterator(more.intervals.end()));
+    bounds_.exact = bounds_.exact && more.exact;
+  }
+  // Many intervals are put in order once, since each time costs as much as there are.
+  Bounds take() {
+    bounds_.intervals = normalize(std::move(bounds_.intervals), allowance_);
+    return std::move(bounds_);
+  }
+
+ private:
+  Allowance& allowance_;
+  Held held_;
+  Bounds bounds_{{}, true};
+};
+
+std::optional<Bounds> in_bounds(const match::In& node, const KeyForm& keys, Allowance& allowance) {
+  AnyOf any(allowance);
   for (const ValueView& value : node.values()) {
+    allowance.work_on(value.bytes().size());
     Value scratch;
     const auto key = in_keys(value, node.collator(), keys, scratch);
     auto one = !key ? std::nullopt : keys.hashed ? hashed_bounds(*key) : std::optional(equality_bounds(*key));
     if (!one) return std::nullopt;
-    add(*std::move(one));
+    any.add(*std::move(one));
   }
   if (keys.hashed && !node.regexes().empty()) return std::nullopt;
-  for (const auto& regex : node.regexes()) add(regex_bounds(static_cast<const match::RegexNode&>(*regex), keys));
-  bounds.intervals = normalize(std::move(bounds.intervals));
-  return bounds;
+  for (const auto& regex : node.regexes()) any.add(regex_bounds(static_cast<const match::RegexNode&>(*regex), keys));
+  return any.take();
 }
 
 Bounds type_bounds(const match::TypeIs& node) {
@@ -167,7 +189,8 @@ Bounds type_bounds(const match::TypeIs& node) {
   return {std::move(intervals), false};
 }
 
-std::optional<Bounds> negation_bounds(const Node& child, std::string_view path, bool multikey, const KeyForm& keys) {
+std::optional<Bounds> negation_bounds(const Node& child, std::string_view path, bool multikey, const KeyForm& keys,
+                                      Allowance& allowance) {
   if (child.kind() == Kind::exists) {
     if (static_cast<const match::PathNode&>(child).path() != path) return std::nullopt;
     return Bounds{null_points(), false};
@@ -176,38 +199,37 @@ std::optional<Bounds> negation_bounds(const Node& child, std::string_view path, 
       child.kind() != Kind::gt && child.kind() != Kind::gte) {
     return std::nullopt;
   }
-  const auto bounds = bounds_of(child, path, multikey, keys);
+  const auto bounds = bounds_of(child, path, multikey, keys, allowance);
   if (!bounds || !bounds->exact) return std::nullopt;
+  allowance.work_on(bytes_of(bounds->intervals));
   return Bounds{complement(bounds->intervals), false};
 }
 
 // One key must satisfy all of them or, if there may be several keys, at least one of them.
 std::optional<Bounds> all_bounds(const std::vector<match::NodePtr>& nodes, std::string_view path, bool one_key,
-                                 const KeyForm& keys) {
-  std::optional<Bounds> bounds;
+                                 const KeyForm& keys, Allowance& allowance) {
+  std::vector<Intervals> lists;
+  Held held(allowance.memory());
   for (const auto& node : nodes) {
-    auto more = bounds_of(*node, path, !one_key, keys);
+    if (!one_key && !lists.empty()) break;
+    auto more = bounds_of(*node, path, !one_key, keys, allowance);
     if (!more) continue;
-    if (!bounds) {
-      bounds = std::move(more);
-      bounds->exact = false;
-    } else if (one_key) {
-      bounds->intervals = intersect(bounds->intervals, more->intervals);
-    }
+    held.add(bytes_of(more->intervals) + sizeof(Intervals));
+    lists.push_back(std::move(more->intervals));
   }
-  return bounds;
+  if (lists.empty()) return std::nullopt;
+  return Bounds{intersect(std::move(lists), allowance), false};
 }
 
 std::optional<Bounds> any_bounds(const std::vector<match::NodePtr>& nodes, std::string_view path, bool multikey,
-                                 const KeyForm& keys) {
-  Bounds bounds{{}, true};
+                                 const KeyForm& keys, Allowance& allowance) {
+  AnyOf any(allowance);
   for (const auto& node : nodes) {
-    auto more = bounds_of(*node, path, multikey, keys);
+    auto more = bounds_of(*node, path, multikey, keys, allowance);
     if (!more) return std::nullopt;
-    bounds.intervals = unite(std::move(bounds.intervals), more->intervals);
-    bounds.exact = bounds.exact && more->exact;
+    any.add(*std::move(more));
   }
-  return bounds;
+  return any.take();
 }
 
 }  // namespace
@@ -247,12 +269,12 @@ bool asks_for_leaves(const Node& node) {
   }
 }
 
-std::optional<Bounds> leaf_bounds(const match::PathNode& node, std::string_view path, const KeyForm& keys) {
+std::optional<Bounds> leaf_bounds(const match::PathNode& node, std::string_view path, const KeyForm& keys, Allowance& allowance) {
   if (!asks_for_leaves(node)) return std::nullopt;
   KeyForm plain = keys;
   plain.leaves = node.kind() == Kind::elem_match_value;
-  auto bounds = plain.leaves ? all_bounds(static_cast<const match::ElemMatchValue&>(node).operators(), "", true, plain)
-                             : bounds_of(node, path, true, plain);
+  auto bounds = plain.leaves ? all_bounds(static_cast<const match::ElemMatchValue&>(node).operators(), "", true, plain, allowance)
+                             : bounds_of(node, path, true, plain, allowance);
   // The key {} stands for any object of which nothing else is in the index.
   if (bounds && !intersect(bounds->intervals, bracket(Type::object)).empty()) bounds->exact = false;
   return bounds;
@@ -260,27 +282,29 @@ std::optional<Bounds> leaf_bounds(const match::PathNode& node, std::string_view 
 
 }  // namespace
 
-std::optional<Bounds> bounds_of(const Node& node, std::string_view path, bool multikey, const KeyForm& keys) {
+std::optional<Bounds> bounds_of(const Node& node, std::string_view path, bool multikey, const KeyForm& keys,
+                                Allowance& allowance) {
+  allowance.work();
   if (node.kind() == Kind::conjunction)
-    return all_bounds(static_cast<const match::TreeNode&>(node).children(), path, !multikey, keys);
+    return all_bounds(static_cast<const match::TreeNode&>(node).children(), path, !multikey, keys, allowance);
   if (node.kind() == Kind::disjunction)
-    return any_bounds(static_cast<const match::TreeNode&>(node).children(), path, multikey, keys);
+    return any_bounds(static_cast<const match::TreeNode&>(node).children(), path, multikey, keys, allowance);
   if (node.kind() == Kind::negation && (keys.hashed || keys.geo || keys.leaves)) return std::nullopt;
   if (node.kind() == Kind::negation)
-    return negation_bounds(static_cast<const match::NotNode&>(node).child(), path, multikey, keys);
+    return negation_bounds(static_cast<const match::NotNode&>(node).child(), path, multikey, keys, allowance);
   const auto* leaf = dynamic_cast<const match::PathNode*>(&node);
   if (!leaf || leaf->path() != path) return std::nullopt;
   if (node.kind() == Kind::expr_comparison) return expr_bounds(static_cast<const match::ExprComparison&>(node), multikey, keys);
   if (keys.geo || node.kind() == Kind::geo || node.kind() == Kind::geo_near) return location_bounds(*leaf, keys);
   if (keys.hashed && node.kind() != Kind::eq && node.kind() != Kind::in) return std::nullopt;
-  if (keys.leaves && (node.kind() != Kind::elem_match_value || !path.empty())) return leaf_bounds(*leaf, path, keys);
+  if (keys.leaves && (node.kind() != Kind::elem_match_value || !path.empty())) return leaf_bounds(*leaf, path, keys, allowance);
   switch (node.kind()) {
     case Kind::eq:
     case Kind::lt:
     case Kind::lte:
     case Kind::gt:
     case Kind::gte: return comparison_bounds(static_cast<const match::Comparison&>(node), keys);
-    case Kind::in: return in_bounds(static_cast<const match::In&>(node), keys);
+    case Kind::in: return in_bounds(static_cast<const match::In&>(node), keys, allowance);
     case Kind::regex: return regex_bounds(static_cast<const match::RegexNode&>(node), keys);
     case Kind::exists: return Bounds{everything(), false};
     case Kind::type: return type_bounds(static_cast<const match::TypeIs&>(node));
@@ -289,13 +313,14 @@ std::optional<Bounds> bounds_of(const Node& node, std::string_view path, bool mu
     // in no key as its elements: an index takes apart one array at the end of its path.
     case Kind::elem_match_value:
       if (path.empty()) return std::nullopt;
-      return all_bounds(static_cast<const match::ElemMatchValue&>(node).operators(), "", true, keys);
+      return all_bounds(static_cast<const match::ElemMatchValue&>(node).operators(), "", true, keys, allowance);
     default: return std::nullopt;
   }
 }
 
-bool matches_missing(const Node& node, std::string_view path) {
-  const auto missing = [&](const auto& child) { return matches_missing(*child, path); };
+bool matches_missing(const Node& node, std::string_view path, Allowance& allowance) {
+  allowance.work();
+  const auto missing = [&](const auto& child) { return matches_missing(*child, path, allowance); };
   if (node.kind() == Kind::conjunction || node.kind() == Kind::disjunction) {
     const auto& children = static_cast<const match::TreeNode&>(node).children();
     return node.kind() == Kind::conjunction ? std::all_of(children.begin(), children.end(), missing)
@@ -308,7 +333,8 @@ bool matches_missing(const Node& node, std::string_view path) {
     return true;
   if (node.kind() == Kind::elem_match_object && path.size() > leaf->path().size() + 1 && path.starts_with(leaf->path()) &&
       path[leaf->path().size()] == '.') {
-    return matches_missing(static_cast<const match::ElemMatchObject&>(node).filter(), path.substr(leaf->path().size() + 1));
+    return matches_missing(static_cast<const match::ElemMatchObject&>(node).filter(), path.substr(leaf->path().size() + 1),
+                           allowance);
   }
   return leaf->path() != path || leaf->matches_value(ValueView());
 }

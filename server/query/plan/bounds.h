@@ -37,9 +37,10 @@ struct KeyForm {
 //
 // The bounds are in the form of the keys. A predicate of another collation says nothing about the keys, unless its values have no
 // strings; and only equality says something about hashes.
-std::optional<Bounds> bounds_of(const match::Node& node, std::string_view path, bool multikey, const KeyForm& keys);
+std::optional<Bounds> bounds_of(const match::Node& node, std::string_view path, bool multikey, const KeyForm& keys,
+                                Allowance& allowance);
 
 // Returns true if a document without a value at `path` can fulfil it: a sparse index on it doesn't have all answers.
-bool matches_missing(const match::Node& node, std::string_view path);
+bool matches_missing(const match::Node& node, std::string_view path, Allowance& allowance);
 
 }  // namespace server::query::plan

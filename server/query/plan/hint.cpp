@@ -99,7 +99,8 @@ void refuse_hint(const storage::Collection& collection) {
   refuse(collection, ErrorCode::no_query_execution_plans, "No query solutions");
 }
 
-std::optional<Access> hinted(const storage::Collection& collection, const Query& query, const Predicates& predicates) {
+std::optional<Access> hinted(const storage::Collection& collection, const Query& query, const Predicates& predicates,
+                             Allowance& allowance) {
   const IndexPtr index = hinted_index(collection, query);
   if (!index) return std::nullopt;
   if (index->spec().wildcard) {
@@ -112,7 +113,7 @@ std::optional<Access> hinted(const storage::Collection& collection, const Query&
   if (index->spec().text || (index->spec().geo && !asks_for_locations(*index, predicates))) {
     refuse_hint(collection);
   }
-  Access access = index_access(index, predicates);
+  Access access = index_access(index, predicates, allowance);
   if (!query.min.empty() || !query.max.empty()) apply_min_max(collection, access, query, predicates);
   return access;
 }

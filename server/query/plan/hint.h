@@ -11,7 +11,8 @@ namespace server::query::plan {
 // Returns the scan of the hinted index; nullopt: no index is hinted, or a wildcard index is. Throws BadValue if the index doesn't
 // exist, 51174 and 51175 for min and max that don't fit it, NoQueryExecutionPlans for an index that lacks documents which may
 // match.
-std::optional<Access> hinted(const storage::Collection& collection, const Query& query, const Predicates& predicates);
+std::optional<Access> hinted(const storage::Collection& collection, const Query& query, const Predicates& predicates,
+                             Allowance& allowance);
 
 // Returns the hinted index; nullptr: none is. Throws BadValue if it doesn't exist.
 std::shared_ptr<const storage::Index> hinted_index(const storage::Collection& collection, const Query& query);

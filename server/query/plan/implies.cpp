@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "bson/compare.h"
+#include "server/core/allowance.h"
 #include "server/core/text.h"
 #include "server/query/match/comparison.h"
 #include "server/query/match/element.h"
@@ -52,11 +53,13 @@ void check_supported(const Node& node) {
   throw OperationError(ErrorCode::cannot_create_index, "Expression not supported in partial index: " + show(text.done().view()));
 }
 
-bool same_text(const Node& a, const Node& b) {
+bool same_text(const Node& a, const Node& b, Allowance& allowance) {
   bson::Builder left, right;
   a.append(left);
   b.append(right);
-  return left.done().bytes() == right.done().bytes();
+  const bson::Document shown = left.done(), other = right.done();
+  allowance.work_on(shown.bytes().size() + other.bytes().size());
+  return shown.bytes() == other.bytes();
 }
 
 bool is_nan(const ValueView& value) {
@@ -111,14 +114,15 @@ bool differ_in_collation(const Node& fact, const Node& goal) {
   return compares && has_strings(fact) && !bson::same_collation(collator_of(fact), collator_of(goal));
 }
 
-bool leaf_implies(const match::PathNode& fact, const match::PathNode& goal) {
+bool leaf_implies(const match::PathNode& fact, const match::PathNode& goal, Allowance& allowance) {
   // A comparison of an expression says nothing about documents with arrays.
   if (fact.kind() == Kind::expr_comparison || fact.path() != goal.path() || differ_in_collation(fact, goal)) return false;
-  if (same_text(fact, goal)) return true;
-  if (goal.kind() == Kind::exists) return !matches_missing(fact, goal.path());
+  if (same_text(fact, goal, allowance)) return true;
+  if (goal.kind() == Kind::exists) return !matches_missing(fact, goal.path(), allowance);
   if (fact.kind() == Kind::eq) return value_fulfils(static_cast<const match::Comparison&>(fact).value(), goal);
   if (fact.kind() == Kind::in) {
     const auto& in = static_cast<const match::In&>(fact);
+    allowance.work(in.values().size());
     return in.regexes().empty() && std::all_of(in.values().begin(), in.values().end(),
                                                [&](const ValueView& value) { return value_fulfils(value, goal); });
   }
@@ -132,35 +136,36 @@ bool leaf_implies(const match::PathNode& fact, const match::PathNode& goal) {
   return false;
 }
 
-bool fact_implies(const Node& fact, const Node& goal) {
+bool fact_implies(const Node& fact, const Node& goal, Allowance& allowance) {
+  allowance.work();
   if (fact.kind() == Kind::disjunction) {
     return std::all_of(children_of(fact).begin(), children_of(fact).end(),
-                       [&](const auto& child) { return fact_implies(*child, goal); });
+                       [&](const auto& child) { return fact_implies(*child, goal, allowance); });
   }
-  if (fact.kind() == Kind::conjunction) return implies(flatten(fact), goal);
+  if (fact.kind() == Kind::conjunction) return implies(flatten(fact), goal, allowance);
   const auto* known = dynamic_cast<const match::PathNode*>(&fact);
   const auto* wanted = dynamic_cast<const match::PathNode*>(&goal);
-  return known && wanted && leaf_implies(*known, *wanted);
+  return known && wanted && leaf_implies(*known, *wanted, allowance);
 }
 
 }  // namespace
 
-bool implies(const Predicates& facts, const Node& goal) {
-  const auto one = [&](const auto& child) { return implies(facts, *child); };
+bool implies(const Predicates& facts, const Node& goal, Allowance& allowance) {
+  const auto one = [&](const auto& child) { return implies(facts, *child, allowance); };
   if (goal.kind() == Kind::conjunction) return std::all_of(children_of(goal).begin(), children_of(goal).end(), one);
   if (goal.kind() == Kind::disjunction && std::any_of(children_of(goal).begin(), children_of(goal).end(), one)) return true;
   return std::any_of(facts.begin(), facts.end(), [&](const Node* fact) {
     if (goal.kind() == Kind::disjunction && fact->kind() == Kind::disjunction) {
       return std::all_of(children_of(*fact).begin(), children_of(*fact).end(),
-                         [&](const auto& branch) { return implies(flatten(*branch), goal); });
+                         [&](const auto& branch) { return implies(flatten(*branch), goal, allowance); });
     }
-    return fact_implies(*fact, goal);
+    return fact_implies(*fact, goal, allowance);
   });
 }
 
-bool implies_partial(const Predicates& facts, const storage::Index& index) {
+bool implies_partial(const Predicates& facts, const storage::Index& index, Allowance& allowance) {
   const auto* predicate = dynamic_cast<const PartialPredicate*>(index.partial_predicate());
-  return predicate && implies(facts, predicate->root());
+  return predicate && implies(facts, predicate->root(), allowance);
 }
 
 std::shared_ptr<const storage::DocumentPredicate> compile_partial_filter(bson::DocumentView filter,

@@ -25,7 +25,7 @@ std::shared_ptr<const storage::DocumentPredicate> compile_partial_filter(bson::D
                                                                          const bson::CollatorPtr& collator);
 
 // Returns whether every document that fulfils all of `facts` is in the partial index.
-bool implies_partial(const Predicates& facts, const storage::Index& index);
-bool implies(const Predicates& facts, const match::Node& goal);
+bool implies_partial(const Predicates& facts, const storage::Index& index, Allowance& allowance);
+bool implies(const Predicates& facts, const match::Node& goal, Allowance& allowance);
 
 }  // namespace server::query::plan

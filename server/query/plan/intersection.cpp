@@ -1,6 +1,9 @@
 #include "server/query/plan/intersection.h"
 
 #include <algorithm>
+#include <unordered_set>
+
+#include "server/core/allowance.h"
 
 namespace server::query::plan {
 
@@ -33,19 +36,25 @@ Access intersection(const Access& a, const Access& b, const Predicates& predicat
 
 }  // namespace
 
-bool includes(const Predicates& all, const Predicates& some) {
-  return std::all_of(some.begin(), some.end(),
-                     [&](const match::Node* node) { return std::find(all.begin(), all.end(), node) != all.end(); });
+bool includes(const Predicates& all, const Predicates& some, Allowance& allowance) {
+  constexpr size_t few = 8;
+  allowance.work(all.size() + some.size());
+  if (all.size() <= few) {
+    return std::ranges::all_of(some, [&](const match::Node* node) { return std::ranges::find(all, node) != all.end(); });
+  }
+  const std::unordered_set<const match::Node*> known(all.begin(), all.end());
+  return std::ranges::all_of(some, [&](const match::Node* node) { return known.contains(node); });
 }
 
-void add_intersections(std::vector<Access>& ways, const Predicates& predicates) {
+void add_intersections(std::vector<Access>& ways, const Predicates& predicates, Allowance& allowance) {
   std::vector<size_t> scans;
   for (size_t i = 0; i < ways.size() && scans.size() < scans_max; ++i) {
     if (is_in_record_order(ways[i])) scans.push_back(i);
   }
   const auto served = [&](const Access& a, const Access& b) {
     return std::ranges::any_of(ways, [&](const Access& way) {
-      return way.kind == Access::Kind::index && includes(way.bounded, a.bounded) && includes(way.bounded, b.bounded);
+      return way.kind == Access::Kind::index && includes(way.bounded, a.bounded, allowance) &&
+             includes(way.bounded, b.bounded, allowance);
     });
   };
   std::vector<Access> found;

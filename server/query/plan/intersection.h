@@ -9,9 +9,9 @@
 namespace server::query::plan {
 
 // Returns whether `some` are all among `all`.
-bool includes(const Predicates& all, const Predicates& some);
+bool includes(const Predicates& all, const Predicates& some, Allowance& allowance);
 
 // Adds intersections of two of the ways, unless one index bounds what both of them do. `predicates`: the whole filter's.
-void add_intersections(std::vector<Access>& ways, const Predicates& predicates);
+void add_intersections(std::vector<Access>& ways, const Predicates& predicates, Allowance& allowance);
 
 }  // namespace server::query::plan

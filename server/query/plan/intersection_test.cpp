@@ -59,14 +59,15 @@ class World {
     TestServer::Operation operation(server_);
     const auto matcher = Matcher::parse(query.filter, filter_context(operation.op, {}, *query.collation));
     const SortPattern sort;
-    Allowance allowance(&operation.op, nullptr);
+    OperationContext* const op = &operation.op;
+    Allowance allowance(op, nullptr);
     const auto collection = server_.collection("c");
     const exec::Parts parts{query, collection, sort, nullptr, allowance, 1 << 20};
     std::set<int> matching;
     for (const bson::Document& document : all()) {
       if (matcher->matches(document)) matching.insert(document["_id"].as_int32());
     }
-    for (const plan::Access& way : plan::ways(collection, query, *matcher, sort, nullptr)) {
+    for (const plan::Access& way : plan::ways(collection, query, *matcher, sort, nullptr, allowance)) {
       if (way.kind == plan::Access::Kind::all_of) ++intersections_;
       const std::set<int> found = run(*exec::build(parts, way), *matcher, changes);
       if (!changes) REQUIRE(found == matching);

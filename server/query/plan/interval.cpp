@@ -5,6 +5,7 @@
 
 #include "bson/builder.h"
 #include "bson/compare.h"
+#include "server/core/allowance.h"
 #include "server/core/text.h"
 
 namespace server::query::plan {
@@ -34,6 +35,29 @@ int compare_highs(const Interval& a, const Interval& b) {
 bool touches(const Interval& last, const Interval& next) {
   const int order = bson::compare(next.low, last.high);
   return order < 0 || (order == 0 && (next.low_included || last.high_included));
+}
+
+// Joins the intervals, which are in the order of their low ends.
+Intervals joined(Intervals intervals) {
+  Intervals out;
+  for (Interval& interval : intervals) {
+    const bool overlap = !out.empty() && touches(out.back(), interval);
+    if (!overlap) {
+      out.push_back(std::move(interval));
+    } else if (compare_highs(out.back(), interval) < 0) {
+      out.back().high = std::move(interval.high);
+      out.back().high_included = interval.high_included;
+    }
+  }
+  return out;
+}
+
+void drop_empty(Intervals& intervals) {
+  std::erase_if(intervals, [](const Interval& interval) { return interval.empty(); });
+}
+
+size_t value_bytes(const Interval& interval) {
+  return interval.low.view().bytes().size() + interval.high.view().bytes().size();
 }
 
 Value binary(uint8_t subtype) {
@@ -88,19 +112,19 @@ bool all_points(const Intervals& intervals) {
 }
 
 Intervals normalize(Intervals intervals) {
-  std::erase_if(intervals, [](const Interval& interval) { return interval.empty(); });
+  drop_empty(intervals);
   std::sort(intervals.begin(), intervals.end(), [](const Interval& a, const Interval& b) { return compare_lows(a, b) < 0; });
-  Intervals joined;
-  for (Interval& interval : intervals) {
-    const bool overlap = !joined.empty() && touches(joined.back(), interval);
-    if (!overlap) {
-      joined.push_back(std::move(interval));
-    } else if (compare_highs(joined.back(), interval) < 0) {
-      joined.back().high = interval.high;
-      joined.back().high_included = interval.high_included;
-    }
-  }
-  return joined;
+  return joined(std::move(intervals));
+}
+
+Intervals normalize(Intervals intervals, Allowance& allowance) {
+  drop_empty(intervals);
+  std::sort(intervals.begin(), intervals.end(), [&](const Interval& a, const Interval& b) {
+    allowance.work_on(std::min(a.low.view().bytes().size(), b.low.view().bytes().size()));
+    return compare_lows(a, b) < 0;
+  });
+  allowance.work(intervals.size());
+  return joined(std::move(intervals));
 }
 
 Intervals unite(Intervals a, const Intervals& b) {
@@ -110,15 +134,41 @@ Intervals unite(Intervals a, const Intervals& b) {
 
 Intervals intersect(const Intervals& a, const Intervals& b) {
   Intervals common;
-  for (const Interval& x : a) {
-    for (const Interval& y : b) {
-      Interval both = x;
-      if (compare_lows(x, y) < 0) both.low = y.low, both.low_included = y.low_included;
-      if (compare_highs(x, y) > 0) both.high = y.high, both.high_included = y.high_included;
-      common.push_back(std::move(both));
-    }
+  for (auto x = a.begin(), y = b.begin(); x != a.end() && y != b.end();) {
+    const Interval& later = compare_lows(*x, *y) < 0 ? *y : *x;
+    const bool x_ends_first = compare_highs(*x, *y) < 0;
+    const Interval& shorter = x_ends_first ? *x : *y;
+    const int order = bson::compare(later.low, shorter.high);
+    if (order < 0 || (order == 0 && later.low_included && shorter.high_included))
+      common.push_back({later.low, shorter.high, later.low_included, shorter.high_included});
+    x_ends_first ? ++x : ++y;
   }
-  return normalize(std::move(common));
+  return common;
+}
+
+Intervals intersect(std::vector<Intervals> lists, Allowance& allowance) {
+  if (lists.empty()) return everything();
+  // Lists are paired in rounds: one after the other, a long list would be copied for each short one.
+  while (lists.size() > 1) {
+    const size_t pairs = lists.size() / 2;
+    for (size_t i = 0; i < pairs; ++i) {
+      Intervals &a = lists[2 * i], &b = lists[2 * i + 1];
+      allowance.work_on(bytes_of(a) + bytes_of(b));
+      Intervals common = intersect(a, b);
+      a.clear();
+      b.clear();
+      lists[i] = std::move(common);
+    }
+    if (lists.size() % 2 == 1) lists[pairs] = std::move(lists.back());
+    lists.resize(pairs + lists.size() % 2);
+  }
+  return std::move(lists.front());
+}
+
+size_t bytes_of(const Intervals& intervals) {
+  size_t bytes = intervals.size() * sizeof(Interval);
+  for (const Interval& interval : intervals) bytes += value_bytes(interval);
+  return bytes;
 }
 
 Intervals complement(const Intervals& intervals) {

@@ -6,6 +6,10 @@
 
 #include "bson/value.h"
 
+namespace server {
+class Allowance;
+}
+
 namespace server::query::plan {
 
 struct Interval {
@@ -31,10 +35,19 @@ Intervals everything();
 bool is_everything(const Intervals& intervals);
 bool all_points(const Intervals& intervals);
 
+// Returns about how many bytes they keep.
+size_t bytes_of(const Intervals& intervals);
+
 // Sorts any intervals and joins them.
 Intervals normalize(Intervals intervals);
+// The same for many, whose work is accounted.
+Intervals normalize(Intervals intervals, Allowance& allowance);
 Intervals unite(Intervals a, const Intervals& b);
+// Returns at most as many intervals as both have together, in time that grows with their number.
 Intervals intersect(const Intervals& a, const Intervals& b);
+// Returns what all of them have in common; everything, if there are none. The time grows with the number of all intervals and the
+// logarithm of the number of lists.
+Intervals intersect(std::vector<Intervals> lists, Allowance& allowance);
 Intervals complement(const Intervals& intervals);
 
 // Returns the value with its sort keys in hexadecimal digits, which a client can read.

@@ -6,6 +6,7 @@
 #include "bson/builder.h"
 #include "bson/collation.h"
 #include "bson/json.h"
+#include "server/core/allowance.h"
 #include "server/query/matcher.h"
 #include "server/query/plan/access.h"
 #include "storage/indexes/index_keys.h"
@@ -14,6 +15,9 @@ namespace server::query::plan {
 namespace {
 
 using bson::Value;
+
+OperationContext* const nobody = nullptr;
+Allowance unlimited(nobody, nullptr);
 
 // An index without a table: the planner looks at its specification alone.
 class IndexOfKeys final : public storage::Index {
@@ -158,7 +162,7 @@ void check_index(const std::string& key, const char* index_collation, bool array
     context.collator = bson::collator_of(bson::json(collations[choose.below(std::size(collations))]));
     const bson::Document filter = choose.filter();
     const auto matcher = Matcher::parse(filter, context);
-    const Access access = index_access(shared, flatten(matcher->root()));
+    const Access access = index_access(shared, flatten(matcher->root()), unlimited);
     for (const Row& row : rows) {
       const bool matches = matcher->matches(row.document), found = lies_within(access, row.keys);
       INFO(key << " " << index_collation << ": " << bson::to_json(filter) << " by "
@@ -213,7 +217,7 @@ TEST_CASE("an index gives the order of a sort of the same collation, or of value
     ParseContext context;
     context.collator = bson::collator_of(bson::json(sort_collation));
     const auto matcher = Matcher::parse(bson::json(filter), context);
-    const Access access = index_access(index, flatten(matcher->root()));
+    const Access access = index_access(index, flatten(matcher->root()), unlimited);
     storage::Direction direction;
     return provides_sort(access, SortPattern::parse(bson::json(sort), context.collator), direction);
   };

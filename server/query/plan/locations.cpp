@@ -71,14 +71,14 @@ bool asks_for_locations(const storage::Index& index, const Predicates& predicate
 }
 
 Access near_access(const std::vector<std::shared_ptr<const storage::Index>>& indexes, const storage::Collection& collection,
-                   const match::NearNode& near, const Predicates& predicates) {
+                   const match::NearNode& near, const Predicates& predicates, Allowance& allowance) {
   std::optional<Access> best;
   for (const auto& index : indexes) {
     const storage::IndexSpec& spec = index->spec();
     const auto field = std::find_if(spec.fields.begin(), spec.fields.end(),
                                     [&](const storage::IndexField& one) { return one.located() && one.path == near.path(); });
-    if (field == spec.fields.end() || !fits(near.near(), *spec.geo) || !covers_partial(*index, predicates)) continue;
-    Access access = index_access(index, predicates);
+    if (field == spec.fields.end() || !fits(near.near(), *spec.geo) || !covers_partial(*index, predicates, allowance)) continue;
+    Access access = index_access(index, predicates, allowance);
     access.near_field = static_cast<size_t>(field - spec.fields.begin());
     if (access.near_field > 0 && is_everything(access.fields.front())) continue;
     access.kind = Access::Kind::near;

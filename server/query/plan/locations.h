@@ -19,13 +19,13 @@ bool has_location_predicate(const storage::Index& index, const Predicates& predi
 bool asks_for_locations(const storage::Index& index, const Predicates& predicates);
 
 // Returns whether the index isn't partial, or its filter follows from the predicates.
-bool covers_partial(const storage::Index& index, const Predicates& predicates);
+bool covers_partial(const storage::Index& index, const Predicates& predicates, Allowance& allowance);
 
 Intervals intervals_of(const geo::CellRanges& ranges);
 
 // Returns the way to the records that are near; its records come in the order of distance. Throws NoQueryExecutionPlans if no
 // index fits.
 Access near_access(const std::vector<std::shared_ptr<const storage::Index>>& indexes, const storage::Collection& collection,
-                   const match::NearNode& near, const Predicates& predicates);
+                   const match::NearNode& near, const Predicates& predicates, Allowance& allowance);
 
 }  // namespace server::query::plan

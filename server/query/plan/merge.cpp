@@ -2,18 +2,32 @@
 
 #include <algorithm>
 
+#include "server/core/allowance.h"
+
 namespace server::query::plan {
 
 namespace {
 
 constexpr size_t scans_max = 200;
+constexpr size_t bytes_max = 16 << 20;
 
-// Returns one scan for each combination of the points; nothing if there are too many, or one alone.
-std::vector<Access> explode(const Access& access) {
+// Returns about how many bytes each scan has: all but the points, and the ranges that belong to them.
+size_t bytes_of_part(const Access& access, size_t combinations) {
+  size_t bytes = sizeof(Access) + (access.residual.size() + access.bounded.size()) * sizeof(void*);
+  for (size_t i = access.points; i < access.fields.size(); ++i) bytes += bytes_of(access.fields[i]);
+  return bytes + (bytes_of(access) - bytes) / combinations;
+}
+
+// Returns one scan for each combination of the points; nothing if there are too many, if they would have too many bytes together,
+// or if there is one alone.
+std::vector<Access> explode(const Access& access, Allowance& allowance) {
+  size_t combinations = 1;
+  for (size_t i = 0; i < access.points && combinations <= scans_max; ++i) combinations *= access.fields[i].size();
+  if (combinations < 2 || combinations > scans_max || combinations * bytes_of_part(access, combinations) > bytes_max) return {};
   std::vector<Access> scans(1, access);
   scans.front().branches.clear();
+  scans.front().ranges.clear();
   for (size_t i = 0; i < access.points; ++i) {
-    if (scans.size() * access.fields[i].size() > scans_max) return {};
     std::vector<Access> more;
     for (const Interval& point : access.fields[i]) {
       for (const Access& scan : scans) {
@@ -23,8 +37,7 @@ std::vector<Access> explode(const Access& access) {
     }
     scans = std::move(more);
   }
-  if (scans.size() < 2) return {};
-  for (Access& scan : scans) scan.ranges = key_ranges(*scan.index, scan.fields).ranges;
+  for (Access& scan : scans) scan.ranges = key_ranges(*scan.index, scan.fields, allowance).ranges;
   return scans;
 }
 
@@ -40,10 +53,10 @@ bool splits_sort(const Access& access, const SortPattern& sort) {
 
 }  // namespace
 
-void explode_for_sort(Access& access, const SortPattern& sort) {
+void explode_for_sort(Access& access, const SortPattern& sort, Allowance& allowance) {
   if (access.kind != Access::Kind::index || access.sorted || sort.empty() || access.points == 0 || access.distinct) return;
   if (splits_sort(access, sort)) return;
-  std::vector<Access> scans = explode(access);
+  std::vector<Access> scans = explode(access, allowance);
   if (scans.empty()) return;
   for (Access& scan : scans) {
     if (!provides_sort(scan, sort, scan.direction)) return;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "server/core/allowance.h"
 #include "server/query/match/comparison.h"
 #include "server/query/match/text.h"
 #include "server/query/plan/cover.h"
@@ -24,6 +25,9 @@ using match::Node;
 using storage::Direction;
 
 using Indexes = std::vector<std::shared_ptr<const storage::Index>>;
+
+// A collection has no more indexes. Each $or is a way of its own, which looks at all predicates.
+constexpr int disjunctions_max = 64;
 
 Indexes usable_indexes(const storage::Collection& collection, const IndexFilter* filter) {
   Indexes indexes = collection.indexes();
@@ -53,20 +57,20 @@ size_t bound_fields(const Access& access) {
 }
 
 // Returns whether `b` has no advantage over `a`.
-bool dominates(const Access& a, const Access& b) {
+bool dominates(const Access& a, const Access& b, Allowance& allowance) {
   if (a.one_record) return true;
   if (a.kind != Access::Kind::index || b.kind != Access::Kind::index || b.one_record) return false;
   if (!b.values.empty() && a.values.empty()) return false;
-  if (bound_fields(a) < bound_fields(b) || (b.sorted && !a.sorted) || !includes(a.bounded, b.bounded)) return false;
+  if (bound_fields(a) < bound_fields(b) || (b.sorted && !a.sorted) || !includes(a.bounded, b.bounded, allowance)) return false;
   return true;
 }
 
-void drop_dominated(std::vector<Access>& ways) {
+void drop_dominated(std::vector<Access>& ways, Allowance& allowance) {
   for (size_t i = 0; i < ways.size(); ++i) {
     for (size_t j = ways.size(); j-- > 0;) {
-      if (j == i || !dominates(ways[i], ways[j])) continue;
+      if (j == i || !dominates(ways[i], ways[j], allowance)) continue;
       // Among equals, the index with fewer fields stays, then the older one.
-      if (dominates(ways[j], ways[i])) {
+      if (dominates(ways[j], ways[i], allowance)) {
         const auto rank = [&](size_t k) { return std::pair(ways[k].fields.size(), k); };
         if (rank(j) < rank(i)) continue;
       }
@@ -85,16 +89,21 @@ bool tighter(const Access& a, const Access& b) {
   return rank(a) < rank(b);
 }
 
-std::vector<Access> bounded_scans(const Indexes& indexes, const Predicates& predicates) {
+std::vector<Access> bounded_scans(const Indexes& indexes, const Predicates& predicates, Allowance& allowance) {
   std::vector<Access> scans;
+  Held held(allowance.memory());
+  const auto add = [&](Access scan) {
+    held.add(bytes_of(scan));
+    scans.push_back(std::move(scan));
+  };
   for (const auto& index : indexes) {
     if (index->spec().wildcard) {
-      if (!has_all_matches(*index, predicates, true)) continue;
-      for (Access& scan : wildcard_scans(index, predicates)) scans.push_back(std::move(scan));
+      if (!has_all_matches(*index, predicates, true, allowance)) continue;
+      for (Access& scan : wildcard_scans(index, predicates, allowance)) add(std::move(scan));
       continue;
     }
-    Access access = index_access(index, predicates);
-    if (leading_bounded(access) && has_all_matches(*index, predicates, true)) scans.push_back(std::move(access));
+    Access access = index_access(index, predicates, allowance);
+    if (leading_bounded(access) && has_all_matches(*index, predicates, true, allowance)) add(std::move(access));
   }
   return scans;
 }
@@ -102,24 +111,40 @@ std::vector<Access> bounded_scans(const Indexes& indexes, const Predicates& pred
 // Each branch of the $or uses an index of its own; the other predicates hold in each. With a sort, each branch must come in its
 // order.
 std::optional<Access> any_of_branches(const storage::Collection& collection, const Indexes& indexes, const Node& disjunction,
-                                      const Predicates& predicates, const SortPattern& sort) {
+                                      const Predicates& predicates, const SortPattern& sort, Allowance& allowance) {
+  Held held(allowance.memory());
   Access access;
   access.kind = Access::Kind::any_of;
   for (const auto& branch : static_cast<const match::TreeNode&>(disjunction).children()) {
     Predicates all = flatten(*branch);
+    allowance.work(all.size() + predicates.size());
     for (const Node* other : predicates) {
       if (other != &disjunction) all.push_back(other);
     }
     if (const match::Text* text = text_among(all)) {
-      access.branches.push_back(text_access(collection, *text, all));
+      access.branches.push_back(text_access(collection, *text, all, allowance));
       continue;
     }
-    auto scans = bounded_scans(indexes, all);
+    auto scans = bounded_scans(indexes, all, allowance);
     if (!sort.empty()) std::erase_if(scans, [&](Access& scan) { return !provides_sort(scan, sort, scan.direction); });
     if (scans.empty()) return std::nullopt;
-    access.branches.push_back(std::move(*std::min_element(scans.begin(), scans.end(), tighter)));
+    Access& best = *std::min_element(scans.begin(), scans.end(), tighter);
+    held.add(bytes_of(best));
+    access.branches.push_back(std::move(best));
   }
   return access;
+}
+
+// The same, for a query that has other ways: there is none if the operation has no room for so many branches.
+std::optional<Access> any_of_branches_if_room(const storage::Collection& collection, const Indexes& indexes,
+                                              const Node& disjunction, const Predicates& predicates, const SortPattern& sort,
+                                              Allowance& allowance) {
+  try {
+    return any_of_branches(collection, indexes, disjunction, predicates, sort, allowance);
+  } catch (const base::OperationError& error) {
+    if (error.code() != base::ErrorCode::exceeded_memory_limit) throw;
+    return std::nullopt;
+  }
 }
 
 const match::Comparison* id_equality(const storage::Collection& collection, const Predicates& predicates) {
@@ -133,9 +158,10 @@ const match::Comparison* id_equality(const storage::Collection& collection, cons
 }
 
 // The plain order of a clustered collection is that of its index on _id.
-Access collection_scan(const storage::Collection& collection, const Predicates& predicates, Direction direction) {
+Access collection_scan(const storage::Collection& collection, const Predicates& predicates, Direction direction,
+                       Allowance& allowance) {
   if (storage::is_clustered(collection)) {
-    Access access = index_access(collection.indexes().front(), predicates);
+    Access access = index_access(collection.indexes().front(), predicates, allowance);
     access.direction = direction;
     return access;
   }
@@ -147,23 +173,23 @@ Access collection_scan(const storage::Collection& collection, const Predicates& 
 
 // Returns the way of a query with $text, which has no other: $text stands at the top, or in an $or whose branches all use
 // indexes.
-Access text_way(const storage::Collection& collection, const Query& query, const Predicates& predicates) {
-  if (const match::Text* text = text_among(predicates)) return text_access(collection, *text, predicates);
+Access text_way(const storage::Collection& collection, const Query& query, const Predicates& predicates, Allowance& allowance) {
+  if (const match::Text* text = text_among(predicates)) return text_access(collection, *text, predicates, allowance);
   const Indexes indexes = usable_indexes(collection, query.index_filter.get());
   for (const Node* node : predicates) {
     if (node->kind() != Kind::disjunction || !match::find_text(*node)) continue;
-    if (auto access = any_of_branches(collection, indexes, *node, predicates, {})) return *std::move(access);
+    if (auto access = any_of_branches(collection, indexes, *node, predicates, {}, allowance)) return *std::move(access);
   }
   refuse_text_plan(collection);
 }
 
 void mark(Access& access, const storage::Collection& collection, const Query& query, const SortPattern& sort,
-          const Projection* projection) {
+          const Projection* projection, Allowance& allowance) {
   if (access.kind != Access::Kind::index) return;
   if (!sort.empty()) access.sorted = provides_sort(access, sort, access.direction);
-  mark_covered(access, collection, query, sort, projection);
+  mark_covered(access, collection, query, sort, projection, allowance);
   mark_distinct(access, query);
-  explode_for_sort(access, sort);
+  explode_for_sort(access, sort, allowance);
 }
 
 // If one way skips from value to value, the others aren't tried.
@@ -183,7 +209,7 @@ bool matches_nothing(const Predicates& predicates) {
 }  // namespace
 
 std::vector<Access> ways(const std::shared_ptr<storage::Collection>& collection, const Query& query, const Matcher& matcher,
-                         const SortPattern& sort, const Projection* projection) {
+                         const SortPattern& sort, const Projection* projection, Allowance& allowance) {
   const Predicates predicates = flatten(matcher.root());
   const match::NearNode* near = match::near_of(matcher.root());
   if (!collection || matches_nothing(predicates)) {
@@ -193,7 +219,7 @@ std::vector<Access> ways(const std::shared_ptr<storage::Collection>& collection,
   }
   if (near && match::find_text(matcher.root()))
     throw base::OperationError(base::ErrorCode::bad_value, "text and geoNear not allowed in same query");
-  if (match::find_text(matcher.root())) return {text_way(*collection, query, predicates)};
+  if (match::find_text(matcher.root())) return {text_way(*collection, query, predicates, allowance)};
   if (near) {
     if (query.tailable)
       throw base::OperationError(base::ErrorCode::bad_value, "tailable cursors and geo $near cannot be used together");
@@ -201,15 +227,16 @@ std::vector<Access> ways(const std::shared_ptr<storage::Collection>& collection,
       throw base::OperationError(base::ErrorCode::bad_value, "hint or sort by $natural cannot be used with geo $near");
     if (!query.min.empty() || !query.max.empty())
       throw base::OperationError(base::ErrorCode::bad_value, "min and max cannot be used with geo $near");
-    return {near_access(hinted_indexes(*collection, query), *collection, *near, predicates)};
+    return {near_access(hinted_indexes(*collection, query), *collection, *near, predicates, allowance)};
   }
   // A tailable cursor follows the records in their order, whatever index is hinted.
-  if (query.tailable) return {collection_scan(*collection, predicates, natural_direction(query).value_or(Direction::forward))};
-  if (auto forced = hinted(*collection, query, predicates)) {
-    mark(*forced, *collection, query, sort, projection);
+  if (query.tailable)
+    return {collection_scan(*collection, predicates, natural_direction(query).value_or(Direction::forward), allowance)};
+  if (auto forced = hinted(*collection, query, predicates, allowance)) {
+    mark(*forced, *collection, query, sort, projection, allowance);
     return {*std::move(forced)};
   }
-  if (const auto direction = natural_direction(query)) return {collection_scan(*collection, predicates, *direction)};
+  if (const auto direction = natural_direction(query)) return {collection_scan(*collection, predicates, *direction, allowance)};
   const bool hinted_wildcard = hinted_index(*collection, query) != nullptr;
   const auto* equality = id_equality(*collection, predicates);
   if (equality && !hinted_wildcard && !query.return_key && !storage::is_clustered(*collection)) {
@@ -224,28 +251,41 @@ std::vector<Access> ways(const std::shared_ptr<storage::Collection>& collection,
   for (const auto& index : indexes) {
     if (!predicates.empty()) break;
     if (index->spec().wildcard) continue;  // it is scanned for the sake of a predicate alone
-    if (auto leaping = distinct_scan(index, *collection, query, projection)) return {*std::move(leaping)};
+    if (auto leaping = distinct_scan(index, *collection, query, projection, allowance)) return {*std::move(leaping)};
   }
-  std::vector<Access> ways = bounded_scans(indexes, predicates);
+  Held held(allowance.memory());
+  std::vector<Access> ways = bounded_scans(indexes, predicates, allowance);
+  for (const Access& access : ways) held.add(bytes_of(access));
+  const auto add_if_room = [&](Access access) {
+    if (held.add_if_room(bytes_of(access))) ways.push_back(std::move(access));
+  };
+  int disjunctions = 0;
   for (const Node* node : predicates) {
     if (node->kind() != Kind::disjunction) continue;
-    if (auto access = any_of_branches(*collection, indexes, *node, predicates, {})) ways.push_back(*std::move(access));
-    auto merged = sort.empty() ? std::nullopt : any_of_branches(*collection, indexes, *node, predicates, sort);
-    if (merged && merge_branches(*merged, sort)) ways.push_back(*std::move(merged));
+    if (++disjunctions > disjunctions_max) break;
+    auto any = any_of_branches_if_room(*collection, indexes, *node, predicates, {}, allowance);
+    if (any) add_if_room(*std::move(any));
+    if (sort.empty()) continue;
+    auto merged = any_of_branches_if_room(*collection, indexes, *node, predicates, sort, allowance);
+    if (merged && merge_branches(*merged, sort)) add_if_room(*std::move(merged));
   }
   for (const auto& index : indexes) {
     if (sort.empty()) break;
     if (index->spec().wildcard) continue;
-    Access access = index_access(index, predicates);
-    if (leading_bounded(access) || !has_all_matches(*index, predicates, false)) continue;
-    if (provides_sort(access, sort, access.direction)) ways.push_back(std::move(access));
+    Access access = index_access(index, predicates, allowance);
+    if (leading_bounded(access) || !has_all_matches(*index, predicates, false, allowance)) continue;
+    if (provides_sort(access, sort, access.direction)) add_if_room(std::move(access));
   }
-  for (Access& access : ways) mark(access, *collection, query, sort, projection);
+  for (Access& access : ways) {
+    mark(access, *collection, query, sort, projection, allowance);
+    if (access.kind != Access::Kind::index) continue;
+    for (const Access& part : access.branches) held.add(bytes_of(part));
+  }
   keep_distinct(ways);
-  drop_dominated(ways);
-  if (!query.return_key && !storage::is_clustered(*collection)) add_intersections(ways, predicates);
+  drop_dominated(ways, allowance);
+  if (!query.return_key && !storage::is_clustered(*collection)) add_intersections(ways, predicates, allowance);
   if (ways.empty() && hinted_wildcard) refuse_hint(*collection);
-  if (ways.empty()) ways.push_back(collection_scan(*collection, predicates, Direction::forward));
+  if (ways.empty()) ways.push_back(collection_scan(*collection, predicates, Direction::forward, allowance));
   return ways;
 }
 

@@ -14,8 +14,9 @@
 
 namespace server::query::plan {
 
-// Returns at least one. Throws BadValue for a hint or min/max that fits no index.
+// Returns at least one. Throws BadValue for a hint or min/max that fits no index, and what Allowance::work and MemoryBudget::hold
+// throw.
 std::vector<Access> ways(const std::shared_ptr<storage::Collection>& collection, const Query& query, const Matcher& matcher,
-                         const SortPattern& sort, const Projection* projection);
+                         const SortPattern& sort, const Projection* projection, Allowance& allowance);
 
 }  // namespace server::query::plan

@@ -41,9 +41,11 @@ const match::Text* text_among(const Predicates& predicates) {
   return nullptr;
 }
 
-Access text_access(const storage::Collection& collection, const match::Text& text, const Predicates& predicates) {
+Access text_access(const storage::Collection& collection, const match::Text& text, const Predicates& predicates,
+                   Allowance& allowance) {
   const storage::IndexSpec& spec = text.index()->spec();
-  if (spec.hidden || (!spec.partial_filter.empty() && !implies_partial(predicates, *text.index()))) refuse_text_plan(collection);
+  if (spec.hidden || (!spec.partial_filter.empty() && !implies_partial(predicates, *text.index(), allowance)))
+    refuse_text_plan(collection);
   Access access;
   access.kind = Access::Kind::text;
   access.direction = storage::Direction::backward;

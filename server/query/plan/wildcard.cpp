@@ -4,6 +4,7 @@
 #include <set>
 
 #include "bson/path.h"
+#include "server/core/allowance.h"
 #include "server/query/field_path.h"
 #include "server/query/match/array.h"
 #include "server/query/match/comparison.h"
@@ -17,6 +18,9 @@ using match::Kind;
 using match::Node;
 
 constexpr size_t positions_max = 8;  // as in MongoDB
+
+// MongoDB compares no more plans for one query. Each looks at all predicates, so their number must not grow with those.
+constexpr size_t scans_max = 64;
 
 // KeyPaths are the paths that entries may have for the path of a query.
 class KeyPaths {
@@ -87,28 +91,45 @@ Intervals bounds_of_paths(WildcardView::Reach reach, const std::vector<std::stri
   return normalize(std::move(bounds));
 }
 
-void add_paths(const Node& node, const std::string& prefix, std::set<std::string>& paths) {
-  switch (node.kind()) {
-    case Kind::conjunction:
-      for (const auto& child : static_cast<const match::TreeNode&>(node).children()) add_paths(*child, prefix, paths);
-      return;
-    case Kind::disjunction: {
-      // All branches have to be on one path.
-      const auto& children = static_cast<const match::TreeNode&>(node).children();
-      if (!children.empty()) add_paths(*children.front(), prefix, paths);
-      return;
+// AskedPaths are the paths that a filter asks about.
+class AskedPaths {
+ public:
+  explicit AskedPaths(Allowance& allowance) : allowance_(allowance), held_(allowance.memory()) {}
+
+  void add(const Node& node, const std::string& prefix) {
+    switch (node.kind()) {
+      case Kind::conjunction:
+        for (const auto& child : static_cast<const match::TreeNode&>(node).children()) add(*child, prefix);
+        return;
+      case Kind::disjunction: {
+        // All branches have to be on one path.
+        const auto& children = static_cast<const match::TreeNode&>(node).children();
+        if (!children.empty()) add(*children.front(), prefix);
+        return;
+      }
+      case Kind::negation: return add(static_cast<const match::NotNode&>(node).child(), prefix);
+      case Kind::nor: return;
+      default: break;
     }
-    case Kind::negation: return add_paths(static_cast<const match::NotNode&>(node).child(), prefix, paths);
-    case Kind::nor: return;
-    default: break;
+    const auto* leaf = dynamic_cast<const match::PathNode*>(&node);
+    if (!leaf) return;
+    if (node.kind() == Kind::elem_match_object)
+      return add(static_cast<const match::ElemMatchObject&>(node).filter(), prefix + leaf->path() + ".");
+    std::string path = prefix + leaf->path();
+    allowance_.work_on(path.size());
+    const size_t bytes = path.size() + bytes_per_path;
+    if (paths_.insert(std::move(path)).second) held_.add(bytes);
   }
-  const auto* leaf = dynamic_cast<const match::PathNode*>(&node);
-  if (!leaf) return;
-  if (node.kind() == Kind::elem_match_object) {
-    return add_paths(static_cast<const match::ElemMatchObject&>(node).filter(), prefix + leaf->path() + ".", paths);
-  }
-  paths.insert(prefix + leaf->path());
-}
+
+  const std::set<std::string>& paths() const { return paths_; }
+
+ private:
+  static constexpr size_t bytes_per_path = 64;
+
+  Allowance& allowance_;
+  Held held_;
+  std::set<std::string> paths_;
+};
 
 // Returns the predicates that hold only for documents with a value at the path. With an array there, {$ne: null} looks at its
 // elements.
@@ -186,32 +207,40 @@ std::vector<std::string> WildcardView::multikey_paths(size_t i) const {
   return paths;
 }
 
-std::vector<Access> wildcard_scans(const std::shared_ptr<const storage::Index>& index, const Predicates& predicates) {
+std::vector<Access> wildcard_scans(const std::shared_ptr<const storage::Index>& index, const Predicates& predicates,
+                                   Allowance& allowance) {
   using Reach = WildcardView::Reach;
   const size_t position = index->spec().wildcard->position;
-  std::set<std::string> paths;
-  for (const Node* node : predicates) add_paths(*node, "", paths);
+  AskedPaths asked(allowance);
+  for (const Node* node : predicates) asked.add(*node, "");
+  Held held(allowance.memory());
   std::vector<Access> scans;
-  for (const std::string& path : paths) {
+  const auto add = [&](Access scan) {
+    held.add(bytes_of(scan));
+    scans.push_back(std::move(scan));
+  };
+  for (const std::string& path : asked.paths()) {
+    if (scans.size() == scans_max) break;
+    allowance.work_on(path.size());
     const KeyPaths keys(*index, path);
     if (!keys.usable()) continue;
-    Access access =
-        index_access(std::make_shared<WildcardView>(index, path, Reach::values, keys.with_arrays(), keys.nested()), predicates);
+    Access access = index_access(std::make_shared<WildcardView>(index, path, Reach::values, keys.with_arrays(), keys.nested()),
+                                 predicates, allowance);
     if (!is_everything(access.fields[position + 1])) {
-      if (leading_bounded(access)) scans.push_back(std::move(access));
+      if (leading_bounded(access)) add(std::move(access));
       continue;
     }
     const Predicates demands = demands_value(predicates, path, !keys.arrays().empty());
     if (position > 0 || demands.empty()) continue;
-    access =
-        index_access(std::make_shared<WildcardView>(index, path, Reach::below, keys.with_arrays(), keys.nested()), predicates);
+    access = index_access(std::make_shared<WildcardView>(index, path, Reach::below, keys.with_arrays(), keys.nested()),
+                          predicates, allowance);
     access.bounded.insert(access.bounded.end(), demands.begin(), demands.end());
-    scans.push_back(std::move(access));
+    add(std::move(access));
   }
   if (position == 0) return scans;
   Access all = index_access(std::make_shared<WildcardView>(index, std::string(), Reach::all, std::vector<std::string>(), false),
-                            predicates);
-  if (leading_bounded(all)) scans.push_back(std::move(all));
+                            predicates, allowance);
+  if (leading_bounded(all)) add(std::move(all));
   return scans;
 }
 

@@ -52,7 +52,8 @@ class WildcardView final : public storage::Index {
 };
 
 // Returns the scans of a wildcard index that find every match. It decides nothing about partial indexes.
-std::vector<Access> wildcard_scans(const std::shared_ptr<const storage::Index>& index, const Predicates& predicates);
+std::vector<Access> wildcard_scans(const std::shared_ptr<const storage::Index>& index, const Predicates& predicates,
+                                   Allowance& allowance);
 
 // Returns whether the entries of the scan have the values of the index's fields as the documents have them. An entry of another
 // path hasn't, and the entry {} stands for objects of which nothing is in the index.

@@ -7,6 +7,7 @@
 #include "bson/builder.h"
 #include "bson/collation.h"
 #include "bson/json.h"
+#include "server/core/allowance.h"
 #include "server/query/matcher.h"
 #include "server/query/plan/wildcard.h"
 #include "storage/indexes/index_keys.h"
@@ -15,6 +16,9 @@ namespace server::query::plan {
 namespace {
 
 using bson::Value;
+
+OperationContext* const nobody = nullptr;
+Allowance unlimited(nobody, nullptr);
 
 // An index without a table: the planner looks at its specification, and at where there are arrays.
 class WildcardOfKeys final : public storage::Index {
@@ -198,7 +202,7 @@ size_t check_index(const std::string& options, size_t arrays, uint64_t seed) {
     } catch (const base::OperationError&) {
       continue;  // $elemMatch and $all take not every operand
     }
-    for (const Access& access : wildcard_scans(index, flatten(matcher->root()))) {
+    for (const Access& access : wildcard_scans(index, flatten(matcher->root()), unlimited)) {
       ++scans;
       for (const Row& row : rows) {
         const bool matches = matcher->matches(row.document), found = lies_within(access, row.keys);
@@ -216,7 +220,7 @@ size_t check_index(const std::string& options, size_t arrays, uint64_t seed) {
 }
 
 std::vector<Access> scans(const WildcardOfKeys& index, const Matcher& matcher) {
-  return wildcard_scans({std::shared_ptr<void>(), &index}, flatten(matcher.root()));
+  return wildcard_scans({std::shared_ptr<void>(), &index}, flatten(matcher.root()), unlimited);
 }
 
 // Returns the bounds of the only scan for the filter; an empty text: there is none.
