@@ -24,11 +24,12 @@ struct Entry {
 // Keys come in the order of the records. Written in their own order, they fill one page after the other.
 class Build {
  public:
-  Build(Engine& engine, StoredCollection& collection, const StoredIndexes& indexes, const std::function<void()>& interrupted,
-        const std::function<void(int64_t, int64_t)>& progress)
+  Build(Engine& engine, StoredCollection& collection, const StoredIndexes& indexes, KeyLimits limits,
+        const std::function<void()>& interrupted, const std::function<void(int64_t, int64_t)>& progress)
       : engine_(engine),
         collection_(collection),
         indexes_(indexes),
+        limits_(limits),
         interrupted_(interrupted),
         progress_(progress),
         entries_(indexes.size()),
@@ -59,7 +60,7 @@ class Build {
       ++read_;
       const bson::DocumentView document(cursor.content());
       for (size_t i = 0; i < indexes_.size(); ++i) {
-        indexes_[i]->keys_of(document, keys);
+        indexes_[i]->keys_of(document, keys, limits_);
         multikey_[i] |= keys.multikey_fields;
         paths_[i].insert(keys.multikey_paths.begin(), keys.multikey_paths.end());
         for (size_t k = 0; k < keys.keys.size(); ++k) {
@@ -104,6 +105,7 @@ class Build {
   Engine& engine_;
   StoredCollection& collection_;
   const StoredIndexes& indexes_;
+  const KeyLimits limits_;
   const std::function<void()>& interrupted_;
   const std::function<void(int64_t, int64_t)>& progress_;
   std::vector<std::vector<Entry>> entries_;
@@ -115,9 +117,9 @@ class Build {
 
 }  // namespace
 
-void build_indexes(Engine& engine, StoredCollection& collection, const StoredIndexes& indexes,
+void build_indexes(Engine& engine, StoredCollection& collection, const StoredIndexes& indexes, KeyLimits limits,
                    const std::function<void()>& interrupted, const std::function<void(int64_t, int64_t)>& progress) {
-  Build(engine, collection, indexes, interrupted, progress).run();
+  Build(engine, collection, indexes, limits, interrupted, progress).run();
 }
 
 }  // namespace storage

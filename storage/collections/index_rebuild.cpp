@@ -63,7 +63,7 @@ void StoredCatalog::rebuild_indexes(const std::shared_ptr<Collection>& given, co
     for (const IndexEntry& index : begun.indexes) {
       if (!index.ready) built->push_back(make_index(begun.id, index));
     }
-    build_indexes(engine_, *collection, *built, how.interrupted, how.progress);
+    build_indexes(engine_, *collection, *built, KeyLimits::none, how.interrupted, how.progress);
     take_over(collection, begun, built);
   } catch (...) {
     abandon_indexes(collection, begun, *built);

@@ -41,7 +41,7 @@ void StoredCatalog::make_unique(const Shared& collection, const std::string& ns,
   try {
     built.push_back(make_index(entry.id, entry.indexes.back()));
     if (collection->moves()) built.front()->set_shared();
-    build_indexes(engine_, *collection, built, how.interrupted, how.progress);
+    build_indexes(engine_, *collection, built, KeyLimits::none, how.interrupted, how.progress);
     if (collection->moves()) views_.load()->check_unique(*collection, built, ns, how.interrupted);
     replace_index(collection, before, built.front(), entry, make_unique_command(*collection, spec), how);
   } catch (...) {

@@ -144,7 +144,7 @@ class StoredCatalog final : public Catalog {
 
 // Puts every record's keys into the indexes. Throws DuplicateKey and what index_keys throws; the caller then removes what was
 // begun. `interrupted` and `progress` work as in a SchemaChange.
-void build_indexes(Engine& engine, StoredCollection& collection, const StoredIndexes& indexes,
+void build_indexes(Engine& engine, StoredCollection& collection, const StoredIndexes& indexes, KeyLimits limits,
                    const std::function<void()>& interrupted,
                    const std::function<void(int64_t done, int64_t total)>& progress = nullptr);
 

@@ -114,7 +114,7 @@ void StoredDocuments::add_entries(Transaction& transaction, RecordId record, bso
   try {
     for (; done < indexes->size(); ++done) {
       StoredIndex& index = *(*indexes)[done];
-      index.keys_of(document, keys);
+      index.keys_of(document, keys, KeyLimits::of_new_keys);
       collection_.index_document(transaction, index, record, document, keys);
     }
   } catch (const WriteConflict&) {
@@ -145,7 +145,7 @@ void StoredDocuments::change_entries(Transaction& transaction, RecordId record, 
   const auto indexes = collection_.stored_indexes();
   for (const auto& index : *indexes) {
     index->keys_of(before, old_keys);
-    index->keys_of(after, new_keys);
+    index->keys_of(after, new_keys, KeyLimits::of_new_keys);
     if (old_keys.keys == new_keys.keys && old_keys.types == new_keys.types) {
       collection_.note_multikey(*index, new_keys.multikey_fields, new_keys.multikey_paths);
       continue;

@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <charconv>
 #include <functional>
+#include <limits>
+#include <set>
 
 #include "base/error.h"
 #include "bson/builder.h"
+#include "bson/json.h"
 #include "bson/key_types.h"
 #include "bson/keystring.h"
 #include "bson/path.h"
@@ -20,6 +23,11 @@ using bson::DocumentView;
 using bson::Element;
 using bson::Type;
 using bson::ValueView;
+
+constexpr size_t keys_max = 100'000;
+constexpr size_t key_bytes_max = 64 << 20;
+constexpr size_t made_bytes_max = 256 << 20;  // with those of equal keys
+constexpr int cannot_build_index_keys = 201;
 
 // A Slot says how far one field of the index has got on its path.
 struct Slot {
@@ -172,7 +180,8 @@ void append_path(const Slot& slot, bson::KeyString& key) {
   }
 }
 
-void append_key(const IndexSpec& spec, const Slots& slots, IndexKeys& out) {
+template <typename Add>
+void append_key(const IndexSpec& spec, const Slots& slots, Add&& add) {
   if (spec.sparse && std::none_of(slots.begin(), slots.end(), [](const Slot& slot) { return slot.found; })) return;
   bson::KeyString key;
   bson::KeyTypes types;
@@ -192,7 +201,7 @@ void append_key(const IndexSpec& spec, const Slots& slots, IndexKeys& out) {
     key.append(indexed_value(slots[i]), spec.fields[i].descending, spec.collator.get());
     slots[i].found ? types.add(slots[i].at) : types.add_missing(slots[i].objects > 0 ? slots[i].objects - 1 : 0);
   }
-  out.add(std::move(key).bytes(), types.take());
+  add(std::move(key).bytes(), types.take());
 }
 
 // Sorts the keys and keeps each once. Elements of one array may be equal and of different types: the types of either will do,
@@ -213,6 +222,51 @@ void put_in_order(IndexKeys& out) {
   }
 }
 
+// A Collector takes the keys of one document. Of equal keys one counts, so they are put in order before they are counted: each
+// time when twice as many have come as there may be.
+class Collector {
+ public:
+  Collector(const IndexSpec& spec, DocumentView document, KeyLimits limits, IndexKeys& out)
+      : spec_(spec), document_(document), limited_(limits == KeyLimits::of_new_keys), out_(out) {}
+
+  void operator()(Bytes key, Bytes types) {
+    const size_t bytes = key.size() + types.size();
+    bytes_ += bytes;
+    made_bytes_ += bytes;
+    out_.add(std::move(key), std::move(types));
+    if (!limited_) return;
+    if (made_bytes_ > made_bytes_max) refuse();
+    if (out_.keys.size() >= 2 * keys_max || bytes_ >= 2 * key_bytes_max) finish();
+  }
+
+  void finish() {
+    const bool may_be_too_many = out_.keys.size() > keys_max || bytes_ > key_bytes_max;
+    put_in_order(out_);
+    if (!limited_ || !may_be_too_many) return;
+    bytes_ = 0;
+    for (size_t i = 0; i < out_.keys.size(); ++i) bytes_ += out_.keys[i].size() + out_.types_at(i).size();
+    if (out_.keys.size() > keys_max || bytes_ > key_bytes_max) refuse();
+  }
+
+ private:
+  [[noreturn]] void refuse() const {
+    constexpr size_t shown_bytes_max = 1000;
+    const Element id = document_.find("_id");
+    bson::Builder shown;
+    if (id.exists() && id.bytes().size() <= shown_bytes_max) shown.append_element(id);
+    throw base::OperationError(cannot_build_index_keys, "A document may have " + std::to_string(keys_max) + " keys of " +
+                                                            std::to_string(key_bytes_max) +
+                                                            " bytes under one index; it has more under index " + spec_.name +
+                                                            ": " + bson::to_shell(shown.done()));
+  }
+
+  const IndexSpec& spec_;
+  const DocumentView document_;
+  const bool limited_;
+  IndexKeys& out_;
+  size_t bytes_ = 0, made_bytes_ = 0;
+};
+
 // Appends {$_path: "a.b", "a.b": 5}; a document without a value has no more than MinKey as its path.
 void append_leaf(const Slot& slot, bson::Builder& out) {
   if (!slot.found) {
@@ -222,39 +276,10 @@ void append_leaf(const Slot& slot, bson::Builder& out) {
   out.append("$_path", slot.name).append(slot.name, slot.at);
 }
 
-struct Leaf {
-  std::string path;
-  ValueView value;
-};
-
-// Calls `emit` with the fields' values around each leaf of a wildcard index.
-IndexKeys wildcard_slots(const IndexSpec& spec, DocumentView document, const Emit& emit) {
-  IndexKeys arrays;
-  const size_t position = spec.wildcard->position;
-  std::vector<Leaf> leaves;
-  each_leaf(
-      *spec.wildcard, document,
-      [&](std::string_view path, const ValueView& value) {
-        leaves.push_back({std::string(path), value});
-      },
-      arrays.multikey_paths);
-  std::sort(arrays.multikey_paths.begin(), arrays.multikey_paths.end());
-  arrays.multikey_paths.erase(std::unique(arrays.multikey_paths.begin(), arrays.multikey_paths.end()),
-                              arrays.multikey_paths.end());
-  if (!arrays.multikey_paths.empty()) arrays.multikey_fields = uint32_t{1} << position;
-  Slots slots = start(spec, document);
-  Expansion expansion([&](const Slots& around) {
-    Slots complete = around;
-    Slot& slot = complete[position];
-    slot.found = !leaves.empty();
-    slot.at = ValueView(Type::min_key, {});
-    if (leaves.empty() && complete.size() > 1) emit(complete);
-    for (const Leaf& leaf : leaves) {
-      slot.at = leaf.value;
-      slot.name = leaf.path;
-      emit(complete);
-    }
-  });
+// Calls `emit` with the fields' values around each leaf of a wildcard index. Returns the paths of the arrays.
+std::set<std::string> wildcard_slots(const IndexSpec& spec, DocumentView document, const Emit& emit) {
+  Slots slots = start(spec, document), complete;
+  Expansion expansion([&](const Slots& around) { complete = around; });
   expansion.run(slots);
   for (size_t i = 0; i < spec.fields.size(); ++i) {
     if (!(expansion.multikey_fields >> i & 1)) continue;
@@ -262,6 +287,21 @@ IndexKeys wildcard_slots(const IndexSpec& spec, DocumentView document, const Emi
                                "The field '" + spec.fields[i].path +
                                    "' of a compound wildcard index cannot have an array; only the wildcard's fields can");
   }
+  // No array multiplies the fields around, so there is one set of them.
+  Slot& slot = complete[spec.wildcard->position];
+  slot.found = false;
+  slot.at = ValueView(Type::min_key, {});
+  std::set<std::string> arrays;
+  each_leaf(
+      *spec.wildcard, document,
+      [&](std::string_view path, const ValueView& value) {
+        slot.found = true;
+        slot.at = value;
+        slot.name = path;
+        emit(complete);
+      },
+      arrays);
+  if (!slot.found && complete.size() > 1) emit(complete);
   return arrays;
 }
 
@@ -307,18 +347,20 @@ FieldValues field_values(const IndexField& field, DocumentView document) {
   return out;
 }
 
-void index_keys(const IndexSpec& spec, DocumentView document, IndexKeys& out) {
+void index_keys(const IndexSpec& spec, DocumentView document, IndexKeys& out, KeyLimits limits) {
   out.clear();
   if (spec.text) return text_keys(spec, document, out);
+  Collector collector(spec, document, limits, out);
   if (spec.geo) {
-    for (LocatedKey& key : located_keys(spec, document, out.multikey_fields)) out.add(std::move(key.bytes), {});
-    return put_in_order(out);
+    const size_t bytes_max = limits == KeyLimits::of_new_keys ? key_bytes_max : std::numeric_limits<size_t>::max();
+    for (LocatedKey& key : located_keys(spec, document, out.multikey_fields, bytes_max)) collector(std::move(key.bytes), {});
+    return collector.finish();
   }
   if (spec.wildcard) {
-    IndexKeys arrays = wildcard_slots(spec, document, [&](const Slots& complete) { append_key(spec, complete, out); });
-    out.multikey_fields = arrays.multikey_fields;
-    out.multikey_paths = std::move(arrays.multikey_paths);
-    return put_in_order(out);
+    const auto arrays = wildcard_slots(spec, document, [&](const Slots& complete) { append_key(spec, complete, collector); });
+    if (!arrays.empty()) out.multikey_fields = uint32_t{1} << spec.wildcard->position;
+    out.multikey_paths.assign(arrays.begin(), arrays.end());
+    return collector.finish();
   }
   // Most indexes are on one plain field that holds no array, so this case is handled first.
   if (spec.fields.size() == 1 && spec.fields[0].kind == FieldKind::ordered &&
@@ -336,11 +378,11 @@ void index_keys(const IndexSpec& spec, DocumentView document, IndexKeys& out) {
     }
   }
   Slots slots = start(spec, document);
-  Expansion expansion([&](const Slots& complete) { append_key(spec, complete, out); });
+  Expansion expansion([&](const Slots& complete) { append_key(spec, complete, collector); });
   expansion.run(slots);
   out.multikey_fields = expansion.multikey_fields;
   if (out.multikey_fields) refuse_arrays(spec, out.multikey_fields);
-  put_in_order(out);
+  collector.finish();
 }
 
 bson::Document index_key_values(const IndexSpec& spec, DocumentView document, BytesView key) {
@@ -358,9 +400,9 @@ bson::Document index_key_values(const IndexSpec& spec, DocumentView document, By
   }
   const auto find = [&](const Slots& complete) {
     if (values) return;
-    IndexKeys one;
-    append_key(spec, complete, one);
-    if (one.keys.empty() || one.keys[0] != key) return;
+    bool same = false;
+    append_key(spec, complete, [&](const Bytes& one, const Bytes&) { same = one == key; });
+    if (!same) return;
     bson::Builder builder;
     for (size_t i = 0; i < complete.size(); ++i) {
       const ValueView value = indexed_value(complete[i]);

@@ -8,6 +8,9 @@
 //
 // An empty array at the path's end counts as undefined. An array within an array is a value like any other. A number in a path is
 // a position if the array has it. Two different arrays in one key would multiply the keys, so such a document is refused (171).
+//
+// A document of a few megabytes may still have keys of terabytes: each element of an array repeats the other fields' values, and
+// each leaf under a wildcard its whole path. So new keys are limited.
 #pragma once
 
 #include <cstdint>
@@ -31,8 +34,15 @@ struct IndexKeys {
   void clear();
 };
 
-// Computes the document's keys and puts them in `out` in place of the old ones. It doesn't check the partial filter.
-void index_keys(const IndexSpec& spec, bson::DocumentView document, IndexKeys& out);
+// Says whether a document may have any number of keys. One that is stored may: its entries have to be found and removed.
+enum class KeyLimits : uint8_t {
+  none,
+  of_new_keys,  // 100,000 keys and 64 MB for each index; a text index has the limits of its terms (text_index.h)
+};
+
+// Computes the document's keys and puts them in `out` in place of the old ones. It doesn't check the partial filter. Throws
+// CannotBuildIndexKeys (201) beyond the limits.
+void index_keys(const IndexSpec& spec, bson::DocumentView document, IndexKeys& out, KeyLimits limits = KeyLimits::none);
 
 // EntryChanges says which entries a change of the document removes and adds, and which keep their keys but get other types.
 struct EntryChanges {

@@ -102,6 +102,79 @@ TEST_CASE("keys of places and arrays multiply, each once and not without end") {
   }
 }
 
+namespace {
+
+// Returns {"a": [0, 1, 2 …], ...others}; each number occurs `times`.
+bson::Document many_numbers(int count, int times = 1, bson::DocumentView others = {}) {
+  bson::Builder out;
+  out.append_all(others);
+  {
+    auto array = out.array("a");
+    for (int i = 0; i < count; ++i) array.append(i / times);
+  }
+  return out.done();
+}
+
+bson::Document long_text(const std::string& name, size_t bytes) {
+  return bson::Builder().append(name, std::string(bytes, 'x')).done();
+}
+
+// Returns how many new keys the document has under the index; -1: it is refused for their number or bytes.
+int new_keys(const std::string& key, bson::DocumentView document) {
+  IndexKeys found;
+  try {
+    index_keys(spec(key), document, found, KeyLimits::of_new_keys);
+  } catch (const base::OperationError& error) {
+    REQUIRE(static_cast<int>(error.code()) == 201);
+    return -1;
+  }
+  return static_cast<int>(found.keys.size());
+}
+
+}  // namespace
+
+TEST_CASE("new keys of a document are limited in number, and each counts once") {
+  CHECK(new_keys("{a: 1}", many_numbers(100'000)) == 100'000);
+  CHECK(new_keys("{a: 1}", many_numbers(100'001)) == -1);
+  CHECK(new_keys("{a: -1, b: 1}", many_numbers(100'001)) == -1);
+  CHECK(new_keys("{a: 1}", many_numbers(450'000, 5)) == 90'000);
+  CHECK(new_keys("{'$**': 1}", many_numbers(100'001)) == -1);
+  CHECK(new_keys("{'$**': 1}", many_numbers(450'000, 5)) == 90'000);
+  // Entries that are there already are found, however many they are.
+  IndexKeys found;
+  index_keys(spec("{a: 1}"), many_numbers(100'001), found);
+  CHECK(found.keys.size() == 100'001);
+}
+
+TEST_CASE("new keys of a document are limited in bytes") {
+  const bson::Document text = long_text("s", 1 << 20);
+  CHECK(new_keys("{s: 1, a: 1}", many_numbers(60, 1, text)) == 60);
+  CHECK(new_keys("{s: 1, a: 1}", many_numbers(70, 1, text)) == -1);
+  // All keys of a message's largest document would have terabytes, whether they differ or not.
+  CHECK(new_keys("{s: 1, a: 1}", many_numbers(500'000, 1, text)) == -1);
+  CHECK(new_keys("{s: 1, a: 1}", many_numbers(500'000, 500'000, text)) == -1);
+  IndexKeys found;
+  index_keys(spec("{s: 1, a: 1}"), many_numbers(70, 1, text), found);
+  CHECK(found.keys.size() == 70);
+
+  const std::string name(1 << 20, 'f');
+  const bson::Document numbers = many_numbers(500'000);
+  CHECK(new_keys("{'$**': 1}", bson::Builder().append(name, bson::Value::array(many_numbers(50)["a"].as_document())).done()) ==
+        50);
+  CHECK(new_keys("{'$**': 1}", bson::Builder().append(name, numbers["a"]).done()) == -1);
+  bson::Builder fields;
+  for (int i = 0; i < 100'000; ++i) fields.append("n" + std::to_string(i), bson::Value::array(bson::DocumentView()));
+  CHECK(new_keys("{'$**': 1}", bson::Builder().append(name, bson::Value(fields.done())).done()) == -1);
+
+  bson::Builder places;
+  places.append_all(text);
+  {
+    auto array = places.array("p");
+    for (int i = 0; i < 100; ++i) array.append(json("{lng: " + std::to_string(i) + ", lat: 5}"));
+  }
+  CHECK(new_keys("{p: '2d', s: 1}", places.done()) == -1);
+}
+
 TEST_CASE("keys of arrays: one for each element, and what MongoDB does at the edges") {
   CHECK(keys("{a: 1}", "{a: [2, 1, 2]}") == "{ a: 1 } { a: 2 }");
   CHECK(keys("{a: 1}", "{a: []}") == "{ a: undefined }");

@@ -101,7 +101,7 @@ std::vector<Value> flat_values(const IndexSpec& spec, const std::vector<ValueVie
 
 }  // namespace
 
-std::vector<LocatedKey> located_keys(const IndexSpec& spec, DocumentView document, uint32_t& multikey_fields) {
+std::vector<LocatedKey> located_keys(const IndexSpec& spec, DocumentView document, uint32_t& multikey_fields, size_t bytes_max) {
   std::vector<std::vector<Value>> values;
   bool located = false;
   for (size_t i = 0; i < spec.fields.size(); ++i) {
@@ -122,13 +122,19 @@ std::vector<LocatedKey> located_keys(const IndexSpec& spec, DocumentView documen
   }
   // The first version of "2dsphere" has documents without locations, too.
   if (!located && !(spec.geo->sphere && spec.geo->version == 1 && !spec.sparse)) return {};
-  size_t count = 1;
+  const auto refuse = [&] {
+    throw base::OperationError(cannot_build_index_keys,
+                               "Insert of geo object exceeded maximum number of generated keys: " + id_of(document));
+  };
+  size_t count = 1, bytes = 0;
   for (size_t i = 0; i < values.size(); ++i) {
     drop_repeated(values[i], spec.fields[i], spec.collator.get());
-    if (values[i].size() > keys_max / count) {
-      throw base::OperationError(cannot_build_index_keys,
-                                 "Insert of geo object exceeded maximum number of generated keys: " + id_of(document));
-    }
+    if (values[i].size() > keys_max / count) refuse();
+    // Each combination of the other fields' values stands beside each value of this one.
+    size_t own_bytes = 0;
+    for (const Value& value : values[i]) own_bytes += value.view().bytes().size();
+    bytes = bytes * values[i].size() + own_bytes * count;
+    if (bytes > bytes_max) refuse();
     count *= values[i].size();
   }
   std::vector<LocatedKey> keys(1);

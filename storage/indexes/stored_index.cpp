@@ -194,7 +194,7 @@ IndexStats StoredIndex::stats() const {
       .bytes = engine_.file_bytes(table_.name()), .accesses = accesses_.load(std::memory_order_relaxed), .since_ms = since_ms_};
 }
 
-void StoredIndex::keys_of(bson::DocumentView document, IndexKeys& out) const {
+void StoredIndex::keys_of(bson::DocumentView document, IndexKeys& out, KeyLimits limits) const {
   if (partial()) {
     if (!predicate_)
       throw base::OperationError(base::ErrorCode::internal_error,
@@ -204,7 +204,7 @@ void StoredIndex::keys_of(bson::DocumentView document, IndexKeys& out) const {
       return;
     }
   }
-  index_keys(spec_, document, out);
+  index_keys(spec_, document, out, limits);
 }
 
 bool StoredIndex::insert(Transaction& transaction, BytesView key, RecordId record, BytesView types) const {

@@ -66,7 +66,7 @@ class StoredIndex final : public Index, public std::enable_shared_from_this<Stor
   bool partial() const { return !spec_.partial_filter.empty(); }
 
   // Computes the document's keys; there are none if a partial filter excludes it.
-  void keys_of(bson::DocumentView document, IndexKeys& out) const;
+  void keys_of(bson::DocumentView document, IndexKeys& out, KeyLimits limits = KeyLimits::none) const;
 
   // Returns false, and writes nothing, if a unique key is there already.
   bool insert(Transaction& transaction, BytesView key, RecordId record, BytesView types) const;

@@ -150,47 +150,57 @@ class TextWalk {
  public:
   TextWalk(const TextIndex& index, const EachText& each) : index_(index), each_(each) {}
 
-  bool object(DocumentView object, const std::string& path, const text::Language& outer) {
-    const text::Language& language = path.empty() || index_.version > 1 ? language_of(index_, object, outer) : outer;
+  bool object(DocumentView object, const text::Language& outer) {
+    const text::Language& language = path_.empty() || index_.version > 1 ? language_of(index_, object, outer) : outer;
+    const size_t length = path_.size();
     for (const Element& field : object) {
       if (field.name == index_.language_override) continue;
-      const std::string name = path.empty() ? std::string(field.name) : path + "." + std::string(field.name);
-      if (!value(field, name, language, false)) return false;
+      // A long path isn't copied for each field behind it.
+      if (length > 0) path_ += '.';
+      path_ += field.name;
+      const bool more = value(field, language, false);
+      path_.resize(length);
+      if (!more) return false;
     }
     return true;
   }
 
  private:
-  bool value(const Element& field, const std::string& path, const text::Language& language, bool in_array) {
-    const auto weight = index_.weights.lower_bound(path);
-    const bool exact = weight != index_.weights.end() && weight->first == path;
-    if (!index_.all_strings && !exact && !leads_to_weight(path)) return true;
+  bool value(const Element& field, const text::Language& language, bool in_array) {
+    const auto weight = index_.weights.lower_bound(path_);
+    const bool exact = weight != index_.weights.end() && weight->first == path_;
+    if (!index_.all_strings && !exact && !leads_to_weight()) return true;
     if (field.is_string()) {
       return !(exact || index_.all_strings) || each_(field.as_string(), language, exact ? weight->second : 1);
     }
-    if (field.is_object()) return (exact && !index_.all_strings) || object(field.as_document(), path, language);
+    if (field.is_object()) return (exact && !index_.all_strings) || object(field.as_document(), language);
     if (!field.is_array() || (in_array && !index_.all_strings)) return true;
     for (const Element& element : field.as_document()) {
-      if (!value(element, path, language, true)) return false;
+      if (!value(element, language, true)) return false;
     }
     return true;
   }
 
-  bool leads_to_weight(const std::string& path) const {
-    const std::string below = path + ".";
-    const auto weight = index_.weights.lower_bound(below);
-    return weight != index_.weights.end() && weight->first.starts_with(below);
+  bool leads_to_weight() {
+    path_ += '.';
+    const auto weight = index_.weights.lower_bound(path_);
+    const bool leads = weight != index_.weights.end() && weight->first.starts_with(path_);
+    path_.pop_back();
+    return leads;
   }
 
   const TextIndex& index_;
   const EachText& each_;
+  std::string path_;  // of the value that it stands on
 };
 
 using Scores = std::map<std::string, double>;
 
 // Adds the scores of one text's terms: a term counts for more if it is frequent among the text's terms, and if it is all there
 // is.
-void add_scores(const TextIndex& index, std::string_view text, const text::Language& language, int32_t weight, Scores& scores) {
+//
+// Returns false once there are more terms than a document may have.
+bool add_scores(const TextIndex& index, std::string_view text, const text::Language& language, int32_t weight, Scores& scores) {
   struct Term {
     double count = 0, frequency = 0, divisor = 0;
   };
@@ -202,13 +212,16 @@ void add_scores(const TextIndex& index, std::string_view text, const text::Langu
     ++term.count;
     term.frequency += 1 / term.divisor;
     ++all;
-    return true;
+    return terms.size() <= terms_max;
   });
+  if (terms.size() > terms_max) return false;
   for (const auto& [word, term] : terms) {
     const double share = 0.5 * term.count / all + 0.5;
     const bool whole = text.size() == word.size() && text::fold(text, language, 1, {}) == word;
     scores[word] += weight * term.frequency * share * (whole ? 1.1 : 1);
+    if (scores.size() > terms_max) return false;
   }
+  return true;
 }
 
 // Long terms are cut, and their digest keeps them apart.
@@ -260,13 +273,10 @@ void each_key(const IndexSpec& spec, DocumentView document, const EachKey& each)
 
   Scores scores;
   each_text(index, document, [&](std::string_view text, const text::Language& language, int32_t weight) {
-    add_scores(index, text, language, weight, scores);
-    return true;
+    if (add_scores(index, text, language, weight, scores)) return true;
+    throw OperationError(16732, "too many unique keys for a single document to have a text index, max = " +
+                                    std::to_string(terms_max) + bson::to_shell(document.find("_id")));
   });
-  if (scores.size() > terms_max) {
-    throw OperationError(16732, "too many unique keys for a single document to have a text index, max = 400000" +
-                                    std::to_string(scores.size()) + bson::to_shell(document.find("_id")));
-  }
   size_t bytes = 0;
   for (const auto& [word, score] : scores) {
     const std::string term = kept_term(word, index.version);
@@ -371,7 +381,7 @@ double text_key_score(BytesView key, size_t beginning_bytes) {
 }
 
 void each_text(const TextIndex& index, DocumentView document, const EachText& each) {
-  TextWalk(index, each).object(document, "", *index.language);
+  TextWalk(index, each).object(document, *index.language);
 }
 
 }  // namespace storage

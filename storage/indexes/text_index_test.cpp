@@ -100,6 +100,35 @@ TEST_CASE("long terms are cut and stay apart") {
         found.keys[1].starts_with(text_key_beginning(index, {}, word + "y")));
 }
 
+TEST_CASE("a document has no more terms than a text index takes, in one text or in many") {
+  const auto refusal = [](bool one_text, bool far_too_many) {
+    bson::Builder document;
+    {
+      auto texts = document.array("a");
+      std::string text;
+      for (int i = 0; i < (far_too_many ? 600'000 : 1000); ++i) {
+        text += std::to_string(i) + " ";
+        if (one_text || text.size() < 2000) continue;
+        texts.append(text);
+        text.clear();
+      }
+      texts.append(text);
+    }
+    IndexKeys found;
+    try {
+      index_keys(spec("key: {a: 'text'}, default_language: 'none'"), document.done(), found);
+    } catch (const base::OperationError& error) {
+      return static_cast<int>(error.code());
+    }
+    CHECK(found.keys.size() == 1000);
+    return 0;
+  };
+  for (const bool one_text : {false, true}) {
+    CHECK(refusal(one_text, false) == 0);
+    CHECK(refusal(one_text, true) == 16732);
+  }
+}
+
 TEST_CASE("what is kept of a text index makes the same index") {
   for (const char* options : {"key: {a: 1, b: 'text', c: 'text', d: 1}, weights: {b: 3, e: 4}, default_language: 'fr'",
                               "key: {'$**': 'text'}, language_override: 'l', textIndexVersion: 2", "key: {a: 'text'}"}) {

@@ -211,7 +211,7 @@ std::vector<std::string> regular_fields(const IndexSpec& spec, size_t& position)
 // Leaves are the values that have entries.
 class Leaves {
  public:
-  Leaves(const WildcardIndex& index, const EachLeaf& each, std::vector<std::string>& arrays)
+  Leaves(const WildcardIndex& index, const EachLeaf& each, std::set<std::string>& arrays)
       : index_(index), each_(each), arrays_(arrays) {}
 
   // Returns whether it found an entry among the fields. `part` is the object's own.
@@ -232,7 +232,7 @@ class Leaves {
  private:
   bool value(const ValueView& value, Part part) {
     if (!value.is_array()) return element(value, part);
-    arrays_.push_back(path_);
+    arrays_.insert(path_);
     const DocumentView elements = value.as_document();
     if (elements.empty()) return leaf(ValueView(Type::undefined, {}), part);
     bool found = false;
@@ -256,7 +256,7 @@ class Leaves {
 
   const WildcardIndex& index_;
   const EachLeaf& each_;
-  std::vector<std::string>& arrays_;
+  std::set<std::string>& arrays_;
   std::string path_;
 };
 
@@ -306,7 +306,7 @@ void parse_wildcard_index(DocumentView given, IndexSpec& spec) {
   spec.wildcard = std::move(index);
 }
 
-void each_leaf(const WildcardIndex& index, DocumentView document, const EachLeaf& each, std::vector<std::string>& arrays) {
+void each_leaf(const WildcardIndex& index, DocumentView document, const EachLeaf& each, std::set<std::string>& arrays) {
   Leaves(index, each, arrays).object(document, Part::some, true);
 }
 

@@ -13,6 +13,7 @@
 #pragma once
 
 #include <functional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -44,8 +45,8 @@ bool is_wildcard(std::string_view name);
 // Sets `spec.wildcard`, whose key has a wildcard. Throws in MongoDB's words (67, 7246200 …, 31253 …).
 void parse_wildcard_index(bson::DocumentView given, IndexSpec& spec);
 
-// Calls `each` for every entry that a document has, with its path and value. Appends the paths of arrays in any order.
+// Calls `each` for every entry that a document has, with its path and value. Adds the paths of arrays.
 using EachLeaf = std::function<void(std::string_view path, const bson::ValueView& value)>;
-void each_leaf(const WildcardIndex& index, bson::DocumentView document, const EachLeaf& each, std::vector<std::string>& arrays);
+void each_leaf(const WildcardIndex& index, bson::DocumentView document, const EachLeaf& each, std::set<std::string>& arrays);
 
 }  // namespace storage

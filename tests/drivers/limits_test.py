@@ -97,6 +97,32 @@ def test_a_query_stops_while_it_is_planned(things):
     assert failure.value.code == TIMED_OUT, failure.value
 
 
+def test_keys_of_a_document_are_limited(db):
+    """Whatever writes the document: an insert, an update, or the build of an index over it."""
+    refused, many = 201, list(range(100_001))
+
+    def refuses(write):
+        with pytest.raises(OperationFailure) as failure:
+            write()
+        error = failure.value
+        assert (error.details["writeErrors"][0]["code"] if "writeErrors" in error.details else error.code) == refused, error
+
+    db.keyed.create_index("a")
+    db.keyed.create_index([("s", 1), ("a", 1)])
+    db.keyed.insert_one({"_id": 1, "a": many[:1000]})
+    refuses(lambda: db.keyed.insert_one({"_id": 2, "a": many}))
+    refuses(lambda: db.keyed.insert_one({"_id": 2, "s": "x" * (8 << 20), "a": many[:90_000]}))
+    refuses(lambda: db.keyed.update_one({"_id": 1}, {"$set": {"a": many}}))
+    refuses(lambda: db.keyed.update_one({"_id": 1}, {"$set": {"s": "x" * (1 << 20)}}))
+    assert db.keyed.count_documents({"a": 999}) == db.keyed.count_documents({"_id": 1, "s": None}) == 1
+    db.later.insert_one({"_id": 1, "a": many})
+    for key in ([("a", 1)], [("$**", 1)], [("a", -1), ("b", 1)]):
+        refuses(lambda: db.later.create_index(key))
+    assert [index["name"] for index in db.later.list_indexes()] == ["_id_"]
+    db.later.delete_one({})
+    db.later.create_index("a")
+
+
 def test_a_cursor_that_goes_on_asks_its_new_operation(things):
     """The first batch is quick; the next one computes, in an operation of its own."""
     slow = {"$cond": [{"$lt": ["$_id", 2]}, 1, LONG]}
