@@ -1,5 +1,6 @@
 #include "versions/branch/field_merge.h"
 
+#include <algorithm>
 #include <optional>
 
 #include "bson/builder.h"
@@ -23,27 +24,85 @@ DocumentView as_document(const ValueView& value) {
   return value.exists() ? value.as_document() : DocumentView();
 }
 
+// Asks now and then whether the merge may go on.
+class Pace {
+ public:
+  explicit Pace(const std::function<void()>* interrupted) : interrupted_(interrupted && *interrupted ? interrupted : nullptr) {}
+
+  // Accounts for one comparison and a copy of so many bytes.
+  void step(size_t bytes = 0) {
+    constexpr size_t bytes_per_step = 64, steps_between_looks = 20'000;
+    steps_ += 1 + bytes / bytes_per_step;
+    if (steps_ < steps_between_looks) return;
+    steps_ = 0;
+    if (interrupted_) (*interrupted_)();
+  }
+
+ private:
+  const std::function<void()>* const interrupted_;
+  size_t steps_ = 0;
+};
+
+// Fields finds the fields of a document by their names. A document may have a million, so many are put in order first. Of several
+// with one name it finds the first.
+class Fields {
+ public:
+  Fields(DocumentView document, Pace& pace) : document_(document), pace_(pace) {
+    size_t count = 0;
+    for (auto it = document.begin(); it != document.end() && count <= few; ++it) ++count;
+    if (count <= few) return;
+    for (const Element& field : document) sorted_.push_back(field);
+    std::stable_sort(sorted_.begin(), sorted_.end(), [&](const Element& a, const Element& b) {
+      pace.step();
+      return a.name < b.name;
+    });
+  }
+
+  Element find(std::string_view name) const {
+    pace_.step();
+    if (sorted_.empty()) return document_.find(name);
+    const auto found = std::lower_bound(sorted_.begin(), sorted_.end(), name,
+                                        [](const Element& field, std::string_view wanted) { return field.name < wanted; });
+    return found != sorted_.end() && found->name == name ? *found : Element();
+  }
+
+ private:
+  static constexpr size_t few = 16;
+
+  const DocumentView document_;
+  Pace& pace_;
+  std::vector<Element> sorted_;
+};
+
 // Merges the fields of one document, and collects the paths in conflict.
 class FieldMerge {
  public:
-  explicit FieldMerge(const MergeRules& rules) : rules_(rules) {}
+  FieldMerge(const MergeRules& rules, const std::function<void()>* interrupted) : rules_(rules), pace_(interrupted) {}
 
   bson::Document document(const std::string& path, DocumentView base, DocumentView ours, DocumentView theirs) {
+    const Fields in_base(base, pace_), in_ours(ours, pace_), in_theirs(theirs, pace_);
     bson::Builder out;
-    for (const Element& field : ours) append(out, path, field.name, base.find(field.name), field, theirs.find(field.name));
+    for (const Element& field : ours) append(out, path, field.name, in_base.find(field.name), field, in_theirs.find(field.name));
     for (const Element& field : theirs) {
-      if (!ours.has(field.name)) append(out, path, field.name, base.find(field.name), {}, field);
+      if (!in_ours.find(field.name).exists()) append(out, path, field.name, in_base.find(field.name), {}, field);
     }
     return out.done();
   }
-  std::vector<std::string>& conflicts() { return conflicts_; }
+  bool in_conflict() const { return !conflicts_.empty(); }
+  // Returns the paths in conflict; none, if they are too long together for a reply.
+  std::vector<std::string> take_conflicts() {
+    return conflict_bytes_ > conflict_bytes_max ? std::vector<std::string>() : std::move(conflicts_);
+  }
 
  private:
+  static constexpr size_t conflict_bytes_max = 16 << 20;
+
   void append(bson::Builder& out, const std::string& above, std::string_view name, const ValueView& base, const ValueView& ours,
               const ValueView& theirs) {
     if (same(base, theirs)) return put(out, name, ours);
     if (same(base, ours)) return put(out, name, theirs);
     const std::string path = above.empty() ? std::string(name) : above + "." + std::string(name);
+    pace_.step(path.size());
     if (const auto rule = rules_.paths.find(path);
         rule != rules_.paths.end() && by_rule(out, path, name, rule->second, base, ours, theirs))
       return;
@@ -60,7 +119,9 @@ class FieldMerge {
     if (value.exists()) out.append(name, value);
   }
   void conflict(const std::string& path) {
-    if (conflicts_.empty() || conflicts_.back() != path) conflicts_.push_back(path);
+    if (conflict_bytes_ > conflict_bytes_max || (!conflicts_.empty() && conflicts_.back() == path)) return;
+    conflict_bytes_ += path.size();
+    conflicts_.push_back(path);
   }
 
   // False: the rule doesn't apply to these values.
@@ -102,6 +163,7 @@ class FieldMerge {
     if (!before || !mine || !other) return false;
     bson::ArrayBuilder all = out.array(name);
     const auto one = [&](const ValueView& which) {
+      pace_.step(which.bytes().size());
       const ValueView b = find(*before, which), o = find(*mine, which), t = find(*other, which);
       if (same(b, t) || (same(o, t) && (!o.exists() || rules_.mode == MergeMode::field_divergent))) {
         if (o.exists()) all.append(o);
@@ -123,7 +185,9 @@ class FieldMerge {
   }
 
   const MergeRules& rules_;
+  Pace pace_;
   std::vector<std::string> conflicts_;
+  size_t conflict_bytes_ = 0;
 };
 
 Resolution in_conflict(const Sides& sides, const MergeRules& rules, std::vector<std::string> paths) {
@@ -147,11 +211,11 @@ Resolution merge_documents(const Sides& sides, const MergeRules& rules) {
   if (!sides.ours || !sides.theirs || touched || rules.mode == MergeMode::document_divergent)
     return in_conflict(sides, rules, {});
 
-  FieldMerge merge(rules);
+  FieldMerge merge(rules, sides.interrupted);
   const DocumentView base = sides.base ? DocumentView(*sides.base) : DocumentView();
   bson::Document merged = merge.document({}, base, DocumentView(*sides.ours), DocumentView(*sides.theirs));
-  if (!merge.conflicts().empty() && (rules.decide || rules.prefer == Prefer::neither))
-    return in_conflict(sides, rules, std::move(merge.conflicts()));
+  if (merge.in_conflict() && (rules.decide || rules.prefer == Prefer::neither))
+    return in_conflict(sides, rules, merge.take_conflicts());
   return {Resolution::Kind::written, std::move(merged).bytes()};
 }
 

@@ -24,12 +24,13 @@ namespace versions {
 // One document on three sides; nullopt: that side doesn't have it. Borrowed for the call.
 struct Sides {
   std::optional<BytesView> base, ours, theirs;
+  const std::function<void()>* interrupted = nullptr;  // called now and then while fields are compared; throws to stop
 };
 
 struct Resolution {
   enum class Kind : uint8_t { ours, theirs, written, conflict } kind;
   Bytes document = {};                  // if it was written
-  std::vector<std::string> paths = {};  // the fields in conflict; empty: the document as a whole
+  std::vector<std::string> paths = {};  // the fields in conflict; empty: the document as a whole, or paths of more than 16 MB
 };
 
 // Called for each document that both sides changed and didn't both remove. If it leaves a conflict open, the merge writes

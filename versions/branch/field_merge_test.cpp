@@ -1,6 +1,10 @@
 #include "versions/branch/field_merge.h"
 
+#include <time.h>
+
+#include <algorithm>
 #include <catch2/catch.hpp>
+#include <limits>
 #include <set>
 
 #include "base/random.h"
@@ -223,4 +227,79 @@ TEST_CASE("documents merge as maps of their paths do") {
   }
   CHECK(conflicts > 200);
   CHECK(written > 500);
+}
+
+namespace {
+
+// Returns {f0: values(0), f1: values(1) …}, or in the opposite order.
+bson::Document many_fields(int count, bool reversed, const std::function<int(int)>& value) {
+  bson::Builder out;
+  for (int i = 0; i < count; ++i) {
+    const int field = reversed ? count - 1 - i : i;
+    out.append("f" + std::to_string(field), value(field));
+  }
+  return out.done();
+}
+
+// Three sides whose fields stand in different orders. Ours changed every third field, theirs those behind.
+struct ManyFields {
+  explicit ManyFields(int count)
+      : base(many_fields(count, false, [](int) { return 0; })),
+        ours(many_fields(count, true, [](int field) { return field % 3 == 0 ? 1 : 0; })),
+        theirs(many_fields(count, false, [](int field) { return field % 3 == 1 ? 2 : 0; })) {}
+
+  Resolution merge(const std::function<void()>& interrupted = {}) const {
+    return merge_documents({base.bytes(), ours.bytes(), theirs.bytes(), &interrupted}, {});
+  }
+
+  bson::Document base, ours, theirs;
+};
+
+// Returns the processor time of the fastest of some runs.
+double seconds(const std::function<void()>& work) {
+  const auto now = [] {
+    timespec time{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+  };
+  double least = std::numeric_limits<double>::infinity();
+  for (int run = 0; run < 3; ++run) {
+    const double start = now();
+    work();
+    least = std::min(least, now() - start);
+  }
+  return least;
+}
+
+}  // namespace
+
+TEST_CASE("documents with many fields merge like small ones") {
+  const Resolution merged = ManyFields(1000).merge();
+  REQUIRE(merged.kind == Resolution::Kind::written);
+  CHECK(merged.document == many_fields(1000, true, [](int field) { return field % 3 == 2 ? 0 : field % 3 + 1; }).bytes());
+}
+
+TEST_CASE("the time of a merge grows with the number of fields") {
+  const ManyFields few(2000), many(16'000);
+  // With eight times as many fields, work that is quadratic takes 64 times as long.
+  CHECK(seconds([&] { many.merge(); }) < 32 * seconds([&] { few.merge(); }));
+}
+
+TEST_CASE("a merge of documents with many fields stops when it is told to") {
+  const ManyFields many(20'000);
+  int asked = 0;
+  many.merge([&] { ++asked; });
+  CHECK(asked > 1);
+  CHECK_THROWS_AS(many.merge([] { throw std::runtime_error("stop"); }), std::runtime_error);
+}
+
+TEST_CASE("paths in conflict that no reply can hold are left out") {
+  const std::string name(1 << 20, 'x');
+  const auto side = [&](int value) {
+    return bson::Builder().append(name, many_fields(40, false, [&](int) { return value; })).done();
+  };
+  const bson::Document base = side(0), ours = side(1), theirs = side(2);
+  const Resolution resolution = merge_documents({base.bytes(), ours.bytes(), theirs.bytes()}, {});
+  CHECK(resolution.kind == Resolution::Kind::conflict);
+  CHECK(resolution.paths.empty());
 }

@@ -127,7 +127,7 @@ class Planner {
     const auto base = content(records.base), ours = content(records.ours), theirs = content(records.theirs);
     std::optional<Bytes> result = ours;
     if (records.ours != records.theirs) {
-      Resolution resolution = terms_.resolve({as_view(base), as_view(ours), as_view(theirs)});
+      Resolution resolution = terms_.resolve({as_view(base), as_view(ours), as_view(theirs), &terms_.interrupted});
       if (resolution.kind == Resolution::Kind::conflict) {
         plan_.conflicts.push_back({key, records.base, records.ours, records.theirs, std::move(resolution.paths)});
         return;

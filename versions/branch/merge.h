@@ -26,7 +26,7 @@ Hash hash_of(const Sides& sides);
 struct CollectionTerms {
   Resolver resolve = {};
   Decisions decided = {};                  // go before `resolve`, also for documents that theirs alone changed
-  std::function<void()> interrupted = {};  // called at each document; may throw
+  std::function<void()> interrupted = {};  // called at each document, and now and then within one; may throw
 };
 
 struct MergePlan {
