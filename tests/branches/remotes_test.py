@@ -186,6 +186,45 @@ def test_what_was_purged_is_not_shipped(team):
     same(hub, ann)
 
 
+def test_what_was_purged_before_it_came_is_known_to_be_and_passed_on(team, tmp_path):
+    hub, ann, bob = team
+    hub["main"].pages.update_one({"_id": 3}, {"$set": {"n": 3}})
+    hub.commit(message="three")
+    hub["main"].command("purge", "pages", id=3)
+    hub["main"].authors.insert_one({"_id": "after"})
+    hub.commit(message="after")
+    clone(hub, ann), clone(ann, bob)
+
+    def check(site):
+        assert site.log() == hub.log() and by_id(site["main"].pages) == by_id(hub["main"].pages)
+        for commit in hub.log():
+            assert site[commit].pages.find_one({"_id": 3}) is None
+            said, wanted = site[commit].command("verify", 1, deep=True), hub[commit].command("verify", 1, deep=True)
+            assert said["valid"] is True and said == wanted, commit
+            assert site[commit].pages.estimated_document_count() == site[commit].pages.count_documents({})
+
+    check(ann), check(bob)
+    # The next commit that changes the collection names it no more, wherever it is made.
+    bob["main"].pages.delete_one({"_id": 5})
+    bob.commit(message="bob's")
+    hub["main"].pages.delete_one({"_id": 5})
+    hub.commit(message="hub's")
+    assert bob.roots() == hub.roots()
+    hub["main"].command("resetBranch", "main", to="main~1")
+    assert bob["main"].command("push", "origin")["change"] == "moved"
+    assert ann["main"].command("push", "origin")["change"] == "moved"
+    check(ann), check(bob)
+    bob.wipe()
+    ann["main"].command("addRemote", "bob", uri=bob.uri)
+    assert ann["main"].command("push", "bob")["change"] in ("made", "moved")
+    check(bob)
+    bob.wipe()
+    palimpsest("bundle", "create", "--uri", ann.server.uri, "shop@main", tmp_path / "main")
+    palimpsest("bundle", "fetch", "--uri", bob.server.uri, tmp_path / "main")
+    assert bob.log("bundle%2Fmain") == hub.log()
+    assert bob["bundle%2Fmain"].command("verify", 1, deep=True)["valid"] is True
+
+
 def test_what_was_purged_at_the_receiver_comes_whole_if_it_is_changed_elsewhere(team):
     hub, ann, bob = team
     clone(hub, ann)

@@ -44,6 +44,37 @@ def test_all_members_of_a_set_have_what_it_fetched_and_what_was_pushed_to_it():
         replica_set.check_same()
 
 
+def test_all_members_of_a_set_merge_what_was_purged_before_it_came():
+    with Server() as alone, ReplicaSet() as replica_set, alone.client() as lone, replica_set.client() as client:
+        lone.shop.pages.insert_many([{"_id": i, "n": i} for i in range(20)])
+        lone.shop.command("commit", 1)
+        lone.shop.pages.update_one({"_id": 3}, {"$set": {"n": 30}})
+        lone.shop.command("commit", 1)
+        lone.shop.command("purge", "pages", id=3)
+        named = commits(lone.shop)[0]
+        lone.shop.pages.update_one({"_id": 4}, {"$set": {"n": 40}})
+        lone.shop.command("commit", 1)
+
+        client.shop.command("addRemote", "origin", uri=alone.uri + "shop")
+        client.shop.command("fetch", "origin")
+        client.shop.command("createBranch", "mine", **{"from": named})
+        client["shop@mine"].pages.update_one({"_id": 5}, {"$set": {"n": 50}})
+        client["shop@mine"].command("commit", 1)
+        client["shop@mine"].command("merge", "origin/main")
+        client.shop.command("createBranch", "other", **{"from": named})
+        client["shop@other"].authors.insert_one({"_id": 1})
+        client["shop@other"].command("commit", 1)
+        client["shop@other"].command("merge", "origin/main")
+        replica_set.wait_same_place()
+        for member in replica_set.members:
+            for branch in ("mine", "other"):
+                database = member.direct[f"shop@{branch}"]
+                assert commits(database) == commits(client[f"shop@{branch}"]), member.name
+                assert database.pages.find_one({"_id": 3}) is None and database.pages.find_one({"_id": 4})["n"] == 40
+                assert database.command("verify", 1, deep=True)["valid"] is True
+        replica_set.check_same()
+
+
 def test_all_members_of_a_set_have_a_shallow_history_and_then_the_rest_of_it():
     with Server() as alone, ReplicaSet() as replica_set, alone.client() as lone, replica_set.client() as client:
         lone.shop.pages.insert_many([{"_id": i, "n": i, "text": "text " * 20} for i in range(200)])

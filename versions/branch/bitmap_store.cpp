@@ -123,11 +123,9 @@ void BitmapStore::save_state(Transaction& transaction, const View& view, State s
   history_.append(transaction, state, view.state, changed);
 }
 
-void BitmapStore::save_adoption(Transaction& transaction, const View& view, State state, const Adoption& adoption,
-                                const RecordSet& written) {
-  RecordSet added = written;
-  for (const auto& [key, record] : adoption.adopted) added.add(record);
-  save_state(transaction, view, state, added, adoption.removed);
+void BitmapStore::save_adoption(Transaction& transaction, const View& view, State state, const Adoption&, const RecordSet& added,
+                                const RecordSet& removed) {
+  save_state(transaction, view, state, added, removed);
 }
 
 }  // namespace versions

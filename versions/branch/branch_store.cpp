@@ -440,9 +440,9 @@ void BranchStore::claim_new(Transaction& transaction, TableCursor& entries, Bran
   if (!takes_the_place(transaction, entries, key, removed)) claim(transaction, branch, key);
 }
 
-void BranchStore::adopt(Transaction& transaction, const View& view, State state, const Adoption& adoption, Stamp generation,
-                        const std::function<void()>& interrupted) {
-  RecordSet written;
+void BranchStore::adopt(Transaction& transaction, const View& view, State state, const Adoption& adoption, const Named& named,
+                        Stamp generation, const std::function<void()>& interrupted) {
+  RecordSet added, removed = adoption.removed;
   hide(transaction, view, adoption.removed);
   TableCursor entries = keys_.cursor(transaction);
   const auto come = [&](BytesView key) {
@@ -452,12 +452,15 @@ void BranchStore::adopt(Transaction& transaction, const View& view, State state,
   for (const auto& [key, record] : adoption.adopted) {
     come(key);
     now_shown(transaction, view.branch, record);
+    added.add(record);
   }
   for (const auto& [key, document] : adoption.written) {
     come(key);
-    written.add(insert_new(transaction, view, key, document, generation, state));
+    added.add(insert_new(transaction, view, key, document, generation, state));
   }
-  save_adoption(transaction, view, state, adoption, written);
+  // No branch shows these records, so nobody's writes meet them.
+  if (!named.empty()) adopt_named(transaction, view, named, added, removed);
+  save_adoption(transaction, view, state, adoption, added, removed);
 }
 
 void BranchStore::advance(Transaction& transaction, const View& view, State to) {

@@ -226,10 +226,16 @@ class BranchStore {
     std::vector<std::pair<Bytes, Bytes>> written;     // key -> a content that no branch has yet
     bool empty() const { return adopted.empty() && removed.empty() && written.empty(); }
   };
+  // What a tree begins and ceases to name, though nobody has it, because it was purged on another server. The state names it as
+  // if it had been here and was purged since: later commits, packs and checks ask the state.
+  struct Named {
+    std::vector<Bytes> added, removed;  // keys
+    bool empty() const { return added.empty() && removed.empty(); }
+  };
   // Writes the adoption over the branch's state; it contains nothing that is pending. Another transaction that touches one of
   // these documents at the same time conflicts. `interrupted` is called at each document, and may throw.
-  void adopt(Transaction& transaction, const View& view, State state, const Adoption& adoption, Stamp generation,
-             const std::function<void()>& interrupted = {});
+  void adopt(Transaction& transaction, const View& view, State state, const Adoption& adoption, const Named& named,
+             Stamp generation, const std::function<void()>& interrupted = {});
   // The branch shows this state from now on. Nothing may be pending. Another transaction that touches a document which this
   // changes conflicts.
   void advance(Transaction& transaction, const View& view, State to);
@@ -301,8 +307,9 @@ class BranchStore {
   virtual bool leaves_out() const { return true; }
   virtual void save_state(Transaction& transaction, const View& view, State state, const RecordSet& added,
                           const RecordSet& removed) = 0;
+  // `added` and `removed` are the records of the adoption, and those that stand for what is named.
   virtual void save_adoption(Transaction& transaction, const View& view, State state, const Adoption& adoption,
-                             const RecordSet& written) = 0;
+                             const RecordSet& added, const RecordSet& removed) = 0;
   virtual void discarded(Transaction&, const View&) {}
   // Hook: a record, or what a layout keeps instead of one, no longer exists, whatever states name.
   virtual void forgotten(Transaction&, RecordId) {}
@@ -336,9 +343,12 @@ class BranchStore {
   }
   // No branch shows the record any more. States go on naming it, and the trees of their commits its key.
   void mark_purged(Transaction& transaction, BytesView key, RecordId record, const std::vector<BranchId>& branches);
+  void each_purged_of(Transaction& transaction, State state, const std::function<void(RecordId, BytesView key)>& each);
   // `keep` returns for a record up to which generation contents must be kept.
   uint64_t take_away(Transaction& transaction, const RecordSet& records, const Lost& lost, Stamp write,
                      const std::function<storage::Keep(RecordId)>& keep);
+  // Adds to the two sets the records that stand for what is named.
+  void adopt_named(Transaction& transaction, const View& view, const Named& named, RecordSet& added, RecordSet& removed);
   void fold_added(Transaction& transaction, State state, const RecordSet& added, std::vector<DocumentHash>& changes);
   void fold_removed(Transaction& transaction, const Pending& pending, std::vector<DocumentHash>& changes);
   RecordId insert_new(Transaction& transaction, const View& view, BytesView key, BytesView document, Stamp generation,

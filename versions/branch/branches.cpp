@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <unordered_set>
 
 namespace versions {
 
@@ -514,7 +515,7 @@ Merged Branches::apply_change(Transaction& transaction, Branch branch, const Cha
     const bool purged = !stores_[i]->purged_records(transaction).empty();
     std::vector<DocumentHash> changes = purged ? changes_of(transaction, i, plans[i].adoption)
                                                : merge_changes(transaction, i, change, tree_kind(info, i), plans[i]);
-    write_adoption(transaction, branch, i, one, commit.number, plans[i].adoption, std::move(changes), true, merged.generation,
+    write_adoption(transaction, branch, i, one, commit.number, plans[i].adoption, {}, std::move(changes), true, merged.generation,
                    terms.interrupted);
     if (!has_merged(transaction, change, branch.head, i, one.state)) dropped.push_back(one.collection);
     merged.adoptions.emplace(i, std::move(plans[i].adoption));
@@ -526,9 +527,11 @@ Merged Branches::apply_change(Transaction& transaction, Branch branch, const Cha
 }
 
 void Branches::write_adoption(Transaction& transaction, const Branch& branch, size_t collection, CollectionState& state,
-                              CommitNumber commit, const BranchStore::Adoption& adoption, std::vector<DocumentHash> changes,
-                              bool leaves_out_purged, Stamp generation, const std::function<void()>& interrupted) {
-  stores_[collection]->adopt(transaction, view(transaction, branch, collection), commit, adoption, generation, interrupted);
+                              CommitNumber commit, const BranchStore::Adoption& adoption, const BranchStore::Named& named,
+                              std::vector<DocumentHash> changes, bool leaves_out_purged, Stamp generation,
+                              const std::function<void()>& interrupted) {
+  stores_[collection]->adopt(transaction, view(transaction, branch, collection), commit, adoption, named, generation,
+                             interrupted);
   if (leaves_out_purged) add_purged(transaction, collection, state.state, commit, changes);
   state.state = commit;
   state.digest = roots_.update(transaction, state.digest, std::move(changes));
@@ -576,6 +579,27 @@ std::vector<DocumentHash> Branches::changes_of(Transaction& transaction, size_t 
   return changes;
 }
 
+BranchStore::Named Branches::named(Transaction& transaction, size_t collection, State before, const MergedElsewhere& merged,
+                                   const BranchStore::Adoption& adoption) {
+  BranchStore::Named named;
+  std::unordered_set<BytesView> others;  // that the tree doesn't name any more, or with a document that is here
+  if (const auto gone = merged.named.find(collection); gone != merged.named.end()) {
+    for (const DocumentHash& one : gone->second) {
+      if (one.hash)
+        named.added.push_back(one.key);
+      else
+        others.insert(one.key);
+    }
+  }
+  for (const auto& [key, record] : adoption.adopted) others.insert(key);
+  for (const auto& [key, document] : adoption.written) others.insert(key);
+  if (before == 0 || others.empty()) return named;
+  for (Bytes& key : stores_[collection]->purged_of(transaction, before).keys) {
+    if (others.contains(key)) named.removed.push_back(std::move(key));
+  }
+  return named;
+}
+
 std::shared_ptr<const Commit> Branches::replay_merge(Transaction& transaction, const std::string& into,
                                                      const MergedElsewhere& merged, const CommitInfo& info, Stamp generation) {
   Branch branch = head(transaction, into);
@@ -588,13 +612,16 @@ std::shared_ptr<const Commit> Branches::replay_merge(Transaction& transaction, c
     const BranchStore::Adoption& adoption = found == merged.adoptions.end() ? nothing : found->second;
     one.digest = root_changed(transaction, branch.head, one, i, info);
     std::vector<DocumentHash> changes = changes_of(transaction, i, adoption);
-    if (const auto named = merged.named.find(i); named != merged.named.end())
-      changes.insert(changes.end(), named->second.begin(), named->second.end());
-    if (merged.imported && adoption.empty() && one.state != 0) {  // only what the tree names is another
+    if (const auto gone = merged.named.find(i); gone != merged.named.end())
+      changes.insert(changes.end(), gone->second.begin(), gone->second.end());
+    BranchStore::Named named;
+    if (merged.imported) named = this->named(transaction, i, one.state, merged, adoption);
+    if (merged.imported && adoption.empty() && named.empty() && one.state != 0) {  // only what the tree names is another
       one.digest = roots_.update(transaction, one.digest, std::move(changes));
       return;
     }
-    write_adoption(transaction, branch, i, one, commit.number, adoption, std::move(changes), !merged.imported, generation, {});
+    write_adoption(transaction, branch, i, one, commit.number, adoption, named, std::move(changes), !merged.imported, generation,
+                   {});
   };
   std::set<size_t> known_after;
   for (const auto& [label, root] : merged.roots) {
@@ -622,7 +649,12 @@ std::shared_ptr<const Commit> Branches::replay_merge(Transaction& transaction, c
     if (dropped.digest != roots_.empty(transaction, tree_kind(info, i)))
       throw OperationError(ErrorCode::data_corruption_detected, "a merge changes a collection that its commit doesn't know");
   }
-  return put(transaction, branch, std::move(commit), info);
+  auto made = put(transaction, branch, std::move(commit), info);
+  // What the tree names beside is nothing that anybody shows.
+  const bool same_documents =
+      std::all_of(merged.adoptions.begin(), merged.adoptions.end(), [](const auto& one) { return one.second.empty(); });
+  if (merged.imported && same_documents) graph_.note_proof(transaction, *made, true);
+  return made;
 }
 
 Branches::Swept Branches::sweep(Transaction& transaction, const Retention& retention, size_t commits_max, const Lost& lost,

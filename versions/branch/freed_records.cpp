@@ -1,4 +1,6 @@
 // This part of BranchStore removes from history: it frees records that nothing reaches, and purges documents.
+#include <unordered_set>
+
 #include "base/varint.h"
 #include "storage/engine/touch.h"
 #include "versions/branch/branch_store.h"
@@ -88,6 +90,23 @@ void BranchStore::mark_purged(Transaction& transaction, BytesView key, RecordId 
   }
 }
 
+void BranchStore::adopt_named(Transaction& transaction, const View& view, const Named& named, RecordSet& added,
+                              RecordSet& removed) {
+  const std::unordered_set<BytesView> come(named.added.begin(), named.added.end());
+  const std::unordered_set<BytesView> go(named.removed.begin(), named.removed.end());
+  std::unordered_set<Bytes> there;
+  each_purged_of(transaction, view.state, [&](RecordId record, BytesView key) {
+    if (go.contains(key)) removed.add(record);
+    if (come.contains(key)) there.emplace(key);
+  });
+  for (const Bytes& key : named.added) {
+    if (!there.insert(key).second) continue;
+    const RecordId record = allocate(transaction, view.segment);
+    mark_purged(transaction, key, record, {});
+    added.add(record);
+  }
+}
+
 void BranchStore::put_entry(Transaction& transaction, BytesView key, RecordId record, uint64_t commit) {
   Bytes value;
   base::append_varint(value, commit);
@@ -110,8 +129,7 @@ bool BranchStore::purged(Transaction& transaction, RecordId record) {
   return pending_.get(transaction, pending_key(BranchId::none, record)).has_value();
 }
 
-BranchStore::Purged BranchStore::purged_of(Transaction& transaction, State state) {
-  Purged purged;
+void BranchStore::each_purged_of(Transaction& transaction, State state, const std::function<void(RecordId, BytesView)>& each) {
   TableCursor cursor = pending_.cursor(transaction);
   for (bool on = cursor.seek(pending_key(BranchId::none, 0)); on && base::load_be64(cursor.key().data()) == 0;
        on = cursor.next()) {
@@ -119,9 +137,16 @@ BranchStore::Purged BranchStore::purged_of(Transaction& transaction, State state
       throw base::OperationError(base::ErrorCode::data_corruption_detected, "a row of what is pending on branches is damaged");
     const auto record = static_cast<RecordId>(base::load_be64(cursor.key().data() + 8));
     if (cursor.value().front() != purged_kind || !names(transaction, state, record)) continue;
-    purged.records.add(record);
-    purged.keys.emplace_back(cursor.value().substr(1));
+    each(record, cursor.value().substr(1));
   }
+}
+
+BranchStore::Purged BranchStore::purged_of(Transaction& transaction, State state) {
+  Purged purged;
+  each_purged_of(transaction, state, [&](RecordId record, BytesView key) {
+    purged.records.add(record);
+    purged.keys.emplace_back(key);
+  });
   return purged;
 }
 

@@ -393,7 +393,7 @@ void VersionFirst::save_state(Transaction& transaction, const View& view, State 
 }
 
 void VersionFirst::save_adoption(Transaction& transaction, const View& view, State state, const Adoption& adoption,
-                                 const RecordSet&) {
+                                 const RecordSet&, const RecordSet&) {
   std::unordered_set<BytesView> taken;
   for (const auto& [key, record] : adoption.adopted) {
     put_entry(transaction, view, key, record);

@@ -60,8 +60,8 @@ class VersionFirst : public BranchStore {
   bool leaves_out() const override { return false; }
   void save_state(Transaction& transaction, const View& view, State state, const RecordSet& added,
                   const RecordSet& removed) override;
-  void save_adoption(Transaction& transaction, const View& view, State state, const Adoption& adoption,
-                     const RecordSet& written) override;
+  void save_adoption(Transaction& transaction, const View& view, State state, const Adoption& adoption, const RecordSet& added,
+                     const RecordSet& removed) override;
   void discarded(Transaction& transaction, const View& view) override;
   RecordId last_of(Transaction& transaction, Segment segment) override;
   void forgotten(Transaction& transaction, RecordId record) override {

@@ -301,15 +301,15 @@ void VersionGraph::put_commit(Transaction& transaction, Commit& commit) {
     }
   }
   commits_.put(transaction, number_key(commit.number), write_commit(commit));
-  note_proof(transaction, commit);
+  note_proof(transaction, commit, false);
 }
 
-void VersionGraph::note_proof(Transaction& transaction, const Commit& commit) {
+void VersionGraph::note_proof(Transaction& transaction, const Commit& commit, bool same_documents) {
   if (commit.parents.size() != 1) return;
   const auto first = this->commit(transaction, commit.parents.front());
   if (first->dropped) return;
-  const auto same = [](const CollectionState& a, const CollectionState& b) {
-    return a.collection == b.collection && a.state == b.state;
+  const auto same = [&](const CollectionState& a, const CollectionState& b) {
+    return a.collection == b.collection && (same_documents || a.state == b.state);
   };
   if (!first->parents.empty() || commit.metadata != first->metadata ||
       !std::ranges::equal(commit.collections, first->collections, same))
@@ -369,7 +369,7 @@ void VersionGraph::put_first(Transaction& transaction, CommitNumber number) {
   const Graph all = graph(transaction);
   for (const auto& [child, node] : all) {
     if (!node.dropped && node.parents.size() == 1 && node.parents.front() == number)
-      note_proof(transaction, *commit(transaction, child));
+      note_proof(transaction, *commit(transaction, child), false);
   }
 }
 

@@ -129,6 +129,9 @@ class VersionGraph {
   // Fills in the id. If a commit with the same statement exists, this one's time becomes a millisecond later; if it is absent,
   // this one takes its place and its number.
   void put_commit(Transaction& transaction, Commit& commit);
+  // Stores the commit's number if it is the one that proof_of_first returns; put_commit has done so for one that has the states
+  // of its parent. `same_documents`: it shows what its parent shows, by other states.
+  void note_proof(Transaction& transaction, const Commit& commit, bool same_documents);
   // The bytes of which the commit's id is the SHA-256.
   Bytes statement(Transaction& transaction, const Commit& commit) const;
 
@@ -176,9 +179,6 @@ class VersionGraph {
   using Reached = std::map<CommitNumber, std::shared_ptr<const Commit>>;
   Reached reached_from(Transaction& transaction, CommitNumber from) const;  // `from` and all that it comes from
   CommitNumber common_ancestor_grafted(Transaction& transaction, CommitNumber a, CommitNumber b) const;
-  // Stores the commit's number if it is the one that proof_of_first returns.
-  void note_proof(Transaction& transaction, const Commit& commit);
-
   Table commits_, ids_, branches_;
   Changing changing_;
   std::atomic<CommitNumber> next_commit_{0};

@@ -343,11 +343,54 @@ TEST_CASE("a commit that shows a purged document comes to its id without it") {
   a.commit("main", 102);
   CHECK(b.import(a.pack(b.known())) == 3);
   member.follow(b);
-  for (Site* site : {&b, &member}) {
+  // Whoever has them from there packs them as well.
+  Site c;
+  c.begin();
+  CHECK(c.import(member.pack(c.known())) == 3);
+  for (Site* site : {&b, &member, &c}) {
     for (const Hash& commit : a.known()) {
       REQUIRE(site->find(commit).has_value());
       CHECK(site->documents(commit) == a.documents(commit));
       CHECK(site->documents(commit).count("1") == 0);
+    }
+    for (const auto& [commit, purged] : {std::pair(a.known()[2], 1), std::pair(a.known()[0], 0)}) {
+      Transaction transaction(site->store, Transaction::Mode::read);
+      const auto verified = site->shop().verify(transaction, *site->find(commit), true, 10, {});
+      CHECK(verified.damage.empty());
+      CHECK(verified.collections.at(0).purged == static_cast<uint64_t>(purged));
+    }
+  }
+}
+
+TEST_CASE("a document that was purged elsewhere is named once, until it comes again or goes") {
+  base::Random random(base::testing::seed());
+  Site a, b, c, member;
+  for (Site* site : {&a, &b, &c, &member}) site->begin();
+  for (int64_t step = 0; step < 60; ++step) {
+    for (uint64_t i = 1 + random.below(4); i > 0; --i) {
+      const auto id = static_cast<int>(random.below(8));
+      if (random.below(3) == 0)
+        a.remove("main", id);
+      else
+        a.put("main", json("{_id: " + std::to_string(id) + ", a: " + std::to_string(random.below(50)) + "}"));
+    }
+    a.commit("main", 100 + step);
+    if (random.below(3) == 0) {
+      const bson::Document id = json("{_id: " + std::to_string(random.below(8)) + "}");
+      a.change([&](Transaction& transaction) {
+        a.shop().purge(transaction, "things", id["_id"], [](Transaction&, storage::CollectionId, RecordId, Stamp, BytesView) {});
+      });
+    }
+    if (random.below(4) != 0) continue;
+    b.import(a.pack(b.known(), false));
+    member.follow(b);
+    c.import(member.pack(c.known(), false));
+    for (Site* site : {&b, &member, &c}) {
+      for (const Hash& id : a.known()) {
+        REQUIRE(site->find(id).has_value());
+        Transaction transaction(site->store, Transaction::Mode::read);
+        CHECK(site->shop().verify(transaction, *site->find(id), true, 10, {}).damage.empty());
+      }
     }
   }
 }
