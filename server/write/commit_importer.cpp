@@ -131,6 +131,8 @@ struct CommitImporter::Incoming {
   bool written = false;  // rows of it were written to the branch
   bool whole = false;    // all of it is made in one transaction, however large
   bool begins = false;   // the database begins with it
+  // Views that have a row. A second row would be a delta of what the first one made, which nobody has checked.
+  std::set<Bytes> views = {};
 };
 
 CommitImporter::CommitImporter(OperationContext& op, std::string database, CheckView check_view, Shallow shallow)
@@ -284,10 +286,12 @@ void CommitImporter::add(const pack::Header& header, pack::Row row) {
   Incoming& in = *incoming_;
   if (in.known) return;
   const Bytes& uuid = header.collections[row.collection].uuid;
+  const bool is_view = header.collections[row.collection].name == query::views_collection;
+  if (is_view && !in.views.insert(row.key).second) refuse("a commit changes a document twice");
   in.bytes += row.key.size() + row.body.size() + sizeof(ImportedRow);
   in.made.changed.insert(uuid);
   in.made.rows.push_back({static_cast<ImportedRow::Kind>(row.kind), uuid, std::move(row.key), std::move(row.body)});
-  if (header.collections[row.collection].name == query::views_collection) check_view(in.made.rows.back());
+  if (is_view) check_view(in.made.rows.back());
   const bool many = in.made.rows.size() >= rows_written || in.bytes >= bytes_written;
   if (in.begins) {
     if (many) insert_first();

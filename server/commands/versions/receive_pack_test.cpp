@@ -5,6 +5,7 @@
 #include "base/uuid.h"
 #include "bson/builder.h"
 #include "bson/json.h"
+#include "dedup/delta.h"
 #include "server/commands/test_server.h"
 #include "versions/branch/document_hash.h"
 #include "versions/pack/pack_writer.h"
@@ -130,6 +131,45 @@ TEST_CASE("a pack with documents or commits that nobody could have made is refus
   CHECK(code(receive(server, {.key = "another"})) == 9);
   CHECK(code(receive(server, {.kind = pack::Row::Kind::replace})) == 9);
   server.expect("shop", "{listBranches: 1}", "{ok: 0, code: 26}");
+}
+
+// A view changes twice in one commit; the second row is a delta of the view before both.
+TEST_CASE("a pack whose commit changes a view twice is refused, however much comes between") {
+  const bson::Document before = json("{_id: 'shop.v', viewOn: 'c', pipeline: [{$match: {text: 'as it was'}}]}");
+  const bson::Document between = json("{_id: 'shop.v', viewOn: 'c', pipeline: [{$match: {text: 'something'}}]}");
+  const bson::Document after = json("{_id: 'shop.v', viewOn: 'c', pipeline: [{$match: {text: 'as it is'}}]}");
+  for (const int others : {0, 5'000}) {
+    TestServer server;
+    const Bytes views(16, '\6'), uuid(16, '\7');
+    pack::Commit first{.time_ms = 1, .metadata = json("{message: 'first'}").bytes()};
+    for (const Bytes& one : {uuid, views}) first.roots.push_back({.uuid = one, .root = {}, .tree = {}});
+    first.id = pack::id_of(first);
+    pack::Commit second{.time_ms = 2, .metadata = first.metadata, .parents = {first.id}};
+    for (const Bytes& one : {uuid, views})
+      second.roots.push_back({.uuid = one, .root = versions::merkle::sha256("a root"), .tree = {}});
+    second.id = pack::id_of(second);
+    pack::PackWriter writer({.database = "shop",
+                             .refs = {{pack::Ref::Kind::branch, "dev", second.id}},
+                             .collections = {{.uuid = views, .name = "system.views", .options = json("{}")},
+                                             {.uuid = uuid, .name = "c", .options = json("{}")}}});
+    const Bytes key = versions::key_of(before.bytes());
+    writer.add(first);
+    writer.add(pack::Row{pack::Row::Kind::insert, 0, key, before.bytes()});
+    writer.add(second);
+    writer.add(pack::Row{pack::Row::Kind::replace, 0, key, between.bytes()});
+    for (int i = 0; i < others; ++i) {
+      const Bytes document = json("{_id: " + std::to_string(i) + "}").bytes();
+      writer.add(pack::Row{pack::Row::Kind::insert, 1, versions::key_of(document), document});
+    }
+    writer.add(pack::Row{pack::Row::Kind::update, 0, key, dedup::encode(before.bytes(), after.bytes()).value()});
+    writer.finish();
+    bson::Builder command;
+    command.append("receivePack", bson::Binary{4, base::random_uuid()}).append("pack", bson::Binary{0, writer.take()});
+    command.append("last", true);
+    const bson::Document reply = server.run("shop", command.done());
+    CHECK(code(reply) == 9);
+    CHECK(reply.view()["errmsg"].as_string().find("changes a document twice") != std::string_view::npos);
+  }
 }
 
 TEST_CASE("a pack begins a shallow history where that is allowed, and may come again") {
