@@ -133,6 +133,7 @@ struct CommitImporter::Incoming {
   bool begins = false;   // the database begins with it
   // Views that have a row. A second row would be a delta of what the first one made, which nobody has checked.
   std::set<Bytes> views = {};
+  std::map<Bytes, int64_t> documents = {};  // of a commit with which the database begins: how many came, by UUID
 };
 
 CommitImporter::CommitImporter(OperationContext& op, std::string database, CheckView check_view, Shallow shallow)
@@ -375,6 +376,7 @@ void CommitImporter::have_empty_ones(storage::Transaction& transaction) {
 void CommitImporter::begin_first(const pack::Header& header) {
   if (database_)
     throw OperationError(ErrorCode::illegal_operation, "database '" + name_ + "' has another history than the commits");
+  receives_first_ = op_.services().databases->receive_first(name_);
   incoming_->begins = true;
   const auto named = [&](const Bytes& uuid) -> const pack::Collection& {
     return *std::find_if(header.collections.begin(), header.collections.end(),
@@ -457,6 +459,7 @@ void CommitImporter::insert_first() {
   std::map<Bytes, std::vector<bson::Document>> documents;
   for (const ImportedRow& row : in.made.rows) {
     if (row.kind != ImportedRow::Kind::insert) refuse("a first commit changes a document");
+    ++in.documents[row.collection];
     documents[row.collection].emplace_back(versions::document_of(row, std::nullopt));
   }
   in.made.rows.clear();
@@ -487,8 +490,33 @@ void CommitImporter::insert_first() {
     throw OperationError(ErrorCode::namespace_not_found, "a collection of database '" + name_ + "' was dropped meanwhile");
 }
 
+// A first commit has all that its collections hold, and its id says nothing of it: another document would come along, or one
+// would be missing, and no child of the commit would come to its roots.
+void CommitImporter::check_first() const {
+  for (const auto& there : store_of(op_).catalog().collections(name_)) {
+    if (there->options().capped) continue;
+    const auto same = [&](const pack::Root& root) { return root.uuid == there->uuid_bytes(); };
+    if (std::none_of(incoming_->commit.roots.begin(), incoming_->commit.roots.end(), same)) {
+      throw OperationError(ErrorCode::illegal_operation,
+                           there->ns() + " is a collection that the first commit of the history that comes doesn't have");
+    }
+    const auto come = incoming_->documents.find(there->uuid_bytes());
+    const int64_t expected = come == incoming_->documents.end() ? 0 : come->second;
+    if (there->stored_records() == expected) continue;
+    // The number that is kept may be wrong after damage.
+    int64_t counted = 0;
+    storage::Transaction transaction(store_of(op_), storage::Transaction::Mode::read);
+    for (const auto scan = there->scan(transaction, storage::Direction::forward); scan->next(); ++counted) op_.check_interrupt();
+    if (counted == expected) continue;
+    throw OperationError(ErrorCode::illegal_operation, there->ns() + " has " + std::to_string(counted) + " documents, and " +
+                                                           std::to_string(expected) +
+                                                           " by the first commit of the history that comes");
+  }
+}
+
 void CommitImporter::end_first() {
   const pack::Commit& commit = incoming_->commit;
+  check_first();
   const auto begun = op_.services().databases->find_or_begin(name_, {.time_ms = commit.time_ms, .metadata = commit.metadata}, 0,
                                                              {.interrupted = op_.interrupted()});
   op_.last_write = std::max(op_.last_write, begun.logged);

@@ -71,6 +71,7 @@ class CommitImporter {
   void make(const versions::pack::Header& header);
   void have_empty_ones(storage::Transaction& transaction);
   void begin_first(const versions::pack::Header& header);
+  void check_first() const;
   void end_first();
   void insert_first();
   void make_collections(const versions::pack::Header& header);
@@ -90,6 +91,7 @@ class CommitImporter {
   std::string branch_;  // empty: there is none
   versions::CommitNumber stands_at_ = 0;
   std::unique_ptr<Incoming> incoming_;
+  std::shared_ptr<void> receives_first_;  // no document expires as long as this lives
   uint64_t made_ = 0;
   std::optional<versions::Selection> selected_;  // which the database is known to have commits of
 };

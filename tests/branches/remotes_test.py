@@ -277,6 +277,32 @@ def test_unique_indexes_come_last_and_are_kept(team):
     assert by_id(ann["main"].authors) == by_id(hub["main"].authors) and ann.log() == hub.log()
 
 
+def only(site, name, documents):
+    """The site has this collection alone, and no branches."""
+    site.wipe()
+    site["main"][name].insert_many(documents)
+
+
+def test_a_first_commit_has_its_own_documents_alone(team):
+    hub, ann, bob = team
+    only(hub, "pages", [{"_id": i, "text": f"page {i}"} for i in range(2_000)])
+    hub["main"].command("createBranch", "dev")
+    # The pack of the first commit is cut off before that is there, and some of its documents are.
+    cut = packed(hub, "main")[:-20]
+    fails(FAILED_TO_PARSE, lambda: ann["main"].command("receivePack", bson.Binary(bytes(16), 4), pack=cut, last=True))
+    assert 0 < ann["main"].pages.count_documents({}) <= 2_000
+    fails(NAMESPACE_NOT_FOUND, lambda: ann["main"].command("listBranches"))
+    hub["main"].pages.update_one({"_id": 1}, {"$set": {"n": 1}})
+    hub.commit(message="second")
+    ann["main"].pages.insert_one({"_id": "somebody's"})
+    said = palimpsest("clone", hub.uri, ann.uri, code=1)
+    assert "shop.pages has 2001 documents, and 2000" in said, said
+    fails(NAMESPACE_NOT_FOUND, lambda: ann["main"].command("listBranches"))
+    ann["main"].pages.delete_one({"_id": "somebody's"})
+    clone(hub, ann)
+    same(hub, ann)
+
+
 @pytest.fixture
 def indexed(team):
     """`users` has a unique index and others."""

@@ -197,6 +197,20 @@ std::vector<std::shared_ptr<BranchedDatabase>> Databases::all() const {
   return all;
 }
 
+std::shared_ptr<void> Databases::receive_first(const std::string& name) {
+  const base::MutexLock lock(receiving_mutex_);
+  const auto at = receiving_.insert(name);
+  return std::shared_ptr<void>(nullptr, [this, at](void*) {
+    const base::MutexLock again(receiving_mutex_);
+    receiving_.erase(at);
+  });
+}
+
+bool Databases::receives_first(std::string_view name) const {
+  const base::MutexLock lock(receiving_mutex_);
+  return receiving_.contains(name);
+}
+
 Databases::Begun Databases::find_or_begin(const std::string& name, const CommitInfo& info, Stamp given,
                                           const storage::SchemaChange& how) {
   if (auto database = find(name)) return {std::move(database)};

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <mutex>
+#include <set>
 #include <shared_mutex>
 
 #include "base/mutex.h"
@@ -42,6 +43,11 @@ class Databases final : public storage::ViewSource, public storage::BranchReplay
   };
   // `given` is the change's timestamp if another member made it.
   Begun find_or_begin(const std::string& name, const CommitInfo& info, Stamp given = 0, const storage::SchemaChange& how = {});
+
+  // As long as a share of the result lives, the database is one of those whose first commit comes from another server. Nobody
+  // may change its collections meanwhile, or the commit would be another one.
+  [[nodiscard]] std::shared_ptr<void> receive_first(const std::string& name);
+  bool receives_first(std::string_view name) const;
 
   // Drops the branch with whatever isn't committed there. Nobody else may write to it.
   void drop_branch(BranchedDatabase& database, const std::string& name);
@@ -133,6 +139,8 @@ class Databases final : public storage::ViewSource, public storage::BranchReplay
   std::map<std::string, std::shared_ptr<BranchedDatabase>, std::less<>> databases_ GUARDED_BY(mutex_);
   std::map<uint32_t, Kept> kept_ GUARDED_BY(mutex_);  // by number
   base::Mutex forgetting_;                            // one thread at a time runs forget_kept
+  mutable base::Mutex receiving_mutex_;
+  std::multiset<std::string, std::less<>> receiving_ GUARDED_BY(receiving_mutex_);
 };
 
 }  // namespace versions
