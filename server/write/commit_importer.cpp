@@ -14,6 +14,7 @@
 #include "server/write/import_limits.h"
 #include "server/write/namespaces.h"
 #include "server/write/replacement.h"
+#include "storage/collections/clustered.h"
 #include "storage/engine/names.h"
 #include "storage/indexes/index_options.h"
 #include "storage/store.h"
@@ -521,6 +522,7 @@ void CommitImporter::end_first() {
                                                              {.interrupted = op_.interrupted()});
   op_.last_write = std::max(op_.last_write, begun.logged);
   database_ = begun.database;
+  has_begun_ = begun.is_new;
   if (!find(commit.id)) {
     throw OperationError(
         ErrorCode::illegal_operation,
@@ -577,7 +579,6 @@ void CommitImporter::make_collection(const pack::Collection& one) {
 void CommitImporter::make_indexes(const pack::Header& header) {
   drop_branch();
   storage::Catalog& catalog = store_of(op_).catalog();
-  std::optional<std::set<Bytes>> shown;
   for (const pack::Collection& one : header.collections) {
     const auto collection = catalog.open(name_ + "." + one.name);
     if (!collection || collection->uuid_bytes() != one.uuid) continue;
@@ -588,16 +589,42 @@ void CommitImporter::make_indexes(const pack::Header& header) {
       if (!(is_exclusive(spec) ? has_exclusive : has_any)) specs.push_back(std::move(spec));
     }
     if (specs.empty()) continue;
-    if (!shown) shown = shown_by_refs();
-    if (!shown->contains(one.uuid)) catalog.create_indexes(collection, specs, {.interrupted = op_.interrupted()});
+    if (!shown_) shown_ = shown_by_refs();
+    if (!shown_->contains(one.uuid)) catalog.create_indexes(collection, specs, {.interrupted = op_.interrupted()});
   }
 }
 
-// The branch main of a database that has just begun isn't one of them: it shows the first commit, or nothing.
+// Documents may go from these whenever the TTL monitor passes.
+bool CommitImporter::has_documents_that_expire() const {
+  for (const auto& there : store_of(op_).catalog().collections(name_)) {
+    if (there->options().document.view().has(storage::expire_after_seconds_option)) return true;
+    const auto indexes = there->indexes();
+    if (std::any_of(indexes.begin(), indexes.end(), [](const auto& one) { return one->spec().expire_after_seconds.has_value(); }))
+      return true;
+  }
+  return false;
+}
+
+bool CommitImporter::has_just_begun() const {
+  if (!database_) return false;
+  storage::Transaction transaction(store_of(op_), storage::Transaction::Mode::read);
+  return named_by_refs(transaction).empty();
+}
+
 std::set<Bytes> CommitImporter::shown_by_refs() const {
   std::set<Bytes> shown;
   if (!database_) return shown;
   storage::Transaction transaction(store_of(op_), storage::Transaction::Mode::read);
+  for (const CommitNumber number : named_by_refs(transaction)) {
+    op_.check_interrupt();
+    for (const versions::CollectionState& one : database_->branches().graph().commit(transaction, number)->collections)
+      shown.insert(one.label);
+  }
+  return shown;
+}
+
+// The branch main of a database that has just begun isn't one of them: it shows the first commit, or nothing.
+std::vector<CommitNumber> CommitImporter::named_by_refs(storage::Transaction& transaction) const {
   const auto& graph = database_->branches().graph();
   std::vector<CommitNumber> named;
   for (const versions::Branch& branch : graph.branches(transaction)) {
@@ -606,11 +633,7 @@ std::set<Bytes> CommitImporter::shown_by_refs() const {
     if (!begins && !branch.name.starts_with(unfinished_prefix)) named.push_back(branch.head);
   }
   for (const auto& [name, number] : graph.tags(transaction)) named.push_back(number);
-  for (const CommitNumber number : named) {
-    op_.check_interrupt();
-    for (const versions::CollectionState& one : graph.commit(transaction, number)->collections) shown.insert(one.label);
-  }
-  return shown;
+  return named;
 }
 
 // A merge's documents are compared with its second parent's, a unique index with all of them at once, and what was purged is

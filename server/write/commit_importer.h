@@ -48,7 +48,14 @@ class CommitImporter {
   void import(versions::pack::PackReader& pack);
   // Makes the other indexes of the pack's collections, and those that an interrupted attempt left out. It is called after the
   // last of the packs, before refs move to their commits: these may show two documents under one key, and branches may not.
+  // A second call is about the same collections as the first one, whatever refs have moved since.
   void make_indexes(const versions::pack::Header& header);
+
+  // Returns whether no ref shows anything of the database yet, but for main, which stands at the first commit or at nothing. So
+  // it is after an attempt that was interrupted, too.
+  bool has_just_begun() const;
+  // Returns whether this importer has begun the database, and documents of it expire (TTL).
+  bool has_begun_what_expires() const { return has_begun_ && has_documents_that_expire(); }
 
   uint64_t made() const { return made_; }
   // nullptr: there is none, and the packs brought nothing that would begin it.
@@ -79,6 +86,8 @@ class CommitImporter {
   void stand_at(versions::CommitNumber parent);
   void check_view(const versions::ImportedRow& row);
   std::set<base::Bytes> shown_by_refs() const;
+  std::vector<versions::CommitNumber> named_by_refs(storage::Transaction& transaction) const;
+  bool has_documents_that_expire() const;
   bool may_be_written_before(const versions::pack::Header& header) const;
   void write_rows(const versions::pack::Header& header);
   void drop_branch() noexcept;
@@ -92,7 +101,9 @@ class CommitImporter {
   versions::CommitNumber stands_at_ = 0;
   std::unique_ptr<Incoming> incoming_;
   std::shared_ptr<void> receives_first_;  // no document expires as long as this lives
+  bool has_begun_ = false;                // the database, with its first commit
   uint64_t made_ = 0;
+  std::optional<std::set<base::Bytes>> shown_;   // UUIDs of collections that refs showed before indexes were made
   std::optional<versions::Selection> selected_;  // which the database is known to have commits of
 };
 

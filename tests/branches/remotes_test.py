@@ -14,6 +14,7 @@ from tests.drivers.auth_test import PASSWORD, Guarded
 from tests.support.certificates import Authority
 from tests.support.lying_server import LyingServer
 from tests.support.palimpsest import Server
+from tests.support.waiting import wait_until
 
 BAD_VALUE, HOST_UNREACHABLE, FAILED_TO_PARSE, AUTHENTICATION_FAILED, UNAUTHORIZED, ILLEGAL_OPERATION = 2, 6, 9, 18, 13, 20
 NAMESPACE_NOT_FOUND, NAMESPACE_EXISTS, OPERATION_FAILED, PROTOCOL_ERROR = 26, 48, 96, 17
@@ -281,6 +282,75 @@ def only(site, name, documents):
     """The site has this collection alone, and no branches."""
     site.wipe()
     site["main"][name].insert_many(documents)
+
+
+@pytest.mark.parametrize("interrupted", [False, True])
+@pytest.mark.parametrize("how", ["fetch", "push", "push dev", "bundle"])
+def test_a_first_commit_with_two_documents_of_a_later_unique_key_is_left(team, tmp_path, how, interrupted):
+    hub, ann, bob = team
+    only(hub, "users", [{"_id": "a", "mail": 1}, {"_id": "b", "mail": 1}])
+    hub.commit(message="two of one key")
+    hub["main"].command("createTag", "v0")
+    hub["main"].users.update_one({"_id": "b"}, {"$set": {"mail": 2}})
+    hub.commit(message="repaired")
+    hub["main"].users.create_index("mail", unique=True)
+    hub["main"].command("createBranch", "dev")
+    hub["dev"].users.insert_one({"_id": "c", "mail": 3})
+    hub.commit("dev", message="dev's")
+    if interrupted:
+        ann["main"].command("receivePack", bson.Binary(bytes(16), 4), pack=packed(hub, "dev"), last=True)
+        assert "mail_1" not in ann["main"].users.index_information()
+    if how.startswith("push"):
+        ref = "dev" if how == "push dev" else "main"
+        hub["main"].command("addRemote", "ann", uri=ann.uri)
+        assert hub[ref].command("push", "ann")["change"] == ("made" if ref == "dev" else "moved")
+        assert ann.log() == hub.log(ref) == ann.log(ref)
+        hub["main"].command("push", "ann", tag="v0")
+        first = "v0"
+    elif how == "bundle":
+        palimpsest("bundle", "create", "--uri", hub.server.uri, "shop", tmp_path / "all")
+        palimpsest("bundle", "fetch", "--uri", ann.server.uri, tmp_path / "all")
+        first = "bundle%2Fv0"
+        assert ann.log("bundle%2Fdev") == hub.log("dev")
+    else:
+        ann["main"].command("addRemote", "origin", uri=hub.uri)
+        assert ann["main"].command("pull", "origin")["changed"] is True
+        assert ann["main"].command("pull", "origin")["changed"] is False
+        ann["main"].command("fetch", "origin")
+        first = "origin%2Fv0"
+    if how != "push dev":
+        assert ann.log() == hub.log() and ann.roots() == hub.roots()
+        assert by_id(ann["main"].users) == by_id(hub["main"].users)
+    assert ann["main"].users.index_information()["mail_1"]["unique"] is True
+    fails(11000, lambda: ann["main"].users.insert_one({"mail": 2}))
+    assert sorted(one["mail"] for one in ann[first].users.find()) == [1, 1]
+
+
+def test_a_first_commit_does_not_expire_while_it_comes(team):
+    hub, ann, bob = team
+    old = datetime.datetime(2020, 1, 1)
+    hub.client.admin.command("setParameter", 1, ttlMonitorEnabled=False)
+    try:
+        only(hub, "sessions", [{"_id": i, "at": old, "text": f"session {i}"} for i in range(20_000)])
+        hub["main"].sessions.create_index("at", expireAfterSeconds=3600)
+        hub["main"].create_collection("weather", timeseries={"timeField": "t"}, expireAfterSeconds=3600)
+        hub["main"].weather.insert_many([{"t": old, "c": i} for i in range(10)])
+        hub.commit(message="sessions")
+        hub["main"].sessions.insert_one({"_id": "new", "at": old})
+        hub.commit(message="more")
+        with Server("--setParameter", "ttlMonitorSleepSecs=1") as server:
+            eve = Site(server)
+            passes = lambda: eve.client.admin.command("serverStatus")["metrics"]["ttl"]["passes"]
+            eve["main"].command("addRemote", "origin", uri=hub.uri)
+            eve["main"].command("fetch", "origin")
+            assert eve.log() == hub.log()
+            # Then they go, as they do wherever documents expire. The pull that a clone ends with may come after that.
+            before = passes()
+            wait_until(lambda: passes() > before + 1 and eve["main"].sessions.count_documents({}) == 0)
+            assert eve["main"].command("pull", "origin")["commit"] == hub.head()
+            assert eve.roots() == hub.roots() and eve[eve.head()].sessions.count_documents({}) == 20_001
+    finally:
+        hub.client.admin.command("setParameter", 1, ttlMonitorEnabled=True)
 
 
 def test_a_first_commit_has_its_own_documents_alone(team):

@@ -155,7 +155,7 @@ Fetched fetch_once(OperationContext& op, const Request& request, const std::stri
   importer.import(reader);
   fetched.made = importer.made();
   if (!importer.database()) throw OperationError(ErrorCode::illegal_operation, "the remote has no commits");
-  importer.make_indexes(reader.header());
+  fetched.main_left = make_indexes(op, importer, reader.header(), fetched.refs) != "unchanged";
   fetched.moved = track(op, *importer.database(), remote, fetched.refs);
   leave_shallow_root(op, *importer.database(), fetched.refs);
   return fetched;

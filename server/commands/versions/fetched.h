@@ -29,6 +29,7 @@ struct Fetched {
   uint64_t made = 0;                       // commits
   std::vector<versions::pack::Ref> refs;   // as the remote has them
   std::vector<versions::pack::Ref> moved;  // the tags here that moved
+  bool main_left = false;                  // main left the first commit (leave_first)
 };
 
 // Makes the commits that the remote has and this database lacks, and lets the remote's tags here name what its refs name. `db`

@@ -7,6 +7,7 @@
 #include "server/core/operation.h"
 #include "server/write/batch.h"
 #include "server/write/commit_check.h"
+#include "server/write/commit_importer.h"
 #include "server/write/keep_for_log.h"
 #include "server/write/namespaces.h"
 #include "storage/store.h"
@@ -52,6 +53,17 @@ void reset(OperationContext& op, BranchedDatabase& database, const std::string& 
       database.reset(transaction, name, {.name = hex(to)}, write::keep_for_log(op));
     });
   });
+}
+
+// A bundle's branch `main` is the tag `bundle/main`, while `feature/main` is a branch of its own. If there is none of these, the
+// first of the refs stands for it. There is at least one.
+const pack::Ref& main_of(const std::vector<pack::Ref>& refs) {
+  const std::string main(BranchedDatabase::main);
+  const auto is_main = [&](const pack::Ref& one) { return one.kind == pack::Ref::Kind::branch && one.name == main; };
+  const auto is_tag = [&](const pack::Ref& one) { return one.kind == pack::Ref::Kind::tag && one.name.ends_with("/" + main); };
+  auto ref = std::find_if(refs.begin(), refs.end(), is_main);
+  if (ref == refs.end()) ref = std::find_if(refs.begin(), refs.end(), is_tag);
+  return ref == refs.end() ? refs.front() : *ref;
 }
 
 std::string_view move_branch(OperationContext& op, BranchedDatabase& database, const pack::Ref& ref, bool force) {
@@ -144,13 +156,26 @@ void leave_shallow_root(OperationContext& op, BranchedDatabase& database, const 
     if (refs.empty() || !versions::is_shallow_root(*head) || database.has_pending(transaction, branch.id)) return;
     root = branch.head;
   }
-  // A bundle's branch `main` is the tag `bundle/main`, while `feature/main` is a branch of its own.
-  const auto is_main = [&](const pack::Ref& one) { return one.kind == pack::Ref::Kind::branch && one.name == main; };
-  const auto is_tag = [&](const pack::Ref& one) { return one.kind == pack::Ref::Kind::tag && one.name.ends_with("/" + main); };
-  auto ref = std::find_if(refs.begin(), refs.end(), is_main);
-  if (ref == refs.end()) ref = std::find_if(refs.begin(), refs.end(), is_tag);
-  if (ref == refs.end()) ref = refs.begin();
-  reset(op, database, main, root, ref->commit);
+  reset(op, database, main, root, main_of(refs).commit);
+}
+
+std::string_view leave_first(OperationContext& op, BranchedDatabase& database, const std::vector<pack::Ref>& refs) {
+  if (refs.empty()) return "unchanged";
+  return move_branch(op, database, {pack::Ref::Kind::branch, std::string(BranchedDatabase::main), main_of(refs).commit}, false);
+}
+
+std::string_view make_indexes(OperationContext& op, write::CommitImporter& importer, const pack::Header& header,
+                              const std::vector<pack::Ref>& refs) {
+  std::string_view left = "unchanged";
+  try {
+    importer.make_indexes(header);
+  } catch (const OperationError& error) {
+    if (error.code() != ErrorCode::duplicate_key || !importer.has_just_begun()) throw;
+    left = leave_first(op, *importer.database(), refs);
+    importer.make_indexes(header);
+  }
+  if (left == "unchanged" && importer.has_begun_what_expires()) left = leave_first(op, *importer.database(), refs);
+  return left;
 }
 
 std::vector<pack::Ref> track(OperationContext& op, BranchedDatabase& database, const Remote& remote,

@@ -50,8 +50,9 @@ class Pull : public Command {
     const versions::Hash commit = fetched.refs.front().commit;
     const auto database = branched(op, request);
     if (is_ahead(op, *database, own, commit)) {
+      const bool left = fetched.main_left && own.name == versions::BranchedDatabase::main;
       const std::string_view change = move_ref(op, *database, {pack::Ref::Kind::branch, own.name, commit}, false);
-      reply.append("branch", own.name).append("commit", hex(commit)).append("changed", change != "unchanged");
+      reply.append("branch", own.name).append("commit", hex(commit)).append("changed", change != "unchanged" || left);
       reply.append("fastForward", true);
       return;
     }

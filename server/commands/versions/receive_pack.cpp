@@ -49,7 +49,9 @@ class ReceivePack : public Command {
       throw OperationError(ErrorCode::bad_value, "'offset' and 'last' go with 'pack'");
     if (piece.exists() && !last && !refs.empty())
       throw OperationError(ErrorCode::bad_value, "'refs' go with the last piece of a pack, or with none");
-    uint64_t made = 0;
+    Imported imported;
+    std::vector<pack::Ref> named;
+    for (const auto& [ref, force] : refs) named.push_back(ref);
     if (piece.exists()) {
       const std::string key(id.as_binary().bytes);
       Uploads::Upload upload = uploads_.take(op, key, request.db, arguments.unsigned_integer("offset").value_or(0));
@@ -62,17 +64,18 @@ class ReceivePack : public Command {
         uploads_.keep(op, key, std::move(upload));
         return;
       }
-      made = import(op, request, upload, arguments.boolean("shallow").value_or(false), !refs.empty());
+      imported = import(op, request, upload, arguments.boolean("shallow").value_or(false), named);
     }
     const auto database = refs.empty() ? op.services().databases->find(request.db) : branched(op, request);
     std::vector<std::pair<pack::Ref, std::string_view>> moved;
-    for (const auto& [ref, force] : refs) moved.emplace_back(ref, move_ref(op, *database, ref, force));
-    if (!refs.empty()) {
-      std::vector<pack::Ref> named;
-      for (const auto& [ref, force] : refs) named.push_back(ref);
-      leave_shallow_root(op, *database, named);
+    for (const auto& [ref, force] : refs) {
+      std::string_view change = move_ref(op, *database, ref, force);
+      const bool is_main = ref.kind == pack::Ref::Kind::branch && ref.name == versions::BranchedDatabase::main;
+      if (is_main && change == "unchanged") change = imported.main;
+      moved.emplace_back(ref, change);
     }
-    append_count(reply, "made", static_cast<int64_t>(made));
+    if (!refs.empty()) leave_shallow_root(op, *database, named);
+    append_count(reply, "made", static_cast<int64_t>(imported.made));
     auto list = reply.array("refs");
     for (const auto& [ref, happened] : moved) {
       auto one = list.object();
@@ -81,8 +84,12 @@ class ReceivePack : public Command {
   }
 
  private:
-  static uint64_t import(OperationContext& op, const Request& request, Uploads::Upload& upload, bool may_be_shallow,
-                         bool refs_move) {
+  struct Imported {
+    uint64_t made = 0;
+    std::string_view main = "unchanged";  // what happened to it before refs moved
+  };
+  static Imported import(OperationContext& op, const Request& request, Uploads::Upload& upload, bool may_be_shallow,
+                         const std::vector<pack::Ref>& refs) {
     using Shallow = write::CommitImporter::Shallow;
     write::CommitImporter importer(
         op, request.db, [&](bson::DocumentView view) { check_may_define_view(op, request, request.db, view); },
@@ -93,8 +100,10 @@ class ReceivePack : public Command {
       return next ? base::Bytes(next->view().find("pack").as_binary().bytes) : base::Bytes();
     });
     importer.import(reader);
-    if (refs_move) importer.make_indexes(reader.header());
-    return importer.made();
+    Imported imported;
+    if (!refs.empty() && importer.database()) imported.main = make_indexes(op, importer, reader.header(), refs);
+    imported.made = importer.made();
+    return imported;
   }
 
   static std::vector<std::pair<pack::Ref, bool>> refs_of(const Arguments& arguments) {
