@@ -178,6 +178,26 @@ def test_the_branch_goes_on_while_a_merge_waits_and_a_decision_is_about_what_it_
     assert {key: one.get("n") for key, one in by_id(main.c).items()} == {0: 77, 1: 10, 2: 10, 3: 10, 4: 10, "new": 10, "mine": None}
 
 
+def test_a_merge_makes_no_document_that_is_too_large(shop):
+    main = shop["main"]
+    main.c.insert_one({"_id": 1, "n": 0})
+    shop.create("dev")
+    dev = shop["dev"]
+    for database, name in [(main, "a"), (dev, "b")]:
+        database.c.update_one({"_id": 1}, {"$set": {name: "x" * 9_000_000}})
+        database.command("commit", 1)
+    failure = fails(OPERATION_FAILED, lambda: main.command("merge", "dev"))
+    assert failure.details["conflicts"] == [{"collection": "c", "_id": 1}]
+    fails(OPERATION_FAILED, lambda: main.command("merge", "dev", resolve="ours"))
+    both = {"$set": {"b": "$$theirs.b"}}
+    fails(BAD_VALUE, lambda: main.command("merge", "dev", mode="documentDivergent", resolve=[both]))
+    assert "b" not in main.c.find_one({"_id": 1})
+    assert main.command("merge", "dev", resolve="manual")["conflictCount"] == 1
+    main.command("resolveConflict", 1, collection="c", id=1, take="theirs")
+    assert main.command("continueMerge", 1)["changed"] is True
+    assert len(main.c.find_one({"_id": 1})["b"]) == 9_000_000
+
+
 def test_an_aborted_merge_leaves_nothing(parted):
     main = parted["main"]
     before = by_id(main.c)

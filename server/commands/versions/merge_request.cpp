@@ -103,7 +103,7 @@ versions::Resolver by_pipeline(OperationContext& op, bson::Document stages) {
     if (!after.view().find("_id").identical(any.find("_id"))) {
       throw OperationError(ErrorCode::immutable_field, "the pipeline that resolves conflicts changes the _id of a document");
     }
-    if (auto moved = write::with_id_first(after)) after = std::move(*moved);
+    if (auto storable = write::make_storable(after, std::nullopt)) after = std::move(*storable);
     return {versions::Resolution::Kind::written, std::move(after).bytes()};
   };
 }
