@@ -173,6 +173,11 @@ std::optional<CommitNumber> CommitImporter::find(const versions::Hash& id) const
 }
 
 void CommitImporter::check_base(const pack::Header& header) {
+  if (database_ && header.first) {
+    storage::Transaction transaction(store_of(op_), storage::Transaction::Mode::read);
+    const auto known = versions::first_of_history(transaction, database_->branches().graph());
+    if (known) check_same_history(*known, *header.first);
+  }
   for (const versions::Hash& id : header.stands_on) {
     if (find(id)) continue;
     throw OperationError(ErrorCode::illegal_operation,
@@ -281,7 +286,17 @@ bool CommitImporter::is_grafted(const pack::Commit& commit) const {
   storage::Transaction transaction(store_of(op_), storage::Transaction::Mode::read);
   const auto& graph = database_->branches().graph();
   const auto first = graph.commit(transaction, graph.first(transaction));
-  return first->metadata == versions::shallow_root_metadata();
+  if (!versions::begins_shallow(*first)) return false;
+  // The first commit of the history that is here in part, and no other one.
+  if (const auto known = versions::first_of_history(transaction, graph)) check_same_history(*known, commit.id);
+  return true;
+}
+
+void CommitImporter::check_same_history(const versions::Hash& ours, const versions::Hash& theirs) const {
+  if (ours == theirs) return;
+  throw OperationError(ErrorCode::illegal_operation,
+                       "database '" + name_ + "' has another history than the commits: it begins with " +
+                           hex(ours).substr(0, 16) + ", and theirs with " + hex(theirs).substr(0, 16));
 }
 
 void CommitImporter::add(const pack::Header& header, pack::Row row) {
@@ -419,8 +434,8 @@ void CommitImporter::begin_root(const pack::Header& header) {
     throw OperationError(ErrorCode::illegal_operation,
                          there->ns() + " has documents, and none of the history that the commits begin");
   }
-  const auto begun = op_.services().databases->find_or_begin(name_, {.metadata = versions::shallow_root_metadata()}, 0,
-                                                             {.interrupted = op_.interrupted()});
+  const auto begun = op_.services().databases->find_or_begin(name_, {.metadata = versions::shallow_root_metadata(header.first)},
+                                                             0, {.interrupted = op_.interrupted()});
   op_.last_write = std::max(op_.last_write, begun.logged);
   database_ = begun.database;
 }

@@ -69,6 +69,7 @@ class CommitImporter {
   std::optional<versions::CommitNumber> find(const versions::Hash& id) const;
   void check_selected(const versions::pack::Commit& commit);
   bool is_grafted(const versions::pack::Commit& commit) const;
+  void check_same_history(const versions::Hash& ours, const versions::Hash& theirs) const;
   void begin_root(const versions::pack::Header& header);
   void stand_at_nothing();
   void check_collections_are(const std::vector<const versions::pack::Collection*>& collections) const;

@@ -234,6 +234,29 @@ def test_large_shallow_clones_and_their_rest(old):
     check_whole(hub, ann)
 
 
+def test_a_shallow_history_takes_no_other_first_commit(old, tmp_path):
+    hub, ann, bob = old
+    bob["main"].notes.insert_one({"_id": 1})
+    bob.commit(message="of another history")
+    palimpsest("clone", "--depth", "2", hub.uri, ann.uri)
+    ann["main"].command("addRemote", "other", uri=bob.uri)
+    refused = fails(ILLEGAL_OPERATION, lambda: ann["main"].command("fetch", "other"))
+    assert "another history" in str(refused), refused
+    palimpsest("bundle", "create", "--uri", bob.server.uri, "shop", tmp_path / "all")
+    assert "another history" in palimpsest("bundle", "fetch", "--uri", ann.server.uri, tmp_path / "all", code=1)
+    bob["main"].command("addRemote", "ann", uri=ann.uri)
+    fails(ILLEGAL_OPERATION, lambda: bob["main"].command("push", "ann"))
+    assert ann["main"].list_collection_names().count("notes") == 0
+    # Who has it from here knows it, too.
+    bob.wipe()
+    palimpsest("clone", "--depth", "1", ann.uri, bob.uri)
+    bob["main"].command("addRemote", "hub", uri=hub.uri)
+    bob["main"].command("fetch", "hub", unshallow=True)
+    assert bob.log("hub%2Fmain") == hub.log()
+    fetch(ann, unshallow=True)
+    check_whole(hub, ann)
+
+
 def test_what_was_purged_is_named_by_a_boundary(old):
     hub, ann, bob = old
     hub["main"].command("purge", "pages", id=9)

@@ -21,14 +21,38 @@ namespace {
 
 }  // namespace
 
-Bytes shallow_root_metadata() {
+namespace {
+
+// The hash of a root's metadata, which end with it; nullopt: they have none, or are no root's.
+std::optional<Hash> first_in(const Bytes& metadata) {
+  static const size_t bytes = shallow_root_metadata(Hash{}).size();
+  if (metadata.size() != bytes) return std::nullopt;
+  const Hash first = merkle::read_hash(metadata.data() + bytes - 1 - sizeof(Hash));
+  return metadata == shallow_root_metadata(first) ? std::optional(first) : std::nullopt;
+}
+
+}  // namespace
+
+bool begins_shallow(const Commit& first) {
+  return first.metadata == shallow_root_metadata() || first_in(first.metadata);
+}
+
+Bytes shallow_root_metadata(const std::optional<Hash>& first) {
   bson::Builder out;
   out.append("shallowRoot", true);
+  if (first) out.append("first", bson::Binary{0, view(*first)});
   return Bytes(out.done().bytes());
 }
 
 bool is_shallow_root(const Commit& commit) {
-  return !commit.dropped && commit.parents.empty() && commit.metadata == shallow_root_metadata();
+  return !commit.dropped && commit.parents.empty() && begins_shallow(commit);
+}
+
+std::optional<Hash> first_of_history(Transaction& transaction, const VersionGraph& graph) {
+  const CommitNumber number = graph.first(transaction);
+  if (graph.dropped(transaction, number)) return std::nullopt;
+  const auto first = graph.commit(transaction, number);
+  return begins_shallow(*first) ? first_in(first->metadata) : std::optional(first->id);
 }
 
 Bytes document_of(const ImportedRow& row, const std::optional<Bytes>& before) {

@@ -4,6 +4,7 @@
 
 #include "dedup/delta.h"
 #include "storage/engine/names.h"
+#include "versions/database/imported_commit.h"
 
 namespace versions {
 
@@ -194,9 +195,15 @@ void CommitPacker::put_in_order(const std::set<CommitNumber>& wanted) {
   }
 }
 
+// A part of a history begins with a part of its first commit, which must be here.
+std::optional<Hash> CommitPacker::first() const {
+  const VersionGraph& graph = database_.branches().graph();
+  return selected_ ? selected_->known_id(graph.first(transaction_)) : first_of_history(transaction_, graph);
+}
+
 void CommitPacker::begin_pack() {
   const VersionGraph& graph = database_.branches().graph();
-  pack::Header header{.database = database_.name(), .stands_on = {}, .refs = {}, .collections = {}};
+  pack::Header header{.database = database_.name(), .first = first(), .stands_on = {}, .refs = {}, .collections = {}};
   // One of several packs needn't have the commits that refs name.
   if (what_.pack_bytes == UINT64_MAX) header.refs = what_.refs;
   const std::set<CommitNumber> left(order_.begin(), order_.end());

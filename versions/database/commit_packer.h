@@ -64,6 +64,7 @@ class CommitPacker {
   std::set<CommitNumber> choose_wanted(const std::set<CommitNumber>& known) const;
   void put_in_order(const std::set<CommitNumber>& wanted);
   void choose_against();
+  std::optional<Hash> first() const;
   void begin_pack();
   pack::Commit statement(CommitNumber number);
   pack::Row row_of(CommitRows::Row row) const;

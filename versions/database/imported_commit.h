@@ -31,9 +31,14 @@ struct ImportedCommit {
 };
 
 // A shallow history begins with a commit that shows nothing and that no other commit names: rows that are against nothing need a
-// place to stand. Its metadata are these, which no client can give a commit.
-Bytes shallow_root_metadata();
-bool is_shallow_root(const Commit& commit);
+// place to stand. Its metadata are these, which no client can give a commit. `first` is the commit with which the whole history
+// begins elsewhere, as the first pack said.
+Bytes shallow_root_metadata(const std::optional<Hash>& first = {});
+bool begins_shallow(const Commit& first);
+bool is_shallow_root(const Commit& commit);  // and is still there
+// The first commit of the history: the database's own, or what its shallow root says; nullopt: nothing says it, or retention
+// dropped what did.
+std::optional<Hash> first_of_history(Transaction& transaction, const VersionGraph& graph);
 
 // The error of a commit whose rows or documents take more than `bytes_max`.
 base::OperationError too_large(const ImportedCommit& commit);

@@ -35,6 +35,10 @@ class SelectedCommits {
 
   // Throws IllegalOperation if the id isn't known, since the commit or one that it comes from was dropped or never arrived.
   const Hash& id(CommitNumber number) const;
+  std::optional<Hash> known_id(CommitNumber number) const {
+    const auto found = selected_.find(number);
+    return found == selected_.end() ? std::nullopt : std::optional(found->second);
+  }
   std::optional<CommitNumber> find(const Hash& id) const;
   bool has(storage::CollectionId collection) const { return collections_.contains(collection); }
   std::set<storage::CollectionId> collections() const;

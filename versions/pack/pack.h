@@ -40,6 +40,7 @@ struct Collection {
 
 struct Header {
   std::string database;              // where the commits are from
+  std::optional<Hash> first = {};    // the commit with which its history begins, as far as it knows
   std::vector<Hash> stands_on = {};  // commits that must be there already
   std::vector<Hash> excluded = {};   // parents that the pack leaves out; they may be missing where it arrives
   std::vector<Ref> refs = {};        // each names a commit of the pack, or one that it stands on

@@ -154,6 +154,7 @@ void PackReader::read_header() {
   if (!next_record(type, body) || type != header_record) refuse("it has no header");
   const bson::DocumentView in = document(body);
   header_.database = field(in, "database", bson::Type::string).as_string();
+  if (in.has("first")) header_.first = hash_of(in.find("first"));
   for (const bson::Element& one : field(in, "standsOn", bson::Type::array).as_document()) {
     header_.stands_on.push_back(hash_of(one));
     known_.emplace(merkle::view(header_.stands_on.back()));

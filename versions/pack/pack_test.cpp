@@ -27,6 +27,7 @@ TEST_CASE("A pack reads as it was written, in whatever pieces it comes") {
   for (const size_t piece : {size_t{1}, size_t{7}, bytes.size()}) {
     const Contents after = read(bytes, piece);
     CHECK(after.header.database == "shop");
+    CHECK(after.header.first == before.header.first);
     CHECK(after.header.stands_on == before.header.stands_on);
     CHECK(after.header.refs == before.header.refs);
     REQUIRE(after.header.collections.size() == 1);

@@ -27,6 +27,7 @@ bson::Binary binary(const Hash& hash) {
 bson::Document document_of(const Header& header) {
   bson::Builder out;
   out.append("database", header.database);
+  if (header.first) out.append("first", binary(*header.first));
   {
     auto all = out.array("standsOn");
     for (const Hash& one : header.stands_on) all.append(binary(one));

@@ -27,6 +27,7 @@ inline Contents two_commits() {
   const Hash base = merkle::sha256("before");
   const Commit first = commit({base}, "one", uuid), second = commit({first.id, base}, "two", uuid);
   all.header = {.database = "shop",
+                .first = merkle::sha256("first"),
                 .stands_on = {base},
                 .refs = {{Ref::Kind::branch, "dev", second.id}, {Ref::Kind::tag, "v1", base}},
                 .collections = {{.uuid = uuid,

@@ -119,7 +119,7 @@ bool may_be_shallow(OperationContext& op, const std::string& db) {
   storage::Transaction transaction(write::store_of(op), storage::Transaction::Mode::read);
   const auto& graph = database->branches().graph();
   const auto first = graph.commit(transaction, graph.first(transaction));
-  return first->metadata == versions::shallow_root_metadata() || !graph.boundaries(transaction).empty();
+  return versions::begins_shallow(*first) || !graph.boundaries(transaction).empty();
 }
 
 Fetched fetch_once(OperationContext& op, const Request& request, const std::string& db, const Remote& remote,
