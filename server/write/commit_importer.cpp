@@ -652,12 +652,14 @@ std::vector<CommitNumber> CommitImporter::named_by_refs(storage::Transaction& tr
 }
 
 // A merge's documents are compared with its second parent's, a unique index with all of them at once, and what was purged is
-// named by no document. A commit that drops a collection changes which ones there are.
+// named by no document. A commit that drops a collection changes which ones there are, and one that makes a tree anew writes
+// nothing that would say so.
 bool CommitImporter::may_be_written_before(const pack::Header& header) const {
   const pack::Commit& commit = incoming_->commit;
   const bool grafted = incoming_->made.info.graft.has_value();  // all that the commit has is in what it says of itself
   if ((commit.parents.size() != 1 && !grafted) || commit.purged) return false;
   storage::Transaction transaction(store_of(op_), storage::Transaction::Mode::read);
+  if (!grafted && !database_->made_anew(transaction, stands_at_, incoming_->made).empty()) return false;
   const auto parent = database_->branches().graph().commit(transaction, stands_at_);
   for (const versions::CollectionState& state : parent->collections) {
     const auto same = [&](const pack::Root& root) { return root.uuid == state.label; };

@@ -5,9 +5,10 @@ import bson
 import pytest
 from pymongo.errors import OperationFailure
 
-from tests.branches.conftest import by_id, fails
+from tests.branches.conftest import by_id, fails, log_of
 from tests.branches.dump_test import dump, restore
 from tests.branches.proofs_test import ask, proof_of, verifiers  # noqa: F401, fixtures
+from tests.branches.team import palimpsest
 from tests.support.palimpsest import Server
 
 BAD_VALUE = 2
@@ -97,6 +98,33 @@ def test_another_tree_comes_with_the_next_commit_that_changes_the_collection(sho
     assert roots(shop["dev"])["c"] == roots(main)["c"]
     fails(BAD_VALUE, lambda: main.command("collMod", "c", commits={"tree": "mvmbTree"}))
     fails(BAD_VALUE, lambda: main.create_collection("m", commits={"tree": "mvmbTree"}))
+
+
+@pytest.mark.parametrize("before", TREES[:3])
+@pytest.mark.parametrize("after", TREES[:3])
+def test_a_commit_that_makes_a_tree_anew_and_changes_nothing_travels(shop, before, after):
+    main = shop["main"]
+    main.create_collection("c", commits=before)
+    main.other.insert_one({"_id": 1})
+    main.c.insert_many([{"_id": i, "n": 1} for i in range(200)])
+    main.command("commit", 1)
+    main.c.update_one({"_id": 5}, {"$set": {"n": 3}})
+    main.command("commit", 1)
+    main.command("collMod", "c", commits=after)
+    main.c.update_one({"_id": 5}, {"$set": {"n": 2}})
+    main.c.update_one({"_id": 5}, {"$set": {"n": 3}})
+    # With it go as many documents as are written in parts.
+    main.other.insert_many([{"_id": i} for i in range(2, 6_002)])
+    main.command("commit", 1)
+    with Server() as server:
+        palimpsest("clone", f"mongodb://{shop.client.address[0]}:{shop.client.address[1]}/{main.name}", server.uri + main.name)
+        there = server.client()[main.name]
+        assert log_of(there) == log_of(main) and roots(there) == roots(main)
+        assert there.command("verify", 1, deep=True)["valid"] is True
+        there.c.insert_one({"_id": "there"})
+        there.command("commit", 1)
+        assert there.command("push", "origin")["change"] == "moved"
+        assert roots(there) == roots(main)
 
 
 def test_a_tree_that_a_merge_begins_with_is_made_before_it(shop):

@@ -633,7 +633,12 @@ std::shared_ptr<const Commit> Branches::replay_merge(Transaction& transaction, c
     const CollectionState* const known = before->state_of(found->parts.collection);
     CollectionState one{found->parts.collection, label, known ? known->state : 0, {}};
     one.digest = known ? root_kept(transaction, branch.head, i, info) : roots_.empty(transaction, tree_kind(info, i));
-    if (!known || merged.adoptions.contains(i)) adopt(i, one);
+    if (!known || merged.adoptions.contains(i)) {
+      adopt(i, one);
+    } else if (merged.imported && one.digest != root) {
+      // Writes that took each other back have made the tree anew, of another kind.
+      one.digest = root_changed(transaction, branch.head, one, i, info);
+    }
     known_after.insert(i);
     if (one.digest != root && !(info.graft && info.graft->says_nothing))
       throw OperationError(ErrorCode::data_corruption_detected, "a merge of other documents than where it was decided");

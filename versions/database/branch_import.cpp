@@ -1,4 +1,5 @@
 // This part of BranchedDatabase makes commits of other servers once more.
+#include <algorithm>
 #include <unordered_set>
 
 #include "bson/builder.h"
@@ -161,11 +162,29 @@ size_t BranchedDatabase::place_of_uuid(BytesView uuid) const {
   throw OperationError(ErrorCode::namespace_not_found, "a commit has a collection that database '" + name_ + "' lost meanwhile");
 }
 
+std::set<Bytes> BranchedDatabase::made_anew(Transaction& transaction, CommitNumber parent, const ImportedCommit& commit) const {
+  std::set<Bytes> anew;
+  const auto before = branches_.graph().commit(transaction, parent);
+  for (const auto& [uuid, root] : commit.roots) {
+    if (commit.changed.contains(uuid)) continue;
+    const auto same = [&uuid = uuid](const CollectionState& one) { return one.label == uuid; };
+    const auto known = std::find_if(before->collections.begin(), before->collections.end(), same);
+    const auto named = known == before->collections.end() ? std::nullopt : before->root_of(*known);
+    if (!named || *named == root) continue;
+    const auto kind = commit.info.trees.find(uuid);
+    if (branches_.roots().kind(transaction, *named) != (kind == commit.info.trees.end() ? TreeKind() : kind->second))
+      anew.insert(uuid);
+  }
+  return anew;
+}
+
 bool BranchedDatabase::prepare_import(Transaction& transaction, const std::string& branch, const ImportedCommit& commit) {
   const auto lock = in_use();
   std::set<size_t> changed;
   for (const Bytes& uuid : commit.changed) changed.insert(place_of_uuid(uuid));
-  const auto part = branches_.next_part(transaction, this->branch(transaction, {.name = branch}).head, changed, commit.info);
+  const CommitNumber parent = this->branch(transaction, {.name = branch}).head;
+  for (const Bytes& uuid : made_anew(transaction, parent, commit)) changed.insert(place_of_uuid(uuid));
+  const auto part = branches_.next_part(transaction, parent, changed, commit.info);
   if (part) make_tree_part(transaction, *part);
   return part.has_value();
 }

@@ -395,6 +395,25 @@ TEST_CASE("a document that was purged elsewhere is named once, until it comes ag
   }
 }
 
+TEST_CASE("a commit that makes a tree anew and changes nothing comes to its id") {
+  const TreeKind kinds[] = {{}, {.structure = merkle::Structure::patricia_trie}, {merkle::Structure::bucket_tree, 60}};
+  for (const TreeKind& before : kinds) {
+    for (const TreeKind& after : kinds) {
+      Site a, b, member;
+      for (Site* site : {&a, &b, &member}) site->begin();
+      for (int i = 0; i < 40; ++i) a.put("main", json("{_id: " + std::to_string(i) + ", a: 1}"));
+      a.commit("main", 100, before);
+      a.put("main", json("{_id: 2, a: 2}"));
+      a.put("main", json("{_id: 2, a: 1}"));
+      a.commit("main", 101, after);
+      CHECK(b.import(a.pack(b.known())) == 2);
+      require_same_commits(a, b);
+      member.follow(b);
+      require_same_commits(a, member);
+    }
+  }
+}
+
 TEST_CASE("a commit that names more than an entry of the log takes is refused") {
   Site site;
   site.begin();
