@@ -372,8 +372,17 @@ void CommitImporter::make(const pack::Header& header) {
       write_rows(header);
     }
   }
-  stands_at_ = made->number;
-  ++made_;
+  if (ends_at(made->number)) {
+    stands_at_ = made->number;
+    ++made_;
+  } else {
+    drop_branch();  // somebody else has made the commit meanwhile, on a branch of their own
+  }
+}
+
+bool CommitImporter::ends_at(CommitNumber commit) const {
+  storage::Transaction transaction(store_of(op_), storage::Transaction::Mode::read);
+  return database_->branch(transaction, {.name = branch_}).head == commit;
 }
 
 // Rows that are written to the branch make only the collections that they belong to. A graft says which collections it has.
@@ -466,6 +475,10 @@ void CommitImporter::stand_at_nothing() {
   const auto made = in_transaction(op_, [&](storage::Transaction& transaction) {
     return database_->import_commit(transaction, branch_, nothing, op_.interrupted());
   });
+  if (!ends_at(made->number)) {
+    drop_branch();
+    return stand_at(made->number);
+  }
   stands_at_ = made->number;
 }
 

@@ -77,6 +77,7 @@ class CommitImporter {
   void add(const versions::pack::Header& header, versions::pack::Row row);
   void end_commit(const versions::pack::Header& header);
   void make(const versions::pack::Header& header);
+  bool ends_at(versions::CommitNumber commit) const;
   void have_empty_ones(storage::Transaction& transaction);
   void begin_first(const versions::pack::Header& header);
   void check_first() const;

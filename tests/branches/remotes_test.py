@@ -373,6 +373,31 @@ def test_a_first_commit_has_its_own_documents_alone(team):
     same(hub, ann)
 
 
+def test_two_fetches_of_the_same_commits_meet(team):
+    hub, ann, bob = team
+    clone(hub, ann)
+    for i in range(60):
+        hub["main"].pages.update_one({"_id": i % 50}, {"$inc": {"n": 1}})
+        hub.commit(message=f"{i}")
+    failures = []
+
+    def fetch():
+        with ann.server.client() as client:
+            try:
+                client.shop.command("fetch", "origin")
+            except OperationFailure as failure:
+                failures.append(failure)
+
+    running = [threading.Thread(target=fetch) for _ in range(2)]
+    for one in running:
+        one.start()
+    for one in running:
+        one.join()
+    assert not failures, failures
+    assert ann.log("origin%2Fmain") == hub.log()
+    assert [one["name"] for one in ann["main"].command("listBranches")["cursor"]["firstBatch"]] == ["main"]
+
+
 @pytest.fixture
 def indexed(team):
     """`users` has a unique index and others."""

@@ -178,6 +178,13 @@ std::set<Bytes> BranchedDatabase::made_anew(Transaction& transaction, CommitNumb
   return anew;
 }
 
+// Two imports of the same commits may meet: the second one finds what the first has made.
+std::shared_ptr<const Commit> BranchedDatabase::imported(Transaction& transaction, const ImportedCommit& commit) const {
+  const VersionGraph& graph = branches_.graph();
+  const auto there = graph.find(transaction, commit.id);
+  return there && !graph.absent(transaction, *there) ? graph.commit(transaction, *there) : nullptr;
+}
+
 bool BranchedDatabase::prepare_import(Transaction& transaction, const std::string& branch, const ImportedCommit& commit) {
   const auto lock = in_use();
   std::set<size_t> changed;
@@ -202,6 +209,7 @@ std::shared_ptr<const Commit> BranchedDatabase::import_commit(Transaction& trans
                                                               const ImportedCommit& commit,
                                                               const std::function<void()>& interrupted) {
   const auto lock = in_use();
+  if (auto there = imported(transaction, commit)) return there;
   const Branch before = branch(transaction, {.name = name});
   const MergedElsewhere merged = Import(*this, transaction, before, commit).read(interrupted);
   branches_.graph().hold(transaction, merged.theirs);
@@ -238,6 +246,7 @@ std::shared_ptr<const Commit> BranchedDatabase::import_commit(Transaction& trans
 std::shared_ptr<const Commit> BranchedDatabase::commit_imported(Transaction& transaction, const std::string& branch,
                                                                 const ImportedCommit& commit) {
   const auto lock = in_use();
+  if (auto there = imported(transaction, commit)) return there;
   auto made = this->commit(transaction, branch, commit.info, std::set<size_t>(), std::nullopt);
   if (!made) refuse("a commit changes nothing");
   check_id(*made, commit);

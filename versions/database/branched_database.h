@@ -128,7 +128,8 @@ class BranchedDatabase : public std::enable_shared_from_this<BranchedDatabase> {
   std::set<Bytes> made_anew(Transaction& transaction, CommitNumber parent, const ImportedCommit& commit) const;
   // Makes the commit behind the branch's last one, which is its first parent. Throws FailedToParse if it doesn't come to its
   // roots and its id; DuplicateKey if its documents want the same key of a unique index; and OperationFailed if a delta needs a
-  // document that was purged here. Then the transaction must not be committed.
+  // document that was purged here. Then the transaction must not be committed. A commit that is here already, since somebody else
+  // has just made it, is returned, and the branch doesn't end at it.
   std::shared_ptr<const Commit> import_commit(Transaction& transaction, const std::string& branch, const ImportedCommit& commit,
                                               const std::function<void()>& interrupted);
   // Does the same for a commit with one parent whose changes were written to the branch before.
@@ -294,6 +295,7 @@ class BranchedDatabase : public std::enable_shared_from_this<BranchedDatabase> {
   size_t collection_at(std::string_view name) const;
   size_t collection_at(storage::CollectionId id) const;
   size_t place_of_uuid(BytesView uuid) const;  // likewise
+  std::shared_ptr<const Commit> imported(Transaction& transaction, const ImportedCommit& commit) const;
   void check_kept(Transaction& transaction, const Ref& ref, CommitNumber commit) const;
   void check_unique(Transaction& transaction, CommitNumber commit, const Branch& near);
   // Removes what belongs to a content that nobody stores any more, before it goes.

@@ -395,6 +395,31 @@ TEST_CASE("a document that was purged elsewhere is named once, until it comes ag
   }
 }
 
+TEST_CASE("two imports of one commit that meet make it once") {
+  Site a, b;
+  for (Site* site : {&a, &b}) site->begin();
+  a.put("main", json("{_id: 1, a: 1}"));
+  a.commit("main", 100);
+  Bytes bytes = a.pack(b.known());
+  pack::PackReader reader([&] { return std::exchange(bytes, {}); });
+  const auto commit = std::get<pack::Commit>(reader.next());
+  const auto row = std::get<pack::Row>(reader.next());
+  ImportedCommit incoming{.id = commit.id, .info = {.time_ms = commit.time_ms, .metadata = commit.metadata}};
+  incoming.roots.emplace_back(commit.roots.at(0).uuid, commit.roots.at(0).root);
+  incoming.changed.insert(uuid);
+  incoming.rows.push_back({static_cast<ImportedRow::Kind>(row.kind), uuid, row.key, row.body});
+  // Both have asked whether the commit is there, and neither has found it.
+  for (const char* name : {"one", "other", "third"})
+    b.change([&](Transaction& transaction) { b.shop().create(transaction, name, {.name = "main"}); });
+  std::vector<CommitNumber> made;
+  for (const char* name : {"one", "other"}) {
+    b.change([&](Transaction& transaction) { made.push_back(b.shop().import_commit(transaction, name, incoming, {})->number); });
+  }
+  b.put("third", json("{_id: 1, a: 1}"));
+  b.change([&](Transaction& transaction) { made.push_back(b.shop().commit_imported(transaction, "third", incoming)->number); });
+  CHECK(made == std::vector(3, made.front()));
+}
+
 TEST_CASE("a commit that makes a tree anew and changes nothing comes to its id") {
   const TreeKind kinds[] = {{}, {.structure = merkle::Structure::patricia_trie}, {merkle::Structure::bucket_tree, 60}};
   for (const TreeKind& before : kinds) {
