@@ -1,6 +1,7 @@
 #include "versions/branch/path_rules.h"
 
 #include <algorithm>
+#include <set>
 #include <vector>
 
 #include "bson/arithmetic.h"
@@ -21,9 +22,7 @@ std::vector<ValueView> elements(const ValueView& array) {
   return all;
 }
 
-bool has(const std::vector<ValueView>& all, const ValueView& one) {
-  return std::any_of(all.begin(), all.end(), [&](const ValueView& other) { return bson::equal(one, other); });
-}
+using Values = std::set<ValueView, bson::ValueLess>;
 
 bool begins_with(const std::vector<ValueView>& all, const std::vector<ValueView>& first) {
   return first.size() <= all.size() && std::equal(first.begin(), first.end(), all.begin(),
@@ -31,15 +30,14 @@ bool begins_with(const std::vector<ValueView>& all, const std::vector<ValueView>
 }
 
 Value united(const std::vector<ValueView>& base, const std::vector<ValueView>& ours, const std::vector<ValueView>& theirs) {
+  const Values before(base.begin(), base.end()), other(theirs.begin(), theirs.end());
+  Values shown(ours.begin(), ours.end());
   bson::ArrayBuilder out;
   for (const ValueView& one : ours) {
-    if (!has(base, one) || has(theirs, one)) out.append(one);
+    if (!before.contains(one) || other.contains(one)) out.append(one);
   }
-  std::vector<ValueView> added;
   for (const ValueView& one : theirs) {
-    if (has(base, one) || has(ours, one) || has(added, one)) continue;
-    added.push_back(one);
-    out.append(one);
+    if (!before.contains(one) && shown.insert(one).second) out.append(one);
   }
   return out.done_value();
 }
