@@ -315,7 +315,7 @@ std::optional<CommitPacker::Piece> CommitPacker::next(const std::function<void()
   while (!finished_ && writer_->ready_bytes() < piece_bytes) {
     if (interrupted) interrupted();
     if (rows_) {
-      if (auto row = rows_->next()) {
+      if (auto row = rows_->next(interrupted)) {
         if (!selected_ || selected_->show(*row)) writer_->add(row_of(std::move(*row)));
         continue;
       }

@@ -26,7 +26,7 @@ std::shared_ptr<const Commit> whole(Transaction& transaction, const VersionGraph
 }  // namespace
 
 CommitRows::CommitRows(BranchedDatabase& database, Transaction& transaction, const What& what)
-    : database_(database), transaction_(transaction) {
+    : database_(database), transaction_(transaction), keys_max_(what.keys_max) {
   const VersionGraph& graph = database.branches().graph();
   commit_ = whole(transaction, graph, what.commit);
   const CommitNumber against = what.against ? *what.against : commit_->parents.empty() ? 0 : commit_->parents.front();
@@ -38,7 +38,7 @@ CommitRows::CommitRows(BranchedDatabase& database, Transaction& transaction, con
   }
 }
 
-std::optional<CommitRows::Row> CommitRows::next() {
+std::optional<CommitRows::Row> CommitRows::next(const std::function<void()>& interrupted) {
   for (;;) {
     if (scan_) {
       if (scan_->next()) {
@@ -52,7 +52,10 @@ std::optional<CommitRows::Row> CommitRows::next() {
       changes_.pop_front();
       if (auto row = row_of(change)) return row;
     }
-    if (!open()) return std::nullopt;
+    if (more_)
+      fill(interrupted);
+    else if (!open())
+      return std::nullopt;
   }
 }
 
@@ -60,6 +63,7 @@ bool CommitRows::open() {
   if (left_.empty()) return false;
   shared_ = std::move(left_.front());
   left_.pop_front();
+  behind_.reset();
   const storage::CollectionId id = shared_->base.id();
   const CollectionState* const now = commit_->state_of(id);
   const CollectionState* const then = parent_ ? parent_->state_of(id) : nullptr;
@@ -78,43 +82,65 @@ bool CommitRows::open() {
     }
     return true;
   }
-  const auto root_now = now ? commit_->root_of(*now) : std::optional(roots.empty(transaction_));
-  auto root_then = then ? parent_->root_of(*then) : std::optional(roots.empty(transaction_));
-  const auto changes = root_now && root_then ? by_trees(*root_then, *root_now) : by_records(root_now);
-  changes_.assign(changes.begin(), changes.end());
+  more_ = true;
   return true;
 }
 
-std::vector<CommitRows::Change> CommitRows::by_trees(const Hash& before, const Hash& after) const {
-  std::vector<Change> changes;
-  if (before == after) return changes;
-  database_.branches().roots().diff(transaction_, before, after, [&](BytesView key, const std::optional<Hash>& hash) {
-    changes.push_back({Bytes(key), hash});
-  });
-  return changes;
+// Finds the changes behind the last key.
+void CommitRows::fill(const std::function<void()>& interrupted) {
+  const storage::CollectionId id = shared_->base.id();
+  const CollectionState* const now = commit_->state_of(id);
+  const CollectionState* const then = parent_->state_of(id);
+  const Roots& roots = database_.branches().roots();
+  const auto root_now = now ? commit_->root_of(*now) : std::optional(roots.empty(transaction_));
+  const auto root_then = then ? parent_->root_of(*then) : std::optional(roots.empty(transaction_));
+  if (root_now && root_then)
+    by_trees(*root_then, *root_now, interrupted);
+  else
+    by_records(root_now, interrupted);
+  more_ = changes_.size() >= keys_max_;
+  if (more_) behind_ = changes_.back().key;
+}
+
+void CommitRows::by_trees(const Hash& before, const Hash& after, const std::function<void()>& interrupted) {
+  struct Full {};
+  if (before == after) return;
+  try {
+    database_.branches().roots().diff(transaction_, before, after, [&](BytesView key, const std::optional<Hash>& hash) {
+      if (interrupted) interrupted();
+      if (behind_ && key <= *behind_) return;
+      if (changes_.size() == keys_max_) throw Full();
+      changes_.push_back({Bytes(key), hash});
+    });
+  } catch (const Full&) {
+  }
 }
 
 // The receiver has the first commit without what was purged, and so its tree: all that the child's tree names beside comes as
 // rows.
-std::vector<CommitRows::Change> CommitRows::by_records(const std::optional<Hash>& root) const {
-  std::set<Bytes> keys;
+void CommitRows::by_records(const std::optional<Hash>& root, const std::function<void()>& interrupted) {
+  std::set<Bytes> keys;  // the lowest ones
+  const auto add = [&](Bytes key) {
+    if (interrupted) interrupted();
+    if (behind_ && key <= *behind_) return;
+    keys.insert(std::move(key));
+    if (keys.size() > keys_max_) keys.erase(std::prev(keys.end()));
+  };
   BranchStore& store = shared_->store;
   const Difference difference = store.diff(transaction_, before_, after_);
   for (const RecordSet* side : {&difference.only_a, &difference.only_b}) {
     const auto scan = store.scan_set(transaction_, *side);
-    while (scan->next()) keys.insert(key_of(scan->content()));
+    while (scan->next()) add(key_of(scan->content()));
   }
   for (const View& view : {before_, after_}) {
-    for (Bytes& key : store.purged_of(transaction_, view.state).keys) keys.insert(std::move(key));
+    for (Bytes& key : store.purged_of(transaction_, view.state).keys) add(std::move(key));
   }
-  std::vector<Change> changes;
   for (const Bytes& key : keys) {
     if (root)
-      changes.push_back({key, database_.branches().roots().find(transaction_, *root, key), Change::By::records});
+      changes_.push_back({key, database_.branches().roots().find(transaction_, *root, key), Change::By::records});
     else
-      changes.push_back({key, std::nullopt, Change::By::documents});
+      changes_.push_back({key, std::nullopt, Change::By::documents});
   }
-  return changes;
 }
 
 std::optional<CommitRows::Row> CommitRows::row_of(const Change& change) const {

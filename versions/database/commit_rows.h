@@ -6,6 +6,7 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <set>
@@ -21,6 +22,7 @@ class CommitRows {
     CommitNumber commit = 0;
     std::optional<CommitNumber> against = {};                  // 0: nothing; nullopt: the commit's first parent
     std::optional<std::set<storage::CollectionId>> only = {};  // nullopt: all collections
+    size_t keys_max = 1 << 22;  // so many keys are held in memory; for more of them the trees are compared again from the start
   };
   // Throws IllegalOperation if the commit or the other one was dropped by the retention, or is older than trees of documents.
   CommitRows(BranchedDatabase& database, Transaction& transaction, const What& what);
@@ -31,7 +33,8 @@ class CommitRows {
     std::optional<Bytes> before = {}, after = {};  // the document on the two sides, if somebody has it
     std::optional<Hash> named = {};                // the commit's tree names this document, and it was purged
   };
-  std::optional<Row> next();
+  // `interrupted` is called while trees are compared, and may throw; then nothing more may be asked.
+  std::optional<Row> next(const std::function<void()>& interrupted = {});
 
  private:
   struct Change {
@@ -40,8 +43,9 @@ class CommitRows {
     enum class By : uint8_t { tree, records, documents } by = By::tree;  // of records `hash` is what the commit's tree says
   };
   bool open();
-  std::vector<Change> by_trees(const Hash& before, const Hash& after) const;
-  std::vector<Change> by_records(const std::optional<Hash>& root) const;
+  void fill(const std::function<void()>& interrupted);
+  void by_trees(const Hash& before, const Hash& after, const std::function<void()>& interrupted);
+  void by_records(const std::optional<Hash>& root, const std::function<void()>& interrupted);
   std::optional<Row> row_of(const Change& change) const;
 
   BranchedDatabase& database_;
@@ -53,6 +57,9 @@ class CommitRows {
   View before_, after_;
   std::unique_ptr<Scan> scan_;  // of all documents, for a commit without a parent
   std::deque<Change> changes_;
+  std::optional<Bytes> behind_;  // the key of the last one
+  bool more_ = false;            // there may be others behind it
+  const size_t keys_max_;
 };
 
 }  // namespace versions

@@ -9,6 +9,7 @@
 #include "bson/json.h"
 #include "storage/testing/temporary_store.h"
 #include "versions/database/commit_packer.h"
+#include "versions/database/commit_rows.h"
 #include "versions/database/databases.h"
 #include "versions/pack/pack_reader.h"
 
@@ -393,6 +394,36 @@ TEST_CASE("a document that was purged elsewhere is named once, until it comes ag
       }
     }
   }
+}
+
+TEST_CASE("rows are the same, however many keys are held in memory") {
+  base::Random random(base::testing::seed());
+  Site site;
+  for (int i = 0; i < 20; ++i) {
+    const auto things = site.store.catalog().open("shop.things");
+    site.change([&](Transaction& transaction) { things->insert(transaction, json("{_id: " + std::to_string(100 + i) + "}")); });
+  }
+  site.begin();
+  for (int64_t step = 0; step < 8; ++step) {
+    for (int i = 0; i < 12; ++i) site.put("main", some_document(random));
+    site.remove("main", 100 + static_cast<int>(step));
+    site.commit("main", 100 + step, step > 4 ? TreeKind{.structure = merkle::Structure::patricia_trie} : TreeKind());
+  }
+  Transaction transaction(site.store, Transaction::Mode::read);
+  const auto rows = [&](CommitNumber commit, size_t keys_max) {
+    CommitRows all(site.shop(), transaction, {.commit = commit, .keys_max = keys_max});
+    std::map<Bytes, std::pair<std::optional<Bytes>, std::optional<Bytes>>> found;
+    while (const auto row = all.next()) REQUIRE(found.emplace(row->key, std::pair(row->before, row->after)).second);
+    return found;
+  };
+  for (const auto& [number, node] : site.graph().graph(transaction)) {
+    const auto whole = rows(number, SIZE_MAX);
+    CHECK(!whole.empty());
+    for (const size_t keys_max : {1, 3, 12}) CHECK(rows(number, keys_max) == whole);
+  }
+  CommitRows stopped(site.shop(), transaction, {.commit = site.graph().branch(transaction, "main")->head});
+  struct Stop {};
+  CHECK_THROWS_AS(stopped.next([] { throw Stop(); }), Stop);
 }
 
 TEST_CASE("two imports of one commit that meet make it once") {

@@ -62,6 +62,7 @@ class ListConflicts : public Command {
         // The transaction is aborted: it merges only to find the conflicts.
         const BranchedDatabase::Merge merge = database->merge(transaction, branch.name, how.request(), {});
         for (const auto& conflict : merge.conflicts) {
+          op.check_interrupt();
           bson::Builder out;
           append_conflict(conflict, out);
           const auto sides = database->merge_sides(transaction, branch, how.kind(), how.commit(), conflict.collection,
