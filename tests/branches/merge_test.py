@@ -3,6 +3,7 @@ import threading
 
 import pymongo
 import pytest
+from bson import Int64
 from pymongo.errors import OperationFailure
 
 from tests.branches.conftest import by_id, fails, log_of
@@ -176,6 +177,21 @@ def test_the_branch_goes_on_while_a_merge_waits_and_a_decision_is_about_what_it_
     dev.command("commit", 1)
     main.command("continueMerge", 1)
     assert {key: one.get("n") for key, one in by_id(main.c).items()} == {0: 77, 1: 10, 2: 10, 3: 10, 4: 10, "new": 10, "mine": None}
+
+
+def test_a_document_that_is_decided_keeps_its_id(shop):
+    main = shop["main"]
+    main.c.insert_one({"_id": Int64(7), "n": 0})
+    shop.create("dev")
+    for ref, n in [("main", 1), ("dev", 2)]:
+        shop[ref].c.update_one({"_id": 7}, {"$set": {"n": n}})
+        shop[ref].command("commit", 1)
+    main.command("merge", "dev", resolve="manual")
+    fails(BAD_VALUE, lambda: main.command("resolveConflict", 1, collection="c", id=7, document={"_id": 8, "n": 3}))
+    main.command("resolveConflict", 1, collection="c", id=7, document={"_id": 7.0, "n": 3})
+    main.command("continueMerge", 1)
+    merged = main.c.find_one({"n": 3})
+    assert merged["_id"] == 7 and type(merged["_id"]) is Int64
 
 
 def test_a_merge_makes_no_document_that_is_too_large(shop):

@@ -51,12 +51,29 @@ class ResolveConflict : public Command {
                              "the merge doesn't change that document of " + collection + " on the branch");
       }
       decision.sides = versions::hash_of(sides->view());
-      database->decide(transaction, branch, *sides, decision);
+      Decision decided = decision;
+      if (decided.take == Decision::Take::document) decided.document = with_stored_id(*sides, decision.document);
+      database->decide(transaction, branch, *sides, decided);
     });
     reply.append("resolved", name_of(decision.take));
   }
 
  private:
+  static base::Bytes key_of_id(const bson::ValueView& id) {
+    bson::Builder out;
+    out.append("_id", id);
+    return versions::key_of(out.done().bytes());
+  }
+  // Numbers of several types are one _id, and it stays as it is stored.
+  static base::Bytes with_stored_id(const versions::BranchedDatabase::MergeSides& sides, const base::Bytes& document) {
+    const auto& any = sides.ours ? sides.ours : sides.theirs ? sides.theirs : sides.base;
+    bson::Builder out;
+    out.append("_id", static_cast<bson::ValueView>(bson::DocumentView(*any).find("_id")));
+    for (const bson::Element& field : bson::DocumentView(document)) {
+      if (field.name != "_id") out.append_element(field);
+    }
+    return out.done().bytes();
+  }
   static Decision what_is_decided(const Arguments& arguments, const bson::Document& id) {
     const auto take = arguments.string("take");
     const auto document = arguments.object("document");
@@ -68,7 +85,7 @@ class ResolveConflict : public Command {
       for (const auto& field : *document) {
         if (field.name != "_id")
           whole.append_element(field);
-        else if (!field.identical(id.view().find("_id")))
+        else if (key_of_id(field) != key_of_id(id.view().find("_id")))
           throw OperationError(ErrorCode::bad_value, "the document has another _id");
       }
       const bson::Document checked = whole.done();
