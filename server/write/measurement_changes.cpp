@@ -1,5 +1,7 @@
 #include "server/write/measurements.h"
 
+#include <set>
+
 #include "base/error.h"
 #include "bson/builder.h"
 #include "server/core/metrics.h"
@@ -56,7 +58,8 @@ bson::Value bucket_hint(const SeriesOptions& series, const bson::ValueView& hint
   }
 }
 
-// Calls work(_id) for each bucket that matches, without a transaction or a lock, until it returns false.
+// Calls work(_id) once for each bucket that matches, without a transaction or a lock, until it returns false. The work may move a
+// bucket ahead in the index that is scanned, which shows it again.
 template <class Work>
 void each_bucket(OperationContext& op, const BucketSelection& buckets, const Selection& selection, const Work& work) {
   query::Query query;
@@ -66,9 +69,13 @@ void each_bucket(OperationContext& op, const BucketSelection& buckets, const Sel
   query.let = bson::Document(selection.let);
   query.collation = buckets.collator;
   query::Reader reader(op, query::open_present(op, buckets.ns), buckets.ns, query);
+  std::set<std::pair<bson::Type, bson::Bytes>> seen;
   for (bool more = true; more;) {
     std::vector<bson::Value> ids;
-    while (ids.size() < buckets_at_once && (more = reader.next())) ids.emplace_back(reader.document()["_id"]);
+    while (ids.size() < buckets_at_once && (more = reader.next())) {
+      const bson::Element id = reader.document()["_id"];
+      if (seen.emplace(id.type(), bson::Bytes(id.bytes())).second) ids.emplace_back(id);
+    }
     reader.end();
     for (const bson::Value& id : ids) {
       op.check_interrupt();
