@@ -63,11 +63,11 @@ Measurement read(OperationContext& op, const SeriesOptions& series, bson::Docume
 }
 
 Batch make_batch(OperationContext& op, const SeriesOptions& series, const std::vector<bson::DocumentView>& documents,
-                 size_t first, bool keep_empty_timestamps) {
+                 size_t first, size_t count_max, bool keep_empty_timestamps) {
   Batch batch;
   std::map<std::pair<bson::Type, bson::Bytes>, size_t> known;
   size_t bytes = 0;
-  for (size_t i = first; i < documents.size() && batch.count < batch_documents_max && bytes < batch_bytes_max; ++i) {
+  for (size_t i = first; i < documents.size() && batch.count < count_max && bytes < batch_bytes_max; ++i) {
     try {
       Measurement measurement = read(op, series, documents[i], keep_empty_timestamps);
       measurement.place = batch.count;
@@ -236,7 +236,7 @@ InsertOutcome insert_measurements(OperationContext& op, std::string_view ns, con
   const auto place_of = [&](size_t index) { return options.places.empty() ? index : options.places[index]; };
   const std::string buckets = query::buckets_of(ns);
   if (op.retry) op.retry->batch(true);
-  size_t at = 0;
+  size_t at = 0, at_once = batch_documents_max;
   while (at < documents.size() && (outcome.errors.empty() || !options.ordered)) {
     op.check_interrupt();
     Batch batch;
@@ -244,7 +244,7 @@ InsertOutcome insert_measurements(OperationContext& op, std::string_view ns, con
       const Target target = Target::open(op, buckets);
       const auto series = target ? query::read_series_options(target->options().document) : std::nullopt;
       if (!series) not_there(ns);
-      batch = make_batch(op, *series, documents, at, options.keep_empty_timestamps);
+      batch = make_batch(op, *series, documents, at, at_once, options.keep_empty_timestamps);
       DocumentWriter writer(op, target, Validate::never);
       if (batch.count > 0) {
         in_transaction(op, [&](storage::Transaction& transaction) {
@@ -257,11 +257,14 @@ InsertOutcome insert_measurements(OperationContext& op, std::string_view ns, con
       }
       outcome.inserted += static_cast<int64_t>(batch.count);
       at += batch.count;
+      at_once = std::min(2 * at_once, batch_documents_max);
     } catch (const OperationError& error) {
-      // Nothing of the batch is inserted.
+      // Nothing of the batch is inserted. Smaller batches find out which measurement is to blame.
       op.check_interrupt();
-      const size_t refused = options.ordered ? 1 : std::max<size_t>(batch.count, 1);
-      for (size_t i = 0; i < refused; ++i) outcome.errors.add(place_of(at++), error);
+      if (batch.count > 1)
+        at_once = batch.count / 2;
+      else
+        outcome.errors.add(place_of(at++), error);
       continue;
     }
     if (batch.error) outcome.errors.add(place_of(at++), batch.error);
