@@ -11,6 +11,7 @@
 #include "server/write/namespaces.h"
 #include "server/write/replacement.h"
 #include "server/write/target.h"
+#include "server/write/views.h"
 #include "storage/collections/catalog.h"
 #include "storage/collections/clustered.h"
 #include "storage/engine/interruptible_waits.h"
@@ -126,6 +127,7 @@ void clone_as_capped(OperationContext& op, const std::string& from, const std::s
     throw OperationError(ErrorCode::namespace_exists, "cloneCollectionAsCapped failed - destination collection " + to +
                                                           " already exists. source collection: " + from);
   }
+  check_no_view_has(op, to);
   const std::string db(database_of(to));
   if (db.find('@') != db.npos) {
     check_writable(op, to);

@@ -34,27 +34,40 @@ std::string views_of(const std::string& db) {
   return db + "." + std::string(query::views_collection);
 }
 
-// Calls visit(name) for each collection or view that the pipeline reads by its name, at any depth.
-template <class Visit>
-void each_read(bson::DocumentView value, const Visit& visit) {
+using Names = std::set<std::string, std::less<>>;
+
+// Adds the name in "name", {coll: "name"} or {db, coll: "name"}, unless it is another database's.
+void add_name(const bson::ValueView& from, std::string_view db, Names& names) {
+  if (from.is_string()) names.emplace(from.as_string());
+  if (!from.is_object()) return;
+  const bson::Element of = from.as_document()["db"], name = from.as_document()["coll"];
+  const bool own = !of.exists() || (of.is_string() && of.as_string() == db);
+  if (own && name.is_string()) names.emplace(name.as_string());
+}
+
+// Adds each collection or view of the database that the pipeline reads by its name, at any depth.
+void add_reads(bson::DocumentView value, std::string_view db, Names& names) {
   for (const bson::Element& field : value) {
-    if (field.name == "$unionWith" && field.is_string()) visit(field.as_string());
-    if (field.is_object() && (field.name == "$lookup" || field.name == "$graphLookup")) {
-      if (const auto from = field.as_document()["from"]; from.is_string()) visit(from.as_string());
-    }
-    if (field.is_object() && field.name == "$unionWith" && !field.as_document()["db"].exists()) {
-      if (const auto from = field.as_document()["coll"]; from.is_string()) visit(from.as_string());
-    }
-    if (field.is_object() || field.is_array()) each_read(field.as_document(), visit);
+    if (field.name == "$unionWith") add_name(field, db, names);
+    if (field.is_object() && (field.name == "$lookup" || field.name == "$graphLookup"))
+      add_name(field.as_document()["from"], db, names);
+    if (field.is_object() || field.is_array()) add_reads(field.as_document(), db, names);
   }
+}
+
+// Returns what the view of that database reads there.
+Names reads_of(const View& view, std::string_view db) {
+  Names names{view.on};
+  add_reads(view.pipeline, db, names);
+  return names;
 }
 
 // The database's views as a graph: a view leads to what it reads.
 class Graph {
  public:
-  Graph(const std::vector<View>& views, const View& changed) : changed_(changed.name) {
-    for (const View& view : views) add(view);
-    add(changed);
+  Graph(const std::string& db, const std::vector<View>& views, const View& changed) : changed_(changed.name) {
+    for (const View& view : views) reads_[view.name] = reads_of(view, db);
+    reads_[changed.name] = reads_of(changed, db);
   }
 
   void check() {
@@ -67,13 +80,6 @@ class Graph {
   }
 
  private:
-  void add(const View& view) {
-    std::set<std::string, std::less<>>& reads = reads_[view.name];
-    reads.clear();
-    reads.insert(view.on);
-    each_read(view.pipeline, [&](std::string_view name) { reads.emplace(name); });
-  }
-
   // Looks for a way back to the changed view; `way` leads to `name`.
   void below(const std::string& name, std::vector<std::string> way) {
     way.push_back(name);
@@ -111,7 +117,7 @@ class Graph {
   }
 
   const std::string changed_;
-  std::map<std::string, std::set<std::string, std::less<>>> reads_;
+  std::map<std::string, Names> reads_;
   std::set<std::string> seen_;
   std::map<std::string, int> heights_, above_;
 };
@@ -143,13 +149,15 @@ void check(OperationContext& op, const std::string& db, const View& view) {
   if (!valid_collection_name(view.on))
     throw OperationError(ErrorCode::invalid_namespace, "Invalid namespace specified '" + db + "." + view.on + "'");
   const std::vector<View> others = query::all_views(op, db);
+  const Names reads = reads_of(view, db);
   for (const View& other : others) {
-    if ((other.name == view.on || other.on == view.name) && other.collation.bytes() != view.collation.bytes()) {
+    const bool related = other.name != view.name && (reads.contains(other.name) || reads_of(other, db).contains(view.name));
+    if (related && other.collation.bytes() != view.collation.bytes()) {
       throw OperationError(ErrorCode::option_not_supported_on_view,
                            "View " + db + "." + view.name + " has conflicting collation with view " + db + "." + other.name);
     }
   }
-  Graph(others, view).check();
+  Graph(db, others, view).check();
   check_pipeline(op, db, view);
 }
 

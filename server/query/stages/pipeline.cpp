@@ -102,6 +102,8 @@ std::vector<StageSpecPtr> stages_of_view(PipelineContext& context, const std::ve
     refuse(base::ErrorCode::command_not_supported_on_view,
            "Namespace " + context.db + "." + context.collection + " is a view, not a collection");
   }
+  // A view that is read from another pipeline has no comparisons of its own: all are that pipeline's.
+  if (context.depth > 0 && !view->series) (void)view_collator(*view, context.scope.collator());
   context.collection = view->on;
   if (view->series) translate_hint(*view->series, context);
   if (view->series && source == "$indexStats") return stages;  // of the buckets
@@ -161,6 +163,7 @@ Pipeline::Pipeline(bson::DocumentView stages, PipelineContext& context) : contex
   if (context.depth > depth_max) {
     refuse(5787900, "Maximum number of nested sub-pipelines exceeded. Limit is " + std::to_string(depth_max));
   }
+  if (context.op) context.op->check_interrupt();  // views may multiply pipelines: each may read the next one twice
   std::shared_ptr<MetadataPlace> behind_view;
   if (context.op && !context.collection.empty() && mentions_metadata(stages)) {
     if (const auto view = resolve_view(*context.op, context.db, context.collection)) {
