@@ -28,8 +28,21 @@ bool equivalent(const IndexSpec& a, const IndexSpec& b) {
          bson::same_collation(a.collator.get(), b.collator.get()) && (!a.wildcard || a.wildcard->same_paths(*b.wildcard));
 }
 
+bool same_field(const IndexSpec& a, const IndexSpec& b, const char* name) {
+  const bson::Element of_a = a.document[name], of_b = b.document[name];
+  return of_a.exists() == of_b.exists() && (!of_a.exists() || bson::compare(of_a, of_b) == 0);
+}
+
+// An index of locations shows the options that it was given.
+bool same_geo_options(const IndexSpec& a, const IndexSpec& b) {
+  const auto options = {"bits", "min", "max", "coarsestIndexedLevel", "finestIndexedLevel"};
+  return std::all_of(options.begin(), options.end(), [&](const char* name) { return same_field(a, b, name); });
+}
+
+// Two indexes may differ in `hidden` and in the versions of their formats.
 bool same_options(const IndexSpec& a, const IndexSpec& b) {
-  return a.expire_after_seconds == b.expire_after_seconds && a.hidden == b.hidden && (!a.text || same_text_options(a, b));
+  return a.expire_after_seconds == b.expire_after_seconds && prepares_unique(a) == prepares_unique(b) &&
+         (!a.text || same_text_options(a, b)) && (!a.geo || same_geo_options(a, b));
 }
 
 void refuse_second_text(const std::vector<const IndexSpec*>& known) {

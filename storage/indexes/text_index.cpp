@@ -338,8 +338,7 @@ void append_text_options(DocumentView given, const IndexSpec& spec, bson::Builde
 
 bool same_text_options(const IndexSpec& a, const IndexSpec& b) {
   return a.text->weights == b.text->weights && a.text->all_strings == b.text->all_strings &&
-         a.text->language == b.text->language && a.text->language_override == b.text->language_override &&
-         a.text->version == b.text->version;
+         a.text->language == b.text->language && a.text->language_override == b.text->language_override;
 }
 
 void text_keys(const IndexSpec& spec, DocumentView document, IndexKeys& out) {

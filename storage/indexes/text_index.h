@@ -35,7 +35,7 @@ void parse_text_index(bson::DocumentView given, IndexSpec& spec);
 // Appends {weights, default_language, language_override, textIndexVersion}, as listIndexes shows them.
 void append_text_options(bson::DocumentView given, const IndexSpec& spec, bson::Builder& out);
 
-// Compares the options of two text indexes.
+// Compares the options of two text indexes, whose versions may differ.
 bool same_text_options(const IndexSpec& a, const IndexSpec& b);
 
 // Computes the keys. Throws for a language that there isn't (17262), for arrays in the fields around the terms, and for documents

@@ -26,17 +26,29 @@ storage::Direction direction_of(const bson::Element& natural) {
   return natural.to_double() > 0 ? storage::Direction::forward : storage::Direction::backward;
 }
 
-[[noreturn]] void refuse(const storage::Collection& collection, ErrorCode code, const char* why) {
+[[noreturn]] void refuse(const storage::Collection& collection, ErrorCode code, const std::string& why) {
   throw OperationError(code, "error processing query: ns=" + collection.ns() + ": planner returned error :: caused by :: " + why);
 }
 
+std::string shown(const storage::IndexSpec& spec) {
+  return "kp: " + show(spec.key.view()) + " name: '" + spec.name + "'";
+}
+
 IndexPtr find_hinted(const storage::Collection& collection, const bson::ValueView& hint) {
+  IndexPtr found;
   for (const auto& index : collection.indexes()) {
     if (!index->ready() || index->spec().hidden) continue;
     const bool named = hint.is_string() ? index->spec().name == hint.as_string()
                                         : bson::compare(index->spec().key.view(), hint.as_document()) == 0;
-    if (named) return index;
+    if (!named) continue;
+    if (found) {
+      refuse(collection, ErrorCode::index_not_found,
+             "Hint matched multiple indexes, must hint by index name. Matched: " + shown(found->spec()) + " and " +
+                 shown(index->spec()));
+    }
+    found = index;
   }
+  if (found) return found;
   refuse(collection, ErrorCode::bad_value, "hint provided does not correspond to an existing index");
 }
 
