@@ -138,24 +138,27 @@ class CollMod : public Command {
     const auto expiry = parse_expiry(op, arguments, *collection);
     bson::Builder changes;
     append_limits(arguments, *collection, changes);
-    if (index) change(op, catalog, collection, Arguments("collMod.index", *index), is_alone(request), reply);
     if (expiry) changes.append(storage::expire_after_seconds_option, *expiry);
     if (const auto given = series ? arguments.object(query::series_option) : std::nullopt) {
       const Arguments wanted_series(arguments.dotted(query::series_option), *given);
       changes.append(query::series_option, query::changed_series(*series, wanted_series).document());
     }
+    bson::Builder shown;
     for (const auto& [name, value] : wanted) {
       if (!value) continue;
       const bson::Document before(collection->options().document);
       if (name == "commits" && before["capped"].truthy())
         throw OperationError(ErrorCode::invalid_options, "a capped collection can't have commits");
       if (name != pre_images_option) {
-        if (before[name].is_object()) reply.append(std::string(name) + "_old", before[name]);
-        reply.append(std::string(name) + "_new", *value);
+        if (before[name].is_object()) shown.append(std::string(name) + "_old", before[name]);
+        shown.append(std::string(name) + "_new", *value);
       }
       changes.append(name, *value);
     }
     if (!validation.empty()) changes.append_all(completed(validation, collection->options().document));
+    // All but the index has been checked. Its change comes first, so one that is refused leaves nothing behind.
+    if (index) change(op, catalog, collection, Arguments("collMod.index", *index), is_alone(request), reply);
+    reply.append_all(shown.done());
     // A command that changes nothing is logged too, as MongoDB logs it.
     const bson::Document changed = changes.done();
     if (!index || !changed.view().empty()) catalog.alter_options(collection, changed, {.interrupted = op.interrupted()});
@@ -318,6 +321,8 @@ class CollMod : public Command {
     const bool prepares = prepare && !spec.unique && !index->is_id() && *prepare != storage::prepares_unique(spec);
     if (prepares && (seconds || hidden || unique || !alone))
       throw OperationError(ErrorCode::invalid_options, "prepareUnique cannot be combined with any other modification.");
+    if (seconds && collection->options().capped)
+      throw OperationError(ErrorCode::invalid_options, "TTL indexes are not supported for capped collections.");
     if (seconds) set_expiry(spec, *seconds, reply);
     if (hidden) set_hidden(spec, *hidden, reply);
     if (prepares) {

@@ -98,6 +98,7 @@ storage::CollectionOptions parse_options(const OperationContext& op, const Argum
     options.capped_bytes = write::capped_size(size);
     shown.append("capped", true).append("size", options.capped_bytes);
     const int64_t records = arguments.integer("max").value_or(0);
+    if (records > INT32_MAX) throw OperationError(ErrorCode::bad_value, "max in a capped collection has to be < 2^31 or not set");
     options.capped_records = std::max<int64_t>(0, records);
     if (options.capped_records > 0) shown.append("max", options.capped_records);
   }

@@ -58,6 +58,15 @@ void check_may_create(const std::vector<storage::IndexSpec>& specs) {
   }
 }
 
+// The collection removes its oldest documents by itself.
+void check_no_expiry_when_capped(const storage::Collection& collection, const std::vector<storage::IndexSpec>& specs) {
+  if (!collection.options().capped) return;
+  for (const storage::IndexSpec& spec : specs) {
+    if (spec.expire_after_seconds)
+      throw OperationError(ErrorCode::cannot_create_index, "Cannot create TTL index on a capped collection");
+  }
+}
+
 class CreateIndexes : public Command {
  public:
   std::string_view name() const override { return "createIndexes"; }
@@ -109,6 +118,7 @@ class CreateIndexes : public Command {
     created = !collection;
     if (created) check_may_create(specs);
     if (created) collection = catalog.open_or_create(ns, {.interrupted = op.interrupted()});
+    check_no_expiry_when_capped(*collection, specs);
     const auto progress = [&op](int64_t done, int64_t total) {
       op.set_progress(
           {.what = "Index Build: scanning collection Index Build: scanning collection", .done = done, .total = total});
@@ -124,6 +134,7 @@ class CreateIndexes : public Command {
     created = use == nullptr;
     if (created) check_may_create(specs);
     if (created) use = &transaction.create(op, ns, {});
+    check_no_expiry_when_capped(*use->collection, specs);
     return transaction.create_indexes(op, *use, specs);
   }
 };
