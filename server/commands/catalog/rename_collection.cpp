@@ -1,6 +1,7 @@
 // renameCollection gives a collection another name, or moves it to another
 // database.
 #include "base/error.h"
+#include "server/commands/shared/collection_options.h"
 #include "server/core/arguments.h"
 #include "server/core/command.h"
 #include "server/core/names.h"
@@ -39,11 +40,16 @@ class RenameCollection : public Command {
     const Arguments arguments(request);
     const std::string from(arguments.required_string("renameCollection"));
     const std::string to(arguments.required_string("to"));
-    const bool drop_target = arguments.loose_boolean("dropTarget").value_or(false);
+    // The UUID of the collection that may be dropped stands for true.
+    const bson::Element target = arguments.any("dropTarget");
+    const bool by_uuid = target.type() == bson::Type::binary;
+    const bool drop_target = by_uuid || arguments.loose_boolean("dropTarget").value_or(false);
     check_name(from);
     check_name(to);
     write::check_renamable(from, to);
     if (from == to) throw OperationError(ErrorCode::illegal_operation, "Can't rename a collection to itself");
+    check_collection_uuid(op, arguments.any("collectionUUID"), from);
+    if (by_uuid) check_collection_uuid(op, target, to);
     storage::Catalog& catalog = write::store_of(op).catalog();
     if (query::find_view(op, from)) throw OperationError(ErrorCode::command_not_supported_on_view, "cannot rename view: " + from);
     if (query::find_view(op, to))
