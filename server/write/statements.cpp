@@ -32,6 +32,19 @@ PredicateCompiler predicate_compiler(const query::ParseContext& context) {
   };
 }
 
+// A filter with $expr doesn't say which values an upsert's document begins with.
+void check_upsert_filter(const OperationContext& op, bson::DocumentView filter, const bson::CollatorPtr& collator) {
+  constexpr auto query_feature_not_allowed = static_cast<ErrorCode>(224);
+  query::ParseContext context = query::filter_context(op, {}, collator);
+  context.expressions = nullptr;
+  try {
+    query::Matcher::parse(filter, context);
+  } catch (const OperationError& error) {
+    if (error.code() != query_feature_not_allowed) throw;
+    throw OperationError(query_feature_not_allowed, "$expr is not allowed in the query predicate for an upsert");
+  }
+}
+
 class UpdateRun {
  public:
   UpdateRun(OperationContext& op, std::string_view ns, const UpdateStatement& statement)
@@ -154,16 +167,8 @@ class UpdateRun {
 
 }  // namespace
 
-void check_upsert_filter(const OperationContext& op, bson::DocumentView filter, const bson::CollatorPtr& collator) {
-  constexpr auto query_feature_not_allowed = static_cast<ErrorCode>(224);
-  query::ParseContext context = query::filter_context(op, {}, collator);
-  context.expressions = nullptr;
-  try {
-    query::Matcher::parse(filter, context);
-  } catch (const OperationError& error) {
-    if (error.code() != query_feature_not_allowed) throw;
-    throw OperationError(query_feature_not_allowed, "$expr is not allowed in the query predicate for an upsert");
-  }
+void check_update(OperationContext& op, std::string_view ns, const UpdateStatement& statement) {
+  (void)UpdateRun(op, ns, statement);
 }
 
 void put_document(OperationContext& op, std::string_view ns, std::string_view id, bson::DocumentView document) {

@@ -40,9 +40,8 @@ struct UpdateOutcome {
 
 // Throws the errors of the statement's parts; documents changed before that stay changed.
 UpdateOutcome run_update(OperationContext& op, std::string_view ns, const UpdateStatement& statement);
-// Throws QueryFeatureNotAllowed (224) for a filter with $expr: it doesn't say which values an upsert's document begins with.
-// Throws the filter's own errors too.
-void check_upsert_filter(const OperationContext& op, bson::DocumentView filter, const bson::CollatorPtr& collator);
+// Throws the errors of the statement's parts alone.
+void check_update(OperationContext& op, std::string_view ns, const UpdateStatement& statement);
 // Puts the document in the place of the one with this _id, or inserts it.
 void put_document(OperationContext& op, std::string_view ns, std::string_view id, bson::DocumentView document);
 // Returns the outcome of a retried command's current statement, which an earlier attempt executed. Throws

@@ -11,14 +11,13 @@
 #include "server/write/write_errors.h"
 
 namespace server {
-namespace {
 
 using base::ErrorCode;
 using base::OperationError;
 
-write::Selection parse_statement(bson::DocumentView document, query::StatementLets& lets) {
+write::Selection parse_delete_statement(bson::DocumentView document, query::StatementLets& lets) {
   const Arguments arguments("delete.deletes", document);
-  check_delete_fields(arguments);
+  arguments.only({"q", "limit", "hint", "collation", "sampleId"});
   write::Selection selection;
   selection.filter = arguments.required_object("q");
   const bson::Element limit = arguments.any("limit");
@@ -35,6 +34,8 @@ write::Selection parse_statement(bson::DocumentView document, query::StatementLe
   selection.let = lets.of(selection.collation);
   return selection;
 }
+
+namespace {
 
 class Delete : public Command {
  public:
@@ -58,7 +59,7 @@ class Delete : public Command {
     query::StatementLets lets(op, arguments.object("let").value_or(bson::DocumentView()));
     const std::vector<bson::DocumentView> given = statements_of(request, "deletes");
     std::vector<write::Selection> statements;
-    for (const auto& document : given) statements.push_back(parse_statement(document, lets));
+    for (const auto& document : given) statements.push_back(parse_delete_statement(document, lets));
 
     const std::string ns = write_namespace(op, request);
     for (const auto& statement : statements) write::check_single(op, statement.all, "limit=0");
@@ -91,10 +92,6 @@ class Delete : public Command {
 };
 
 }  // namespace
-
-void check_delete_fields(const Arguments& statement) {
-  statement.only({"q", "limit", "hint", "collation", "sampleId"});
-}
 
 std::unique_ptr<Command> make_delete_command() {
   return std::make_unique<Delete>();

@@ -24,60 +24,57 @@ using query::Query;
 struct Write {
   Query query;
   bool removes = false;
-  bool upsert = false;
-  bool all = false;        // it means all documents that match, and not one
-  bson::ValueView update;  // of the command `update`
+  write::UpdateStatement statement;  // of a delete, its selection alone
+
+  bool all() const { return statement.selection.all; }  // it means all documents that match, and not one
 };
 
-Query selection(OperationContext& op, const Arguments& arguments, std::string_view filter) {
+Query query_of(const write::Selection& selection) {
   Query query;
-  query.filter = bson::Document(arguments.object(filter).value_or(bson::DocumentView()));
-  query.hint = query::checked_hint(arguments.any("hint"));
-  query.collation = bson::parse_collation(arguments.any("collation"));
-  if (const auto let = arguments.object("let")) query.let = query::constant_let(op, *let, query.collation);
+  query.filter = bson::Document(selection.filter);
+  query.sort = bson::Document(selection.sort);
+  query.hint = bson::Value(selection.hint);
+  query.collation = selection.collation;
+  query.let = bson::Document(selection.let);
+  query.limit = selection.all ? 0 : 1;
   return query;
 }
 
 // Returns the one statement of an update or delete.
-Arguments statement_of(const Request& request, const char* list) {
+bson::DocumentView statement_of(const Request& request, const char* list) {
   const auto statements = request.documents(list);
   if (statements.size() != 1) {
     throw base::OperationError(base::ErrorCode::invalid_length, "explained write batches must be of size 1");
   }
-  return Arguments(request.command + "." + list, statements.front());
+  return statements.front();
 }
 
 std::optional<Write> parse_write(OperationContext& op, const Request& request, std::string_view command) {
   Write write;
+  const Arguments arguments(std::string(command), request.body);
+  query::StatementLets lets(op, arguments.object("let").value_or(bson::DocumentView()));
   if (command == "update") {
-    const Arguments statement = statement_of(request, "updates");
-    check_update_fields(statement);
-    write.query = selection(op, statement, "q");
-    write.upsert = statement.boolean("upsert").value_or(false);
-    write.all = statement.boolean("multi").value_or(false);
-    write.query.limit = write.all ? 0 : 1;
-    write.update = statement.any("u");
+    write.statement = parse_update_statement(statement_of(request, "updates"), lets);
+    write.query = query_of(write.statement.selection);
   } else if (command == "delete") {
-    const Arguments statement = statement_of(request, "deletes");
-    check_delete_fields(statement);
-    write.query = selection(op, statement, "q");
-    write.query.limit = statement.integer("limit").value_or(0);
-    write.all = write.query.limit == 0;
+    write.statement.selection = parse_delete_statement(statement_of(request, "deletes"), lets);
+    write.query = query_of(write.statement.selection);
     write.removes = true;
   } else if (command == "findAndModify") {
-    const Arguments arguments("findAndModify", request.body);
-    write.query = selection(op, arguments, "query");
-    write.query.sort = bson::Document(arguments.object("sort").value_or(bson::DocumentView()));
-    write.query.limit = 1;
+    check_find_and_modify(op, request);
+    write::Selection& selection = write.statement.selection;
+    selection.filter = arguments.object("query").value_or(bson::DocumentView());
+    selection.sort = arguments.object("sort").value_or(bson::DocumentView());
+    selection.hint = arguments.any("hint");
+    selection.collation = bson::parse_collation(arguments.any("collation"));
+    selection.let = lets.of(selection.collation);
+    write.statement.upsert = arguments.loose_boolean("upsert").value_or(false);
+    write.query = query_of(selection);
     write.removes = arguments.loose_boolean("remove").value_or(false);
-    write.upsert = arguments.loose_boolean("upsert").value_or(false);
   } else {
     return std::nullopt;
   }
   write.query.ns = request.ns();
-  if (write.upsert && !write.removes) {
-    write::check_upsert_filter(op, write.query.filter, query::collator_for(op, write.query.ns, write.query.collation));
-  }
   write.query.explained = true;
   write.query.allow_disk_use = true;
   return write;
@@ -90,20 +87,13 @@ query::Executor::Top top_of(const Write& write, int64_t matched) {
               return;
             }
             out.append("nMatched", query::fitting_int(matched)).append("nWouldModify", query::fitting_int(matched));
-            out.append("nWouldUpsert", write.upsert && matched == 0 ? 1 : 0);
+            out.append("nWouldUpsert", write.statement.upsert && matched == 0 ? 1 : 0);
           }};
 }
 
 write::BucketSelection buckets_of(OperationContext& op, const query::SeriesOptions& series, const Write& write) {
-  write::UpdateStatement statement;
-  statement.selection.filter = write.query.filter;
-  statement.selection.hint = write.query.hint.view();
-  statement.selection.collation = write.query.collation;
-  statement.selection.all = write.all;
-  if (write.removes) return write::buckets_to_delete(op, write.query.ns, series, statement.selection);
-  statement.update = write.update;
-  statement.upsert = write.upsert;
-  return write::buckets_to_update(op, write.query.ns, series, statement);
+  if (write.removes) return write::buckets_to_delete(op, write.query.ns, series, write.statement.selection);
+  return write::buckets_to_update(op, write.query.ns, series, write.statement);
 }
 
 // A write of a time series finds buckets. Those that it doesn't mean as a whole are unpacked, by a stage of its own.
@@ -119,19 +109,19 @@ void explain_on_series(OperationContext& op, const query::SeriesOptions& series,
   const auto matcher = query::Matcher::parse(write.query.filter, query::filter_context(op, query.let, buckets.collator));
   query::Reader reader(op, op.services().store->catalog().open(buckets.ns), buckets.ns, query);
   int64_t unpacked = 0, measurements = 0;
-  while (verbosity != query::Verbosity::query_planner && (write.all || measurements == 0) && reader.next()) {
+  while (verbosity != query::Verbosity::query_planner && (write.all() || measurements == 0) && reader.next()) {
     if (buckets.whole) {
       measurements += query::measurement_count(series, reader.document());
       continue;
     }
     ++unpacked;
     query::BucketReader bucket(series.time_field, series.meta_field, reader.document());
-    while ((write.all || measurements == 0) && bucket.next()) measurements += matcher->matches(bucket.measurement()) ? 1 : 0;
+    while ((write.all() || measurements == 0) && bucket.next()) measurements += matcher->matches(bucket.measurement()) ? 1 : 0;
   }
   query::Executor::Top top = top_of(write, measurements);
   if (!buckets.whole) {
     bson::Builder details;
-    details.append("opType", write.all ? "deleteMany" : "deleteOne").append("bucketFilter", buckets.filter);
+    details.append("opType", write.all() ? "deleteMany" : "deleteOne").append("bucketFilter", buckets.filter);
     {
       auto residual = details.object("residualFilter");
       matcher->root().append(residual);
@@ -152,14 +142,16 @@ void explain_on_series(OperationContext& op, const query::SeriesOptions& series,
 
 bool explain_write(OperationContext& op, const Request& request, std::string_view command, query::Verbosity verbosity,
                    bson::Builder& reply) {
-  const auto write = parse_write(op, request, command);
+  auto write = parse_write(op, request, command);
   if (!write) return false;
+  write->statement.selection.let = write->query.let;  // which lives as long
   const auto series = command == "findAndModify" ? std::nullopt : query::find_series(op, write->query.ns);
   if (series) {
     explain_on_series(op, *series, *write, verbosity, reply);
     return true;
   }
   query::require_no_view(op, write->query.ns);
+  if (command == "update") write::check_update(op, write->query.ns, write->statement);
   query::Reader reader(op, op.services().store->catalog().open(write->query.ns), write->query.ns, write->query);
   int64_t matched = 0;
   for (; verbosity != query::Verbosity::query_planner && reader.next(); ++matched)

@@ -221,6 +221,12 @@ class FindAndModify : public Command {
 
 }  // namespace
 
+void check_find_and_modify(OperationContext& op, const Request& request) {
+  Parsed parsed;
+  parse(op, request.ns(), Arguments("findAndModify", request.body), parsed);
+  if (!parsed.remove) write::check_update(op, request.ns(), parsed.statement);
+}
+
 std::unique_ptr<Command> make_find_and_modify_command() {
   return std::make_unique<FindAndModify>();
 }

@@ -11,14 +11,13 @@
 #include "server/write/write_errors.h"
 
 namespace server {
-namespace {
 
 using base::ErrorCode;
 using base::OperationError;
 
-write::UpdateStatement parse_statement(bson::DocumentView document, query::StatementLets& lets) {
+write::UpdateStatement parse_update_statement(bson::DocumentView document, query::StatementLets& lets) {
   const Arguments arguments("update.updates", document);
-  check_update_fields(arguments);
+  arguments.only({"q", "u", "c", "multi", "upsert", "upsertSupplied", "arrayFilters", "hint", "collation", "sampleId"});
   write::UpdateStatement statement;
   statement.selection.filter = arguments.required_object("q");
   statement.selection.hint = arguments.any("hint");
@@ -46,6 +45,8 @@ write::UpdateStatement parse_statement(bson::DocumentView document, query::State
   return statement;
 }
 
+namespace {
+
 class Update : public Command {
  public:
   std::string_view name() const override { return "update"; }
@@ -72,7 +73,7 @@ class Update : public Command {
     const std::vector<bson::DocumentView> given = statements_of(request, "updates");
     std::vector<write::UpdateStatement> statements;
     for (const auto& document : given) {
-      statements.push_back(parse_statement(document, lets));
+      statements.push_back(parse_update_statement(document, lets));
       statements.back().keep_empty_timestamps = keep_empty_timestamps;
     }
 
@@ -114,10 +115,6 @@ class Update : public Command {
 };
 
 }  // namespace
-
-void check_update_fields(const Arguments& statement) {
-  statement.only({"q", "u", "c", "multi", "upsert", "upsertSupplied", "arrayFilters", "hint", "collation", "sampleId"});
-}
 
 std::unique_ptr<Command> make_update_command() {
   return std::make_unique<Update>();

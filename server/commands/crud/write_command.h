@@ -5,18 +5,20 @@
 #include <vector>
 
 #include "server/core/command.h"
+#include "server/query/find_request.h"
+#include "server/write/statements.h"
 
 namespace server {
-
-class Arguments;
 
 // Returns the statements of a write command. Throws InvalidLength (16) for none or more than 100,000, and 40414 if the field is
 // missing.
 std::vector<bson::DocumentView> statements_of(const Request& request, std::string_view field);
 
-// These throw 40415 for a field that a statement of the command doesn't have.
-void check_update_fields(const Arguments& statement);
-void check_delete_fields(const Arguments& statement);
+// These parse a statement of update and delete. The result points into the statement and `lets`.
+write::UpdateStatement parse_update_statement(bson::DocumentView statement, query::StatementLets& lets);
+write::Selection parse_delete_statement(bson::DocumentView statement, query::StatementLets& lets);
+// Throws what a findAndModify would throw before it looks for a document.
+void check_find_and_modify(OperationContext& op, const Request& request);
 
 // Returns the namespace that the command writes to, checked for a user's writes.
 std::string write_namespace(OperationContext& op, const Request& request);
