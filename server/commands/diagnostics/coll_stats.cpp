@@ -23,7 +23,14 @@ void append_absent(const std::string& ns, int64_t scale, bson::Builder& reply) {
 }
 
 void append_indexes(const storage::Store& store, const storage::Collection& collection, int64_t scale, bson::Builder& reply) {
-  const auto indexes = collection.indexes();
+  auto indexes = collection.indexes();
+  int64_t total = 0;
+  if (query::is_buckets(collection.ns())) {  // it isn't shown, but its file takes space
+    std::erase_if(indexes, [&](const auto& index) {
+      if (index->is_id()) total += store.engine().file_bytes(index->table().name());
+      return index->is_id();
+    });
+  }
   append_count(reply, "nindexes", static_cast<int64_t>(indexes.size()));
   {
     auto details = reply.object("indexDetails");
@@ -41,7 +48,6 @@ void append_indexes(const storage::Store& store, const storage::Collection& coll
       if (!index->ready()) building.append(index->spec().name);
     }
   }
-  int64_t total = 0;
   bson::Builder sizes;
   for (const auto& index : indexes) {
     const int64_t bytes = store.engine().file_bytes(index->table().name());

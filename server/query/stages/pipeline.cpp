@@ -106,7 +106,10 @@ std::vector<StageSpecPtr> stages_of_view(PipelineContext& context, const std::ve
   if (context.depth > 0 && !view->series) (void)view_collator(*view, context.scope.collator());
   context.collection = view->on;
   if (view->series) translate_hint(*view->series, context);
-  if (view->series && source == "$indexStats") return stages;  // of the buckets
+  if (auto* const describing = view->series && !specs.empty() ? dynamic_cast<Describing*>(specs[0].get()) : nullptr) {
+    describing->show(*view->series);
+    return stages;
+  }
   if (!behind) begin_metadata(view->pipeline.view().first(), context);
   ViewMetadata metadata(view->pipeline, behind ? std::move(behind) : std::make_shared<MetadataPlace>(), context);
   for (const bson::Element& stage : view->pipeline) {
@@ -160,10 +163,10 @@ void PipelineContext::define(bson::DocumentView variables) {
 
 Pipeline::Pipeline(bson::DocumentView stages, PipelineContext& context) : context_(context), held_(context.allowance.memory()) {
   held_.set(parsed_bytes(stages.size()));
+  if (context.op) context.op->check_interrupt();  // views may multiply pipelines: each may read the next one twice
   if (context.depth > depth_max) {
     refuse(5787900, "Maximum number of nested sub-pipelines exceeded. Limit is " + std::to_string(depth_max));
   }
-  if (context.op) context.op->check_interrupt();  // views may multiply pipelines: each may read the next one twice
   std::shared_ptr<MetadataPlace> behind_view;
   if (context.op && !context.collection.empty() && mentions_metadata(stages)) {
     if (const auto view = resolve_view(*context.op, context.db, context.collection)) {

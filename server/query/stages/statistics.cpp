@@ -7,8 +7,11 @@
 #include "server/core/operation.h"
 #include "server/core/options.h"
 #include "server/core/services.h"
+#include "server/query/series/bucket.h"
+#include "server/query/series/bucket_index.h"
 #include "server/query/stages/registry.h"
 #include "server/query/stages/support.h"
+#include "server/query/stages/unpack_bucket.h"
 #include "server/query/views.h"
 #include "storage/store.h"
 
@@ -109,27 +112,36 @@ class CollStats final : public SourceSpec {
   bson::Document options_;
 };
 
-class IndexStats final : public SourceSpec {
+class IndexStats final : public SourceSpec, public Describing {
  public:
   explicit IndexStats(const Element& specification) : SourceSpec("$indexStats", specification) {}
+  void show(SeriesOptions series) override { series_ = std::move(series); }
   StagePtr start(StagePtr, PipelineContext& context) const override {
     std::vector<bson::Document> documents;
     if (const auto collection = open(context)) {
+      const bool hides_id = is_buckets(collection->ns());  // it is clustered, in a way that isn't shown
       for (const auto& index : collection->indexes()) {
+        if (hides_id && index->is_id()) continue;
+        const bson::Document& stored = index->spec().document;
+        const auto shown = series_ ? series_index(*series_, stored) : std::optional(stored);
+        if (!shown) continue;
         const storage::IndexStats stats = index->stats();
         bson::Builder out;
-        out.append("name", index->spec().name).append("key", index->spec().key).append("host", host(*context.op));
+        out.append("name", index->spec().name).append("key", shown->view()["key"]).append("host", host(*context.op));
         {
           bson::Builder accesses = out.object("accesses");
           accesses.append("ops", stats.accesses).append("since", bson::Date{stats.since_ms});
         }
-        out.append("spec", index->spec().document);
+        out.append("spec", *shown);
         if (!index->ready()) out.append("building", true);
         documents.push_back(out.done());
       }
     }
     return std::make_unique<ListStage>(std::move(documents));
   }
+
+ private:
+  std::optional<SeriesOptions> series_;
 };
 
 }  // namespace

@@ -14,4 +14,11 @@ class Unpacking {
   virtual bson::Document input_filter(bson::DocumentView filter) const = 0;
 };
 
+// Such a source describes a collection of buckets, and shows the time series in its place.
+class Describing {
+ public:
+  virtual ~Describing() = default;
+  virtual void show(SeriesOptions series) = 0;
+};
+
 }  // namespace server::query
