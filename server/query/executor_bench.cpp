@@ -4,6 +4,7 @@
 #include "bson/json.h"
 #include "server/query/matcher.h"
 #include "server/query/reader.h"
+#include "server/query/stages/pipeline.h"
 #include "server/query/test_support.h"
 
 namespace server::query {
@@ -83,6 +84,37 @@ void sort_top_ten(benchmark::State& state) {
   });
 }
 BENCHMARK(sort_top_ten)->Unit(benchmark::kMillisecond);
+
+// Runs the pipeline over the whole collection.
+void run_pipeline(benchmark::State& state, const char* stages) {
+  TestServer& server = filled_server();
+  TestServer::Operation operation(server);
+  const bson::Value parsed = bson::value_from_json(stages).or_throw();
+  int64_t returned = 0;
+  for (auto _ : state) {
+    PipelineContext context(1000, &operation.op);
+    context.db = "test";
+    context.collection = "c";
+    const Pipeline pipeline(parsed.view().as_document(), context);
+    const StagePtr stage = pipeline.start();
+    while (stage->next()) {
+      benchmark::DoNotOptimize(stage->document().size());
+      ++returned;
+    }
+  }
+  benchmark::DoNotOptimize(returned);
+  state.SetItemsProcessed(state.iterations() * documents);
+}
+BENCHMARK_CAPTURE(run_pipeline, match, "[{$match: {$expr: {$and: [{$lt: ['$a', 500]}, {$gte: [{$add: ['$b', 1]}, 10000]}]}}}]")
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(run_pipeline, group, "[{$group: {_id: '$a', b: {$sum: '$b'}, text: {$first: '$text'}}}]")
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(run_pipeline, project,
+                  "[{$project: {a: 1, c: {$cond: [{$gt: ['$a', '$b']}, '$a', '$b']}, t: {$substrBytes: ['$text', 0, 9]}}}]")
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(run_pipeline, add_fields,
+                  "[{$addFields: {c: {$sum: {$map: {input: [1, 2, '$a'], in: {$add: ['$$this', '$b']}}}}}}]")
+    ->Unit(benchmark::kMillisecond);
 
 void parse_filter(benchmark::State& state) {
   const bson::Document filter = bson::json("{a: {$gt: 5, $lt: 9}, $or: [{b: 1}, {'c.d': {$in: [1, 2, 3]}}]}");
