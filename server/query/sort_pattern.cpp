@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "bson/keystring.h"
 #include "bson/path.h"
+#include "server/core/allowance.h"
 #include "server/core/text.h"
 #include "server/query/field_path.h"
 #include "server/query/key_values.h"
@@ -84,7 +85,7 @@ SortPattern SortPattern::parse(bson::DocumentView specification, bson::CollatorP
   return pattern;
 }
 
-bson::Bytes SortPattern::key(bson::DocumentView document) const {
+bson::Bytes SortPattern::key(bson::DocumentView document, Allowance* allowance) const {
   bson::KeyString key;
   for (const SortField& field : fields_) {
     if (field.meta) {
@@ -92,14 +93,14 @@ bson::Bytes SortPattern::key(bson::DocumentView document) const {
       continue;
     }
     const auto value = plain_value(document, field.path);
-    if (!value) return array_key(document, nullptr);
+    if (!value) return array_key(document, nullptr, allowance);
     key.append(*value, field.descending, collator_.get());
   }
   return std::move(key).bytes();
 }
 
 // Returns the first key in the sort's order: the smallest element ascending, the largest descending.
-bson::Bytes SortPattern::array_key(bson::DocumentView document, bson::Document* values_out) const {
+bson::Bytes SortPattern::array_key(bson::DocumentView document, bson::Document* values_out, Allowance* allowance) const {
   std::vector<std::string_view> paths;
   for (const SortField& field : fields_) paths.push_back(field.meta ? std::string_view("$meta") : field.path);
   std::optional<bson::Bytes> least;
@@ -112,6 +113,7 @@ bson::Bytes SortPattern::array_key(bson::DocumentView document, bson::Document* 
         key.append(values[i], fields_[i].descending, collator_.get());
       }
     }
+    if (allowance) allowance->work_on(key.bytes().size());
     if (least && !(key.bytes() < *least)) return;
     least = std::move(key).bytes();
     if (values_out) *values_out = shown(values);
@@ -142,13 +144,13 @@ bson::Document SortPattern::shown(std::span<const bson::ValueView> values) const
   return out.done();
 }
 
-bson::Value SortPattern::values(bson::DocumentView document) const {
+bson::Value SortPattern::values(bson::DocumentView document, Allowance* allowance) const {
   std::vector<bson::ValueView> plain;
   for (const SortField& field : fields_) {
     const auto value = field.meta ? std::optional(bson::ValueView()) : plain_value(document, field.path);
     if (!value) {
       bson::Document values;
-      array_key(document, &values);
+      array_key(document, &values, allowance);
       return bson::Value::array(std::move(values));
     }
     plain.push_back(*value);

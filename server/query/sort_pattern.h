@@ -17,6 +17,10 @@
 #include "bson/value.h"
 #include "server/query/document_metadata.h"
 
+namespace server {
+class Allowance;
+}
+
 namespace server::query {
 
 struct SortField {
@@ -34,11 +38,12 @@ class SortPattern {
   static SortPattern parse(bson::DocumentView specification, bson::CollatorPtr collator = nullptr,
                            const std::shared_ptr<MetadataPlace>& metadata = nullptr);
 
-  // Throws BadValue (2) for parallel arrays.
-  bson::Bytes key(bson::DocumentView document) const;
+  // Throws BadValue (2) for parallel arrays. A document with arrays may have many keys to choose from: they are work for
+  // `allowance`, if there is one.
+  bson::Bytes key(bson::DocumentView document, Allowance* allowance = nullptr) const;
 
   // Returns the values in that key as an array, which {$meta: "sortKey"} shows; strings as the collation's sort keys.
-  bson::Value values(bson::DocumentView document) const;
+  bson::Value values(bson::DocumentView document, Allowance* allowance = nullptr) const;
 
   const std::vector<SortField>& fields() const { return fields_; }
   bool empty() const { return fields_.empty(); }
@@ -46,7 +51,7 @@ class SortPattern {
 
  private:
   // The same for a document with arrays on the paths. `values` gets what is in the key; nullptr: it isn't wanted.
-  bson::Bytes array_key(bson::DocumentView document, bson::Document* values) const;
+  bson::Bytes array_key(bson::DocumentView document, bson::Document* values, Allowance* allowance) const;
   bson::Value meta(const SortField& field) const;
   bson::Document shown(std::span<const bson::ValueView> values) const;
 

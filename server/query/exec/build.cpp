@@ -244,7 +244,10 @@ StagePtr build_access(const Parts& parts, const Access& access) {
   if (!access.sorted) return std::make_unique<Or>(std::move(branches));
   return std::make_unique<SortMerge>(
       std::move(branches), parts.query.sort,
-      [&parts = parts.sort](Stage& branch, size_t) { return parts.key(branch.document()); }, false);
+      [&sort = parts.sort, &allowance = parts.allowance](Stage& branch, size_t) {
+        return sort.key(branch.document(), &allowance);
+      },
+      false);
 }
 
 }  // namespace

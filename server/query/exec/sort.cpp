@@ -11,6 +11,7 @@ Sort::Sort(StagePtr child, SortPattern pattern, bson::DocumentView specification
       specification_(specification),
       limit_(options.limit),
       memory_bytes_max_(options.memory_bytes_max),
+      allowance_(allowance),
       sorter_(options, allowance) {}
 
 Step Sort::do_work(storage::Transaction& transaction) {
@@ -19,7 +20,7 @@ Step Sort::do_work(storage::Transaction& transaction) {
     case Step::advanced: {
       const bson::DocumentView document = child().document();
       total_bytes_ += document.size();
-      sorter_.take(pattern_.key(document), child().record(), document);
+      sorter_.take(pattern_.key(document, &allowance_), child().record(), document);
       break;
     }
     case Step::end:

@@ -28,6 +28,7 @@ class Sort : public Stage {
   const bson::Document specification_;
   const int64_t limit_;
   const size_t memory_bytes_max_;
+  Allowance& allowance_;
   Sorter sorter_;
   SortEntry current_;
   size_t total_bytes_ = 0;

@@ -31,7 +31,8 @@ class Sort final : public Stage {
   bool next() override {
     if (!read_) read_all();
     if (!sorter_.next(current_)) return false;
-    if (metadata_ && metadata_->wants(MetaField::sort_key)) metadata_->current.sort_key = pattern_.values(current_.document);
+    if (metadata_ && metadata_->wants(MetaField::sort_key))
+      metadata_->current.sort_key = pattern_.values(current_.document, &context_.allowance);
     return true;
   }
   DocumentView document() override { return current_.document; }
@@ -49,7 +50,7 @@ class Sort final : public Stage {
     while (source().next()) {
       const DocumentView document = source().document();
       context_.allowance.work_on(document.size());
-      sorter_.take(pattern_.key(document), 0, document);
+      sorter_.take(pattern_.key(document, &context_.allowance), 0, document);
     }
     sorter_.finish();
   }
