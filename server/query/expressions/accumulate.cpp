@@ -12,6 +12,7 @@
 #include "bson/builder.h"
 #include "bson/compare.h"
 #include "bson/sum.h"
+#include "server/core/allowance.h"
 #include "server/query/expressions/operator_support.h"
 
 namespace server::query {
@@ -334,17 +335,18 @@ class Ordered final : public Accumulator {
 template <bool one>
 class Percentiles final : public Accumulator {
  public:
-  explicit Percentiles(const AccumulatorSettings& settings) : wanted_(settings.percentiles) {}
+  explicit Percentiles(const AccumulatorSettings& settings) : wanted_(settings.percentiles), allowance_(settings.allowance) {}
   void add(const ValueView& value) override {
-    if (value.is_number() && !std::isnan(value.to_double())) numbers_.push_back(value.to_double());
+    if (!value.is_number() || std::isnan(value.to_double())) return;
+    numbers_.push_back(value.to_double());
+    check_kept(one ? "$median" : "$percentile", numbers_.size() * sizeof(double));
   }
   Value result() const override {
-    std::vector<double> sorted = numbers_;
-    std::sort(sorted.begin(), sorted.end());
+    sort();
     const auto at = [&](double p) {
-      if (sorted.empty()) return Value::null();
-      const double rank = std::ceil(p * static_cast<double>(sorted.size())) - 1;
-      return Value(sorted[static_cast<size_t>(std::clamp(rank, 0.0, static_cast<double>(sorted.size() - 1)))]);
+      if (numbers_.empty()) return Value::null();
+      const double rank = std::ceil(p * static_cast<double>(numbers_.size())) - 1;
+      return Value(numbers_[static_cast<size_t>(std::clamp(rank, 0.0, static_cast<double>(numbers_.size() - 1)))]);
     };
     if (one) return at(wanted_[0]);
     bson::ArrayBuilder out;
@@ -354,8 +356,22 @@ class Percentiles final : public Accumulator {
   size_t bytes() const override { return 64 + numbers_.capacity() * sizeof(double); }
 
  private:
+  // A window that grows asks for a result after each number, so those that were sorted before stay so.
+  void sort() const {
+    const auto less = [this](double a, double b) {
+      if (allowance_) allowance_->work();
+      return a < b;
+    };
+    const auto added = numbers_.begin() + static_cast<ptrdiff_t>(sorted_);
+    std::sort(added, numbers_.end(), less);
+    std::inplace_merge(numbers_.begin(), added, numbers_.end(), less);
+    sorted_ = numbers_.size();
+  }
+
   const std::vector<double> wanted_;
-  std::vector<double> numbers_;
+  Allowance* const allowance_;
+  mutable std::vector<double> numbers_;
+  mutable size_t sorted_ = 0;  // so many of them, the first ones
 };
 
 using Make = std::unique_ptr<Accumulator> (*)(const AccumulatorSettings&);

@@ -10,6 +10,10 @@
 #include "bson/collator.h"
 #include "bson/value.h"
 
+namespace server {
+class Allowance;
+}
+
 namespace server::query {
 
 class Accumulator {
@@ -17,7 +21,8 @@ class Accumulator {
   virtual ~Accumulator() = default;
   virtual void add(const bson::ValueView& value) = 0;  // values may be missing; each kind of accumulator knows what that means
   virtual bson::Value result() const = 0;
-  // Returns about how many bytes it holds, for $group's limit.
+  // Returns about how many bytes it holds, for $group's limit. To add a value is work on the value's bytes, the result is work on
+  // these; what takes longer accounts for its work itself.
   virtual size_t bytes() const { return 64; }
 };
 
@@ -37,6 +42,7 @@ struct AccumulatorSettings {
   int64_t n = 1;
   std::vector<double> percentiles{0.5};      // each is between 0 and 1
   const bson::Collator* collator = nullptr;  // strings are compared by it; it outlives the accumulator
+  Allowance* allowance = nullptr;            // the same; nullptr: nobody can stop the work
 };
 std::unique_ptr<Accumulator> make_accumulator(std::string_view name, const AccumulatorSettings& settings = {});
 

@@ -6,7 +6,7 @@
 #include "bson/compare.h"
 #include "bson/path.h"
 #include "server/core/text.h"
-#include "server/query/expressions/accumulate.h"
+#include "server/query/expressions/accumulating.h"
 #include "server/query/expressions/operator_support.h"
 
 namespace server::query {
@@ -23,10 +23,21 @@ std::vector<ValueView> elements_of(Frame& frame, const ValueView& array) {
 }
 
 template <class Iterator>
-Value array_of(Iterator from, Iterator to) {
+Value array_of(Frame& frame, Iterator from, Iterator to) {
+  Growth growth(frame);
   bson::ArrayBuilder out;
-  for (; from != to; ++from) out.append(*from);
+  for (; from != to; ++from) {
+    frame.work();
+    out.append(*from);
+    growth.reach(out.size());
+  }
   return out.done_value();
+}
+
+// Compares two elements for a sort. Long ones are more work.
+int order(Frame& frame, const ValueView& a, const ValueView& b) {
+  frame.work_on(std::min(a.bytes().size(), b.bytes().size()));
+  return bson::compare(a, b, frame.collator());
 }
 
 Value element_at(const ValueView& array, int64_t index) {
@@ -73,6 +84,7 @@ Value in(Frame& frame, std::string_view, Arguments a) {
 }
 
 Value concat_arrays(Frame& frame, std::string_view, Arguments a) {
+  Growth growth(frame);
   bson::ArrayBuilder out;
   for (const ValueView& argument : a) {
     if (argument.is_nullish()) return Value::null();
@@ -80,6 +92,7 @@ Value concat_arrays(Frame& frame, std::string_view, Arguments a) {
     for (const bson::Element& element : argument.as_document()) {
       frame.work();
       out.append(static_cast<const ValueView&>(element));
+      growth.reach(out.size());
     }
   }
   return out.done_value();
@@ -106,14 +119,14 @@ Value slice(Frame& frame, std::string_view, Arguments a) {
     length = *third;
   }
   const int64_t to = std::min(count, from + length);
-  return array_of(elements.begin() + from, elements.begin() + std::max(from, to));
+  return array_of(frame, elements.begin() + from, elements.begin() + std::max(from, to));
 }
 
 Value reverse_array(Frame& frame, std::string_view, Arguments a) {
   if (a[0].is_nullish()) return Value::null();
   if (!a[0].is_array()) fail(34435, "The argument to $reverseArray must be an array, but was of type: " + named(a[0]));
   const auto elements = elements_of(frame, a[0]);
-  return array_of(elements.rbegin(), elements.rend());
+  return array_of(frame, elements.rbegin(), elements.rend());
 }
 
 Value range(Frame& frame, std::string_view, Arguments a) {
@@ -139,10 +152,12 @@ Value range(Frame& frame, std::string_view, Arguments a) {
   if ((to - from) / step > 6'000'000) {
     fail(static_cast<int>(base::ErrorCode::exceeded_memory_limit), "$range would use too much memory and cannot spill to disk");
   }
+  Growth growth(frame);
   bson::ArrayBuilder out;
   for (int64_t at = from; step > 0 ? at < to : at > to; at += step) {
     frame.work();
     out.append(static_cast<int32_t>(at));
+    growth.reach(out.size());
   }
   return out.done_value();
 }
@@ -199,9 +214,11 @@ ExpressionPtr parse_zip(std::string_view, const ValueView& value, Scope& scope) 
     const auto fill = defaults ? elements_of(frame, filler) : std::vector<ValueView>();
     size_t rows = longest ? 0 : SIZE_MAX;
     for (const auto& column : columns) rows = longest ? std::max(rows, column.size()) : std::min(rows, column.size());
+    Growth growth(frame);
     bson::ArrayBuilder out;
     for (size_t row = 0; row < rows && !columns.empty(); ++row) {
       frame.work(columns.size());
+      growth.reach(out.size());
       bson::ArrayBuilder tuple = out.array();
       for (size_t i = 0; i < columns.size(); ++i) {
         if (row < columns[i].size()) {
@@ -226,10 +243,10 @@ struct ArrayOrder {
   std::vector<Key> keys;
 
   // Arrays are compared as a whole, unlike in a sort of documents.
-  bool less(const ValueView& a, const ValueView& b, const bson::Collator* collator) const {
+  bool less(Frame& frame, const ValueView& a, const ValueView& b) const {
     for (const Key& key : keys) {
-      const int order = bson::compare(part(a, key.path), part(b, key.path), collator);
-      if (order != 0) return order * key.sign < 0;
+      const int compared = order(frame, part(a, key.path), part(b, key.path));
+      if (compared != 0) return compared * key.sign < 0;
     }
     return false;
   }
@@ -286,18 +303,16 @@ ExpressionPtr parse_sort_array(std::string_view, const ValueView& value, Scope& 
   }
   if (!input) fail(2942502, "$sortArray requires 'input' to be specified");
   if (!order) fail(2942503, "$sortArray requires 'sortBy' to be specified");
-  return evaluated([input = std::move(input), order = std::move(*order)](Frame& frame) {
+  return evaluated([input = std::move(input), by = std::move(*order)](Frame& frame) {
     const Value array = input->evaluate(frame);
     if (array.view().is_nullish()) return Value::null();
     if (array.type() != Type::array) {
       fail(2942504, "The input argument to $sortArray must be an array, but was of type: " + named(array));
     }
     auto elements = elements_of(frame, array);
-    std::stable_sort(elements.begin(), elements.end(), [&](const ValueView& x, const ValueView& y) {
-      frame.work(order.keys.size());
-      return order.less(x, y, frame.collator());
-    });
-    return array_of(elements.begin(), elements.end());
+    std::stable_sort(elements.begin(), elements.end(),
+                     [&](const ValueView& x, const ValueView& y) { return by.less(frame, x, y); });
+    return array_of(frame, elements.begin(), elements.end());
   });
 }
 
@@ -306,19 +321,20 @@ ExpressionPtr parse_accumulation(std::string_view name, const ValueView& value, 
   auto arguments = parse_arguments(value, scope);
   const bool single = arguments.size() == 1;
   return evaluated([op = std::string(name), arguments = std::move(arguments), single](Frame& frame) {
-    auto accumulator = make_accumulator(op, {.n = 1, .percentiles = {}, .collator = frame.collator()});
+    auto accumulator = make_accumulator(op, {.percentiles = {}, .collator = frame.collator(), .allowance = frame.allowance()});
+    const size_t before = frame.held();
     for (const ExpressionPtr& argument : arguments) {
+      const size_t counted = frame.held() - before;
       const Value given = argument->evaluate(frame);
+      const size_t held = frame.held() - counted;
       if (single && given.type() == Type::array) {
-        for (const bson::Element& element : given.view().as_document()) {
-          frame.work();
-          accumulator->add(element);
-        }
+        for (const bson::Element& element : given.view().as_document()) add_to(*accumulator, element, frame, held);
       } else {
-        accumulator->add(given);
+        add_to(*accumulator, given, frame, held);
       }
+      frame.keep(before, accumulator->bytes());
     }
-    return accumulator->result();
+    return result_of(frame, *accumulator);
   });
 }
 
@@ -334,12 +350,11 @@ ExpressionPtr parse_n(std::string_view name, const ValueView& value, Scope& scop
     const Value array = input->evaluate(frame);
     if (array.type() != Type::array) fail(5788200, "Input must be an array");
     const int64_t count = n_argument(n->evaluate(frame));
-    auto accumulator = make_accumulator(op, {.n = count, .percentiles = {}, .collator = frame.collator()});
-    for (const bson::Element& element : array.view().as_document()) {
-      frame.work();
-      accumulator->add(element);
-    }
-    return accumulator->result();
+    auto accumulator =
+        make_accumulator(op, {.n = count, .percentiles = {}, .collator = frame.collator(), .allowance = frame.allowance()});
+    const size_t held = frame.held();
+    for (const bson::Element& element : array.view().as_document()) add_to(*accumulator, element, frame, held);
+    return result_of(frame, *accumulator);
   });
 }
 

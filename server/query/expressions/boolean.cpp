@@ -7,7 +7,10 @@ namespace {
 template <bool deciding>
 ExpressionPtr parse_and_or(std::string_view, const ValueView& value, Scope& scope) {
   return evaluated([arguments = parse_arguments(value, scope)](Frame& frame) {
+    const size_t held = frame.held();
     for (const ExpressionPtr& argument : arguments) {
+      frame.work();
+      frame.keep(held, 0);
       Value scratch;
       if (argument->view(frame, scratch).truthy() == deciding) return Value(deciding);
     }

@@ -38,6 +38,7 @@ class Compiler final : public ExpressionCompiler {
       held->set(parsed_bytes(specification.bytes().size()));
     }
     ExpressionPtr expression = parse_expression(specification, scope);
+    if (held) held->add(scope.kept());
     return std::make_unique<Ready>(std::move(expression), scope, std::move(held));
   }
 

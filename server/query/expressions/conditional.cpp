@@ -37,7 +37,10 @@ ExpressionPtr parse_if_null(std::string_view, const ValueView& value, Scope& sco
   auto arguments = parse_arguments(value, scope);
   if (arguments.size() < 2) fail(1257300, "$ifNull needs at least two arguments, had: " + std::to_string(arguments.size()));
   return evaluated([arguments = std::move(arguments)](Frame& frame) {
+    const size_t held = frame.held();
     for (size_t i = 0; i + 1 < arguments.size(); ++i) {
+      frame.work();
+      frame.keep(held, 0);
       Value candidate = arguments[i]->evaluate(frame);
       if (!candidate.view().is_nullish()) return candidate;
     }
@@ -123,7 +126,10 @@ ExpressionPtr parse_switch(std::string_view, const ValueView& value, Scope& scop
   if (before) scope.note_failure(*before);
   note_failures(branches, otherwise != nullptr, of_default, scope);
   return evaluated([branches = std::move(branches), otherwise = std::move(otherwise)](Frame& frame) {
+    const size_t held = frame.held();
     for (const Branch& branch : branches) {
+      frame.work();
+      frame.keep(held, 0);
       Value scratch;
       if (branch.test->view(frame, scratch).truthy()) return branch.then->evaluate(frame);
     }

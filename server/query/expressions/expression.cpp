@@ -1,5 +1,7 @@
 #include "server/query/expressions/expression.h"
 
+#include <unordered_set>
+
 #include "base/error.h"
 #include "bson/builder.h"
 #include "server/query/expressions/registry.h"
@@ -25,24 +27,41 @@ class Constant final : public Expression {
   Value value_;
 };
 
+// The value of a variable of the command, which all expressions that name it share.
+class Shared final : public Expression {
+ public:
+  explicit Shared(std::shared_ptr<const Value> value) : value_(std::move(value)) {}
+  Value compute(Frame&) const override { return *value_; }
+  ValueView view(Frame&, Value&) const override { return value_->view(); }
+  const Value* constant() const override { return value_.get(); }
+
+ private:
+  std::shared_ptr<const Value> value_;
+};
+
 // Returns the value at a path below `value`; arrays are mapped over, and elements without the path are left out, as are arrays
 // directly within an array. It copies nothing if it meets no array.
-ValueView walk(ValueView value, std::string_view path, Value& scratch) {
+ValueView walk(Frame& frame, ValueView value, std::string_view path, Value& scratch) {
   while (!path.empty()) {
     if (value.type() == Type::array) {
+      const size_t held = frame.held();
+      Growth growth(frame);
       bson::ArrayBuilder mapped;
       for (const bson::Element& element : value.as_document()) {
+        frame.work();
         if (element.type() != Type::object) continue;
         Value below;
-        const ValueView found = walk(element, path, below);
+        const ValueView found = walk(frame, element, path, below);
         if (found.exists()) mapped.append(found);
+        growth.reach(mapped.size());
       }
       scratch = mapped.done_value();
+      frame.keep(held, scratch.view().bytes().size());
       return scratch.view();
     }
     if (value.type() != Type::object) return {};
     const size_t dot = path.find('.');
-    value = value.as_document().find(path.substr(0, dot));
+    value = frame.find(value.as_document(), path.substr(0, dot));
     path = dot == std::string_view::npos ? std::string_view() : path.substr(dot + 1);
   }
   return value;
@@ -53,12 +72,11 @@ class FieldPath final : public Expression {
   explicit FieldPath(std::string path) : path_(std::move(path)) {}
   Value compute(Frame& frame) const override {
     Value scratch;
-    return Value(view(frame, scratch));
+    const ValueView value = view(frame, scratch);
+    return scratch.exists() ? std::move(scratch) : Value(value);
   }
   ValueView view(Frame& frame, Value& scratch) const override {
-    const ValueView value = walk(ValueView(Type::object, frame.root.bytes()), path_, scratch);
-    if (scratch.exists()) frame.hold(scratch.view().bytes().size());
-    return value;
+    return walk(frame, ValueView(Type::object, frame.root.bytes()), path_, scratch);
   }
   std::optional<std::string_view> field_path() const override { return path_; }
 
@@ -77,12 +95,12 @@ class Variable final : public Expression {
   Variable(int slot, std::string path) : slot_(slot), path_(std::move(path)) {}
   Value compute(Frame& frame) const override {
     Value scratch;
-    return Value(view(frame, scratch));
+    const ValueView value = view(frame, scratch);
+    return scratch.exists() ? std::move(scratch) : Value(value);
   }
   ValueView view(Frame& frame, Value& scratch) const override {
-    const ValueView value = walk(frame.slots[slot_].view(), path_, scratch);
-    if (scratch.exists()) frame.hold(scratch.view().bytes().size());
-    return value;
+    frame.work();
+    return walk(frame, frame.slots[slot_].view(), path_, scratch);
   }
 
  private:
@@ -133,6 +151,15 @@ class ArrayExpression final : public Expression {
   std::vector<ExpressionPtr> elements_;
 };
 
+// Computes an object or array of constants. With variables in it, it may be larger than what the client wrote.
+ExpressionPtr folded(const Expression& parsed, size_t written_bytes, Scope& scope) {
+  Frame none(scope);
+  Value value = parsed.evaluate(none);
+  const size_t bytes = value.view().bytes().size();
+  if (bytes > written_bytes) scope.hold_part(bytes);
+  return make_constant(std::move(value));
+}
+
 ExpressionPtr parse_variable(std::string_view text, Scope& scope) {  // `text` comes without the dollars
   const size_t dot = text.find('.');
   const std::string_view name = text.substr(0, dot);
@@ -143,9 +170,13 @@ ExpressionPtr parse_variable(std::string_view text, Scope& scope) {  // `text` c
     scope.note_read();
     return std::make_unique<Variable>(*slot, path);
   }
-  if (const Value* value = scope.defined(name)) {
+  if (auto value = scope.defined(name)) {
+    if (path.empty()) return std::make_unique<Shared>(std::move(value));
+    Frame none(scope);
     Value scratch;
-    return make_constant(Value(walk(value->view(), path, scratch)));
+    Value part(walk(none, value->view(), path, scratch));
+    scope.hold_part(part.view().bytes().size());
+    return make_constant(std::move(part));
   }
   if (name == "ROOT" || name == "CURRENT") {
     scope.note_read();
@@ -185,6 +216,7 @@ ExpressionPtr parse_object(bson::DocumentView object, Scope& scope) {
     return make_operator(first.name, first, scope);
   }
   std::vector<std::pair<std::string, ExpressionPtr>> fields;
+  std::unordered_set<std::string_view> names;
   bool constant = true;
   for (const bson::Element& field : object) {
     if (!field.name.empty() && field.name[0] == '$') {
@@ -193,16 +225,14 @@ ExpressionPtr parse_object(bson::DocumentView object, Scope& scope) {
     if (field.name.find('.') != std::string_view::npos) {
       throw OperationError(16412, "FieldPath field names may not contain '.'. Consider using $getField or $setField.");
     }
-    for (const auto& [name, expression] : fields) {
-      if (name == field.name) throw OperationError(16406, "duplicate field name specified in object literal: " + name);
-    }
+    if (!names.insert(field.name).second)
+      throw OperationError(16406, "duplicate field name specified in object literal: " + std::string(field.name));
     fields.emplace_back(field.name, parse_expression(field, scope));
     constant = constant && fields.back().second->constant();
   }
   auto parsed = std::make_unique<ObjectExpression>(std::move(fields));
   if (!constant) return parsed;
-  Frame none(scope);
-  return make_constant(parsed->evaluate(none));
+  return folded(*parsed, object.size(), scope);
 }
 
 }  // namespace
@@ -212,37 +242,72 @@ Frame::Frame(const Scope& scope, bson::DocumentView document)
       slots(static_cast<size_t>(scope.slots())),
       collator_(scope.collator().get()),
       allowance_(scope.allowance()),
-      held_(allowance_ ? allowance_->memory() : unlimited_) {}
+      held_(allowance_ ? allowance_->memory() : unlimited_) {
+  work_on(slots.size() * sizeof(Value));
+}
 
-Scope::Scope(int64_t now_ms, Allowance* allowance) : now_ms_(now_ms), allowance_(allowance) {}
+Scope::Scope(int64_t now_ms, Allowance* allowance)
+    : now_ms_(now_ms), allowance_(allowance), held_(allowance ? allowance->memory() : unlimited_) {}
 
 // A document holds a missing value as undefined.
 void Scope::define(std::string name, Value value) {
+  const size_t bytes = value.view().bytes().size();
+  if (allowance_) allowance_->work_on(bytes);
+  held_.add(sizeof(Variable) + bytes);
   if (value.type() == bson::Type::undefined) value = Value();
-  variables_.push_back({std::move(name), -1, std::move(value)});
+  add(std::move(name), -1, std::make_shared<const Value>(std::move(value)));
 }
 
 int Scope::enter(std::string name) {
-  variables_.push_back({std::move(name), slots_, Value()});
+  add(std::move(name), slots_, nullptr);
   return slots_++;
 }
 
+void Scope::add(std::string name, int slot, std::shared_ptr<const Value> value) {
+  variables_.push_back({std::move(name), slot, std::move(value), nullptr});
+  Variable& added = variables_.back();
+  const auto [place, is_new] = visible_.try_emplace(added.name, &added);
+  if (is_new) return;
+  added.shadowed = place->second;
+  visible_.erase(place);  // its key is the other one's name
+  visible_.emplace(added.name, &added);
+}
+
 void Scope::leave(size_t count) {
-  variables_.resize(variables_.size() - count);
+  for (; count > 0; --count) {
+    const Variable& gone = variables_.back();
+    visible_.erase(gone.name);
+    if (gone.shadowed) visible_.emplace(gone.shadowed->name, gone.shadowed);
+    variables_.pop_back();
+  }
+}
+
+void Scope::hold_part(size_t bytes) {
+  held_.add(bytes);
+  parts_ += bytes;
+}
+
+size_t Scope::kept() const {
+  size_t bytes = parts_;
+  for (const Variable& variable : variables_) {
+    if (variable.value.use_count() > 1) bytes += variable.value->view().bytes().size();
+  }
+  return bytes;
+}
+
+const Scope::Variable* Scope::visible(std::string_view name) const {
+  const auto found = visible_.find(name);
+  return found == visible_.end() ? nullptr : found->second;
 }
 
 std::optional<int> Scope::find(std::string_view name) const {
-  for (auto it = variables_.rbegin(); it != variables_.rend(); ++it) {
-    if (it->name == name) return it->slot >= 0 ? std::optional<int>(it->slot) : std::nullopt;
-  }
-  return std::nullopt;
+  const Variable* variable = visible(name);
+  return variable && !variable->value ? std::optional<int>(variable->slot) : std::nullopt;
 }
 
-const Value* Scope::defined(std::string_view name) const {
-  for (auto it = variables_.rbegin(); it != variables_.rend(); ++it) {
-    if (it->name == name) return it->slot < 0 ? &it->value : nullptr;
-  }
-  return nullptr;
+std::shared_ptr<const Value> Scope::defined(std::string_view name) const {
+  const Variable* variable = visible(name);
+  return variable ? variable->value : nullptr;
 }
 
 ExpressionPtr make_constant(Value value) {
@@ -250,6 +315,7 @@ ExpressionPtr make_constant(Value value) {
 }
 
 ExpressionPtr parse_expression(const ValueView& value, Scope& scope) {
+  scope.work();
   if (value.type() == Type::string) return parse_string(value.as_string(), scope);
   if (value.type() == Type::object) return parse_object(value.as_document(), scope);
   if (value.type() == Type::array) {
@@ -261,8 +327,7 @@ ExpressionPtr parse_expression(const ValueView& value, Scope& scope) {
     }
     auto parsed = std::make_unique<ArrayExpression>(std::move(elements));
     if (!constant) return parsed;
-    Frame none(scope);
-    return make_constant(parsed->evaluate(none));
+    return folded(*parsed, value.bytes().size(), scope);
   }
   return make_constant(Value(value));
 }
@@ -278,8 +343,10 @@ std::vector<ExpressionPtr> parse_arguments(const ValueView& value, Scope& scope)
 }
 
 Value evaluate_path(bson::DocumentView document, std::string_view path) {
+  const Scope scope(0);
+  Frame frame(scope, document);
   Value scratch;
-  return Value(walk(ValueView(Type::object, document.bytes()), path, scratch));
+  return Value(walk(frame, ValueView(Type::object, document.bytes()), path, scratch));
 }
 
 }  // namespace server::query

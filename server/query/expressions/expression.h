@@ -11,10 +11,12 @@
 //           $n       2
 #pragma once
 
+#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "base/error.h"
@@ -30,7 +32,7 @@ class Scope;
 
 // A frame is one evaluation's state: the document and the values of the variables.
 struct Frame {
-  // The expressions were parsed in `scope`.
+  // The expressions were parsed in `scope`. It accounts for the work of making the slots.
   explicit Frame(const Scope& scope, bson::DocumentView root = {});
 
   Frame(const Frame&) = delete;
@@ -56,6 +58,15 @@ struct Frame {
   void work_on(size_t bytes) {
     if (allowance_) allowance_->work_on(bytes);
   }
+  // nullptr: nobody can stop the evaluation.
+  Allowance* allowance() const { return allowance_; }
+
+  // Finds a field, as DocumentView::find does, and accounts for the fields that it passes over.
+  bson::Element find(bson::DocumentView document, std::string_view name) {
+    const bson::Element found = document.find(name);
+    work_on(found.exists() ? static_cast<size_t>(found.name.data() - document.bytes().data()) : document.size());
+    return found;
+  }
 
   // Counts the bytes of values that operators keep while they compute. What an operator holds is released when it returns, and
   // its value is held instead, until the operator that asked for it returns. Throws ExceededMemoryLimit.
@@ -72,6 +83,26 @@ struct Frame {
   Held held_;
 };
 
+// A value that an operator builds is counted while it grows, in steps.
+class Growth {
+ public:
+  explicit Growth(Frame& frame) : frame_(frame), held_(frame.held()) {}
+
+  // The value has so many bytes by now. What was held for its parts, which it has copied, is released.
+  void reach(size_t bytes) {
+    if (bytes < next_) [[likely]]
+      return;
+    frame_.keep(held_, bytes);
+    next_ = bytes + step_bytes;
+  }
+
+ private:
+  static constexpr size_t step_bytes = 64 << 10;
+  Frame& frame_;
+  const size_t held_;
+  size_t next_ = step_bytes;
+};
+
 // Immutable after parsing; evaluate() may run in many threads with a frame each.
 class Expression {
  public:
@@ -80,7 +111,10 @@ class Expression {
   bson::Value evaluate(Frame& frame) const {
     const size_t held = frame.held();
     bson::Value value = compute(frame);
-    frame.keep(held, value.view().bytes().size());
+    const size_t bytes = value.view().bytes().size();
+    frame.keep(held, bytes);
+    if (bytes >= copy_bytes) [[unlikely]]
+      frame.work_on(bytes);
     return value;
   }
   // Does the same without a copy if the value already lies somewhere: in the document, a constant, a slot. Otherwise `scratch`
@@ -96,6 +130,9 @@ class Expression {
 
  protected:
   virtual bson::Value compute(Frame& frame) const = 0;
+
+ private:
+  static constexpr size_t copy_bytes = 256;  // the copy of a shorter value is part of its operator's work
 };
 using ExpressionPtr = std::unique_ptr<Expression>;
 
@@ -107,7 +144,8 @@ class Scope {
   // long as the frames; nullptr: nobody can stop it.
   explicit Scope(int64_t now_ms, Allowance* allowance = nullptr);
 
-  // Defines a variable of the command (`let`), whose value is known from the start.
+  // Defines a variable of the command (`let`), whose value is known from the start. The scope counts its bytes. Throws
+  // ExceededMemoryLimit.
   void define(std::string name, bson::Value value);
   // Defines a variable from here until the matching `leave`.
   int enter(std::string name);
@@ -115,9 +153,18 @@ class Scope {
 
   // Returns nullopt if there is no such variable.
   std::optional<int> find(std::string_view name) const;
-  const bson::Value* defined(std::string_view name) const;
+  std::shared_ptr<const bson::Value> defined(std::string_view name) const;
   int64_t now_ms() const { return now_ms_; }
   Allowance* allowance() const { return allowance_; }
+  // Accounts for the work of the parser.
+  void work(size_t units = 1) const {
+    if (allowance_) allowance_->work(units);
+  }
+  // Counts bytes that an expression copies from variables while it is parsed. Throws ExceededMemoryLimit.
+  void hold_part(size_t bytes);
+  // Returns the bytes of those parts, and of the variables that expressions name: the expressions keep them, also after the
+  // scope.
+  size_t kept() const;
   // The expressions that are parsed and evaluated from here on compare strings by it.
   void set_collator(bson::CollatorPtr collator) { collator_ = std::move(collator); }
   const bson::CollatorPtr& collator() const { return collator_; }
@@ -144,12 +191,20 @@ class Scope {
   struct Variable {
     std::string name;
     int slot;
-    bson::Value value;  // only of defined ones
+    std::shared_ptr<const bson::Value> value;  // only of defined ones
+    const Variable* shadowed;                  // the one of that name that is visible again after it
   };
-  std::vector<Variable> variables_;
+  void add(std::string name, int slot, std::shared_ptr<const bson::Value> value);
+  const Variable* visible(std::string_view name) const;
+
+  std::deque<Variable> variables_;  // it doesn't move them
+  std::unordered_map<std::string_view, const Variable*> visible_;
   int slots_ = 0;
   int64_t now_ms_;
   Allowance* allowance_;
+  MemoryBudget unlimited_{nullptr};  // without an allowance
+  Held held_;                        // variables_ and parts_
+  size_t parts_ = 0;
   bson::CollatorPtr collator_;
   std::shared_ptr<MetadataPlace> metadata_;
   size_t reads_ = 0;

@@ -32,8 +32,13 @@ class Merged {
   }
 
   Value done() const {
+    Growth growth(frame_);
     bson::Builder out;
-    for (const bson::Element& field : fields_) out.append_element(field);
+    for (const bson::Element& field : fields_) {
+      frame_.work();
+      out.append_element(field);
+      growth.reach(out.size());
+    }
     return Value(out.done());
   }
 
@@ -56,11 +61,14 @@ Value merge_objects(Frame& frame, std::string_view, Arguments a) {
   return merged.done();
 }
 
-Value object_to_array(std::string_view, Arguments a) {
+Value object_to_array(Frame& frame, std::string_view, Arguments a) {
   if (a[0].is_nullish()) return Value::null();
   if (!a[0].is_object()) fail(40390, "$objectToArray requires a document input, found: " + named(a[0]));
+  Growth growth(frame);
   bson::ArrayBuilder out;
   for (const bson::Element& field : a[0].as_document()) {
+    frame.work();
+    growth.reach(out.size());
     bson::Builder pair = out.object();
     pair.append("k", field.name).append("v", static_cast<const ValueView&>(field));
   }
@@ -134,8 +142,13 @@ Value array_to_object(Frame& frame, std::string_view, Arguments a) {
       fields[place->second].second = value;
     }
   }
+  Growth growth(frame);
   bson::Builder out;
-  for (const auto& [name, value] : fields) out.append(name, value);
+  for (const auto& [name, value] : fields) {
+    frame.work();
+    out.append(name, value);
+    growth.reach(out.size());
+  }
   return Value(out.done());
 }
 
@@ -168,14 +181,17 @@ ExpressionPtr parse_get_field(std::string_view, const ValueView& value, Scope& s
     const ValueView from = input->view(frame, scratch);
     if (from.is_nullish()) return from.exists() ? Value::null() : Value();
     if (!from.is_object()) return Value();
-    return Value(from.as_document().find(name.view().as_string()));
+    return Value(frame.find(from.as_document(), name.view().as_string()));
   });
 }
 
-Value with_field(bson::DocumentView object, std::string_view name, const ValueView& value) {
+Value with_field(Frame& frame, bson::DocumentView object, std::string_view name, const ValueView& value) {
+  const size_t held = frame.held();
+  frame.hold(object.size());
   bson::Builder out;
   bool placed = false;
   for (const bson::Element& field : object) {
+    frame.work();
     if (field.name == name) {
       out.append(name, value);
       placed = true;
@@ -184,6 +200,7 @@ Value with_field(bson::DocumentView object, std::string_view name, const ValueVi
     }
   }
   if (!placed) out.append(name, value);
+  frame.keep(held, out.size());
   return Value(out.done());
 }
 
@@ -221,7 +238,8 @@ ExpressionPtr parse_set_field(std::string_view op, const ValueView& value, Scope
     const Value from = input->evaluate(frame);
     if (from.view().is_nullish()) return Value::null();
     if (from.type() != Type::object) fail(4161105, "$setField requires 'input' to evaluate to type Object");
-    return with_field(from.view().as_document(), name, to ? to->evaluate(frame).view() : ValueView());
+    const Value value = to ? to->evaluate(frame) : Value();
+    return with_field(frame, from.view().as_document(), name, value);
   });
 }
 
@@ -245,7 +263,7 @@ ExpressionPtr parse_rand(std::string_view name, const ValueView& value, Scope&) 
 constexpr OperatorEntry entries[] = {
     {"$bsonSize", function_of<bson_size, 1>},
     {"$mergeObjects", working_function_of<merge_objects, 0, -1>},
-    {"$objectToArray", function_of<object_to_array, 1>},
+    {"$objectToArray", working_function_of<object_to_array, 1>},
     {"$arrayToObject", working_function_of<array_to_object, 1>},
     {"$getField", parse_get_field},
     {"$setField", parse_set_field},

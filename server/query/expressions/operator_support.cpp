@@ -14,8 +14,8 @@ namespace {
 
 class Function final : public Expression {
  public:
-  Function(std::string_view name, std::vector<ExpressionPtr> arguments, WorkingFunction function)
-      : name_(name), arguments_(std::move(arguments)), function_(function) {}
+  Function(std::string_view name, std::vector<ExpressionPtr> arguments, WorkingFunction function, bool plain)
+      : name_(name), arguments_(std::move(arguments)), function_(function), plain_(plain) {}
 
   Value compute(Frame& frame) const override {
     constexpr size_t few = 4;
@@ -25,6 +25,8 @@ class Function final : public Expression {
       for (size_t i = 0; i < arguments_.size(); ++i) views[i] = arguments_[i]->view(frame, scratch[i]);
       return call(frame, {views, arguments_.size()});
     }
+    frame.work(arguments_.size());
+    frame.hold(arguments_.size() * (sizeof(Value) + sizeof(ValueView)));
     std::vector<Value> scratch(arguments_.size());
     std::vector<ValueView> views(arguments_.size());
     for (size_t i = 0; i < arguments_.size(); ++i) views[i] = arguments_[i]->view(frame, scratch[i]);
@@ -37,12 +39,16 @@ class Function final : public Expression {
     size_t bytes = 0;
     for (const ValueView& argument : arguments) bytes += argument.bytes().size();
     frame.work_on(bytes);
+    if (bytes >= large_bytes && plain_) [[unlikely]]
+      frame.hold(bytes);
     return function_(frame, name_, arguments);
   }
 
+  static constexpr size_t large_bytes = 64 << 10;
   std::string name_;
   std::vector<ExpressionPtr> arguments_;
   WorkingFunction function_;
+  const bool plain_;
 };
 
 }  // namespace
@@ -63,8 +69,8 @@ void check_arity(std::string_view name, size_t given, int least, int most) {
   }
 }
 
-ExpressionPtr make_function(std::string_view name, std::vector<ExpressionPtr> arguments, WorkingFunction function) {
-  return std::make_unique<Function>(name, std::move(arguments), function);
+ExpressionPtr make_function(std::string_view name, std::vector<ExpressionPtr> arguments, WorkingFunction function, bool plain) {
+  return std::make_unique<Function>(name, std::move(arguments), function, plain);
 }
 
 void parse_parameters(std::string_view name, const ValueView& value, Scope& scope, std::span<Parameter> parameters,

@@ -23,15 +23,17 @@ using WorkingFunction = Value (*)(Frame& frame, std::string_view name, Arguments
 // Throws 16020, 28667 in MongoDB's words. `most` < 0: there is no limit.
 void check_arity(std::string_view name, size_t given, int least, int most);
 
-ExpressionPtr make_function(std::string_view name, std::vector<ExpressionPtr> arguments, WorkingFunction function);
+// `plain`: it counts nothing itself, and what it makes is about as large as its arguments.
+ExpressionPtr make_function(std::string_view name, std::vector<ExpressionPtr> arguments, WorkingFunction function,
+                            bool plain = false);
 
 // The parser of an operator that applies `function` to its arguments.
 template <OperatorFunction function, int least, int most = least>
 ExpressionPtr function_of(std::string_view name, const ValueView& value, Scope& scope) {
   auto arguments = parse_arguments(value, scope);
   check_arity(name, arguments.size(), least, most);
-  return make_function(name, std::move(arguments),
-                       [](Frame&, std::string_view called, Arguments given) { return function(called, given); });
+  return make_function(
+      name, std::move(arguments), [](Frame&, std::string_view called, Arguments given) { return function(called, given); }, true);
 }
 template <WorkingFunction function, int least, int most = least>
 ExpressionPtr working_function_of(std::string_view name, const ValueView& value, Scope& scope) {

@@ -1,6 +1,7 @@
 #include "server/query/expressions/percentile.h"
 
 #include "server/core/text.h"
+#include "server/query/expressions/accumulating.h"
 #include "server/query/expressions/operator_support.h"
 
 namespace server::query {
@@ -70,14 +71,17 @@ ExpressionPtr parse(std::string_view name, const ValueView& value, Scope& scope)
   }
   PercentileCall call = parse_percentile(name, value, scope);
   return evaluated([op = std::string(name), input = std::move(call.input), settings = std::move(call.settings)](Frame& frame) {
-    const auto accumulator = make_accumulator(op, settings);
+    AccumulatorSettings accounted = settings;
+    accounted.allowance = frame.allowance();
+    const auto accumulator = make_accumulator(op, accounted);
     const Value given = input->evaluate(frame);
+    const size_t held = frame.held();
     if (given.type() == Type::array) {
-      for (const bson::Element& element : given.view().as_document()) accumulator->add(element);
+      for (const bson::Element& element : given.view().as_document()) add_to(*accumulator, element, frame, held);
     } else {
-      accumulator->add(given);
+      add_to(*accumulator, given, frame, held);
     }
-    return accumulator->result();
+    return result_of(frame, *accumulator);
   });
 }
 

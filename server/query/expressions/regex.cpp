@@ -76,11 +76,13 @@ Value search(Frame& frame, const std::string& op, std::string_view text, const p
   const std::unique_ptr<pcre2_match_data, MatchFree> data(pcre2_match_data_create_from_pattern(code, nullptr));
   uint32_t captures = 0;
   pcre2_pattern_info(code, PCRE2_INFO_CAPTURECOUNT, &captures);
+  Growth growth(frame);
   bson::ArrayBuilder found;
   uint32_t known_as_utf8 = 0;              // the first search looks at the whole text
   size_t counted = 0, counted_points = 0;  // so many bytes have so many code points
   for (size_t at = 0; at <= text.size();) {
     frame.work(10);
+    growth.reach(found.size());
     const int groups = pcre2_match(code, reinterpret_cast<PCRE2_SPTR>(text.data()), text.size(), at, known_as_utf8, data.get(),
                                    pattern_limits());
     known_as_utf8 = PCRE2_NO_UTF_CHECK;

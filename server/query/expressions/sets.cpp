@@ -8,39 +8,51 @@
 namespace server::query {
 namespace {
 
-using Set = std::set<ValueView, bson::ValueLess>;
+// Comparisons are the work of a set, and long values are more of it.
+struct Less {
+  Frame* frame;
+  bool operator()(const ValueView& a, const ValueView& b) const {
+    frame->work_on(std::min(a.bytes().size(), b.bytes().size()));
+    return bson::compare(a, b, frame->collator()) < 0;
+  }
+};
+using Set = std::set<ValueView, Less>;
 
-constexpr size_t work_per_element = 4;  // it is looked for in a tree
-constexpr size_t node_bytes = 64;       // of that tree
+constexpr size_t node_bytes = 64;  // of the tree
 
 Set set_of(Frame& frame, const ValueView& array) {
-  Set out(bson::ValueLess{frame.collator()});
+  Set out(Less{&frame});
   for (const bson::Element& element : array.as_document()) {
-    frame.work(work_per_element);
+    frame.work();
     if (out.insert(element).second) frame.hold(node_bytes);
   }
   return out;
 }
 
-Value array_of(const Set& set) {
+Value array_of(Frame& frame, const Set& set) {
+  Growth growth(frame);
   bson::ArrayBuilder out;
-  for (const ValueView& value : set) out.append(value);
+  for (const ValueView& value : set) {
+    frame.work();
+    out.append(value);
+    growth.reach(out.size());
+  }
   return out.done_value();
 }
 
 Value set_union(Frame& frame, std::string_view, Arguments a) {
-  Set all(bson::ValueLess{frame.collator()});
+  Set all(Less{&frame});
   for (const ValueView& argument : a) {
     if (argument.is_nullish()) return Value::null();
     if (!argument.is_array())
       fail(17043, "All operands of $setUnion must be arrays. One argument is of type: " + named(argument));
     all.merge(set_of(frame, argument));
   }
-  return array_of(all);
+  return array_of(frame, all);
 }
 
 Value set_intersection(Frame& frame, std::string_view, Arguments a) {
-  Set common(bson::ValueLess{frame.collator()});
+  Set common(Less{&frame});
   for (size_t i = 0; i < a.size(); ++i) {
     if (a[i].is_nullish()) return Value::null();
     if (!a[i].is_array()) {
@@ -53,7 +65,7 @@ Value set_intersection(Frame& frame, std::string_view, Arguments a) {
       std::erase_if(common, [&](const ValueView& value) { return !here.count(value); });
     }
   }
-  return array_of(common);
+  return array_of(frame, common);
 }
 
 Value set_difference(Frame& frame, std::string_view, Arguments a) {
@@ -65,16 +77,22 @@ Value set_difference(Frame& frame, std::string_view, Arguments a) {
     fail(17049, "both operands of $setDifference must be arrays. Second argument is of type: " + named(a[1]));
   }
   Set gone = set_of(frame, a[1]);
+  Growth growth(frame);
   bson::ArrayBuilder out;
   for (const bson::Element& element : a[0].as_document()) {
-    frame.work(work_per_element);
-    if (gone.insert(element).second) out.append(static_cast<const ValueView&>(element));
+    frame.work();
+    if (!gone.insert(element).second) continue;
+    out.append(static_cast<const ValueView&>(element));
+    growth.reach(out.size());
   }
   return out.done_value();
 }
 
-bool same(const Set& a, const Set& b) {
-  return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(), bson::ValueEqual{a.key_comp().collator});
+bool same(Frame& frame, const Set& a, const Set& b) {
+  return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(), [&](const ValueView& x, const ValueView& y) {
+           frame.work_on(std::min(x.bytes().size(), y.bytes().size()));
+           return bson::equal(x, y, frame.collator());
+         });
 }
 
 std::string no_array_in_equals(size_t i, const ValueView& argument) {
@@ -85,8 +103,11 @@ Value set_equals(Frame& frame, std::string_view, Arguments a) {
   for (size_t i = 0; i < a.size(); ++i) {
     if (!a[i].is_array()) fail(17044, no_array_in_equals(i, a[i]));
   }
+  const Set first = set_of(frame, a[0]);
+  const size_t held = frame.held();
   for (size_t i = 1; i < a.size(); ++i) {
-    if (!same(set_of(frame, a[0]), set_of(frame, a[i]))) return Value(false);
+    if (!same(frame, first, set_of(frame, a[i]))) return Value(false);
+    frame.keep(held, 0);
   }
   return Value(true);
 }
@@ -109,7 +130,7 @@ Value set_is_subset(Frame& frame, std::string_view, Arguments a) {
   if (!a[1].is_array()) fail(17042, "both operands of $setIsSubset must be arrays. Second argument is of type: " + named(a[1]));
   const Set whole = set_of(frame, a[1]);
   for (const bson::Element& element : a[0].as_document()) {
-    frame.work(work_per_element);
+    frame.work();
     if (!whole.count(element)) return Value(false);
   }
   return Value(true);

@@ -10,14 +10,17 @@
 namespace server::query {
 namespace {
 
-Value concat(std::string_view, Arguments a) {
+Value concat(Frame& frame, std::string_view, Arguments a) {
+  Growth growth(frame);
   std::string out;
   for (const ValueView& argument : a) {
     if (argument.is_nullish()) return Value::null();
     if (!argument.is_string()) fail(16702, "$concat only supports strings, not " + named(argument));
     bson::check_buffer_bytes(out.size() + argument.as_string().size());
+    growth.reach(out.size() + argument.as_string().size());
     out += argument.as_string();
   }
+  frame.hold(out.size());  // the value's copy
   return Value(out);
 }
 
@@ -105,9 +108,11 @@ Value split(Frame& frame, std::string_view, Arguments a) {
   }
   const std::string_view text = a[0].as_string(), separator = a[1].as_string();
   if (separator.empty()) fail(40087, "$split requires a non-empty separator");
+  Growth growth(frame);
   bson::ArrayBuilder out;
   for (size_t at = 0;;) {
     frame.work();
+    growth.reach(out.size());
     const size_t found = text.find(separator, at);
     out.append(text.substr(at, found - at));
     if (found == std::string_view::npos) return out.done_value();
@@ -198,6 +203,7 @@ ExpressionPtr parse_trim(std::string_view name, const ValueView& value, Scope& s
       frame.work();
     for (; right && !rest.empty() && trimmed.contains(last_point(rest)); rest.remove_suffix(last_point(rest).size()))
       frame.work();
+    frame.hold(rest.size());
     return Value(rest);
   });
 }
@@ -227,9 +233,11 @@ ExpressionPtr parse_replace(std::string_view name, const ValueView& value, Scope
     std::string out;
     size_t at = 0;
     const std::string_view replacement = values[2].view().as_string();
+    Growth growth(frame);
     for (size_t found; (found = text.find(sought, at)) != std::string_view::npos;) {
       frame.work();
       bson::check_buffer_bytes(out.size() + (found - at) + replacement.size());
+      growth.reach(out.size() + (found - at) + replacement.size());
       out.append(text.substr(at, found - at)).append(replacement);
       at = found + sought.size();
       if (!all) break;
@@ -242,12 +250,15 @@ ExpressionPtr parse_replace(std::string_view name, const ValueView& value, Scope
     }
     const std::string_view rest = text.substr(std::min(at, text.size()));
     bson::check_buffer_bytes(out.size() + rest.size());
-    return Value(out.append(rest));
+    growth.reach(out.size() + rest.size());
+    out.append(rest);
+    frame.hold(out.size());  // the value's copy
+    return Value(out);
   });
 }
 
 constexpr OperatorEntry entries[] = {
-    {"$concat", function_of<concat, 0, -1>},
+    {"$concat", working_function_of<concat, 0, -1>},
     {"$toUpper", function_of<to_upper, 1>},
     {"$toLower", function_of<to_lower, 1>},
     {"$strcasecmp", function_of<strcasecmp_, 2>},

@@ -31,6 +31,7 @@ ExpressionPtr parse_let(std::string_view, const ValueView& value, Scope& scope) 
   ExpressionPtr body = parse_expression(in, scope);
   scope.leave(bound.size());
   return evaluated([bound = std::move(bound), body = std::move(body)](Frame& frame) {
+    frame.work(bound.size());
     for (const auto& [slot, expression] : bound) frame.slots[slot] = expression->evaluate(frame);
     Value value = body->evaluate(frame);
     for (const auto& [slot, expression] : bound) frame.slots[slot] = Value();
@@ -72,7 +73,7 @@ ExpressionPtr parse_map(std::string_view, const ValueView& value, Scope& scope) 
     const size_t held = frame.held();
     bson::ArrayBuilder out;
     for (const bson::Element& element : array.view().as_document()) {
-      frame.work();
+      frame.work_on(element.bytes().size());
       frame.keep(held, out.size() + element.bytes().size());
       frame.slots[slot] = Value(element);
       Value scratch;
@@ -129,7 +130,7 @@ ExpressionPtr parse_filter(std::string_view, const ValueView& value, Scope& scop
     bson::ArrayBuilder out;
     for (const bson::Element& element : array.view().as_document()) {
       if (left == 0) break;
-      frame.work();
+      frame.work_on(element.bytes().size());
       frame.keep(held, out.size() + element.bytes().size());
       frame.slots[slot] = Value(element);
       Value scratch;
@@ -172,7 +173,7 @@ ExpressionPtr parse_reduce(std::string_view, const ValueView& value, Scope& scop
         const size_t held = frame.held();
         Value so_far = initial->evaluate(frame);
         for (const bson::Element& element : array.view().as_document()) {
-          frame.work();
+          frame.work_on(element.bytes().size());
           frame.keep(held, so_far.view().bytes().size() + element.bytes().size());
           frame.slots[this_slot] = Value(element);
           frame.slots[value_slot] = std::move(so_far);

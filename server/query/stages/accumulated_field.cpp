@@ -14,7 +14,7 @@ using bson::ValueView;
 
 std::unique_ptr<Accumulator> AccumulatedField::make(Frame& frame) const {
   if (script) return script->make(frame);
-  AccumulatorSettings settings{.n = 1, .percentiles = percentiles, .collator = frame.collator()};
+  AccumulatorSettings settings{.percentiles = percentiles, .collator = frame.collator(), .allowance = frame.allowance()};
   if (n) {
     settings.n = n_argument(n->evaluate(frame));
   }
@@ -31,7 +31,9 @@ namespace {
 class OrderedInput final : public Expression {
  public:
   OrderedInput(ExpressionPtr output, SortPattern order) : output_(std::move(output)), order_(std::move(order)) {}
-  Value compute(Frame& frame) const override { return ordered_input(order_.key(frame.root), output_->evaluate(frame)); }
+  Value compute(Frame& frame) const override {
+    return ordered_input(order_.key(frame.root, frame.allowance()), output_->evaluate(frame));
+  }
 
  private:
   const ExpressionPtr output_;

@@ -10,7 +10,7 @@
 #include "bson/compare.h"
 #include "bson/keystring.h"
 #include "server/core/operation.h"
-#include "server/query/expressions/accumulate.h"
+#include "server/query/expressions/accumulating.h"
 #include "server/query/stages/accumulated_field.h"
 #include "server/query/stages/pipeline.h"
 #include "server/query/stages/preferred_numbers.h"
@@ -129,6 +129,7 @@ class BucketAuto final : public Stage {
     for (const Element& box : ahead_->find("i").as_document()) {
       Accumulator& accumulator = *accumulators_[i++];
       const size_t before = accumulator.bytes();
+      frame_.work_on(box.bytes().size());
       accumulator.add(box.as_document().first());
       held_.set(held_.bytes() + accumulator.bytes() - before);
     }
@@ -144,7 +145,10 @@ class BucketAuto final : public Stage {
       bson::Builder id = out.object("_id");
       id.append("min", min).append("max", max_);
     }
-    for (size_t i = 0; i < plan_.fields.size(); ++i) out.append(plan_.fields[i].name, accumulators_[i]->result());
+    for (size_t i = 0; i < plan_.fields.size(); ++i) {
+      frame_.keep(0, out.size());
+      out.append(plan_.fields[i].name, result_of(frame_, *accumulators_[i]));
+    }
     out_ = out.done();
     frame_.keep(0, out_.size());
   }

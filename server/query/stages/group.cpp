@@ -10,7 +10,7 @@
 #include "bson/compare.h"
 #include "server/core/operation.h"
 #include "server/core/services.h"
-#include "server/query/expressions/accumulate.h"
+#include "server/query/expressions/accumulating.h"
 #include "server/query/stages/accumulated_field.h"
 #include "server/query/stages/pipeline.h"
 #include "server/query/stages/registry.h"
@@ -107,6 +107,7 @@ class Group final : public Stage {
     for (size_t i = 0; i < inputs.size(); ++i) {
       Accumulator& accumulator = *found->second[i];
       const size_t before = accumulator.bytes();
+      frame_.work_on(inputs[i].view().bytes().size());
       accumulator.add(inputs[i]);
       held_.set(held_.bytes() + accumulator.bytes() - before);
     }
@@ -161,7 +162,10 @@ class Group final : public Stage {
   void emit(const Value& key, const Accumulators& accumulators) {
     bson::Builder out;
     out.append("_id", key);
-    for (size_t i = 0; i < accumulators.size(); ++i) out.append(plan_.fields[i].name, accumulators[i]->result());
+    for (size_t i = 0; i < accumulators.size(); ++i) {
+      frame_.keep(0, out.size());
+      out.append(plan_.fields[i].name, result_of(frame_, *accumulators[i]));
+    }
     out_ = out.done();
     frame_.keep(0, out_.size());
   }

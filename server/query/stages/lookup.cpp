@@ -49,8 +49,10 @@ class Matches {
       Value scratch;
       const ValueView value = expression->view(frame, scratch);
       variables.append(name, value.exists() ? value : ValueView(bson::Type::undefined, {}));  // it stays missing: Scope::define
+      frame.keep(0, variables.size());
     }
     inner_->define(variables.done());
+    frame.keep(0, 0);
     stages_ = with_equality(plan, document);
     pipeline_ = std::make_unique<Pipeline>(stages_, *inner_);
     stage_ = pipeline_->start();

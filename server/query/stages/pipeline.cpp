@@ -152,12 +152,16 @@ PipelineContext::PipelineContext(PipelineContext& outer)
 }
 
 void PipelineContext::define(bson::DocumentView variables) {
+  let_held.set(let.size() + variables.size());
   bson::Builder all;
   for (const bson::Element& known : let) {
+    allowance.work_on(variables.size());
     if (!variables.has(known.name)) all.append_element(known);
   }
   all.append_all(variables);
   let = all.done();
+  constexpr size_t copies = 2;  // this one, and that of the query under the stages
+  let_held.set(copies * let.size());
   for (const bson::Element& variable : variables) scope.define(std::string(variable.name), bson::Value(variable));
 }
 

@@ -75,6 +75,7 @@ class Redact final : public MapStage {
   }
 
   std::optional<bson::Document> redacted(DocumentView document) {
+    frame_.work_on(document.size());
     frame_.slots[static_cast<size_t>(current_)] = Value(document);
     const Value verdict = rule_.evaluate(frame_);
     const std::string_view word = verdict.type() == bson::Type::string ? verdict.view().as_string() : "";
@@ -87,6 +88,7 @@ class Redact final : public MapStage {
                  type_of(verdict));
     bson::Builder out;
     for (const Element& field : document) {
+      frame_.work();
       if (field.is_object()) {
         if (auto kept = redacted(field.as_document())) out.append(field.name, *kept);
       } else if (field.is_array()) {
@@ -100,6 +102,7 @@ class Redact final : public MapStage {
   }
   void descend(bson::ArrayBuilder& out, DocumentView array) {
     for (const Element& element : array) {
+      frame_.work();
       if (element.is_object()) {
         if (auto kept = redacted(element.as_document())) out.append(kept->view());
       } else if (element.is_array()) {

@@ -14,6 +14,7 @@
 #include "bson/keystring.h"
 #include "bson/path.h"
 #include "server/core/operation.h"
+#include "server/query/expressions/accumulating.h"
 #include "server/query/expressions/constant_value.h"
 #include "server/query/expressions/date_units.h"
 #include "server/query/place_field.h"
@@ -133,7 +134,7 @@ class SetWindowFields final : public Stage {
       }
       bson::Bytes key = std::move(partition_key).bytes();
       const auto partition_bytes = static_cast<PartitionBytes>(key.size());
-      if (!plan_.sort.empty()) key += plan_.sort.key(document);
+      if (!plan_.sort.empty()) key += plan_.sort.key(document, frame_.allowance());
       key.append(reinterpret_cast<const char*>(&partition_bytes), sizeof partition_bytes);
       sorter_.take(std::move(key), 0, document);
     }
@@ -228,12 +229,14 @@ class SetWindowFields final : public Stage {
 
   static Value or_null(Value value) { return value.exists() ? std::move(value) : Value::null(); }
 
-  std::vector<double> places_for(const Window& window) const {
-    return window.by_range ? places_of(window.dates) : std::vector<double>();
+  std::vector<double> places_for(const Window& window, Held& held) {
+    return window.by_range ? places_of(window.dates, held) : std::vector<double>();
   }
 
   // Collects the points of a window. Documents without two numbers don't count.
   void covary(const Output& output, std::vector<Value>& values) {
+    Held held(memory_);
+    held.add(count() * (sizeof(std::optional<Point>) + sizeof(Point)));
     std::vector<std::optional<Point>> all(count());
     for (size_t i = 0; i < count(); ++i) {
       Value x = evaluate(*output.input, i);
@@ -246,7 +249,7 @@ class SetWindowFields final : public Stage {
       }
       if (x.view().is_number() && y.view().is_number()) all[i] = Point{x.view().to_double(), y.view().to_double()};
     }
-    const std::vector<double> places = places_for(output.window);
+    const std::vector<double> places = places_for(output.window, held);
     size_t begin = 0, end = 0;
     std::vector<Point> points;
     for (size_t i = 0; i < count(); ++i) {
@@ -270,7 +273,8 @@ class SetWindowFields final : public Stage {
 
   // The slope of a window is that of the line from its first to its last document. Only those two are looked at.
   void derive(const Output& output, std::vector<Value>& values) {
-    const std::vector<double> places = places_for(output.window);
+    Held held(memory_);
+    const std::vector<double> places = places_for(output.window, held);
     size_t begin = 0, end = 0;
     for (size_t i = 0; i < count(); ++i) {
       move_window(output.window, places, i, begin, end);
@@ -299,7 +303,9 @@ class SetWindowFields final : public Stage {
   }
 
   void integrate(const Output& output, std::vector<Value>& values) {
-    const std::vector<double> places = places_for(output.window);
+    Held held(memory_);
+    held.add(count() * sizeof(Point));
+    const std::vector<double> places = places_for(output.window, held);
     std::vector<Point> points;  // of all documents up to the end of the window
     size_t begin = 0, end = 0;
     for (size_t i = 0; i < count(); ++i) {
@@ -328,7 +334,9 @@ class SetWindowFields final : public Stage {
 
   void fill(const Output& output, std::vector<Value>& values) {
     const bool dates = count() > 0 && bson::value_at(entry(0).document, plan_.sort_path).type() == bson::Type::date;
-    const std::vector<double> x = places_of(dates);
+    Held held(memory_);
+    held.add(count() * sizeof(std::optional<double>));
+    const std::vector<double> x = places_of(dates, held);
     for (size_t i = 1; i < count(); ++i) {
       if (x[i] == x[i - 1]) refuse(6050106, "There can be no repeated values in the sort field");
     }
@@ -363,23 +371,28 @@ class SetWindowFields final : public Stage {
       inputs.push_back(evaluate(*output.field.input, i));
       inputs_held.add(sizeof(Value) + inputs.back().view().bytes().size());
     }
-    const std::vector<double> places = places_for(output.window);
+    const std::vector<double> places = places_for(output.window, inputs_held);
     // A window that only grows is added to; any other is summed up anew.
     const bool grows = output.window.lower == -unbounded;
     std::unique_ptr<Accumulator> accumulator;
-    size_t begin = 0, end = 0, added = 0;
+    size_t begin = 0, end = 0, first = 0, added = 0;
+    frame_.keep(0, 0);
     for (size_t i = 0; i < count(); ++i) {
       move_window(output.window, places, i, begin, end);
+      if (accumulator && first == begin && added == end) {  // it is the window of the document before
+        keep(values, values.back());
+        continue;
+      }
       if (!grows || !accumulator || end < added) {
         accumulator = output.field.make(frame_);
         added = begin;
       }
-      for (; added < end; ++added) {
-        frame_.work();
-        accumulator->add(inputs[added]);
-      }
-      keep(values, or_null(accumulator->result()));
+      first = begin;
+      for (; added < end; ++added) add_to(*accumulator, inputs[added], frame_, 0);
+      keep(values, or_null(result_of(frame_, *accumulator)));
+      frame_.keep(0, accumulator->bytes());
     }
+    frame_.keep(0, 0);
   }
 
   // Returns [begin, end) of document i's window. Both only move forward from one document to the next, unless the distances are
@@ -397,9 +410,12 @@ class SetWindowFields final : public Stage {
     while (end < count() && place(end) <= place(i) + window.upper) ++end;
   }
 
-  std::vector<double> places_of(bool dates) const {
+  std::vector<double> places_of(bool dates, Held& held) {
+    held.add(count() * sizeof(double));
     std::vector<double> places;
+    places.reserve(count());
     for (size_t i = 0; i < count(); ++i) {
+      frame_.work_on(entry(i).document.size());
       const ValueView value = bson::value_at(entry(i).document, plan_.sort_path);
       if (dates) {
         if (value.type() != bson::Type::date)

@@ -57,7 +57,8 @@ struct PipelineContext {
   std::string db;
   std::string collection;  // empty: the pipeline runs over no collection
   Scope scope;
-  bson::Document let;     // the variables of `scope`, for filters
+  bson::Document let;  // the variables of `scope`, for filters
+  Held let_held{allowance.memory()};
   bson::Value hint = {};  // an index's name or key; missing: none
   bool allow_disk_use = true;
   bool writes = false;                                // the outermost pipeline ends with $out or $merge
