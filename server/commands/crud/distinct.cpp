@@ -1,4 +1,5 @@
 // distinct returns the different values of a field among the documents that match.
+#include <algorithm>
 #include <set>
 
 #include "base/error.h"
@@ -7,6 +8,7 @@
 #include "server/commands/crud/explainable.h"
 #include "server/commands/crud/view_query.h"
 #include "server/commands/shared/collection_options.h"
+#include "server/core/allowance.h"
 #include "server/core/arguments.h"
 #include "server/core/command.h"
 #include "server/core/operation.h"
@@ -49,14 +51,19 @@ DistinctRequest parse_distinct(const Request& request) {
 // Collects values in the order in which they come first, each once. Of those that the collation takes for one, the first counts.
 class Values {
  public:
-  Values(std::string_view key, const bson::Collator* collator) : path_(key), seen_(bson::ValueLess{collator}) {}
+  Values(std::string_view key, const bson::Collator* collator, Allowance& allowance)
+      : path_(key), allowance_(allowance), seen_(Less{collator, &allowance}) {}
 
   void add_from(bson::DocumentView document) {
+    allowance_.work_on(document.size());
     path_.walk(document, query::match::LeafArray::whole, [&](const bson::ValueView& value, std::string_view) {
       if (!value.is_array()) {
         add(value);
       } else {
-        for (const bson::Element& element : value.as_document()) add(element);
+        for (const bson::Element& element : value.as_document()) {
+          allowance_.work();
+          add(element);
+        }
       }
       return false;
     });
@@ -68,6 +75,17 @@ class Values {
   }
 
  private:
+  // Long values are more work to compare.
+  struct Less {
+    using is_transparent = void;
+    const bson::Collator* collator;
+    Allowance* allowance;
+    bool operator()(const bson::ValueView& a, const bson::ValueView& b) const {
+      allowance->work_on(std::min(a.bytes().size(), b.bytes().size()));
+      return bson::compare(a, b, collator) < 0;
+    }
+  };
+
   void add(const bson::ValueView& value) {
     if (!value.exists() || seen_.contains(value)) return;
     bytes_ += value.bytes().size() + 16;
@@ -76,7 +94,8 @@ class Values {
   }
 
   const query::match::Path path_;
-  std::set<bson::Value, bson::ValueLess> seen_;
+  Allowance& allowance_;
+  std::set<bson::Value, Less> seen_;
   std::vector<const bson::Value*> in_order_;
   size_t bytes_ = 0;
 };
@@ -100,13 +119,13 @@ class Distinct : public Command, public Explainable {
     auto collection = query::open_collection(op, distinct.query.ns);
     if (is_view(op, distinct.query.ns, collection.get())) {
       ViewDocuments documents(op, distinct.query);
-      Values values(distinct.key, documents.collator());
+      Values values(distinct.key, documents.collator(), op.allowance());
       while (documents.next()) values.add_from(documents.document());
       return values.append(reply);
     }
     query::Reader reader(op, std::move(collection), distinct.query.ns, distinct.query);
     query::note_plan(op, reader.executor());
-    Values values(distinct.key, reader.executor().collator().get());
+    Values values(distinct.key, reader.executor().collator().get(), op.allowance());
     op.error_context = "Executor error during distinct command";
     while (reader.next()) values.add_from(reader.document());
     op.error_context = {};

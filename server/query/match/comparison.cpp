@@ -69,9 +69,13 @@ void Comparison::append_operator(bson::Builder& out) const {
   out.append(operator_name(kind()), value_);
 }
 
-In::In(std::string_view path, std::vector<ValueView> values, std::vector<NodePtr> regexes, const bson::Collator* collator)
+In::In(std::string_view path, std::vector<ValueView> values, std::vector<NodePtr> regexes, const bson::Collator* collator,
+       Allowance* allowance)
     : PathNode(Kind::in, path, LeafArray::expand), values_(std::move(values)), regexes_(std::move(regexes)), collator_(collator) {
-  std::stable_sort(values_.begin(), values_.end(), bson::ValueLess{collator_});
+  std::stable_sort(values_.begin(), values_.end(), [&](const ValueView& a, const ValueView& b) {
+    if (allowance) allowance->work_on(std::min(a.bytes().size(), b.bytes().size()));
+    return bson::compare(a, b, collator_) < 0;
+  });
   values_.erase(std::unique(values_.begin(), values_.end(), bson::ValueEqual{collator_}), values_.end());
   has_null_ = std::any_of(values_.begin(), values_.end(), [](const ValueView& value) { return value.is_nullish(); });
 }
@@ -122,7 +126,8 @@ NodePtr make_in(std::string_view path, const bson::Element& operand, const Parsi
       values.push_back(element);
     }
   }
-  return std::make_unique<In>(path, std::move(values), std::move(regexes), parsing.context.collator.get());
+  return std::make_unique<In>(path, std::move(values), std::move(regexes), parsing.context.collator.get(),
+                              parsing.context.allowance);
 }
 
 NodePtr parse_in(std::string_view path, const bson::Element& operand, bson::DocumentView, Parsing& parsing) {

@@ -31,7 +31,9 @@ class Comparison : public PathNode {
 
 class In : public PathNode {
  public:
-  In(std::string_view path, std::vector<bson::ValueView> values, std::vector<NodePtr> regexes, const bson::Collator* collator);
+  // Sorts the values, which it accounts for to `allowance`, if there is one.
+  In(std::string_view path, std::vector<bson::ValueView> values, std::vector<NodePtr> regexes, const bson::Collator* collator,
+     Allowance* allowance = nullptr);
 
   const std::vector<bson::ValueView>& values() const { return values_; }  // sorted, no doubles
   const std::vector<NodePtr>& regexes() const { return regexes_; }        // RegexNodes
