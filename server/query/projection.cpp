@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "bson/builder.h"
 #include "bson/path.h"
+#include "server/core/allowance.h"
 #include "server/query/projection_tree.h"
 
 namespace server::query {
@@ -22,12 +23,23 @@ struct Run {
   DocumentView root;
   std::optional<size_t> position;  // the position of the positional operator's element
   bool inclusion = false;
+  Allowance* allowance = nullptr;  // nullptr: nobody can stop it
+
+  void work() const {
+    if (allowance) allowance->work();
+  }
+  // Finds a field, and accounts for those that it looks at.
+  Element find(DocumentView document, std::string_view name) const {
+    if (allowance) allowance->work_on(document.size());
+    return document.find(name);
+  }
 };
 
 void project_object(const Run& run, const Node& node, DocumentView document, bson::Builder& out);
 
 void project_array(const Run& run, const Node& node, DocumentView array, bson::ArrayBuilder& out) {
   for (const Element& element : array) {
+    run.work();
     if (element.is_object()) {
       auto object = out.object();
       project_object(run, node, element.as_document(), object);
@@ -119,13 +131,14 @@ void project_field(const Run& run, const Node& node, const Element& field, bson:
 // Appends computed fields, and objects that have to be made for them.
 void append_computed(const Run& run, const Node& node, DocumentView document, bson::Builder& out) {
   for (const auto& child : node.children) {
+    run.work();
     if (child->action == Action::compute) {
       const bson::Value value = child->literal.exists() ? child->literal : child->expression->evaluate(run.root);
       out.append(child->name, value);
     } else if (child->action == Action::elem_match) {
-      append_elem_match(document.find(child->name), *child->matcher, child->by_value, out);
+      append_elem_match(run.find(document, child->name), *child->matcher, child->by_value, out);
     } else if (child->action == Action::descend && child->computes_below) {
-      const Element field = document.find(child->name);
+      const Element field = run.find(document, child->name);
       if (field.is_object() || field.is_array()) continue;
       auto object = out.object(child->name);
       append_computed(run, *child, DocumentView(), object);
@@ -135,7 +148,8 @@ void append_computed(const Run& run, const Node& node, DocumentView document, bs
 
 void project_object(const Run& run, const Node& node, DocumentView document, bson::Builder& out) {
   for (const Element& field : document) {
-    const Node* child = node.child(field.name);
+    run.work();
+    const Node* child = node.children.find(field.name);
     if (child) {
       project_field(run, *child, field, out);
     } else if (!run.inclusion) {
@@ -151,6 +165,7 @@ struct Projection::State {
   bson::Document specification;
   projection::Tree tree;
   const Matcher* matcher = nullptr;
+  Allowance* allowance = nullptr;
 };
 
 Projection::Projection(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -164,11 +179,12 @@ std::unique_ptr<Projection> Projection::parse(DocumentView specification, const 
     throw OperationError(31374, "Cannot use positional projection without match predicate");
   }
   state->matcher = matcher;
+  state->allowance = context.allowance;
   return std::unique_ptr<Projection>(new Projection(std::move(state)));
 }
 
 bson::Document Projection::apply(DocumentView document) const {
-  Run run{.root = document, .position = {}, .inclusion = state_->tree.inclusion};
+  Run run{.root = document, .position = {}, .inclusion = state_->tree.inclusion, .allowance = state_->allowance};
   if (state_->tree.positional) {
     std::optional<std::string> position;
     state_->matcher->matches(document, position);
@@ -213,7 +229,7 @@ bool Projection::positional() const {
   return state_->tree.positional;
 }
 bool Projection::keeps_id() const {
-  const Node* id = state_->tree.root->child("_id");
+  const Node* id = state_->tree.root->children.find("_id");
   return id ? id->action != Action::exclude : !inclusion();
 }
 

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "bson/builder.h"
 #include "bson/path.h"
+#include "server/core/allowance.h"
 #include "server/core/text.h"
 #include "server/query/field_path.h"
 #include "server/query/operator_names.h"
@@ -43,6 +44,7 @@ class Parser {
   }
 
   void parse_element(const std::string& prefix, const Element& element) {
+    if (context_.allowance) context_.allowance->work();
     const std::string path = prefix.empty() ? std::string(element.name) : prefix + "." + std::string(element.name);
     if (element.name.empty() || element.name.front() != '$') {
       if (path.ends_with(".$")) return parse_positional(path.substr(0, path.size() - 2), element);
@@ -221,7 +223,7 @@ class Parser {
     Node* node = tree_.root.get();
     const auto parts = bson::split_path(path);
     for (size_t i = 0; i < parts.size(); ++i) {
-      Node* next = const_cast<Node*>(node->child(parts[i]));
+      Node* next = node->children.find(parts[i]);
       const bool last = i + 1 == parts.size();
       if (next && last) throw OperationError(31250, "Path collision at " + path);
       if (next && next->action != Action::descend) {
@@ -229,9 +231,9 @@ class Parser {
         throw OperationError(31249, "Path collision at " + path + " remaining portion " + std::string(rest));
       }
       if (!next) {
-        node->children.push_back(std::make_unique<Node>());
-        next = node->children.back().get();
-        next->name = std::string(parts[i]);
+        auto made = std::make_unique<Node>();
+        made->name = std::string(parts[i]);
+        next = &node->children.add(std::move(made));
       }
       node = next;
     }
@@ -242,7 +244,7 @@ class Parser {
   std::vector<Node*> way(const std::string& path) {
     std::vector<Node*> nodes{tree_.root.get()};
     const auto parts = bson::split_path(path);
-    for (size_t i = 0; i + 1 < parts.size(); ++i) nodes.push_back(const_cast<Node*>(nodes.back()->child(parts[i])));
+    for (size_t i = 0; i + 1 < parts.size(); ++i) nodes.push_back(nodes.back()->children.find(parts[i]));
     return nodes;
   }
 
@@ -252,12 +254,12 @@ class Parser {
 
   // An inclusion keeps _id unless it is excluded.
   void finish_id() {
-    const Node* id = tree_.root->child("_id");
+    const Node* id = tree_.root->children.find("_id");
     if (tree_.inclusion && !id) {
       auto node = std::make_unique<Node>();
       node->name = "_id";
       node->action = Action::include;
-      tree_.root->children.push_back(std::move(node));
+      tree_.root->children.add(std::move(node));
     }
     tree_.simple = is_simple(*tree_.root);
   }

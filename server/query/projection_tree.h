@@ -9,6 +9,7 @@
 #include "bson/document.h"
 #include "bson/value.h"
 #include "server/query/matcher.h"
+#include "server/query/named_children.h"
 #include "server/query/parse_context.h"
 
 namespace server::query::projection {
@@ -23,7 +24,7 @@ struct Slice {
 struct Node {
   std::string name;
   Action action = Action::descend;
-  std::vector<std::unique_ptr<Node>> children;
+  NamedChildren<Node> children;
   Slice slice;
   std::unique_ptr<Matcher> matcher;                // elem_match
   bool by_value = false;                           // the matcher matches values
@@ -31,13 +32,6 @@ struct Node {
   std::unique_ptr<CompiledExpression> expression;  // or that
   bool computes_below = false;                     // a descendant is a compute or elem_match
   bool positional_below = false;
-
-  const Node* child(std::string_view child_name) const {
-    for (const auto& node : children) {
-      if (node->name == child_name) return node.get();
-    }
-    return nullptr;
-  }
 };
 
 struct Tree {

@@ -43,6 +43,11 @@ bool is_dbref_field(std::string_view name) {
   return name == "$ref" || name == "$id" || name == "$db";
 }
 
+// Parsing looks at a part of the filter, and at what is in it.
+void account(const Parsing& parsing, size_t bytes) {
+  if (parsing.context.allowance) parsing.context.allowance->work_on(bytes);
+}
+
 }  // namespace
 
 bool is_operator_object(const bson::ValueView& value) {
@@ -82,6 +87,7 @@ NodePtr parse_filter(bson::DocumentView filter, Parsing& parsing) {
   }
   std::vector<NodePtr> parts;
   for (const bson::Element& element : filter) {
+    account(parsing, element.bytes().size());
     if (is_dbref_field(element.name)) {
       parts.push_back(
           make_equality(element.name, element, parsing));  // {$elemMatch: {$id: 5}} matches fields of the reference itself
@@ -102,6 +108,7 @@ NodePtr parse_filter(bson::DocumentView filter, Parsing& parsing) {
 void parse_operators(std::string_view path, bson::DocumentView operators, Parsing& parsing, std::vector<NodePtr>& out) {
   const auto& table = registry().path_operators;
   for (const bson::Element& operand : operators) {
+    account(parsing, operand.bytes().size());
     const auto found = table.find(operand.name);
     if (found == table.end()) {
       if (operand.name == "$where") bad_value("$where cannot be applied to a field");

@@ -1,13 +1,14 @@
 #include "server/query/stages/transform.h"
 
-#include <algorithm>
 #include <set>
+#include <utility>
 
 #include "base/error.h"
 #include "bson/builder.h"
 #include "server/core/text.h"
 #include "server/query/document_metadata.h"
 #include "server/query/field_path.h"
+#include "server/query/named_children.h"
 #include "server/query/operator_names.h"
 
 namespace server::query {
@@ -18,36 +19,35 @@ using bson::Value;
 using bson::ValueView;
 
 struct Transform::Node {
-  bool leaf = false;                                                    // it is included or excluded, as the tree's kind says
-  ExpressionPtr expression;                                             // set if the field is computed
-  std::vector<std::pair<std::string, std::unique_ptr<Node>>> children;  // in the order of the specification
+  explicit Node(std::string_view of_field = {}) : name(of_field) {}
 
-  Node* child(std::string_view name) const {
-    for (const auto& [known, node] : children) {
-      if (known == name) return node.get();
-    }
-    return nullptr;
-  }
-  bool computes() const {
-    return expression || std::any_of(children.begin(), children.end(), [](const auto& c) { return c.second->computes(); });
-  }
+  const std::string name;
+  bool leaf = false;             // it is included or excluded, as the tree's kind says
+  ExpressionPtr expression;      // set if the field is computed
+  bool computes = false;         // it, or one below it, is computed
+  NamedChildren<Node> children;  // in the order of the specification
+  size_t index = 0;              // its place among its parent's children
 
-  // Returns the node at a dotted path, and makes it if it doesn't exist.
-  Node& at(std::string_view path, std::string_view stage) {
+  // Returns the node at a dotted path, which it makes.
+  Node& at(std::string_view path, std::string_view stage, bool computed) {
     Node* node = this;
     const std::string_view whole = path;
     for (;;) {
       if (node->leaf || node->expression) collision(stage, whole, path);
+      node->computes |= computed;
       const size_t dot = path.find('.');
-      const std::string_view name = path.substr(0, dot);
-      Node* below = node->child(name);
+      const std::string_view part = path.substr(0, dot);
+      Node* below = node->children.find(part);
       if (!below) {
-        node->children.emplace_back(std::string(name), std::make_unique<Node>());
-        below = node->children.back().second.get();
+        below = &node->children.add(std::make_unique<Node>(part));
+        below->index = node->children.size() - 1;
       } else if (dot == std::string_view::npos) {
         collision(stage, whole, "");
       }
-      if (dot == std::string_view::npos) return *below;
+      if (dot == std::string_view::npos) {
+        below->computes = computed;
+        return *below;
+      }
       node = below;
       path = path.substr(dot + 1);
     }
@@ -58,123 +58,189 @@ struct Transform::Node {
     if (rest.empty()) throw OperationError(31250, text);
     throw OperationError(31249, text + " remaining portion " + std::string(rest));
   }
+};
 
-  void include(bson::Builder& out, DocumentView document, Frame& frame) const {
+namespace {
+
+// Which children of a node a document has a field for.
+class Met {
+ public:
+  explicit Met(size_t children) : rest_(children > few ? children : 0) {}
+  void add(size_t child) {
+    if (rest_.empty())
+      few_ |= uint64_t{1} << child;
+    else
+      rest_[child] = true;
+  }
+  bool has(size_t child) const { return rest_.empty() ? (few_ >> child & 1) != 0 : rest_[child]; }
+
+ private:
+  static constexpr size_t few = 64;
+  uint64_t few_ = 0;
+  std::vector<bool> rest_;  // of more than a few
+};
+
+}  // namespace
+
+// Applies a tree to one document.
+class Transform::Application {
+ public:
+  Application(Frame& frame, const bson::Builder& whole) : frame_(frame), growth_(frame), whole_(whole) {}
+
+  // Accounts for the fields since it did so last, and for what is made by now.
+  void account() {
+    frame_.work(std::exchange(counted_, 0));
+    growth_.reach(whole_.size());
+  }
+
+  void include(const Node& node, bson::Builder& out, DocumentView document) {
+    Met met(node.children.size());
     for (const bson::Element& field : document) {
-      const Node* node = child(field.name);
-      if (!node || node->expression) continue;
-      if (node->leaf) {
+      count();
+      const Node* child = node.children.find(field.name);
+      if (!child) continue;
+      met.add(child->index);
+      if (child->expression) continue;
+      if (child->leaf) {
         out.append_element(field);
       } else if (field.is_object()) {
         bson::Builder below = out.object(field.name);
-        node->include(below, field.as_document(), frame);
+        include(*child, below, field.as_document());
       } else if (field.is_array()) {
         bson::ArrayBuilder below = out.array(field.name);
-        node->include_array(below, field.as_document(), frame);
-      } else if (node->computes()) {
+        include_array(*child, below, field.as_document());
+      } else if (child->computes) {
         bson::Builder below = out.object(field.name);
-        node->include(below, DocumentView(), frame);
+        include(*child, below, DocumentView());
       }
     }
-    for (const auto& [name, node] : children) {
-      if (node->expression) {
+    for (const auto& child : node.children) {
+      count();
+      if (child->expression) {
         Value scratch;
-        out.append(name, node->expression->view(frame, scratch));
-      } else if (!node->leaf && node->computes() && !document.has(name)) {
-        bson::Builder below = out.object(name);
-        node->include(below, DocumentView(), frame);
-      }
-    }
-  }
-  void include_array(bson::ArrayBuilder& out, DocumentView array, Frame& frame) const {
-    for (const bson::Element& element : array) {
-      if (element.is_object()) {
-        bson::Builder below = out.object();
-        include(below, element.as_document(), frame);
-      } else if (element.is_array()) {
-        bson::ArrayBuilder below = out.array();
-        include_array(below, element.as_document(), frame);
-      } else if (computes()) {
-        bson::Builder below = out.object();
-        include(below, DocumentView(), frame);
+        out.append(child->name, child->expression->view(frame_, scratch));
+      } else if (!child->leaf && child->computes && !met.has(child->index)) {
+        bson::Builder below = out.object(child->name);
+        include(*child, below, DocumentView());
       }
     }
   }
 
   // Metadata are all that an exclusion computes.
-  void exclude(bson::Builder& out, DocumentView document, Frame& frame) const {
+  void exclude(const Node& node, bson::Builder& out, DocumentView document) {
+    Met met(node.children.size());
     for (const bson::Element& field : document) {
-      const Node* node = child(field.name);
-      if (node && (node->leaf || node->expression)) continue;
-      if (node && field.is_object()) {
+      count();
+      const Node* child = node.children.find(field.name);
+      if (child) met.add(child->index);
+      if (child && (child->leaf || child->expression)) continue;
+      if (child && field.is_object()) {
         bson::Builder below = out.object(field.name);
-        node->exclude(below, field.as_document(), frame);
-      } else if (node && field.is_array()) {
+        exclude(*child, below, field.as_document());
+      } else if (child && field.is_array()) {
         bson::ArrayBuilder below = out.array(field.name);
-        node->exclude_array(below, field.as_document(), frame);
+        exclude_array(*child, below, field.as_document());
       } else {
         out.append_element(field);
       }
     }
-    for (const auto& [name, node] : children) {
-      if (node->expression) {
+    if (!node.computes) return;
+    for (const auto& child : node.children) {
+      count();
+      if (child->expression) {
         Value scratch;
-        out.append(name, node->expression->view(frame, scratch));
-      } else if (node->computes() && !document.has(name)) {
-        bson::Builder below = out.object(name);
-        node->exclude(below, DocumentView(), frame);
+        out.append(child->name, child->expression->view(frame_, scratch));
+      } else if (child->computes && !met.has(child->index)) {
+        bson::Builder below = out.object(child->name);
+        exclude(*child, below, DocumentView());
       }
     }
   }
-  void exclude_array(bson::ArrayBuilder& out, DocumentView array, Frame& frame) const {
+
+  void add(const Node& node, bson::Builder& out, DocumentView document) {
+    Met met(node.children.size());
+    for (const bson::Element& field : document) {
+      count();
+      if (const Node* child = node.children.find(field.name)) {
+        met.add(child->index);
+        add_field(*child, out, field.name, field);
+      } else {
+        out.append_element(field);
+      }
+    }
+    for (const auto& child : node.children) {
+      count();
+      if (!met.has(child->index)) add_field(*child, out, child->name, ValueView());
+    }
+  }
+
+ private:
+  void include_array(const Node& node, bson::ArrayBuilder& out, DocumentView array) {
     for (const bson::Element& element : array) {
+      count();
       if (element.is_object()) {
         bson::Builder below = out.object();
-        exclude(below, element.as_document(), frame);
+        include(node, below, element.as_document());
       } else if (element.is_array()) {
         bson::ArrayBuilder below = out.array();
-        exclude_array(below, element.as_document(), frame);
+        include_array(node, below, element.as_document());
+      } else if (node.computes) {
+        bson::Builder below = out.object();
+        include(node, below, DocumentView());
+      }
+    }
+  }
+
+  void exclude_array(const Node& node, bson::ArrayBuilder& out, DocumentView array) {
+    for (const bson::Element& element : array) {
+      count();
+      if (element.is_object()) {
+        bson::Builder below = out.object();
+        exclude(node, below, element.as_document());
+      } else if (element.is_array()) {
+        bson::ArrayBuilder below = out.array();
+        exclude_array(node, below, element.as_document());
       } else {
         out.append(static_cast<const ValueView&>(element));
       }
     }
   }
 
-  void add(bson::Builder& out, DocumentView document, Frame& frame) const {
-    for (const bson::Element& field : document) {
-      if (const Node* node = child(field.name)) {
-        node->add_field(out, field.name, field, frame);
-      } else {
-        out.append_element(field);
-      }
-    }
-    for (const auto& [name, node] : children) {
-      if (!document.has(name)) node->add_field(out, name, ValueView(), frame);
-    }
-  }
-  void add_field(bson::Builder& out, std::string_view name, const ValueView& old, Frame& frame) const {
-    if (expression) {
+  void add_field(const Node& node, bson::Builder& out, std::string_view name, const ValueView& old) {
+    if (node.expression) {
       Value scratch;
-      out.append(name, expression->view(frame, scratch));
+      out.append(name, node.expression->view(frame_, scratch));
     } else if (old.is_array()) {
       bson::ArrayBuilder below = out.array(name);
-      add_array(below, old.as_document(), frame);
+      add_array(node, below, old.as_document());
     } else {
       bson::Builder below = out.object(name);
-      add(below, old.is_object() ? old.as_document() : DocumentView(), frame);
+      add(node, below, old.is_object() ? old.as_document() : DocumentView());
     }
   }
-  void add_array(bson::ArrayBuilder& out, DocumentView array, Frame& frame) const {
+  void add_array(const Node& node, bson::ArrayBuilder& out, DocumentView array) {
     for (const bson::Element& element : array) {
+      count();
       if (element.is_array()) {
         bson::ArrayBuilder below = out.array();
-        add_array(below, element.as_document(), frame);
+        add_array(node, below, element.as_document());
       } else {
         bson::Builder below = out.object();
-        add(below, element.is_object() ? element.as_document() : DocumentView(), frame);
+        add(node, below, element.is_object() ? element.as_document() : DocumentView());
       }
     }
   }
+
+  void count() {
+    if (++counted_ == counted_at_once) [[unlikely]]
+      account();
+  }
+
+  static constexpr size_t counted_at_once = 16;
+  Frame& frame_;
+  Growth growth_;
+  const bson::Builder& whole_;  // in which the others write
+  size_t counted_ = 0;          // fields that aren't accounted for yet
 };
 
 namespace {
@@ -260,6 +326,7 @@ struct Transform::Reader {
 
   void fields(DocumentView specification, const std::string& prefix) {
     for (const bson::Element& field : specification) {
+      scope.work();
       refuse_positional(field);
       check_name(stage, field.name);
       const std::string path = prefix.empty() ? std::string(field.name) : prefix + "." + std::string(field.name);
@@ -314,7 +381,7 @@ struct Transform::Reader {
       if (!first_excluded.empty()) mixed(31253, "inclusion", path, "exclusion");
       if (first_included.empty()) first_included = path;
     }
-    root.at(path, stage).leaf = true;
+    root.at(path, stage, false).leaf = true;
   }
   void excluded(const std::string& path) {
     if (path == "_id") {
@@ -323,7 +390,7 @@ struct Transform::Reader {
     }
     if (!first_included.empty()) mixed(31254, "exclusion", path, "inclusion");
     if (first_excluded.empty()) first_excluded = path;
-    root.at(path, stage).leaf = true;
+    root.at(path, stage, false).leaf = true;
   }
   void computed(const std::string& path, const ValueView& given) {
     const bool is_metadata = given.is_object() && given.as_document().first().name == "$meta";
@@ -336,7 +403,7 @@ struct Transform::Reader {
       if (first_included.empty() && path != "_id") first_included = path;
     }
     if (path == "_id") id_named = true;
-    Node& node = root.at(path, stage);
+    Node& node = root.at(path, stage, true);
     try {
       node.expression = parse_expression(given, scope);
     } catch (const OperationError& error) {
@@ -365,13 +432,14 @@ Transform Transform::project(std::string_view stage, DocumentView specification,
   reader.fields(specification, "");
   const bool only_id = reader.first_included.empty() && reader.first_excluded.empty() && !reader.has_metadata;
   if (!reader.first_excluded.empty() || (only_id && reader.id_excluded)) {
-    if (reader.id_excluded) root->at("_id", stage).leaf = true;
+    if (reader.id_excluded) root->at("_id", stage, false).leaf = true;
     return Transform(Kind::exclusion, std::move(root));
   }
-  if (!reader.id_named) {
-    auto id = std::make_unique<Node>();
+  if (!reader.id_named && !root->children.find("_id")) {
+    auto id = std::make_unique<Node>("_id");
     id->leaf = true;
-    if (!root->child("_id")) root->children.emplace(root->children.begin(), "_id", std::move(id));
+    id->index = root->children.size();
+    root->children.add_first(std::move(id));
   }
   return Transform(Kind::inclusion, std::move(root));
 }
@@ -390,18 +458,20 @@ Transform Transform::unset(std::string_view stage, const std::vector<std::string
   auto root = std::make_unique<Node>();
   for (const std::string& path : paths) {
     check_field_path(path);
-    root->at(path, stage).leaf = true;
+    root->at(path, stage, false).leaf = true;
   }
   return Transform(Kind::exclusion, std::move(root));
 }
 
 bson::Document Transform::apply(DocumentView document, Frame& frame) const {
   bson::Builder out;
+  Application application(frame, out);
   switch (kind_) {
-    case Kind::inclusion: root_->include(out, document, frame); break;
-    case Kind::exclusion: root_->exclude(out, document, frame); break;
-    case Kind::addition: root_->add(out, document, frame); break;
+    case Kind::inclusion: application.include(*root_, out, document); break;
+    case Kind::exclusion: application.exclude(*root_, out, document); break;
+    case Kind::addition: application.add(*root_, out, document); break;
   }
+  application.account();
   return out.done();
 }
 

@@ -26,12 +26,14 @@ class Transform {
   Transform& operator=(Transform&&) noexcept;
   ~Transform();
 
+  // Accounts for its work to the frame, and holds what it makes there meanwhile.
   bson::Document apply(bson::DocumentView document, Frame& frame) const;
   Kind kind() const { return kind_; }
 
  private:
   struct Node;
   struct Reader;
+  class Application;
   Transform(Kind kind, std::unique_ptr<Node> root);
   Kind kind_;
   std::unique_ptr<Node> root_;
