@@ -202,6 +202,8 @@ class MapReduce final : public Command {
   // By key, in the order of keys.
   struct Groups {
     Groups(Allowance& allowance, const bson::Collator* collator) : values(bson::ValueLess{collator}), held(allowance.memory()) {}
+    static constexpr size_t bytes_per_key = 160;                  // a node of the map, with the key and the list of its values
+    static constexpr size_t bytes_per_value = 2 * sizeof(Value);  // lists grow to twice what is in them
     std::map<Value, std::vector<Value>, bson::ValueLess> values;
     Held held;
   };
@@ -220,9 +222,12 @@ class MapReduce final : public Command {
     if (is_view(op, query.ns, collection.get()))
       throw OperationError(ErrorCode::command_not_supported_on_view, "mapReduce on a view is not yet supported");
     functions.begin_map([&groups](const ValueView& key, const ValueView& value) {
-      const Value known(key.is_nullish() ? Value::null().view() : key);
-      groups.values[known].emplace_back(value);
-      groups.held.add(sizeof(Value) + key.bytes().size() + value.bytes().size());
+      Value known(key.is_nullish() ? Value::null().view() : key);
+      const auto group = groups.values.find(known);
+      groups.held.add(Groups::bytes_per_value + value.bytes().size() +
+                      (group == groups.values.end() ? Groups::bytes_per_key + key.bytes().size() : 0));
+      auto& values = group == groups.values.end() ? groups.values[std::move(known)] : group->second;
+      values.emplace_back(value);
     });
     query::Reader reader(op, std::move(collection), query.ns, query);
     while (reader.next()) functions.map(reader.document());
