@@ -17,6 +17,7 @@ from tests.support.waiting import DEADLINE
 
 TIME_MS = 50
 NUMBERS, TEXTS, OBJECTS, FIELDS = 1_200_000, 300_000, 120_000, 300_000
+SPECIFIED = 200_000  # fields of a specification
 
 
 def large():
@@ -44,6 +45,7 @@ def one(name):
     return {"input": "$" + name}
 
 
+A_MILLION = {"input": {"$range": [0, 1_000_000]}}
 EXPRESSIONS = {
     "numbers": [
         {"$size": {"$setUnion": ["$numbers", "$numbers"]}}, {"$setEquals": ["$numbers", {"$reverseArray": "$numbers"}]},
@@ -76,6 +78,11 @@ EXPRESSIONS = {
         {"$size": {"$objectToArray": "$fields"}}, {"$bsonSize": {"$mergeObjects": ["$fields", "$fields"]}},
         {"$bsonSize": {"$setField": {"field": "z", "input": "$fields", "value": 1}}},
         {"$bsonSize": {"$arrayToObject": {"$objectToArray": "$fields"}}}, {"$eq": ["$fields", {"$mergeObjects": ["$fields"]}]},
+        {"$or": ["$fields.nothing"] * 50_000}, {"$ifNull": ["$fields.nothing"] * 50_000}, {"$concat": ["$fields.nothing"] * 50_000},
+        {"$size": {"$map": {**A_MILLION, "in": "$fields.nothing"}}},
+        {"$size": {"$map": {**A_MILLION, "in": {"$bsonSize": {"$cond": [True, "$fields", {}]}}}}},
+        {"$size": {"$map": {**A_MILLION, "in": {"$getField": {"field": "nothing", "input": "$fields"}}}}},
+        {"$size": {"$map": {**A_MILLION, "in": {"$bsonSize": {"$setField": {"field": "z", "input": "$fields", "value": 1}}}}}},
     ],
     "text": [
         {"$size": {"$split": ["$text", " "]}}, {"$strLenBytes": {"$replaceAll": {"input": "$text", "find": "a", "replacement": "bb"}}},
@@ -123,6 +130,13 @@ PIPELINES = [
     [*GENERATED, {"$fill": {"sortBy": {"i": 1}, "output": {"x": {"method": "locf"}}}}, {"$count": "n"}],
     [*GENERATED, {"$lookup": {"from": "nothing", "localField": "i", "foreignField": "i", "as": "f"}}, {"$count": "n"}],
     [*GENERATED, {"$group": {"_id": None, "all": {"$push": "$i"}}}], [*GENERATED, {"$group": {"_id": None, "all": {"$addToSet": "$i"}}}],
+    [*GENERATED[:2], {"$set": {"i": {"$slice": ["$i", 100_000]}}}, {"$unwind": "$i"},
+     {"$setWindowFields": {"sortBy": {"i": 1}, "output": {"m": {"$median": {"input": "$i", "method": "approximate"},
+                                                                "window": {"documents": ["unbounded", "current"]}}}}}],
+    *([{"$documents": [{}]}, {stage: specification}] for stage, specification in (
+        ("$project", {f"f{n}": 1 for n in range(SPECIFIED)}), ("$project", {f"f{n}": 0 for n in range(SPECIFIED)}),
+        ("$set", {f"f{n}": {"$literal": 1} for n in range(SPECIFIED)}), ("$project", {"x": {f"f{n}": "$a" for n in range(SPECIFIED)}}),
+        ("$project", {"x": {"$let": {"vars": {f"f{n}": "$a" for n in range(SPECIFIED)}, "in": ["$$f0"] * SPECIFIED}}}))),
 ]
 
 
@@ -144,7 +158,16 @@ def cases(collection):
             command = {"update": collection.name, "updates": [{"q": {"_id": kind}, "u": update}], "maxTimeMS": TIME_MS}
             yield f"{kind}: update {short(update)}", lambda command=command: collection.database.command(command)
     for stages in PIPELINES:
-        yield f"stages: {short(stages[3:])}", aggregate(stages)
+        yield f"stages: {short(stages[1:])}", aggregate(stages)
+    computed = {f"f{n}": {"$literal": n} for n in range(SPECIFIED // 4)}
+    yield "find with a projection of many fields", lambda: list(collection.find({"_id": "fields"}, computed).max_time_ms(TIME_MS))
+    for order in ({"objects.v": 1, "_id": 1}, {"numbers": 1, "text": 1}):
+        yield f"find sorted by {order}", lambda order=order: list(
+            collection.find({}, {"_id": 1}).sort(list(order.items())).max_time_ms(TIME_MS))
+    both = {"_id": 1, "numbers": {"$range": [0, NUMBERS]}, "text": "$text"}
+    yield "sort by an array and a text", lambda: list(collection.aggregate(
+        [{"$match": {"_id": "text"}}, {"$project": both}, {"$sort": {"numbers": 1, "text": 1}}], maxTimeMS=TIME_MS))
+    yield "distinct", lambda: collection.distinct("texts", maxTimeMS=TIME_MS)
 
 
 def short(value):
