@@ -158,7 +158,7 @@ class Explainer {
 
   void explain_schema(const Document& filter, const Element& specification, bool inverted, Builder& out) const {
     out.append("operatorName", "$jsonSchema");
-    match::JsonSchema schema(specification);
+    match::JsonSchema schema(specification, context_.allowance);
     schema.account_to(context_.allowance);
     schema.schema().append_notes(out);
     if (inverted) {

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "bson/json.h"
+#include "server/query/test_support.h"
 
 namespace server::query {
 namespace {
@@ -253,6 +254,49 @@ TEST_CASE("a bad filter is refused in MongoDB's words") {
       {"{a: {$where: '1'}}", 2, "$where cannot be applied to a field"},
       {"{a: {$bitsAllSet: -1}}", 9, "Expected a non-negative number in: $bitsAllSet: -1"},
   });
+}
+
+TEST_CASE("filters with patterns end with their operation") {
+  constexpr int interrupted = 11601;
+  TestServer server;
+  TestServer::Operation operation(server);
+  OperationContext* current = nullptr;
+  Allowance allowance(current, nullptr);
+  const auto code_of = [&](const bson::Document& filter, const bson::Document& document, bool parsing) {
+    TestServer::Operation killed(server);
+    killed.op.kill();
+    current = parsing ? &killed.op : nullptr;
+    int code = 0;
+    try {
+      ParseContext context;
+      context.allowance = &allowance;
+      const auto matcher = Matcher::parse(filter, context);
+      current = &killed.op;
+      matcher->matches(document);
+    } catch (const base::OperationError& error) {
+      code = static_cast<int>(error.code());
+    }
+    current = nullptr;
+    return code;
+  };
+  bson::Builder many;
+  {
+    auto field = many.object("a");
+    auto list = field.array("$in");
+    for (int i = 0; i < 3000; ++i) list.append(bson::Regex{std::to_string(i) + "x", ""});
+  }
+  const bson::Document list = many.done();
+  CHECK(code_of(list, bson::json("{a: 'y'}"), true) == interrupted);
+  CHECK(code_of(list, bson::json("{a: 'y'}"), false) == interrupted);
+  CHECK(code_of(bson::json("{a: {$regex: 'y'}}"), bson::json("{a: 'y'}"), false) == 0);
+
+  const bson::Document text = bson::Builder().append("a", std::string(1 << 17, 'x')).done();
+  for (const char* filter :
+       {"{a: {$regex: '(?=x)x+[yz]'}}", "{a: {$in: [{$regularExpression: {pattern: '(?=x)x+[yz]', options: ''}}]}}",
+        "{a: {$not: {$regex: '(?=x)x+[yz]'}}}", "{$jsonSchema: {properties: {a: {pattern: '(?=x)x+[yz]'}}}}"}) {
+    INFO(filter);
+    CHECK(code_of(bson::json(filter), text, false) == interrupted);
+  }
 }
 
 TEST_CASE("a filter nested too deep is refused, not overflowed") {

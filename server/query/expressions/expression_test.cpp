@@ -413,6 +413,19 @@ TEST_CASE("an operation that computes for long is counted until it ends") {
   CHECK(computing == 0);
 }
 
+TEST_CASE("a pattern that documents have is as long as others may be") {
+  const std::string part(16'377, 'x');
+  const auto matches = [](const std::string& pattern) {
+    return "{$regexMatch: {input: '$s', regex: {$concat: " + pattern + "}}}";
+  };
+  same(matches("['" + part + "', '" + part + "|', '$s', '|']"), "true");
+  CHECK(refused(matches("['" + part + part + "xxxx', '$s', '']")) == 51111);
+  same(
+      "{$map: {input: ['r', 'x', 'r', '('], in: {$cond: [{$eq: ['$$this', '(']}, 0, {$regexMatch: {input: '$s', regex: "
+      "'$$this'}}]}}}",
+      "[true, false, true, 0]");
+}
+
 TEST_CASE("an evaluation looks at its operation while it works") {
   constexpr int interrupted = 11601;
   const std::string many = "{$range: [0, {$multiply: ['$n', 20000]}]}";
@@ -425,6 +438,9 @@ TEST_CASE("an evaluation looks at its operation while it works") {
            "{$sortArray: {input: " + many + ", sortBy: -1}}",
            "{$sum: " + many + "}",
            "{$zip: {inputs: [" + many + ", " + many + "]}}",
+           "{$regexMatch: {input: {$concat: ['$s', '" + std::string(1 << 15, 'x') + "']}, regex: '(?=x)x+[yz]'}}",
+           "{$regexMatch: {input: {$concat: ['$s', '" + std::string(1 << 15, 'x') +
+               "']}, regex: {$concat: ['x', '$s', '|(?=x)x+[yz]']}}}",
        }) {
     INFO(one);
     CHECK(stopped(one) == interrupted);

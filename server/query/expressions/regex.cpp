@@ -1,40 +1,48 @@
 // This file has $regexMatch, $regexFind and $regexFindAll.
+#include "base/mutex.h"
 #include "bson/builder.h"
 #include "server/query/expressions/operator_support.h"
 #include "server/query/expressions/text.h"
-#include "server/query/pattern_limits.h"
+#include "server/query/regular_expression.h"
 
 namespace server::query {
 namespace {
 
-struct CodeFree {
-  void operator()(pcre2_code* code) const { pcre2_code_free(code); }
-};
 struct MatchFree {
   void operator()(pcre2_match_data* data) const { pcre2_match_data_free(data); }
 };
-using Code = std::unique_ptr<pcre2_code, CodeFree>;
+using Compiled = std::shared_ptr<const RegularExpression>;
 
-Code compile(const std::string& op, const ValueView& regex, const Value& options) {
+struct Given {
   std::string pattern, flags;
+  bool operator==(const Given&) const = default;
+};
+
+Given given(const std::string& op, const ValueView& regex, const Value& options) {
+  Given out;
   if (regex.type() == Type::regex) {
-    pattern = regex.as_regex().pattern;
-    flags = regex.as_regex().options;
+    out.pattern = regex.as_regex().pattern;
+    out.flags = regex.as_regex().options;
   } else if (regex.is_string()) {
-    pattern = regex.as_string();
+    out.pattern = regex.as_string();
   } else {
     fail(51105, op + " needs 'regex' to be of type string or regex");
   }
-  if (pattern.find('\0') != std::string_view::npos) fail(51109, op + ": regular expression cannot contain an embedded null byte");
+  if (out.pattern.find('\0') != std::string_view::npos)
+    fail(51109, op + ": regular expression cannot contain an embedded null byte");
   if (options.exists() && !options.view().is_nullish()) {
     if (options.type() != Type::string) fail(51106, op + " needs 'options' to be of type string");
-    if (!flags.empty()) fail(51107, op + ": found regex option(s) specified in both 'regex' and 'option' fields");
-    flags = options.view().as_string();
+    if (!out.flags.empty()) fail(51107, op + ": found regex option(s) specified in both 'regex' and 'option' fields");
+    out.flags = options.view().as_string();
   }
-  if (flags.find('\0') != std::string_view::npos)
+  if (out.flags.find('\0') != std::string_view::npos)
     fail(51110, op + ": regular expression options cannot contain an embedded null byte");
+  return out;
+}
+
+Compiled compile(const std::string& op, const Given& given, Allowance* allowance) {
   uint32_t bits = PCRE2_UTF;
-  for (std::string_view rest = flags; !rest.empty(); rest.remove_prefix(1)) {
+  for (std::string_view rest = given.flags; !rest.empty(); rest.remove_prefix(1)) {
     switch (rest.front()) {
       case 'i': bits |= PCRE2_CASELESS; break;
       case 'm': bits |= PCRE2_MULTILINE; break;
@@ -44,16 +52,29 @@ Code compile(const std::string& op, const ValueView& regex, const Value& options
       default: fail(51108, op + " invalid flag in regex options: " + std::string(rest.substr(0, byte_of_point(rest, 1))));
     }
   }
-  int error = 0;
-  PCRE2_SIZE at = 0;
-  Code code(pcre2_compile(reinterpret_cast<PCRE2_SPTR>(pattern.data()), pattern.size(), bits, &error, &at, nullptr));
-  if (!code) {
-    char text[256] = "";
-    pcre2_get_error_message(error, reinterpret_cast<PCRE2_UCHAR*>(text), sizeof text);
-    fail(51111, "Invalid Regex in " + op + ": " + text);
-  }
-  return code;
+  const std::string message = "Invalid Regex in " + op + ": ";
+  const RegularExpression::Refusal refusal{51111, message};
+  return std::make_shared<const RegularExpression>(given.pattern, bits, RegularExpression::Code::interpreted, refusal, allowance);
 }
+
+// Where the pattern isn't constant, one document often has the same as the one before.
+class LastPattern {
+ public:
+  Compiled of(const std::string& op, Given given, Allowance* allowance) {
+    const base::MutexLock lock(mutex_);
+    if (!compiled_ || given != given_) {
+      compiled_ = nullptr;
+      compiled_ = compile(op, given, allowance);
+      given_ = std::move(given);
+    }
+    return compiled_;
+  }
+
+ private:
+  base::Mutex mutex_;
+  Given given_ GUARDED_BY(mutex_);
+  Compiled compiled_ GUARDED_BY(mutex_);
+};
 
 enum class Want { whether, first, all };
 
@@ -72,10 +93,12 @@ void append_match(bson::Builder& out, std::string_view text, size_t point, const
   }
 }
 
-Value search(Frame& frame, const std::string& op, std::string_view text, const pcre2_code* code, Want want) {
-  const std::unique_ptr<pcre2_match_data, MatchFree> data(pcre2_match_data_create_from_pattern(code, nullptr));
+Value search(Frame& frame, const std::string& op, std::string_view text, const RegularExpression& regex, Allowance* allowance,
+             Want want) {
+  frame.work_on(text.size());
+  const std::unique_ptr<pcre2_match_data, MatchFree> data(pcre2_match_data_create_from_pattern(regex.code(), nullptr));
   uint32_t captures = 0;
-  pcre2_pattern_info(code, PCRE2_INFO_CAPTURECOUNT, &captures);
+  pcre2_pattern_info(regex.code(), PCRE2_INFO_CAPTURECOUNT, &captures);
   Growth growth(frame);
   bson::ArrayBuilder found;
   uint32_t known_as_utf8 = 0;              // the first search looks at the whole text
@@ -83,8 +106,7 @@ Value search(Frame& frame, const std::string& op, std::string_view text, const p
   for (size_t at = 0; at <= text.size();) {
     frame.work(10);
     growth.reach(found.size());
-    const int groups = pcre2_match(code, reinterpret_cast<PCRE2_SPTR>(text.data()), text.size(), at, known_as_utf8, data.get(),
-                                   pattern_limits());
+    const int groups = regex.search(text, at, known_as_utf8, data.get(), allowance);
     known_as_utf8 = PCRE2_NO_UTF_CHECK;
     if (groups == PCRE2_ERROR_NOMATCH) break;
     if (groups < 0)
@@ -132,19 +154,21 @@ ExpressionPtr parse_regex(std::string_view name, const ValueView& value, Scope& 
   if (!input) fail(31022, op + " requires 'input' parameter");
   if (!regex) fail(31023, op + " requires 'regex' parameter");
   // A constant pattern is compiled once.
-  std::shared_ptr<pcre2_code> fixed;
+  Allowance* const allowance = scope.allowance();
+  Compiled fixed;
   if (regex->constant() && !regex->constant()->view().is_nullish() && (!options || options->constant())) {
-    fixed = compile(op, *regex->constant(), options ? *options->constant() : Value());
+    fixed = compile(op, given(op, *regex->constant(), options ? *options->constant() : Value()), allowance);
   }
-  return evaluated([op, input = std::move(input), regex = std::move(regex), options = std::move(options), fixed](Frame& frame) {
+  return evaluated([op, input = std::move(input), regex = std::move(regex), options = std::move(options), fixed, allowance,
+                    last = std::make_unique<LastPattern>()](Frame& frame) {
     const Value text = input->evaluate(frame), pattern = regex->evaluate(frame);
     const bool null = text.view().is_nullish() || pattern.view().is_nullish();
     if (!text.view().is_nullish() && text.type() != Type::string) fail(51104, op + " needs 'input' to be of type string");
     if (null)
       return want == Want::whether ? Value(false) : want == Want::first ? Value::null() : bson::ArrayBuilder().done_value();
-    if (fixed) return search(frame, op, text.view().as_string(), fixed.get(), want);
-    const Code code = compile(op, pattern, options ? options->evaluate(frame) : Value());
-    return search(frame, op, text.view().as_string(), code.get(), want);
+    if (fixed) return search(frame, op, text.view().as_string(), *fixed, allowance, want);
+    const Compiled found = last->of(op, given(op, pattern, options ? options->evaluate(frame) : Value()), allowance);
+    return search(frame, op, text.view().as_string(), *found, allowance, want);
   });
 }
 

@@ -137,7 +137,7 @@ NodePtr parse_all(std::string_view path, const bson::Element& operand, bson::Doc
     } else if (entry.is_object() && is_path_operator(entry.as_document().first().name)) {
       bad_value("no $ expressions in $all");
     } else if (entry.type() == bson::Type::regex) {
-      parts.push_back(make_regex(path, entry));
+      parts.push_back(make_regex(path, entry, parsing));
     } else {
       parts.push_back(make_equality(path, entry, parsing));
     }

@@ -80,10 +80,18 @@ In::In(std::string_view path, std::vector<ValueView> values, std::vector<NodePtr
   has_null_ = std::any_of(values_.begin(), values_.end(), [](const ValueView& value) { return value.is_nullish(); });
 }
 
+void In::account_to(Allowance* allowance) {
+  PathNode::account_to(allowance);
+  for (const NodePtr& regex : regexes_) regex->account_to(allowance);
+}
+
 bool In::matches_value(const ValueView& value) const {
   if (value.is_nullish()) return has_null_;
   if (std::binary_search(values_.begin(), values_.end(), value, bson::ValueLess{collator_})) return true;
-  return std::any_of(regexes_.begin(), regexes_.end(), [&](const NodePtr& regex) { return regex->matches_value(value); });
+  return std::any_of(regexes_.begin(), regexes_.end(), [&](const NodePtr& regex) {
+    work();
+    return regex->matches_value(value);
+  });
 }
 
 void In::append_operator(bson::Builder& out) const {
@@ -121,7 +129,7 @@ NodePtr make_in(std::string_view path, const bson::Element& operand, const Parsi
     if (is_operator_object(element)) bad_value("cannot nest $ under $in");
     if (element.type() == Type::undefined) bad_value("InMatchExpression equality cannot be undefined");
     if (element.type() == Type::regex) {
-      regexes.push_back(make_regex(path, element));
+      regexes.push_back(make_regex(path, element, parsing));
     } else {
       values.push_back(element);
     }

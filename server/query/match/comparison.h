@@ -40,6 +40,7 @@ class In : public PathNode {
   bool has_null() const { return has_null_; }
   const bson::Collator* collator() const { return collator_; }
 
+  void account_to(Allowance* allowance) override;
   bool matches_value(const bson::ValueView& value) const override;
   std::optional<std::string_view> decided_by() const override { return path_.first_part(); }
   void append_operator(bson::Builder& out) const override;

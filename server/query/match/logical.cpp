@@ -19,7 +19,7 @@ NodePtr parse_tree(const bson::Element& operand, Parsing& parsing) {
 }
 
 NodePtr parse_not(std::string_view path, const bson::Element& operand, bson::DocumentView, Parsing& parsing) {
-  if (operand.type() == bson::Type::regex) return std::make_unique<NotNode>(make_regex(path, operand));
+  if (operand.type() == bson::Type::regex) return std::make_unique<NotNode>(make_regex(path, operand, parsing));
   if (!operand.is_object()) bad_value("$not needs a regex or a document");
   if (operand.as_document().empty()) bad_value("$not cannot be empty");
   std::vector<NodePtr> children;

@@ -80,6 +80,8 @@ class Node {
   void work(size_t units = 1) const {
     if (allowance_) allowance_->work(units);
   }
+  // For what accounts by itself; may be nullptr.
+  Allowance* allowance() const { return allowance_; }
 
  private:
   const Kind kind_;

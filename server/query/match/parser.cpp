@@ -96,7 +96,7 @@ NodePtr parse_filter(bson::DocumentView filter, Parsing& parsing) {
     } else if (is_operator_object(element)) {
       parse_operators(element.name, element.as_document(), parsing, parts);
     } else if (element.type() == bson::Type::regex) {
-      parts.push_back(make_regex(element.name, element));
+      parts.push_back(make_regex(element.name, element, parsing));
     } else {
       parts.push_back(make_equality(element.name, element, parsing));
     }

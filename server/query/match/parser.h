@@ -72,7 +72,7 @@ bool is_value_match(bson::DocumentView object);
 void check_top_level(std::string_view name, const Parsing& parsing);
 
 NodePtr make_equality(std::string_view path, const bson::ValueView& value, const Parsing& parsing);
-NodePtr make_regex(std::string_view path, const bson::ValueView& regex);
+NodePtr make_regex(std::string_view path, const bson::ValueView& regex, const Parsing& parsing);
 
 [[noreturn]] inline void bad_value(const std::string& message) {
   throw base::OperationError(base::ErrorCode::bad_value, message);

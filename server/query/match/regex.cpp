@@ -2,13 +2,10 @@
 
 #include "server/core/text.h"
 #include "server/query/match/parser.h"
-#include "server/query/pattern_limits.h"
 
 namespace server::query::match {
 
 namespace {
-
-constexpr size_t pattern_bytes_max = 32'764;
 
 uint32_t compile_options(std::string_view options) {
   // Text that isn't UTF-8 doesn't match at its invalid bytes, instead of failing.
@@ -37,43 +34,26 @@ struct Scratch {
 
 }  // namespace
 
-struct Pattern::Compiled {
-  pcre2_code* code = nullptr;
-  ~Compiled() { pcre2_code_free(code); }
-};
+Pattern::Pattern(std::string_view pattern, std::string_view options, Allowance* allowance)
+    : compiled_(pattern, compile_options(options), RegularExpression::Code::machine, {51091, "Regular expression is invalid: "},
+                allowance) {}
 
-Pattern::Pattern(std::string_view pattern, std::string_view options) : compiled_(std::make_unique<Compiled>()) {
-  if (pattern.size() > pattern_bytes_max) {
-    throw base::OperationError(51091,
-                               "Regular expression is invalid: pattern string is longer than the limit set by the application");
-  }
-  int error = 0;
-  PCRE2_SIZE offset = 0;
-  compiled_->code = pcre2_compile(reinterpret_cast<PCRE2_SPTR>(pattern.data()), pattern.size(), compile_options(options), &error,
-                                  &offset, nullptr);
-  if (!compiled_->code) {
-    char text[256];
-    pcre2_get_error_message(error, reinterpret_cast<PCRE2_UCHAR*>(text), sizeof text);
-    throw base::OperationError(51091, std::string("Regular expression is invalid: ") + text);
-  }
-  pcre2_jit_compile(compiled_->code, PCRE2_JIT_COMPLETE);  // without it matching is only slower
-}
-
-Pattern::~Pattern() = default;
-
-bool Pattern::found_in(std::string_view text) const {
+bool Pattern::found_in(std::string_view text, Allowance* allowance) const {
   thread_local Scratch scratch;
-  return pcre2_match(compiled_->code, reinterpret_cast<PCRE2_SPTR>(text.data()), text.size(), 0, 0, scratch.data,
-                     pattern_limits()) >= 0;
+  if (allowance) allowance->work_on(text.size());
+  return compiled_.search(text, 0, 0, scratch.data, allowance) >= 0;
 }
 
-RegexNode::RegexNode(std::string_view path, std::string_view pattern, std::string_view options)
-    : PathNode(Kind::regex, path, LeafArray::expand), pattern_(pattern), options_(options), compiled_(pattern, options) {}
+RegexNode::RegexNode(std::string_view path, std::string_view pattern, std::string_view options, Allowance* allowance)
+    : PathNode(Kind::regex, path, LeafArray::expand),
+      pattern_(pattern),
+      options_(options),
+      compiled_(pattern, options, allowance) {}
 
 bool RegexNode::matches_value(const bson::ValueView& value) const {
   switch (value.type()) {
     case bson::Type::string:
-    case bson::Type::symbol: return compiled_.found_in(value.as_string());
+    case bson::Type::symbol: return compiled_.found_in(value.as_string(), allowance());
     case bson::Type::regex: return value.as_regex().pattern == pattern_ && value.as_regex().options == options_;
     default: return false;
   }
@@ -120,14 +100,14 @@ std::string RegexNode::prefix(bool& exact) const {
   return prefix;
 }
 
-NodePtr make_regex(std::string_view path, const bson::ValueView& value) {
+NodePtr make_regex(std::string_view path, const bson::ValueView& value, const Parsing& parsing) {
   const bson::Regex regex = value.as_regex();
-  return std::make_unique<RegexNode>(path, regex.pattern, regex.options);
+  return std::make_unique<RegexNode>(path, regex.pattern, regex.options, parsing.context.allowance);
 }
 
 namespace {
 
-NodePtr parse_regex(std::string_view path, const bson::Element& operand, bson::DocumentView operators, Parsing&) {
+NodePtr parse_regex(std::string_view path, const bson::Element& operand, bson::DocumentView operators, Parsing& parsing) {
   std::string_view pattern, options;
   if (operand.is_string()) {
     pattern = operand.as_string();
@@ -148,7 +128,7 @@ NodePtr parse_regex(std::string_view path, const bson::Element& operand, bson::D
   if (pattern.find('\0') != pattern.npos) {
     throw base::OperationError(51109, "Regular expression cannot contain an embedded null byte");
   }
-  return std::make_unique<RegexNode>(path, pattern, options);
+  return std::make_unique<RegexNode>(path, pattern, options, parsing.context.allowance);
 }
 
 NodePtr parse_options(std::string_view, const bson::Element&, bson::DocumentView operators, Parsing&) {

@@ -1,33 +1,30 @@
-// $regex uses PCRE2, compiled to machine code if possible, with limits on backtracking.
+// $regex searches texts for a pattern, and its bounds over an index come from what the pattern begins with.
 #pragma once
 
-#include <memory>
 #include <string>
 
 #include "server/query/match/node.h"
+#include "server/query/regular_expression.h"
 
 namespace server::query::match {
 
-// A compiled regular expression. Thread-safe.
+// A compiled regular expression.
 class Pattern {
  public:
-  // Options are i, m, s, x, u. Throws 51108 for another, 51091 for a bad pattern.
-  Pattern(std::string_view pattern, std::string_view options);
-  ~Pattern();
-  Pattern(const Pattern&) = delete;
-  Pattern& operator=(const Pattern&) = delete;
+  // Options are i, m, s, x, u. Throws 51108 for another, 51091 for a bad pattern. The allowance is as RegularExpression's.
+  Pattern(std::string_view pattern, std::string_view options, Allowance* allowance);
 
-  // Searches anywhere in `text`. A match that exceeds its limits counts as none.
-  bool found_in(std::string_view text) const;
+  // Searches anywhere in `text`. A match that exceeds PCRE2's limits counts as none. Throws what Allowance::work throws; nullptr:
+  // nobody can stop the search.
+  bool found_in(std::string_view text, Allowance* allowance) const;
 
  private:
-  struct Compiled;
-  std::unique_ptr<Compiled> compiled_;
+  const RegularExpression compiled_;
 };
 
 class RegexNode : public PathNode {
  public:
-  RegexNode(std::string_view path, std::string_view pattern, std::string_view options);
+  RegexNode(std::string_view path, std::string_view pattern, std::string_view options, Allowance* allowance);
 
   bson::Regex regex() const { return {pattern_, options_}; }
   // Returns the prefix of every matching string, for index bounds. `exact`: each string with that prefix matches. Empty: no

@@ -47,7 +47,8 @@ Schema parse_schema(bson::DocumentView specification, const SchemaAccount& accou
 
 class JsonSchema final : public Node {
  public:
-  explicit JsonSchema(const bson::ValueView& specification);
+  // The allowance is that of parsing; nullptr: nobody counts it.
+  JsonSchema(const bson::ValueView& specification, Allowance* allowance);
 
   const Schema& schema() const { return schema_; }
   // Returns whether the schema's own types leave room for documents.

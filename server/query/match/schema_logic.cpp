@@ -64,9 +64,9 @@ class NotRule final : public SchemaRule {
   const Schema schema_;
 };
 
-NodePtr parse_json_schema(const bson::Element& operand, Parsing&) {
+NodePtr parse_json_schema(const bson::Element& operand, Parsing& parsing) {
   if (!operand.is_object()) throw base::OperationError(base::ErrorCode::type_mismatch, "$jsonSchema must be an object");
-  return std::make_unique<JsonSchema>(operand);
+  return std::make_unique<JsonSchema>(operand, parsing.context.allowance);
 }
 
 constexpr TopOperatorRow top_operators[] = {{"$jsonSchema", parse_json_schema}};
@@ -93,8 +93,11 @@ void Schema::append_notes(bson::Builder& out) const {
   if (description.exists()) out.append("description", description);
 }
 
-JsonSchema::JsonSchema(const ValueView& specification)
-    : Node(Kind::expr), specification_(specification), schema_(parse_schema(specification.as_document(), account_)) {}
+JsonSchema::JsonSchema(const ValueView& specification, Allowance* allowance)
+    : Node(Kind::expr),
+      specification_(specification),
+      account_{allowance},
+      schema_(parse_schema(specification.as_document(), account_)) {}
 
 void JsonSchema::account_to(Allowance* allowance) {
   Node::account_to(allowance);

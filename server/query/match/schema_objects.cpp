@@ -97,7 +97,7 @@ class PatternPropertiesRule final : public SchemaRule {
     if (!value.is_object()) return true;
     for (const Element& field : value.as_document()) {
       for (const PatternSchema& one : *patterns_) {
-        if (one.pattern->found_in(field.name) && !one.schema.holds(field)) return false;
+        if (one.names(field.name) && !one.schema.holds(field)) return false;
       }
     }
     return true;
@@ -107,7 +107,7 @@ class PatternPropertiesRule final : public SchemaRule {
     auto wrong = out.array("details");
     for (const Element& field : value.as_document()) {
       for (const PatternSchema& one : *patterns_) {
-        if (!one.pattern->found_in(field.name) || one.schema.holds(field)) continue;
+        if (!one.names(field.name) || one.schema.holds(field)) continue;
         auto detail = wrong.object();
         detail.append("propertyName", field.name).append("regexMatched", one.text);
         one.schema.append_notes(detail);
@@ -157,7 +157,7 @@ class AdditionalPropertiesRule final : public SchemaRule {
   bool is_wrong(const Element& field) const {
     if (names_.contains(field.name)) return false;
     for (size_t i = 0; patterns_ && i < patterns_->size(); ++i) {
-      if ((*patterns_)[i].pattern->found_in(field.name)) return false;
+      if ((*patterns_)[i].names(field.name)) return false;
     }
     return !schema_ || !schema_->holds(field);
   }

@@ -203,7 +203,7 @@ class Parser {
     if (const Keyword length = keyword("minLength"); length.exists()) add(rule_of_length(length, false, length_of(length), text));
     if (const Keyword pattern = keyword("pattern"); pattern.exists()) {
       if (!pattern.is_string()) wrong_type("pattern", "a string");
-      add(rule_of_pattern(pattern, text));
+      add(rule_of_pattern(pattern, text, account_));
     }
     if (const Keyword divisor = keyword("multipleOf"); divisor.exists()) {
       if (!divisor.is_number()) wrong_type("multipleOf", "a number");
@@ -325,7 +325,7 @@ class Parser {
         throw OperationError(ErrorCode::type_mismatch, "$jsonSchema keyword 'patternProperties' has property '" +
                                                            std::string(one.name) + "' which is not an object");
       }
-      all->push_back({one.name, std::make_unique<Pattern>(one.name, ""), nested(one.as_document())});
+      all->push_back({one.name, std::make_unique<Pattern>(one.name, "", account_.allowance), nested(one.as_document())});
     }
     return all;
   }

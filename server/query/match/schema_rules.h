@@ -22,7 +22,8 @@ SchemaRulePtr rule_of_enum(const Keyword& keyword);
 SchemaRulePtr rule_of_limit(const Keyword& keyword, bool is_maximum, const Keyword& exclusive, bool stated);
 SchemaRulePtr rule_of_multiple(const Keyword& keyword, bool stated);
 SchemaRulePtr rule_of_length(const Keyword& keyword, bool is_maximum, int64_t length, bool stated);
-SchemaRulePtr rule_of_pattern(const Keyword& keyword, bool stated);
+// `account` lives longer than the rule.
+SchemaRulePtr rule_of_pattern(const Keyword& keyword, bool stated, const SchemaAccount& account);
 
 // Arrays.
 SchemaRulePtr rule_of_item_count(const Keyword& keyword, bool is_maximum, int64_t count);
@@ -40,6 +41,8 @@ struct PatternSchema {
   std::string_view text;
   std::unique_ptr<Pattern> pattern;
   Schema schema;
+
+  bool names(std::string_view field) const { return pattern->found_in(field, schema.account->allowance); }
 };
 using PatternSchemas = std::shared_ptr<const std::vector<PatternSchema>>;
 SchemaRulePtr rule_of_pattern_properties(PatternSchemas patterns);

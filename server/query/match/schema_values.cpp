@@ -171,11 +171,11 @@ class LengthRule final : public ScalarRule {
 
 class PatternRule final : public ScalarRule {
  public:
-  PatternRule(const Keyword& keyword, bool stated)
-      : ScalarRule(keyword, Of::strings, stated), pattern_(keyword.as_string(), "") {}
+  PatternRule(const Keyword& keyword, bool stated, const SchemaAccount& account)
+      : ScalarRule(keyword, Of::strings, stated), account_(account), pattern_(keyword.as_string(), "", account.allowance) {}
 
  protected:
-  bool fits(const ValueView& value) const override { return pattern_.found_in(value.as_string()); }
+  bool fits(const ValueView& value) const override { return pattern_.found_in(value.as_string(), account_.allowance); }
   std::string_view reason() const override { return "regular expression did not match"; }
   void append_expected(bson::Builder& out) const override {
     auto types = out.array("expectedTypes");
@@ -183,6 +183,7 @@ class PatternRule final : public ScalarRule {
   }
 
  private:
+  const SchemaAccount& account_;
   const Pattern pattern_;
 };
 
@@ -248,8 +249,8 @@ SchemaRulePtr rule_of_multiple(const Keyword& keyword, bool stated) {
 SchemaRulePtr rule_of_length(const Keyword& keyword, bool is_maximum, int64_t length, bool stated) {
   return std::make_unique<LengthRule>(keyword, is_maximum, length, stated);
 }
-SchemaRulePtr rule_of_pattern(const Keyword& keyword, bool stated) {
-  return std::make_unique<PatternRule>(keyword, stated);
+SchemaRulePtr rule_of_pattern(const Keyword& keyword, bool stated, const SchemaAccount& account) {
+  return std::make_unique<PatternRule>(keyword, stated, account);
 }
 SchemaRulePtr rule_of_encrypt(const TypeSet& types) {
   return std::make_unique<EncryptRule>(types);
