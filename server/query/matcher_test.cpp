@@ -299,6 +299,44 @@ TEST_CASE("filters with patterns end with their operation") {
   }
 }
 
+TEST_CASE("bits of binary data are those of bytes from the least significant on") {
+  const auto binary = [](std::string_view bytes) { return bson::Builder().append("a", bson::Binary{0, bytes}).done(); };
+  const auto holds = [](const char* name, const bson::Document& mask, const bson::Document& value) {
+    bson::Builder filter;
+    filter.object("a").append(name, mask["a"]);
+    return Matcher::parse(filter.done())->matches(value);
+  };
+  const std::string large(1 << 20, '\x55');
+  std::string less = large;
+  less.back() = '\x54';
+  CHECK(holds("$bitsAllSet", binary(large), binary(large)));
+  CHECK_FALSE(holds("$bitsAllSet", binary(large), binary(less)));
+  CHECK(holds("$bitsAnyClear", binary(large), binary(less)));
+  CHECK_FALSE(holds("$bitsAnyClear", binary(large), binary(large)));
+  CHECK(holds("$bitsAllClear", binary(large), binary(std::string(1 << 20, '\xaa'))));
+  CHECK_FALSE(holds("$bitsAnySet", binary(large), binary(std::string(1 << 20, '\xaa'))));
+  CHECK(holds("$bitsAnySet", binary(large), binary("\x01")));
+  CHECK_FALSE(holds("$bitsAllSet", binary(large), binary("\x55")));
+  CHECK(holds("$bitsAllSet", binary(std::string("\x0f\0\0\0\0\0\0\0\x01", 9)), bson::json("{a: -1}")));
+  CHECK_FALSE(holds("$bitsAllSet", binary(std::string("\x0f\0\0\0\0\0\0\0\x01", 9)), bson::json("{a: 15}")));
+  CHECK(holds("$bitsAllClear", binary(std::string("\0\0", 2)), bson::json("{a: 15}")));
+  CHECK_FALSE(holds("$bitsAnySet", binary(""), bson::json("{a: 15}")));
+
+  // An operator of megabytes counts as such.
+  TestServer server;
+  TestServer::Operation operation(server);
+  OperationContext* current = nullptr;
+  Allowance allowance(current, nullptr);
+  ParseContext context;
+  context.allowance = &allowance;
+  bson::Builder filter;
+  filter.object("a").append("$bitsAnySet", bson::Binary{0, large});
+  const auto matcher = Matcher::parse(filter.done(), context);
+  operation.op.kill();
+  current = &operation.op;
+  CHECK_THROWS_AS(matcher->matches(bson::json("{a: 0}")), base::OperationError);
+}
+
 TEST_CASE("a filter nested too deep is refused, not overflowed") {
   std::string filter = "{a: 1}";
   for (int i = 0; i < 70; ++i) filter = "{$nor: [" + filter + ", {b: 1}]}";

@@ -16,27 +16,34 @@ using base::OperationError;
 enum class BitTest { all_set, all_clear, any_set, any_clear };
 constexpr const char* bit_test_names[] = {"$bitsAllSet", "$bitsAllClear", "$bitsAnySet", "$bitsAnyClear"};
 
+// The bits that an operator asks for.
+struct Mask {
+  std::string bytes;                // from the least significant on
+  std::vector<uint32_t> positions;  // those that a list named, instead
+};
+
 class Bits : public PathNode {
  public:
-  Bits(std::string_view path, BitTest test, std::vector<uint32_t> positions)
-      : PathNode(Kind::bits, path, LeafArray::expand), test_(test), positions_(std::move(positions)) {}
+  Bits(std::string_view path, BitTest test, Mask mask)
+      : PathNode(Kind::bits, path, LeafArray::expand), test_(test), mask_(std::move(mask)) {}
 
   bool matches_value(const bson::ValueView& value) const override {
     if (value.type() == bson::Type::binary) {
       const bson::BytesView bytes = value.as_binary().bytes;
-      return test([&](uint32_t position) {
-        return position / 8 < bytes.size() && (static_cast<uint8_t>(bytes[position / 8]) >> (position % 8) & 1);
-      });
+      return test([&](size_t i) { return i < bytes.size() ? static_cast<uint8_t>(bytes[i]) : uint8_t{0}; });
     }
     if (!value.is_number() || !is_whole(value)) return false;
     const int64_t number = value.to_int64();
     // Beyond 64 bits the sign is repeated.
-    return test([&](uint32_t position) { return (number >> std::min(position, 63u) & 1) != 0; });
+    return test([&](size_t i) { return static_cast<uint8_t>(number >> (i < 8 ? 8 * i : 63)); });
   }
 
   void append_operator(bson::Builder& out) const override {
     auto array = out.array(bit_test_names[static_cast<int>(test_)]);
-    for (uint32_t position : positions_) array.append(static_cast<int32_t>(position));
+    for (uint32_t position : mask_.positions) array.append(static_cast<int32_t>(position));
+    for (size_t i = 0; i < 8 * mask_.bytes.size(); ++i) {
+      if (static_cast<uint8_t>(mask_.bytes[i / 8]) >> (i % 8) & 1) array.append(static_cast<int32_t>(i));
+    }
   }
 
  private:
@@ -46,18 +53,28 @@ class Bits : public PathNode {
     return std::trunc(number) == number && number >= -9223372036854775808.0 && number < 9223372036854775808.0;
   }
 
-  template <class IsSet>
-  bool test(IsSet&& is_set) const {
-    switch (test_) {
-      case BitTest::all_set: return std::all_of(positions_.begin(), positions_.end(), is_set);
-      case BitTest::all_clear: return std::none_of(positions_.begin(), positions_.end(), is_set);
-      case BitTest::any_set: return std::any_of(positions_.begin(), positions_.end(), is_set);
-      default: return !std::all_of(positions_.begin(), positions_.end(), is_set);
+  // `byte_at` returns the value's byte at an index.
+  template <class ByteAt>
+  bool test(ByteAt&& byte_at) const {
+    const bool wants_set = test_ == BitTest::all_set || test_ == BitTest::any_set;
+    const bool wants_any = test_ == BitTest::any_set || test_ == BitTest::any_clear;
+    work(mask_.bytes.size() / bytes_per_unit + mask_.positions.size() / positions_per_unit);
+    const auto fits = [&](size_t i, uint8_t wanted) {
+      const uint8_t found = static_cast<uint8_t>((wants_set ? byte_at(i) : ~byte_at(i)) & wanted);
+      return wants_any ? found != 0 : found == wanted;
+    };
+    for (size_t i = 0; i < mask_.bytes.size(); ++i) {
+      if (fits(i, static_cast<uint8_t>(mask_.bytes[i])) == wants_any) return wants_any;
     }
+    for (const uint32_t position : mask_.positions) {
+      if (fits(position / 8, static_cast<uint8_t>(1 << (position % 8))) == wants_any) return wants_any;
+    }
+    return !wants_any;
   }
 
+  static constexpr size_t bytes_per_unit = 64, positions_per_unit = 16;
   const BitTest test_;
-  const std::vector<uint32_t> positions_;
+  const Mask mask_;
 };
 
 // Returns a whole number >= 0, or throws an error that begins with `what`.
@@ -75,35 +92,30 @@ int64_t unsigned_number(const bson::Element& element, const std::string& what, E
   return element.to_int64();
 }
 
-std::vector<uint32_t> parse_positions(const bson::Element& operand) {
-  std::vector<uint32_t> positions;
+Mask parse_mask(const bson::Element& operand) {
+  Mask mask;
   if (operand.is_array()) {
     for (const bson::Element& entry : operand.as_document()) {
       const int64_t position = unsigned_number(entry, "Failed to parse bit position. ", ErrorCode::bad_value);
       if (position > INT32_MAX) {
         bad_value("Failed to parse bit position. Cannot represent in 32-bit integer: " + show_element(entry));
       }
-      positions.push_back(static_cast<uint32_t>(position));
+      mask.positions.push_back(static_cast<uint32_t>(position));
     }
   } else if (operand.is_number()) {
-    const int64_t mask = unsigned_number(operand, "", ErrorCode::failed_to_parse);
-    for (uint32_t i = 0; i < 63; ++i) {
-      if (mask >> i & 1) positions.push_back(i);
-    }
+    const int64_t bits = unsigned_number(operand, "", ErrorCode::failed_to_parse);
+    for (size_t i = 0; i < sizeof bits; ++i) mask.bytes.push_back(static_cast<char>(bits >> (8 * i)));
   } else if (operand.type() == bson::Type::binary) {
-    const bson::BytesView bytes = operand.as_binary().bytes;
-    for (uint32_t i = 0; i < bytes.size() * 8; ++i) {
-      if (static_cast<uint8_t>(bytes[i / 8]) >> (i % 8) & 1) positions.push_back(i);
-    }
+    mask.bytes = operand.as_binary().bytes;
   } else {
     bad_value(std::string(operand.name) + " takes an Array, a number, or a BinData but received: " + show_element(operand));
   }
-  return positions;
+  return mask;
 }
 
 template <BitTest test>
 NodePtr parse_bits(std::string_view path, const bson::Element& operand, bson::DocumentView, Parsing&) {
-  return std::make_unique<Bits>(path, test, parse_positions(operand));
+  return std::make_unique<Bits>(path, test, parse_mask(operand));
 }
 
 constexpr PathOperatorRow path_operators[] = {
