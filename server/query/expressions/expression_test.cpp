@@ -426,6 +426,23 @@ TEST_CASE("a pattern that documents have is as long as others may be") {
       "[true, false, true, 0]");
 }
 
+TEST_CASE("a search for a text takes no longer than both texts together") {
+  const std::string text = "'" + std::string(4 << 20, 'a') + "'", sought = "'" + std::string(2 << 20, 'a') + "b'";
+  const auto among = [&](const std::string& other) { return "[{$concat: ['$s', " + text + "]}, " + other + "]"; };
+  same("{$indexOfBytes: " + among(sought) + "}", "-1");
+  same("{$indexOfCP: " + among(sought) + "}", "-1");
+  same("{$size: {$split: " + among(sought) + "}}", "1");
+  same("{$strLenCP: {$replaceAll: {input: {$concat: ['$s', " + text + "]}, find: " + sought + ", replacement: ''}}}",
+       std::to_string(5 + (4 << 20)));
+  // A match may lie across the pieces in which the text is searched.
+  same("{$indexOfBytes: [{$concat: ['$s', " + text + ", 'bc', " + text + "]}, 'abc']}", std::to_string(7 + (4 << 20) - 1));
+  same("{$indexOfCP: [{$concat: ['$s', " + text + ", 'bc']}, '" + std::string(3 << 20, 'a') + "bc']}",
+       std::to_string(5 + (1 << 20)));
+  same("{$indexOfBytes: ['$s', '', 3]}", "3");
+  same("{$indexOfBytes: ['$s', '', 7]}", "7");
+  same("{$indexOfBytes: ['$s', 'e', 7]}", "-1");
+}
+
 TEST_CASE("an evaluation looks at its operation while it works") {
   constexpr int interrupted = 11601;
   const std::string many = "{$range: [0, {$multiply: ['$n', 20000]}]}";
