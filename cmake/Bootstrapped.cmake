@@ -18,6 +18,11 @@ endmacro()
 
 macro(find_bootstrapped name folder header library)
   bootstrapped_home(_home ${folder})
+  # A build folder remembers the library that it was made with.
+  if(DEFINED ${name}_LIBRARY AND NOT ${name}_LIBRARY STREQUAL "${_home}/lib/${library}")
+    unset(${name}_LIBRARY CACHE)
+    unset(${name}_INCLUDE_DIR CACHE)
+  endif()
   find_path(${name}_INCLUDE_DIR ${header} PATHS ${_home}/include NO_DEFAULT_PATH)
   find_library(${name}_LIBRARY NAMES ${library} PATHS ${_home}/lib NO_DEFAULT_PATH)
 

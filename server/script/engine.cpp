@@ -1,6 +1,7 @@
 #include "server/script/engine.h"
 
 #include <malloc.h>
+#include <time.h>
 
 #include <algorithm>
 #include <atomic>
@@ -35,8 +36,18 @@ constexpr size_t unlimited_engine_bytes = 64 << 20;
 constexpr size_t step_bytes = 1 << 18;
 constexpr size_t stack_bytes = 512 << 10;  // of the thread that calls
 constexpr size_t work_between_looks = 2000;
+// QuickJS may crash when it doesn't get a few bytes, so small allocations succeed beyond the limit, and the next poll ends the
+// function. Large ones, which texts, arrays and numbers make, may fail.
+constexpr size_t small_bytes_max = 1 << 20, beyond_limit_bytes_max = 16 << 20;
 constexpr size_t printed_bytes_max = 1024, stack_text_bytes_max = 2000;
 constexpr auto sleep_step = std::chrono::milliseconds(10);
+
+// Costs a few nanoseconds, and moves on every few milliseconds.
+int64_t rough_now_ms() {
+  timespec now{};
+  ::clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+  return int64_t{now.tv_sec} * 1000 + now.tv_nsec / 1'000'000;
+}
 
 std::atomic<bool> enabled{true};
 std::atomic<const std::atomic<bool>*> redaction{nullptr};
@@ -63,15 +74,18 @@ struct Engine::State {
   explicit State(Allowance* given);
   ~State();
 
-  // The engine's memory is taken from the budget in steps. An allocation that the budget refuses fails in the engine too, and
-  // the call ends with what the budget threw.
+  // The engine's memory is taken from the budget in steps. What the budget refuses ends the call with what the budget threw: a
+  // large allocation fails, and after a small one the next poll ends the function.
   bool grow(size_t bytes);
+  bool hold(size_t bytes);  // so many in all; returns false if the budget refuses
   static void* allocate(void* state, size_t bytes);
   static void* allocate_zeros(void* state, size_t count, size_t bytes);
   static void* reallocate(void* state, void* memory, size_t bytes);
   static void release(void* state, void* memory);
 
-  static int look(JSRuntime* runtime, void* state);
+  // Asks the operation if its last answer is a few milliseconds old, and keeps what ends it. Between two polls one function of
+  // the language may run, so their number says nothing about time.
+  bool goes_on();
   void ask();  // throws what ends the operation
 
   // A function that C++ implements. Its arguments are filled with undefined ones up to its arity.
@@ -96,6 +110,7 @@ struct Engine::State {
 
   Allowance* const allowance;
   size_t used_bytes = 0, held_bytes = 0;
+  int64_t last_look_ms = 0;
   std::exception_ptr failure;
   JSRuntime* runtime = nullptr;
   JSContext* context = nullptr;
@@ -107,18 +122,25 @@ struct Engine::State {
 
 bool Engine::State::grow(size_t bytes) {
   const size_t wanted = used_bytes + bytes;
-  if (!allowance && wanted > unlimited_engine_bytes) return false;
-  if (allowance && wanted > held_bytes) {
-    const size_t step = (wanted - held_bytes + step_bytes - 1) / step_bytes * step_bytes;
-    try {
-      allowance->memory().hold(step);
-    } catch (...) {
-      failure = std::current_exception();
-      return false;
-    }
-    held_bytes += step;
-  }
+  if (wanted > held_bytes && !hold(wanted) && (bytes > small_bytes_max || wanted > held_bytes + beyond_limit_bytes_max))
+    return false;
   used_bytes = wanted;
+  return true;
+}
+
+bool Engine::State::hold(size_t bytes) {
+  if (failure) return false;
+  const size_t step = (bytes - held_bytes + step_bytes - 1) / step_bytes * step_bytes;
+  try {
+    if (allowance)
+      allowance->memory().hold(step);
+    else if (held_bytes + step > unlimited_engine_bytes)
+      throw OperationError(interpreter_failure, "InternalError: out of memory");
+  } catch (...) {
+    failure = std::current_exception();
+    return false;
+  }
+  held_bytes += step;
   return true;
 }
 
@@ -158,14 +180,17 @@ void Engine::State::release(void* state, void* memory) {
   std::free(memory);
 }
 
-int Engine::State::look(JSRuntime*, void* state) {
-  State& own = *static_cast<State*>(state);
+bool Engine::State::goes_on() {
+  if (failure) return false;
+  const int64_t now = rough_now_ms();
+  if (now == last_look_ms) return true;
   try {
-    own.ask();
-    return 0;
+    ask();
+    last_look_ms = now;
+    return true;
   } catch (...) {
-    own.failure = std::current_exception();
-    return 1;
+    failure = std::current_exception();
+    return false;
   }
 }
 
@@ -280,7 +305,8 @@ Engine::State::State(Allowance* given) : allowance(given) {
   JS_SetContextOpaque(context, this);
   JS_UpdateStackTop(runtime);
   JS_SetMaxStackSize(runtime, stack_bytes);
-  JS_SetInterruptHandler(runtime, look, this);
+  JS_SetInterruptHandler(
+      runtime, [](JSRuntime*, void* state) { return static_cast<State*>(state)->goes_on() ? 0 : 1; }, this);
   try {
     for (size_t row = 1; row < std::size(natives); ++row) add_native(row);
     const JSValue global = JS_GetGlobalObject(context);
@@ -341,6 +367,7 @@ void Engine::State::throw_exception() {
     return copy;
   };
   std::string what = text(error.get());
+  if (failure) std::rethrow_exception(std::exchange(failure, nullptr));
   if (!JS_IsError(error.get())) throw OperationError(interpreter_failure, "uncaught exception: " + what);
   // Both engines throw the same error for it, and drivers' users know MongoDB's words.
   if (what == "RangeError: Maximum call stack size exceeded") what = "InternalError: too much recursion";

@@ -9,6 +9,7 @@
 #include "bson/json.h"
 #include "bson/test_generators.h"
 #include "server/core/allowance.h"
+#include "server/query/test_support.h"
 
 namespace server::script {
 namespace {
@@ -80,6 +81,64 @@ TEST_CASE("an engine's memory is the operation's, and goes back") {
     CHECK(error_of(engine, "'x'.repeat(1 << 29)") != "");
   }
   CHECK(allowance.memory().held() == 0);
+}
+
+TEST_CASE("a function that fills the memory with small things ends with its operation's error") {
+  for (size_t mb = 4; mb < 12; ++mb) {
+    MemoryPool pool(64 << 20, mb << 20);
+    Allowance allowance(nobody, &pool);
+    Engine engine(&allowance);
+    for (const char* source :
+         {"let o = {}; for (;;) o = {o, a: [o], f: () => o}", "let s = new Set(); for (;;) s = new Set([s])",
+          "const f = []; for (;;) f.push(new Function('return ' + f.length))", "let l = null; for (;;) l = [l, /x+/]"}) {
+      INFO(source << " in " << mb << " MB");
+      const std::string error = error_of(engine, source);
+      CHECK((error.starts_with("146 ") || error.starts_with("139 ")));
+    }
+  }
+}
+
+TEST_CASE("functions of the language end with their operation") {
+  query::TestServer server;
+  for (const char* source : {
+           "for (;;);",
+           "Array.prototype.indexOf.call({length: 2 ** 53 - 1}, 1)",
+           "Array.prototype.fill.call({length: 2 ** 53 - 1}, 1)",
+           "Array.prototype.reverse.call({length: 2 ** 53 - 2})",
+           "Array.prototype.join.call({length: 2 ** 53 - 1}, '')",
+           "Array.prototype.copyWithin.call({length: 2 ** 53 - 1}, 1, 0)",
+           "Array.prototype.slice.call({length: 2 ** 32 - 1})",
+           "Array.prototype.shift.call({length: 2 ** 53 - 1})",
+           "Array.prototype.unshift.call({length: 2 ** 53 - 2}, 1)",
+           "Array.prototype.sort.call({length: 2 ** 53 - 1})",
+           "Array.prototype.flat.call({length: 2 ** 53 - 1})",
+           "[].concat({length: 2 ** 53 - 2, [Symbol.isConcatSpreadable]: true})",
+           "new Uint8Array({length: 2 ** 27})",
+           "const a = []; a.length = 2 ** 32 - 1; a.sort()",
+           "const a = new Array(1e6).fill(1); for (;;) a.indexOf(2)",
+           "const a = new Array(1e6).fill(1); for (;;) a.reverse()",
+           "const s = 'a'.repeat(4e6); s.indexOf('a'.repeat(2e6) + 'b')",
+           "const s = 'a'.repeat(4e6); s.includes('a'.repeat(2e6) + 'b')",
+           "const s = 'a'.repeat(4e6); s.split('a'.repeat(2e6) + 'b')",
+           "const s = 'a'.repeat(4e6); s.replaceAll('a'.repeat(2e6) + 'b', 'c')",
+           "const s = 'a'.repeat(4e6); for (;;) s.lastIndexOf('b')",
+           "const s = 'a'.repeat(4e6), r = 'a'.repeat(4e6); for (;;) s === r",
+           "const s = '1'.repeat(4e6); for (;;) Number(s)",
+           "const b = 2n ** 500000n; for (;;) b * b",
+           "const b = 2n ** 1000000n - 1n; for (;;) b.toString()",
+           "let a = []; for (let i = 0; i < 60; i++) a = [a, a]; a.flat(Infinity)",
+           "let a = []; for (let i = 0; i < 60; i++) a = [a, a]; JSON.stringify(a)",
+           "let a = {}; for (let i = 0; i < 60; i++) a = {a, b: a}; JSON.stringify(a, ['c', 'a', 'b'])",
+           "/(x*)\\1y/.test('x'.repeat(1e6))",
+       }) {
+    INFO(source);
+    query::TestServer::Operation operation(server);
+    OperationContext* const current = &operation.op;
+    Allowance allowance(current, &server.services().memory);
+    Engine engine(&allowance);
+    engine.define_emit([&](const ValueView&, const ValueView&) { operation.op.kill(); });
+    CHECK(error_of(engine, "function() { emit(1, 1); " + std::string(source) + " }").starts_with("11601 "));
+  }
 }
 
 TEST_CASE("an engine without an operation ends at its own limit") {
