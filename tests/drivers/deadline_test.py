@@ -5,6 +5,7 @@ prints how long each took beyond its 50 ms:
 
     python3 -m tests.drivers.deadline_test
 """
+import re
 import sys
 import time
 
@@ -30,6 +31,9 @@ def large():
         "singles": [{f"k{n}": n} for n in range(OBJECTS)],
         "fields": {f"field{n}": n for n in range(FIELDS)},
         "text": "ab " * 4_000_000,
+        "same": "x" * 8_000_000,
+        "words": " ".join(f"word{n}" for n in range(1_000_000)),
+        "binary": b"\x55" * 8_000_000,
         "deep": nested(90),
     }
 
@@ -39,6 +43,21 @@ def nested(depth):
     for _ in range(depth):
         value = {"d": value}
     return value
+
+
+# Searches that try each pair of places, or more.
+SLOW_PATTERNS = ["(?=x)x+[yz]", "x{1,60000}[yz]", "(x*)\\1y", "x(?=x*[yz])", "(?:x|x*+y)*z", "x*x*x*[yz]",
+                 "(?=x)x+[yz]|" + "|".join(f"word{n}" for n in range(500))]
+
+# Functions of JavaScript that take long in one step, or are called again and again for a step that takes a while.
+SLOW_FUNCTIONS = [
+    *(f"return Array.prototype.{name}.call({{length: 2 ** 53 - 1}}, 1)" for name in ("indexOf", "fill", "reverse", "sort", "flat", "shift", "join")),
+    "return s.indexOf(s.slice(0, 4e6) + 'y')", "return s.split(s.slice(0, 4e6) + 'y')", "return s.replaceAll(s.slice(0, 4e6) + 'y', '')",
+    "for (;;) s.lastIndexOf('y')", "const t = s.slice(0, 7e6) + 'y'; for (;;) s < t", "for (;;) s.trim()", "return /(x*)\\1y/.test(s)",
+    "const a = new Array(1e6).fill(1); for (;;) a.indexOf(2)", "const b = 2n ** 500000n; for (;;) b * b", "return (2n ** 1000000n - 1n).toString()",
+    "let a = []; for (let i = 0; i < 60; i++) a = [a, a]; return JSON.stringify(a).length",
+    "let a = []; for (let i = 0; i < 60; i++) a = [a, a]; return a.flat(Infinity).length", "s.replace(/x/g, '$`')",
+]
 
 
 def one(name):
@@ -90,8 +109,14 @@ EXPRESSIONS = {
         {"$size": {"$regexFindAll": {"input": "$text", "regex": "(a)(b)"}}}, {"$regexMatch": {"input": "$text", "regex": "(a|b| )+$"}},
         {"$regexMatch": {"input": "$text", "regex": "(a+|b+| +)+z"}}, {"$strLenBytes": {"$trim": {"input": "$text", "chars": "ab "}}},
         {"$strLenBytes": {"$substrCP": ["$text", 3_000_000, 3_000_000]}}, {"$strcasecmp": ["$text", "$text"]},
+        {"$indexOfBytes": ["$text", "ab " * 2_000_000 + "x"]}, {"$indexOfCP": ["$text", "ab " * 2_000_000 + "x"]},
+        {"$size": {"$split": ["$text", "ab " * 2_000_000 + "x"]}},
+        {"$strLenBytes": {"$replaceAll": {"input": "$text", "find": "ab " * 2_000_000 + "x", "replacement": "bb"}}},
         {"$convert": {"input": "$text", "to": "int", "onError": 0}}, {"$dateFromString": {"dateString": "$text", "onError": 0}},
     ],
+    "same": [{"$regexMatch": {"input": "$same", "regex": pattern}} for pattern in SLOW_PATTERNS]
+    + [{"$function": {"lang": "js", "args": ["$same"], "body": f"function(s) {{ {body} }}"}} for body in SLOW_FUNCTIONS],
+    "words": [{"$size": {"$map": {"input": {"$split": ["$words", " "]}, "in": {"$regexMatch": {"input": "x", "regex": "$$this"}}}}}],
     "deep": [{"$size": {"$ifNull": ["$deep" + ".d" * 90, []]}}, {"$bsonSize": {"$mergeObjects": ["$deep", "$deep"]}}],
 }
 
@@ -104,6 +129,10 @@ FILTERS = {
     "objects": [{"objects": {"$elemMatch": {"a": {"$elemMatch": {"b": -1}}}}}, {"objects.a.b": -1}, {"objects.v": {"$lt": 0}},
                 {"objects": {"k": "k1", "v": 2}}],
     "text": [{"text": {"$regex": "(a+|b+| +)+z"}}, {"text": {"$regex": "b$"}}],
+    "same": [{"same": {"$regex": pattern}} for pattern in SLOW_PATTERNS]
+    + [{"same": {"$in": [re.compile(pattern) for pattern in SLOW_PATTERNS]}}, {"$jsonSchema": {"properties": {"same": {"pattern": SLOW_PATTERNS[0]}}}},
+       {"same": {"$in": [re.compile(f"x{n}") for n in range(100_000)]}}, {"$or": [{"same": re.compile(f"x{n}")} for n in range(50_000)]}],
+    "binary": [{"binary": {operator: b"\x55" * 7_000_000}} for operator in ("$bitsAllSet", "$bitsAllClear", "$bitsAnySet", "$bitsAnyClear")],
 }
 
 UPDATES = {
