@@ -299,7 +299,10 @@ std::unique_ptr<Executor> make_executor(OperationContext& op, storage::Transacti
       plan::ways(plan->collection, plan->query, *plan->matcher, plan->sort, plan->projection.get(), plan->allowance);
   // The stages of a way have its ranges, and its bounds as explain shows them.
   constexpr size_t copies = 2;
-  for (const plan::Access& way : ways) plan->planned.add(copies * plan::bytes_of(way));
+  constexpr size_t few = 64 << 10;  // less isn't worth the megabyte that a budget takes at once
+  size_t bytes = 0;
+  for (const plan::Access& way : ways) bytes += copies * plan::bytes_of(way);
+  if (bytes > few) plan->planned.set(bytes);
   check_scans(*plan, ways, op);
   choose(*plan, std::move(ways));
   plan->root = exec::build(plan->parts(), plan->chosen);

@@ -11,6 +11,7 @@
 #include "server/query/plan/bounds.h"
 #include "server/query/plan/implies.h"
 #include "server/query/plan/locations.h"
+#include "server/query/plan/plan_bytes.h"
 #include "server/query/plan/wildcard.h"
 
 namespace server::query::plan {
@@ -51,7 +52,7 @@ void add_elem_match(std::vector<Candidate>& found, const match::ElemMatchObject&
 
 // Their bytes are added to `held`.
 std::vector<Candidate> candidates(const Predicates& predicates, std::string_view path, bool multikey, const KeyForm& keys,
-                                  Allowance& allowance, Held& held) {
+                                  Allowance& allowance, PlanBytes& held) {
   std::vector<Candidate> found;
   size_t counted = 0;
   for (size_t i = 0; i < predicates.size(); ++i) {
@@ -92,7 +93,7 @@ class Bounder {
     const bool located = field.located();
     const bool multikey = located || index_.multikey_field(i);
     if (has_position(path) && !leaves) return everything();
-    Held held(allowance_.memory());
+    PlanBytes held(allowance_);
     std::vector<Candidate> found = candidates(
         predicates_, path, multikey,
         {index_.spec().collator.get(), field.hashed(), located ? index_.spec().geo.get() : nullptr, leaves}, allowance_, held);
@@ -186,7 +187,7 @@ size_t value_bytes(const Intervals& intervals) {
 // Prefixes are the combinations of the values of an index's leading fields.
 class Prefixes {
  public:
-  Prefixes(Allowance& allowance, Held& held) : allowance_(allowance), held_(held) {}
+  Prefixes(Allowance& allowance, PlanBytes& held) : allowance_(allowance), held_(held) {}
 
   size_t size() const { return keys_.size(); }
 
@@ -233,7 +234,7 @@ class Prefixes {
   }
 
   Allowance& allowance_;
-  Held& held_;
+  PlanBytes& held_;
   std::vector<bson::KeyString> keys_ = std::vector<bson::KeyString>(1);
   size_t bytes_ = 0;
 };
@@ -260,7 +261,7 @@ Predicates flatten(const Node& root) {
 }
 
 KeyRanges key_ranges(const storage::Index& index, std::vector<Intervals>& fields, Allowance& allowance) {
-  Held held(allowance.memory());
+  PlanBytes held(allowance);
   Prefixes prefixes(allowance, held);
   std::vector<storage::KeyRange> ranges;
   size_t i = 0, reached = fields.size();
@@ -297,7 +298,7 @@ Access index_access(std::shared_ptr<const storage::Index> index, const Predicate
   Access access;
   access.kind = Access::Kind::index;
   Bounder bounder(*index, predicates, allowance);
-  Held held(allowance.memory());
+  PlanBytes held(allowance);
   std::vector<Predicates> bounded(index->spec().fields.size()), covered(bounded.size());
   for (size_t i = 0; i < bounded.size(); ++i) {
     access.fields.push_back(bounder.bound(i, bounded[i], covered[i]));

@@ -12,6 +12,7 @@
 #include "server/query/match/element.h"
 #include "server/query/match/expr_comparison.h"
 #include "server/query/plan/locations.h"
+#include "server/query/plan/plan_bytes.h"
 
 namespace server::query::plan {
 
@@ -140,7 +141,7 @@ std::optional<Bounds> expr_bounds(const match::ExprComparison& node, bool multik
 // AnyOf collects the bounds of alternatives.
 class AnyOf {
  public:
-  explicit AnyOf(Allowance& allowance) : allowance_(allowance), held_(allowance.memory()) {}
+  explicit AnyOf(Allowance& allowance) : allowance_(allowance), held_(allowance) {}
 
   void add(Bounds more) {
     const size_t bytes = bytes_of(more.intervals);
@@ -158,7 +159,7 @@ class AnyOf {
 
  private:
   Allowance& allowance_;
-  Held held_;
+  PlanBytes held_;
   Bounds bounds_{{}, true};
 };
 
@@ -209,7 +210,7 @@ std::optional<Bounds> negation_bounds(const Node& child, std::string_view path, 
 std::optional<Bounds> all_bounds(const std::vector<match::NodePtr>& nodes, std::string_view path, bool one_key,
                                  const KeyForm& keys, Allowance& allowance) {
   std::vector<Intervals> lists;
-  Held held(allowance.memory());
+  PlanBytes held(allowance);
   for (const auto& node : nodes) {
     if (!one_key && !lists.empty()) break;
     auto more = bounds_of(*node, path, !one_key, keys, allowance);

@@ -12,6 +12,7 @@
 #include "server/query/plan/intersection.h"
 #include "server/query/plan/locations.h"
 #include "server/query/plan/merge.h"
+#include "server/query/plan/plan_bytes.h"
 #include "server/query/plan/text_access.h"
 #include "server/query/plan/wildcard.h"
 #include "storage/collections/clustered.h"
@@ -91,7 +92,7 @@ bool tighter(const Access& a, const Access& b) {
 
 std::vector<Access> bounded_scans(const Indexes& indexes, const Predicates& predicates, Allowance& allowance) {
   std::vector<Access> scans;
-  Held held(allowance.memory());
+  PlanBytes held(allowance);
   const auto add = [&](Access scan) {
     held.add(bytes_of(scan));
     scans.push_back(std::move(scan));
@@ -112,7 +113,7 @@ std::vector<Access> bounded_scans(const Indexes& indexes, const Predicates& pred
 // order.
 std::optional<Access> any_of_branches(const storage::Collection& collection, const Indexes& indexes, const Node& disjunction,
                                       const Predicates& predicates, const SortPattern& sort, Allowance& allowance) {
-  Held held(allowance.memory());
+  PlanBytes held(allowance);
   Access access;
   access.kind = Access::Kind::any_of;
   for (const auto& branch : static_cast<const match::TreeNode&>(disjunction).children()) {
@@ -253,7 +254,7 @@ std::vector<Access> ways(const std::shared_ptr<storage::Collection>& collection,
     if (index->spec().wildcard) continue;  // it is scanned for the sake of a predicate alone
     if (auto leaping = distinct_scan(index, *collection, query, projection, allowance)) return {*std::move(leaping)};
   }
-  Held held(allowance.memory());
+  PlanBytes held(allowance);
   std::vector<Access> ways = bounded_scans(indexes, predicates, allowance);
   for (const Access& access : ways) held.add(bytes_of(access));
   const auto add_if_room = [&](Access access) {

@@ -8,6 +8,7 @@
 #include "server/query/field_path.h"
 #include "server/query/match/array.h"
 #include "server/query/match/comparison.h"
+#include "server/query/plan/plan_bytes.h"
 #include "storage/indexes/wildcard_index.h"
 
 namespace server::query::plan {
@@ -94,7 +95,7 @@ Intervals bounds_of_paths(WildcardView::Reach reach, const std::vector<std::stri
 // AskedPaths are the paths that a filter asks about.
 class AskedPaths {
  public:
-  explicit AskedPaths(Allowance& allowance) : allowance_(allowance), held_(allowance.memory()) {}
+  explicit AskedPaths(Allowance& allowance) : allowance_(allowance), held_(allowance) {}
 
   void add(const Node& node, const std::string& prefix) {
     switch (node.kind()) {
@@ -127,7 +128,7 @@ class AskedPaths {
   static constexpr size_t bytes_per_path = 64;
 
   Allowance& allowance_;
-  Held held_;
+  PlanBytes held_;
   std::set<std::string> paths_;
 };
 
@@ -213,7 +214,7 @@ std::vector<Access> wildcard_scans(const std::shared_ptr<const storage::Index>& 
   const size_t position = index->spec().wildcard->position;
   AskedPaths asked(allowance);
   for (const Node* node : predicates) asked.add(*node, "");
-  Held held(allowance.memory());
+  PlanBytes held(allowance);
   std::vector<Access> scans;
   const auto add = [&](Access scan) {
     held.add(bytes_of(scan));

@@ -1,0 +1,31 @@
+// Bytes that planning keeps. Most queries keep few, and those take nothing from the budget, which takes a megabyte at once.
+#pragma once
+
+#include "server/core/allowance.h"
+
+namespace server::query::plan {
+
+class PlanBytes {
+ public:
+  explicit PlanBytes(Allowance& allowance) : held_(allowance.memory()) {}
+
+  // Throws what MemoryBudget::hold throws.
+  void add(size_t bytes) {
+    bytes_ += bytes;
+    if (bytes_ > few) held_.set(bytes_);
+  }
+  // Returns false, and keeps what it kept, if there is no room for so many bytes more.
+  bool add_if_room(size_t bytes) {
+    if (bytes_ + bytes > few && !held_.add_if_room(bytes_ + bytes - held_.bytes())) return false;
+    bytes_ += bytes;
+    return true;
+  }
+
+ private:
+  static constexpr size_t few = 64 << 10;
+
+  Held held_;
+  size_t bytes_ = 0;
+};
+
+}  // namespace server::query::plan
