@@ -24,7 +24,6 @@ using bson::Element;
 using bson::Type;
 using bson::ValueView;
 
-constexpr size_t keys_max = 100'000;
 constexpr size_t key_bytes_max = 64 << 20;
 constexpr size_t made_bytes_max = 256 << 20;  // with those of equal keys
 constexpr int cannot_build_index_keys = 201;
@@ -223,7 +222,7 @@ void put_in_order(IndexKeys& out) {
 }
 
 // A Collector takes the keys of one document. Of equal keys one counts, so they are put in order before they are counted: each
-// time when twice as many have come as there may be.
+// time when twice as many bytes have come as there may be.
 class Collector {
  public:
   Collector(const IndexSpec& spec, DocumentView document, KeyLimits limits, IndexKeys& out)
@@ -236,16 +235,16 @@ class Collector {
     out_.add(std::move(key), std::move(types));
     if (!limited_) return;
     if (made_bytes_ > made_bytes_max) refuse();
-    if (out_.keys.size() >= 2 * keys_max || bytes_ >= 2 * key_bytes_max) finish();
+    if (bytes_ >= 2 * key_bytes_max) finish();
   }
 
   void finish() {
-    const bool may_be_too_many = out_.keys.size() > keys_max || bytes_ > key_bytes_max;
+    const bool may_be_too_many = bytes_ > key_bytes_max;
     put_in_order(out_);
     if (!limited_ || !may_be_too_many) return;
     bytes_ = 0;
     for (size_t i = 0; i < out_.keys.size(); ++i) bytes_ += out_.keys[i].size() + out_.types_at(i).size();
-    if (out_.keys.size() > keys_max || bytes_ > key_bytes_max) refuse();
+    if (bytes_ > key_bytes_max) refuse();
   }
 
  private:
@@ -254,8 +253,7 @@ class Collector {
     const Element id = document_.find("_id");
     bson::Builder shown;
     if (id.exists() && id.bytes().size() <= shown_bytes_max) shown.append_element(id);
-    throw base::OperationError(cannot_build_index_keys, "A document may have " + std::to_string(keys_max) + " keys of " +
-                                                            std::to_string(key_bytes_max) +
+    throw base::OperationError(cannot_build_index_keys, "A document may have keys of " + std::to_string(key_bytes_max) +
                                                             " bytes under one index; it has more under index " + spec_.name +
                                                             ": " + bson::to_shell(shown.done()));
   }

@@ -37,7 +37,9 @@ struct IndexKeys {
 // Says whether a document may have any number of keys. One that is stored may: its entries have to be found and removed.
 enum class KeyLimits : uint8_t {
   none,
-  of_new_keys,  // 100,000 keys and 64 MB for each index; a text index has the limits of its terms (text_index.h)
+  // They have 64 MB for each index. A geospatial index has 100,000 keys at most besides, as in MongoDB, and a text index has the
+  // limits of its terms instead (text_index.h).
+  of_new_keys,
 };
 
 // Computes the document's keys and puts them in `out` in place of the old ones. It doesn't check the partial filter. Throws

@@ -133,17 +133,12 @@ int new_keys(const std::string& key, bson::DocumentView document) {
 
 }  // namespace
 
-TEST_CASE("new keys of a document are limited in number, and each counts once") {
-  CHECK(new_keys("{a: 1}", many_numbers(100'000)) == 100'000);
-  CHECK(new_keys("{a: 1}", many_numbers(100'001)) == -1);
-  CHECK(new_keys("{a: -1, b: 1}", many_numbers(100'001)) == -1);
+TEST_CASE("a document has a key for each of its values, and of equal ones one counts") {
+  constexpr int many = 600'000;
+  CHECK(new_keys("{a: 1}", many_numbers(many)) == many);
+  CHECK(new_keys("{'$**': 1}", many_numbers(many)) == many);
   CHECK(new_keys("{a: 1}", many_numbers(450'000, 5)) == 90'000);
-  CHECK(new_keys("{'$**': 1}", many_numbers(100'001)) == -1);
   CHECK(new_keys("{'$**': 1}", many_numbers(450'000, 5)) == 90'000);
-  // Entries that are there already are found, however many they are.
-  IndexKeys found;
-  index_keys(spec("{a: 1}"), many_numbers(100'001), found);
-  CHECK(found.keys.size() == 100'001);
 }
 
 TEST_CASE("new keys of a document are limited in bytes") {
