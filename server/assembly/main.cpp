@@ -5,6 +5,7 @@
 //   it from starting
 #include <unistd.h>
 
+#include <chrono>
 #include <iostream>
 #include <optional>
 #include <system_error>
@@ -107,6 +108,9 @@ int decrypt(const server::Options& options) {
   }
 }
 
+// Operations look at their end every few milliseconds; only one call of a library may take longer.
+constexpr std::chrono::seconds patience_at_end(4);
+
 // Runs the server from the opening of its data directory until it is closed.
 int run(const server::Options& options, server::ProcessSignals& signals) {
   if (options.action == server::Options::Action::repair) return repair(options);
@@ -137,6 +141,8 @@ int run(const server::Options& options, server::ProcessSignals& signals) {
   exporter.reset();
   assembly.hand_over();
   base::log(Severity::info, LogComponent::network, 20562, "Shutdown: going to close listening sockets");
+  std::optional<server::LastResort> last_resort;
+  if (!signals.restart_wanted()) last_resort.emplace(patience_at_end, exit_code);
   listener.stop();
   return exit_code;
 }

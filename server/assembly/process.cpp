@@ -141,6 +141,25 @@ void ProcessSignals::request_end(int exit_code) {
   ::kill(::getpid(), SIGTERM);
 }
 
+LastResort::LastResort(std::chrono::milliseconds patience, int exit_code)
+    : thread_([this, patience, exit_code] {
+        base::MutexLock lock(mutex_);
+        if (changed_.wait_for(lock, patience, [this]() REQUIRES(mutex_) { return over_; })) return;
+        base::log(Severity::warning, LogComponent::control, 7100090,
+                  "Operations that don't end in time are left; the next start recovers, as after a crash",
+                  Attributes().add("exitCode", exit_code));
+        ::_exit(exit_code);
+      }) {}
+
+LastResort::~LastResort() {
+  {
+    const base::MutexLock lock(mutex_);
+    over_ = true;
+  }
+  changed_.notify_one();
+  thread_.join();
+}
+
 // A restart has a signal of its own, so that a signal that asks for the end meanwhile isn't mistaken for it.
 void ProcessSignals::request_restart(const std::string& why) {
   base::log(Severity::info, LogComponent::control, 7100030, "Going to start anew in place", Attributes().add("reason", why));

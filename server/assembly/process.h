@@ -3,8 +3,12 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <string>
+#include <thread>
+
+#include "base/mutex.h"
 
 namespace server {
 
@@ -39,6 +43,22 @@ class ProcessSignals {
   std::atomic<bool> end_requested_{false};
   std::atomic<bool> restart_requested_{false};
   bool restarts_ = false;
+};
+
+// While it lives, the process has so long to end what clients run; then it ends at once, with the exit code. What was
+// acknowledged is safe, as after a crash: the next start recovers.
+class LastResort {
+ public:
+  LastResort(std::chrono::milliseconds patience, int exit_code);
+  ~LastResort();
+  LastResort(const LastResort&) = delete;
+  LastResort& operator=(const LastResort&) = delete;
+
+ private:
+  base::Mutex mutex_;
+  base::Condition changed_;
+  bool over_ GUARDED_BY(mutex_) = false;
+  std::thread thread_;
 };
 
 // The lock holds `mongod.lock` in the data directory for as long as it lives, with the process id inside. Throws OperationError

@@ -1,10 +1,13 @@
 #include "server/assembly/process.h"
 
+#include <sys/wait.h>
 #include <unistd.h>
 #include <catch2/catch.hpp>
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <iterator>
 
 #include "base/error.h"
@@ -38,6 +41,28 @@ TEST_CASE("a data directory has one holder, and its process id is in the lock fi
 
 TEST_CASE("a data directory that isn't there is an error that says so") {
   CHECK_THROWS_WITH(DataDirectoryLock("/nonexistent-folder"), Catch::Contains("Data directory /nonexistent-folder not found"));
+}
+
+TEST_CASE("a process whose operations don't end has so long, and then ends") {
+  const auto ended = [](const std::function<void()>& run) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      run();
+      ::_exit(1);
+    }
+    int status = 0;
+    REQUIRE(::waitpid(child, &status, 0) == child);
+    REQUIRE(WIFEXITED(status));
+    return WEXITSTATUS(status);
+  };
+  CHECK(ended([] {
+          const LastResort resort(std::chrono::milliseconds(50), 7);
+          for (;;) ::pause();
+        }) == 7);
+  CHECK(ended([] {
+          { const LastResort resort(std::chrono::hours(1), 7); }
+          ::_exit(8);
+        }) == 8);
 }
 
 TEST_CASE("the pid file is there as long as the server is") {
