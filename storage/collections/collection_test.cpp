@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <atomic>
+#include <functional>
 #include <map>
 #include <set>
 #include <thread>
 
 #include "base/random.h"
+#include "bson/builder.h"
 #include "bson/compare.h"
 #include "bson/json.h"
 #include "bson/keystring.h"
@@ -356,4 +358,42 @@ TEST_CASE("a collection scan goes on where it was saved") {
     CHECK(seen.size() == 10);
     CHECK(std::is_sorted(seen.begin(), seen.end()) == (direction == Direction::forward));
   }
+}
+
+TEST_CASE("the limit of a document's keys is for those that this member decides on, and that the document hadn't") {
+  TemporaryDirectory directory;
+  StoreOptions options = test_options(directory.path());
+  options.cache_bytes = uint64_t{1} << 30;
+  Store store(options);
+  const auto collection = store.catalog().create("shop.things", {});
+  store.catalog().create_indexes(collection, {spec("{key: {s: 1, a: 1}, name: 's_a'}")});
+  const auto document = [](int n, int numbers) {
+    bson::Builder out;
+    out.append("_id", 1).append("n", n).append("s", std::string(1 << 20, 's'));
+    {
+      auto array = out.array("a");
+      for (int i = 0; i < numbers; ++i) array.append(i);
+    }
+    return out.done();
+  };
+  const auto refused = [](const std::function<void()>& write) {
+    CHECK_THROWS_MATCHES(write(), base::OperationError, Catch::Predicate<base::OperationError>([](const auto& error) {
+                           return error.code() == base::ErrorCode{201};
+                         }));
+  };
+  constexpr int numbers = 66;  // a key of a megabyte each
+  const bson::Document first = document(1, numbers), other = document(2, numbers), more = document(3, numbers + 1);
+  refused([&] { in_transaction(store, [&](Transaction& t) { collection->insert(t, first); }); });
+  const RecordId record = in_transaction(store, [&](Transaction& t) {
+    t.set_next_stamp(t.next_stamp());  // as the log has it
+    return collection->insert(t, first).id;
+  });
+  in_transaction(store, [&](Transaction& t) { collection->update(t, record, first, other); });
+  refused([&] { in_transaction(store, [&](Transaction& t) { collection->update(t, record, other, more); }); });
+  in_transaction(store, [&](Transaction& t) {
+    t.set_next_stamp(t.next_stamp());
+    collection->update(t, record, other, more);
+  });
+  in_transaction(store, [&](Transaction& t) { collection->remove(t, record, more); });
+  CHECK(collection->record_count() == 0);
 }

@@ -25,7 +25,7 @@ Stored StoredDocuments::insert(Transaction& transaction, bson::DocumentView docu
   const Stamp stamp = collection_.take_stamp(transaction);
   const RecordId record = collection_.records().insert(transaction, document.bytes(), stamp);
   try {
-    add_entries(transaction, record, document);
+    add_entries(transaction, record, document, decides ? KeyLimits::of_new_keys : KeyLimits::none);
   } catch (const WriteConflict&) {
     throw;  // the transaction is lost anyway
   } catch (...) {
@@ -107,14 +107,14 @@ int64_t StoredDocuments::logical_bytes() const {
   return collection_.stored_bytes();
 }
 
-void StoredDocuments::add_entries(Transaction& transaction, RecordId record, bson::DocumentView document) {
+void StoredDocuments::add_entries(Transaction& transaction, RecordId record, bson::DocumentView document, KeyLimits limits) {
   const auto indexes = collection_.stored_indexes();
   IndexKeys keys;
   size_t done = 0;
   try {
     for (; done < indexes->size(); ++done) {
       StoredIndex& index = *(*indexes)[done];
-      index.keys_of(document, keys, KeyLimits::of_new_keys);
+      index.keys_of(document, keys, limits);
       collection_.index_document(transaction, index, record, document, keys);
     }
   } catch (const WriteConflict&) {
@@ -142,10 +142,11 @@ void StoredDocuments::change_entries(Transaction& transaction, RecordId record, 
                                      bson::DocumentView after) {
   std::vector<std::pair<StoredIndex*, EntryChanges>> changes;
   IndexKeys old_keys, new_keys;
+  const KeyLimits limits = transaction.replays() ? KeyLimits::none : KeyLimits::of_new_keys;
   const auto indexes = collection_.stored_indexes();
   for (const auto& index : *indexes) {
     index->keys_of(before, old_keys);
-    index->keys_of(after, new_keys, KeyLimits::of_new_keys);
+    index->keys_of(after, new_keys, limits.or_as(old_keys));
     if (old_keys.keys == new_keys.keys && old_keys.types == new_keys.types) {
       collection_.note_multikey(*index, new_keys.multikey_fields, new_keys.multikey_paths);
       continue;

@@ -6,6 +6,7 @@
 
 #include "storage/collections/collection.h"
 #include "storage/engine/insert_turn.h"
+#include "storage/indexes/index_keys.h"
 
 namespace storage {
 
@@ -30,7 +31,7 @@ class StoredDocuments final : public Documents {
   int64_t logical_bytes() const override;
 
  private:
-  void add_entries(Transaction& transaction, RecordId record, bson::DocumentView document);
+  void add_entries(Transaction& transaction, RecordId record, bson::DocumentView document, KeyLimits limits);
   void remove_entries(Transaction& transaction, RecordId record, bson::DocumentView document);
   void change_entries(Transaction& transaction, RecordId record, bson::DocumentView before, bson::DocumentView after);
   std::vector<PushedOut> trim(Transaction& transaction, RecordId newest);

@@ -24,8 +24,7 @@ using bson::Element;
 using bson::Type;
 using bson::ValueView;
 
-constexpr size_t key_bytes_max = 64 << 20;
-constexpr size_t made_bytes_max = 256 << 20;  // with those of equal keys
+constexpr size_t times_equal = 4;  // keys may have so many times the bytes, if equal ones are counted each
 constexpr int cannot_build_index_keys = 201;
 
 // A Slot says how far one field of the index has got on its path.
@@ -226,25 +225,24 @@ void put_in_order(IndexKeys& out) {
 class Collector {
  public:
   Collector(const IndexSpec& spec, DocumentView document, KeyLimits limits, IndexKeys& out)
-      : spec_(spec), document_(document), limited_(limits == KeyLimits::of_new_keys), out_(out) {}
+      : spec_(spec), document_(document), bytes_max_(limits.bytes), out_(out) {}
 
   void operator()(Bytes key, Bytes types) {
     const size_t bytes = key.size() + types.size();
     bytes_ += bytes;
     made_bytes_ += bytes;
     out_.add(std::move(key), std::move(types));
-    if (!limited_) return;
-    if (made_bytes_ > made_bytes_max) refuse();
-    if (bytes_ >= 2 * key_bytes_max) finish();
+    if (made_bytes_ / times_equal > bytes_max_) refuse();
+    if (bytes_ / 2 >= bytes_max_) finish();
   }
 
   void finish() {
-    const bool may_be_too_many = bytes_ > key_bytes_max;
+    const bool may_be_too_many = bytes_ > bytes_max_;
     put_in_order(out_);
-    if (!limited_ || !may_be_too_many) return;
+    if (!may_be_too_many) return;
     bytes_ = 0;
     for (size_t i = 0; i < out_.keys.size(); ++i) bytes_ += out_.keys[i].size() + out_.types_at(i).size();
-    if (bytes_ > key_bytes_max) refuse();
+    if (bytes_ > bytes_max_) refuse();
   }
 
  private:
@@ -253,14 +251,14 @@ class Collector {
     const Element id = document_.find("_id");
     bson::Builder shown;
     if (id.exists() && id.bytes().size() <= shown_bytes_max) shown.append_element(id);
-    throw base::OperationError(cannot_build_index_keys, "A document may have keys of " + std::to_string(key_bytes_max) +
+    throw base::OperationError(cannot_build_index_keys, "A document may have keys of " + std::to_string(bytes_max_) +
                                                             " bytes under one index; it has more under index " + spec_.name +
                                                             ": " + bson::to_shell(shown.done()));
   }
 
   const IndexSpec& spec_;
   const DocumentView document_;
-  const bool limited_;
+  const size_t bytes_max_;
   IndexKeys& out_;
   size_t bytes_ = 0, made_bytes_ = 0;
 };
@@ -350,8 +348,7 @@ void index_keys(const IndexSpec& spec, DocumentView document, IndexKeys& out, Ke
   if (spec.text) return text_keys(spec, document, out);
   Collector collector(spec, document, limits, out);
   if (spec.geo) {
-    const size_t bytes_max = limits == KeyLimits::of_new_keys ? key_bytes_max : std::numeric_limits<size_t>::max();
-    for (LocatedKey& key : located_keys(spec, document, out.multikey_fields, bytes_max)) collector(std::move(key.bytes), {});
+    for (LocatedKey& key : located_keys(spec, document, out.multikey_fields, limits.bytes)) collector(std::move(key.bytes), {});
     return collector.finish();
   }
   if (spec.wildcard) {

@@ -13,7 +13,9 @@
 // each leaf under a wildcard its whole path. So new keys are limited.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <string_view>
 #include <vector>
 
@@ -34,13 +36,23 @@ struct IndexKeys {
   void clear();
 };
 
-// Says whether a document may have any number of keys. One that is stored may: its entries have to be found and removed.
-enum class KeyLimits : uint8_t {
-  none,
-  // They have 64 MB for each index. A geospatial index has 100,000 keys at most besides, as in MongoDB, and a text index has the
-  // limits of its terms instead (text_index.h).
-  of_new_keys,
+// Says how many bytes a document's keys may have under one index. The entries of a stored one have to be found and removed,
+// however many they are, and a replayed write obeys what was decided elsewhere. A geospatial index has a limit of 100,000 keys
+// besides, as in MongoDB, and a text index has limits of its terms instead (text_index.h).
+struct KeyLimits {
+  size_t bytes;
+
+  static const KeyLimits none, of_new_keys;
+
+  // A document that had keys of more bytes may have as many again.
+  KeyLimits or_as(const IndexKeys& before) const {
+    size_t had = 0;
+    for (size_t i = 0; i < before.keys.size(); ++i) had += before.keys[i].size() + before.types_at(i).size();
+    return {std::max(bytes, had)};
+  }
 };
+inline constexpr KeyLimits KeyLimits::none{std::numeric_limits<size_t>::max()};
+inline constexpr KeyLimits KeyLimits::of_new_keys{64 << 20};
 
 // Computes the document's keys and puts them in `out` in place of the old ones. It doesn't check the partial filter. Throws
 // CannotBuildIndexKeys (201) beyond the limits.

@@ -100,15 +100,19 @@ struct Keys {
   storage::IndexKeys keys;
 };
 
-// The keys of all indexes except that whose entries the BranchStore has.
+storage::KeyLimits limits_of(const Transaction& transaction) {
+  return transaction.replays() ? storage::KeyLimits::none : storage::KeyLimits::of_new_keys;
+}
+
+// The keys of all indexes except that whose entries the BranchStore has. `before` are those that an update replaces.
 std::vector<Keys> keys_of(storage::StoredCollection& base, bson::DocumentView document,
-                          storage::KeyLimits limits = storage::KeyLimits::none) {
+                          storage::KeyLimits limits = storage::KeyLimits::none, const std::vector<Keys>* before = nullptr) {
   std::vector<Keys> all;
   const auto indexes = base.stored_indexes();
   for (const auto& index : *indexes) {
     if (kept_by_store(*index)) continue;
     Keys& one = all.emplace_back(Keys{index.get(), {}});
-    index->keys_of(document, one.keys, limits);
+    index->keys_of(document, one.keys, before ? limits.or_as((*before)[all.size() - 1].keys) : limits);
   }
   return all;
 }
@@ -245,7 +249,7 @@ storage::Stored CollectionView::insert(Transaction& transaction, bson::DocumentV
   storage::StoredCollection& base = shared_.base;
   const View view = writable(transaction);
   const Bytes key = key_of(document.bytes());
-  const std::vector<Keys> keys = keys_of(base, document, storage::KeyLimits::of_new_keys);
+  const std::vector<Keys> keys = keys_of(base, document, limits_of(transaction));
   const auto bytes = static_cast<int64_t>(document.size());
   base.require_room(bytes);
   const Stamp stamp = base.take_stamp(transaction);
@@ -276,7 +280,7 @@ storage::Updated CollectionView::update(Transaction& transaction, RecordId id, b
   const View view = writable(transaction);
   const auto before_bytes = static_cast<int64_t>(before.size()), after_bytes = static_cast<int64_t>(after.size());
   base.require_room(after_bytes - before_bytes);
-  std::vector<Keys> gone = keys_of(base, before), come = keys_of(base, after, storage::KeyLimits::of_new_keys), whole = come;
+  std::vector<Keys> gone = keys_of(base, before), come = keys_of(base, after, limits_of(transaction), &gone), whole = come;
   for (size_t i = 0; i < come.size(); ++i) {
     take_away(come[i].keys.keys, gone[i].keys.keys);
     take_away(gone[i].keys.keys, whole[i].keys.keys);
