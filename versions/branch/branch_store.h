@@ -18,6 +18,7 @@
 #include <functional>
 #include <memory>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "base/mutex.h"
@@ -269,7 +270,9 @@ class BranchStore {
     RecordSet records;
     std::vector<Bytes> keys;
   };
-  Purged purged_of(Transaction& transaction, State state);
+  // With `among`: those of these keys.
+  using KeySet = std::unordered_set<BytesView>;
+  Purged purged_of(Transaction& transaction, State state, const KeySet* among = nullptr);
   // All purged records, whoever showed them.
   RecordSet purged_records(Transaction& transaction);
 
@@ -343,7 +346,8 @@ class BranchStore {
   }
   // No branch shows the record any more. States go on naming it, and the trees of their commits its key.
   void mark_purged(Transaction& transaction, BytesView key, RecordId record, const std::vector<BranchId>& branches);
-  void each_purged_of(Transaction& transaction, State state, const std::function<void(RecordId, BytesView key)>& each);
+  void each_purged_of(Transaction& transaction, State state, const KeySet* among,
+                      const std::function<void(RecordId, BytesView key)>& each);
   // `keep` returns for a record up to which generation contents must be kept.
   uint64_t take_away(Transaction& transaction, const RecordSet& records, const Lost& lost, Stamp write,
                      const std::function<storage::Keep(RecordId)>& keep);

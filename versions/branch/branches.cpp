@@ -594,9 +594,7 @@ BranchStore::Named Branches::named(Transaction& transaction, size_t collection, 
   for (const auto& [key, record] : adoption.adopted) others.insert(key);
   for (const auto& [key, document] : adoption.written) others.insert(key);
   if (before == 0 || others.empty()) return named;
-  for (Bytes& key : stores_[collection]->purged_of(transaction, before).keys) {
-    if (others.contains(key)) named.removed.push_back(std::move(key));
-  }
+  named.removed = stores_[collection]->purged_of(transaction, before, &others).keys;
   return named;
 }
 

@@ -92,10 +92,12 @@ void BranchStore::mark_purged(Transaction& transaction, BytesView key, RecordId 
 
 void BranchStore::adopt_named(Transaction& transaction, const View& view, const Named& named, RecordSet& added,
                               RecordSet& removed) {
-  const std::unordered_set<BytesView> come(named.added.begin(), named.added.end());
-  const std::unordered_set<BytesView> go(named.removed.begin(), named.removed.end());
+  const KeySet come(named.added.begin(), named.added.end());
+  const KeySet go(named.removed.begin(), named.removed.end());
   std::unordered_set<Bytes> there;
-  each_purged_of(transaction, view.state, [&](RecordId record, BytesView key) {
+  KeySet either = come;
+  either.insert(go.begin(), go.end());
+  each_purged_of(transaction, view.state, &either, [&](RecordId record, BytesView key) {
     if (go.contains(key)) removed.add(record);
     if (come.contains(key)) there.emplace(key);
   });
@@ -129,21 +131,24 @@ bool BranchStore::purged(Transaction& transaction, RecordId record) {
   return pending_.get(transaction, pending_key(BranchId::none, record)).has_value();
 }
 
-void BranchStore::each_purged_of(Transaction& transaction, State state, const std::function<void(RecordId, BytesView)>& each) {
+void BranchStore::each_purged_of(Transaction& transaction, State state, const KeySet* among,
+                                 const std::function<void(RecordId, BytesView)>& each) {
   TableCursor cursor = pending_.cursor(transaction);
   for (bool on = cursor.seek(pending_key(BranchId::none, 0)); on && base::load_be64(cursor.key().data()) == 0;
        on = cursor.next()) {
     if (cursor.key().size() != pending_key(BranchId::none, 0).size() || cursor.value().empty())
       throw base::OperationError(base::ErrorCode::data_corruption_detected, "a row of what is pending on branches is damaged");
     const auto record = static_cast<RecordId>(base::load_be64(cursor.key().data() + 8));
-    if (cursor.value().front() != purged_kind || !names(transaction, state, record)) continue;
-    each(record, cursor.value().substr(1));
+    if (cursor.value().front() != purged_kind) continue;
+    const BytesView key = cursor.value().substr(1);
+    // Most callers ask for few of many, and what a state names takes longer to find out.
+    if ((!among || among->contains(key)) && names(transaction, state, record)) each(record, key);
   }
 }
 
-BranchStore::Purged BranchStore::purged_of(Transaction& transaction, State state) {
+BranchStore::Purged BranchStore::purged_of(Transaction& transaction, State state, const KeySet* among) {
   Purged purged;
-  each_purged_of(transaction, state, [&](RecordId record, BytesView key) {
+  each_purged_of(transaction, state, among, [&](RecordId record, BytesView key) {
     purged.records.add(record);
     purged.keys.emplace_back(key);
   });
