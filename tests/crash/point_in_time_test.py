@@ -3,6 +3,7 @@ import json
 import random
 import signal
 import subprocess
+import time
 
 import bson
 import pytest
@@ -247,7 +248,7 @@ def test_the_time_since_the_last_write_is_covered(tmp_path):
         client.shop.pages.insert_many([{"_id": i} for i in range(10)])
         palimpsest("backup", "--uri", server.uri, archive)
         expected, written = contents(client), newest(client)
-        wait_until(lambda: client.admin.command("hello")["localTime"].timestamp() > written.time + 3)
+        wait_until(lambda: time.time() > written.time + 3)
         palimpsest("backup", "--uri", server.uri, archive)
     _, found = restored(archive, tmp_path / "restored", f"{written.time + 1}:1")
     same(found, expected, "idle")
