@@ -81,11 +81,22 @@ class Parser {
     if (first.name == "$elemMatch") return parse_elem_match(path, first);
     if (first.name == "$slice") return parse_slice(path, element);
     if (first.name == "$meta") return parse_meta(path, element);
-    if (!is_operator(first.name)) refuse_unknown(first.name);
+    if (!is_operator(first.name)) {
+      if (is_part_of_dbref(first.name)) return parse_element(path, first);
+      refuse_unknown(first.name);
+    }
     if (inclusion_ == false) throw OperationError(31252, "Cannot use expression other than $meta in exclusion projection");
     parse_expression(path, element);
   }
 
+  static bool is_part_of_dbref(std::string_view name) {
+    try {
+      check_field_path(name);
+    } catch (const OperationError&) {
+      return false;
+    }
+    return true;
+  }
   [[noreturn]] static void refuse_unknown(std::string_view name) {
     throw OperationError(31325, "Unknown expression " + std::string(name));
   }
@@ -134,6 +145,9 @@ class Parser {
       if (inclusion_ == false) throw OperationError(31252, "Cannot use expression other than $meta in exclusion projection");
       parse_expression(path, element);
     } catch (const OperationError& error) {
+      if (error.code() == ErrorCode::max_time_ms_expired || error.code() == ErrorCode::interrupted ||
+          error.code() == ErrorCode::exceeded_memory_limit)
+        throw;
       throw OperationError(
           error.code(), "Invalid $slice syntax. The given syntax " + show(element.as_document()) +
                             " did not match the find() syntax because :: " + why +

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "bson/builder.h"
+#include "server/core/memory.h"
 #include "server/core/metrics.h"
 #include "server/core/operation.h"
 #include "server/core/services.h"
@@ -58,10 +59,13 @@ bson::Value bucket_hint(const SeriesOptions& series, const bson::ValueView& hint
   }
 }
 
-// Calls work(_id) once for each bucket that matches, without a transaction or a lock, until it returns false. The work may move a
-// bucket ahead in the index that is scanned, which shows it again.
+// Says whether the work may move a bucket ahead in the index that is scanned, which then shows it again.
+enum class Moves : uint8_t { no, yes };
+
+// Calls work(_id) once for each bucket that matches, without a transaction or a lock, until it returns false.
 template <class Work>
-void each_bucket(OperationContext& op, const BucketSelection& buckets, const Selection& selection, const Work& work) {
+void each_bucket(OperationContext& op, const BucketSelection& buckets, const Selection& selection, Moves moves,
+                 const Work& work) {
   query::Query query;
   query.ns = buckets.ns;
   query.filter = buckets.filter;
@@ -70,11 +74,17 @@ void each_bucket(OperationContext& op, const BucketSelection& buckets, const Sel
   query.collation = buckets.collator;
   query::Reader reader(op, query::open_present(op, buckets.ns), buckets.ns, query);
   std::set<std::pair<bson::Type, bson::Bytes>> seen;
+  constexpr size_t node_bytes = 112;
+  Held held(op.allowance().memory());
   for (bool more = true; more;) {
     std::vector<bson::Value> ids;
     while (ids.size() < buckets_at_once && (more = reader.next())) {
       const bson::Element id = reader.document()["_id"];
-      if (seen.emplace(id.type(), bson::Bytes(id.bytes())).second) ids.emplace_back(id);
+      if (moves == Moves::yes) {
+        if (!seen.emplace(id.type(), bson::Bytes(id.bytes())).second) continue;
+        held.set(seen.size() * node_bytes);
+      }
+      ids.emplace_back(id);
     }
     reader.end();
     for (const bson::Value& id : ids) {
@@ -217,7 +227,7 @@ UpdateOutcome update_measurements(OperationContext& op, std::string_view ns, con
   const BucketSelection buckets = buckets_to_update(op, ns, series, statement);
   const bson::Value update(bucket_update(series, statement.update.as_document()));
   UpdateOutcome outcome;
-  each_bucket(op, buckets, statement.selection, [&](const bson::Value& id) {
+  each_bucket(op, buckets, statement.selection, Moves::yes, [&](const bson::Value& id) {
     const bson::Document same = both(id_filter(id), buckets.filter);
     int64_t measurements = 0;
     UpdateStatement one = statement;
@@ -245,7 +255,7 @@ DeleteOutcome delete_measurements(OperationContext& op, std::string_view ns, con
   const auto matcher = query::Matcher::parse(selection.filter, query::filter_context(op, selection.let, buckets.collator));
   Removal removal(op, buckets.ns, series, *matcher, selection.all);
   DeleteOutcome outcome;
-  each_bucket(op, buckets, selection, [&](const bson::Value& id) {
+  each_bucket(op, buckets, selection, Moves::no, [&](const bson::Value& id) {
     outcome.deleted += removal.run(id);
     return selection.all || outcome.deleted == 0;
   });

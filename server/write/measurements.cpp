@@ -34,6 +34,18 @@ constexpr int candidates_max = 100;
 // Measurements stand deeper in a bucket than in a document: control.min.field.
 constexpr int bucket_levels = 3;
 
+// The other errors refuse any measurement.
+bool is_of_a_measurement(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::out_of_disk_space:
+    case ErrorCode::not_writable_primary:
+    case ErrorCode::exceeded_memory_limit:
+    case ErrorCode::namespace_not_found:
+    case ErrorCode::data_corruption_detected: return false;
+    default: return true;
+  }
+}
+
 struct Measurement {
   bson::Document document;
   int64_t time_ms = 0;
@@ -261,10 +273,12 @@ InsertOutcome insert_measurements(OperationContext& op, std::string_view ns, con
     } catch (const OperationError& error) {
       // Nothing of the batch is inserted. Smaller batches find out which measurement is to blame.
       op.check_interrupt();
-      if (batch.count > 1)
+      if (batch.count > 1 && is_of_a_measurement(error.code())) {
         at_once = batch.count / 2;
-      else
-        outcome.errors.add(place_of(at++), error);
+        continue;
+      }
+      const size_t end = at + std::max<size_t>(1, batch.count);
+      while (at < end && (outcome.errors.empty() || !options.ordered)) outcome.errors.add(place_of(at++), error);
       continue;
     }
     if (batch.error) outcome.errors.add(place_of(at++), batch.error);

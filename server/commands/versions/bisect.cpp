@@ -7,6 +7,7 @@
 #include "server/core/operation.h"
 #include "server/core/scale.h"
 #include "server/query/expressions/now.h"
+#include "server/query/reader.h"
 #include "server/query/stages/pipeline.h"
 #include "server/query/views.h"
 
@@ -32,6 +33,8 @@ class Bisection {
     query::PipelineContext context(query::command_time_ms(op_), &op_);
     context.db = states_.database().name() + "@" + id_of(commit);
     context.collection = collection_;
+    const std::string ns = context.db + "." + collection_;
+    context.set_collator(query::collator_for(op_, ns, std::nullopt));
     const query::Pipeline pipeline(pipeline_, context);
     query::refuse_output(pipeline, "bisect", 51047);
     return pipeline.start()->next();

@@ -147,6 +147,7 @@ class AcrossSnapshots final : public Stage {
     if (at_ >= warm_below_) warm(db);
     inner_context_ = nested_context(context_, context_.collection, db);
     inner_context_->hint = context_.hint;
+    inner_context_->as_it_was = true;
     pipeline_ = std::make_unique<Pipeline>(plan_.stages, *inner_context_);
     inner_ = pipeline_->start();
     bson::Builder out;

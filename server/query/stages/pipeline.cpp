@@ -103,7 +103,7 @@ std::vector<StageSpecPtr> stages_of_view(PipelineContext& context, const std::ve
            "Namespace " + context.db + "." + context.collection + " is a view, not a collection");
   }
   // A view that is read from another pipeline has no comparisons of its own: all are that pipeline's.
-  if (context.depth > 0 && !view->series) (void)view_collator(*view, context.scope.collator());
+  if (context.depth > 0 && !view->series && !context.as_it_was) (void)view_collator(*view, context.scope.collator());
   context.collection = view->on;
   if (view->series) translate_hint(*view->series, context);
   if (auto* const describing = view->series && !specs.empty() ? dynamic_cast<Describing*>(specs[0].get()) : nullptr) {

@@ -63,6 +63,7 @@ struct PipelineContext {
   bool allow_disk_use = true;
   bool writes = false;                                // the outermost pipeline ends with $out or $merge
   int depth = 0;                                      // the depth of sub-pipelines
+  bool as_it_was = false;                             // it reads the command's own view in another state, with whatever collation
   SinkMaker make_sink = nullptr;                      // set for pipelines that may write
   UniqueCheck check_unique = nullptr;                 // the same
   ChangeStreamSource* change_stream = nullptr;        // the running $changeStream, if the pipeline begins with one

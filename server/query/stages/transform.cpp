@@ -337,8 +337,8 @@ struct Transform::Reader {
 
   void refuse_positional(const bson::Element& field) const {
     if (additions) return;
-    if (field.name.find(".$.") != std::string_view::npos) invalid(stage, 31394, std::string(positional_within_path));
     if (field.name.ends_with(".$")) invalid(stage, 31324, "Cannot use positional projection in aggregation projection");
+    if (field.name.find(".$.") != std::string_view::npos) invalid(stage, 31394, std::string(positional_within_path));
   }
 
   void value(const std::string& path, const ValueView& given) {
