@@ -97,6 +97,11 @@ def test_a_query_stops_while_it_is_planned(things):
     assert failure.value.code == TIMED_OUT, failure.value
 
 
+def test_filters_in_a_row_are_not_nested(things):
+    """As many stages as a pipeline may have."""
+    assert len(list(things.aggregate([{"$match": {"n": 1}}] * 1000))) == 4
+
+
 def test_keys_of_a_document_are_limited(db):
     """Whatever writes the document: an insert, an update, or the build of an index over it."""
     refused, many, long = 201, list(range(1000)), "x" * (1 << 20)

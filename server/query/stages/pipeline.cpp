@@ -66,13 +66,18 @@ class CursorStage final : public Stage {
   bool ended_ = false;
 };
 
-// Combines a filter with the next one.
+// Combines a filter with the next one. Many of them in a row stay a flat list, since the depth of filters is limited.
 bson::Document both(bson::DocumentView a, bson::DocumentView b) {
   if (a.empty()) return bson::Document(b);
+  const bson::Element first = a.first();
   bson::Builder out;
   {
     bson::ArrayBuilder all = out.array("$and");
-    all.append(a);
+    if (first.name == "$and" && first.is_array() && a.count() == 1) {
+      for (const bson::Element& one : first.as_document()) all.append(static_cast<const bson::ValueView&>(one));
+    } else {
+      all.append(a);
+    }
     all.append(b);
   }
   return out.done();
