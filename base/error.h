@@ -49,6 +49,7 @@ namespace base {
   X(document_validation_failure, 121, "DocumentValidationFailure") X(capped_position_lost, 136, "CappedPositionLost") \
   X(incompatible_collation_version, 161, "IncompatibleCollationVersion") X(query_plan_killed, 175, "QueryPlanKilled") \
   X(invalid_index_specification_option, 197, "InvalidIndexSpecificationOption") X(invalid_uuid, 207, "InvalidUUID") \
+  X(ambiguous_index_key_pattern, 181, "AmbiguousIndexKeyPattern") X(cannot_build_index_keys, 201, "CannotBuildIndexKeys") \
   X(no_such_session, 206, "NoSuchSession") X(transaction_too_old, 225, "TransactionTooOld") X(not_implemented, 238, "NotImplemented") \
   X(snapshot_too_old, 239, "SnapshotTooOld") X(no_such_transaction, 251, "NoSuchTransaction")    \
   X(conflicting_operation_in_progress, 117, "ConflictingOperationInProgress")                   \

@@ -201,8 +201,8 @@ TEST_CASE("nothing is done while the lock is held") {
   all.start();
   all.scheduler.drain(false);
   all.clock.advance(1h);
-  // The lock keeps steps and its holder apart. Who wants it during a step waits for the step's end, which can be seen; a thread
-  // that waits to begin a step can't be seen.
+  // The lock keeps steps and its holder apart. A thread that wants the lock during a step waits for the step's end, which can be
+  // seen; a thread that waits to begin a step can't be seen.
   all.first.holds_steps = true;
   REQUIRE(wait_until([&] { return all.first.is_held.load(); }));
   const size_t before = all.first.steps;

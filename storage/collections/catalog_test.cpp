@@ -5,6 +5,7 @@
 #include <optional>
 #include <thread>
 
+#include "base/testing.h"
 #include "bson/json.h"
 #include "storage/collections/past_catalog.h"
 #include "storage/collections/stored_catalog.h"
@@ -18,18 +19,10 @@
 
 using namespace storage;
 using base::ErrorCode;
+using base::testing::error_of;
 using bson::json;
 
 namespace {
-
-ErrorCode code_of(const std::function<void()>& work) {
-  try {
-    work();
-  } catch (const base::OperationError& error) {
-    return error.code();
-  }
-  return ErrorCode::ok;
-}
 
 IndexSpec spec(const std::string& text) {
   return parse_index_spec(json(text));
@@ -106,15 +99,15 @@ TEST_CASE("collections come, are found, renamed and go, and the catalog remember
     catalog.create("shop.orders", {});
     catalog.create("shop-b.orders", {});
     catalog.create("shop.a.b", {});
-    CHECK(code_of([&] { catalog.create("shop.orders", {}); }) == ErrorCode::namespace_exists);
+    CHECK(error_of([&] { catalog.create("shop.orders", {}); }) == ErrorCode::namespace_exists);
     CHECK(catalog.databases() == std::vector<std::string>{"shop", "shop-b"});
     CHECK(names(catalog, "shop") == std::vector<std::string>{"shop.a.b", "shop.log", "shop.orders"});
     catalog.rename("shop.orders", "archive.orders", false);
     CHECK(catalog.open("archive.orders")->ns() == "archive.orders");
     CHECK_FALSE(catalog.open("shop.orders"));
-    CHECK(code_of([&] { catalog.rename("shop.a.b", "shop.log", false); }) == ErrorCode::namespace_exists);
-    CHECK(code_of([&] { catalog.rename("shop.none", "shop.more", false); }) == ErrorCode::namespace_not_found);
-    CHECK(code_of([&] { catalog.rename("shop.a.b", "shop.$x", false); }) == ErrorCode::invalid_namespace);
+    CHECK(error_of([&] { catalog.rename("shop.a.b", "shop.log", false); }) == ErrorCode::namespace_exists);
+    CHECK(error_of([&] { catalog.rename("shop.none", "shop.more", false); }) == ErrorCode::namespace_not_found);
+    CHECK(error_of([&] { catalog.rename("shop.a.b", "shop.$x", false); }) == ErrorCode::invalid_namespace);
     catalog.rename("shop.a.b", "archive.orders", true);
     CHECK(catalog.drop("shop-b.orders"));
     CHECK_FALSE(catalog.drop("shop-b.orders"));
@@ -142,16 +135,16 @@ TEST_CASE("bad names are refused") {
   for (const std::string ns : {"", "shop", "shop.", ".orders", "sh op.x", "shop/.x", "a\"b.x", "a$.x", "shop..x", "shop.x.",
                                "shop.a$b", "shop.system.secret"}) {
     INFO(ns);
-    CHECK(code_of([&] { store.catalog().create(ns, {}); }) == ErrorCode::invalid_namespace);
+    CHECK(error_of([&] { store.catalog().create(ns, {}); }) == ErrorCode::invalid_namespace);
   }
-  CHECK(code_of([&] { store.catalog().create(std::string(64, 'd') + ".x", {}); }) == ErrorCode::invalid_namespace);
-  CHECK(code_of([&] { store.catalog().create(std::string(63, 'd') + ".x", {}); }) == ErrorCode::ok);
-  CHECK(code_of([&] { store.catalog().create("shop." + std::string(251, 'c'), {}); }) == ErrorCode::invalid_namespace);
-  CHECK(code_of([&] { store.catalog().create("shop." + std::string(250, 'c'), {}); }) == ErrorCode::ok);
-  CHECK(code_of([&] { store.catalog().create(std::string("shop.a\0b", 8), {}); }) == ErrorCode::invalid_namespace);
-  CHECK(code_of([&] { store.catalog().create("Shop.x", {}); }) == static_cast<ErrorCode>(13297));
-  CHECK(code_of([&] { store.catalog().create("shop.system.views", {}); }) == ErrorCode::ok);
-  CHECK(code_of([&] { store.catalog().rename("shop.system.views", "SHOP.x", false); }) == static_cast<ErrorCode>(13297));
+  CHECK(error_of([&] { store.catalog().create(std::string(64, 'd') + ".x", {}); }) == ErrorCode::invalid_namespace);
+  CHECK(error_of([&] { store.catalog().create(std::string(63, 'd') + ".x", {}); }) == ErrorCode::ok);
+  CHECK(error_of([&] { store.catalog().create("shop." + std::string(251, 'c'), {}); }) == ErrorCode::invalid_namespace);
+  CHECK(error_of([&] { store.catalog().create("shop." + std::string(250, 'c'), {}); }) == ErrorCode::ok);
+  CHECK(error_of([&] { store.catalog().create(std::string("shop.a\0b", 8), {}); }) == ErrorCode::invalid_namespace);
+  CHECK(error_of([&] { store.catalog().create("Shop.x", {}); }) == static_cast<ErrorCode>(13297));
+  CHECK(error_of([&] { store.catalog().create("shop.system.views", {}); }) == ErrorCode::ok);
+  CHECK(error_of([&] { store.catalog().rename("shop.system.views", "SHOP.x", false); }) == static_cast<ErrorCode>(13297));
 }
 
 TEST_CASE("a member's own collections don't keep the set from a database whose name differs in case") {
@@ -159,11 +152,11 @@ TEST_CASE("a member's own collections don't keep the set from a database whose n
   Store store(test_options(directory.path()));
   Catalog& catalog = store.catalog();
   catalog.create("Shop.system.profile", {});
-  CHECK(code_of([&] { catalog.create("shop.orders", {}); }) == ErrorCode::ok);
-  CHECK(code_of([&] { catalog.create("Stock.system.profile", {}); }) == ErrorCode::ok);
-  CHECK(code_of([&] { catalog.rename("shop.orders", "stock.orders", false); }) == ErrorCode::ok);
-  CHECK(code_of([&] { catalog.create("STOCK.system.profile", {}); }) == static_cast<ErrorCode>(13297));
-  CHECK(code_of([&] { catalog.create("Stock.orders", {}); }) == static_cast<ErrorCode>(13297));
+  CHECK(error_of([&] { catalog.create("shop.orders", {}); }) == ErrorCode::ok);
+  CHECK(error_of([&] { catalog.create("Stock.system.profile", {}); }) == ErrorCode::ok);
+  CHECK(error_of([&] { catalog.rename("shop.orders", "stock.orders", false); }) == ErrorCode::ok);
+  CHECK(error_of([&] { catalog.create("STOCK.system.profile", {}); }) == static_cast<ErrorCode>(13297));
+  CHECK(error_of([&] { catalog.create("Stock.orders", {}); }) == static_cast<ErrorCode>(13297));
 }
 
 TEST_CASE("indexes that are there already, nearly or wholly") {
@@ -171,7 +164,9 @@ TEST_CASE("indexes that are there already, nearly or wholly") {
   Store store(test_options(directory.path()));
   Catalog& catalog = store.catalog();
   const auto collection = catalog.create("shop.orders", {});
-  const auto create = [&](const std::string& text) { return code_of([&] { catalog.create_indexes(collection, {spec(text)}); }); };
+  const auto create = [&](const std::string& text) {
+    return error_of([&] { catalog.create_indexes(collection, {spec(text)}); });
+  };
   CHECK(create("{key: {a: 1}, name: 'a_1'}") == ErrorCode::ok);
   const auto again =
       catalog.create_indexes(collection, {spec("{key: {a: 1}, name: 'a_1'}"), spec("{key: {_id: 1}, name: 'other'}")});
@@ -184,8 +179,8 @@ TEST_CASE("indexes that are there already, nearly or wholly") {
   CHECK(create("{key: {a: 1}, name: 'unique', unique: true}") == ErrorCode::ok);
   CHECK(create("{key: {a: -1}, name: 'a_-1'}") == ErrorCode::ok);
   CHECK(collection->indexes().size() == 4);
-  CHECK(code_of([&] { catalog.drop_index(collection, "_id_"); }) == ErrorCode::invalid_options);
-  CHECK(code_of([&] { catalog.drop_index(collection, "none"); }) == ErrorCode::index_not_found);
+  CHECK(error_of([&] { catalog.drop_index(collection, "_id_"); }) == ErrorCode::invalid_options);
+  CHECK(error_of([&] { catalog.drop_index(collection, "none"); }) == ErrorCode::index_not_found);
   catalog.drop_index(collection, "a_1");
   CHECK(create("{key: {a: 1}, name: 'a_1', hidden: true}") == ErrorCode::ok);
   catalog.alter_index(collection, spec("{key: {a: 1}, name: 'a_1', expireAfterSeconds: 60}"));
@@ -220,7 +215,7 @@ TEST_CASE("how a collection is deduplicated changes as a whole, at once and for 
     CHECK(collection->options().dedup.enabled);
     CHECK(collection->options().dedup.key == "b49");
     catalog.drop("shop.orders");
-    CHECK(code_of([&] { catalog.alter_options(collection, json("{dedup: {}}")); }) == ErrorCode::namespace_not_found);
+    CHECK(error_of([&] { catalog.alter_options(collection, json("{dedup: {}}")); }) == ErrorCode::namespace_not_found);
     catalog.alter_options(catalog.create("shop.lists", options), json("{dedup: {profile: 'archive'}}"));
   }
   Store store(test_options(directory.path()));
@@ -261,13 +256,13 @@ TEST_CASE("an index that can't be built leaves nothing behind") {
     collection->insert(t, json("{_id: 2, a: 1}"));
   });
   const auto tables = store.engine().table_names();
-  CHECK(code_of([&] {
+  CHECK(error_of([&] {
           catalog.create_indexes(collection, {spec("{key: {x: 1}, name: 'x'}"), spec("{key: {a: 1}, name: 'a', unique: true}")});
         }) == ErrorCode::duplicate_key);
-  CHECK(code_of([&] { catalog.create_indexes(collection, {spec("{key: {b: 1, c: 1}, name: 'bc'}")}); }) ==
+  CHECK(error_of([&] { catalog.create_indexes(collection, {spec("{key: {b: 1, c: 1}, name: 'bc'}")}); }) ==
         static_cast<ErrorCode>(171));
   const auto stop = [] { throw base::OperationError(ErrorCode::interrupted, "operation was interrupted"); };
-  CHECK(code_of([&] { catalog.create_indexes(collection, {spec("{key: {x: 1}, name: 'x'}")}, {.interrupted = stop}); }) ==
+  CHECK(error_of([&] { catalog.create_indexes(collection, {spec("{key: {x: 1}, name: 'x'}")}, {.interrupted = stop}); }) ==
         ErrorCode::interrupted);
   CHECK(collection->indexes().size() == 1);
   CHECK(store.engine().table_names() == tables);
@@ -386,7 +381,7 @@ TEST_CASE("a scan whose place in a capped collection was overwritten says so") {
   scan->save();
   for (int i = 3; i < 9; ++i) insert(i);
   transaction = std::make_unique<Transaction>(store, Transaction::Mode::read);
-  CHECK(code_of([&] { scan->restore(*transaction); }) == ErrorCode::capped_position_lost);
+  CHECK(error_of([&] { scan->restore(*transaction); }) == ErrorCode::capped_position_lost);
 }
 
 TEST_CASE("a name whose collection is replaced is found all the time") {

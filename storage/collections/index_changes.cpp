@@ -206,8 +206,7 @@ CreateIndexesResult StoredCatalog::create_indexes(const std::shared_ptr<Collecti
       begun.push_back(make_index(entry.id, entry.indexes[i]));
       if (collection->moves()) begun.back()->set_shared();
     }
-    const KeyLimits limits = how.replayed ? KeyLimits::none : KeyLimits::of_new_keys;
-    build_indexes(engine_, *collection, begun, limits, how.interrupted, how.progress);
+    build_indexes(engine_, *collection, begun, KeyLimits::of_write(how.replayed != nullptr), how.interrupted, how.progress);
     if (collection->moves()) views_.load()->check_unique(*collection, begun, given->ns(), how.interrupted);
     finish_indexes(collection, entry, begun, how);
   } catch (...) {

@@ -25,7 +25,7 @@ Stored StoredDocuments::insert(Transaction& transaction, bson::DocumentView docu
   const Stamp stamp = collection_.take_stamp(transaction);
   const RecordId record = collection_.records().insert(transaction, document.bytes(), stamp);
   try {
-    add_entries(transaction, record, document, decides ? KeyLimits::of_new_keys : KeyLimits::none);
+    add_entries(transaction, record, document, KeyLimits::of_write(!decides));
   } catch (const WriteConflict&) {
     throw;  // the transaction is lost anyway
   } catch (...) {
@@ -142,7 +142,7 @@ void StoredDocuments::change_entries(Transaction& transaction, RecordId record, 
                                      bson::DocumentView after) {
   std::vector<std::pair<StoredIndex*, EntryChanges>> changes;
   IndexKeys old_keys, new_keys;
-  const KeyLimits limits = transaction.replays() ? KeyLimits::none : KeyLimits::of_new_keys;
+  const KeyLimits limits = KeyLimits::of_write(transaction.replays());
   const auto indexes = collection_.stored_indexes();
   for (const auto& index : *indexes) {
     index->keys_of(before, old_keys);

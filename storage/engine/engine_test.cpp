@@ -8,25 +8,13 @@
 #include <thread>
 
 #include "base/random.h"
+#include "base/testing.h"
 #include "bson/json.h"
 #include "storage/engine/internals.h"
 #include "storage/testing/temporary_store.h"
 
 using namespace storage;
-
-namespace {
-
-base::ErrorCode code_of(const std::function<void()>& work, std::string* message = nullptr) {
-  try {
-    work();
-  } catch (const base::OperationError& error) {
-    if (message) *message = error.what();
-    return error.code();
-  }
-  return base::ErrorCode::ok;
-}
-
-}  // namespace
+using base::testing::error_of;
 
 TEST_CASE("what was committed survives the loss of the process") {
   TemporaryDirectory directory, copy;
@@ -114,37 +102,37 @@ TEST_CASE("a directory of another version or of another server is refused and le
     TemporaryDirectory directory;
     { Store store(test_options(directory.path())); }
     std::ofstream(directory.path() + "/palimpsest.json") << "{\"format\": \"palimpsest\", \"version\": 999}\n";
-    CHECK(code_of([&] { Store store(test_options(directory.path())); }, &message) == base::ErrorCode::unsupported_format);
+    CHECK(error_of([&] { Store store(test_options(directory.path())); }, &message) == base::ErrorCode::unsupported_format);
     CHECK(message.find("format version 999") != message.npos);
   }
   SECTION("damaged marker") {
     TemporaryDirectory directory;
     std::ofstream(directory.path() + "/palimpsest.json") << "\0\0\0";
-    CHECK(code_of([&] { Store store(test_options(directory.path())); }) == base::ErrorCode::unsupported_format);
+    CHECK(error_of([&] { Store store(test_options(directory.path())); }) == base::ErrorCode::unsupported_format);
   }
   SECTION("another server's files") {
     TemporaryDirectory directory;
     std::ofstream(directory.path() + "/WiredTiger") << "WiredTiger";
-    CHECK(code_of([&] { Store store(test_options(directory.path())); }, &message) == base::ErrorCode::unsupported_format);
+    CHECK(error_of([&] { Store store(test_options(directory.path())); }, &message) == base::ErrorCode::unsupported_format);
     CHECK(message.find("WiredTiger files") != message.npos);
     CHECK_FALSE(std::filesystem::exists(directory.path() + "/palimpsest.json"));
   }
   SECTION("somebody's letters") {
     TemporaryDirectory directory;
     std::ofstream(directory.path() + "/letter.odt") << "Dear";
-    CHECK(code_of([&] { Store store(test_options(directory.path())); }) == base::ErrorCode::unsupported_format);
+    CHECK(error_of([&] { Store store(test_options(directory.path())); }) == base::ErrorCode::unsupported_format);
   }
   SECTION("a log file is no hindrance") {
     TemporaryDirectory directory;
     std::ofstream(directory.path() + "/server.log") << "line";
-    CHECK(code_of([&] { Store store(test_options(directory.path())); }) == base::ErrorCode::ok);
+    CHECK(error_of([&] { Store store(test_options(directory.path())); }) == base::ErrorCode::ok);
   }
 }
 
 TEST_CASE("a directory that is open already is refused") {
   TemporaryDirectory directory;
   Store store(test_options(directory.path()));
-  CHECK(static_cast<int>(code_of([&] { Store second(test_options(directory.path())); })) == 98);
+  CHECK(static_cast<int>(error_of([&] { Store second(test_options(directory.path())); })) == 98);
 }
 
 TEST_CASE("a directory with a file missing opens, and what needs the file says which") {
@@ -163,7 +151,7 @@ TEST_CASE("a directory with a file missing opens, and what needs the file says w
     });
   };
   std::string message;
-  CHECK(code_of([&] { insert("shop.orders"); }, &message) == base::ErrorCode::data_corruption_detected);
+  CHECK(error_of([&] { insert("shop.orders"); }, &message) == base::ErrorCode::data_corruption_detected);
   CHECK(message.find("records-1") != message.npos);
   CHECK(message.find("shop.orders") != message.npos);
   insert("shop.others");

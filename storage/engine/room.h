@@ -1,5 +1,5 @@
-// Layers above the engine ask these about the disk's room (disk_space.h). Collections themselves ask for the data that they take
-// in.
+// Layers above the engine call these functions to learn how much room the disk has (disk_space.h). Collections ask by themselves
+// for the data that they take in.
 #pragma once
 
 #include "storage/engine/disk_space.h"

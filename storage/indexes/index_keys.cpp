@@ -3,16 +3,15 @@
 #include <algorithm>
 #include <charconv>
 #include <functional>
-#include <limits>
 #include <set>
 
 #include "base/error.h"
 #include "bson/builder.h"
-#include "bson/json.h"
 #include "bson/key_types.h"
 #include "bson/keystring.h"
 #include "bson/path.h"
 #include "storage/indexes/located_keys.h"
+#include "storage/indexes/shown_id.h"
 #include "storage/indexes/text_index.h"
 #include "storage/indexes/wildcard_index.h"
 
@@ -24,8 +23,7 @@ using bson::Element;
 using bson::Type;
 using bson::ValueView;
 
-constexpr size_t times_equal = 4;  // keys may have so many times the bytes, if equal ones are counted each
-constexpr int cannot_build_index_keys = 201;
+constexpr size_t times_equal = 4;  // keys may have so many times the bytes, if each of several equal ones is counted
 
 // A Slot says how far one field of the index has got on its path.
 struct Slot {
@@ -220,8 +218,8 @@ void put_in_order(IndexKeys& out) {
   }
 }
 
-// A Collector takes the keys of one document. Of equal keys one counts, so they are put in order before they are counted: each
-// time when twice as many bytes have come as there may be.
+// A Collector takes the keys of one document. Equal keys count once, so the keys are put in order before they are counted,
+// whenever twice the permitted bytes have come.
 class Collector {
  public:
   Collector(const IndexSpec& spec, DocumentView document, KeyLimits limits, IndexKeys& out)
@@ -240,20 +238,15 @@ class Collector {
     const bool may_be_too_many = bytes_ > bytes_max_;
     put_in_order(out_);
     if (!may_be_too_many) return;
-    bytes_ = 0;
-    for (size_t i = 0; i < out_.keys.size(); ++i) bytes_ += out_.keys[i].size() + out_.types_at(i).size();
+    bytes_ = out_.bytes();
     if (bytes_ > bytes_max_) refuse();
   }
 
  private:
   [[noreturn]] void refuse() const {
-    constexpr size_t shown_bytes_max = 1000;
-    const Element id = document_.find("_id");
-    bson::Builder shown;
-    if (id.exists() && id.bytes().size() <= shown_bytes_max) shown.append_element(id);
-    throw base::OperationError(cannot_build_index_keys, "A document may have keys of " + std::to_string(bytes_max_) +
-                                                            " bytes under one index; it has more under index " + spec_.name +
-                                                            ": " + bson::to_shell(shown.done()));
+    throw base::OperationError(base::ErrorCode::cannot_build_index_keys,
+                               "A document may have keys of " + std::to_string(bytes_max_) +
+                                   " bytes under one index; it has more under index " + spec_.name + ": " + shown_id(document_));
   }
 
   const IndexSpec& spec_;
@@ -302,6 +295,13 @@ std::set<std::string> wildcard_slots(const IndexSpec& spec, DocumentView documen
 }
 
 }  // namespace
+
+size_t IndexKeys::bytes() const {
+  size_t sum = 0;
+  for (const Bytes& key : keys) sum += key.size();
+  for (const Bytes& its_types : types) sum += its_types.size();
+  return sum;
+}
 
 void IndexKeys::add(Bytes key, Bytes its_types) {
   if (!its_types.empty() && types.empty()) types.resize(keys.size());

@@ -32,6 +32,7 @@ struct IndexKeys {
   std::vector<std::string> multikey_paths;  // a wildcard index: the paths of the arrays, sorted, each once
 
   BytesView types_at(size_t i) const { return types.empty() ? BytesView() : BytesView(types[i]); }
+  size_t bytes() const;  // of all keys and their types
   void add(Bytes key, Bytes its_types);
   void clear();
 };
@@ -44,15 +45,18 @@ struct KeyLimits {
 
   static const KeyLimits none, of_new_keys;
 
+  // `replayed`: another member decided on the write.
+  static KeyLimits of_write(bool replayed);
   // A document that had keys of more bytes may have as many again.
   KeyLimits or_as(const IndexKeys& before) const {
-    size_t had = 0;
-    for (size_t i = 0; i < before.keys.size(); ++i) had += before.keys[i].size() + before.types_at(i).size();
-    return {std::max(bytes, had)};
+    return bytes == none.bytes ? none : KeyLimits{std::max(bytes, before.bytes())};
   }
 };
 inline constexpr KeyLimits KeyLimits::none{std::numeric_limits<size_t>::max()};
 inline constexpr KeyLimits KeyLimits::of_new_keys{64 << 20};
+inline KeyLimits KeyLimits::of_write(bool replayed) {
+  return replayed ? none : of_new_keys;
+}
 
 // Computes the document's keys and puts them in `out` in place of the old ones. It doesn't check the partial filter. Throws
 // CannotBuildIndexKeys (201) beyond the limits.

@@ -8,6 +8,7 @@
 #include "bson/keystring.h"
 #include "bson/path.h"
 #include "geo/cells.h"
+#include "storage/indexes/shown_id.h"
 
 namespace storage {
 namespace {
@@ -19,7 +20,6 @@ using bson::ValueView;
 
 // The values of several fields multiply, so a document of a few megabytes could have billions of keys.
 constexpr size_t keys_max = 100'000;
-constexpr int cannot_build_index_keys = 201;
 
 // Keeps one of the values that are the same in a key.
 void drop_repeated(std::vector<Value>& values, const IndexField& field, const bson::Collator* collator) {
@@ -44,14 +44,6 @@ void collect(const ValueView& at, std::string_view path, std::vector<ValueView>&
   for (const Element& element : value.as_document()) {
     if (element.is_object()) collect(element, rest, out);
   }
-}
-
-// The documents that have too many keys are too large for a message.
-std::string id_of(DocumentView document) {
-  const Element id = document.find("_id");
-  bson::Builder out;
-  if (id.exists()) out.append_element(id);
-  return bson::to_shell(out.done());
 }
 
 std::vector<Value> sphere_values(const IndexSpec& spec, const std::vector<ValueView>& found, DocumentView document) {
@@ -123,8 +115,8 @@ std::vector<LocatedKey> located_keys(const IndexSpec& spec, DocumentView documen
   // The first version of "2dsphere" has documents without locations, too.
   if (!located && !(spec.geo->sphere && spec.geo->version == 1 && !spec.sparse)) return {};
   const auto refuse = [&] {
-    throw base::OperationError(cannot_build_index_keys,
-                               "Insert of geo object exceeded maximum number of generated keys: " + id_of(document));
+    throw base::OperationError(base::ErrorCode::cannot_build_index_keys,
+                               "Insert of geo object exceeded maximum number of generated keys: " + shown_id(document));
   };
   size_t count = 1, bytes = 0;
   for (size_t i = 0; i < values.size(); ++i) {

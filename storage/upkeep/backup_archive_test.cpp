@@ -14,6 +14,8 @@
 #include "storage/upkeep/backup_stream.h"
 
 namespace storage {
+using base::testing::error_of;
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -59,15 +61,6 @@ Bytes whole(const fs::path& path) {
 
 void replace(const fs::path& path, const Bytes& bytes) {
   std::ofstream(path, std::ios::binary | std::ios::trunc) << bytes;
-}
-
-ErrorCode code_of(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const base::OperationError& error) {
-    return error.code();
-  }
-  return ErrorCode::ok;
 }
 
 EngineOptions options_of(const fs::path& path) {
@@ -184,22 +177,22 @@ TEST_CASE("damage of an archive is found, wherever it is") {
     Bytes damaged = sound;
     damaged[random.below(damaged.size())] ^= static_cast<char>(1 << random.below(8));
     replace(first, damaged);
-    const ErrorCode code = code_of([&] { restore(archive, 1, target); });
+    const ErrorCode code = error_of([&] { restore(archive, 1, target); });
     CHECK((code == ErrorCode::data_corruption_detected || code == ErrorCode::unsupported_format));
     CHECK_FALSE(fs::exists(target));
   }
   for (const size_t bytes : {size_t{0}, size_t{3}, sound.size() / 2, sound.size() - 1}) {
     replace(first, sound.substr(0, bytes));
-    CHECK(code_of([&] { restore(archive, 1, target); }) == ErrorCode::data_corruption_detected);
+    CHECK(error_of([&] { restore(archive, 1, target); }) == ErrorCode::data_corruption_detected);
   }
   replace(first, sound + "x");
-  CHECK(code_of([&] { restore(archive, 1, target); }) == ErrorCode::data_corruption_detected);
+  CHECK(error_of([&] { restore(archive, 1, target); }) == ErrorCode::data_corruption_detected);
   fs::remove(first);
-  CHECK(code_of([&] { restore(archive, 0, target); }) == ErrorCode::data_corruption_detected);  // the second continues it
+  CHECK(error_of([&] { restore(archive, 0, target); }) == ErrorCode::data_corruption_detected);  // the second continues it
   replace(first, sound);
-  CHECK(code_of([&] { restore(archive, 7, target); }) == ErrorCode::no_such_key);
+  CHECK(error_of([&] { restore(archive, 7, target); }) == ErrorCode::no_such_key);
   CHECK(restore(archive, 0, target).backups == 2);
-  CHECK(code_of([&] { restore(archive, 0, target); }) == ErrorCode::bad_value);  // it isn't empty any more
+  CHECK(error_of([&] { restore(archive, 0, target); }) == ErrorCode::bad_value);  // it isn't empty any more
 }
 
 TEST_CASE("a backup that was not finished leaves the archive as it was") {
@@ -210,18 +203,18 @@ TEST_CASE("a backup that was not finished leaves the archive as it was") {
   const ArchivedBackup first = back_up(engine, archive);
   {
     ArchiveWriter writer(archive);
-    CHECK(code_of([&] { ArchiveWriter another(archive); }) == ErrorCode::object_is_busy);
+    CHECK(error_of([&] { ArchiveWriter another(archive); }) == ErrorCode::object_is_busy);
     BackupStream stream(engine, "");
     writer.write(stream.next());
-    CHECK(code_of([&] { BackupStream another(engine, ""); }) == static_cast<ErrorCode>(Backup::already_open));
-    CHECK(code_of([&] { writer.finish(); }) == ErrorCode::data_corruption_detected);
+    CHECK(error_of([&] { BackupStream another(engine, ""); }) == static_cast<ErrorCode>(Backup::already_open));
+    CHECK(error_of([&] { writer.finish(); }) == ErrorCode::data_corruption_detected);
   }
   replace(archive / "000002.partial", "left by a process that was killed");
   CHECK(archived_backups(archive).size() == 1);
   CHECK(back_up(engine, archive).number == 2);
   CHECK_FALSE(fs::exists(archive / "000002.partial"));
   replace(archive / "notes.txt", "somebody's");
-  CHECK(code_of([&] { ArchiveWriter writer(archive); }) == ErrorCode::bad_value);
+  CHECK(error_of([&] { ArchiveWriter writer(archive); }) == ErrorCode::bad_value);
 }
 
 TEST_CASE("a backup is read from pieces of any size, and refuses one that continues another") {
@@ -247,7 +240,7 @@ TEST_CASE("a backup is read from pieces of any size, and refuses one that contin
   BackupEncoder encoder;
   BackupHead other{.link = {.id = "b", .from = "a"}, .time_ms = 1, .checkpoint = 0, .files = {}, .bytes = 0};
   ArchiveWriter writer(fs::path(folder.path()) / "archive");
-  CHECK(code_of([&] { writer.write(encoder.head(other)); }) == ErrorCode::data_corruption_detected);
+  CHECK(error_of([&] { writer.write(encoder.head(other)); }) == ErrorCode::data_corruption_detected);
 }
 
 }  // namespace storage

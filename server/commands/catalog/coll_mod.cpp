@@ -29,27 +29,22 @@ namespace {
 using base::ErrorCode;
 using base::OperationError;
 
-constexpr int ambiguous_index_key_pattern = 181;
-
 std::shared_ptr<const storage::Index> find_index(const storage::Collection& collection, const Arguments& wanted) {
   const auto name = wanted.string("name");
   const auto key = wanted.object("keyPattern");
   if (!name && !key) throw OperationError(ErrorCode::invalid_options, "Must specify either index name or key pattern.");
   if (name && key) throw OperationError(ErrorCode::invalid_options, "Cannot specify both key pattern and name.");
-  std::shared_ptr<const storage::Index> found, other;
-  int count = 0;
-  for (const auto& index : collection.indexes()) {
-    if (name ? index->spec().name != *name : bson::compare(index->spec().key, *key) != 0) continue;
-    if (++count == 1) found = index;
-    if (count == 2) other = index;
+  auto matching = collection.indexes();
+  std::erase_if(matching, [&](const auto& index) {
+    return name ? index->spec().name != *name : bson::compare(index->spec().key, *key) != 0;
+  });
+  if (matching.size() > 1) {
+    throw OperationError(ErrorCode::ambiguous_index_key_pattern,
+                         "index keyPattern " + bson::to_shell(*key) + " matches " + std::to_string(matching.size()) +
+                             " indexes, must use index name. Conflicting indexes:" +
+                             bson::to_shell(matching[0]->spec().document) + ", " + bson::to_shell(matching[1]->spec().document));
   }
-  if (other) {
-    throw OperationError(ambiguous_index_key_pattern,
-                         "index keyPattern " + bson::to_shell(*key) + " matches " + std::to_string(count) +
-                             " indexes, must use index name. Conflicting indexes:" + bson::to_shell(found->spec().document) +
-                             ", " + bson::to_shell(other->spec().document));
-  }
-  if (found) return found;
+  if (!matching.empty()) return matching.front();
   throw OperationError(ErrorCode::index_not_found,
                        "cannot find index " + (name ? std::string(*name) : bson::to_shell(*key)) + " for ns " + collection.ns());
 }

@@ -18,8 +18,6 @@ namespace {
 using base::ErrorCode;
 using base::OperationError;
 
-constexpr int32_t ambiguous_index_key = 181;
-
 [[noreturn]] void is_id_index(const storage::Collection& collection) {
   if (storage::is_clustered(collection)) throw OperationError(5979800, "It is illegal to drop the clusteredIndex");
   throw OperationError(ErrorCode::invalid_options, "cannot drop _id index");
@@ -39,7 +37,7 @@ std::string by_key(const storage::Collection& collection, bson::DocumentView key
     if (bson::to_shell(index->spec().key) != bson::to_shell(key) && index->spec().key.bytes() != key.bytes()) continue;
     if (index->is_id()) is_id_index(collection);
     if (!found.empty()) {
-      throw OperationError(ambiguous_index_key,
+      throw OperationError(ErrorCode::ambiguous_index_key_pattern,
                            "more than one index found for key: " + bson::to_shell(key) + ", identify by name instead.");
     }
     found = index->spec().name;
