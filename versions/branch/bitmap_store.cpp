@@ -123,9 +123,4 @@ void BitmapStore::save_state(Transaction& transaction, const View& view, State s
   history_.append(transaction, state, view.state, changed);
 }
 
-void BitmapStore::save_adoption(Transaction& transaction, const View& view, State state, const Adoption&, const RecordSet& added,
-                                const RecordSet& removed) {
-  save_state(transaction, view, state, added, removed);
-}
-
 }  // namespace versions

@@ -27,8 +27,6 @@ class BitmapStore : public BranchStore {
  protected:
   void save_state(Transaction& transaction, const View& view, State state, const RecordSet& added,
                   const RecordSet& removed) override;
-  void save_adoption(Transaction& transaction, const View& view, State state, const Adoption& adoption, const RecordSet& added,
-                     const RecordSet& removed) override;
   std::shared_ptr<const RecordSet> live(Transaction& transaction, const View& view);
 
   CommitHistory history_;

@@ -442,6 +442,8 @@ void BranchStore::claim_new(Transaction& transaction, TableCursor& entries, Bran
 
 void BranchStore::adopt(Transaction& transaction, const View& view, State state, const Adoption& adoption, const Named& named,
                         Stamp generation, const std::function<void()>& interrupted) {
+  if (!named.empty() && !leaves_out())
+    throw base::OperationError(base::ErrorCode::illegal_operation, "a state of this layout names what it shows");
   RecordSet added, removed = adoption.removed;
   hide(transaction, view, adoption.removed);
   TableCursor entries = keys_.cursor(transaction);

@@ -227,8 +227,8 @@ class BranchStore {
     std::vector<std::pair<Bytes, Bytes>> written;     // key -> a content that no branch has yet
     bool empty() const { return adopted.empty() && removed.empty() && written.empty(); }
   };
-  // What a tree begins and ceases to name, though nobody has it, because it was purged on another server. The state names it as
-  // if it had been here and was purged since: later commits, packs and checks ask the state.
+  // The documents that a tree begins and ceases to name, though nobody has them, because they were purged on another server. The
+  // state names them as if they had been purged here: later commits, packs and checks ask the state.
   struct Named {
     std::vector<Bytes> added, removed;  // keys
     bool empty() const { return added.empty() && removed.empty(); }
@@ -270,7 +270,7 @@ class BranchStore {
     RecordSet records;
     std::vector<Bytes> keys;
   };
-  // With `among`: those of these keys.
+  // With `among`, it returns only documents with one of these keys.
   using KeySet = std::unordered_set<BytesView>;
   Purged purged_of(Transaction& transaction, State state, const KeySet* among = nullptr);
   // All purged records, whoever showed them.
@@ -311,8 +311,10 @@ class BranchStore {
   virtual void save_state(Transaction& transaction, const View& view, State state, const RecordSet& added,
                           const RecordSet& removed) = 0;
   // `added` and `removed` are the records of the adoption, and those that stand for what is named.
-  virtual void save_adoption(Transaction& transaction, const View& view, State state, const Adoption& adoption,
-                             const RecordSet& added, const RecordSet& removed) = 0;
+  virtual void save_adoption(Transaction& transaction, const View& view, State state, const Adoption&, const RecordSet& added,
+                             const RecordSet& removed) {
+    save_state(transaction, view, state, added, removed);
+  }
   virtual void discarded(Transaction&, const View&) {}
   // Hook: a record, or what a layout keeps instead of one, no longer exists, whatever states name.
   virtual void forgotten(Transaction&, RecordId) {}

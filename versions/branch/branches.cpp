@@ -561,6 +561,7 @@ std::vector<DocumentHash> Branches::merge_changes(Transaction& transaction, size
                 else if (takes || (!theirs && !plan.ours.contains(Bytes(key))))
                   changes.push_back({Bytes(key), theirs});
                 at += takes;
+                return true;
               });
   for (; at < adopted.size(); ++at) hash_one(adopted[at]);
   return changes;
@@ -579,12 +580,12 @@ std::vector<DocumentHash> Branches::changes_of(Transaction& transaction, size_t 
   return changes;
 }
 
-BranchStore::Named Branches::named(Transaction& transaction, size_t collection, State before, const MergedElsewhere& merged,
-                                   const BranchStore::Adoption& adoption) {
+BranchStore::Named Branches::named_changes(Transaction& transaction, size_t collection, State before,
+                                           const MergedElsewhere& merged, const BranchStore::Adoption& adoption) {
   BranchStore::Named named;
   std::unordered_set<BytesView> others;  // that the tree doesn't name any more, or with a document that is here
-  if (const auto gone = merged.named.find(collection); gone != merged.named.end()) {
-    for (const DocumentHash& one : gone->second) {
+  if (const auto elsewhere = merged.named.find(collection); elsewhere != merged.named.end()) {
+    for (const DocumentHash& one : elsewhere->second) {
       if (one.hash)
         named.added.push_back(one.key);
       else
@@ -610,10 +611,10 @@ std::shared_ptr<const Commit> Branches::replay_merge(Transaction& transaction, c
     const BranchStore::Adoption& adoption = found == merged.adoptions.end() ? nothing : found->second;
     one.digest = root_changed(transaction, branch.head, one, i, info);
     std::vector<DocumentHash> changes = changes_of(transaction, i, adoption);
-    if (const auto gone = merged.named.find(i); gone != merged.named.end())
-      changes.insert(changes.end(), gone->second.begin(), gone->second.end());
+    if (const auto elsewhere = merged.named.find(i); elsewhere != merged.named.end())
+      changes.insert(changes.end(), elsewhere->second.begin(), elsewhere->second.end());
     BranchStore::Named named;
-    if (merged.imported) named = this->named(transaction, i, one.state, merged, adoption);
+    if (merged.imported) named = named_changes(transaction, i, one.state, merged, adoption);
     if (merged.imported && adoption.empty() && named.empty() && one.state != 0) {  // only what the tree names is another
       one.digest = roots_.update(transaction, one.digest, std::move(changes));
       return;
@@ -653,7 +654,7 @@ std::shared_ptr<const Commit> Branches::replay_merge(Transaction& transaction, c
       throw OperationError(ErrorCode::data_corruption_detected, "a merge changes a collection that its commit doesn't know");
   }
   auto made = put(transaction, branch, std::move(commit), info);
-  // What the tree names beside is nothing that anybody shows.
+  // Nobody shows the other documents that the tree names.
   const bool same_documents =
       std::all_of(merged.adoptions.begin(), merged.adoptions.end(), [](const auto& one) { return one.second.empty(); });
   if (merged.imported && same_documents) graph_.note_proof(transaction, *made, true);

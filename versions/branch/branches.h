@@ -262,8 +262,8 @@ class Branches {
   std::vector<DocumentHash> merge_changes(Transaction& transaction, size_t collection, const Change& change, const TreeKind& kind,
                                           MergePlan& plan);
   std::vector<DocumentHash> changes_of(Transaction& transaction, size_t collection, const BranchStore::Adoption& adoption);
-  BranchStore::Named named(Transaction& transaction, size_t collection, State before, const MergedElsewhere& merged,
-                           const BranchStore::Adoption& adoption);
+  BranchStore::Named named_changes(Transaction& transaction, size_t collection, State before, const MergedElsewhere& merged,
+                                   const BranchStore::Adoption& adoption);
   void write_adoption(Transaction& transaction, const Branch& branch, size_t collection, CollectionState& state,
                       CommitNumber commit, const BranchStore::Adoption& adoption, const BranchStore::Named& named,
                       std::vector<DocumentHash> changes, bool leaves_out_purged, Stamp generation,

@@ -414,8 +414,10 @@ class History {
     });
     Transaction transaction(engine(), Transaction::Mode::read);
     std::map<Bytes, std::optional<Hash>> by_tree, by_bitmaps;
-    repository_->branches->roots().diff(transaction, in_a, in_b,
-                                        [&](BytesView key, const std::optional<Hash>& hash) { by_tree[Bytes(key)] = hash; });
+    repository_->branches->roots().diff(transaction, in_a, in_b, [&](BytesView key, const std::optional<Hash>& hash) {
+      by_tree[Bytes(key)] = hash;
+      return true;
+    });
     const Difference difference = repository_->store().diff(transaction, repository_->branches->view(transaction, a, 0),
                                                             repository_->branches->view(transaction, b, 0));
     std::map<Bytes, Bytes> before;

@@ -24,7 +24,7 @@ DocumentView as_document(const ValueView& value) {
   return value.exists() ? value.as_document() : DocumentView();
 }
 
-// Asks now and then whether the merge may go on.
+// A Pace asks now and then whether the merge may go on.
 class Pace {
  public:
   explicit Pace(const std::function<void()>* interrupted) : interrupted_(interrupted && *interrupted ? interrupted : nullptr) {}
@@ -43,8 +43,8 @@ class Pace {
   size_t steps_ = 0;
 };
 
-// Fields finds the fields of a document by their names. A document may have a million, so many are put in order first. Of several
-// with one name it finds the first.
+// Fields finds the fields of a document by their names. A document may have a million, so many are put in order first. If several
+// have one name, it finds the first.
 class Fields {
  public:
   Fields(DocumentView document, Pace& pace) : document_(document), pace_(pace) {

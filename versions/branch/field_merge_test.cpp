@@ -1,17 +1,16 @@
 #include "versions/branch/field_merge.h"
 
-#include <time.h>
-
 #include <algorithm>
 #include <catch2/catch.hpp>
-#include <limits>
 #include <set>
 
+#include "base/cpu_time.h"
 #include "base/random.h"
 #include "bson/builder.h"
 #include "bson/json.h"
 
 using namespace versions;
+using base::least_cpu_seconds;
 
 namespace {
 
@@ -278,22 +277,6 @@ struct ManyFields {
   bson::Document base, ours, theirs;
 };
 
-// Returns the processor time of the fastest of some runs.
-double seconds(const std::function<void()>& work) {
-  const auto now = [] {
-    timespec time{};
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-    return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
-  };
-  double least = std::numeric_limits<double>::infinity();
-  for (int run = 0; run < 3; ++run) {
-    const double start = now();
-    work();
-    least = std::min(least, now() - start);
-  }
-  return least;
-}
-
 }  // namespace
 
 TEST_CASE("documents with many fields merge like small ones") {
@@ -305,7 +288,7 @@ TEST_CASE("documents with many fields merge like small ones") {
 TEST_CASE("the time of a merge grows with the number of fields") {
   const ManyFields few(2000), many(16'000);
   // With eight times as many fields, work that is quadratic takes 64 times as long.
-  CHECK(seconds([&] { many.merge(); }) < 32 * seconds([&] { few.merge(); }));
+  CHECK(least_cpu_seconds(3, [&] { many.merge(); }) < 32 * least_cpu_seconds(3, [&] { few.merge(); }));
 }
 
 TEST_CASE("a merge of documents with many fields stops when it is told to") {

@@ -128,7 +128,7 @@ class Planner {
     std::optional<Bytes> result = ours;
     if (records.ours != records.theirs) {
       Resolution resolution = terms_.resolve({as_view(base), as_view(ours), as_view(theirs), &terms_.interrupted});
-      // What both sides added may be more than a document holds.
+      // The additions of both sides together may be more than a document holds.
       if (resolution.kind == Resolution::Kind::written && resolution.document.size() > bson::document_bytes_max)
         resolution = {Resolution::Kind::conflict};
       if (resolution.kind == Resolution::Kind::conflict) {

@@ -101,7 +101,9 @@ namespace {
 
 void visit_by_key(std::vector<DocumentHash> documents, const Roots::Visit& visit) {
   std::sort(documents.begin(), documents.end(), [](const DocumentHash& a, const DocumentHash& b) { return a.key < b.key; });
-  for (const DocumentHash& one : documents) visit(one.key, one.hash);
+  for (const DocumentHash& one : documents) {
+    if (!visit(one.key, one.hash)) return;
+  }
 }
 
 }  // namespace
@@ -113,10 +115,8 @@ void Roots::diff(Transaction& transaction, const Hash& a, const Hash& b, const V
   std::vector<DocumentHash> by_bucket;
   index(kind.structure).diff(nodes, a, b, [&](const merkle::Difference& difference) {
     const std::optional<Hash> hash = difference.b ? std::optional(hash_in(*difference.b)) : std::nullopt;
-    if (kind.structure == Structure::bucket_tree)
-      by_bucket.push_back({Bytes(difference.key), hash});
-    else
-      visit(difference.key, hash);
+    if (kind.structure != Structure::bucket_tree) return visit(difference.key, hash);
+    by_bucket.push_back({Bytes(difference.key), hash});
     return true;
   });
   visit_by_key(std::move(by_bucket), visit);

@@ -31,9 +31,10 @@ class Roots {
   // At most so many documents behind this key, in the tree's own order.
   std::vector<DocumentHash> some(Transaction& transaction, const Hash& root, const std::optional<Bytes>& behind,
                                  size_t count_max) const;
-  // Visits the keys whose documents differ between two trees, in ascending order; `b` is nullopt if the second tree doesn't have
-  // the key. Between trees of one kind it doesn't read nodes that both have; between two kinds it reads both trees whole.
-  using Visit = std::function<void(BytesView key, const std::optional<Hash>& b)>;
+  // Visits the keys whose documents differ between two trees, in ascending order, until a visit returns false. `b` is nullopt if
+  // the second tree doesn't have the key. Between trees of one kind it doesn't read nodes that both have; between two kinds it
+  // reads both trees whole.
+  using Visit = std::function<bool(BytesView key, const std::optional<Hash>& b)>;
   void diff(Transaction& transaction, const Hash& a, const Hash& b, const Visit& visit) const;
 
   // Proves which document the key has, or that it has none: merkle/proof.h.

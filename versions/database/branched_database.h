@@ -123,8 +123,8 @@ class BranchedDatabase : public std::enable_shared_from_this<BranchedDatabase> {
   // Must be repeated before import_commit and commit_imported, each time in a transaction of its own, as prepare_commit before a
   // commit. False: nothing is left to be made.
   bool prepare_import(Transaction& transaction, const std::string& branch, const ImportedCommit& commit);
-  // The UUIDs of collections without rows whose trees the commit makes anew, of another kind than the parent's: writes that took
-  // each other back do so.
+  // Returns the UUIDs of collections that have no rows in the commit, but whose tree it makes anew, of another kind than the
+  // parent's. That happens when writes took each other back.
   std::set<Bytes> made_anew(Transaction& transaction, CommitNumber parent, const ImportedCommit& commit) const;
   // Makes the commit behind the branch's last one, which is its first parent. Throws FailedToParse if it doesn't come to its
   // roots and its id; DuplicateKey if its documents want the same key of a unique index; and OperationFailed if a delta needs a

@@ -100,10 +100,6 @@ struct Keys {
   storage::IndexKeys keys;
 };
 
-storage::KeyLimits limits_of(const Transaction& transaction) {
-  return transaction.replays() ? storage::KeyLimits::none : storage::KeyLimits::of_new_keys;
-}
-
 // The keys of all indexes except that whose entries the BranchStore has. `before` are those that an update replaces.
 std::vector<Keys> keys_of(storage::StoredCollection& base, bson::DocumentView document,
                           storage::KeyLimits limits = storage::KeyLimits::none, const std::vector<Keys>* before = nullptr) {
@@ -249,7 +245,7 @@ storage::Stored CollectionView::insert(Transaction& transaction, bson::DocumentV
   storage::StoredCollection& base = shared_.base;
   const View view = writable(transaction);
   const Bytes key = key_of(document.bytes());
-  const std::vector<Keys> keys = keys_of(base, document, limits_of(transaction));
+  const std::vector<Keys> keys = keys_of(base, document, storage::KeyLimits::of_write(transaction.replays()));
   const auto bytes = static_cast<int64_t>(document.size());
   base.require_room(bytes);
   const Stamp stamp = base.take_stamp(transaction);
@@ -280,7 +276,8 @@ storage::Updated CollectionView::update(Transaction& transaction, RecordId id, b
   const View view = writable(transaction);
   const auto before_bytes = static_cast<int64_t>(before.size()), after_bytes = static_cast<int64_t>(after.size());
   base.require_room(after_bytes - before_bytes);
-  std::vector<Keys> gone = keys_of(base, before), come = keys_of(base, after, limits_of(transaction), &gone), whole = come;
+  const auto limits = storage::KeyLimits::of_write(transaction.replays());
+  std::vector<Keys> gone = keys_of(base, before), come = keys_of(base, after, limits, &gone), whole = come;
   for (size_t i = 0; i < come.size(); ++i) {
     take_away(come[i].keys.keys, gone[i].keys.keys);
     take_away(gone[i].keys.keys, whole[i].keys.keys);

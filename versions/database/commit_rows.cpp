@@ -103,17 +103,12 @@ void CommitRows::fill(const std::function<void()>& interrupted) {
 }
 
 void CommitRows::by_trees(const Hash& before, const Hash& after, const std::function<void()>& interrupted) {
-  struct Full {};
   if (before == after) return;
-  try {
-    database_.branches().roots().diff(transaction_, before, after, [&](BytesView key, const std::optional<Hash>& hash) {
-      if (interrupted) interrupted();
-      if (behind_ && key <= *behind_) return;
-      if (changes_.size() == keys_max_) throw Full();
-      changes_.push_back({Bytes(key), hash});
-    });
-  } catch (const Full&) {
-  }
+  database_.branches().roots().diff(transaction_, before, after, [&](BytesView key, const std::optional<Hash>& hash) {
+    if (interrupted) interrupted();
+    if (!behind_ || key > *behind_) changes_.push_back({Bytes(key), hash});
+    return changes_.size() < keys_max_;
+  });
 }
 
 // The receiver has the first commit without what was purged, and so its tree: all that the child's tree names beside comes as

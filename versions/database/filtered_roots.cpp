@@ -114,19 +114,16 @@ Hash FilteredRoots::root(const Commit& commit) {
 
 std::optional<Hash> FilteredRoots::changed(const View& view, const Hash& from, const Hash& from_filtered, const Hash& tree) {
   const Roots& roots = with_.database.branches().roots();
-  struct TooMany {};
   std::vector<DocumentHash> differences;
   size_t bytes = 0, checked = 0;
-  try {
-    roots.diff(with_.transaction, from, tree, [&](BytesView key, const std::optional<Hash>& hash) {
-      if (with_.interrupted && differences.size() % documents_between_checks == 0) with_.interrupted();
-      bytes += entry_bytes + key.size();
-      if (bytes > differences_bytes_max) throw TooMany();
-      differences.push_back({Bytes(key), hash});
-    });
-  } catch (const TooMany&) {
-    return std::nullopt;
-  }
+  roots.diff(with_.transaction, from, tree, [&](BytesView key, const std::optional<Hash>& hash) {
+    if (with_.interrupted && differences.size() % documents_between_checks == 0) with_.interrupted();
+    bytes += entry_bytes + key.size();
+    if (bytes > differences_bytes_max) return false;
+    differences.push_back({Bytes(key), hash});
+    return true;
+  });
+  if (bytes > differences_bytes_max) return std::nullopt;
   for (DocumentHash& one : differences) {
     if (with_.interrupted && ++checked % documents_between_checks == 0) with_.interrupted();
     if (!one.hash) continue;

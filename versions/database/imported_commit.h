@@ -35,7 +35,7 @@ struct ImportedCommit {
 // begins elsewhere, as the first pack said.
 Bytes shallow_root_metadata(const std::optional<Hash>& first = {});
 bool begins_shallow(const Commit& first);
-bool is_shallow_root(const Commit& commit);  // and is still there
+bool is_shallow_root(const Commit& commit);  // Returns whether the commit begins a shallow history and wasn't dropped.
 // The first commit of the history: the database's own, or what its shallow root says; nullopt: nothing says it, or retention
 // dropped what did.
 std::optional<Hash> first_of_history(Transaction& transaction, const VersionGraph& graph);

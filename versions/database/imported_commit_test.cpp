@@ -59,8 +59,9 @@ struct Site {
   VersionGraph& graph() { return shop().branches().graph(); }
   void change(const std::function<void(Transaction&)>& work) { storage::in_transaction(store, work); }
 
+  // Without a branch's name it writes to the database, which has no branches before begin().
   void put(const std::string& branch, const bson::Document& document) {
-    const auto things = store.catalog().open("shop@" + branch + ".things");
+    const auto things = store.catalog().open((branch.empty() ? "shop" : "shop@" + branch) + ".things");
     change([&](Transaction& transaction) {
       const auto record = things->find_id(transaction, document["_id"]);
       if (record)
@@ -75,6 +76,12 @@ struct Site {
     change([&](Transaction& transaction) {
       const auto record = things->find_id(transaction, key["_id"]);
       if (record) things->remove(transaction, *record, *things->find(transaction, *record));
+    });
+  }
+  void purge(int id) {
+    const bson::Document key = json("{_id: " + std::to_string(id) + "}");
+    change([&](Transaction& transaction) {
+      shop().purge(transaction, "things", key["_id"], [](Transaction&, storage::CollectionId, RecordId, Stamp, BytesView) {});
     });
   }
   void commit(const std::string& branch, int64_t time_ms, TreeKind kind = {}) {
@@ -116,6 +123,30 @@ struct Site {
     return number && !graph().absent(transaction, *number) ? number : std::nullopt;
   }
 
+  // Returns the commit here on whose documents this one is made.
+  CommitNumber parent_of(const pack::Commit& commit) {
+    const Hash against = commit.against ? *commit.against : commit.parents.empty() ? Hash{} : commit.parents.front();
+    if (against != Hash{}) return find(against).value();
+    Transaction transaction(store, Transaction::Mode::read);
+    return graph().graph(transaction).begin()->first;
+  }
+  // Returns the commit without its rows.
+  ImportedCommit incoming_of(const pack::Commit& commit) {
+    ImportedCommit incoming{.id = commit.id, .info = {.time_ms = commit.time_ms, .metadata = commit.metadata}};
+    const auto missing = [&](const Hash& id) { return !find(id); };
+    if (commit.against || commit.parents.empty() || std::any_of(commit.parents.begin(), commit.parents.end(), missing)) {
+      incoming.info.graft.emplace(Graft{.parents = commit.parents, .collections = {}, .says_nothing = commit.parents.empty()});
+      for (const pack::Root& root : commit.roots) incoming.info.graft->collections.push_back(root.uuid);
+    } else if (commit.parents.size() == 2) {
+      incoming.second_parent = find(commit.parents[1]).value();
+    }
+    for (const pack::Root& root : commit.roots) {
+      incoming.roots.emplace_back(root.uuid, root.root);
+      if (!root.tree.view().empty()) incoming.info.trees.emplace(root.uuid, read_tree_kind(root.tree));
+    }
+    return incoming;
+  }
+
   // Returns how many commits were made.
   size_t import(Bytes bytes) {
     pack::PackReader reader([&] { return std::exchange(bytes, {}); });
@@ -149,23 +180,8 @@ struct Site {
       if (!commit) break;
       skips = find(commit->id).has_value();
       if (skips) continue;
-      incoming.emplace(ImportedCommit{.id = commit->id, .info = {.time_ms = commit->time_ms, .metadata = commit->metadata}});
-      const auto missing = [&](const Hash& id) { return !find(id); };
-      if (commit->against || commit->parents.empty() || std::any_of(commit->parents.begin(), commit->parents.end(), missing)) {
-        incoming->info.graft.emplace(
-            Graft{.parents = commit->parents, .collections = {}, .says_nothing = commit->parents.empty()});
-        for (const pack::Root& root : commit->roots) incoming->info.graft->collections.push_back(root.uuid);
-        const Hash against = commit->against ? *commit->against : commit->parents.empty() ? Hash{} : commit->parents[0];
-        Transaction transaction(store, Transaction::Mode::read);
-        parent = against == Hash{} ? graph().graph(transaction).begin()->first : *find(against);
-      } else {
-        parent = find(commit->parents.at(0)).value();
-        if (commit->parents.size() == 2) incoming->second_parent = find(commit->parents[1]).value();
-      }
-      for (const pack::Root& root : commit->roots) {
-        incoming->roots.emplace_back(root.uuid, root.root);
-        if (!root.tree.view().empty()) incoming->info.trees.emplace(root.uuid, read_tree_kind(root.tree));
-      }
+      incoming = incoming_of(*commit);
+      parent = parent_of(*commit);
     }
     change([&](Transaction& transaction) {
       for (const pack::Ref& ref : reader.header().refs)
@@ -336,15 +352,12 @@ TEST_CASE("a commit that shows a purged document comes to its id without it") {
   a.commit("main", 100);
   a.put("main", json("{_id: 2, a: 2}"));
   a.commit("main", 101);
-  const bson::Document id = json("{_id: 1}");
-  a.change([&](Transaction& transaction) {
-    a.shop().purge(transaction, "things", id["_id"], [](Transaction&, storage::CollectionId, RecordId, Stamp, BytesView) {});
-  });
+  a.purge(1);
   a.put("main", json("{_id: 3, a: 3}"));
   a.commit("main", 102);
   CHECK(b.import(a.pack(b.known())) == 3);
   member.follow(b);
-  // Whoever has them from there packs them as well.
+  // A server that got the commits from there can pack them, too.
   Site c;
   c.begin();
   CHECK(c.import(member.pack(c.known())) == 3);
@@ -376,12 +389,7 @@ TEST_CASE("a document that was purged elsewhere is named once, until it comes ag
         a.put("main", json("{_id: " + std::to_string(id) + ", a: " + std::to_string(random.below(50)) + "}"));
     }
     a.commit("main", 100 + step);
-    if (random.below(3) == 0) {
-      const bson::Document id = json("{_id: " + std::to_string(random.below(8)) + "}");
-      a.change([&](Transaction& transaction) {
-        a.shop().purge(transaction, "things", id["_id"], [](Transaction&, storage::CollectionId, RecordId, Stamp, BytesView) {});
-      });
-    }
+    if (random.below(3) == 0) a.purge(static_cast<int>(random.below(8)));
     if (random.below(4) != 0) continue;
     b.import(a.pack(b.known(), false));
     member.follow(b);
@@ -399,10 +407,7 @@ TEST_CASE("a document that was purged elsewhere is named once, until it comes ag
 TEST_CASE("rows are the same, however many keys are held in memory") {
   base::Random random(base::testing::seed());
   Site site;
-  for (int i = 0; i < 20; ++i) {
-    const auto things = site.store.catalog().open("shop.things");
-    site.change([&](Transaction& transaction) { things->insert(transaction, json("{_id: " + std::to_string(100 + i) + "}")); });
-  }
+  for (int i = 0; i < 20; ++i) site.put("", json("{_id: " + std::to_string(100 + i) + "}"));
   site.begin();
   for (int64_t step = 0; step < 8; ++step) {
     for (int i = 0; i < 12; ++i) site.put("main", some_document(random));
@@ -435,8 +440,7 @@ TEST_CASE("two imports of one commit that meet make it once") {
   pack::PackReader reader([&] { return std::exchange(bytes, {}); });
   const auto commit = std::get<pack::Commit>(reader.next());
   const auto row = std::get<pack::Row>(reader.next());
-  ImportedCommit incoming{.id = commit.id, .info = {.time_ms = commit.time_ms, .metadata = commit.metadata}};
-  incoming.roots.emplace_back(commit.roots.at(0).uuid, commit.roots.at(0).root);
+  ImportedCommit incoming = b.incoming_of(commit);
   incoming.changed.insert(uuid);
   incoming.rows.push_back({static_cast<ImportedRow::Kind>(row.kind), uuid, row.key, row.body});
   // Both have asked whether the commit is there, and neither has found it.
@@ -493,10 +497,7 @@ TEST_CASE("a delta of a document that was purged here is refused, and the whole 
   a.put("main", json("{_id: 2}"));
   a.commit("main", 100);
   b.import(a.pack(b.known()));
-  const bson::Document id = json("{_id: 1}");
-  b.change([&](Transaction& transaction) {
-    b.shop().purge(transaction, "things", id["_id"], [](Transaction&, storage::CollectionId, RecordId, Stamp, BytesView) {});
-  });
+  b.purge(1);
   a.put("main", json("{_id: 1, text: '" + std::string(500, 'x') + "', more: 1}"));
   a.commit("main", 101);
   try {
