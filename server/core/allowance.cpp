@@ -4,6 +4,12 @@
 
 namespace server {
 
+bool stops_operation(base::ErrorCode code) {
+  using enum base::ErrorCode;
+  return code == interrupted || code == max_time_ms_expired || code == exceeded_memory_limit || code == interrupted_at_shutdown ||
+         code == interrupted_due_to_state_change;
+}
+
 void Allowance::look() {
   left_ = units_between_looks;
   if (!current_) return;

@@ -7,11 +7,15 @@
 
 #include <cstddef>
 
+#include "base/error.h"
 #include "server/core/memory.h"
 
 namespace server {
 
 class OperationContext;
+
+// Returns whether such an error ends an operation: it isn't about what the client sent.
+bool stops_operation(base::ErrorCode code);
 
 // An object serves one thread at a time.
 class Allowance {

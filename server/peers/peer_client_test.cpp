@@ -13,6 +13,8 @@
 #include "server/wire/test_server.h"
 
 namespace server::peers {
+using base::testing::error_of;
+
 namespace {
 
 using base::Bytes;
@@ -27,17 +29,6 @@ std::string local(int port) {
 
 std::string local(const TestServer& server) {
   return local(server.listener.port());
-}
-
-// Returns the error code that a call throws.
-ErrorCode code_of(const std::function<void()>& call, std::string* message = nullptr) {
-  try {
-    call();
-  } catch (const base::OperationError& error) {
-    if (message) *message = error.what();
-    return error.code();
-  }
-  return ErrorCode::ok;
 }
 
 class Answer : public Command {
@@ -134,7 +125,7 @@ TEST_CASE("a server's refusal comes with its code and message") {
   TestServer server;
   PeerClient peer(local(server));
   std::string message;
-  CHECK(code_of([&] { peer.run("admin", bson::json("{noSuchThing: 1}")); }, &message) == ErrorCode::command_not_found);
+  CHECK(error_of([&] { peer.run("admin", bson::json("{noSuchThing: 1}")); }, &message) == ErrorCode::command_not_found);
   CHECK(message == "no such command: 'noSuchThing'");
   CHECK(peer.connected());
   CHECK(peer.run_raw("admin", bson::json("{noSuchThing: 1}")).find("code").to_int64() == 59);
@@ -142,7 +133,7 @@ TEST_CASE("a server's refusal comes with its code and message") {
 
 TEST_CASE("a text that is no address is refused at once") {
   for (const char* text : {"", "host", "host:0", "host:x"}) {
-    CHECK(code_of([&] { PeerClient peer(text); }) == ErrorCode::failed_to_parse);
+    CHECK(error_of([&] { PeerClient peer(text); }) == ErrorCode::failed_to_parse);
   }
 }
 
@@ -152,9 +143,9 @@ TEST_CASE("a member that doesn't answer is unreachable, and the error says why")
     port = Stranger([](int, const Bytes&) {}).port;
   }
   std::string message;
-  CHECK(code_of([&] { PeerClient(local(port)).run("admin", ping); }, &message) == ErrorCode::host_unreachable);
+  CHECK(error_of([&] { PeerClient(local(port)).run("admin", ping); }, &message) == ErrorCode::host_unreachable);
   CHECK(message == "Error connecting to " + local(port) + " (" + local(port) + ") :: caused by :: Connection refused");
-  CHECK(code_of([&] { PeerClient("no-such-host.invalid:1").run("admin", ping); }, &message) == ErrorCode::host_unreachable);
+  CHECK(error_of([&] { PeerClient("no-such-host.invalid:1").run("admin", ping); }, &message) == ErrorCode::host_unreachable);
   CHECK_THAT(message, Catch::StartsWith("Error connecting to no-such-host.invalid:1 :: caused by :: Could not find address"));
 }
 
@@ -165,7 +156,7 @@ TEST_CASE("a member that went away and came back is reached again") {
   PeerClient peer(local(*server));
   CHECK(peer.run("admin", ping).has("ok"));
   server.reset();
-  CHECK(code_of([&] { peer.run("admin", ping); }) == ErrorCode::host_unreachable);
+  CHECK(error_of([&] { peer.run("admin", ping); }) == ErrorCode::host_unreachable);
   server = std::make_unique<TestServer>(same);
   CHECK(peer.run("admin", ping).has("ok"));
   server.reset();
@@ -176,7 +167,7 @@ TEST_CASE("a member that went away and came back is reached again") {
 TEST_CASE("a member that hangs costs the time it was given") {
   TestServer server(test_options(), std::make_unique<Answer>());
   PeerClient peer(local(server), {.call_ms = 150});
-  CHECK(code_of([&] { peer.run("admin", bson::json("{answer: 1, after: 600000}")); }) == ErrorCode::network_timeout);
+  CHECK(error_of([&] { peer.run("admin", bson::json("{answer: 1, after: 600000}")); }) == ErrorCode::network_timeout);
   CHECK(peer.run("admin", bson::json("{answer: 1, after: 400}"), 120'000).has("ok"));
 }
 
@@ -187,7 +178,7 @@ TEST_CASE("bytes that trickle don't stretch the time of a call") {
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
     }
   });
-  CHECK(code_of([&] { PeerClient(local(slow.port), {.call_ms = 200}).run("admin", ping); }) == ErrorCode::network_timeout);
+  CHECK(error_of([&] { PeerClient(local(slow.port), {.call_ms = 200}).run("admin", ping); }) == ErrorCode::network_timeout);
 }
 
 TEST_CASE("a call is ended from another thread, and none follows") {
@@ -197,9 +188,9 @@ TEST_CASE("a call is ended from another thread, and none follows") {
     base::testing::wait_until([&] { return server.assembly.services().operations.size() > 0; });
     peer.interrupt();
   });
-  CHECK(code_of([&] { peer.run("admin", bson::json("{answer: 1, after: 600000}")); }) == ErrorCode::shutdown_in_progress);
+  CHECK(error_of([&] { peer.run("admin", bson::json("{answer: 1, after: 600000}")); }) == ErrorCode::shutdown_in_progress);
   other.join();
-  CHECK(code_of([&] { peer.run("admin", ping); }) == ErrorCode::shutdown_in_progress);
+  CHECK(error_of([&] { peer.run("admin", ping); }) == ErrorCode::shutdown_in_progress);
 }
 
 TEST_CASE("a reply is believed only as a whole") {
@@ -217,7 +208,7 @@ TEST_CASE("a reply is believed only as a whole") {
   PeerClient peer(local(damaging.port), {.call_ms = 300});
   for (at = 0; at < size; ++at) {
     INFO("byte " << at);
-    const ErrorCode code = code_of([&] { peer.run("admin", ping); });
+    const ErrorCode code = error_of([&] { peer.run("admin", ping); });
     CHECK((code == ErrorCode::protocol_error || code == ErrorCode::host_unreachable || code == ErrorCode::network_timeout));
     CHECK_FALSE(peer.connected());
   }
@@ -226,7 +217,7 @@ TEST_CASE("a reply is believed only as a whole") {
 TEST_CASE("bytes that are no reply to this command are a protocol error") {
   const auto refused = [](std::function<Bytes(const Bytes&)> make) {
     Stranger stranger([&](int socket, const Bytes& request) { write_to(socket, make(request)); });
-    return code_of([&] { PeerClient(local(stranger.port), {.reply_bytes_max = 1000}).run("admin", ping); });
+    return error_of([&] { PeerClient(local(stranger.port), {.reply_bytes_max = 1000}).run("admin", ping); });
   };
   CHECK(refused([](const Bytes& request) { return reply_to(request, 0); }) == ErrorCode::protocol_error);
   CHECK(refused([](const Bytes& request) { return reply_to(request, wire::checksum_present | wire::more_to_come); }) ==

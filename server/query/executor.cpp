@@ -26,7 +26,7 @@ constexpr int64_t pause_us = 10'000;
 }  // namespace
 
 Executor::Plan::Plan(OperationContext& current, Allowance* whole)
-    : op(&current), allowance(op, &current.services().memory, whole), planned(allowance.memory()) {}
+    : op(&current), allowance(op, &current.services().memory, whole), planned(allowance) {}
 
 Executor::Executor(std::unique_ptr<Plan> plan) : plan_(std::move(plan)), resumed_us_(plan_->clock->monotonic_us()) {}
 Executor::~Executor() = default;
@@ -298,11 +298,7 @@ std::unique_ptr<Executor> make_executor(OperationContext& op, storage::Transacti
   std::vector<plan::Access> ways =
       plan::ways(plan->collection, plan->query, *plan->matcher, plan->sort, plan->projection.get(), plan->allowance);
   // The stages of a way have its ranges, and its bounds as explain shows them.
-  constexpr size_t copies = 2;
-  constexpr size_t few = 64 << 10;  // less isn't worth the megabyte that a budget takes at once
-  size_t bytes = 0;
-  for (const plan::Access& way : ways) bytes += copies * plan::bytes_of(way);
-  if (bytes > few) plan->planned.set(bytes);
+  for (const plan::Access& way : ways) plan->planned.add(plan::copies_of_a_way * plan::bytes_of(way));
   check_scans(*plan, ways, op);
   choose(*plan, std::move(ways));
   plan->root = exec::build(plan->parts(), plan->chosen);

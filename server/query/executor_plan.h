@@ -9,6 +9,7 @@
 #include "server/query/executor.h"
 #include "server/query/matcher.h"
 #include "server/query/plan/access.h"
+#include "server/query/plan/plan_bytes.h"
 #include "server/query/plan/plan_cache.h"
 
 namespace server::query {
@@ -17,9 +18,9 @@ struct Executor::Plan {
   // `whole`: the plan is a part of that computation; nullptr: it is one of its own.
   Plan(OperationContext& current, Allowance* whole);
 
-  OperationContext* op;  // the one that runs the plan; nullptr between two of a cursor's
-  Allowance allowance;   // of the expressions in the filter and the projection, and of the sort
-  Held planned;          // what the ways and their stages keep
+  OperationContext* op;     // the one that runs the plan; nullptr between two of a cursor's
+  Allowance allowance;      // of the expressions in the filter and the projection, and of the sort
+  plan::PlanBytes planned;  // what the ways and their stages keep
   Query query;
   std::string ns;
   std::shared_ptr<storage::Collection> collection;

@@ -5,6 +5,14 @@
 
 namespace server::query {
 
+bool is_dbref_field(std::string_view name) {
+  return name == "$ref" || name == "$id" || name == "$db";
+}
+
+bool begins_with_dbref_field(std::string_view path) {
+  return is_dbref_field(path.substr(0, path.find('.')));
+}
+
 void check_field_path(std::string_view path) {
   using base::OperationError;
   if (path.empty()) throw OperationError(40352, "FieldPath cannot be constructed with empty string");
@@ -13,7 +21,7 @@ void check_field_path(std::string_view path) {
   const auto parts = bson::split_path(path);
   for (std::string_view part : parts) {
     if (part.empty()) throw OperationError(15998, "FieldPath field names may not be empty strings.");
-    if (part.front() == '$' && part != "$id" && part != "$ref" && part != "$db") {
+    if (part.front() == '$' && !is_dbref_field(part)) {
       throw OperationError(16410, "FieldPath field names may not start with '$'. Consider using $getField or $setField.");
     }
   }

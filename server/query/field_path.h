@@ -6,14 +6,19 @@
 
 namespace server::query {
 
-// What follows or makes the fields of a path does so by recursion: no path is longer.
+// Paths are followed, and their fields are made, by recursion, so no path has more parts.
 inline constexpr size_t field_path_parts_max = 200;
 
 // Throws 40352 (empty), 40353 (ends with a dot), 16411 (a NUL inside), 15998 (an empty part), 16410 (a part begins with $
 // and isn't one of a DBRef's: $ref, $id, $db), Overflow (too many parts).
 void check_field_path(std::string_view path);
 
-// What projections say about "a.$.b".
+// Returns whether the name is that of a part of a DBRef: $ref, $id or $db.
+bool is_dbref_field(std::string_view name);
+// The same of the first part of a path.
+bool begins_with_dbref_field(std::string_view path);
+
+// Projections refuse "a.$.b" with this text.
 inline constexpr std::string_view positional_within_path =
     "As of 4.4, it's illegal to specify positional operator in the middle of a path."
     "Positional projection may only be used at the end, for example: a.b.$. If the query "

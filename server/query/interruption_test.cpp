@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <atomic>
 #include <catch2/catch.hpp>
-#include <ctime>
 #include <thread>
 
+#include "base/cpu_time.h"
 #include "bson/json.h"
 #include "server/query/expressions/accumulate.h"
 #include "server/query/test_support.h"
@@ -40,11 +40,7 @@ class LookClock final : public base::Clock {
   int64_t longest_ns() const { return longest_ns_; }
 
   // The time that the thread has had a processor.
-  static int64_t worked_ns() {
-    timespec time{};
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-    return int64_t{1'000'000'000} * time.tv_sec + time.tv_nsec;
-  }
+  static int64_t worked_ns() { return static_cast<int64_t>(1e9 * base::thread_cpu_seconds()); }
 
  private:
   void note() const {
@@ -233,10 +229,9 @@ TEST_CASE("What an operator makes is counted while it grows") {
   Fixture fixture;
   fixture.server.services().memory.limits().operation_bytes_max = 16 << 20;
   constexpr int time_ms = 1'000'000;
-  const std::string numbers = "{$range: [0, 400000]}", text =
-                                                           "{$reduce: {input: {$range: [0, 17]}, initialValue: '0123456789', in: "
-                                                           "{$concat: ['$$value', '$$value']}}}";
-  // What comes out is 60 times what goes in, and few looks are enough to see that it is too much.
+  const std::string text =
+      "{$reduce: {input: {$range: [0, 17]}, initialValue: '0123456789', in: {$concat: ['$$value', '$$value']}}}";
+  // The result is 60 times as large as the input, and few looks are enough to see that it is too much.
   constexpr int64_t most_looks = 2'000;
   for (const std::string& expression : {
            std::string("{$size: {$range: [0, 5000000]}}"),

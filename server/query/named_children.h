@@ -24,20 +24,10 @@ class NamedChildren {
     return nullptr;
   }
 
-  Node& add(std::unique_ptr<Node> node) { return insert(nodes_.size(), std::move(node)); }
-  Node& add_first(std::unique_ptr<Node> node) { return insert(0, std::move(node)); }
-
-  auto begin() const { return nodes_.begin(); }
-  auto end() const { return nodes_.end(); }
-  size_t size() const { return nodes_.size(); }
-
- private:
-  static constexpr size_t few = 16;  // so many are looked through faster than a table is asked
-
-  Node& insert(size_t place, std::unique_ptr<Node> node) {
+  Node& add(std::unique_ptr<Node> node) {
     Node& added = *node;
-    names_.insert(names_.begin() + static_cast<ptrdiff_t>(place), added.name);
-    nodes_.insert(nodes_.begin() + static_cast<ptrdiff_t>(place), std::move(node));
+    names_.push_back(added.name);
+    nodes_.push_back(std::move(node));
     if (table_) {
       table_->emplace(added.name, &added);
     } else if (nodes_.size() > few) {
@@ -46,6 +36,13 @@ class NamedChildren {
     }
     return added;
   }
+
+  auto begin() const { return nodes_.begin(); }
+  auto end() const { return nodes_.end(); }
+  size_t size() const { return nodes_.size(); }
+
+ private:
+  static constexpr size_t few = 16;  // so many are looked through faster than a table is asked
 
   using Table = std::unordered_map<std::string_view, Node*>;
   std::vector<std::string_view> names_;  // of the nodes, which are looked through without a look at the nodes

@@ -38,10 +38,7 @@ class Parser {
   }
 
   // Returns whether a projection includes if no field says so: it has _id, $slice, $elemMatch and scores alone.
-  bool undecided() const {
-    if (has_slice_) return id_.value_or(false);
-    return elem_match_ || id_.value_or(false);
-  }
+  bool undecided() const { return (elem_match_ && !has_slice_) || id_.value_or(false); }
 
   void parse_element(const std::string& prefix, const Element& element) {
     if (context_.allowance) context_.allowance->work();
@@ -82,21 +79,13 @@ class Parser {
     if (first.name == "$slice") return parse_slice(path, element);
     if (first.name == "$meta") return parse_meta(path, element);
     if (!is_operator(first.name)) {
-      if (is_part_of_dbref(first.name)) return parse_element(path, first);
+      if (begins_with_dbref_field(first.name)) return parse_element(path, first);
       refuse_unknown(first.name);
     }
     if (inclusion_ == false) throw OperationError(31252, "Cannot use expression other than $meta in exclusion projection");
     parse_expression(path, element);
   }
 
-  static bool is_part_of_dbref(std::string_view name) {
-    try {
-      check_field_path(name);
-    } catch (const OperationError&) {
-      return false;
-    }
-    return true;
-  }
   [[noreturn]] static void refuse_unknown(std::string_view name) {
     throw OperationError(31325, "Unknown expression " + std::string(name));
   }
@@ -130,7 +119,7 @@ class Parser {
     computes(path);
   }
 
-  // What doesn't have find's form of $slice may be an expression.
+  // A $slice that doesn't have find's form may be an expression.
   void parse_slice(const std::string& path, const Element& element) {
     const Element operand = element.as_document().first();
     std::string why;
@@ -145,9 +134,7 @@ class Parser {
       if (inclusion_ == false) throw OperationError(31252, "Cannot use expression other than $meta in exclusion projection");
       parse_expression(path, element);
     } catch (const OperationError& error) {
-      if (error.code() == ErrorCode::max_time_ms_expired || error.code() == ErrorCode::interrupted ||
-          error.code() == ErrorCode::exceeded_memory_limit)
-        throw;
+      if (stops_operation(error.code())) throw;
       throw OperationError(
           error.code(), "Invalid $slice syntax. The given syntax " + show(element.as_document()) +
                             " did not match the find() syntax because :: " + why +

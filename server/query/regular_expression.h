@@ -1,9 +1,9 @@
 // A RegularExpression is a client's pattern, for PCRE2.
 //
-// What a search costs isn't bounded by the text: `.*x.*y` tries each pair of places, and other patterns try far more. So a search
-// first runs as it is, with a limit on its attempts that keeps it below a second. Where the text is too long for that, or the
-// limit was too low, the search runs with callouts: PCRE2 calls before each item of the pattern, and the call accounts for the
-// bytes that were passed since the last one. Such a search stops with its operation.
+// The length of the text doesn't bound the cost of a search: `.*x.*y` tries each pair of places, and other patterns try far more.
+// So a search first runs as it is, with a limit on its attempts that keeps it below a second. Where the text is too long for
+// that, or the limit was too low, the search runs with callouts: PCRE2 calls before each item of the pattern, and the call
+// accounts for the bytes that were passed since the last one. Such a search stops with its operation.
 #pragma once
 
 #define PCRE2_CODE_UNIT_WIDTH 8
@@ -36,6 +36,13 @@ class RegularExpression {
   ~RegularExpression();
   RegularExpression(const RegularExpression&) = delete;
   RegularExpression& operator=(const RegularExpression&) = delete;
+
+  struct MatchDataFree {
+    void operator()(pcre2_match_data* data) const { pcre2_match_data_free(data); }
+  };
+  using MatchData = std::unique_ptr<pcre2_match_data, MatchDataFree>;
+  // Has room for the places of all groups.
+  MatchData make_match_data() const { return MatchData(pcre2_match_data_create_from_pattern(code(), nullptr)); }
 
   // Searches from the byte `from` on, and returns what pcre2_match() returns with `options`: a negative number for no match, and
   // for one that exceeds the limits. Throws what Allowance::work throws; nullptr: nobody can stop the search.

@@ -6,9 +6,12 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/testing.h"
 #include "server/query/test_support.h"
 
 namespace server::query {
+using base::testing::code_of;
+
 namespace {
 
 using Code = RegularExpression::Code;
@@ -16,11 +19,7 @@ constexpr RegularExpression::Refusal refusal{51091, "Regular expression is inval
 constexpr int interrupted = 11601, exceeded_memory_limit = 146;
 OperationContext* const nobody = nullptr;
 
-struct MatchFree {
-  void operator()(pcre2_match_data* data) const { pcre2_match_data_free(data); }
-};
-
-// Where the first match is, and PCRE2's answer.
+// The place of the first match, and PCRE2's answer.
 struct Found {
   int groups;
   std::vector<size_t> ends;
@@ -28,20 +27,10 @@ struct Found {
 };
 
 Found search(const RegularExpression& regex, std::string_view text, Allowance* allowance) {
-  const std::unique_ptr<pcre2_match_data, MatchFree> data(pcre2_match_data_create_from_pattern(regex.code(), nullptr));
+  const auto data = regex.make_match_data();
   Found found{regex.search(text, 0, 0, data.get(), allowance), {}};
   for (int i = 0; i < 2 * found.groups; ++i) found.ends.push_back(pcre2_get_ovector_pointer(data.get())[i]);
   return found;
-}
-
-template <class Work>
-int code_of(Work&& work) {
-  try {
-    work();
-  } catch (const base::OperationError& error) {
-    return static_cast<int>(error.code());
-  }
-  return 0;
 }
 
 std::string repeated(std::string_view part, size_t count) {

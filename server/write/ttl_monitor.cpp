@@ -59,7 +59,7 @@ int64_t TtlMonitor::run_pass() {
   storage::Catalog& catalog = services_.store->catalog();
   int64_t deleted = 0;
   for (const auto& db : catalog.databases()) {
-    // What expires meanwhile would be missing in the first commit, and later in what main has.
+    // A document that expires meanwhile would be missing in the first commit, and later in what main has.
     if (services_.databases && services_.databases->receives_first(db)) continue;
     for (const auto& collection : catalog.collections(db)) {
       if (collection->read_only() || collection->options().capped) continue;

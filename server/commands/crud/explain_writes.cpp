@@ -61,16 +61,11 @@ std::optional<Write> parse_write(OperationContext& op, const Request& request, s
     write.query = query_of(write.statement.selection);
     write.removes = true;
   } else if (command == "findAndModify") {
-    check_find_and_modify(op, request);
-    write::Selection& selection = write.statement.selection;
-    selection.filter = arguments.object("query").value_or(bson::DocumentView());
-    selection.sort = arguments.object("sort").value_or(bson::DocumentView());
-    selection.hint = arguments.any("hint");
-    selection.collation = bson::parse_collation(arguments.any("collation"));
-    selection.let = lets.of(selection.collation);
-    write.statement.upsert = arguments.loose_boolean("upsert").value_or(false);
-    write.query = query_of(selection);
-    write.removes = arguments.loose_boolean("remove").value_or(false);
+    FindAndModifyStatement parsed = parse_find_and_modify(op, request);
+    write.statement = std::move(parsed.statement);
+    write.removes = parsed.removes;
+    write.query = query_of(write.statement.selection);
+    write.query.let = std::move(parsed.let);
   } else {
     return std::nullopt;
   }

@@ -221,10 +221,12 @@ class FindAndModify : public Command {
 
 }  // namespace
 
-void check_find_and_modify(OperationContext& op, const Request& request) {
+FindAndModifyStatement parse_find_and_modify(OperationContext& op, const Request& request) {
   Parsed parsed;
   parse(op, request.ns(), Arguments("findAndModify", request.body), parsed);
   if (!parsed.remove) write::check_update(op, request.ns(), parsed.statement);
+  parsed.statement.keep_before = parsed.statement.keep_after = nullptr;  // they point to what is parsed
+  return {std::move(parsed.statement), parsed.remove, std::move(parsed.let)};
 }
 
 std::unique_ptr<Command> make_find_and_modify_command() {

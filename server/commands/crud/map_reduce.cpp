@@ -223,11 +223,9 @@ class MapReduce final : public Command {
       throw OperationError(ErrorCode::command_not_supported_on_view, "mapReduce on a view is not yet supported");
     functions.begin_map([&groups](const ValueView& key, const ValueView& value) {
       Value known(key.is_nullish() ? Value::null().view() : key);
-      const auto group = groups.values.find(known);
-      groups.held.add(Groups::bytes_per_value + value.bytes().size() +
-                      (group == groups.values.end() ? Groups::bytes_per_key + key.bytes().size() : 0));
-      auto& values = group == groups.values.end() ? groups.values[std::move(known)] : group->second;
-      values.emplace_back(value);
+      const auto [group, is_new] = groups.values.try_emplace(std::move(known));
+      groups.held.add(Groups::bytes_per_value + value.bytes().size() + (is_new ? Groups::bytes_per_key + key.bytes().size() : 0));
+      group->second.emplace_back(value);
     });
     query::Reader reader(op, std::move(collection), query.ns, query);
     while (reader.next()) functions.map(reader.document());

@@ -17,8 +17,14 @@ std::vector<bson::DocumentView> statements_of(const Request& request, std::strin
 // These parse a statement of update and delete. The result points into the statement and `lets`.
 write::UpdateStatement parse_update_statement(bson::DocumentView statement, query::StatementLets& lets);
 write::Selection parse_delete_statement(bson::DocumentView statement, query::StatementLets& lets);
+// What a findAndModify does, but for what it returns. It points into the request; its `let` is for the caller to keep.
+struct FindAndModifyStatement {
+  write::UpdateStatement statement;
+  bool removes = false;
+  bson::Document let;
+};
 // Throws what a findAndModify would throw before it looks for a document.
-void check_find_and_modify(OperationContext& op, const Request& request);
+FindAndModifyStatement parse_find_and_modify(OperationContext& op, const Request& request);
 
 // Returns the namespace that the command writes to, checked for a user's writes.
 std::string write_namespace(OperationContext& op, const Request& request);

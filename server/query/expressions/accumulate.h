@@ -46,7 +46,7 @@ struct AccumulatorSettings {
 };
 std::unique_ptr<Accumulator> make_accumulator(std::string_view name, const AccumulatorSettings& settings = {});
 
-// Of the form `n`, as an accumulator and as an expression: returns how many it keeps, or throws 5787902, 5787903 or 5787908; and
+// Reads the argument `n` of accumulators and expressions: returns how many they keep, or throws 5787902, 5787903 or 5787908; and
 // the code for a specification that is no object.
 int64_t n_argument(const bson::ValueView& n);
 int n_not_object_code(std::string_view name);

@@ -234,7 +234,7 @@ ExpressionPtr parse_zip(std::string_view, const ValueView& value, Scope& scope) 
   });
 }
 
-// What $sortArray sorts by: the elements, or their fields.
+// $sortArray sorts by this: the elements, or their fields.
 struct ArrayOrder {
   struct Key {
     std::string path;  // empty: the element itself

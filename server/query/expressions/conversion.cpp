@@ -186,7 +186,8 @@ ExpressionPtr parse_to(std::string_view name, const ValueView& value, Scope& sco
   auto arguments = parse_arguments(value, scope);
   if (arguments.size() != 1)
     fail(50723, std::string(name) + " requires a single argument, got " + std::to_string(arguments.size()));
-  return make_function(name, std::move(arguments), [](Frame&, std::string_view, Arguments a) { return convert(a[0], type); });
+  return make_function(
+      name, std::move(arguments), [](Frame&, std::string_view, Arguments a) { return convert(a[0], type); }, true);
 }
 
 // Returns the number of a type as BSON has it, but -1 for MinKey, as MongoDB counts.

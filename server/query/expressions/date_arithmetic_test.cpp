@@ -6,9 +6,11 @@
 #include <random>
 
 #include "base/error.h"
+#include "base/testing.h"
 #include "bson/json.h"
 
 using namespace server::query;
+using base::testing::code_of;
 
 namespace {
 
@@ -45,15 +47,6 @@ struct Random {
   DateUnit unit() { return units[between(0, std::size(units) - 1)]; }
   std::mt19937 store;
 };
-
-int code_of(const std::function<void()>& work) {
-  try {
-    work();
-  } catch (const base::OperationError& error) {
-    return static_cast<int>(error.code());
-  }
-  return 0;
-}
 
 struct Move {
   const char *zone, *start;

@@ -257,7 +257,7 @@ Value bson_size(std::string_view, Arguments a) {
 ExpressionPtr parse_rand(std::string_view name, const ValueView& value, Scope&) {
   if (!value.is_object() && !value.is_array()) fail(10065, "invalid parameter: expected an object ($rand)");
   if (!value.as_document().empty()) fail(3040501, "$rand does not currently accept arguments");
-  return make_function(name, {}, rand);
+  return make_function(name, {}, rand, true);
 }
 
 constexpr OperatorEntry entries[] = {

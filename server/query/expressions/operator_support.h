@@ -24,8 +24,7 @@ using WorkingFunction = Value (*)(Frame& frame, std::string_view name, Arguments
 void check_arity(std::string_view name, size_t given, int least, int most);
 
 // `plain`: it counts nothing itself, and what it makes is about as large as its arguments.
-ExpressionPtr make_function(std::string_view name, std::vector<ExpressionPtr> arguments, WorkingFunction function,
-                            bool plain = false);
+ExpressionPtr make_function(std::string_view name, std::vector<ExpressionPtr> arguments, WorkingFunction function, bool plain);
 
 // The parser of an operator that applies `function` to its arguments.
 template <OperatorFunction function, int least, int most = least>
@@ -39,7 +38,7 @@ template <WorkingFunction function, int least, int most = least>
 ExpressionPtr working_function_of(std::string_view name, const ValueView& value, Scope& scope) {
   auto arguments = parse_arguments(value, scope);
   check_arity(name, arguments.size(), least, most);
-  return make_function(name, std::move(arguments), function);
+  return make_function(name, std::move(arguments), function, false);
 }
 
 // The named parameters of operators like $map are parsed; unknown and missing ones are refused.

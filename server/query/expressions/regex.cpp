@@ -8,9 +8,6 @@
 namespace server::query {
 namespace {
 
-struct MatchFree {
-  void operator()(pcre2_match_data* data) const { pcre2_match_data_free(data); }
-};
 using Compiled = std::shared_ptr<const RegularExpression>;
 
 struct Given {
@@ -57,7 +54,7 @@ Compiled compile(const std::string& op, const Given& given, Allowance* allowance
   return std::make_shared<const RegularExpression>(given.pattern, bits, RegularExpression::Code::interpreted, refusal, allowance);
 }
 
-// Where the pattern isn't constant, one document often has the same as the one before.
+// A pattern that isn't constant is often the same as that of the document before.
 class LastPattern {
  public:
   Compiled of(const std::string& op, Given given, Allowance* allowance) {
@@ -93,10 +90,9 @@ void append_match(bson::Builder& out, std::string_view text, size_t point, const
   }
 }
 
-Value search(Frame& frame, const std::string& op, std::string_view text, const RegularExpression& regex, Allowance* allowance,
-             Want want) {
+Value search(Frame& frame, const std::string& op, std::string_view text, const RegularExpression& regex, Want want) {
   frame.work_on(text.size());
-  const std::unique_ptr<pcre2_match_data, MatchFree> data(pcre2_match_data_create_from_pattern(regex.code(), nullptr));
+  const auto data = regex.make_match_data();
   uint32_t captures = 0;
   pcre2_pattern_info(regex.code(), PCRE2_INFO_CAPTURECOUNT, &captures);
   Growth growth(frame);
@@ -106,7 +102,7 @@ Value search(Frame& frame, const std::string& op, std::string_view text, const R
   for (size_t at = 0; at <= text.size();) {
     frame.work(10);
     growth.reach(found.size());
-    const int groups = regex.search(text, at, known_as_utf8, data.get(), allowance);
+    const int groups = regex.search(text, at, known_as_utf8, data.get(), frame.allowance());
     known_as_utf8 = PCRE2_NO_UTF_CHECK;
     if (groups == PCRE2_ERROR_NOMATCH) break;
     if (groups < 0)
@@ -154,21 +150,20 @@ ExpressionPtr parse_regex(std::string_view name, const ValueView& value, Scope& 
   if (!input) fail(31022, op + " requires 'input' parameter");
   if (!regex) fail(31023, op + " requires 'regex' parameter");
   // A constant pattern is compiled once.
-  Allowance* const allowance = scope.allowance();
   Compiled fixed;
   if (regex->constant() && !regex->constant()->view().is_nullish() && (!options || options->constant())) {
-    fixed = compile(op, given(op, *regex->constant(), options ? *options->constant() : Value()), allowance);
+    fixed = compile(op, given(op, *regex->constant(), options ? *options->constant() : Value()), scope.allowance());
   }
-  return evaluated([op, input = std::move(input), regex = std::move(regex), options = std::move(options), fixed, allowance,
+  return evaluated([op, input = std::move(input), regex = std::move(regex), options = std::move(options), fixed,
                     last = std::make_unique<LastPattern>()](Frame& frame) {
     const Value text = input->evaluate(frame), pattern = regex->evaluate(frame);
     const bool null = text.view().is_nullish() || pattern.view().is_nullish();
     if (!text.view().is_nullish() && text.type() != Type::string) fail(51104, op + " needs 'input' to be of type string");
     if (null)
       return want == Want::whether ? Value(false) : want == Want::first ? Value::null() : bson::ArrayBuilder().done_value();
-    if (fixed) return search(frame, op, text.view().as_string(), *fixed, allowance, want);
-    const Compiled found = last->of(op, given(op, pattern, options ? options->evaluate(frame) : Value()), allowance);
-    return search(frame, op, text.view().as_string(), *found, allowance, want);
+    if (fixed) return search(frame, op, text.view().as_string(), *fixed, want);
+    const Compiled found = last->of(op, given(op, pattern, options ? options->evaluate(frame) : Value()), frame.allowance());
+    return search(frame, op, text.view().as_string(), *found, want);
   });
 }
 

@@ -37,13 +37,6 @@ class Computed final : public Expression {
   bson::Value value_;
 };
 
-// Such an error is about the operation that parses, and not about what it parses.
-bool stops_operation(base::ErrorCode code) {
-  using enum base::ErrorCode;
-  return code == interrupted || code == max_time_ms_expired || code == exceeded_memory_limit || code == interrupted_at_shutdown ||
-         code == interrupted_due_to_state_change;
-}
-
 // `parsed` reads nothing. A value that is larger than what the client wrote isn't kept: many of them would need much memory.
 ExpressionPtr computed(ExpressionPtr parsed, size_t written_bytes, Scope& scope) {
   if (parsed->constant()) return parsed;

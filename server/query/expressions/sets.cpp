@@ -122,7 +122,7 @@ ExpressionPtr parse_set_equals(std::string_view name, const ValueView& value, Sc
     scope.note_failure({static_cast<base::ErrorCode>(5887502), no_array_in_equals(i, *constant)});
     break;
   }
-  return make_function(name, std::move(arguments), set_equals);
+  return make_function(name, std::move(arguments), set_equals, false);
 }
 
 Value set_is_subset(Frame& frame, std::string_view, Arguments a) {

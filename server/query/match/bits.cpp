@@ -58,7 +58,8 @@ class Bits : public PathNode {
   bool test(ByteAt&& byte_at) const {
     const bool wants_set = test_ == BitTest::all_set || test_ == BitTest::any_set;
     const bool wants_any = test_ == BitTest::any_set || test_ == BitTest::any_clear;
-    work(mask_.bytes.size() / bytes_per_unit + mask_.positions.size() / positions_per_unit);
+    work_on(mask_.bytes.size());
+    work(mask_.positions.size() / positions_per_unit);
     const auto fits = [&](size_t i, uint8_t wanted) {
       const uint8_t found = static_cast<uint8_t>((wants_set ? byte_at(i) : ~byte_at(i)) & wanted);
       return wants_any ? found != 0 : found == wanted;
@@ -72,7 +73,7 @@ class Bits : public PathNode {
     return !wants_any;
   }
 
-  static constexpr size_t bytes_per_unit = 64, positions_per_unit = 16;
+  static constexpr size_t positions_per_unit = 16;
   const BitTest test_;
   const Mask mask_;
 };

@@ -4,12 +4,8 @@
 
 namespace server::query::match {
 
-namespace {
-constexpr size_t bytes_per_unit = 64;
-}
-
 bool PathNode::matches(bson::DocumentView document, Details* details) const {
-  work(document.size() / bytes_per_unit);  // for elements on the way that have no value at the path
+  work_on(document.size());  // for elements on the way that have no value at the path
   return path_.walk(document, leaf_, [&](const bson::ValueView& value, std::string_view outer) {
     work();
     if (!matches_value(value)) return false;
@@ -19,7 +15,7 @@ bool PathNode::matches(bson::DocumentView document, Details* details) const {
 }
 
 bool PathNode::matches_field(const bson::Element& field) const {
-  work(field.bytes().size() / bytes_per_unit);
+  work_on(field.bytes().size());
   return path_.walk_from(field, leaf_, [&](const bson::ValueView& value, std::string_view) {
     work();
     return matches_value(value);

@@ -80,6 +80,9 @@ class Node {
   void work(size_t units = 1) const {
     if (allowance_) allowance_->work(units);
   }
+  void work_on(size_t bytes) const {
+    if (allowance_) allowance_->work_on(bytes);
+  }
   // For what accounts by itself; may be nullptr.
   Allowance* allowance() const { return allowance_; }
 

@@ -39,10 +39,6 @@ bool is_dbref(bson::DocumentView document) {
   return document.has("$ref") && document.has("$id");
 }
 
-bool is_dbref_field(std::string_view name) {
-  return name == "$ref" || name == "$id" || name == "$db";
-}
-
 // Parsing looks at a part of the filter, and at what is in it.
 void account(const Parsing& parsing, size_t bytes) {
   if (parsing.context.allowance) parsing.context.allowance->work_on(bytes);

@@ -23,15 +23,6 @@ uint32_t compile_options(std::string_view options) {
   return flags;
 }
 
-// Each thread has one: matching needs scratch memory, and patterns are shared.
-struct Scratch {
-  Scratch() : data(pcre2_match_data_create(1, nullptr)) {}
-  ~Scratch() { pcre2_match_data_free(data); }
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
-  pcre2_match_data* data;
-};
-
 }  // namespace
 
 Pattern::Pattern(std::string_view pattern, std::string_view options, Allowance* allowance)
@@ -39,9 +30,10 @@ Pattern::Pattern(std::string_view pattern, std::string_view options, Allowance* 
                 allowance) {}
 
 bool Pattern::found_in(std::string_view text, Allowance* allowance) const {
-  thread_local Scratch scratch;
+  // Matching needs scratch memory, and patterns are shared.
+  thread_local const RegularExpression::MatchData scratch(pcre2_match_data_create(1, nullptr));
   if (allowance) allowance->work_on(text.size());
-  return compiled_.search(text, 0, 0, scratch.data, allowance) >= 0;
+  return compiled_.search(text, 0, 0, scratch.get(), allowance) >= 0;
 }
 
 RegexNode::RegexNode(std::string_view path, std::string_view pattern, std::string_view options, Allowance* allowance)

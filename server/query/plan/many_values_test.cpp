@@ -1,14 +1,12 @@
 // Filters with many predicates and values: planning takes time and memory that grow with the filter, and stops with its
 // operation.
-#include <time.h>
-
 #include <algorithm>
 #include <catch2/catch.hpp>
-#include <functional>
-#include <limits>
-#include <set>
+#include <random>
 
+#include "base/cpu_time.h"
 #include "base/error.h"
+#include "base/testing.h"
 #include "bson/builder.h"
 #include "bson/compare.h"
 #include "bson/json.h"
@@ -20,6 +18,10 @@
 #include "server/query/test_support.h"
 
 namespace server::query::plan {
+
+using base::least_cpu_seconds;
+using base::testing::code_of;
+
 namespace {
 
 using bson::Value;
@@ -86,38 +88,11 @@ bool contains(const std::vector<storage::KeyRange>& ranges, const bson::Bytes& k
   return above != ranges.begin() && key < std::prev(above)->to;
 }
 
-// Returns the processor time of the fastest of some runs.
-double seconds(const std::function<void()>& work) {
-  const auto now = [] {
-    timespec time{};
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-    return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
-  };
-  double least = std::numeric_limits<double>::infinity();
-  for (int run = 0; run < 3; ++run) {
-    const double start = now();
-    work();
-    least = std::min(least, now() - start);
-  }
-  return least;
-}
-
-int refusal(const std::function<void()>& work) {
-  try {
-    work();
-  } catch (const base::OperationError& error) {
-    return static_cast<int>(error.code());
-  }
-  return 0;
-}
-
 }  // namespace
 
 TEST_CASE("two lists of intervals have in common what both have") {
-  const uint32_t seed = Catch::rngSeed() + 1;
-  INFO("seed " << seed);
-  std::mt19937 random(seed);
-  const auto below = [&](int limit) { return static_cast<int>(random() % static_cast<uint32_t>(limit)); };
+  std::mt19937_64 random(base::testing::seed());
+  const auto below = [&](int limit) { return static_cast<int>(random() % static_cast<uint64_t>(limit)); };
   const auto list = [&] {
     Intervals made;
     for (int i = below(6); i > 0; --i) {
@@ -128,7 +103,6 @@ TEST_CASE("two lists of intervals have in common what both have") {
   };
   // Values between the ends are looked at, too.
   const auto has = [](const Intervals& intervals, double value) {
-    const Intervals point{Interval::point(Value(value))};
     return std::any_of(intervals.begin(), intervals.end(), [&](const Interval& one) {
       const double low = one.low.view().to_double(), high = one.high.view().to_double();
       return (low < value || (low == value && one.low_included)) && (value < high || (value == high && one.high_included));
@@ -166,7 +140,7 @@ TEST_CASE("ranges of several fields don't multiply without end, and what they do
   CHECK(access.residual.empty());
   CHECK(access.points == 2);
 
-  // Of 200 * 200, the second field has one range for each value of the first.
+  // There would be 200 * 200 ranges, so the second field has one range for each value of the first.
   access = scan(both(among("a", 0, 200), among("b", 5, 200)));
   CHECK(access.ranges.size() == 200);
   CHECK(access.residual.size() == 1);
@@ -217,7 +191,7 @@ TEST_CASE("planning takes time that grows with the filter") {
     const auto time = [&, &make = make](int count) {
       const auto matcher = Matcher::parse(make(count), {});
       const Predicates predicates = flatten(matcher->root());
-      return seconds([&] { index_access(planned.index(1), predicates, unlimited); });
+      return least_cpu_seconds(3, [&] { index_access(planned.index(1), predicates, unlimited); });
     };
     INFO(what);
     // With eight times as much, work that is quadratic takes 64 times as long.
@@ -239,9 +213,9 @@ TEST_CASE("planning stops with its operation") {
     TestServer::Operation operation(planned.server);
     OperationContext* const op = &operation.op;
     Allowance allowance(op, nullptr);
-    CHECK(refusal([&] { planned.ways(filter, allowance); }) == 0);
+    CHECK(code_of([&] { planned.ways(filter, allowance); }) == 0);
     operation.op.kill();
-    CHECK(refusal([&] { planned.ways(filter, allowance); }) == 11601);
+    CHECK(code_of([&] { planned.ways(filter, allowance); }) == 11601);
   }
 }
 
@@ -249,8 +223,8 @@ TEST_CASE("the bounds of a filter are its operation's memory") {
   Planned planned({"{a: 1}"});
   MemoryPool small(4 << 20, 4 << 20);
   Allowance allowance(nobody, &small);
-  CHECK(refusal([&] { planned.ways(among("a", 0, 1000), allowance); }) == 0);
-  CHECK(refusal([&] { planned.ways(among("a", 0, 100'000), allowance); }) == 146);
+  CHECK(code_of([&] { planned.ways(among("a", 0, 1000), allowance); }) == 0);
+  CHECK(code_of([&] { planned.ways(among("a", 0, 100'000), allowance); }) == 146);
   CHECK(allowance.memory().held() == 0);
   // A way that only saves time is left out.
   const bson::Document several = all_of(

@@ -5,6 +5,9 @@
 
 namespace server::query::plan {
 
+// The stages of a way have its ranges, and its bounds as explain shows them.
+inline constexpr size_t copies_of_a_way = 2;
+
 class PlanBytes {
  public:
   explicit PlanBytes(Allowance& allowance) : held_(allowance.memory()) {}

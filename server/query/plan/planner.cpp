@@ -257,8 +257,8 @@ std::vector<Access> ways(const std::shared_ptr<storage::Collection>& collection,
   PlanBytes held(allowance);
   std::vector<Access> ways = bounded_scans(indexes, predicates, allowance);
   for (const Access& access : ways) held.add(bytes_of(access));
-  const auto add_if_room = [&](Access access) {  // the stages of a way have another copy of its ranges
-    if (held.add_if_room(2 * bytes_of(access))) ways.push_back(std::move(access));
+  const auto add_if_room = [&](Access access) {
+    if (held.add_if_room(copies_of_a_way * bytes_of(access))) ways.push_back(std::move(access));
   };
   int disjunctions = 0;
   for (const Node* node : predicates) {

@@ -18,6 +18,17 @@ using bson::DocumentView;
 using bson::Value;
 using bson::ValueView;
 
+namespace {
+
+[[noreturn]] void invalid(std::string_view stage, int code, const std::string& why) {
+  throw OperationError(code, "Invalid " + std::string(stage) + " :: caused by :: " + why);
+}
+[[noreturn]] void invalid(std::string_view stage, const OperationError& why) {
+  invalid(stage, static_cast<int>(why.code()), why.what());
+}
+
+}  // namespace
+
 struct Transform::Node {
   explicit Node(std::string_view of_field = {}) : name(of_field) {}
 
@@ -54,9 +65,9 @@ struct Transform::Node {
   }
 
   [[noreturn]] static void collision(std::string_view stage, std::string_view path, std::string_view rest) {
-    const std::string text = "Invalid " + std::string(stage) + " :: caused by :: Path collision at " + std::string(path);
-    if (rest.empty()) throw OperationError(31250, text);
-    throw OperationError(31249, text + " remaining portion " + std::string(rest));
+    const std::string text = "Path collision at " + std::string(path);
+    if (rest.empty()) invalid(stage, 31250, text);
+    invalid(stage, 31249, text + " remaining portion " + std::string(rest));
   }
 };
 
@@ -94,12 +105,12 @@ class Transform::Application {
   }
 
   void include(const Node& node, bson::Builder& out, DocumentView document) {
-    Met met(node.children.size());
+    Met met(node.computes ? node.children.size() : 0);
     for (const bson::Element& field : document) {
       count();
       const Node* child = node.children.find(field.name);
       if (!child) continue;
-      met.add(child->index);
+      if (node.computes) met.add(child->index);
       if (child->expression) continue;
       if (child->leaf) {
         out.append_element(field);
@@ -114,25 +125,16 @@ class Transform::Application {
         include(*child, below, DocumentView());
       }
     }
-    for (const auto& child : node.children) {
-      count();
-      if (child->expression) {
-        Value scratch;
-        out.append(child->name, child->expression->view(frame_, scratch));
-      } else if (!child->leaf && child->computes && !met.has(child->index)) {
-        bson::Builder below = out.object(child->name);
-        include(*child, below, DocumentView());
-      }
-    }
+    compute(node, met, out, &Application::include);
   }
 
   // Metadata are all that an exclusion computes.
   void exclude(const Node& node, bson::Builder& out, DocumentView document) {
-    Met met(node.children.size());
+    Met met(node.computes ? node.children.size() : 0);
     for (const bson::Element& field : document) {
       count();
       const Node* child = node.children.find(field.name);
-      if (child) met.add(child->index);
+      if (child && node.computes) met.add(child->index);
       if (child && (child->leaf || child->expression)) continue;
       if (child && field.is_object()) {
         bson::Builder below = out.object(field.name);
@@ -144,17 +146,7 @@ class Transform::Application {
         out.append_element(field);
       }
     }
-    if (!node.computes) return;
-    for (const auto& child : node.children) {
-      count();
-      if (child->expression) {
-        Value scratch;
-        out.append(child->name, child->expression->view(frame_, scratch));
-      } else if (child->computes && !met.has(child->index)) {
-        bson::Builder below = out.object(child->name);
-        exclude(*child, below, DocumentView());
-      }
-    }
+    compute(node, met, out, &Application::exclude);
   }
 
   void add(const Node& node, bson::Builder& out, DocumentView document) {
@@ -175,6 +167,23 @@ class Transform::Application {
   }
 
  private:
+  using Visit = void (Application::*)(const Node&, bson::Builder&, DocumentView);
+
+  // Appends what the node computes, also within fields that the document doesn't have.
+  void compute(const Node& node, const Met& met, bson::Builder& out, Visit visit) {
+    if (!node.computes) return;
+    for (const auto& child : node.children) {
+      count();
+      if (child->expression) {
+        Value scratch;
+        out.append(child->name, child->expression->view(frame_, scratch));
+      } else if (child->computes && !met.has(child->index)) {
+        bson::Builder below = out.object(child->name);
+        (this->*visit)(*child, below, DocumentView());
+      }
+    }
+  }
+
   void include_array(const Node& node, bson::ArrayBuilder& out, DocumentView array) {
     for (const bson::Element& element : array) {
       count();
@@ -245,15 +254,11 @@ class Transform::Application {
 
 namespace {
 
-[[noreturn]] void invalid(std::string_view stage, int code, const std::string& why) {
-  throw OperationError(code, "Invalid " + std::string(stage) + " :: caused by :: " + why);
-}
-
 void check_name(std::string_view stage, std::string_view name) {
   try {
     check_field_path(name);
   } catch (const OperationError& error) {
-    throw OperationError(error.code(), "Invalid " + std::string(stage) + " :: caused by :: " + error.what());
+    invalid(stage, error);
   }
 }
 
@@ -327,16 +332,19 @@ struct Transform::Reader {
   void fields(DocumentView specification, const std::string& prefix) {
     for (const bson::Element& field : specification) {
       scope.work();
-      refuse_positional(field);
-      check_name(stage, field.name);
       const std::string path = prefix.empty() ? std::string(field.name) : prefix + "." + std::string(field.name);
-      if (!prefix.empty()) check_name(stage, path);
+      if (!additions) check(field, path);  // AdditionCheck has done it
       value(path, field);
     }
   }
 
+  void check(const bson::Element& field, const std::string& path) const {
+    refuse_positional(field);
+    check_name(stage, field.name);
+    if (path.size() > field.name.size()) check_name(stage, path);
+  }
+
   void refuse_positional(const bson::Element& field) const {
-    if (additions) return;
     if (field.name.ends_with(".$")) invalid(stage, 31324, "Cannot use positional projection in aggregation projection");
     if (field.name.find(".$.") != std::string_view::npos) invalid(stage, 31394, std::string(positional_within_path));
   }
@@ -364,14 +372,10 @@ struct Transform::Reader {
     const std::string_view name = object.first().name;
     if (!name.starts_with('$') || object.count() != 1) return false;
     if (is_operator(name)) return true;
-    try {
-      check_field_path(name);  // a part of a DBRef may be a field
-    } catch (const OperationError&) {
-      if (name == "$elemMatch")
-        invalid(stage, static_cast<int>(base::ErrorCode::invalid_pipeline_operator), "Cannot use $elemMatch in this context");
-      invalid(stage, 31325, "Unknown expression " + std::string(name));
-    }
-    return false;
+    if (begins_with_dbref_field(name)) return false;
+    if (name == "$elemMatch")
+      invalid(stage, static_cast<int>(base::ErrorCode::invalid_pipeline_operator), "Cannot use $elemMatch in this context");
+    invalid(stage, 31325, "Unknown expression " + std::string(name));
   }
 
   void included(const std::string& path) {
@@ -408,12 +412,12 @@ struct Transform::Reader {
       node.expression = parse_expression(given, scope);
     } catch (const OperationError& error) {
       if (error.code() == base::ErrorCode{metadata_not_available}) throw;  // the stage is right, and what stands before it isn't
-      throw OperationError(error.code(), "Invalid " + std::string(stage) + " :: caused by :: " + error.what());
+      if (stops_operation(error.code())) throw;
+      invalid(stage, error);
     }
   }
   [[noreturn]] void mixed(int code, const char* what, const std::string& path, const char* in) {
-    throw OperationError(code, "Invalid " + std::string(stage) + " :: caused by :: Cannot do " + what + " on field " + path +
-                                   " in " + in + " projection");
+    invalid(stage, code, std::string("Cannot do ") + what + " on field " + path + " in " + in + " projection");
   }
 };
 
@@ -423,10 +427,7 @@ Transform& Transform::operator=(Transform&&) noexcept = default;
 Transform::~Transform() = default;
 
 Transform Transform::project(std::string_view stage, DocumentView specification, Scope& scope) {
-  if (specification.empty()) {
-    throw OperationError(
-        51272, "Invalid " + std::string(stage) + " :: caused by :: projection specification must have at least one field");
-  }
+  if (specification.empty()) invalid(stage, 51272, "projection specification must have at least one field");
   auto root = std::make_unique<Node>();
   Reader reader{stage, scope, *root, false, {}, {}};
   reader.fields(specification, "");
@@ -435,19 +436,12 @@ Transform Transform::project(std::string_view stage, DocumentView specification,
     if (reader.id_excluded) root->at("_id", stage, false).leaf = true;
     return Transform(Kind::exclusion, std::move(root));
   }
-  if (!reader.id_named && !root->children.find("_id")) {
-    auto id = std::make_unique<Node>("_id");
-    id->leaf = true;
-    id->index = root->children.size();
-    root->children.add_first(std::move(id));
-  }
+  if (!reader.id_named && !root->children.find("_id")) root->at("_id", stage, false).leaf = true;
   return Transform(Kind::inclusion, std::move(root));
 }
 
 Transform Transform::add_fields(std::string_view stage, DocumentView specification, Scope& scope) {
-  if (specification.empty()) {
-    throw OperationError(40177, "Invalid " + std::string(stage) + " :: caused by :: specification must have at least one field");
-  }
+  if (specification.empty()) invalid(stage, 40177, "specification must have at least one field");
   AdditionCheck(stage, specification).run();
   auto root = std::make_unique<Node>();
   Reader{stage, scope, *root, true, {}, {}}.fields(specification, "");

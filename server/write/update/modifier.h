@@ -41,6 +41,9 @@ struct Application {
   void work(size_t units = 1) const {
     if (allowance) allowance->work(units);
   }
+  void work_on(size_t bytes) const {
+    if (allowance) allowance->work_on(bytes);
+  }
 
   // The objects and arrays that were set as a whole. Where their paths would be longer than a document, the last ones are left
   // out: the log's diff goes down into those.

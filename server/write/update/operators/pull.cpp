@@ -1,12 +1,13 @@
 // $pull, $pullAll and $pop remove elements of an array; the others move up.
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <unordered_set>
 
 #include "base/error.h"
 #include "bson/builder.h"
 #include "bson/compare.h"
+#include "server/query/field_path.h"
+#include "server/query/match/parser.h"
 #include "server/write/update/operators/families.h"
 #include "server/write/update/shell_text.h"
 
@@ -88,11 +89,8 @@ class PullEqual : public Cull {
 
 // Some operators stand in place of a field's name, and so make the condition a filter over documents.
 bool is_condition_on_value(bson::DocumentView condition) {
-  static constexpr std::array<std::string_view, 13> over_documents = {
-      "$and",        "$or",         "$nor",         "$not", "$expr", "$where", "$comment",
-      "$jsonSchema", "$alwaysTrue", "$alwaysFalse", "$ref", "$id",   "$db"};
   const std::string_view first = condition.first().name;
-  return first.starts_with("$") && std::find(over_documents.begin(), over_documents.end(), first) == over_documents.end();
+  return first.starts_with("$") && first != "$not" && !query::match::is_top_operator(first) && !query::is_dbref_field(first);
 }
 
 class Pop : public Modifier {

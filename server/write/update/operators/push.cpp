@@ -17,8 +17,6 @@ using base::ErrorCode;
 using base::OperationError;
 using bson::ValueView;
 
-constexpr size_t bytes_per_unit = 64;  // of a comparison: Allowance::work_on
-
 struct SortKey {
   std::string path;  // empty: it sorts by the element itself
   int sign;
@@ -62,7 +60,8 @@ class Push : public Modifier {
     elements.insert(elements.begin() + place(elements.size()), clauses_.values.begin(), clauses_.values.end());
     if (!clauses_.sort.empty()) {
       std::stable_sort(elements.begin(), elements.end(), [&](const ValueView& a, const ValueView& b) {
-        application.work(clauses_.sort.size() + std::min(a.bytes().size(), b.bytes().size()) / bytes_per_unit);
+        application.work(clauses_.sort.size());
+        application.work_on(std::min(a.bytes().size(), b.bytes().size()));
         return compare_by(clauses_.sort, a, b, application.collator) < 0;
       });
     }
