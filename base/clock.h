@@ -12,7 +12,7 @@ class Clock {
   virtual int64_t monotonic_us() const = 0;  // never goes back
 };
 
-// The machine's own, thread-safe: for what the machine times itself (sockets, sleeps, WiredTiger), for log lines and ObjectIds.
-Clock& system_clock();
+// Returns the machine's own clock. It is for sockets, sleeps and WiredTiger, which the machine times, and for logs and ObjectIds.
+Clock& system_clock();  // thread-safe
 
 }  // namespace base

@@ -1,4 +1,5 @@
-// Tests of several folders share these: waiting for a condition, seeds that can be repeated, and a clock that stands still.
+// Tests of several folders share these: waiting for a condition, errors as values, seeds that can be repeated, and a clock that
+// stands still.
 #pragma once
 
 #include <atomic>
@@ -6,9 +7,11 @@
 #include <cstdint>
 #include <cstdlib>
 #include <random>
+#include <string>
 #include <thread>
 
 #include "base/clock.h"
+#include "base/error.h"
 
 namespace base::testing {
 
@@ -24,6 +27,23 @@ bool wait_until(Condition holds) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   return true;
+}
+
+// Returns the error that the work throws, and its text; ErrorCode::ok: none.
+template <typename Work>
+ErrorCode error_of(Work&& work, std::string* message = nullptr) {
+  try {
+    work();
+  } catch (const OperationError& error) {
+    if (message) *message = error.what();
+    return error.code();
+  }
+  return ErrorCode::ok;
+}
+// The same as a number; 0: none.
+template <typename Work>
+int code_of(Work&& work) {
+  return static_cast<int>(error_of(work));
 }
 
 // True when a test of this process has asked for the seed: only then is it worth printing.

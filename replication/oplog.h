@@ -35,7 +35,7 @@ struct OplogStats {
 
 inline constexpr char oplog_ns[] = "local.oplog.rs";
 
-// Is what mongod chooses: 5 % of what is free, from 990 MB to 50 GB.
+// Returns the size that mongod chooses: 5 % of what is free, from 990 MB to 50 GB.
 uint64_t default_oplog_bytes(const std::string& path);
 
 // Thread-safe. The engine's timestamps go on above the newest entry once it is open.

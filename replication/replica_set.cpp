@@ -463,8 +463,8 @@ void ReplicaSet::learn_config(const SetConfig& config, const std::string& from) 
     show_state();
     woken_.notify_all();
   } else if (joins && self) {
-    // The log gets an entry that nobody has, so that the leader sends where its own begins, and the voters there. An empty log
-    // would seem to have what comes before the first entry.
+    // The log gets an entry that nobody has, so that the leader sends the place where its own log begins, and who votes at that
+    // place. An empty log would seem to have what comes before the first entry.
     const bool begins = !disk_.load();
     if (begins) start_log(disk_, {log_begins.index, log_begins.term + 1}, {});
     begins ? machine_.await_data(now_us()) : machine_.begin(now_us());

@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/random.h"
+#include "base/testing.h"
 #include "bson/json.h"
 #include "replication/committer.h"
 #include "replication/session_store.h"
@@ -14,6 +15,7 @@
 #include "storage/testing/temporary_store.h"
 
 using namespace replication;
+using base::testing::code_of;
 using storage::Stamp;
 using storage::Store;
 using storage::TemporaryDirectory;
@@ -62,15 +64,6 @@ struct Member {
 
 Bytes session_named(char name) {
   return Bytes(SessionWrite::id_bytes, name);
-}
-
-int code_of(const std::function<void()>& work) {
-  try {
-    work();
-  } catch (const base::OperationError& error) {
-    return static_cast<int>(error.code());
-  }
-  return 0;
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 #include <catch2/catch.hpp>
 
-#include <algorithm>
+#include <atomic>
 
 #include "base/clock.h"
 #include "replication/consensus/test_support.h"

@@ -4,12 +4,11 @@ import os
 import random
 import threading
 
-import bson
 import pytest
 from pymongo.errors import OperationFailure, PyMongoError
 
 from tests.branches.conftest import by_id, fails, log_of
-from tests.branches.team import Site, clone, palimpsest, same, servers, team  # noqa: F401
+from tests.branches.team import Site, bundle, clone, palimpsest, same, servers, team, unbundle  # noqa: F401
 from tests.drivers.auth_test import PASSWORD, Guarded
 from tests.support.certificates import Authority
 from tests.support.lying_server import LyingServer
@@ -90,34 +89,34 @@ def test_a_branch_of_ones_own_is_pushed_and_given_up_by_force(team):
 def test_a_bundle_stands_on_what_it_says(team, tmp_path):
     hub, ann, bob = team
     whole, part = tmp_path / "whole", tmp_path / "part"
-    palimpsest("bundle", "create", "--uri", hub.server.uri, "shop", whole)
-    palimpsest("bundle", "create", "--uri", hub.server.uri, "shop@main..shop@dev", part)
+    bundle(hub, "shop", whole)
+    bundle(hub, "shop@main..shop@dev", part)
     shown = palimpsest("bundle", "verify", part)
     assert shown["commits"] == 1 and shown["standsOn"] == [hub.head()] and shown["refs"] == [{"branch": "dev", "commit": hub.head("dev")}]
-    assert "stand on" in palimpsest("bundle", "fetch", "--uri", ann.server.uri, part, code=1)
+    assert "stand on" in unbundle(ann, part, code=1)
     assert "shop" not in ann.client.list_database_names()
-    palimpsest("bundle", "fetch", "--uri", ann.server.uri, whole)
+    unbundle(ann, whole)
     same_refs = {"bundle%2Fmain": "main", "bundle%2Fdev": "dev"}
     for mine, theirs in same_refs.items():
         assert ann.log(mine) == hub.log(theirs)
-    palimpsest("bundle", "fetch", "--uri", ann.server.uri, "--as", "again", part)
+    unbundle(ann, part, "--as", "again")
     assert ann.log("again%2Fdev") == hub.log("dev")
 
 
 def test_damaged_bundles_move_nothing(team, tmp_path):
     hub, ann, bob = team
     file = tmp_path / "whole"
-    palimpsest("bundle", "create", "--uri", hub.server.uri, "shop", file)
+    bundle(hub, "shop", file)
     good = file.read_bytes()
     random.seed(7)
     for at in random.sample(range(len(good)), 60):
         damaged = bytearray(good)
         damaged[at] ^= 1 << random.randrange(8)
         with pytest.raises(OperationFailure) as failure:
-            ann["main"].command("receivePack", bson.Binary(random.randbytes(16), 4), pack=bytes(damaged), last=True)
+            ann.receive(bytes(damaged), random.randbytes(16))
         assert failure.value.code in (FAILED_TO_PARSE, 12), failure.value
-    fails(FAILED_TO_PARSE, lambda: ann["main"].command("receivePack", bson.Binary(bytes(16), 4), pack=good[:-40], last=True))
-    ann["main"].command("receivePack", bson.Binary(bytes(16), 4), pack=good, last=True)
+    fails(FAILED_TO_PARSE, lambda: ann.receive(good[:-40]))
+    ann.receive(good)
     assert ann.log(hub.head("dev")) == hub.log("dev")
 
 
@@ -169,13 +168,18 @@ def test_documents_that_cannot_be_compressed_travel_in_pieces(team):
     assert ann.log() == hub.log() and ann.roots() == hub.roots()
 
 
+def purge_page_3(site, then):
+    """Two commits show the page; after the purge, the next commit adds a document to the collection `then`."""
+    site["main"].pages.update_one({"_id": 3}, {"$set": {"n": 3}})
+    site.commit(message="three")
+    site["main"].command("purge", "pages", id=3)
+    site["main"][then].insert_one({"_id": "after"})
+    site.commit(message="after")
+
+
 def test_what_was_purged_is_not_shipped(team):
     hub, ann, bob = team
-    hub["main"].pages.update_one({"_id": 3}, {"$set": {"n": 3}})
-    hub.commit(message="three")
-    hub["main"].command("purge", "pages", id=3)
-    hub["main"].pages.insert_one({"_id": "after"})
-    hub.commit(message="after")
+    purge_page_3(hub, then="pages")
     clone(hub, ann)
     assert ann.log() == hub.log() and by_id(ann["main"].pages) == by_id(hub["main"].pages)
     for commit in hub.log():
@@ -189,11 +193,7 @@ def test_what_was_purged_is_not_shipped(team):
 
 def test_what_was_purged_before_it_came_is_known_to_be_and_passed_on(team, tmp_path):
     hub, ann, bob = team
-    hub["main"].pages.update_one({"_id": 3}, {"$set": {"n": 3}})
-    hub.commit(message="three")
-    hub["main"].command("purge", "pages", id=3)
-    hub["main"].authors.insert_one({"_id": "after"})
-    hub.commit(message="after")
+    purge_page_3(hub, then="authors")
     clone(hub, ann), clone(ann, bob)
 
     def check(site):
@@ -220,8 +220,8 @@ def test_what_was_purged_before_it_came_is_known_to_be_and_passed_on(team, tmp_p
     assert ann["main"].command("push", "bob")["change"] in ("made", "moved")
     check(bob)
     bob.wipe()
-    palimpsest("bundle", "create", "--uri", ann.server.uri, "shop@main", tmp_path / "main")
-    palimpsest("bundle", "fetch", "--uri", bob.server.uri, tmp_path / "main")
+    bundle(ann, "shop@main", tmp_path / "main")
+    unbundle(bob, tmp_path / "main")
     assert bob.log("bundle%2Fmain") == hub.log()
     assert bob["bundle%2Fmain"].command("verify", 1, deep=True)["valid"] is True
 
@@ -298,7 +298,7 @@ def test_a_first_commit_with_two_documents_of_a_later_unique_key_is_left(team, t
     hub["dev"].users.insert_one({"_id": "c", "mail": 3})
     hub.commit("dev", message="dev's")
     if interrupted:
-        ann["main"].command("receivePack", bson.Binary(bytes(16), 4), pack=packed(hub, "dev"), last=True)
+        ann.receive(packed(hub, "dev"))
         assert "mail_1" not in ann["main"].users.index_information()
     if how.startswith("push"):
         ref = "dev" if how == "push dev" else "main"
@@ -308,8 +308,8 @@ def test_a_first_commit_with_two_documents_of_a_later_unique_key_is_left(team, t
         hub["main"].command("push", "ann", tag="v0")
         first = "v0"
     elif how == "bundle":
-        palimpsest("bundle", "create", "--uri", hub.server.uri, "shop", tmp_path / "all")
-        palimpsest("bundle", "fetch", "--uri", ann.server.uri, tmp_path / "all")
+        bundle(hub, "shop", tmp_path / "all")
+        unbundle(ann, tmp_path / "all")
         first = "bundle%2Fv0"
         assert ann.log("bundle%2Fdev") == hub.log("dev")
     else:
@@ -359,7 +359,7 @@ def test_a_first_commit_has_its_own_documents_alone(team):
     hub["main"].command("createBranch", "dev")
     # The pack of the first commit is cut off before that is there, and some of its documents are.
     cut = packed(hub, "main")[:-20]
-    fails(FAILED_TO_PARSE, lambda: ann["main"].command("receivePack", bson.Binary(bytes(16), 4), pack=cut, last=True))
+    fails(FAILED_TO_PARSE, lambda: ann.receive(cut))
     assert 0 < ann["main"].pages.count_documents({}) <= 2_000
     fails(NAMESPACE_NOT_FOUND, lambda: ann["main"].command("listBranches"))
     hub["main"].pages.update_one({"_id": 1}, {"$set": {"n": 1}})
@@ -395,7 +395,7 @@ def test_two_fetches_of_the_same_commits_meet(team):
         one.join()
     assert not failures, failures
     assert ann.log("origin%2Fmain") == hub.log()
-    assert [one["name"] for one in ann["main"].command("listBranches")["cursor"]["firstBatch"]] == ["main"]
+    assert ann.names() == ["main"]
 
 
 @pytest.fixture
@@ -419,9 +419,8 @@ def test_a_pack_makes_no_branch_or_tag_that_is_called_like_a_snapshot(team):
     hub, ann, bob = team
     commit = bytes.fromhex(hub.head())
     for kind in ("branch", "tag"):
-        fails(BAD_VALUE, lambda: ann["main"].command("receivePack", bson.Binary(bytes(16), 4), pack=packed(hub, "main"), last=True,
-                                                     refs=[{kind: "s1", "commit": commit}]))
-    ann["main"].command("receivePack", bson.Binary(bytes(16), 4), pack=packed(hub, "main"), last=True, refs=[{"branch": "t1", "commit": commit}])
+        fails(BAD_VALUE, lambda: ann.receive(packed(hub, "main"), refs=[{kind: "s1", "commit": commit}]))
+    ann.receive(packed(hub, "main"), refs=[{"branch": "t1", "commit": commit}])
     assert ann["t1"].pages.count_documents({}) == hub["main"].pages.count_documents({})
 
 
@@ -436,7 +435,7 @@ def test_an_import_that_ended_before_its_indexes_goes_on_with_them(indexed, tmp_
             hub["main"][name].create_index("mail", unique=True)
         hub.commit(message="more")
     # No ref moves with these commits, so they are as such an import leaves them.
-    ann["main"].command("receivePack", bson.Binary(bytes(16), 4), pack=packed(hub, "main"), last=True)
+    ann.receive(packed(hub, "main"))
     names = ["more", "others"] if has else ["users"]
     for name in names:
         assert "mail_1" not in ann[hub.head()][name].index_information()
@@ -445,8 +444,8 @@ def test_an_import_that_ended_before_its_indexes_goes_on_with_them(indexed, tmp_
         assert hub["main"].command("push", "ann")["sent"] == 0
         assert hub["main"].command("push", "ann")["change"] == "unchanged"
     elif how == "bundle":
-        palimpsest("bundle", "create", "--uri", hub.server.uri, "shop", tmp_path / "all")
-        palimpsest("bundle", "fetch", "--uri", ann.server.uri, tmp_path / "all")
+        bundle(hub, "shop", tmp_path / "all")
+        unbundle(ann, tmp_path / "all")
     else:
         if not has:
             ann["main"].command("addRemote", "origin", uri=hub.uri)
@@ -459,7 +458,7 @@ def test_a_collection_that_was_made_without_its_indexes_gets_them(indexed):
     hub, ann, bob = indexed
     hub["main"].pages.create_index("at", expireAfterSeconds=1_000_000_000)
     hub["main"].pages.create_index([("text", "text")])
-    ann["main"].command("receivePack", bson.Binary(bytes(16), 4), pack=packed(hub, "main"), last=True)
+    ann.receive(packed(hub, "main"))
     # An import that ends between the collection and its indexes leaves it so.
     ann["main"].pages.drop_indexes()
     ann["main"].command("addRemote", "origin", uri=hub.uri)
@@ -598,7 +597,7 @@ def test_the_receiver_is_killed_in_the_middle(team, tmp_path):
         assert site.log("origin%2Fmain") == hub.log()
         site["main"].command("pull", "origin")
         same(hub, site)
-        assert not [one["name"] for one in site["main"].cursor_command("listBranches", 1) if one["name"] != "main"]
+        assert site.names() == ["main"]
         assert site["main"].command("fetch", "origin")["made"] == 0
 
 

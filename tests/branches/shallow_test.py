@@ -6,7 +6,7 @@ import pytest
 from pymongo.errors import OperationFailure, PyMongoError
 
 from tests.branches.conftest import by_id, fails
-from tests.branches.team import Site, clone, palimpsest, same, servers, team  # noqa: F401
+from tests.branches.team import Site, bundle, clone, palimpsest, same, servers, team, unbundle  # noqa: F401
 from tests.support.palimpsest import Server
 
 BAD_VALUE, ILLEGAL_OPERATION, NAMESPACE_NOT_FOUND = 2, 20, 26
@@ -193,10 +193,10 @@ def test_a_depth_ends_where_the_remote_has_dropped_commits(old):
 def test_a_bundle_may_be_shallow(old, tmp_path):
     hub, ann, bob = old
     file = tmp_path / "some"
-    palimpsest("bundle", "create", "--uri", hub.server.uri, "--depth", "2", "shop", file)
+    bundle(hub, "shop", file, "--depth", "2")
     shown = palimpsest("bundle", "verify", file)
     assert shown["commits"] == 4 and len(shown["excluded"]) == 2 and not shown["standsOn"]
-    palimpsest("bundle", "fetch", "--uri", ann.server.uri, file)
+    unbundle(ann, file)
     assert ann.log() == hub.log()[:2] and ann.log("bundle%2Fdev") == hub.log("dev")[:2]
     ann["main"].command("addRemote", "origin", uri=hub.uri)
     fetch(ann, unshallow=True)
@@ -210,10 +210,10 @@ def test_a_bundle_makes_a_whole_history_shallow_only_if_told_to(old, tmp_path):
         hub["main"].pages.update_one({"_id": i}, {"$set": {"late": i}})
         hub.commit(message=f"late {i}")
     file = tmp_path / "some"
-    palimpsest("bundle", "create", "--uri", hub.server.uri, "--depth", "2", "shop@main", file)
-    assert "shallow" in palimpsest("bundle", "fetch", "--uri", bob.server.uri, file, code=1)
+    bundle(hub, "shop@main", file, "--depth", "2")
+    assert "shallow" in unbundle(bob, file, code=1)
     assert not boundary(bob) and hub.head() not in bob.log()
-    palimpsest("bundle", "fetch", "--shallow", "--uri", bob.server.uri, file)
+    unbundle(bob, file, "--shallow")
     assert bob.log("bundle%2Fmain") == hub.log()[:2]
 
 
@@ -242,12 +242,12 @@ def test_a_shallow_history_takes_no_other_first_commit(old, tmp_path):
     ann["main"].command("addRemote", "other", uri=bob.uri)
     refused = fails(ILLEGAL_OPERATION, lambda: ann["main"].command("fetch", "other"))
     assert "another history" in str(refused), refused
-    palimpsest("bundle", "create", "--uri", bob.server.uri, "shop", tmp_path / "all")
-    assert "another history" in palimpsest("bundle", "fetch", "--uri", ann.server.uri, tmp_path / "all", code=1)
+    bundle(bob, "shop", tmp_path / "all")
+    assert "another history" in unbundle(ann, tmp_path / "all", code=1)
     bob["main"].command("addRemote", "ann", uri=ann.uri)
     fails(ILLEGAL_OPERATION, lambda: bob["main"].command("push", "ann"))
     assert ann["main"].list_collection_names().count("notes") == 0
-    # Who has it from here knows it, too.
+    # A server that has it from here knows it, too.
     bob.wipe()
     palimpsest("clone", "--depth", "1", ann.uri, bob.uri)
     bob["main"].command("addRemote", "hub", uri=hub.uri)
@@ -340,4 +340,4 @@ def test_the_receiver_of_a_shallow_history_is_killed_in_the_middle(old, tmp_path
         site["main"].command("pull", "origin")
         assert [one["message"] for one in logged(site)] == [one["message"] for one in logged(hub)]
         check_whole(hub, site)
-        assert [one["name"] for one in site["main"].cursor_command("listBranches", 1)] == ["main"]
+        assert site.names() == ["main"]

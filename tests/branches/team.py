@@ -2,6 +2,7 @@
 import json
 import subprocess
 
+import bson
 import pytest
 
 from tests.branches.conftest import by_id, log_of
@@ -32,6 +33,13 @@ class Site:
 
     def roots(self, ref="main"):
         return self[ref].command("dbHash").get("roots")
+
+    def names(self):
+        return [one["name"] for one in self["main"].cursor_command("listBranches", 1)]
+
+    def receive(self, pack, upload=bytes(16), **more):
+        """The whole pack comes in one piece."""
+        return self["main"].command("receivePack", bson.Binary(upload, 4), pack=pack, last=True, **more)
 
     def remotes(self):
         return {one["name"]: one for one in self["main"].cursor_command("listRemotes", 1)}
@@ -72,6 +80,14 @@ def palimpsest(*arguments, code=0):
 
 def clone(source, site):
     palimpsest("clone", source.uri, site.uri)
+
+
+def bundle(site, of, file, *options):
+    palimpsest("bundle", "create", "--uri", site.server.uri, *options, of, file)
+
+
+def unbundle(site, file, *options, code=0):
+    return palimpsest("bundle", "fetch", "--uri", site.server.uri, *options, file, code=code)
 
 
 def same(a, b, *refs):

@@ -113,7 +113,7 @@ def test_a_commit_that_makes_a_tree_anew_and_changes_nothing_travels(shop, befor
     main.command("collMod", "c", commits=after)
     main.c.update_one({"_id": 5}, {"$set": {"n": 2}})
     main.c.update_one({"_id": 5}, {"$set": {"n": 3}})
-    # With it go as many documents as are written in parts.
+    # The commit also has so many documents that they are written in parts.
     main.other.insert_many([{"_id": i} for i in range(2, 6_002)])
     main.command("commit", 1)
     with Server() as server:

@@ -425,7 +425,7 @@ def test_a_writer_outside_waits_for_an_open_transaction(client, raw, pool, write
     waiting = pool.submit(write, client.t.c)
     wait_until(lambda: conflicts(client) >= before + 3)
     assert client.t.c.find_one() == {"_id": 0, "n": 0}  # readers don't wait
-    client.t.c.insert_one({"_id": 4})                   # nor does who writes elsewhere
+    client.t.c.insert_one({"_id": 4})                   # and a writer of another document doesn't wait either
     assert not waiting.done()
     with pytest.raises(OperationFailure) as failure:
         client.t.command("update", "c", updates=[{"q": {"_id": 0}, "u": {"$inc": {"n": 100}}}], maxTimeMS=100)
@@ -474,7 +474,7 @@ def test_a_change_of_the_schema_waits_for_an_open_transaction(client, raw, pool)
         waiting = pool.submit(change)
         wait_until(lambda: is_behind_a_change(raw(), collection))
         assert not waiting.done()
-        done(session.insert(collection, {"_id": bson.ObjectId()}))  # who waits doesn't hold up the transaction
+        done(session.insert(collection, {"_id": bson.ObjectId()}))  # the change that waits doesn't hold up the transaction
         done(session.commit())
         waiting.result(DEADLINE)
     assert client.t.list_collection_names() == []

@@ -2,7 +2,6 @@
 import datetime
 import random
 import socket
-import time
 import uuid
 
 import bson
