@@ -19,7 +19,7 @@ inline constexpr uint64_t removed_hash = 0;  // in place of a document's
 uint64_t id_hash(std::string_view collection, const bson::ValueView& id);
 uint64_t document_hash(bson::DocumentView document);  // never removed_hash
 
-// Thread-safe. settle() must be called when adding has ended, and the functions below it after that.
+// A ledger is thread-safe. Call settle() after the last add(), and the functions below only after settle().
 class Ledger {
  public:
   // Calls for one _id must come in the order of its writes.

@@ -27,7 +27,7 @@ class Client;
 
 class ServerWatch {
  public:
-  // Begins with a sample, for 0 seconds, which is taken before the load may begin. `measured` must outlive the watch.
+  // Takes the first sample, for 0 seconds, before it returns, so the load begins after it. `measured` must outlive the watch.
   ServerWatch(const std::string& uri, Measured& measured);
   ~ServerWatch();
 
