@@ -34,7 +34,6 @@ constexpr Name rare_names[] = {
     {162, "CollectionIsEmpty"},
     {171, "CannotIndexParallelArrays"},
     {186, "ClientMetadataCannotBeMutated"},
-    {201, "CannotBuildIndexKeys"},
     {224, "QueryFeatureNotAllowed"},
     {237, "CursorKilled"},
     {267, "PreparedTransactionInProgress"},

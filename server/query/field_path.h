@@ -15,8 +15,8 @@ void check_field_path(std::string_view path);
 
 // Returns whether the name is that of a part of a DBRef: $ref, $id or $db.
 bool is_dbref_field(std::string_view name);
-// The same of the first part of a path.
-bool begins_with_dbref_field(std::string_view path);
+// Returns whether check_field_path accepts the path.
+bool is_field_path(std::string_view path);
 
 // Projections refuse "a.$.b" with this text.
 inline constexpr std::string_view positional_within_path =

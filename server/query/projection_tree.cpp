@@ -79,7 +79,7 @@ class Parser {
     if (first.name == "$slice") return parse_slice(path, element);
     if (first.name == "$meta") return parse_meta(path, element);
     if (!is_operator(first.name)) {
-      if (begins_with_dbref_field(first.name)) return parse_element(path, first);
+      if (is_field_path(first.name)) return parse_element(path, first);
       refuse_unknown(first.name);
     }
     if (inclusion_ == false) throw OperationError(31252, "Cannot use expression other than $meta in exclusion projection");

@@ -241,7 +241,7 @@ ValueView plain_value(DocumentView document, const IndexField& field) {
     if (!at.is_object()) return {};
     at = at.as_document().find(part);
     if (at.is_array()) {
-      throw OperationError(201,
+      throw OperationError(ErrorCode::cannot_build_index_keys,
                            "Field '" + field.path + "' of text index contains an array in document: " + bson::to_shell(document));
     }
   }

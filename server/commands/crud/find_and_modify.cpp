@@ -226,6 +226,7 @@ FindAndModifyStatement parse_find_and_modify(OperationContext& op, const Request
   parse(op, request.ns(), Arguments("findAndModify", request.body), parsed);
   if (!parsed.remove) write::check_update(op, request.ns(), parsed.statement);
   parsed.statement.keep_before = parsed.statement.keep_after = nullptr;  // they point to what is parsed
+  parsed.statement.selection.let = {};
   return {std::move(parsed.statement), parsed.remove, std::move(parsed.let)};
 }
 

@@ -2,6 +2,8 @@
 
 #include <unordered_map>
 
+#include "server/query/field_path.h"
+
 namespace server::query::match {
 
 namespace {

@@ -372,7 +372,7 @@ struct Transform::Reader {
     const std::string_view name = object.first().name;
     if (!name.starts_with('$') || object.count() != 1) return false;
     if (is_operator(name)) return true;
-    if (begins_with_dbref_field(name)) return false;
+    if (is_field_path(name)) return false;
     if (name == "$elemMatch")
       invalid(stage, static_cast<int>(base::ErrorCode::invalid_pipeline_operator), "Cannot use $elemMatch in this context");
     invalid(stage, 31325, "Unknown expression " + std::string(name));
