@@ -1,6 +1,7 @@
 #include "versions/branch/branches.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <unordered_set>
 
@@ -541,29 +542,27 @@ void Branches::write_adoption(Transaction& transaction, const Branch& branch, si
 std::vector<DocumentHash> Branches::merge_changes(Transaction& transaction, size_t collection, const Change& change,
                                                   const TreeKind& kind, MergePlan& plan) {
   std::vector<DocumentHash> changes = std::move(plan.settled);
-  std::vector<std::pair<BytesView, RecordId>> adopted;
+  std::map<BytesView, RecordId> adopted;
   for (const auto& [key, record] : plan.adoption.adopted) {
-    if (!plan.ours.contains(key)) adopted.emplace_back(key, record);
+    if (!plan.ours.contains(key)) adopted.emplace(key, record);
   }
-  std::sort(adopted.begin(), adopted.end());
-  const auto hash_one = [&](const std::pair<BytesView, RecordId>& one) {
+  const auto hash_one = [&](const std::pair<const BytesView, RecordId>& one) {
     changes.push_back({Bytes(one.first), sha256(stores_[collection]->content(transaction, one.second).value())});
   };
   const Hash before = change.base == 0 ? roots_.empty(transaction, kind) : root(transaction, change.base, collection, kind);
-  size_t at = 0;
   roots_.diff(transaction, before, root(transaction, change.theirs, collection, kind),
               [&](BytesView key, const std::optional<Hash>& theirs) {
-                // The same bytes were written again, perhaps after they had been purged.
-                for (; at < adopted.size() && adopted[at].first < key; ++at) hash_one(adopted[at]);
-                const bool takes = at < adopted.size() && adopted[at].first == key;
+                const auto one = adopted.find(key);
+                const bool takes = one != adopted.end();
                 if (takes && !theirs)
-                  hash_one(adopted[at]);
+                  hash_one(*one);
                 else if (takes || (!theirs && !plan.ours.contains(Bytes(key))))
                   changes.push_back({Bytes(key), theirs});
-                at += takes;
+                if (takes) adopted.erase(one);
                 return true;
               });
-  for (; at < adopted.size(); ++at) hash_one(adopted[at]);
+  // The same bytes were written again, perhaps after they had been purged.
+  for (const auto& one : adopted) hash_one(one);
   return changes;
 }
 

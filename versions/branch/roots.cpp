@@ -97,46 +97,27 @@ std::optional<Hash> Roots::find(Transaction& transaction, const Hash& root, Byte
   return found ? std::optional(hash_in(found->value)) : std::nullopt;
 }
 
-namespace {
-
-void visit_by_key(std::vector<DocumentHash> documents, const Roots::Visit& visit) {
-  std::sort(documents.begin(), documents.end(), [](const DocumentHash& a, const DocumentHash& b) { return a.key < b.key; });
-  for (const DocumentHash& one : documents) {
-    if (!visit(one.key, one.hash)) return;
-  }
-}
-
-}  // namespace
-
 void Roots::diff(Transaction& transaction, const Hash& a, const Hash& b, const Visit& visit) const {
   merkle::TableNodes nodes(transaction, table_, *cache_);
   const TreeKind kind = this->kind(transaction, a);
   if (kind != this->kind(transaction, b)) return diff_kinds(nodes, a, b, visit);
-  std::vector<DocumentHash> by_bucket;
   index(kind.structure).diff(nodes, a, b, [&](const merkle::Difference& difference) {
-    const std::optional<Hash> hash = difference.b ? std::optional(hash_in(*difference.b)) : std::nullopt;
-    if (kind.structure != Structure::bucket_tree) return visit(difference.key, hash);
-    by_bucket.push_back({Bytes(difference.key), hash});
-    return true;
+    return visit(difference.key, difference.b ? std::optional(hash_in(*difference.b)) : std::nullopt);
   });
-  visit_by_key(std::move(by_bucket), visit);
 }
 
 // Trees of two kinds share no nodes: each document of either is looked up in the other.
 void Roots::diff_kinds(merkle::Nodes& nodes, const Hash& a, const Hash& b, const Visit& visit) const {
   const merkle::Index &in_a = index_of(nodes, a), &in_b = index_of(nodes, b);
-  std::vector<DocumentHash> differences;
+  bool goes_on = true;
   in_a.scan(nodes, a, std::nullopt, [&](BytesView key, BytesView value) {
     const auto other = in_b.find(nodes, b, key);
-    if (!other || other->value != value)
-      differences.push_back({Bytes(key), other ? std::optional(hash_in(other->value)) : std::nullopt});
-    return true;
+    if (!other || other->value != value) goes_on = visit(key, other ? std::optional(hash_in(other->value)) : std::nullopt);
+    return goes_on;
   });
-  in_b.scan(nodes, b, std::nullopt, [&](BytesView key, BytesView value) {
-    if (!in_a.find(nodes, a, key)) differences.push_back({Bytes(key), hash_in(value)});
-    return true;
-  });
-  visit_by_key(std::move(differences), visit);
+  if (!goes_on) return;
+  in_b.scan(nodes, b, std::nullopt,
+            [&](BytesView key, BytesView value) { return in_a.find(nodes, a, key) || visit(key, hash_in(value)); });
 }
 
 namespace {

@@ -31,9 +31,9 @@ class Roots {
   // At most so many documents behind this key, in the tree's own order.
   std::vector<DocumentHash> some(Transaction& transaction, const Hash& root, const std::optional<Bytes>& behind,
                                  size_t count_max) const;
-  // Visits the keys whose documents differ between two trees, in ascending order, until a visit returns false. `b` is nullopt if
-  // the second tree doesn't have the key. Between trees of one kind it doesn't read nodes that both have; between two kinds it
-  // reads both trees whole.
+  // Visits the keys whose documents differ between two trees, until a visit returns false. `b` is nullopt if the second tree
+  // doesn't have the key. Trees of one kind are walked in their own order, without the nodes that both have; of two kinds the
+  // first is walked whole, and then the second for the keys that it alone has. Nodes on the way are all that is held.
   using Visit = std::function<bool(BytesView key, const std::optional<Hash>& b)>;
   void diff(Transaction& transaction, const Hash& a, const Hash& b, const Visit& visit) const;
 

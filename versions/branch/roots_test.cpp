@@ -265,6 +265,43 @@ TEST_CASE("a collection's trees become another kind with the next commit that ch
   }
 }
 
+TEST_CASE("a comparison of two trees that stops has read no more than the nodes on its way, whatever the trees' kinds") {
+  for (const TreeKind& before : all_trees) {
+    for (const TreeKind& after : all_trees) {
+      Committed committed(2000, before);
+      const Hash a = committed.last->collections[0].digest;
+      committed.tree = after;
+      std::set<Bytes> changed;
+      storage::in_transaction(committed.repository.disk, [&](Transaction& transaction) {
+        for (int id = 20; id < 2020; ++id) {
+          committed.put(transaction, document(id, 8, 8));
+          changed.insert(key_of_id(id));
+        }
+        for (int id = 3000; id < 3100; ++id) {
+          committed.put(transaction, document(id, 8, 8));
+          changed.insert(key_of_id(id));
+        }
+        committed.commit(transaction);
+      });
+      const Hash b = committed.last->collections[0].digest;
+      storage::Engine& engine = committed.repository.disk.engine();
+      const auto bytes_read = [&](size_t keys_max) {
+        const auto read = std::make_shared<merkle::NodeCache>(16 << 20);  // it holds whatever is read
+        const Roots roots(engine, 1, read);
+        Transaction transaction(engine, Transaction::Mode::read);
+        std::set<Bytes> keys;
+        roots.diff(transaction, a, b, [&](BytesView key, const std::optional<Hash>&) {
+          CHECK(keys.emplace(key).second);
+          return keys.size() < keys_max;
+        });
+        CHECK((keys == changed || keys.size() == keys_max));
+        return read->bytes();
+      };
+      CHECK(5 * bytes_read(1) < bytes_read(SIZE_MAX));
+    }
+  }
+}
+
 TEST_CASE("branches whose trees are of two kinds merge, in the kind that the collection has by then") {
   for (const TreeKind& ours : all_trees) {
     for (const TreeKind& theirs : all_trees) {

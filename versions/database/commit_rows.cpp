@@ -104,9 +104,14 @@ void CommitRows::fill(const std::function<void()>& interrupted) {
 
 void CommitRows::by_trees(const Hash& before, const Hash& after, const std::function<void()>& interrupted) {
   if (before == after) return;
+  // The keys come in the same order each time, whichever that is.
+  bool is_behind = !behind_;
   database_.branches().roots().diff(transaction_, before, after, [&](BytesView key, const std::optional<Hash>& hash) {
     if (interrupted) interrupted();
-    if (!behind_ || key > *behind_) changes_.push_back({Bytes(key), hash});
+    if (is_behind)
+      changes_.push_back({Bytes(key), hash});
+    else
+      is_behind = key == *behind_;
     return changes_.size() < keys_max_;
   });
 }

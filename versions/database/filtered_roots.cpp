@@ -124,6 +124,7 @@ std::optional<Hash> FilteredRoots::changed(const View& view, const Hash& from, c
     return true;
   });
   if (bytes > differences_bytes_max) return std::nullopt;
+  std::sort(differences.begin(), differences.end(), [](const DocumentHash& a, const DocumentHash& b) { return a.key < b.key; });
   for (DocumentHash& one : differences) {
     if (with_.interrupted && ++checked % documents_between_checks == 0) with_.interrupted();
     if (!one.hash) continue;

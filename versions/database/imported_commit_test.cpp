@@ -405,14 +405,17 @@ TEST_CASE("a document that was purged elsewhere is named once, until it comes ag
 }
 
 TEST_CASE("rows are the same, however many keys are held in memory") {
+  using merkle::Structure;
+  const TreeKind trie{.structure = Structure::patricia_trie}, five{Structure::bucket_tree, 5}, seven{Structure::bucket_tree, 7};
   base::Random random(base::testing::seed());
   Site site;
   for (int i = 0; i < 20; ++i) site.put("", json("{_id: " + std::to_string(100 + i) + "}"));
   site.begin();
-  for (int64_t step = 0; step < 8; ++step) {
+  int64_t step = 0;
+  for (const TreeKind& kind : {TreeKind(), TreeKind(), five, five, TreeKind(), trie, trie, seven, five, trie}) {
     for (int i = 0; i < 12; ++i) site.put("main", some_document(random));
     site.remove("main", 100 + static_cast<int>(step));
-    site.commit("main", 100 + step, step > 4 ? TreeKind{.structure = merkle::Structure::patricia_trie} : TreeKind());
+    site.commit("main", 100 + step++, kind);
   }
   Transaction transaction(site.store, Transaction::Mode::read);
   const auto rows = [&](CommitNumber commit, size_t keys_max) {
