@@ -9,6 +9,7 @@
 #include "server/core/services.h"
 #include "server/query/series/series_options.h"
 #include "server/query/views.h"
+#include "server/write/arrivals.h"
 #include "server/write/batch.h"
 #include "server/write/document_writer.h"
 #include "server/write/import_limits.h"
@@ -194,6 +195,7 @@ void CommitImporter::check_base(const pack::Header& header) {
 void CommitImporter::import(pack::PackReader& reader) {
   const pack::Header& header = reader.header();
   check_base(header);
+  if (renew_arrival(op_, name_)) receives_first_ = op_.services().databases->receive_first(name_);
   for (;;) {
     op_.check_interrupt();
     auto item = reader.next();
@@ -340,6 +342,7 @@ void CommitImporter::end_commit(const pack::Header& header) {
   if (!incoming_) return;
   if (!incoming_->known) make(header);
   incoming_.reset();
+  if (receives_first_) renew_arrival(op_, name_);
 }
 
 void CommitImporter::make(const pack::Header& header) {
@@ -401,7 +404,6 @@ void CommitImporter::have_empty_ones(storage::Transaction& transaction) {
 void CommitImporter::begin_first(const pack::Header& header) {
   if (database_)
     throw OperationError(ErrorCode::illegal_operation, "database '" + name_ + "' has another history than the commits");
-  receives_first_ = op_.services().databases->receive_first(name_);
   incoming_->begins = true;
   const auto named = [&](const Bytes& uuid) -> const pack::Collection& {
     return *std::find_if(header.collections.begin(), header.collections.end(),
@@ -416,6 +418,8 @@ void CommitImporter::begin_first(const pack::Header& header) {
   if (collections.empty() || !std::is_sorted(collections.begin(), collections.end(), by_name))
     refuse("a first commit doesn't have its collections in the order of their names");
   check_collections_are(collections);
+  receives_first_ = op_.services().databases->receive_first(name_);
+  begin_arrival(op_, name_);
   for (const pack::Collection* one : collections) make_collection(*one);
 }
 
@@ -550,7 +554,6 @@ void CommitImporter::end_first() {
                                                              {.interrupted = op_.interrupted()});
   op_.last_write = std::max(op_.last_write, begun.logged);
   database_ = begun.database;
-  has_begun_ = begun.is_new;
   if (!find(commit.id)) {
     throw OperationError(
         ErrorCode::illegal_operation,
@@ -631,6 +634,13 @@ bool CommitImporter::has_documents_that_expire() const {
       return true;
   }
   return false;
+}
+
+bool CommitImporter::has_begun_what_expires() const {
+  if (!is_arrival(op_.services(), name_) || !has_just_begun() || !has_documents_that_expire()) return false;
+  storage::Transaction transaction(store_of(op_), storage::Transaction::Mode::read);
+  const versions::Branch main = database_->branch(transaction, {.name = std::string(versions::BranchedDatabase::main)});
+  return !database_->has_pending(transaction, main.id);
 }
 
 bool CommitImporter::has_just_begun() const {

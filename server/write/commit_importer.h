@@ -54,8 +54,9 @@ class CommitImporter {
   // Returns whether no ref shows anything of the database yet, but for main, which stands at the first commit or at nothing. So
   // it is after an attempt that was interrupted, too.
   bool has_just_begun() const;
-  // Returns whether this importer has begun the database, and documents of it expire (TTL).
-  bool has_begun_what_expires() const { return has_begun_ && has_documents_that_expire(); }
+  // Returns whether main should leave the first commit, since documents of it expire (TTL) when the arrival (arrivals.h) is over.
+  // Where somebody has written to main, it stays.
+  bool has_begun_what_expires() const;
 
   uint64_t made() const { return made_; }
   // nullptr: there is none, and the packs brought nothing that would begin it.
@@ -102,8 +103,7 @@ class CommitImporter {
   std::string branch_;  // empty: there is none
   versions::CommitNumber stands_at_ = 0;
   std::unique_ptr<Incoming> incoming_;
-  std::shared_ptr<void> receives_first_;  // no document expires as long as this lives
-  bool has_begun_ = false;                // the database, with its first commit
+  std::shared_ptr<void> receives_first_;  // no document expires as long as this lives; for an arrival alone
   uint64_t made_ = 0;
   std::optional<std::set<base::Bytes>> shown_;   // UUIDs of collections that refs showed before indexes were made
   std::optional<versions::Selection> selected_;  // which the database is known to have commits of

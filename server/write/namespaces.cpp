@@ -21,10 +21,10 @@ constexpr std::string_view hex_digits = "0123456789abcdef";
 
 // Users may write to these system collections in these databases ("": any).
 bool is_client_system(std::string_view ns) {
-  static constexpr std::array<std::string_view, 10> in_their_database = {
-      "admin.system.roles",        "admin.system.users",  "admin.system.version",   "admin.system.new_users",
-      "admin.system.backup_users", "admin.system.keys",   "config.system.sessions", "config.system.preimages",
-      "admin.system.remotes",      "admin.system.stashes"};
+  static constexpr std::array<std::string_view, 11> in_their_database = {
+      "admin.system.roles",        "admin.system.users",   "admin.system.version",   "admin.system.new_users",
+      "admin.system.backup_users", "admin.system.keys",    "config.system.sessions", "config.system.preimages",
+      "admin.system.remotes",      "admin.system.stashes", "admin.system.arrivals"};
   const std::string_view collection = collection_of(ns);
   return collection == "system.js" || collection == "system.profile" || collection == "system.views" ||
          std::find(in_their_database.begin(), in_their_database.end(), ns) != in_their_database.end();

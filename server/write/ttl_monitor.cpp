@@ -7,6 +7,7 @@
 #include "server/core/parameters.h"
 #include "server/core/services.h"
 #include "server/query/series/bucket.h"
+#include "server/write/arrivals.h"
 #include "server/write/namespaces.h"
 #include "server/write/statements.h"
 #include "storage/collections/catalog.h"
@@ -59,9 +60,10 @@ int64_t TtlMonitor::run_pass() {
   storage::Catalog& catalog = services_.store->catalog();
   int64_t deleted = 0;
   for (const auto& db : catalog.databases()) {
-    // A document that expires meanwhile would be missing in the first commit, and later in what main has.
-    if (services_.databases && services_.databases->receives_first(db)) continue;
-    for (const auto& collection : catalog.collections(db)) {
+    // An arrival begins before its first collection is made, so the collections are listed first.
+    const auto collections = catalog.collections(db);
+    if ((services_.databases && services_.databases->receives_first(db)) || is_arriving(services_, db)) continue;
+    for (const auto& collection : collections) {
       if (collection->read_only() || collection->options().capped) continue;
       deleted += expire_clustered(*collection);
       for (const auto& index : collection->indexes()) {

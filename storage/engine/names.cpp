@@ -18,7 +18,8 @@ bool known_system_collection(std::string_view db, std::string_view collection) {
   if (collection == "system.views" || collection == "system.js" || collection == "system.profile") return true;
   if (collection.starts_with(buckets_prefix)) return true;
   return db == "admin" && (collection == "system.users" || collection == "system.roles" || collection == "system.version" ||
-                           collection == "system.keys" || collection == "system.remotes" || collection == "system.stashes");
+                           collection == "system.keys" || collection == "system.remotes" || collection == "system.stashes" ||
+                           collection == "system.arrivals");
 }
 
 }  // namespace

@@ -353,6 +353,55 @@ def test_a_first_commit_does_not_expire_while_it_comes(team):
         hub.client.admin.command("setParameter", 1, ttlMonitorEnabled=True)
 
 
+@pytest.mark.parametrize("branch", ["main", "dev"])
+def test_nothing_expires_between_two_packs_of_a_push(team, branch):
+    hub, ann, bob = team
+    old = datetime.datetime(2020, 1, 1)
+    hub.client.admin.command("setParameter", 1, ttlMonitorEnabled=False)
+    try:
+        only(hub, "sessions", [{"_id": i, "at": old} for i in range(100)])
+        hub["main"].sessions.create_index("at", expireAfterSeconds=3600)
+        hub.commit(message="sessions")
+        hub["main"].command("createTag", "v1")
+        hub["main"].sessions.insert_one({"_id": "new", "at": old})
+        hub.commit(message="more")
+        first, head = bytes.fromhex(hub.head("v1")), bytes.fromhex(hub.head())
+        with Server("--setParameter", "ttlMonitorSleepSecs=1") as server:
+            eve = Site(server)
+            passes = lambda: eve.client.admin.command("serverStatus")["metrics"]["ttl"]["passes"]
+
+            def two_passes():
+                before = passes()
+                wait_until(lambda: passes() > before + 1)
+
+            eve.receive(packed(hub, "v1"))
+            two_passes()
+            assert eve["main"].sessions.count_documents({}) == 100
+            assert server.stop() == 0
+            server.start()
+            two_passes()
+            assert eve["main"].sessions.count_documents({}) == 100
+            moved = eve.receive(packed(hub, "main", have=[first]), bytes([1] * 16), refs=[{"branch": branch, "commit": head}])
+            assert moved["refs"][0]["change"] == ("moved" if branch == "main" else "made")
+            # main is where the documents are to expire from, and what came stays as it is.
+            assert eve.log() == eve.log(branch) == hub.log()
+            wait_until(lambda: eve["main"].sessions.count_documents({}) == 0)
+            assert eve[head.hex()].sessions.count_documents({}) == 101
+            assert eve.client.admin["system.arrivals"].count_documents({}) == 0
+    finally:
+        hub.client.admin.command("setParameter", 1, ttlMonitorEnabled=True)
+
+
+def test_a_database_that_is_dropped_while_it_comes_does_not_come_any_more(team):
+    hub, ann, bob = team
+    only(hub, "pages", [{"_id": 1}])
+    hub.commit(message="begin")
+    ann.receive(packed(hub, "main"))
+    assert [one["_id"] for one in ann.client.admin["system.arrivals"].find()] == ["shop"]
+    ann.client.drop_database("shop")
+    assert list(ann.client.admin["system.arrivals"].find()) == []
+
+
 def test_a_first_commit_has_its_own_documents_alone(team):
     hub, ann, bob = team
     only(hub, "pages", [{"_id": i, "text": f"page {i}"} for i in range(2_000)])
@@ -410,8 +459,8 @@ def indexed(team):
     return team
 
 
-def packed(site, *refs):
-    batch = site["main"].cursor_command("packCommits", 1, refs=list(refs))
+def packed(site, *refs, have=()):
+    batch = site["main"].cursor_command("packCommits", 1, refs=list(refs), have=list(have))
     return b"".join(one["pack"] for one in batch if "pack" in one)
 
 

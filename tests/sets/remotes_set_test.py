@@ -1,7 +1,12 @@
 """A set exchanges commits with another server: each of its members comes to the same commits."""
+import datetime
+
+import bson
+
 from tests.branches.conftest import by_id, log_of
 from tests.support.palimpsest import Server
 from tests.support.replica_set import ReplicaSet
+from tests.support.waiting import wait_until
 
 
 def commits(database):
@@ -109,4 +114,36 @@ def test_all_members_of_a_set_have_a_shallow_history_and_then_the_rest_of_it():
                 assert by_id(member.direct[f"shop@{commit}"].pages) == by_id(lone[f"shop@{commit}"].pages)
             assert commits(member.direct["shop@origin%2Fdev"]) == commits(lone["shop@dev"])
             assert "shallow" not in member.direct.shop.command("versionStats")
+        replica_set.check_same()
+
+
+def test_nothing_expires_where_another_member_leads_between_two_packs_of_a_push():
+    with Server("--setParameter", "ttlMonitorEnabled=false") as alone, ReplicaSet(3, "--setParameter", "ttlMonitorSleepSecs=1") as replica_set, \
+            alone.client() as lone, replica_set.client() as client:
+        lone.shop.sessions.create_index("at", expireAfterSeconds=3600)
+        lone.shop.sessions.insert_many([{"_id": i, "at": datetime.datetime(2020, 1, 1)} for i in range(100)])
+        lone.shop.command("commit", 1)
+        lone.shop.command("createTag", "v1")
+        lone.shop.sessions.insert_one({"_id": "new"})
+        lone.shop.command("commit", 1)
+        first, head = (bytes.fromhex(commits(lone[state])[0]) for state in ("shop@v1", "shop"))
+
+        def receive(upload, ref, have, **more):
+            pieces = lone.shop.cursor_command("packCommits", 1, refs=[ref], have=have)
+            pack = b"".join(one["pack"] for one in pieces if "pack" in one)
+            return client.shop.command("receivePack", bson.Binary(bytes([upload] * 16), 4), pack=pack, last=True, **more)
+
+        receive(1, "v1", [])
+        replica_set.wait_same_place()
+        before = replica_set.primary()
+        before.command("replSetStepDown", 60, secondaryCatchUpPeriodSecs=30)
+        leads = replica_set.wait_settled()
+        assert leads is not before
+        passes = lambda: leads.command("serverStatus")["metrics"]["ttl"]["passes"]
+        seen = passes()
+        wait_until(lambda: passes() > seen + 1)
+        assert client.shop.sessions.count_documents({}) == 100
+        assert receive(2, "main", [first], refs=[{"branch": "main", "commit": head}])["refs"][0]["change"] == "moved"
+        wait_until(lambda: [one["_id"] for one in client.shop.sessions.find()] == ["new"])
+        replica_set.wait_same_place()
         replica_set.check_same()

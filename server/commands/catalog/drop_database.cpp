@@ -5,6 +5,7 @@
 #include "server/core/operation.h"
 #include "server/core/services.h"
 #include "server/dispatch/profiler.h"
+#include "server/write/arrivals.h"
 #include "server/write/target.h"
 #include "storage/collections/catalog.h"
 #include "storage/store.h"
@@ -32,6 +33,7 @@ class DropDatabase : public Command {
       throw OperationError(ErrorCode::illegal_operation, "Dropping the '" + request.db + "' database is prohibited.");
     }
     if (!write::store_of(op).catalog().drop_database(request.db, {.interrupted = op.interrupted()})) return;
+    write::end_arrival(op, request.db);
     op.services().profiler.forget(request.db);
     reply.append("dropped", request.db);
   }

@@ -654,6 +654,25 @@ TEST_CASE("documents go when their time has come") {
     const auto other = lent.databases->receive_first("other");
     CHECK(monitor.run_pass() == 0);  // the first commit of another server's history comes, and has all of its documents
   }
+  // Between two packs of it, nobody is at work. After an hour nobody waits for the next one.
+  const auto came = [&](const char* db, int64_t at) {
+    bson::Builder put;
+    put.append("update", "system.arrivals");
+    {
+      auto updates = put.array("updates");
+      auto one = updates.object();
+      one.object("q").append("_id", db);
+      one.object("u").append("_id", db).append("at", bson::Date{at});
+      one.append("upsert", true);
+    }
+    server.run("admin", put.done());
+  };
+  for (const int64_t at : {now, now - 3'500'000, now + 3'500'000}) {
+    came("test", at);
+    CHECK(monitor.run_pass() == 0);
+  }
+  came("test", now - 3'600'000);
+  came("other", now);
   CHECK(monitor.run_pass() == 1);
   CHECK(monitor.run_pass() == 0);
   server.expect(R"({count: "c"})", R"({n: 3})");

@@ -7,6 +7,7 @@
 #include "server/core/arguments.h"
 #include "server/core/operation.h"
 #include "server/core/services.h"
+#include "server/write/arrivals.h"
 #include "server/write/commit_importer.h"
 #include "server/write/target.h"
 #include "storage/store.h"
@@ -158,6 +159,7 @@ Fetched fetch_once(OperationContext& op, const Request& request, const std::stri
   fetched.main_left = make_indexes(op, importer, reader.header(), fetched.refs) != "unchanged";
   fetched.moved = track(op, *importer.database(), remote, fetched.refs);
   leave_shallow_root(op, *importer.database(), fetched.refs);
+  write::end_arrival(op, db);
   return fetched;
 }
 

@@ -7,6 +7,7 @@
 #include "server/core/operation.h"
 #include "server/core/scale.h"
 #include "server/core/services.h"
+#include "server/write/arrivals.h"
 #include "server/write/commit_importer.h"
 
 namespace server {
@@ -62,6 +63,7 @@ class ReceivePack : public Command {
       if (!last) {
         append_count(reply, "received", upload.bytes);
         uploads_.keep(op, key, std::move(upload));
+        write::renew_arrival(op, request.db);
         return;
       }
       imported = import(op, request, upload, arguments.boolean("shallow").value_or(false), named);
@@ -74,7 +76,10 @@ class ReceivePack : public Command {
       if (is_main && change == "unchanged") change = imported.main;
       moved.emplace_back(ref, change);
     }
-    if (!refs.empty()) leave_shallow_root(op, *database, named);
+    if (!refs.empty()) {
+      leave_shallow_root(op, *database, named);
+      write::end_arrival(op, request.db);
+    }
     append_count(reply, "made", static_cast<int64_t>(imported.made));
     auto list = reply.array("refs");
     for (const auto& [ref, happened] : moved) {
