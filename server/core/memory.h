@@ -75,13 +75,14 @@ class MemoryBudget {
       give_back();
   }
   size_t held() const { return held_; }
+  // Gives back to the pool what it took ahead.
+  void give_back();
 
  private:
   static constexpr size_t step_bytes = 1 << 20;  // what is taken from the pool at once
   static constexpr size_t kept_bytes = 4 << 20;
   bool take(size_t bytes);
   [[noreturn]] void refuse() const;
-  void give_back();
 
   MemoryPool* pool_;
   size_t held_ = 0;

@@ -47,6 +47,20 @@ TEST_CASE("budgets end together at the limit of the pool") {
   CHECK(pool.refused() == 1);
 }
 
+TEST_CASE("a budget that is asked to gives back what it took ahead, and takes it again when it needs it") {
+  MemoryPool pool(10 * mb, 8 * mb);
+  MemoryBudget budget(&pool);
+  budget.hold(3 * mb + 1);
+  budget.release(2 * mb + 1);
+  CHECK(pool.used() == 4 * mb);
+  budget.give_back();
+  CHECK(pool.used() == mb);
+  budget.release(mb);
+  budget.give_back();
+  CHECK(pool.used() == 0);
+  CHECK(refused(budget, 8 * mb) == 0);
+}
+
 TEST_CASE("what a budget took goes back with it") {
   MemoryPool pool(100 * mb, 100 * mb);
   {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <thread>
+#include <utility>
 
 #include "base/clock_time.h"
 #include "server/core/command.h"
@@ -41,8 +42,12 @@ OperationContext::OperationContext(Services& services, Client& client, const Req
 }
 
 OperationContext::~OperationContext() {
-  if (shares_ >= shares_before_long) services_.operations.computing().fetch_sub(1, std::memory_order_relaxed);
+  end_sharing();
   services_.operations.remove(*this);
+}
+
+void OperationContext::end_sharing() {
+  if (std::exchange(shares_, 0) >= shares_before_long) services_.operations.computing().fetch_sub(1, std::memory_order_relaxed);
 }
 
 void OperationContext::share_processors() {
@@ -64,6 +69,19 @@ void OperationContext::begin_writing(bool has_history) {
   holds_primary_ = true;
 }
 
+// Very many operations may rest, so none keeps memory of the pool or an old snapshot.
+void OperationContext::rest() {
+  end_sharing();
+  primary_ = {};
+  holds_primary_ = false;
+  gate_ = {};
+  retry.reset();
+  moment.reset();
+  transaction = nullptr;
+  transaction_hold = nullptr;
+  allowance_.memory().give_back();
+}
+
 int64_t OperationContext::elapsed_us() const {
   return std::chrono::duration_cast<std::chrono::microseconds>(base::now(services_.clock) - started_).count();
 }
@@ -79,6 +97,13 @@ void OperationContext::kill(ErrorCode code) {
   int32_t none = 0;
   kill_code_.compare_exchange_strong(none, static_cast<int32_t>(code));
   woken_.notify_all();
+  if (const auto callback = std::exchange(when_killed_, nullptr)) callback();
+}
+
+void OperationContext::when_killed(std::function<void()> callback) {
+  const base::MutexLock lock(mutex_);
+  if (killed()) return callback();
+  when_killed_ = std::move(callback);
 }
 
 void OperationContext::check_killed() const {

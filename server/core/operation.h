@@ -3,6 +3,9 @@
 //
 // Long loops call check_interrupt() every few hundred documents or so; it costs
 // an atomic load and, with a deadline set, a look at the clock.
+//
+// An operation whose command has run, and whose reply waits for other members,
+// rests: no thread belongs to it, but it can still be found and killed.
 #pragma once
 
 #include <atomic>
@@ -91,6 +94,12 @@ class OperationContext {
   // Asks the operation to stop at its next check. Any thread may call it; the first code counts.
   void kill(base::ErrorCode code = base::ErrorCode::interrupted);
   bool killed() const { return kill_code_.load(std::memory_order_relaxed) != 0; }
+  // The command has run: what its work alone needed is let go, on the thread that ran it. From now on any thread may own the
+  // operation.
+  void rest();
+  // Calls back once when the operation is killed, from the thread that kills it, or at once. The callback must be brief and must
+  // not use the operation.
+  void when_killed(std::function<void()> callback);
 
   // Throws Interrupted, InterruptedAtShutdown or MaxTimeMSExpired.
   void check_interrupt() const;
@@ -208,6 +217,7 @@ class OperationContext {
 
  private:
   void check_killed() const;
+  void end_sharing();         // of processors
   void wait_until(Time end);  // or until it is killed
 
   OperationContext* const self_ = this;
@@ -226,6 +236,7 @@ class OperationContext {
   base::Condition woken_;
   std::string plan_summary_ GUARDED_BY(mutex_);
   Progress progress_ GUARDED_BY(mutex_);
+  std::function<void()> when_killed_ GUARDED_BY(mutex_);
   base::SharedHold gate_;
   std::shared_lock<std::shared_mutex> primary_;
   std::atomic<bool> holds_primary_{false};

@@ -93,7 +93,8 @@ Dispatcher::Reply Dispatcher::run(Client& client, const Request& request, bool e
                                   std::optional<OperationContext::Time> parked_until) {
   base::LogContext context(client.description());
   Command* command = services_.commands.find(request.command);
-  OperationContext op(services_, client, request, command);
+  auto held = std::make_unique<OperationContext>(services_, client, request, command);
+  OperationContext& op = *held;
   op.exhaust_allowed = exhaust_allowed;
   op.parked_until = parked_until;
   op.explain_wanted = services_.profiler.watches(request.db);
@@ -185,6 +186,11 @@ Dispatcher::Reply Dispatcher::run(Client& client, const Request& request, bool e
   const bson::DocumentView body = !shown ? bson::DocumentView() : hidden.empty() ? request.body : hidden.view();
   const OperationEnd end{command, {}, body, code, message, static_cast<int64_t>(reply.body.size()), us};
   log_slow(op, command, reply, us / 1000, services_.profiler.finish(op, end));
+  if (reply.acknowledgement) {
+    transaction.reset();
+    op.rest();
+    reply.acknowledgement->operation = std::move(held);
+  }
   return reply;
 }
 

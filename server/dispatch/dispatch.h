@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -31,12 +32,13 @@ class Dispatcher {
     bool await_durable = false;  // the connection answers only after services.when_durable
     // On a replica set the connection answers only when this is acknowledged, or reports why it isn't (set_rules.h).
     struct Acknowledgement {
+      // It has run, and rests while the connection waits, so that it can be found and killed. The wait ends with its time, too.
+      std::unique_ptr<OperationContext> operation;
       replication::OpTime optime;
       replication::WriteConcern concern;
       bool retryable = false;
-      bool read = false;                               // if it isn't acknowledged, the reply is an error instead
-      std::optional<int64_t> led_term;                 // the member that read must still lead in this term
-      std::optional<OperationContext::Time> deadline;  // the operation's; the wait ends with it
+      bool read = false;                // if it isn't acknowledged, the reply is an error instead
+      std::optional<int64_t> led_term;  // the member that read must still lead in this term
     };
     std::optional<Acknowledgement> acknowledgement;
     bool close_connection = false;  // the connection closes without an answer
@@ -44,7 +46,7 @@ class Dispatcher {
     std::optional<OperationContext::Parked> parked;  // the body says nothing; the connection waits and runs the request again
   };
   // The reply uses `memory` again. Blocks as long as the command does; never throws. `parked_until`: the request was parked, and
-  // runs again.
+  // runs again. The client and the request must live until the reply's acknowledgement is gone.
   Reply run(Client& client, const Request& request, bool exhaust_allowed, bson::Bytes memory = {},
             std::optional<OperationContext::Time> parked_until = std::nullopt);
 

@@ -218,7 +218,6 @@ std::optional<Dispatcher::Reply::Acknowledgement> acknowledgement(const Operatio
   if (!in_initiated_set(services) || (op.in_transaction && !command.ends_transaction())) return std::nullopt;
   Dispatcher::Reply::Acknowledgement asked;
   asked.retryable = may_be_sent_again(op, command);
-  asked.deadline = op.deadline();
   const bool wrote = command.writes() || op.last_write != 0 || op.write_concern.given;
   if (wrote) {
     if (op.request().db == "local") return std::nullopt;

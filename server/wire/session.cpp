@@ -46,9 +46,11 @@ constexpr auto memory_wait_max = std::chrono::seconds(10);
 constexpr auto memory_wait_step = std::chrono::milliseconds(20);
 constexpr auto place_wait_min = std::chrono::milliseconds(2), place_wait_max = std::chrono::milliseconds(256);
 constexpr auto forgotten_after = std::chrono::milliseconds(1000);
-constexpr size_t stranger_bytes_max = 1 << 20;                           // a handshake and a login need far less
-constexpr auto monitor_look_interval = std::chrono::milliseconds(2000);  // many drivers have a connection that awaits hellos
-constexpr auto hangup_look_interval = std::chrono::milliseconds(500);    // while a connection waits without a thread
+constexpr size_t stranger_bytes_max = 1 << 20;  // a handshake and a login need far less
+// How often a connection that waits without a thread looks whether its client is there. Most clients that leave are noticed at
+// once, because the socket says so; but it doesn't once the client has sent another request. Many drivers have a connection that
+// awaits hellos, so the longest pause is long.
+constexpr auto look_interval_min = std::chrono::milliseconds(20), look_interval_max = std::chrono::milliseconds(2000);
 
 int32_t next_message_id() {
   static std::atomic<uint32_t> last{0};
@@ -117,7 +119,7 @@ constexpr std::string_view tls_handshake = "\x16\x03";  // a record of type hand
 
 }  // namespace
 
-// A pause is a coroutine's wait that any thread may end early. It is made by make_shared.
+// A pause is a coroutine's wait that any thread may end early, or interrupt for a look at the client. It is made by make_shared.
 class Pause : public std::enable_shared_from_this<Pause> {
  public:
   explicit Pause(Session::Socket::executor_type executor) : timer_(executor) {}
@@ -130,6 +132,16 @@ class Pause : public std::enable_shared_from_this<Pause> {
   bool ended() {
     const base::MutexLock lock(mutex_);
     return ended_;
+  }
+  void ask_to_look() {
+    const base::MutexLock lock(mutex_);
+    look_ = true;
+    timer_.cancel();
+  }
+  // Returns whether somebody has asked for a look since the last call.
+  bool asked_to_look() {
+    const base::MutexLock lock(mutex_);
+    return std::exchange(look_, false);
   }
 
   awaitable<void> wait(std::chrono::milliseconds most) {
@@ -145,13 +157,14 @@ class Pause : public std::enable_shared_from_this<Pause> {
   template <class Handler>
   void begin(std::shared_ptr<Pause> alive, std::chrono::milliseconds most, Handler handler) {
     const base::MutexLock lock(mutex_);
-    timer_.expires_after(ended_ ? std::chrono::milliseconds(0) : most);
+    timer_.expires_after(ended_ || look_ ? std::chrono::milliseconds(0) : most);
     timer_.async_wait(std::move(handler));
     (void)alive;
   }
 
   base::Mutex mutex_;
   bool ended_ GUARDED_BY(mutex_) = false;
+  bool look_ GUARDED_BY(mutex_) = false;
   asio::steady_timer timer_ GUARDED_BY(mutex_);
 };
 
@@ -481,7 +494,46 @@ awaitable<Dispatcher::Reply> Session::run(const Request& request, bool exhaust) 
   metrics_.connections.active.add(-1);
   if (reply.await_durable && services_.when_durable) co_await await_durable();
   if (reply.acknowledgement && !reply.close_connection) co_await await_acknowledgement(reply);
+  reply.acknowledgement.reset();  // the operation ends
   co_return reply;
+}
+
+std::shared_ptr<Pause> Session::begin_pause() {
+  const base::MutexLock lock(mutex_);
+  pause_ = std::make_shared<Pause>(socket_.get_executor());
+  if (closed_ || ending_) pause_->end();
+  return pause_;
+}
+
+void Session::end_pause() {
+  const base::MutexLock lock(mutex_);
+  pause_.reset();
+}
+
+// A wait that is soon over doesn't cost a call of the kernel that watches the socket.
+awaitable<void> Session::wait(std::shared_ptr<Pause> pause, std::optional<OperationContext::Time> until) {
+  const auto left = [&] {
+    if (!until) return std::chrono::milliseconds::max();
+    return std::max(std::chrono::milliseconds(0),
+                    std::chrono::ceil<std::chrono::milliseconds>(*until - base::now(services_.clock)));
+  };
+  bool watched = false;
+  auto step = look_interval_min;
+  for (auto now_left = left(); now_left > std::chrono::milliseconds(0); now_left = left()) {
+    co_await pause->wait(std::min(now_left, step));
+    if (pause->ended()) break;
+    if (client_left()) closed_ = true;
+    if (closed_) break;
+    step = pause->asked_to_look() ? look_interval_min : std::min(2 * step, look_interval_max);
+    if (watched) continue;
+    watched = true;
+    step = look_interval_max;
+    socket_.async_wait(Socket::wait_read, [weak = std::weak_ptr(pause)](asio::error_code) {
+      if (const auto waiting = weak.lock()) waiting->ask_to_look();
+    });
+  }
+  asio::error_code ignored;
+  if (watched) socket_.cancel(ignored);
 }
 
 // While too many commands are blocked, others wait here without a thread. A connection that ends runs its command all the same:
@@ -507,50 +559,23 @@ void Session::watch_for_hangup() {
 }
 
 awaitable<void> Session::await_topology(int64_t ms) {
-  const auto pause = std::make_shared<Pause>(socket_.get_executor());
-  {
-    const base::MutexLock lock(mutex_);
-    if (closed_ || ending_) co_return;
-    pause_ = pause;
-  }
+  const auto pause = begin_pause();
   metrics_.connections.awaiting_topology.add(1);
   const uint64_t subscription = services_.topology.on_change([pause] { pause->end(); });
-  const auto until = base::now(services_.clock) + std::chrono::milliseconds(ms);
-  for (auto left = std::chrono::milliseconds(ms); left > std::chrono::milliseconds(0);
-       left = std::chrono::ceil<std::chrono::milliseconds>(until - base::now(services_.clock))) {
-    co_await pause->wait(std::min(left, monitor_look_interval));
-    if (pause->ended()) break;
-    if (client_left()) closed_ = true;
-    if (closed_) break;
-  }
+  co_await wait(pause, base::now(services_.clock) + std::chrono::milliseconds(ms));
   services_.topology.forget(subscription);
   metrics_.connections.awaiting_topology.add(-1);
-  const base::MutexLock lock(mutex_);
-  pause_.reset();
+  end_pause();
 }
 
 awaitable<void> Session::await_more(const OperationContext::Parked& parked) {
-  const auto left = std::chrono::ceil<std::chrono::milliseconds>(parked.until - base::now(services_.clock));
-  if (left <= std::chrono::milliseconds(0)) co_return;
-  const auto pause = std::make_shared<Pause>(socket_.get_executor());
-  {
-    const base::MutexLock lock(mutex_);
-    if (closed_ || ending_) co_return;
-    pause_ = pause;
-  }
+  const auto pause = begin_pause();
   // The callback may be kept for longer than the connection lives.
   parked.when_more([weak = std::weak_ptr(pause)] {
     if (const auto waiting = weak.lock()) waiting->end();
   });
-  for (auto now_left = left; now_left > std::chrono::milliseconds(0);
-       now_left = std::chrono::ceil<std::chrono::milliseconds>(parked.until - base::now(services_.clock))) {
-    co_await pause->wait(std::min(now_left, hangup_look_interval));
-    if (pause->ended()) break;
-    if (client_left()) closed_ = true;
-    if (closed_) break;
-  }
-  const base::MutexLock lock(mutex_);
-  pause_.reset();
+  co_await wait(pause, parked.until);
+  end_pause();
 }
 
 awaitable<void> Session::await_durable() {
@@ -561,52 +586,56 @@ awaitable<void> Session::await_durable() {
   co_await asio::async_initiate<const asio::use_awaitable_t<>, void()>(std::move(start), use_awaitable);
 }
 
-// Waits until the set's members have the write that the reply reports, or can't have it any more, until the operation's time is
-// over, or until the client leaves.
+// Waits until the set's members have the write that the reply reports, or can't have it any more, until the operation is killed
+// or its time is over, or until the client leaves.
 awaitable<void> Session::await_acknowledgement(Dispatcher::Reply& reply) {
   using Failure = std::optional<replication::WriteConcernFailure>;
   using std::chrono::milliseconds;
   struct Answer {
     base::Mutex mutex;
+    bool there GUARDED_BY(mutex) = false;
     Failure failure GUARDED_BY(mutex);
   };
   const auto answer = std::make_shared<Answer>();
   const auto pause = std::make_shared<Pause>(socket_.get_executor());
-  // The callback may be kept for longer than the connection lives.
-  auto done = [answer, weak = std::weak_ptr(pause)](Failure failure) {
-    {
-      const base::MutexLock lock(answer->mutex);
-      answer->failure = std::move(failure);
-    }
+  // The callbacks may be kept for longer than the connection lives.
+  auto end = [weak = std::weak_ptr(pause)] {
     if (const auto waiting = weak.lock()) waiting->end();
   };
-  const Dispatcher::Reply::Acknowledgement& asked = *reply.acknowledgement;
-  const auto left = [&] {
-    if (!asked.deadline) return milliseconds::max();
-    return std::max(milliseconds(0), std::chrono::ceil<milliseconds>(*asked.deadline - base::now(services_.clock)));
+  auto done = [answer, end](Failure failure) {
+    {
+      const base::MutexLock lock(answer->mutex);
+      answer->there = true;
+      answer->failure = std::move(failure);
+    }
+    end();
   };
+  const Dispatcher::Reply::Acknowledgement& asked = *reply.acknowledgement;
+  OperationContext& op = *asked.operation;
   if (asked.read) {
     services_.replica_set->when_read_stands(asked.optime, std::move(done));
   } else {
     // The set need not remember the write for much longer than this connection waits for it.
     replication::WriteConcern concern = asked.concern;
-    const int64_t most_ms = asked.deadline ? left().count() + forgotten_after.count() : 0;
+    const auto remaining = op.remaining();
+    const int64_t most_ms = remaining ? (*remaining + forgotten_after).count() : 0;
     if (most_ms > 0 && (concern.timeout_ms <= 0 || concern.timeout_ms > most_ms)) concern.timeout_ms = most_ms;
     services_.replica_set->when_acknowledged(asked.optime, concern, std::move(done));
   }
+  op.when_killed(end);
   Failure failure;
-  for (;;) {
-    const milliseconds now_left = left();
-    co_await pause->wait(std::min(now_left, hangup_look_interval));
-    if (pause->ended()) {
+  for (auto until = op.deadline();; until.reset()) {
+    co_await wait(pause, until);
+    {
       const base::MutexLock lock(answer->mutex);
       failure = answer->failure;
-      break;
+      if (answer->there) break;
     }
-    if (client_left()) closed_ = true;
     if (closed_) co_return;
-    if (now_left <= hangup_look_interval && left() == milliseconds(0)) {
-      failure = replication::WriteConcernFailure{base::ErrorCode::max_time_ms_expired, "operation exceeded time limit"};
+    try {
+      op.check_interrupt();
+    } catch (const base::OperationError& error) {
+      failure = replication::WriteConcernFailure{error.code(), error.what()};
       break;
     }
   }

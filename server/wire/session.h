@@ -63,8 +63,14 @@ class Session : public std::enable_shared_from_this<Session> {
   asio::awaitable<void> await_place(bool urgent);
   bool client_left();       // it closed the connection; only seen if it sent nothing more
   void watch_for_hangup();  // called while a command runs, on another thread
+  // Makes a pause that close() and end() end, and lets go of it.
+  std::shared_ptr<Pause> begin_pause();
+  void end_pause();
+  // Waits, without a thread, until the pause is ended, until it is so late (nullopt: for ever), or until the client leaves, which
+  // sets closed_.
+  asio::awaitable<void> wait(std::shared_ptr<Pause> pause, std::optional<OperationContext::Time> until);
   asio::awaitable<void> await_topology(int64_t ms);
-  asio::awaitable<void> await_more(const OperationContext::Parked& parked);  // sets closed_ if the client leaves meanwhile
+  asio::awaitable<void> await_more(const OperationContext::Parked& parked);
   asio::awaitable<void> await_durable();
   asio::awaitable<void> await_acknowledgement(Dispatcher::Reply& reply);
   asio::awaitable<void> write_reply(const Message& message, int32_t reply_id, int32_t response_to, uint32_t flags,

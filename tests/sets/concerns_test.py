@@ -1,6 +1,7 @@
 """These tests check what a write waits for, what a read shows, and from which member."""
 import socket
 import time
+import uuid
 from concurrent.futures import ThreadPoolExecutor
 
 import bson
@@ -81,6 +82,68 @@ def test_the_wait_for_a_concern_ends_with_the_operations_time_or_its_client(thre
         wait_until(lambda: any(f"127.0.0.1:{local}" in line and "Connection ended" in line for line in log.read_text().splitlines()))
     finally:
         held.let_go()
+    three.wait_settled()
+    three.check_same()
+
+
+def waiting_for_three(client, comment):
+    """The operation with this comment, once its document can be read: it waits for a member that is held."""
+    wait_until(lambda: client.t.c.find_one({"_id": comment}))
+    return wait_until(lambda: next(client.admin.aggregate([{"$currentOp": {}}, {"$match": {"command.comment": comment}}]), None))
+
+
+@pytest.mark.parametrize("end", ["killOp", "killSessions"])
+def test_a_write_that_waits_for_its_concern_is_found_and_killed(three, end):
+    client = three.client()
+    port = three.primary().port
+    lsid = {"id": bson.Binary(uuid.uuid4().bytes, 4)}
+    held = three.secondaries()[0]
+    held.hold()
+    try:
+        insert = {"insert": "c", "documents": [{"_id": end}], "writeConcern": {"w": 3}, "comment": end, "lsid": lsid, "$db": "t"}
+        with ThreadPoolExecutor(1) as pool:
+            reply = pool.submit(raw_command, "127.0.0.1", port, insert)
+            found = waiting_for_three(client, end)
+            assert found["active"] is True and found["waitingForLock"] is False and found["locks"] == {}
+            assert found["op"] == "insert" and found["ns"] == "t.c" and found["lsid"]["id"] == lsid["id"]
+            again = next(one for one in client.admin.command("currentOp")["inprog"] if one.get("opid") == found["opid"])
+            assert again["command"]["comment"] == end and again["microsecs_running"] > found["microsecs_running"]
+            # It holds nothing that keeps the member from what locks out writes.
+            client.admin.command("fsync", lock=True)
+            client.admin.command("fsyncUnlock")
+            assert not reply.done()
+            client.admin.command("killOp", op=found["opid"]) if end == "killOp" else client.admin.command("killSessions", [lsid])
+            reply = reply.result()
+        assert reply["ok"] == 1 and reply["n"] == 1
+        error = reply["writeConcernError"]
+        assert (error["code"], error["codeName"], error["errmsg"]) == (11601, "Interrupted", "operation was interrupted")
+        assert not any(one.get("opid") == found["opid"] for one in client.admin.command("currentOp")["inprog"])
+    finally:
+        held.let_go()
+    three.wait_settled()
+    three.check_same()
+
+
+def test_a_write_that_waits_for_its_concern_ends_at_once_when_its_client_leaves(three):
+    client = three.client()
+    port = three.primary().port
+    held = three.secondaries()[0]
+    held.hold()
+    took = []
+    try:
+        for turn in range(5):
+            comment = f"left {turn}"
+            with socket.create_connection(("127.0.0.1", port), timeout=DEADLINE) as connection:
+                send_raw(connection, {"insert": "c", "documents": [{"_id": comment}], "writeConcern": {"w": 3}, "comment": comment, "$db": "t"})
+                opid = waiting_for_three(client, comment)["opid"]
+                time.sleep(0.1)
+            began = time.monotonic()
+            wait_until(lambda: not any(one.get("opid") == opid for one in client.admin.command("currentOp")["inprog"]), pause=0.001)
+            took.append(time.monotonic() - began)
+    finally:
+        held.let_go()
+    # The connection waits for its socket, too: it needn't come to look. One of five is quick, however slow the machine is.
+    assert min(took) < 0.1, took
     three.wait_settled()
     three.check_same()
 
