@@ -4,12 +4,14 @@
 #include <sys/un.h>
 #include <catch2/catch.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <thread>
 
 #include "base/random.h"
 #include "base/testing.h"
 #include "bson/json.h"
+#include "server/core/fail_points.h"
 #include "server/core/metrics.h"
 #include "server/core/operation.h"
 #include "server/core/topology.h"
@@ -377,6 +379,47 @@ TEST_CASE("more blocked commands than there are threads leave room for finding a
     ids.pop_back();
   }
   CHECK(ordinary.reply().find("ok").to_double() == 1);
+}
+
+TEST_CASE("commits that are blocked leave room for finding and killing them") {
+  TestServer server(test_options(), std::make_unique<Wait>());
+  server.assembly.services().fail_points.enabled = true;
+  const int port = server.listener.port();
+  RawClient quick(port);
+  REQUIRE(quick
+              .run(bson::json("{configureFailPoint: 'failCommand', mode: 'alwaysOn', data: {failCommands: ['commitTransaction'], "
+                              "blockConnection: true, blockTimeMS: 600000}, $db: 'admin'}"))
+              .find("ok")
+              .to_double() == 1);
+  std::vector<RawClient> slow;
+  for (int i = 0; i < 1100; ++i) {
+    slow.emplace_back(port);
+    slow.back().send(
+        encode_msg(1, 0, bson::json(i < 1000 ? "{wait: 600000, $db: 'admin'}" : "{commitTransaction: 1, $db: 'admin'}")));
+  }
+  Services& services = server.assembly.services();
+  REQUIRE(wait_until([&] { return services.metrics.connections.active.get() >= 1100; }));
+  REQUIRE(wait_until([&] { return services.operations.size() >= 900; }));
+  std::vector<int32_t> commits;
+  const auto find = [&] {
+    commits.clear();
+    services.operations.visit([&](const OperationContext& op) {
+      if (op.request().command == "commitTransaction") commits.push_back(op.id());
+    });
+    return !commits.empty();
+  };
+  REQUIRE(wait_until(find));
+  CHECK(quick.run(ping).find("ok").to_double() == 1);
+  const auto running = quick.run(bson::json("{currentOp: 1, $db: 'admin'}"));
+  int shown = 0;
+  for ([[maybe_unused]] const auto& one : running.find("inprog").as_document()) ++shown;
+  CHECK(shown > 900);
+  // As soon as one is killed, the next one that waits runs.
+  const int32_t newest = *std::max_element(commits.begin(), commits.end());
+  bson::Builder kill;
+  kill.append("killOp", 1).append("op", commits.front()).append("$db", "admin");
+  CHECK(quick.run(kill.done()).find("ok").to_double() == 1);
+  CHECK(wait_until([&] { return find() && *std::max_element(commits.begin(), commits.end()) > newest; }));
 }
 
 TEST_CASE("a client of another protocol is refused at once, before the rest is waited for") {

@@ -42,17 +42,8 @@ bool Reactors::Seat::runnable() const {
   return bytes > 0 && std::string_view(text, static_cast<size_t>(bytes)).find(") R") != std::string_view::npos;
 }
 
-bool Reactors::take_place(bool urgent) {
-  if (!seat_) return true;
-  Reactors& reactors = *seat_->reactors;
-  const int taken = reactors.places_taken_.fetch_add(1, std::memory_order_relaxed);
-  if (urgent || taken < reactors.size_.threads_max - reactors.size_.reserved) return true;
-  reactors.places_taken_.fetch_sub(1, std::memory_order_relaxed);
-  return false;
-}
-
-void Reactors::leave_place() {
-  if (seat_) seat_->reactors->places_taken_.fetch_sub(1, std::memory_order_relaxed);
+Places* Reactors::places() {
+  return seat_ ? &seat_->reactors->places_ : nullptr;
 }
 
 Reactors::Running::Running(Watch watch, void* subject) {
@@ -78,7 +69,9 @@ Reactors::Running::~Running() {
 
 // ---- threads -----------------------------------------------------------------------
 
-Reactors::Reactors(const Size& size) : size_(size) {
+Reactors::Reactors(const Size& size)
+    : size_(size),
+      places_({.ordinary_max = size.threads_max - 2 * size.reserved, .ending_max = size.threads_max - size.reserved}) {
   for (int i = 0; i < size_.reactors; ++i) reactors_.push_back(std::make_unique<Reactor>());
 }
 

@@ -25,6 +25,7 @@
 #include <vector>
 
 #include "base/mutex.h"
+#include "server/wire/places.h"
 
 namespace server::wire {
 
@@ -33,7 +34,7 @@ class Reactors {
   struct Size {
     int reactors = 2;
     int threads_max = 1000;  // of all reactors together; each has at least one
-    int reserved = 0;        // so many of them are for urgent commands
+    int reserved = 0;        // so many of them are for urgent commands, and as many for those that end something (places.h)
   };
   explicit Reactors(const Size& size);
   ~Reactors();  // calls stop()
@@ -53,11 +54,8 @@ class Reactors {
   int threads() const;                                           // the threads that run a reactor now
   bool supervisor_sleeps() const { return supervisor_sleeps_; }  // no command has run for a while
 
-  // A command takes a place before it runs on this thread, and leaves it on the same thread. Ordinary commands may block all
-  // threads but the reserved ones, on which urgent commands still run: those by which somebody finds out what blocks the others,
-  // and ends it. Returns false if there is no place for an ordinary command.
-  static bool take_place(bool urgent);
-  static void leave_place();
+  // Returns the places of the reactors whose thread calls; nullptr: it is none of theirs. A command takes a place before it runs.
+  static Places* places();
 
   // A command that runs on this thread, which must be a reactor's, because the supervisor watches only those. While it lasts, the
   // supervisor's thread calls `watch` now and then; it must be brief and must not throw.
@@ -110,6 +108,7 @@ class Reactors {
   static thread_local Seat* seat_;
 
   const Size size_;
+  Places places_;  // what waits for a place in a reactor is destroyed before it
   std::vector<std::unique_ptr<Reactor>> reactors_;
   mutable base::Mutex mutex_;
   base::Condition assignment_;
@@ -121,7 +120,6 @@ class Reactors {
   bool stopping_ GUARDED_BY(mutex_) = false;
   bool started_ GUARDED_BY(mutex_) = false;
   std::atomic<bool> supervisor_sleeps_{false};
-  std::atomic<int> places_taken_{0};
   std::thread supervisor_;
 };
 

@@ -103,19 +103,15 @@ TEST_CASE("no more threads are lent than allowed, and what waits runs later", "[
   wait_for([&] { return blocked.begun() == 10; });
 }
 
-TEST_CASE("ordinary commands leave places to urgent ones", "[reactors]") {
-  Reactors reactors({.reactors = 1, .threads_max = 5, .reserved = 2});
+TEST_CASE("a reactor's thread finds the places of all reactors, and others find none", "[reactors]") {
+  Reactors reactors({.reactors = 2, .threads_max = 5, .reserved = 2});
   reactors.start();
-  std::promise<std::vector<bool>> taken;
-  asio::post(reactors.context(0), [&] {
-    std::vector<bool> places;
-    for (const bool urgent : {false, false, false, false, true, true, false}) places.push_back(Reactors::take_place(urgent));
-    for (int i = 0; i < 3; ++i) Reactors::leave_place();
-    places.push_back(Reactors::take_place(false));
-    places.push_back(Reactors::take_place(false));
-    taken.set_value(places);
-  });
-  CHECK(taken.get_future().get() == std::vector<bool>{true, true, true, false, true, true, false, true, false});
+  std::promise<Places*> found[2];
+  for (size_t i : {0, 1}) asio::post(reactors.context(i), [&found, i] { found[i].set_value(Reactors::places()); });
+  Places* const places = found[0].get_future().get();
+  CHECK(places != nullptr);
+  CHECK(places == found[1].get_future().get());
+  CHECK(Reactors::places() == nullptr);
 }
 
 TEST_CASE("lent threads leave after a quiet while", "[reactors]") {

@@ -44,7 +44,6 @@ constexpr size_t kept_bytes_max = 64 * 1024;  // a larger buffer is released aft
 constexpr size_t growth_max = 4 << 20;        // a length alone reserves no more than this ahead of the bytes
 constexpr auto memory_wait_max = std::chrono::seconds(10);
 constexpr auto memory_wait_step = std::chrono::milliseconds(20);
-constexpr auto place_wait_min = std::chrono::milliseconds(2), place_wait_max = std::chrono::milliseconds(256);
 constexpr auto forgotten_after = std::chrono::milliseconds(1000);
 constexpr size_t stranger_bytes_max = 1 << 20;  // a handshake and a login need far less
 // How often a connection that waits without a thread looks whether its client is there. Most clients that leave are noticed at
@@ -71,23 +70,23 @@ Metrics::Network::Compressor& counters_of(Metrics& metrics, Compressor compresso
   return compressor == Compressor::zlib ? metrics.network.zlib : metrics.network.snappy;
 }
 
-struct LeavesPlace {
-  ~LeavesPlace() { Reactors::leave_place(); }
-};
-
-// By these somebody finds out what blocks all other commands, and ends it, and a set stays one.
-bool is_urgent(const Request& request) {
-  static constexpr std::string_view names =
-      " abortTransaction authenticate buildInfo commitTransaction connectionStatus currentOp endSessions fsyncUnlock getLog "
-      "getParameter hello isMaster ismaster killAllSessions killAllSessionsByPattern killCursors killOp "
-      "killSessions lockInfo logout ping replSetFreeze replSetGetStatus replSetHeartbeat replSetStepDown saslContinue "
-      "saslStart serverStatus shutdown ";
-  if (names.find(" " + std::string(request.command) + " ") != names.npos) return true;
-  if (request.command != "aggregate" || request.db != "admin") return false;
+// By the urgent ones somebody finds out what blocks all other commands, and ends it, and a set stays one.
+Places::Use use_of(const Request& request) {
+  static constexpr std::string_view urgent =
+      " authenticate buildInfo connectionStatus currentOp fsyncUnlock getLog getParameter hello isMaster ismaster killOp "
+      "lockInfo logout ping replSetFreeze replSetGetStatus replSetHeartbeat saslContinue saslStart serverStatus shutdown ";
+  static constexpr std::string_view ending =
+      " abortTransaction commitTransaction endSessions killAllSessions killAllSessionsByPattern killCursors killSessions "
+      "replSetStepDown ";
+  const std::string name = " " + std::string(request.command) + " ";
+  if (urgent.find(name) != urgent.npos) return Places::Use::urgent;
+  if (ending.find(name) != ending.npos) return Places::Use::ending;
+  if (request.command != "aggregate" || request.db != "admin") return Places::Use::ordinary;
   const auto pipeline = request.body.find("pipeline");
-  if (!pipeline.is_array() || pipeline.as_document().empty()) return false;
+  if (!pipeline.is_array() || pipeline.as_document().empty()) return Places::Use::ordinary;
   const auto first = pipeline.as_document().first();
-  return first.is_object() && first.as_document().first().name == "$currentOp";
+  const bool current_op = first.is_object() && first.as_document().first().name == "$currentOp";
+  return current_op ? Places::Use::urgent : Places::Use::ordinary;
 }
 
 size_t places_bytes(const Decoded& decoded) {
@@ -479,9 +478,9 @@ awaitable<Dispatcher::Reply> Session::run(const Request& request, bool exhaust) 
   metrics_.connections.active.add(1);
   Dispatcher::Reply reply;
   for (std::optional<OperationContext::Time> parked_until;;) {
-    if (!Reactors::take_place(false)) co_await await_place(is_urgent(request));
     {
-      const LeavesPlace place;
+      Place place(Reactors::places());
+      if (!place.take()) co_await await_place(place, use_of(request));
       Reactors::Running running([](void* session) { static_cast<Session*>(session)->watch_for_hangup(); }, this);
       reply = dispatcher_.run(client_, request, exhaust, std::move(reply_memory_), parked_until);
     }
@@ -538,14 +537,14 @@ awaitable<void> Session::wait(std::shared_ptr<Pause> pause, std::optional<Operat
 
 // While too many commands are blocked, others wait here without a thread. A connection that ends runs its command all the same:
 // it is interrupted at once, or lets go of what the command held.
-awaitable<void> Session::await_place(bool urgent) {
-  asio::steady_timer timer(socket_.get_executor());
-  for (auto step = place_wait_min; !Reactors::take_place(urgent || closed_); step = std::min(2 * step, place_wait_max)) {
-    timer.expires_after(step);
-    asio::error_code ignored;
-    co_await timer.async_wait(redirect_error(use_awaitable, ignored));
-    if (client_left()) closed_ = true;
-  }
+awaitable<void> Session::await_place(Place& place, Places::Use use) {
+  const auto pause = begin_pause();
+  place.take(use, [weak = std::weak_ptr(pause)] {
+    if (const auto waiting = weak.lock()) waiting->end();
+  });
+  if (!place.taken()) co_await wait(pause, std::nullopt);
+  place.insist();
+  end_pause();
 }
 
 bool Session::client_left() {

@@ -12,6 +12,7 @@
 #include "server/core/client.h"
 #include "server/dispatch/dispatch.h"
 #include "server/wire/compression.h"
+#include "server/wire/places.h"
 
 namespace server {
 class Metrics;
@@ -60,7 +61,7 @@ class Session : public std::enable_shared_from_this<Session> {
   asio::awaitable<bool> handle(BytesView whole);  // `whole` is a message of any opcode
   asio::awaitable<bool> answer(const Message& message, std::optional<Compressor> compressor);
   asio::awaitable<Dispatcher::Reply> run(const Request& request, bool exhaust);
-  asio::awaitable<void> await_place(bool urgent);
+  asio::awaitable<void> await_place(Place& place, Places::Use use);
   bool client_left();       // it closed the connection; only seen if it sent nothing more
   void watch_for_hangup();  // called while a command runs, on another thread
   // Makes a pause that close() and end() end, and lets go of it.
