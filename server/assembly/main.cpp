@@ -142,7 +142,7 @@ int run(const server::Options& options, server::ProcessSignals& signals) {
   assembly.hand_over();
   base::log(Severity::info, LogComponent::network, 20562, "Shutdown: going to close listening sockets");
   std::optional<server::LastResort> last_resort;
-  if (!signals.restart_wanted()) last_resort.emplace(patience_at_end, exit_code);
+  if (!signals.restart_wanted()) last_resort.emplace(patience_at_end, exit_code, options.pid_file);
   listener.stop();
   return exit_code;
 }

@@ -141,13 +141,15 @@ void ProcessSignals::request_end(int exit_code) {
   ::kill(::getpid(), SIGTERM);
 }
 
-LastResort::LastResort(std::chrono::milliseconds patience, int exit_code)
-    : thread_([this, patience, exit_code] {
+// The thread has its own copy of the path, since it may run whatever the other threads do.
+LastResort::LastResort(std::chrono::milliseconds patience, int exit_code, std::string pid_file)
+    : thread_([this, patience, exit_code, path = std::move(pid_file)] {
         base::MutexLock lock(mutex_);
         if (changed_.wait_for(lock, patience, [this]() REQUIRES(mutex_) { return over_; })) return;
         base::log(Severity::warning, LogComponent::control, 7100090,
                   "Operations that don't end in time are left; the next start recovers, as after a crash",
                   Attributes().add("exitCode", exit_code));
+        if (!path.empty()) ::unlink(path.c_str());
         ::_exit(exit_code);
       }) {}
 

@@ -45,11 +45,11 @@ class ProcessSignals {
   bool restarts_ = false;
 };
 
-// While it lives, the process has so long to end what clients run; then it ends at once, with the exit code. What was
-// acknowledged is safe, as after a crash: the next start recovers.
+// While it lives, the process has so long to end what clients run; then it removes its pid file (empty: it has none) and ends at
+// once, with the exit code. What was acknowledged is safe, as after a crash: the next start recovers.
 class LastResort {
  public:
-  LastResort(std::chrono::milliseconds patience, int exit_code);
+  LastResort(std::chrono::milliseconds patience, int exit_code, std::string pid_file);
   ~LastResort();
   LastResort(const LastResort&) = delete;
   LastResort& operator=(const LastResort&) = delete;

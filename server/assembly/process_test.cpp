@@ -56,11 +56,18 @@ TEST_CASE("a process whose operations don't end has so long, and then ends") {
     return WEXITSTATUS(status);
   };
   CHECK(ended([] {
-          const LastResort resort(std::chrono::milliseconds(50), 7);
+          const LastResort resort(std::chrono::milliseconds(50), 7, "");
           for (;;) ::pause();
         }) == 7);
+  const std::string path = scratch_folder() + "/pid of the last resort";
+  CHECK(ended([&path] {
+          const PidFile file(path);
+          const LastResort resort(std::chrono::milliseconds(50), 7, path);
+          for (;;) ::pause();
+        }) == 7);
+  CHECK_FALSE(std::filesystem::exists(path));
   CHECK(ended([] {
-          { const LastResort resort(std::chrono::hours(1), 7); }
+          { const LastResort resort(std::chrono::hours(1), 7, ""); }
           ::_exit(8);
         }) == 8);
 }
