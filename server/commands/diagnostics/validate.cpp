@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "bson/json.h"
 #include "replication/logged_documents.h"
+#include "replication/logged_entries.h"
 #include "server/core/arguments.h"
 #include "server/core/command.h"
 #include "server/core/operation.h"
@@ -48,29 +49,6 @@ void append_entries(bson::Builder& reply, std::string_view name,
 
 constexpr size_t corrupt_records_max = 10'000;
 constexpr int non_compliant_document = 5363500;
-
-// The log still has some contents whole: contents that were replaced or deleted but that others are based on, and those of capped
-// collections.
-std::optional<storage::Bytes> copy_in_log(storage::Store& store, const storage::Collection& collection,
-                                          storage::Stamp generation) {
-  const auto log = store.catalog().open("local.oplog.rs");
-  if (!log) return std::nullopt;
-  try {
-    storage::Transaction transaction(store, storage::Transaction::Mode::read);
-    const auto scan = log->scan(transaction, storage::Direction::forward);
-    scan->seek(static_cast<storage::RecordId>(generation));
-    if (!scan->next() || scan->record() != static_cast<storage::RecordId>(generation)) return std::nullopt;
-    const bson::DocumentView entry = scan->document();
-    const auto uuid = entry["ui"];
-    if (uuid.type() != bson::Type::binary || uuid.as_binary().bytes != collection.uuid_bytes()) return std::nullopt;
-    const auto content = entry["o"];
-    if (!content.is_object()) return std::nullopt;
-    return storage::Bytes(content.as_document().bytes());
-  } catch (const OperationError& damage) {
-    if (damage.code() != ErrorCode::data_corruption_detected) throw;
-    return std::nullopt;  // it only names the damaged content
-  }
-}
 
 void append_repair(const storage::RepairReport& repair, bson::Builder& reply) {
   append_count(reply, "numRemovedCorruptRecords", repair.removed_records);
@@ -253,8 +231,10 @@ class Validate : public Command {
       if (progress.done < progress.total && ++progress.done % shown_each == 0) op.set_progress(progress);
     };
     if (repair) {
-      const auto copies = [&store](const storage::Collection& of, storage::RecordId, storage::Stamp generation) {
-        return copy_in_log(store, of, generation);
+      std::optional<replication::LoggedEntries> entries;
+      if (op.services().oplog) entries.emplace(store, *op.services().oplog);
+      const auto copies = [&entries](const storage::Collection& of, storage::RecordId, storage::Stamp generation) {
+        return entries ? entries->copy(of.uuid_bytes(), generation) : std::nullopt;
       };
       const auto database = op.services().databases ? op.services().databases->find(storage::database_of(ns)) : nullptr;
       const auto versions = database ? database->entries_to_repair(collection->id()) : nullptr;
