@@ -167,6 +167,12 @@ bool BranchStore::has_pending(Transaction& transaction, BranchId branch) {
   return cursor.seek(pending_key(branch, 0)) && base::load_be64(cursor.key().data()) == static_cast<uint64_t>(branch);
 }
 
+std::optional<Stamp> BranchStore::added_at(Transaction& transaction, BranchId branch, RecordId record) {
+  const auto row = pending_.get(transaction, pending_key(branch, record));
+  if (!row || row->at(0) != static_cast<char>(PendingKind::added)) return std::nullopt;
+  return stamp_of_row(*row);
+}
+
 std::optional<Listing> BranchStore::listing(Transaction& transaction, BranchId branch, const Held* held) {
   const auto row = pending_.get(transaction, pending_key(branch, listing_at));
   if (!row || (held && !held->has(stamp_of_row(*row)))) return std::nullopt;

@@ -203,6 +203,8 @@ class BranchStore {
   // `held` restricts the answer to these writes; nullptr: it covers all.
   Pending pending(Transaction& transaction, BranchId branch, const Held* held = nullptr);
   bool has_pending(Transaction& transaction, BranchId branch);
+  // The timestamp of the pending write that added the record, or last changed it; nullopt: the branch has no such write.
+  std::optional<Stamp> added_at(Transaction& transaction, BranchId branch, RecordId record);
   // `held` is as for pending().
   std::optional<Listing> listing(Transaction& transaction, BranchId branch, const Held* held = nullptr);
   // The branch has the collection from now on, with what it shows of it.

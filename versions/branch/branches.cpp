@@ -155,7 +155,7 @@ Hash Branches::root(Transaction& transaction, CommitNumber number, size_t collec
   return known ? *known : root_as(transaction, number, collection, kind);
 }
 
-std::optional<Hash> Branches::root_known(Transaction& transaction, const Commit& commit, const CollectionState& state) {
+std::optional<Hash> Branches::root_known(Transaction& transaction, const Commit& commit, const CollectionState& state) const {
   if (const auto named = commit.root_of(state)) return *named;
   const auto made = graph_.made_root(transaction, state.collection, commit.number);
   return made && made->reached.empty() ? std::optional(made->root) : std::nullopt;

@@ -147,6 +147,8 @@ class Branches {
   // root of a tree that was made of these documents. If there is no such tree, this makes one of `kind`, and reads all documents.
   Hash root(Transaction& transaction, CommitNumber commit, size_t collection, const TreeKind& kind = {});
   const Roots& roots() const { return roots_; }
+  // The same, but nullopt if there is no such tree. The commit must have the collection.
+  std::optional<Hash> root_known(Transaction& transaction, const Commit& commit, const CollectionState& state) const;
 
   // A merge, pick or revert applies to a branch what changed between two commits, from `base` to `theirs`.
   struct Change {
@@ -230,8 +232,6 @@ class Branches {
     return commit.state_of(collections_[collection].parts.collection);
   }
   TreeKind tree_kind(const CommitInfo& info, size_t collection) const;
-  // The root that the id names, or of the tree that was made, of whatever kind.
-  std::optional<Hash> root_known(Transaction& transaction, const Commit& commit, const CollectionState& state);
   std::optional<Hash> root_there(Transaction& transaction, CommitNumber commit, size_t collection,
                                  const TreeKind& kind);  // the root that the id names, or of the tree that was made
   Hash root_as(Transaction& transaction, CommitNumber commit, size_t collection, const TreeKind& kind);

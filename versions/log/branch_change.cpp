@@ -16,7 +16,16 @@ BranchChange decode(std::string_view name, bson::DocumentView command) {
   }
 }
 
+template <size_t... at>
+bool is_name(std::string_view name, std::index_sequence<at...>) {
+  return ((name == std::variant_alternative_t<at, BranchChange>::name) || ...);
+}
+
 }  // namespace
+
+bool is_branch_change(bson::DocumentView command) {
+  return is_name(Fields(command).name(), std::make_index_sequence<std::variant_size_v<BranchChange>>());
+}
 
 BranchChange decode_branch_change(bson::DocumentView command) {
   return decode(Fields(command).name(), command);

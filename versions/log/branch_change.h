@@ -16,6 +16,9 @@ using BranchChange =
                  MakeCollection, DropCollection, TakeCollection, MergeBranch, AdvanceBranch, BeginMerge, Decide, EndMerge,
                  SetRetention, SetCommitValidators, Sweep, FreeNodes, Purge>;
 
+// Returns whether the entry's name is one of these.
+bool is_branch_change(bson::DocumentView command);
+
 // The first field's name says which entry it is. Throws DataCorruptionDetected for an unknown name or a damaged entry.
 BranchChange decode_branch_change(bson::DocumentView command);
 

@@ -1,0 +1,169 @@
+#include "versions/database/version_lines.h"
+
+#include "base/error.h"
+#include "bson/keystring.h"
+#include "storage/engine/names.h"
+#include "versions/database/branched_database.h"
+
+namespace versions {
+
+namespace {
+
+std::string branch_of(std::string_view ns) {
+  const auto ref = split_name(storage::database_of(ns)).ref;
+  return ref ? parse_ref(*ref).name : std::string(BranchedDatabase::main);
+}
+
+}  // namespace
+
+VersionLines::VersionLines(std::string db, Bytes uuid, std::vector<WantedVersion> wanted, Records records)
+    : db_(std::move(db)), uuid_(std::move(uuid)), wanted_(std::move(wanted)), records_(std::move(records)) {
+  for (const WantedVersion& one : wanted_) {
+    steps_[one.key];
+    if (one.kind == WantedVersion::Kind::committed) by_commit_.emplace(one.commit, &one);
+  }
+}
+
+void VersionLines::meet(const LoggedEntry& entry) {
+  if (entry.kind != LoggedEntry::Kind::command) {
+    if (entry.uuid == BytesView(uuid_)) meet_write(entry);
+  } else if (entry.ns == db_ + ".$cmd") {
+    try {
+      if (log::is_branch_change(entry.command)) meet_change(log::decode_branch_change(entry.command), entry.transaction);
+    } catch (const base::OperationError& damage) {
+      if (damage.code() != base::ErrorCode::data_corruption_detected) throw;
+      meet_hole("the log's entry " + storage::text_of(entry.stamp) + " is damaged");
+    }
+  }
+}
+
+void VersionLines::meet_hole(const std::string& why) {
+  branches_.clear();
+  hole_ = why;
+}
+
+void VersionLines::meet_end() {
+  for (const WantedVersion& one : wanted_) {
+    if (one.kind != WantedVersion::Kind::pending) continue;
+    const Line* const at = line(one.branch, one.key);
+    if (at && at->newest == one.stamp && !at->taken_over) found_[one.record] = {*at->step, one.stamp, {}};
+  }
+}
+
+void VersionLines::meet_write(const LoggedEntry& entry) {
+  using Kind = LoggedEntry::Kind;
+  Bytes key;
+  if (entry.kind == Kind::names) {
+    const auto at = records_.keys.find(entry.record);
+    if (at == records_.keys.end()) {
+      if (!records_.others.contains(entry.record)) restart(branch_of(entry.ns), std::nullopt);
+      return;
+    }
+    key = at->second;
+  } else {
+    bson::KeyString id;
+    id.append(static_cast<bson::ValueView>(entry.with_id.find("_id")));
+    key = id.bytes();
+  }
+  const auto followed = steps_.find(key);
+  if (followed == steps_.end()) return;
+  std::vector<Step>& steps = followed->second;
+  const auto put = [&](Step step) {
+    steps.push_back(std::move(step));
+    return steps.size() - 1;
+  };
+  BranchLines& branch = branches_[branch_of(entry.ns)];
+  const auto before = branch.of_keys.find(key);
+  Line now{.step = {}, .newest = entry.stamp, .transaction = entry.transaction};
+  switch (entry.kind) {
+    case Kind::names: now.step = put({.kind = Step::Kind::names, .stamp = entry.stamp, .record = entry.record}); break;
+    case Kind::has: now.step = put({.kind = Step::Kind::has, .stamp = entry.stamp}); break;
+    case Kind::changes: {
+      std::optional<size_t> changed;
+      if (before != branch.of_keys.end())
+        changed = before->second.step;
+      else if (branch.origin)
+        changed = put({.kind = Step::Kind::shown_by, .commit = *branch.origin});
+      if (!changed) changed = put({.kind = Step::Kind::unknown});
+      now.step = put({.kind = Step::Kind::changes, .stamp = entry.stamp, .before = changed});
+      break;
+    }
+    case Kind::removes:
+    case Kind::command: break;
+  }
+  branch.of_keys[key] = now;
+}
+
+void VersionLines::meet_change(const log::BranchChange& change, Stamp transaction) {
+  if (std::get_if<log::BeginBranches>(&change)) {
+    begin();
+  } else if (const auto* created = std::get_if<log::CreateBranch>(&change)) {
+    restart(created->branch, created->commit);
+  } else if (const auto* dropped = std::get_if<log::DropBranch>(&change)) {
+    branches_.erase(dropped->branch);
+  } else if (const auto* renamed = std::get_if<log::RenameBranch>(&change)) {
+    branches_.erase(renamed->to);
+    if (auto node = branches_.extract(renamed->branch)) {
+      node.key() = renamed->to;
+      branches_.insert(std::move(node));
+    }
+  } else if (const auto* reset = std::get_if<log::ResetBranch>(&change)) {
+    restart(reset->branch, reset->commit);
+  } else if (const auto* gone = std::get_if<log::DropCollection>(&change)) {
+    if (gone->collection == uuid_) restart(gone->branch, std::nullopt);
+  } else if (const auto* taken = std::get_if<log::TakeCollection>(&change)) {
+    if (taken->collection != uuid_) return;
+    restart(taken->branch, std::nullopt);
+    restart(taken->from, std::nullopt);
+  } else if (const auto* committed = std::get_if<log::CommitBranch>(&change)) {
+    commit(*committed);
+  } else if (const auto* merged = std::get_if<log::MergeBranch>(&change)) {
+    merge(*merged, transaction);
+  } else if (const auto* advanced = std::get_if<log::AdvanceBranch>(&change)) {
+    take_over(advanced->branch, transaction);
+  }
+}
+
+void VersionLines::begin() {
+  for (const WantedVersion& one : wanted_) {
+    if (one.kind != WantedVersion::Kind::first) continue;
+    if (const Line* const at = line(std::string(BranchedDatabase::main), one.key))
+      found_[one.record] = {*at->step, at->newest, {}};
+  }
+}
+
+void VersionLines::commit(const log::CommitBranch& entry) {
+  const auto [from, to] = by_commit_.equal_range(entry.made.id);
+  for (auto one = from; one != to; ++one) {
+    const Line* const at = line(entry.branch, one->second->key);
+    if (at && !at->taken_over && entry.held.has(at->newest)) found_[one->second->record] = {*at->step, at->newest, {}};
+  }
+}
+
+void VersionLines::merge(const log::MergeBranch& entry, Stamp transaction) {
+  take_over(entry.into, transaction);
+  const auto [from, to] = by_commit_.equal_range(entry.made.id);
+  for (auto one = from; one != to; ++one) {
+    const Line* const at = line(entry.into, one->second->key);
+    if (at && at->transaction == transaction) found_[one->second->record] = {*at->step, entry.generation, entry};
+  }
+}
+
+void VersionLines::take_over(const std::string& branch, Stamp transaction) {
+  const auto at = branches_.find(branch);
+  if (at == branches_.end()) return;
+  for (auto& [key, line] : at->second.of_keys) line.taken_over = line.taken_over || line.transaction == transaction;
+}
+
+void VersionLines::restart(const std::string& branch, std::optional<Hash> origin) {
+  branches_[branch] = {.origin = origin, .of_keys = {}};
+}
+
+const VersionLines::Line* VersionLines::line(const std::string& branch, const Bytes& key) const {
+  const auto at = branches_.find(branch);
+  if (at == branches_.end()) return nullptr;
+  const auto line = at->second.of_keys.find(key);
+  return line == at->second.of_keys.end() || !line->second.step ? nullptr : &line->second;
+}
+
+}  // namespace versions
