@@ -3,25 +3,28 @@
 // An entry of an insert or a replacement names its content, and takes the content in when a later entry supersedes it. So the log
 // has what makes a document whose newest entries are updates by operators (their diffs, and the content before them), and all
 // contents of capped collections. Of other documents it has nothing but names.
+//
+// Here a document has one record. In a database with branches it has several: versions/database/lost_versions.h.
 #pragma once
 
-#include "replication/oplog.h"
+#include "storage/upkeep/entry_log.h"
 #include "storage/upkeep/repair.h"
 
 namespace replication {
 
 class LoggedDocuments final : public storage::DocumentLog {
  public:
-  LoggedDocuments(storage::Store& store, Oplog& oplog) : store_(store), oplog_(oplog) {}
+  explicit LoggedDocuments(storage::EntryLog& log) : log_(log) {}
 
   std::map<storage::RecordId, storage::LoggedDocument> find(const storage::Collection& collection,
                                                             const std::vector<storage::DamagedDocument>& lost,
                                                             const std::function<void()>& interrupted) override;
-  std::optional<Bytes> content(const storage::LoggedDocument& logged) override;
+  base::Result<base::Bytes> content(storage::RecordId record) override;
 
  private:
-  storage::Store& store_;
-  Oplog& oplog_;
+  storage::EntryLog& log_;
+  // These entries make the newest content that the log knows of: the first has a content, and the others change it.
+  std::map<storage::RecordId, std::vector<storage::Stamp>> entries_;
 };
 
 }  // namespace replication

@@ -19,6 +19,7 @@
 #include <functional>
 #include <map>
 
+#include "base/result.h"
 #include "storage/collections/collection.h"
 #include "storage/upkeep/damaged_documents.h"
 
@@ -31,22 +32,22 @@ class Store;
 // checksum is right.
 using ContentCopies = std::function<std::optional<Bytes>(const Collection& collection, RecordId record, Stamp generation)>;
 
-// A LoggedDocument is what a log has of a document that was lost.
+// A LoggedDocument is what a log says of a document that was lost.
 struct LoggedDocument {
-  // These entries make the newest content that the log knows of: the first has a content, and the others change it. The last
-  // one's timestamp is the content's generation. The list is empty if the log can't make the content.
-  std::vector<Stamp> entries;
-  std::string why_not;  // "the log's newest entry of it, Timestamp(1, 2), only names its content"
+  Stamp generation = 0;  // of the content that the document's record had; 0: the log doesn't say it, or has no such content
+  std::string why_not;   // "the log's newest entry of it, Timestamp(1, 2), only names its content"
 };
 
-// This is a plug that finds lost documents in a log by their `_id`s.
+// This is a plug that finds lost documents in a log. In a database with branches a document is what one record has, one version.
 class DocumentLog {
  public:
   virtual ~DocumentLog() = default;
   // Looks for all of them in one walk. What has no `_id` is left out.
   virtual std::map<RecordId, LoggedDocument> find(const Collection& collection, const std::vector<DamagedDocument>& lost,
                                                   const std::function<void()>& interrupted) = 0;
-  virtual std::optional<Bytes> content(const LoggedDocument& logged) = 0;
+  // Returns the content of a record for which find() gave a generation, or says why there is none. It may be made of what other
+  // records have, so the repair asks for the oldest generation first, and puts each content in place before it goes on.
+  virtual base::Result<Bytes> content(RecordId record) = 0;
 };
 
 // This is a plug for the entries of `_id` in a database with branches, which lead to versions. The implementation knows where an
@@ -85,8 +86,8 @@ struct RepairReport {
 };
 
 // This function repairs one collection. It throws NamespaceNotFound when the collection was dropped, and CommandNotSupported for
-// a collection that isn't kept in records (the log). `versions` is nullptr when the database has no branches; then a `log` that
-// isn't nullptr is searched for documents that were lost.
+// a collection that isn't kept in records (the log). `versions` is nullptr when the database has no branches. A `log` that isn't
+// nullptr is searched for documents that were lost.
 RepairReport repair_collection(Store& store, const std::shared_ptr<Collection>& collection, bool full,
                                const ContentCopies& copies, VersionEntries* versions,
                                const std::function<void()>& interrupted = nullptr, DocumentLog* log = nullptr);

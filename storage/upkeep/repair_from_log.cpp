@@ -1,38 +1,43 @@
+#include <algorithm>
+
 #include "base/log.h"
 #include "bson/keystring.h"
 #include "storage/contents/declared_snapshots.h"
 #include "storage/store.h"
+#include "storage/upkeep/entry_log.h"
 #include "storage/upkeep/repair_steps.h"
 
 namespace storage {
 
 void Repair::restore_from_log() {
   if (!log_ || unreadable_.empty()) return;
-  // There the log's entries don't say which of a document's records they are of.
-  if (versions_) {
-    for (const DamagedDocument& document : unreadable_)
-      why_not_[document.record] = "the log isn't searched for documents of a database with branches";
-    return;
-  }
   const auto logged = log_->find(collection_, unreadable_, interrupted_);
+  std::vector<std::pair<Stamp, const DamagedDocument*>> to_restore;
   for (const DamagedDocument& document : unreadable_) {
-    ask();
     const auto found = logged.find(document.record);
     if (found == logged.end()) {
       why_not_[document.record] = "its _id isn't known, so the log can't be searched for it";
-    } else if (found->second.entries.empty()) {
+    } else if (found->second.generation == 0) {
       why_not_[document.record] = found->second.why_not;
     } else {
-      restore_from_log(document, found->second);
+      to_restore.emplace_back(found->second.generation, &document);
     }
+  }
+  std::sort(to_restore.begin(), to_restore.end());
+  for (const auto& [generation, document] : to_restore) {
+    ask();
+    restore_from_log(*document, generation);
   }
 }
 
-void Repair::restore_from_log(const DamagedDocument& document, const LoggedDocument& logged) {
+void Repair::restore_from_log(const DamagedDocument& document, Stamp generation) {
   const RecordId record = document.record;
-  const Stamp generation = logged.entries.back();
-  const auto content = log_->content(logged);
-  if (!content || !holds(*content) || !is_of(*content, document.id)) {
+  const auto content = log_->content(record);
+  if (!content) {
+    why_not_[record] = content.failure().message;
+    return;
+  }
+  if (!holds(content.value()) || !is_of(content.value(), document.id)) {
     why_not_[record] = "the log's entries of it don't make a document of that _id";
     return;
   }
@@ -45,15 +50,14 @@ void Repair::restore_from_log(const DamagedDocument& document, const LoggedDocum
     older = place && place->row.generation != generation;
     if (older) return false;
     const RecordId chain = place && place->row.form == RecordRow::Form::stub ? place->row.chain : record;
-    make_whole(transaction, {{chain, {record, generation}}, std::nullopt, false, false, 0}, *content);
+    make_whole(transaction, {{chain, {record, generation}}, std::nullopt, false, false, 0}, content.value());
     return true;
   });
   if (older) why_not_[record] = "the log has another content of it than its record had";
   if (!made) return;
   ++report.restored_contents;
   report.restored.push_back(name_of(document));
-  report.warnings.push_back("Restored from the log: " + report.restored.back() + ", as of Timestamp(" +
-                            std::to_string(generation >> 32) + ", " + std::to_string(static_cast<uint32_t>(generation)) + ")");
+  report.warnings.push_back("Restored from the log: " + report.restored.back() + ", as of " + text_of(generation));
   // The row also had older contents, which the log doesn't say.
   if (row_lost && store_.declared_snapshots().newest_before(generation) != 0)
     report.warnings.push_back("Lost: older contents of " + report.restored.back() +

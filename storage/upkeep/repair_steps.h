@@ -48,7 +48,7 @@ class Repair {
 
   // --- documents in the log: repair_from_log.cpp
   void restore_from_log();
-  void restore_from_log(const DamagedDocument& document, const LoggedDocument& logged);
+  void restore_from_log(const DamagedDocument& document, Stamp generation);
   static bool is_of(BytesView content, bson::DocumentView id);
 
   // --- contents: repair_contents.cpp

@@ -4,7 +4,7 @@ import subprocess
 
 from pymongo import UpdateOne
 
-from tests.support.damage import damage_rows
+from tests.support.damage import damage_rows, largest_file, named
 from tests.support.palimpsest import BIN, Server
 
 DOCUMENTS = 300
@@ -29,17 +29,8 @@ def fill(client, updated):
     return {one["_id"]: one for one in docs.find()}
 
 
-def largest_file(server):
-    return max(server.dbpath.glob("records-*.wt"), key=lambda path: path.stat().st_size)
-
-
 def damage_records(file):
     assert damage_rows(file) > 1
-
-
-def named(lines, kind):
-    """The keys of the documents that the warnings call lost, or restored."""
-    return {int(line.split("{ _id: ")[1].split(" }")[0]) for line in lines if line.startswith(kind)}
 
 
 def check_repaired(client, before, lost):

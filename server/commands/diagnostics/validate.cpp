@@ -19,6 +19,7 @@
 #include "storage/store.h"
 #include "storage/upkeep/repair.h"
 #include "versions/database/databases.h"
+#include "versions/database/lost_versions.h"
 #include "versions/database/shown_by.h"
 
 namespace server {
@@ -231,17 +232,19 @@ class Validate : public Command {
       if (progress.done < progress.total && ++progress.done % shown_each == 0) op.set_progress(progress);
     };
     if (repair) {
+      const auto database = op.services().databases ? op.services().databases->find(storage::database_of(ns)) : nullptr;
+      const auto to_repair = database ? database->entries_to_repair(collection->id()) : nullptr;
       std::optional<replication::LoggedEntries> entries;
       if (op.services().oplog) entries.emplace(store, *op.services().oplog);
       const auto copies = [&entries](const storage::Collection& of, storage::RecordId, storage::Stamp generation) {
         return entries ? entries->copy(of.uuid_bytes(), generation) : std::nullopt;
       };
-      const auto database = op.services().databases ? op.services().databases->find(storage::database_of(ns)) : nullptr;
-      const auto versions = database ? database->entries_to_repair(collection->id()) : nullptr;
-      std::optional<replication::LoggedDocuments> log;
-      if (op.services().oplog) log.emplace(store, *op.services().oplog);
-      const auto report =
-          storage::repair_collection(store, collection, full, copies, versions.get(), interrupted, log ? &*log : nullptr);
+      std::unique_ptr<storage::DocumentLog> log;
+      if (entries && to_repair)
+        log = std::make_unique<versions::LostVersions>(store, database, database->versions_of(collection->id()), *entries);
+      else if (entries)
+        log = std::make_unique<replication::LoggedDocuments>(*entries);
+      const auto report = storage::repair_collection(store, collection, full, copies, to_repair.get(), interrupted, log.get());
       return append_report(*collection, report.after, &report, {}, 0, reply);
     }
     auto report = storage::validate_collection(store, collection, full, interrupted);

@@ -1,0 +1,247 @@
+#include "versions/database/lost_versions.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+
+namespace versions {
+
+namespace {
+
+using bson::Document;
+using storage::LoggedDocument;
+
+constexpr size_t ask_every = 256;
+
+// Returns nothing if the work met damage.
+template <class Work>
+auto guarded(Work work) -> decltype(work()) {
+  try {
+    return work();
+  } catch (const base::OperationError& damage) {
+    if (damage.code() != base::ErrorCode::data_corruption_detected) throw;
+    return {};
+  }
+}
+
+bool has_hash(const Document& document, const Hash& hash) {
+  return sha256(document.bytes()) == hash;
+}
+
+}  // namespace
+
+std::map<RecordId, LoggedDocument> LostVersions::find(const storage::Collection& collection,
+                                                      const std::vector<storage::DamagedDocument>& lost,
+                                                      const std::function<void()>& interrupted) {
+  std::map<RecordId, LoggedDocument> logged;
+  std::vector<WantedVersion> wanted;
+  VersionLines::Records records;
+  Transaction transaction(store_, Transaction::Mode::read);
+  for (const storage::DamagedDocument& document : lost) {
+    if (document.id.empty()) continue;
+    if (interrupted) interrupted();
+    const Bytes key = key_of(document.id.bytes());
+    logged[document.record].why_not = "nothing says with which write it came";
+    auto one = guarded([&] {
+      for (const Version& version : shared_->store.history(transaction, key)) records.keys[version.record] = key;
+      return this->wanted(transaction, document.record, key);
+    });
+    if (one) {
+      logged[document.record].why_not = "the log doesn't have the write that it came with";
+      wanted_[document.record] = *one;
+      wanted.push_back(std::move(*one));
+    }
+  }
+  guarded([&] { return add_others(transaction, records, interrupted); });
+  lines_.emplace(database_->name(), collection.uuid_bytes(), std::move(wanted), std::move(records));
+  log_.walk([&](const storage::LoggedEntry& entry) { lines_->meet(entry); },
+            [&](const std::string& why) { lines_->meet_hole(why); }, interrupted);
+  lines_->meet_end();
+  for (auto& [record, one] : logged) {
+    const auto found = lines_->found().find(record);
+    if (found == lines_->found().end()) {
+      if (!lines_->hole().empty()) one.why_not = lines_->hole();
+    } else if (found->second.merge && !guarded([&] { return is_written(transaction, record, *found->second.merge); })) {
+      one.why_not = "it isn't certain that the merge which the log has for it wrote it";
+    } else {
+      one = {found->second.generation, {}};
+    }
+  }
+  return logged;
+}
+
+bool LostVersions::add_others(Transaction& transaction, VersionLines::Records& records,
+                              const std::function<void()>& interrupted) {
+  const auto entries = shared_->base.stored_indexes()->front()->cursor(transaction, storage::Direction::forward);
+  entries->seek({});
+  for (size_t met = 0; entries->next(); ++met) {
+    if (interrupted && met % ask_every == 0) interrupted();
+    if (!records.keys.contains(entries->record())) records.others.add(entries->record());
+  }
+  return true;
+}
+
+std::optional<WantedVersion> LostVersions::wanted(Transaction& transaction, RecordId record, const Bytes& key) {
+  WantedVersion wanted{.record = record, .key = key, .kind = WantedVersion::Kind::first};
+  if (segment_of(record) < first_segment) return wanted;
+  const auto versions = shared_->store.history(transaction, key);
+  const auto version = std::find_if(versions.begin(), versions.end(), [&](const Version& one) { return one.record == record; });
+  if (version == versions.end()) return std::nullopt;
+  if (version->commit != 0) {
+    wanted.kind = WantedVersion::Kind::committed;
+    wanted.commit = shared_->graph.commit(transaction, version->commit)->id;
+    return wanted;
+  }
+  for (const Branch& branch : shared_->graph.branches(transaction)) {
+    const auto added = shared_->store.added_at(transaction, branch.id, record);
+    if (!added) continue;
+    wanted.kind = WantedVersion::Kind::pending;
+    wanted.branch = branch.name;
+    wanted.stamp = *added;
+    return wanted;
+  }
+  return std::nullopt;
+}
+
+// The entry of a record says with which commit it came. An entry that an earlier repair wrote may name a merge that only took the
+// record over, if commits from before were dropped by then. Such a record is shown by a commit that the merge took changes from.
+bool LostVersions::is_written(Transaction& transaction, RecordId record, const log::MergeBranch& merge) {
+  VersionGraph& graph = shared_->graph;
+  if (!graph.grafted(transaction) && graph.counts(transaction).dropped == 0) return true;
+  const auto from = graph.find(transaction, merge.from);
+  if (merge.imported || !from) return false;
+  const auto taken_from = graph.commit(transaction, *from);
+  std::vector<CommitNumber> sides = taken_from->parents;
+  sides.push_back(*from);
+  return std::none_of(sides.begin(), sides.end(), [&](CommitNumber side) {
+    return graph.dropped(transaction, side) || shared_->store.shows(transaction, shared_->view_of(transaction, side), record);
+  });
+}
+
+base::Result<Bytes> LostVersions::content(RecordId record) {
+  const WantedVersion& version = wanted_.at(record);
+  const size_t step = lines_->found().at(record).step;
+  Transaction transaction(store_, Transaction::Mode::read);
+  transaction.pass_by_caches();
+  const auto fail = [](std::string why) { return base::Failure{base::ErrorCode::data_corruption_detected, std::move(why)}; };
+  const Named named = this->named(transaction, version);
+  if (named.damaged) return fail("the trees of the commits that show it can't be read");
+  const std::vector<Stamp> changes = changes_of(version.key, step);
+  auto document = changed(changes, base_of(transaction, version.key, step));
+  if (named.hash && !(document && has_hash(*document, *named.hash)))
+    document = alike(transaction, version.key, *named.hash, changes);
+  if (!document) return fail(why_not(version.key, step, named.hash.has_value()));
+  return Bytes(document->bytes());
+}
+
+LostVersions::Named LostVersions::named(Transaction& transaction, const WantedVersion& version) {
+  if (version.kind == WantedVersion::Kind::pending) return {};
+  Named named;
+  // The commit that the record came with is asked first: there may be many others.
+  const auto own = guarded([&] { return shared_->graph.find(transaction, version.commit); });
+  std::vector<CommitNumber> commits;
+  if (own && !shared_->graph.dropped(transaction, *own)) commits.push_back(*own);
+  for (const auto& [number, node] : shared_->graph.graph(transaction)) {
+    if (!node.dropped && number != own) commits.push_back(number);
+  }
+  for (const CommitNumber number : commits) {
+    const Named one = named_by(transaction, number, version);
+    if (one.hash) return one;
+    named.damaged = named.damaged || one.damaged;
+  }
+  return named;
+}
+
+LostVersions::Named LostVersions::named_by(Transaction& transaction, CommitNumber number, const WantedVersion& version) {
+  Named damaged{{}, true};
+  const auto named = guarded([&]() -> std::optional<Named> {
+    if (!shared_->store.shows(transaction, shared_->view_of(transaction, number), version.record)) return Named{};
+    const Branches& branches = database_->branches();
+    const auto commit = shared_->graph.commit(transaction, number);
+    const auto root = branches.root_known(transaction, *commit, *commit->state_of(shared_->base.id()));
+    if (!root) return Named{};
+    const auto hash = branches.roots().find(transaction, *root, version.key);
+    return Named{hash, !hash};
+  });
+  return named.value_or(damaged);
+}
+
+std::optional<Document> LostVersions::base_of(Transaction& transaction, const Bytes& key, size_t step) {
+  const std::vector<Step>& steps = lines_->steps(key);
+  while (steps[step].before) step = *steps[step].before;
+  return begin_of(transaction, key, steps[step]);
+}
+
+std::optional<Document> LostVersions::begin_of(Transaction& transaction, const Bytes& key, const Step& first) {
+  return guarded([&]() -> std::optional<Document> {
+    std::optional<Bytes> content;
+    switch (first.kind) {
+      case Step::Kind::has: return log_.after(first.stamp, std::nullopt);
+      case Step::Kind::names: content = shared_->base.records().find(transaction, first.record, first.stamp); break;
+      case Step::Kind::shown_by: {
+        const auto commit = shared_->graph.find(transaction, first.commit);
+        if (commit && !shared_->graph.dropped(transaction, *commit))
+          content = shared_->store.get(transaction, shared_->view_of(transaction, *commit), key);
+        break;
+      }
+      case Step::Kind::unknown:
+      case Step::Kind::changes: break;
+    }
+    return content ? std::optional(Document(std::move(*content))) : std::nullopt;
+  });
+}
+
+std::vector<Stamp> LostVersions::changes_of(const Bytes& key, size_t step) const {
+  const std::vector<Step>& steps = lines_->steps(key);
+  std::vector<Stamp> changes;
+  for (; steps[step].before; step = *steps[step].before) changes.push_back(steps[step].stamp);
+  std::reverse(changes.begin(), changes.end());
+  return changes;
+}
+
+std::optional<Document> LostVersions::changed(const std::vector<Stamp>& changes, std::optional<Document> document) {
+  for (const Stamp stamp : changes) {
+    if (!document) break;
+    document = log_.after(stamp, document);
+  }
+  return document;
+}
+
+std::optional<Document> LostVersions::alike(Transaction& transaction, const Bytes& key, const Hash& hash,
+                                            const std::vector<Stamp>& changes) {
+  constexpr size_t held_bytes_max = 256 << 20;
+  std::optional<Document> found;
+  const auto fits = [&](const std::optional<Document>& other) {
+    if (!other) return false;
+    if (has_hash(*other, hash)) found = *other;
+    if (found || changes.empty()) return found.has_value();
+    auto after = changed(changes, *other);
+    if (after && has_hash(*after, hash)) found = std::move(after);
+    return found.has_value();
+  };
+  for (const Version& version : guarded([&] { return shared_->store.history(transaction, key); })) {
+    const auto content = guarded([&] { return shared_->store.content(transaction, version.record); });
+    if (content && fits(Document(*content))) return found;
+  }
+  std::vector<std::optional<Document>> made;  // after each step, so that each entry is read once
+  size_t held_bytes = 0;
+  for (const Step& step : lines_->steps(key)) {
+    made.push_back(step.before ? changed({step.stamp}, made[*step.before]) : begin_of(transaction, key, step));
+    if (fits(made.back())) return found;
+    held_bytes += made.back() ? made.back()->bytes().size() : 0;
+    if (held_bytes > held_bytes_max) break;
+  }
+  return std::nullopt;
+}
+
+std::string LostVersions::why_not(const Bytes& key, size_t step, bool has_hash) const {
+  const Step& newest = lines_->steps(key)[step];
+  const std::string entry = storage::text_of(newest.stamp);
+  if (newest.kind == Step::Kind::names)
+    return "the log's entry of it, " + entry + ", only names its content" +
+           (has_hash ? ", and no other content of the document is the one that its commits name" : "");
+  return has_hash ? "the log's entries up to " + entry + " don't make the content that its commits name"
+                  : "the log doesn't have the content that its entry " + entry + " changed";
+}
+
+}  // namespace versions

@@ -1,0 +1,69 @@
+// LostVersions finds for a repair what a record of a database with branches had, in the log and in other versions.
+//
+//   which write made it   the log alone says that (version_lines.h), and so the content's generation
+//   the content           what the log's entries make from there back to a content that is known, in the log or in a record; or
+//                         any other content of the document, in the log or in a record, that has the hash
+//   the hash              what the tree of a commit that shows the record names
+//
+// Where a tree names the hash, no content is taken that hasn't it. Pending records have none, nor may those that nothing but the
+// first commit shows.
+#pragma once
+
+#include <memory>
+
+#include "storage/store.h"
+#include "storage/upkeep/repair.h"
+#include "versions/database/branched_database.h"
+#include "versions/database/version_lines.h"
+
+namespace versions {
+
+// Nobody else may use the collection meanwhile.
+class LostVersions final : public storage::DocumentLog {
+ public:
+  LostVersions(storage::Store& store, std::shared_ptr<BranchedDatabase> database, std::shared_ptr<SharedCollection> shared,
+               storage::EntryLog& log)
+      : store_(store), database_(std::move(database)), shared_(std::move(shared)), log_(log) {}
+
+  std::map<RecordId, storage::LoggedDocument> find(const storage::Collection& collection,
+                                                   const std::vector<storage::DamagedDocument>& lost,
+                                                   const std::function<void()>& interrupted) override;
+  base::Result<Bytes> content(RecordId record) override;
+
+ private:
+  using Step = VersionLines::Step;
+
+  // Adds the records of which the index on `_id` knows that they are other documents', as far as it can be read.
+  bool add_others(Transaction& transaction, VersionLines::Records& records, const std::function<void()>& interrupted);
+  std::optional<WantedVersion> wanted(Transaction& transaction, RecordId record, const Bytes& key);
+  // Returns whether the record is one that the merge wrote.
+  bool is_written(Transaction& transaction, RecordId record, const log::MergeBranch& merge);
+
+  // What the tree of a commit names for the record.
+  struct Named {
+    std::optional<Hash> hash;
+    bool damaged = false;  // a tree may name it, and can't be read
+  };
+  Named named(Transaction& transaction, const WantedVersion& version);
+  Named named_by(Transaction& transaction, CommitNumber commit, const WantedVersion& version);
+
+  // The last of these writes is `step`, and the first one changes what base_of() returns.
+  std::vector<Stamp> changes_of(const Bytes& key, size_t step) const;
+  std::optional<bson::Document> changed(const std::vector<Stamp>& changes, std::optional<bson::Document> document);
+  // What is there where the step's line begins.
+  std::optional<bson::Document> base_of(Transaction& transaction, const Bytes& key, size_t step);
+  std::optional<bson::Document> begin_of(Transaction& transaction, const Bytes& key, const Step& first);
+  // A content of the document that has the hash, or that the changes make into one that has it.
+  std::optional<bson::Document> alike(Transaction& transaction, const Bytes& key, const Hash& hash,
+                                      const std::vector<Stamp>& changes);
+  std::string why_not(const Bytes& key, size_t step, bool has_hash) const;
+
+  storage::Store& store_;
+  const std::shared_ptr<BranchedDatabase> database_;
+  const std::shared_ptr<SharedCollection> shared_;
+  storage::EntryLog& log_;
+  std::unordered_map<RecordId, WantedVersion> wanted_;
+  std::optional<VersionLines> lines_;
+};
+
+}  // namespace versions

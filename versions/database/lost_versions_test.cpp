@@ -1,0 +1,200 @@
+// These tests lose records of a database with branches, and look for their contents in a log and in other records.
+#include "versions/database/lost_versions.h"
+
+#include <catch2/catch.hpp>
+
+#include "bson/json.h"
+#include "storage/contents/record_store_state.h"
+#include "versions/database/test_shop.h"
+
+using namespace versions;
+using bson::json;
+
+namespace {
+
+// A log that has what the test tells it.
+struct Told final : storage::EntryLog {
+  struct Entry {
+    storage::LoggedEntry seen;
+    std::string ns;
+    bson::Document document;
+  };
+  void walk(const Meet& meet, const MeetHole&, const std::function<void()>&) override {
+    for (Entry& one : entries) {
+      one.seen.ns = one.ns;
+      one.seen.uuid = uuid;
+      one.seen.with_id = one.seen.command = one.document;
+      meet(one.seen);
+    }
+  }
+  std::optional<bson::Document> after(Stamp stamp, const std::optional<bson::Document>&) override {
+    const auto at = contents.find(stamp);
+    return at == contents.end() ? std::nullopt : std::optional(at->second);
+  }
+
+  Bytes uuid;
+  std::vector<Entry> entries;
+  std::map<Stamp, bson::Document> contents;
+};
+
+struct Fixture : test::Shop {
+  Fixture() {
+    log.uuid = things->uuid_bytes();
+    begin();
+    create_dev();
+    tell_command(log::BeginBranches{}.encode(), 1);
+  }
+
+  storage::Stored write(const std::string& db, const std::string& document) {
+    const auto collection = Shop::store.catalog().open(db + ".things");
+    const bson::Document after = json(document);
+    return storage::in_transaction(Shop::store, [&](Transaction& transaction) {
+      const auto old = collection->find_id(transaction, after["_id"]);
+      if (!old) return collection->insert(transaction, after);
+      const auto updated = collection->update(transaction, *old, *collection->find(transaction, *old, nullptr), after);
+      return storage::Stored{updated.record, updated.generation, {}};
+    });
+  }
+  // Writes the document, and the log has it, or names it only.
+  storage::Stored write_and_tell(const std::string& db, const std::string& document, bool named = false) {
+    const storage::Stored stored = write(db, document);
+    tell(stored, db, document, named);
+    return stored;
+  }
+  void tell(const storage::Stored& stored, const std::string& db, const std::string& document, bool named = false) {
+    storage::LoggedEntry entry{.kind = named ? storage::LoggedEntry::Kind::names : storage::LoggedEntry::Kind::has,
+                               .stamp = stored.generation,
+                               .transaction = stored.generation,
+                               .record = stored.id};
+    log.entries.push_back({entry, db + ".things", json(document)});
+    if (!named) log.contents[stored.generation] = json(document);
+  }
+  void tell_command(const bson::Document& command, Stamp stamp) {
+    log.entries.push_back({{.stamp = stamp, .transaction = stamp}, "shop.$cmd", command});
+  }
+  CommitNumber commit(const std::string& branch) {
+    while (storage::in_transaction(Shop::store,
+                                   [&](Transaction& transaction) { return database->prepare_commit(transaction, branch); })) {
+    }
+    const auto made =
+        storage::in_transaction(Shop::store, [&](Transaction& transaction) { return database->commit(transaction, branch, {}); });
+    log::CommitBranch entry{.branch = branch};
+    entry.made.id = made->id;
+    tell_command(entry.encode(), log.entries.back().seen.stamp + 1);
+    return made->number;
+  }
+  void lose(RecordId record) {
+    change([&](Transaction& transaction) {
+      const storage::StoreTables& tables = things->records().state().chains.tables();
+      tables.records.remove(transaction, storage::record_key(record));
+      tables.packed.remove(transaction, storage::record_key(record));
+      tables.heads.remove(transaction, storage::record_key(record));
+    });
+  }
+  // What would be put in place of the lost record: its generation and its content, or why there is none.
+  struct Found {
+    Stamp generation = 0;
+    std::string content;
+    std::string why_not;
+    bool is(const storage::Stored& stored, const std::string& document) const {
+      return generation == stored.generation && content == json(document).bytes();
+    }
+  };
+  Found find(RecordId record) { return find_in(Shop::store, database, record); }
+  Found find_in(storage::Store& in, const std::shared_ptr<BranchedDatabase>& its_database, RecordId record) {
+    LostVersions versions(in, its_database, its_database->versions_of(things->id()), log);
+    const auto all = versions.find(*things, {{record, json("{_id: 1}"), "it is lost"}}, nullptr);
+    const storage::LoggedDocument& logged = all.at(record);
+    if (logged.generation == 0) return {0, {}, logged.why_not};
+    auto content = versions.content(record);
+    return content ? Found{logged.generation, content.value(), {}} : Found{logged.generation, {}, content.failure().message};
+  }
+
+  Told log;
+};
+
+}  // namespace
+
+TEST_CASE("a record that a commit shows has the content that the log has for the commit") {
+  Fixture shop;
+  shop.write_and_tell("shop@dev", "{_id: 1, a: 1}");
+  const auto committed = shop.write_and_tell("shop@dev", "{_id: 1, a: 2}");
+  shop.commit("dev");
+  const auto pending = shop.write_and_tell("shop@dev", "{_id: 1, a: 3}");
+  REQUIRE(pending.id != committed.id);
+  shop.lose(committed.id);
+  shop.lose(pending.id);
+  CHECK(shop.find(committed.id).is(committed, "{_id: 1, a: 2}"));
+  CHECK(shop.find(pending.id).is(pending, "{_id: 1, a: 3}"));
+}
+
+TEST_CASE("a content that hasn't the hash which a commit's tree names is not taken") {
+  Fixture shop;
+  const auto stored = shop.write("shop@dev", "{_id: 1, a: 1}");
+  shop.tell(stored, "shop@dev", "{_id: 1, a: 2}");
+  shop.commit("dev");
+  shop.lose(stored.id);
+  const auto found = shop.find(stored.id);
+  CHECK(found.content.empty());
+  CHECK(found.why_not.find("don't make the content that its commits name") != std::string::npos);
+}
+
+TEST_CASE("a content that the log only names is taken from wherever it has the hash") {
+  const bool in_log = GENERATE(false, true);
+  Fixture shop;
+  const auto stored = shop.write_and_tell("shop@dev", "{_id: 1, a: 1}", true);
+  shop.commit("dev");
+  CHECK(shop.find(stored.id).is(stored, "{_id: 1, a: 1}"));  // it is still there
+  shop.lose(stored.id);
+  CHECK(shop.find(stored.id).why_not.find("only names its content") != std::string::npos);
+  if (in_log)
+    shop.lose(shop.write_and_tell("shop", "{_id: 1, a: 1}").id);
+  else
+    shop.write("shop", "{_id: 1, a: 1}");
+  CHECK(shop.find(stored.id).is(stored, "{_id: 1, a: 1}"));
+}
+
+TEST_CASE("a pending record has the content of the write that its pending row is of, and of no other") {
+  Fixture shop;
+  const auto before = shop.write_and_tell("shop@dev", "{_id: 1, a: 1}");
+  const auto stored = shop.write("shop@dev", "{_id: 1, a: 2}");
+  REQUIRE(stored.id == before.id);
+  shop.lose(stored.id);
+  CHECK(shop.find(stored.id).generation == 0);
+  shop.tell(stored, "shop@dev", "{_id: 1, a: 2}");
+  CHECK(shop.find(stored.id).is(stored, "{_id: 1, a: 2}"));
+}
+
+TEST_CASE("a record whose commit the log doesn't have is not guessed") {
+  Fixture shop;
+  const auto stored = shop.write_and_tell("shop@dev", "{_id: 1, a: 1}");
+  shop.commit("dev");
+  shop.log.entries.pop_back();
+  shop.lose(stored.id);
+  CHECK(shop.find(stored.id).why_not == "the log doesn't have the write that it came with");
+}
+
+TEST_CASE("a record is lost if the trees that name its content can't be read") {
+  Fixture shop;
+  const auto stored = shop.write_and_tell("shop@dev", "{_id: 1, a: 1}");
+  shop.commit("dev");
+  shop.lose(stored.id);
+  shop.change([&](Transaction& transaction) {
+    const storage::Table nodes(shop.database->branches().roots().table_name());
+    std::vector<Bytes> keys;
+    {
+      storage::TableCursor cursor = nodes.cursor(transaction);
+      while (cursor.next()) keys.emplace_back(cursor.key());
+    }
+    for (const Bytes& key : keys) nodes.put(transaction, key, "damaged");
+  });
+  // The first server has the nodes in memory.
+  shop.Shop::store.engine().checkpoint();
+  storage::TemporaryDirectory copy;
+  shop.directory.copy_to(copy);
+  storage::Store store(storage::test_options(copy.path()));
+  past::Past past(store);
+  Databases databases(store, past);
+  const auto database = databases.find("shop");
+  CHECK(shop.find_in(store, database, stored.id).why_not == "the trees of the commits that show it can't be read");
+}
