@@ -265,6 +265,18 @@ def test_an_unwound_lookup_has_no_limit(server, things):
     assert operation_memory(server)["bytes"] == 0
 
 
+def test_an_unwound_graph_lookup_has_no_limit(server, things):
+    things.database.far.insert_many([{"_id": number, "to": number + 1, "text": "x" * 100_000} for number in range(1500)])
+    graph = {"from": "far", "startWith": [0, 500, 1000], "connectFromField": "to", "connectToField": "_id", "as": "found"}
+    unwound = [{"$match": {"_id": {"$lt": 2}}}, {"$graphLookup": graph}, {"$unwind": {"path": "$found", "includeArrayIndex": "at"}}]
+    assert list(things.aggregate([*unwound, {"$group": {"_id": "$_id", "n": {"$sum": 1}, "last": {"$max": "$at"}}}, {"$sort": {"_id": 1}}])) == [
+        {"_id": number, "n": 1500, "last": 1499} for number in range(2)]
+    # The cursor goes on from operation to operation in the midst of what a document reaches, and of one step of that.
+    cursor = things.aggregate([*unwound, {"$project": {"at": 1, "found._id": 1}}], batchSize=7)
+    assert [(found["_id"], found["at"]) for found in cursor] == [(number, at) for number in range(2) for at in range(1500)]
+    assert operation_memory(server)["bytes"] == 0
+
+
 def test_values_end_at_64_mb(things):
     for initial, doubled in (("0123456789", {"$concat": ["$$value", "$$value"]}),
                              ([1, 2, 3], {"$concatArrays": ["$$value", "$$value"]}),

@@ -13,6 +13,7 @@
 #include "server/core/operation.h"
 #include "server/query/expressions/expression.h"
 #include "server/query/place_field.h"
+#include "server/query/stages/joining.h"
 #include "server/query/stages/pipeline.h"
 #include "server/query/stages/registry.h"
 #include "server/query/stages/support.h"
@@ -23,7 +24,6 @@ using base::ErrorCode;
 using bson::DocumentView;
 using bson::Element;
 using bson::Value;
-using bson::ValueView;
 
 namespace {
 
@@ -36,75 +36,61 @@ struct Plan {
 
 using Values = std::unordered_set<Value, bson::ValueHash, bson::ValueEqual>;
 
-class GraphLookup final : public Stage {
+// Finds what can be reached from one document.
+class Reach final : public Finding {
  public:
-  GraphLookup(StagePtr from, const Plan& plan, PipelineContext& context)
-      : Stage(std::move(from)),
-        plan_(plan),
+  Reach(const Plan& plan, const bson::Document& document, Frame& frame, PipelineContext& context)
+      : plan_(plan),
         context_(context),
-        frame_(context.scope),
-        asked_(0, bson::ValueHash{frame_.collator()}, bson::ValueEqual{frame_.collator()}),
-        held_(context.allowance.memory()) {}
+        asked_(0, bson::ValueHash{frame.collator()}, bson::ValueEqual{frame.collator()}),
+        held_(context.allowance.memory()) {
+    frame.begin(document);
+    const Value start = plan_.start_with->evaluate(frame);
+    if (start.type() == bson::Type::array) {
+      for (const Element& element : start.view().as_document()) ask(Value(element));
+    } else if (start.exists()) {
+      ask(start);
+    }
+  }
 
   bool next() override {
-    if (!source().next()) return false;
-    const bson::Document document(source().document());
-    out_ = with_field_at(document, plan_.as, reached_from(document));
-    held_.set(out_.size());
-    return true;
+    while (step_ || begin_step()) {
+      while (step_->next()) {
+        const DocumentView document = step_->document();
+        Value id(document["_id"]);
+        const size_t id_bytes = id.view().bytes().size();
+        if (!found_.insert(std::move(id)).second) continue;
+        count(id_bytes);
+        std::vector<Value> further;
+        collect_values(document, plan_.connect_from, further);
+        for (Value& value : further) ask(std::move(value));
+        if (!plan_.depth_field.empty()) out_ = with_field_at(document, plan_.depth_field, Value(depth_));
+        return true;
+      }
+      step_.reset();
+      ++depth_;
+    }
+    return false;
   }
-  DocumentView document() override { return out_; }
+  DocumentView document() override { return plan_.depth_field.empty() ? step_->document() : out_.view(); }
+  void begin(OperationContext& op) override {
+    if (step_) step_->begin(op);
+  }
+  void end() override {
+    if (step_) step_->end();
+  }
 
  private:
-  Value reached_from(const bson::Document& document) {
-    asked_.clear();
-    found_.clear();
-    held_.set(0);
-    document_bytes_ = document.size();
-    bson::ArrayBuilder reached;
-    frame_.begin(document);
-    const Value start = plan_.start_with->evaluate(frame_);
-    std::vector<Value> frontier;
-    if (start.type() == bson::Type::array) {
-      for (const Element& element : start.view().as_document()) add(frontier, Value(element));
-    } else if (start.exists()) {
-      add(frontier, start);
-    }
-    for (int64_t depth = 0; !frontier.empty() && (!plan_.depth_max || depth <= *plan_.depth_max); ++depth) {
-      context_.op->check_interrupt();
-      frontier = step(frontier, depth, reached);
-    }
-    return reached.done_value();
+  // Queries for the documents to which the values lead; returns false if no step is left.
+  bool begin_step() {
+    if (frontier_.empty() || (plan_.depth_max && depth_ > *plan_.depth_max)) return false;
+    context_.op->check_interrupt();
+    step_ = std::make_unique<Subquery>(nested_context(context_, plan_.from), query());
+    frontier_.clear();
+    return true;
   }
 
-  // Finds the documents to which the values lead; returns the values that lead on from them.
-  std::vector<Value> step(const std::vector<Value>& frontier, int64_t depth, bson::ArrayBuilder& reached) {
-    auto inner = nested_context(context_, plan_.from);
-    const bson::Document stages = query(frontier);
-    const Pipeline pipeline(stages, *inner);
-    const StagePtr stage = pipeline.start();
-    std::vector<Value> next;
-    while (stage->next()) {
-      const DocumentView document = stage->document();
-      if (!found_.insert(Value(document["_id"])).second) continue;
-      count(document.size());
-      if (document_bytes_ + reached.size() + document.size() > reached_bytes_max) {
-        refuse(ErrorCode::bson_object_too_large, "Total size of documents that $graphLookup reached in " + plan_.from +
-                                                     " exceeds " + std::to_string(reached_bytes_max) + " bytes");
-      }
-      if (plan_.depth_field.empty()) {
-        reached.append(document);
-      } else {
-        reached.append(with_field_at(document, plan_.depth_field, Value(depth)).view());
-      }
-      std::vector<Value> further;
-      collect_values(document, plan_.connect_from, further);
-      for (Value& value : further) add(next, std::move(value));
-    }
-    return next;
-  }
-
-  bson::Document query(const std::vector<Value>& frontier) const {
+  bson::Document query() const {
     bson::ArrayBuilder stages;
     {
       bson::Builder stage = stages.object();
@@ -114,10 +100,10 @@ class GraphLookup final : public Stage {
         bson::Builder connected = both.object();
         bson::Builder condition = connected.object(plan_.connect_to);
         bson::ArrayBuilder in = condition.array("$in");
-        for (const Value& value : frontier) in.append(value);
+        for (const Value& value : frontier_) in.append(value);
       }
       // A null leads to documents that say null, and not to those that say nothing.
-      if (std::ranges::any_of(frontier, [](const Value& value) { return value.type() == bson::Type::null; })) {
+      if (std::ranges::any_of(frontier_, [](const Value& value) { return value.type() == bson::Type::null; })) {
         bson::Builder connected = both.object();
         bson::Builder condition = connected.object(plan_.connect_to);
         condition.append("$exists", true);
@@ -128,10 +114,10 @@ class GraphLookup final : public Stage {
     return bson::Document(stages.done_value().view().as_document());
   }
 
-  void add(std::vector<Value>& frontier, Value value) {
+  void ask(Value value) {
     if (!asked_.insert(value).second) return;
     count(value.view().bytes().size());
-    frontier.push_back(std::move(value));
+    frontier_.push_back(std::move(value));
   }
 
   void count(size_t bytes) {
@@ -139,17 +125,30 @@ class GraphLookup final : public Stage {
     if (held_.bytes() > stage_memory_max) refuse(40099, "$graphLookup reached maximum memory consumption");
   }
 
-  // The document in which they are is built as a whole, with names and lengths besides.
-  static constexpr size_t reached_bytes_max = bson::buffer_bytes_max - (1 << 20);
-
   const Plan& plan_;
   PipelineContext& context_;
-  Frame frame_;
-  size_t document_bytes_ = 0;  // of the current document
-  Values asked_;               // values that were, or are about to be, looked up
-  Values found_;               // _ids
-  Held held_;                  // what was met for the current document, then out_
+  Values asked_;                 // values that were, or are about to be, looked up
+  Values found_;                 // _ids
+  Held held_;                    // both
+  std::vector<Value> frontier_;  // values for the next step
+  int64_t depth_ = 0;
+  std::unique_ptr<Subquery> step_;
   bson::Document out_;
+};
+
+class GraphLookupSpec final : public JoiningSpec {
+ public:
+  GraphLookupSpec(const Element& specification, Plan plan) : JoiningSpec(specification, plan.as), plan_(std::move(plan)) {}
+  std::unique_ptr<Finding> find(const bson::Document& document, Frame& frame, PipelineContext& context) const override {
+    return std::make_unique<Reach>(plan_, document, frame, context);
+  }
+  void refuse_array(size_t bytes_max) const override {
+    refuse(ErrorCode::bson_object_too_large, "Total size of documents that $graphLookup reached in " + plan_.from + " exceeds " +
+                                                 std::to_string(bytes_max) + " bytes");
+  }
+
+ private:
+  const Plan plan_;
 };
 
 int64_t depth_of(const Element& field) {
@@ -217,9 +216,7 @@ StageSpecPtr parse_graph_lookup(const Element& specification, PipelineContext& c
   }
   auto inner = nested_context(context, plan.from);
   const Pipeline checked(bson::Document(stages.done_value().view().as_document()), *inner);
-  return make_spec(specification, [plan = std::move(plan)](StagePtr source, PipelineContext& running) -> StagePtr {
-    return std::make_unique<GraphLookup>(std::move(source), plan, running);
-  });
+  return std::make_unique<GraphLookupSpec>(specification, std::move(plan));
 }
 
 }  // namespace server::query

@@ -218,10 +218,10 @@ Pipeline::Pipeline(bson::DocumentView stages, PipelineContext& context) : contex
     // Documents are joined one by one then, and what the pipeline writes meanwhile may be among those that are still to come.
     auto* const joining = context.writes ? nullptr : dynamic_cast<Joining*>(specs_[i].get());
     if (joining && i + 1 < specs_.size()) {
-      auto* const unwinding = dynamic_cast<Unwinding*>(specs_[i + 1].get());
+      const auto* const unwinding = dynamic_cast<const Unwinding*>(specs_[i + 1].get());
       if (unwinding && unwinding->path() == joining->joined_path()) {
         joining->unwind(*unwinding);
-        unwinding->pass_on();
+        specs_.erase(specs_.begin() + static_cast<std::ptrdiff_t>(i) + 1);
       }
     }
     // This is a top-k sort, even if a $skip stands in between.

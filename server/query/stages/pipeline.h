@@ -49,10 +49,9 @@ class Unwinding {
   virtual std::string_view path() const = 0;
   virtual std::string_view index_field() const = 0;  // empty: none
   virtual bool keeps_empty() const = 0;
-  // The stage before does its work: it passes documents on as they are.
-  virtual void pass_on() = 0;
 };
 // Such a stage puts an array into each document; it can return a document for each element instead, and never make the array.
+// It then does the work of the $unwind behind it, which leaves the pipeline.
 class Joining {
  public:
   virtual ~Joining() = default;

@@ -109,17 +109,14 @@ class UnwindSpec final : public PlainSpec, public Unwinding {
  public:
   UnwindSpec(const Element& specification, Options options) : PlainSpec("$unwind", specification), options_(std::move(options)) {}
   StagePtr start(StagePtr source, PipelineContext& context) const override {
-    if (passes_on_) return source;
     return std::make_unique<Unwind>(std::move(source), options_, context);
   }
   std::string_view path() const override { return options_.path; }
   std::string_view index_field() const override { return options_.index_field; }
   bool keeps_empty() const override { return options_.keep_empty; }
-  void pass_on() override { passes_on_ = true; }
 
  private:
   Options options_;
-  bool passes_on_ = false;
 };
 
 }  // namespace
