@@ -5,7 +5,6 @@
 //   documents: [-1, 1]     by place:  . [ x  X  x ] . .
 //   range: [-10, 0]        by the sortBy field's value, in numbers or units of time
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -13,6 +12,7 @@
 #include "bson/arithmetic.h"
 #include "bson/keystring.h"
 #include "bson/path.h"
+#include "bson/sum.h"
 #include "server/core/operation.h"
 #include "server/query/expressions/accumulating.h"
 #include "server/query/expressions/constant_value.h"
@@ -74,7 +74,7 @@ struct Output {
   AccumulatedField field;             // accumulator
   std::shared_ptr<Expression> input;  // of all other functions
   std::shared_ptr<Expression> other;  // covariance: y
-  double unit_ms = 0;                 // of derivative and integral over a sortBy field that is a date; else 0
+  int64_t unit_ms = 0;                // of derivative and integral over a sortBy field that is a date; else 0
   double alpha = 0;                   // moving_average
   int64_t by = 0;                     // shift
   Value otherwise = Value::null();
@@ -266,9 +266,9 @@ class SetWindowFields final : public Stage {
 
   ValueView sorted_by(size_t i) const { return bson::value_at(entry(i).document, plan_.sort_path); }
 
-  // Returns x in the output's unit, if it has one.
-  static double x_of(const ValueView& sorted_by, const Output& output) {
-    return output.unit_ms > 0 ? static_cast<double>(sorted_by.as_date().ms) / output.unit_ms : sorted_by.to_double();
+  // Returns a number: the milliseconds of a date.
+  static Value x_of(const ValueView& sorted_by) {
+    return sorted_by.type() == bson::Type::date ? Value(sorted_by.as_date().ms) : Value(sorted_by);
   }
 
   // The slope of a window is that of the line from its first to its last document. Only those two are looked at.
@@ -278,13 +278,11 @@ class SetWindowFields final : public Stage {
     size_t begin = 0, end = 0;
     for (size_t i = 0; i < count(); ++i) {
       move_window(output.window, places, i, begin, end);
-      std::optional<double> result;
-      if (begin < end) result = slope_between(output, begin, end - 1);
-      keep(values, result ? Value(*result) : Value::null());
+      keep(values, begin < end ? or_null(slope_between(output, begin, end - 1)) : Value::null());
     }
   }
 
-  std::optional<double> slope_between(const Output& output, size_t left, size_t right) {
+  Value slope_between(const Output& output, size_t left, size_t right) {
     using enum bson::Type;
     const ValueView from = sorted_by(left), to = sorted_by(right);
     if (output.unit_ms > 0) {
@@ -299,28 +297,38 @@ class SetWindowFields final : public Stage {
     if (low.view().is_nullish() || high.view().is_nullish()) refuse(5624903, "$derivative input must not be null or missing");
     if (!low.view().is_number() || !high.view().is_number())
       refuse(ErrorCode::type_mismatch, "can't $subtract " + type_of(low) + " from " + type_of(high));
-    return slope(std::array{Point{x_of(from, output), low.view().to_double()}, Point{x_of(to, output), high.view().to_double()}});
+    Value result = slope({x_of(from), low}, {x_of(to), high});
+    if (output.unit_ms > 0 && result.exists()) result = bson::number::multiply(result, Value(output.unit_ms));
+    return result;
   }
 
+  // The area of a window is the sum of those between its neighbours, each of which is computed once.
   void integrate(const Output& output, std::vector<Value>& values) {
     Held held(memory_);
-    held.add(count() * sizeof(Point));
+    held.add(count() * (sizeof(std::optional<NumberPoint>) + sizeof(Value)));
     const std::vector<double> places = places_for(output.window, held);
-    std::vector<Point> points;  // of all documents up to the end of the window
+    std::vector<std::optional<NumberPoint>> points(count());  // of the documents that windows have
+    std::vector<Value> areas(count());                        // from the document before
     size_t begin = 0, end = 0;
     for (size_t i = 0; i < count(); ++i) {
       move_window(output.window, places, i, begin, end);
       frame_.work(1 + (end - begin));
-      for (size_t at = points.size(); at < begin; ++at) points.emplace_back();  // no window has them
-      for (size_t at = points.size(); at < end; ++at) points.push_back(integrated(output, at));
-      const auto result = area(std::span(points).subspan(begin, end - begin));
-      keep(values, result ? Value(*result) : Value::null());
+      bson::Sum sum;
+      for (size_t at = begin; at < end; ++at) {
+        if (!points[at]) points[at] = integrated(output, at);
+        if (at == begin) continue;
+        if (!areas[at].exists()) areas[at] = area(*points[at - 1], *points[at]);
+        sum.add(areas[at]);
+      }
+      Value result = begin < end ? sum.total() : Value::null();
+      if (output.unit_ms > 0 && begin < end) result = bson::number::divide(result, Value(output.unit_ms));
+      keep(values, std::move(result));
     }
   }
 
-  Point integrated(const Output& output, size_t i) {
+  NumberPoint integrated(const Output& output, size_t i) {
     const ValueView x = sorted_by(i);
-    const Value y = evaluate(*output.input, i);
+    Value y = evaluate(*output.input, i);
     const bool date = x.type() == bson::Type::date;
     if ((!date && !x.is_number()) || !y.view().is_number()) {
       refuse(5423900,
@@ -329,7 +337,7 @@ class SetWindowFields final : public Stage {
     }
     if (output.unit_ms > 0 && !date) refuse(5423901, "$integral with 'unit' expects the sortBy field to be a Date");
     if (output.unit_ms == 0 && date) refuse(5423902, "$integral (with no 'unit') expects the sortBy field to be numeric");
-    return {x_of(x, output), y.view().to_double()};
+    return {x_of(x), std::move(y)};
   }
 
   void fill(const Output& output, std::vector<Value>& values) {
@@ -469,10 +477,10 @@ DateUnit unit_of(const Element& unit) {
 }
 
 // Returns the length of the unit in which rates are counted.
-double milliseconds_of(const Element& unit) {
+int64_t milliseconds_of(const Element& unit) {
   const DateUnit given = unit_of(unit);
   if (months_per(given) > 0) refuse(5490704, "unit must be 'week' or smaller");
-  return static_cast<double>(fixed_length(given).count());
+  return fixed_length(given).count();
 }
 
 void set_unit(DateUnit unit, Window& window) {

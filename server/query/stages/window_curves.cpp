@@ -1,19 +1,18 @@
 #include "server/query/stages/window_curves.h"
 
+#include "bson/arithmetic.h"
+
 namespace server::query {
 
-std::optional<double> slope(std::span<const Point> points) {
-  if (points.size() < 2) return std::nullopt;
-  const double run = points.back().x - points.front().x;
-  if (run == 0) return std::nullopt;
-  return (points.back().y - points.front().y) / run;
+using bson::Value;
+
+Value slope(const NumberPoint& from, const NumberPoint& to) {
+  return bson::number::divide(bson::number::subtract(to.y, from.y), bson::number::subtract(to.x, from.x));
 }
 
-std::optional<double> area(std::span<const Point> points) {
-  if (points.empty()) return std::nullopt;
-  double sum = 0;
-  for (size_t i = 1; i < points.size(); ++i) sum += (points[i].x - points[i - 1].x) * (points[i].y + points[i - 1].y) / 2;
-  return sum;
+Value area(const NumberPoint& from, const NumberPoint& to) {
+  const Value width = bson::number::subtract(to.x, from.x), heights = bson::number::add(from.y, to.y);
+  return bson::number::divide(bson::number::multiply(heights, width), Value(2.0));
 }
 
 std::optional<double> covariance(std::span<const Point> points, bool of_sample) {
