@@ -37,7 +37,8 @@ constexpr size_t step_bytes = 1 << 18;
 constexpr size_t stack_bytes = 512 << 10;  // of the thread that calls
 constexpr size_t work_between_looks = 2000;
 // QuickJS may crash when it doesn't get a few bytes, so small allocations succeed beyond the limit, and the next poll ends the
-// function. Large ones, which texts, arrays and numbers make, may fail.
+// function. Large ones, which texts, arrays, numbers and objects of many properties make, may fail: scripts/quickjs.patch
+// mends the places that were found not to stand it.
 constexpr size_t small_bytes_max = 1 << 20, beyond_limit_bytes_max = 16 << 20;
 constexpr size_t printed_bytes_max = 1024, stack_text_bytes_max = 2000;
 constexpr auto sleep_step = std::chrono::milliseconds(10);
@@ -437,11 +438,15 @@ void Engine::define(std::string_view name, const ValueView& value) {
     made = own.values->make(value);
     own.check(made);
   }
-  const JSValue global = JS_GetGlobalObject(own.context);
+  const Owned global(own.context, JS_GetGlobalObject(own.context));
   const JSAtom atom = JS_NewAtomLen(own.context, name.data(), name.size());
-  JS_DefinePropertyValue(own.context, global, atom, made, JS_PROP_C_W_E);
+  const bool named = atom != JS_ATOM_NULL;
+  if (named)
+    JS_DefinePropertyValue(own.context, global.get(), atom, made, JS_PROP_C_W_E);
+  else
+    JS_FreeValue(own.context, made);
   JS_FreeAtom(own.context, atom);
-  JS_FreeValue(own.context, global);
+  own.check(named ? JS_UNDEFINED : JS_EXCEPTION);
 }
 
 void Engine::define_emit(Emit emit) {

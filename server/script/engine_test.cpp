@@ -3,6 +3,7 @@
 #include <rapidcheck/catch.h>
 #include <catch2/catch.hpp>
 
+#include <chrono>
 #include <thread>
 
 #include "base/error.h"
@@ -96,6 +97,45 @@ TEST_CASE("a function that fills the memory with small things ends with its oper
       CHECK((error.starts_with("146 ") || error.starts_with("139 ")));
     }
   }
+}
+
+TEST_CASE("an object of very many properties ends with its operation's error") {
+  bson::Builder fields;
+  for (int i = 0; i < 400'000; ++i) fields.append("field" + std::to_string(i), i);
+  const Value wide(fields.done().view());
+  const ValueView argument = wide;
+  for (size_t mb = 4; mb < 48; mb += 3) {
+    INFO(mb << " MB");
+    MemoryPool pool(64 << 20, mb << 20);
+    Allowance allowance(nobody, &pool);
+    Engine engine(&allowance);
+    CHECK_THROWS_AS(engine.call(engine.compile("x => ({...x})"), {&argument, 1}), base::OperationError);
+    CHECK(error_of(engine, "const o = {}; for (let i = 0;; i++) o['k' + i] = i") != "");
+    CHECK(error_of(engine, "const a = []; for (let i = 0;; i++) a[i * 2 + 1e6] = i") != "");
+    CHECK(error_of(engine, "let a = [0]; for (;;) { a = [...a, ...a]; (() => 1).bind(null, ...a); }") != "");
+  }
+}
+
+TEST_CASE("the time for objects and their properties follows from their number") {
+  using Clock = std::chrono::steady_clock;
+  constexpr int many = 60'000;
+  constexpr auto enough = std::chrono::seconds(10);
+  bson::Builder fields;
+  for (int i = 0; i < many; ++i) fields.append("field" + std::to_string(i), i);
+  const Value wide(fields.done().view());
+  const ValueView argument = wide;
+  Engine engine(nullptr);
+  const Engine::Function same = engine.compile("x => x");
+  const Clock::time_point start = Clock::now();
+  CHECK(engine.call(same, {&argument, 1}).view().identical(wide));
+  for (const char* source : {
+           "const a = {}, b = {}; for (let i = 0; i < 60000; i++) { a['k' + i] = i; b['k' + i] = true; }",
+           "const o = {}, a = []; for (let i = 0; i < 60000; i++) { const one = {}; one['k' + i] = 1; a.push(one); }",
+       }) {
+    INFO(source);
+    CHECK(error_of(engine, "function() { " + std::string(source) + " }") == "");
+  }
+  CHECK(Clock::now() - start < enough);
 }
 
 TEST_CASE("functions of the language end with their operation") {

@@ -1,5 +1,6 @@
 #include "server/script/values.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <functional>
@@ -55,10 +56,12 @@ Values::~Values() {
 
 JSValue Values::construct(const char* type, std::initializer_list<JSValue> arguments) {
   std::vector<JSValue> given(arguments);
-  const JSValue made =
-      std::string_view(type) == "RegExp"
-          ? JS_CallConstructor(context_, types_.find(type)->second, static_cast<int>(given.size()), given.data())
-          : JS_Call(context_, types_.find(type)->second, JS_UNDEFINED, static_cast<int>(given.size()), given.data());
+  JSValue made = JS_EXCEPTION;
+  const bool whole = std::ranges::none_of(given, [](JSValue argument) { return JS_IsException(argument); });
+  if (whole && std::string_view(type) == "RegExp")
+    made = JS_CallConstructor(context_, types_.find(type)->second, static_cast<int>(given.size()), given.data());
+  else if (whole)
+    made = JS_Call(context_, types_.find(type)->second, JS_UNDEFINED, static_cast<int>(given.size()), given.data());
   for (const JSValue argument : given) JS_FreeValue(context_, argument);
   return made;
 }
@@ -98,10 +101,11 @@ JSValue Values::make(const bson::ValueView& value) {
     case Type::code_with_scope:
       return construct("Code", {text(value.code_with_scope_code()), make(value.code_with_scope_scope())});
     case Type::db_pointer: {
-      const JSValue object = JS_NewObject(context_);
-      JS_SetPropertyStr(context_, object, "$ref", text(value.db_pointer_namespace()));
-      JS_SetPropertyStr(context_, object, "$id", construct("ObjectId", {text(value.db_pointer_id().to_hex())}));
-      return object;
+      bson::Builder fields;
+      fields.append("$ref", value.db_pointer_namespace());
+      fields.append("$id", value.db_pointer_id());
+      const bson::Document reference = fields.done();
+      return make(reference.view());
     }
     case Type::min_key: return construct("MinKey", {});
     case Type::max_key: return construct("MaxKey", {});
@@ -126,6 +130,7 @@ JSValue Values::fields_of(bson::DocumentView document, JSValue object) {
   };
   for (const bson::Element& field : document) {
     const JSAtom name = JS_NewAtomLen(context_, field.name.data(), field.name.size());
+    if (name == JS_ATOM_NULL) return fail();
     const JSValue made = make(field);
     bool ok = !JS_IsException(made) && JS_DefinePropertyValue(context_, object, name, made, JS_PROP_C_W_E) >= 0;
     if (ok && field.type() == Type::int32) {
