@@ -246,6 +246,35 @@ TEST_CASE("What an operator makes is counted while it grows") {
   }
 }
 
+TEST_CASE("The document that a projection or $redact makes is counted while it grows") {
+  Fixture fixture;
+  fixture.server.services().memory.limits().operation_bytes_max = 1 << 20;
+  constexpr int time_ms = 1'000'000, divided_by_zero = 2, no_verdict = 17053;
+  const auto find = [&](const std::string& projection) {
+    bson::Builder command;
+    command.append("find", "c").append("filter", bson::json("{_id: 1}")).append("projection", bson::json(projection));
+    return fixture.run(command.done());
+  };
+  REQUIRE(fixture.large.size() > 3 << 19);  // half as much again as the limit
+  // What is computed comes behind the other fields, whose bytes are too many already. A document that is complete is counted in
+  // the reply, too.
+  const std::string last_of_all = "x: {$divide: [1, {$subtract: ['$a', 1]}]}}";
+  CHECK(find("{a: 1}") == 0);
+  CHECK(find("{a: 1, " + last_of_all) == divided_by_zero);
+  CHECK(find("{b: 1, l: 1, o: 1, " + last_of_all) == no_memory);
+  CHECK(find("{b: 1, l: {$slice: 60000}, 'o.v': 1, " + last_of_all) == no_memory);
+
+  const auto redact = [&](const std::string& rule) {
+    return fixture.run(aggregate("[{$match: {_id: 1}}, {$redact: " + rule + "}]", time_ms));
+  };
+  const std::string last = "{$eq: ['$v', " + std::to_string(many / 6 - 1) + "]}";
+  CHECK(redact("{$cond: [{$eq: ['$c', 1]}, '$$PRUNE', '$$DESCEND']}") == no_memory);
+  CHECK(redact("{$cond: [" + last + ", 'no verdict', '$$DESCEND']}") == no_memory);
+  fixture.server.services().memory.limits().operation_bytes_max = 16 << 20;
+  CHECK(redact("{$cond: [" + last + ", 'no verdict', '$$DESCEND']}") == no_verdict);
+  CHECK(redact("'$$DESCEND'") == 0);
+}
+
 TEST_CASE("The variables of nested lookups are counted") {
   Fixture fixture;
   fixture.server.services().memory.limits().operation_bytes_max = 24 << 20;

@@ -18,74 +18,102 @@ using bson::ValueView;
 using projection::Action;
 using projection::Node;
 
-// A run is what one application needs beside the tree.
-struct Run {
-  DocumentView root;
-  std::optional<size_t> position;  // the position of the positional operator's element
-  bool inclusion = false;
-  Allowance* allowance = nullptr;  // nullptr: nobody can stop it
+// A run is what one application needs beside the tree. It counts the document that it makes while that grows, in steps.
+class Run {
+ public:
+  // `whole` is the builder in which the others write. The allowance may be nullptr: nobody can stop it.
+  Run(DocumentView document, bool includes, Allowance* allowance, const bson::Builder& whole)
+      : root(document),
+        inclusion(includes),
+        allowance_(allowance),
+        held_(allowance ? allowance->memory() : unlimited_),
+        whole_(whole) {}
 
-  void work() const {
-    if (allowance) allowance->work();
+  const DocumentView root;
+  const bool inclusion;
+  std::optional<size_t> position;  // the position of the positional operator's element
+
+  // Accounts for an element that it looks at, and for what is made by now.
+  void work() {
+    if (allowance_) allowance_->work();
+    account();
+  }
+  void account() {
+    const size_t made = whole_.size();
+    if (made < next_) [[likely]]
+      return;
+    held_.set(made);
+    next_ = made + step_bytes;
   }
   // Finds a field, and accounts for those that it looks at.
   Element find(DocumentView document, std::string_view name) const {
-    if (allowance) allowance->work_on(document.size());
+    if (allowance_) allowance_->work_on(document.size());
     return document.find(name);
   }
+
+ private:
+  static constexpr size_t step_bytes = 64 << 10;
+  Allowance* const allowance_;
+  MemoryBudget unlimited_{nullptr};  // without an allowance
+  Held held_;
+  const bson::Builder& whole_;
+  size_t next_ = step_bytes;
 };
 
-void project_object(const Run& run, const Node& node, DocumentView document, bson::Builder& out);
+void project_object(Run& run, const Node& node, DocumentView document, bson::Builder& out);
+void project_array(Run& run, const Node& node, DocumentView array, bson::ArrayBuilder& out);
 
-void project_array(const Run& run, const Node& node, DocumentView array, bson::ArrayBuilder& out) {
-  for (const Element& element : array) {
-    run.work();
-    if (element.is_object()) {
-      auto object = out.object();
-      project_object(run, node, element.as_document(), object);
-    } else if (element.is_array()) {
-      auto inner = out.array();
-      project_array(run, node, element.as_document(), inner);
-    } else if (!run.inclusion) {
-      out.append(static_cast<const ValueView&>(element));
-    }
+void project_array_element(Run& run, const Node& node, const Element& element, bson::ArrayBuilder& out) {
+  run.work();
+  if (element.is_object()) {
+    auto object = out.object();
+    project_object(run, node, element.as_document(), object);
+  } else if (element.is_array()) {
+    auto inner = out.array();
+    project_array(run, node, element.as_document(), inner);
+  } else if (!run.inclusion) {
+    out.append(static_cast<const ValueView&>(element));
   }
 }
 
+void project_array(Run& run, const Node& node, DocumentView array, bson::ArrayBuilder& out) {
+  for (const Element& element : array) project_array_element(run, node, element, out);
+}
+
 // A negative `skip` counts from the end. It appends at most `limit` elements.
-void append_slice(const Element& field, const projection::Slice& slice, bson::Builder& out) {
+void append_slice(Run& run, const Element& field, const projection::Slice& slice, bson::Builder& out) {
   const DocumentView elements = field.as_document();
   const auto count = static_cast<int64_t>(elements.count());
   int64_t from = slice.skip < 0 ? std::max<int64_t>(0, count + slice.skip) : std::min(slice.skip, count);
   int64_t left = std::min(slice.limit, count - from);
   auto array = out.array(field.name);
   for (const Element& element : elements) {
+    run.work();
     if (from-- > 0) continue;
     if (left-- <= 0) break;
     array.append(static_cast<const ValueView&>(element));
   }
 }
 
-// Only an array needs the element through which the filter matched: any other value is returned as it is.
-void append_position(const Run& run, const Element& field, bson::Builder& out) {
+// Returns the element of an array through which the filter matched.
+Element matched_element(Run& run, DocumentView array) {
   if (!run.position) {
     throw OperationError(51246,
                          "positional operator '.$' couldn't find a matching "
                          "element in the array");
   }
   size_t index = 0;
-  for (const Element& element : field.as_document()) {
-    if (index++ != run.position) continue;
-    auto array = out.array(field.name);
-    array.append(static_cast<const ValueView&>(element));
-    return;
+  for (const Element& element : array) {
+    run.work();
+    if (index++ == run.position) return element;
   }
   throw OperationError(51247, "positional operator '.$' element mismatch");
 }
 
-void append_elem_match(const Element& field, const Matcher& matcher, bool by_value, bson::Builder& out) {
+void append_elem_match(Run& run, const Element& field, const Matcher& matcher, bool by_value, bson::Builder& out) {
   if (!field.is_array()) return;
   for (const Element& element : field.as_document()) {
+    run.work();
     const bool matched = by_value ? matcher.matches_value(element)
                                   : (element.is_object() || element.is_array()) && matcher.matches(element.as_document());
     if (!matched) continue;
@@ -95,19 +123,24 @@ void append_elem_match(const Element& field, const Matcher& matcher, bool by_val
   }
 }
 
-void project_field(const Run& run, const Node& node, const Element& field, bson::Builder& out) {
+void project_field(Run& run, const Node& node, const Element& field, bson::Builder& out) {
   switch (node.action) {
     case Action::include: out.append_element(field); return;
     case Action::exclude:
     case Action::compute:
     case Action::elem_match: return;  // the latter two come after the existing fields
     case Action::slice:
-      if (field.is_array()) return append_slice(field, node.slice, out);
+      if (field.is_array()) return append_slice(run, field, node.slice, out);
       out.append_element(field);
       return;
     case Action::position:
-      if (field.is_array()) return append_position(run, field, out);
-      out.append_element(field);
+      // Any other value is returned as it is.
+      if (field.is_array()) {
+        const Element matched = matched_element(run, field.as_document());
+        out.array(field.name).append(static_cast<const ValueView&>(matched));
+      } else {
+        out.append_element(field);
+      }
       return;
     case Action::descend: break;
   }
@@ -115,11 +148,9 @@ void project_field(const Run& run, const Node& node, const Element& field, bson:
     auto object = out.object(field.name);
     project_object(run, node, field.as_document(), object);
   } else if (field.is_array() && node.positional_below) {
-    bson::Builder chosen;
-    append_position(run, field, chosen);
-    const bson::Document one = chosen.done();
+    const Element matched = matched_element(run, field.as_document());
     auto array = out.array(field.name);
-    project_array(run, node, one.view().first().as_document(), array);
+    project_array_element(run, node, matched, array);
   } else if (field.is_array()) {
     auto array = out.array(field.name);
     project_array(run, node, field.as_document(), array);
@@ -129,14 +160,16 @@ void project_field(const Run& run, const Node& node, const Element& field, bson:
 }
 
 // Appends computed fields, and objects that have to be made for them.
-void append_computed(const Run& run, const Node& node, DocumentView document, bson::Builder& out) {
+void append_computed(Run& run, const Node& node, DocumentView document, bson::Builder& out) {
   for (const auto& child : node.children) {
     run.work();
     if (child->action == Action::compute) {
-      const bson::Value value = child->literal.exists() ? child->literal : child->expression->evaluate(run.root);
-      out.append(child->name, value);
+      if (child->literal.exists())
+        out.append(child->name, child->literal);
+      else
+        out.append(child->name, child->expression->evaluate(run.root));
     } else if (child->action == Action::elem_match) {
-      append_elem_match(run.find(document, child->name), *child->matcher, child->by_value, out);
+      append_elem_match(run, run.find(document, child->name), *child->matcher, child->by_value, out);
     } else if (child->action == Action::descend && child->computes_below) {
       const Element field = run.find(document, child->name);
       if (field.is_object() || field.is_array()) continue;
@@ -146,7 +179,7 @@ void append_computed(const Run& run, const Node& node, DocumentView document, bs
   }
 }
 
-void project_object(const Run& run, const Node& node, DocumentView document, bson::Builder& out) {
+void project_object(Run& run, const Node& node, DocumentView document, bson::Builder& out) {
   for (const Element& field : document) {
     run.work();
     const Node* child = node.children.find(field.name);
@@ -184,14 +217,15 @@ std::unique_ptr<Projection> Projection::parse(DocumentView specification, const 
 }
 
 bson::Document Projection::apply(DocumentView document) const {
-  Run run{.root = document, .position = {}, .inclusion = state_->tree.inclusion, .allowance = state_->allowance};
+  bson::Builder out;
+  Run run(document, state_->tree.inclusion, state_->allowance, out);
   if (state_->tree.positional) {
     std::optional<std::string> position;
     state_->matcher->matches(document, position);
     if (position) run.position = std::stoull(*position);
   }
-  bson::Builder out;
   project_object(run, *state_->tree.root, document, out);
+  run.account();
   return out.done();
 }
 

@@ -26,6 +26,8 @@ class Projection {
                                            const ParseContext& context = {});
   ~Projection();
 
+  // Counts the document while it grows, in the allowance of the context; from its return on, the caller does. Throws
+  // ExceededMemoryLimit, and what its expressions throw.
   bson::Document apply(bson::DocumentView document) const;
 
   bool inclusion() const;

@@ -270,7 +270,8 @@ StagePtr build(const Parts& parts, const Access& access) {
   if (query.return_key) {
     root = std::make_unique<ReturnKey>(std::move(root), has_keys(parts, access) ? access.index : nullptr);
   } else if (parts.projection && (query.distinct.empty() || !access.values.empty())) {
-    root = std::make_unique<Project>(std::move(root), *parts.projection, query.projection, !access.values.empty());
+    root = std::make_unique<Project>(std::move(root), *parts.projection, query.projection, !access.values.empty(),
+                                     parts.allowance.memory());
   }
   if (query.show_record_id) root = std::make_unique<ShowRecordId>(std::move(root));
   return root;

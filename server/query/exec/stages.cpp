@@ -67,7 +67,11 @@ Step Limit::do_work(storage::Transaction& transaction) {
 
 Step Project::do_work(storage::Transaction& transaction) {
   const Step step = child().work(transaction);
-  if (step == Step::advanced) document_ = projection_.apply(child().document());
+  if (step != Step::advanced) return step;
+  document_ = bson::Document();
+  held_.set(0);
+  document_ = projection_.apply(child().document());
+  held_.set(document_.size());
   return step;
 }
 

@@ -3,6 +3,7 @@
 
 #include <unordered_set>
 
+#include "server/core/memory.h"
 #include "server/query/exec/scans.h"
 #include "server/query/fitting_int.h"
 #include "server/query/projection.h"
@@ -80,13 +81,14 @@ class Limit : public Stage {
 class Project : public Stage {
  public:
   // `covered`: the input has only fields of an index's keys.
-  Project(StagePtr child, const Projection& projection, bson::DocumentView specification, bool covered)
+  Project(StagePtr child, const Projection& projection, bson::DocumentView specification, bool covered, MemoryBudget& memory)
       : Stage(!projection.simple() ? "PROJECTION_DEFAULT"
               : covered            ? "PROJECTION_COVERED"
                                    : "PROJECTION_SIMPLE",
               std::move(child)),
         projection_(projection),
-        specification_(specification) {}
+        specification_(specification),
+        held_(memory) {}
   bson::DocumentView document() override { return document_; }
 
  protected:
@@ -97,6 +99,7 @@ class Project : public Stage {
   const Projection& projection_;
   const bson::Document specification_;
   bson::Document document_;
+  Held held_;  // document_
 };
 
 // returnKey: returns the fields of the index entry instead of the document.

@@ -59,63 +59,110 @@ class ReplaceRoot final : public MapStage {
   Frame frame_;
 };
 
-class Redact final : public MapStage {
+// Applies $redact's rule to one document, and counts what it makes of it.
+class Redaction {
  public:
-  Redact(StagePtr source, const Expression& rule, int current, const Scope& scope)
-      : MapStage(std::move(source)), rule_(rule), current_(current), frame_(scope) {}
+  Redaction(const Expression& rule, size_t current, Frame& frame, const bson::Builder& whole)
+      : rule_(rule), current_(current), frame_(frame), growth_(frame), whole_(whole) {}
 
- private:
-  bool take(DocumentView document) override {
-    frame_.begin(document);
-    auto kept = redacted(document);
-    if (!kept) return false;
-    out_ = std::move(*kept);
-    frame_.keep(0, out_.size());
-    return true;
+  enum class Verdict { keep, prune, descend };
+  Verdict verdict(DocumentView document) {
+    frame_.work_on(document.size());
+    const size_t held = frame_.held();
+    frame_.hold(document.size());
+    frame_.slots[current_] = Value(document);
+    const Value said = rule_.evaluate(frame_);
+    frame_.slots[current_] = Value();
+    frame_.keep(held, 0);
+    const std::string_view word = said.type() == bson::Type::string ? said.view().as_string() : "";
+    if (word == "KEEP") return Verdict::keep;
+    if (word == "PRUNE") return Verdict::prune;
+    if (word == "DESCEND") return Verdict::descend;
+    refuse(17053,
+           "$redact's expression should not return anything aside from the variables $$KEEP, $$DESCEND, and $$PRUNE, but "
+           "returned " +
+               type_of(said));
   }
 
-  std::optional<bson::Document> redacted(DocumentView document) {
-    frame_.work_on(document.size());
-    frame_.slots[static_cast<size_t>(current_)] = Value(document);
-    const Value verdict = rule_.evaluate(frame_);
-    const std::string_view word = verdict.type() == bson::Type::string ? verdict.view().as_string() : "";
-    if (word == "KEEP") return bson::Document(document);
-    if (word == "PRUNE") return std::nullopt;
-    if (word != "DESCEND")
-      refuse(17053,
-             "$redact's expression should not return anything aside from the variables $$KEEP, $$DESCEND, and $$PRUNE, but "
-             "returned " +
-                 type_of(verdict));
-    bson::Builder out;
+  // Appends what is left of a document that the rule descends into.
+  void descend(DocumentView document, bson::Builder& out) {
     for (const Element& field : document) {
-      frame_.work();
+      count();
       if (field.is_object()) {
-        if (auto kept = redacted(field.as_document())) out.append(field.name, *kept);
+        const Verdict said = verdict(field.as_document());
+        if (said == Verdict::keep) out.append_element(field);
+        if (said != Verdict::descend) continue;
+        bson::Builder below = out.object(field.name);
+        descend(field.as_document(), below);
       } else if (field.is_array()) {
-        bson::ArrayBuilder array = out.array(field.name);
-        descend(array, field.as_document());
+        bson::ArrayBuilder below = out.array(field.name);
+        descend(field.as_document(), below);
       } else {
         out.append_element(field);
       }
     }
-    return out.done();
   }
-  void descend(bson::ArrayBuilder& out, DocumentView array) {
+
+  void account() { growth_.reach(whole_.size()); }
+
+ private:
+  void descend(DocumentView array, bson::ArrayBuilder& out) {
     for (const Element& element : array) {
-      frame_.work();
+      count();
       if (element.is_object()) {
-        if (auto kept = redacted(element.as_document())) out.append(kept->view());
+        const Verdict said = verdict(element.as_document());
+        if (said == Verdict::keep) out.append(static_cast<const ValueView&>(element));
+        if (said != Verdict::descend) continue;
+        bson::Builder below = out.object();
+        descend(element.as_document(), below);
       } else if (element.is_array()) {
         bson::ArrayBuilder below = out.array();
-        descend(below, element.as_document());
+        descend(element.as_document(), below);
       } else {
         out.append(static_cast<const ValueView&>(element));
       }
     }
   }
 
+  void count() {
+    frame_.work();
+    account();
+  }
+
   const Expression& rule_;
-  int current_;
+  const size_t current_;
+  Frame& frame_;
+  Growth growth_;
+  const bson::Builder& whole_;  // in which the others write
+};
+
+class Redact final : public MapStage {
+ public:
+  Redact(StagePtr source, const Expression& rule, int current, const Scope& scope)
+      : MapStage(std::move(source)), rule_(rule), current_(static_cast<size_t>(current)), frame_(scope) {}
+
+ private:
+  bool take(DocumentView document) override {
+    out_ = bson::Document();
+    frame_.begin(document);
+    bson::Builder out;
+    Redaction redaction(rule_, current_, frame_, out);
+    const Redaction::Verdict verdict = redaction.verdict(document);
+    if (verdict == Redaction::Verdict::prune) return false;
+    if (verdict == Redaction::Verdict::keep) {
+      frame_.keep(0, document.size());
+      out_ = bson::Document(document);
+      return true;
+    }
+    redaction.descend(document, out);
+    redaction.account();
+    out_ = out.done();
+    frame_.keep(0, out_.size());
+    return true;
+  }
+
+  const Expression& rule_;
+  const size_t current_;
   Frame frame_;
 };
 
