@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
-#include <set>
 
 #include "base/error.h"
 #include "bson/builder.h"
@@ -19,6 +17,7 @@
 #include "server/write/namespaces.h"
 #include "server/write/statements.h"
 #include "server/write/target.h"
+#include "server/write/view_graph.h"
 #include "storage/collections/catalog.h"
 #include "storage/store.h"
 
@@ -33,94 +32,6 @@ namespace {
 std::string views_of(const std::string& db) {
   return db + "." + std::string(query::views_collection);
 }
-
-using Names = std::set<std::string, std::less<>>;
-
-// Adds the name in "name", {coll: "name"} or {db, coll: "name"}, unless it is another database's.
-void add_name(const bson::ValueView& from, std::string_view db, Names& names) {
-  if (from.is_string()) names.emplace(from.as_string());
-  if (!from.is_object()) return;
-  const bson::Element of = from.as_document()["db"], name = from.as_document()["coll"];
-  const bool own = !of.exists() || (of.is_string() && of.as_string() == db);
-  if (own && name.is_string()) names.emplace(name.as_string());
-}
-
-// Adds each collection or view of the database that the pipeline reads by its name, at any depth.
-void add_reads(bson::DocumentView value, std::string_view db, Names& names) {
-  for (const bson::Element& field : value) {
-    if (field.name == "$unionWith") add_name(field, db, names);
-    if (field.is_object() && (field.name == "$lookup" || field.name == "$graphLookup"))
-      add_name(field.as_document()["from"], db, names);
-    if (field.is_object() || field.is_array()) add_reads(field.as_document(), db, names);
-  }
-}
-
-// Returns what the view of that database reads there.
-Names reads_of(const View& view, std::string_view db) {
-  Names names{view.on};
-  add_reads(view.pipeline, db, names);
-  return names;
-}
-
-// The database's views as a graph: a view leads to what it reads.
-class Graph {
- public:
-  Graph(const std::string& db, const std::vector<View>& views, const View& changed) : changed_(changed.name) {
-    for (const View& view : views) reads_[view.name] = reads_of(view, db);
-    reads_[changed.name] = reads_of(changed, db);
-  }
-
-  void check() {
-    below(changed_, {});
-    const int depth = height(changed_) + above(changed_) - 1;
-    if (depth > query::view_depth_max) {
-      throw OperationError(ErrorCode::view_depth_limit_exceeded,
-                           "View depth limit exceeded; maximum depth is " + std::to_string(query::view_depth_max));
-    }
-  }
-
- private:
-  // Looks for a way back to the changed view; `way` leads to `name`.
-  void below(const std::string& name, std::vector<std::string> way) {
-    way.push_back(name);
-    if (way.size() > 1 && name == changed_) {
-      std::string text = "View cycle detected: ";
-      for (const std::string& one : way) text += (&one == &way.front() ? "" : " => ") + one;
-      throw OperationError(ErrorCode::graph_contains_cycle, text);
-    }
-    if (way.size() > 1 && !seen_.insert(name).second) return;
-    const auto found = reads_.find(name);
-    if (found == reads_.end()) return;
-    for (const std::string& next : found->second) below(next, way);
-  }
-
-  // How many views stand on one another, from this one down; there is no cycle.
-  int height(const std::string& name) {
-    const auto found = reads_.find(name);
-    if (found == reads_.end()) return 0;
-    if (const auto known = heights_.find(name); known != heights_.end()) return known->second;
-    heights_[name] = 1;  // cycles among other views end here
-    int highest = 0;
-    for (const std::string& next : found->second) highest = std::max(highest, height(next));
-    return heights_[name] = highest + 1;
-  }
-
-  // The same, from this one up.
-  int above(const std::string& name) {
-    if (const auto known = above_.find(name); known != above_.end()) return known->second;
-    above_[name] = 1;
-    int highest = 0;
-    for (const auto& [reader, reads] : reads_) {
-      if (reads.contains(name)) highest = std::max(highest, above(reader));
-    }
-    return above_[name] = highest + 1;
-  }
-
-  const std::string changed_;
-  std::map<std::string, Names> reads_;
-  std::set<std::string> seen_;
-  std::map<std::string, int> heights_, above_;
-};
 
 void check_pipeline(OperationContext& op, const std::string& db, const View& view) {
   static constexpr std::array<std::string_view, 2> writers = {"$out", "$merge"};
@@ -149,15 +60,17 @@ void check(OperationContext& op, const std::string& db, const View& view) {
   if (!valid_collection_name(view.on))
     throw OperationError(ErrorCode::invalid_namespace, "Invalid namespace specified '" + db + "." + view.on + "'");
   const std::vector<View> others = query::all_views(op, db);
-  const Names reads = reads_of(view, db);
+  const Readable own(db, view.name);
+  const std::set<Readable> reads = reads_of(view, db);
   for (const View& other : others) {
-    const bool related = other.name != view.name && (reads.contains(other.name) || reads_of(other, db).contains(view.name));
+    const bool related =
+        other.name != view.name && (reads.contains(Readable(db, other.name)) || reads_of(other, db).contains(own));
     if (related && other.collation.bytes() != view.collation.bytes()) {
       throw OperationError(ErrorCode::option_not_supported_on_view,
                            "View " + db + "." + view.name + " has conflicting collation with view " + db + "." + other.name);
     }
   }
-  Graph(db, others, view).check();
+  check_view_graph(op, db, others, view);
   check_pipeline(op, db, view);
 }
 
