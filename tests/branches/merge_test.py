@@ -1,4 +1,6 @@
 """These tests merge, cherry-pick and revert: where the result goes, who decides conflicts, and merges that wait for a decision."""
+import pathlib
+import re
 import threading
 
 import pymongo
@@ -14,6 +16,10 @@ BAD_VALUE, NO_SUCH_KEY, ILLEGAL_OPERATION, NAMESPACE_NOT_FOUND, NAMESPACE_EXISTS
 
 def conflicts_of(database):
     return list(database.cursor_command("listConflicts", 1))
+
+
+def resident_mb(server):
+    return int(re.search(r"VmRSS:\s+(\d+)", pathlib.Path(f"/proc/{server.process.pid}/status").read_text())[1]) // 1024
 
 
 def add_to_d(main, dev):
@@ -366,6 +372,49 @@ def test_a_waiting_merge_survives_the_process(tmp_path):
             shop.command("resolveConflict", 1, collection="c", id=i, take="ours")
         shop.command("continueMerge", 1)
         assert [one["n"] for one in shop.c.find().sort("_id", 1)] == [2, 1, 1] and log_of(shop)[0]["message"] == "kept"
+
+
+def test_conflicts_are_read_one_after_another_as_they_were(tmp_path):
+    count, text = 60, "x" * 2_000_000
+    with Server("--wiredTigerCacheSizeGB", "0.25", dbpath=tmp_path) as server:
+        shop, dev = server.client()["shop"], server.client()["shop@dev"]
+        for i in range(count):
+            shop.c.insert_one({"_id": i, "n": 0, "text": text})
+        shop.command("createBranch", "dev")
+        shop.c.update_many({}, {"$set": {"n": 1}}), dev.c.update_many({}, {"$set": {"n": 2}})
+        shop.command("commit", 1), dev.command("commit", 1)
+        shop.command("merge", "dev", resolve="manual")
+        for i in range(2):
+            shop.command("resolveConflict", 1, collection="c", id=i, document={"n": "both", "text": text})
+        list(shop.c.find()), list(dev.c.find())  # the cache has what it can hold
+
+        def numbers(one):
+            return [one[side]["n"] for side in ("base", "ours", "theirs")]
+
+        before = resident_mb(server)
+        cursor = shop.cursor_command("listConflicts", 1, cursor={"batchSize": 1})
+        first = cursor.next()
+        assert resident_mb(server) - before < 150, "the documents of all conflicts have 360 MB"
+        shop.command("abortMerge", 1)
+        shop.c.update_many({}, {"$set": {"n": 5}})
+        shop.command("commit", 1)
+        every = [first, *cursor]
+        assert sorted(one["_id"] for one in every[:-2]) == [*range(2, count)] and [one["_id"] for one in every[-2:]] == [0, 1]
+        assert all(numbers(one) == [0, 1, 2] for one in every)
+        assert [one.get("document", {}).get("n") for one in every[-2:]] == ["both"] * 2
+
+
+def test_documents_that_no_reply_can_hold_are_left_out_of_conflicts(parted):
+    main, dev = parted["main"], parted["dev"]
+    for database, letter in ((main, "m"), (dev, "d")):
+        database.c.update_many({"_id": {"$in": [0, 1]}}, {"$set": {"text": letter * 3_000_000}})
+        database.command("commit", 1)
+    main.command("merge", "dev", resolve="manual")
+    main.command("resolveConflict", 1, collection="c", id=0, document={"text": "b" * 10_000_000})
+    found = {one["_id"]: one for one in conflicts_of(main)}
+    assert found[0] == {"collection": "c", "_id": 0, "resolved": "document", "tooLarge": True}
+    assert found[1]["theirs"]["text"] == "d" * 3_000_000 and "tooLarge" not in found[1]
+    main.command("abortMerge", 1)
 
 
 def test_a_rebase_whose_picks_are_made_survives_the_process(tmp_path):

@@ -67,8 +67,9 @@ std::vector<std::string> branches_of(Branched& member) {
     const auto open = shop.open_merge(transaction, branch);
     if (!open) continue;
     all.push_back("  merges " + name_of(open->from) + " " + bson::to_json(open->request));
-    for (const auto& [collection, decisions] : shop.decisions(transaction, branch))
-      all.push_back("  decided " + std::to_string(decisions.size()) + " of " + collection);
+    std::map<std::string, int> decided;
+    for (const auto& one : shop.decided(transaction, branch)) ++decided[one.collection];
+    for (const auto& [collection, count] : decided) all.push_back("  decided " + std::to_string(count) + " of " + collection);
   }
   for (const auto& [name, commit] : graph.tags(transaction)) all.push_back("tag " + name + " " + name_of(commit));
   std::map<std::string, bool> commits;

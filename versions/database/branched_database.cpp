@@ -696,13 +696,14 @@ void BranchedDatabase::decide(Transaction& transaction, const Branch& branch, co
                                  .encode());
 }
 
-std::map<std::string, Decisions> BranchedDatabase::decisions(Transaction& transaction, const Branch& branch) const {
+std::vector<BranchedDatabase::Decided> BranchedDatabase::decided(Transaction& transaction, const Branch& branch) const {
   const auto lock = in_use();
-  std::map<std::string, Decisions> all;
+  std::vector<Decided> all;
   for (const SharedCollection* shared : in_order_) {
-    Decisions own = open_merges_.decisions(transaction, branch.id, shared->base.id());
-    if (!own.empty()) all.emplace(collection_name(*shared), std::move(own));
+    const std::string name = collection_name(*shared);
+    for (Bytes& key : open_merges_.decided(transaction, branch.id, shared->base.id())) all.push_back({name, std::move(key)});
   }
+  std::stable_sort(all.begin(), all.end(), [](const Decided& a, const Decided& b) { return a.collection < b.collection; });
   return all;
 }
 

@@ -244,7 +244,15 @@ class BranchedDatabase : public std::enable_shared_from_this<BranchedDatabase> {
   std::optional<MergeSides> merge_sides(Transaction& transaction, const Branch& branch, Branches::MergeKind kind,
                                         CommitNumber from, std::string_view collection, BytesView key);
   void decide(Transaction& transaction, const Branch& branch, const MergeSides& sides, const Decision& decision);
-  std::map<std::string, Decisions> decisions(Transaction& transaction, const Branch& branch) const;  // by collection
+  struct Decided {
+    std::string collection;
+    Bytes key;
+  };
+  // Returns which documents were decided, by collection and key.
+  std::vector<Decided> decided(Transaction& transaction, const Branch& branch) const;
+  std::optional<Decision> decision(Transaction& transaction, const Branch& branch, const MergeSides& sides) const {
+    return open_merges_.decision(transaction, branch.id, sides.collection, sides.key);
+  }
 
   RetentionPolicy retention(Transaction& transaction) const { return branches_.graph().policy(transaction); }
   void set_retention(Transaction& transaction, const RetentionPolicy& policy);

@@ -98,6 +98,23 @@ Decisions OpenMerges::decisions(Transaction& transaction, BranchId branch, stora
   return decisions;
 }
 
+std::vector<Bytes> OpenMerges::decided(Transaction& transaction, BranchId branch, storage::CollectionId collection) const {
+  std::vector<Bytes> keys;
+  const Bytes prefix = decisions_key(branch, collection);
+  TableCursor cursor = table_.cursor(transaction);
+  for (bool on = cursor.seek(prefix); on && cursor.key().starts_with(prefix); on = cursor.next())
+    keys.emplace_back(cursor.key().substr(prefix.size()));
+  return keys;
+}
+
+std::optional<Decision> OpenMerges::decision(Transaction& transaction, BranchId branch, storage::CollectionId collection,
+                                             BytesView key) const {
+  Bytes at = decisions_key(branch, collection);
+  at.append(key);
+  const auto row = table_.get(transaction, at);
+  return row ? std::optional(read_decision(*row)) : std::nullopt;
+}
+
 bool OpenMerges::end(Transaction& transaction, BranchId branch) {
   const Bytes prefix = branch_key(branch);
   std::vector<Bytes> gone;

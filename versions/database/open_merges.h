@@ -30,6 +30,10 @@ class OpenMerges {
   void decide(Transaction& transaction, BranchId branch, storage::CollectionId collection, BytesView key,
               const Decision& decision);
   Decisions decisions(Transaction& transaction, BranchId branch, storage::CollectionId collection) const;
+  // The keys of those alone, and one of them.
+  std::vector<Bytes> decided(Transaction& transaction, BranchId branch, storage::CollectionId collection) const;
+  std::optional<Decision> decision(Transaction& transaction, BranchId branch, storage::CollectionId collection,
+                                   BytesView key) const;
   // False: no merge was waiting.
   bool end(Transaction& transaction, BranchId branch);
   // The commits that the waiting merges take changes from.

@@ -60,6 +60,11 @@ TEST_CASE("a merge that waits, and what was decided of it, are read as they were
   REQUIRE(decisions.size() == 1);
   CHECK(decisions.at("key").document == f.decision.document);
   CHECK(decisions.at("key").sides == f.decision.sides);
+  CHECK(f.merges.decided(f.transaction, branch, collection) == std::vector<Bytes>{"key"});
+  const auto decision = f.merges.decision(f.transaction, branch, collection, "key");
+  REQUIRE(decision);
+  CHECK(decision->document == f.decision.document);
+  CHECK_FALSE(f.merges.decision(f.transaction, branch, collection, "ke"));
 }
 
 TEST_CASE("damaged documents of a merge that waits are refused, not trusted") {
