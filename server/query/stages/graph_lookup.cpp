@@ -57,14 +57,19 @@ class Reach final : public Finding {
     while (step_ || begin_step()) {
       while (step_->next()) {
         const DocumentView document = step_->document();
-        Value id(document["_id"]);
+        const Element found = document["_id"];
+        if (!found.exists()) {
+          refuse(40271, "Documents in the '" + context_.db + "." + plan_.from +
+                            "' namespace must contain an _id for de-duplication in $graphLookup");
+        }
+        Value id(found);
         const size_t id_bytes = id.view().bytes().size();
         if (!found_.insert(std::move(id)).second) continue;
         count(id_bytes);
-        std::vector<Value> further;
-        collect_values(document, plan_.connect_from, further);
-        for (Value& value : further) ask(std::move(value));
         if (!plan_.depth_field.empty()) out_ = with_field_at(document, plan_.depth_field, Value(depth_));
+        std::vector<Value> further;
+        collect_values(this->document(), plan_.connect_from, further);  // which the depth may have changed
+        for (Value& value : further) ask(std::move(value));
         return true;
       }
       step_.reset();

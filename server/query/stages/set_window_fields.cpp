@@ -267,8 +267,9 @@ class SetWindowFields final : public Stage {
   ValueView sorted_by(size_t i) const { return bson::value_at(entry(i).document, plan_.sort_path); }
 
   // Returns a number: the milliseconds of a date.
-  static Value x_of(const ValueView& sorted_by) {
-    return sorted_by.type() == bson::Type::date ? Value(sorted_by.as_date().ms) : Value(sorted_by);
+  // Dates count as their milliseconds.
+  static Value number_of(const ValueView& value) {
+    return value.type() == bson::Type::date ? Value(value.as_date().ms) : Value(value);
   }
 
   // The slope of a window is that of the line from its first to its last document. Only those two are looked at.
@@ -295,9 +296,10 @@ class SetWindowFields final : public Stage {
     }
     const Value low = evaluate(*output.input, left), high = evaluate(*output.input, right);
     if (low.view().is_nullish() || high.view().is_nullish()) refuse(5624903, "$derivative input must not be null or missing");
-    if (!low.view().is_number() || !high.view().is_number())
+    const bool dates = low.type() == date && high.type() == date;
+    if (!dates && (!low.view().is_number() || !high.view().is_number()))
       refuse(ErrorCode::type_mismatch, "can't $subtract " + type_of(low) + " from " + type_of(high));
-    Value result = slope({x_of(from), low}, {x_of(to), high});
+    Value result = slope({number_of(from), number_of(low.view())}, {number_of(to), number_of(high.view())});
     if (output.unit_ms > 0 && result.exists()) result = bson::number::multiply(result, Value(output.unit_ms));
     return result;
   }
@@ -314,17 +316,21 @@ class SetWindowFields final : public Stage {
       move_window(output.window, places, i, begin, end);
       frame_.work(1 + (end - begin));
       bson::Sum sum;
+      bool nan = false;
       for (size_t at = begin; at < end; ++at) {
         if (!points[at]) points[at] = integrated(output, at);
+        nan = nan || is_nan(points[at]->x) || is_nan(points[at]->y);
         if (at == begin) continue;
         if (!areas[at].exists()) areas[at] = area(*points[at - 1], *points[at]);
         sum.add(areas[at]);
       }
-      Value result = begin < end ? sum.total() : Value::null();
-      if (output.unit_ms > 0 && begin < end) result = bson::number::divide(result, Value(output.unit_ms));
+      Value result = begin == end ? Value::null() : nan ? Value(std::numeric_limits<double>::quiet_NaN()) : sum.total();
+      if (output.unit_ms > 0 && begin < end && !nan) result = bson::number::divide(result, Value(output.unit_ms));
       keep(values, std::move(result));
     }
   }
+
+  static bool is_nan(const Value& number) { return std::isnan(number.view().to_double()); }
 
   NumberPoint integrated(const Output& output, size_t i) {
     const ValueView x = sorted_by(i);
@@ -337,7 +343,7 @@ class SetWindowFields final : public Stage {
     }
     if (output.unit_ms > 0 && !date) refuse(5423901, "$integral with 'unit' expects the sortBy field to be a Date");
     if (output.unit_ms == 0 && date) refuse(5423902, "$integral (with no 'unit') expects the sortBy field to be numeric");
-    return {x_of(x), std::move(y)};
+    return {number_of(x), std::move(y)};
   }
 
   void fill(const Output& output, std::vector<Value>& values) {
