@@ -71,12 +71,9 @@ class Graph {
   }
 
   void check() {
-    below(changed_, {});
+    below(changed_);
     const int depth = height(changed_) + above(changed_) - 1;
-    if (depth > query::view_depth_max) {
-      throw OperationError(ErrorCode::view_depth_limit_exceeded,
-                           "View depth limit exceeded; maximum depth is " + std::to_string(query::view_depth_max));
-    }
+    if (depth > query::view_depth_max) refuse_depth();
   }
 
  private:
@@ -93,18 +90,25 @@ class Graph {
 
   std::string shown(const Readable& one) const { return one.db == changed_.db ? one.name : one.db + "." + one.name; }
 
-  // Looks for a way back to the changed view; `way` leads to `from`.
-  void below(const Readable& from, std::vector<Readable> way) {
-    way.push_back(from);
-    if (way.size() > 1 && from == changed_) {
+  [[noreturn]] static void refuse_depth() {
+    throw OperationError(ErrorCode::view_depth_limit_exceeded,
+                         "View depth limit exceeded; maximum depth is " + std::to_string(query::view_depth_max));
+  }
+
+  // Looks for a way back to the changed view; `way_` leads to `from`. No read goes deeper than the limit.
+  void below(const Readable& from) {
+    if (!way_.empty() && from == changed_) {
       std::string text = "View cycle detected: ";
-      for (const Readable& one : way) text += (&one == &way.front() ? "" : " => ") + shown(one);
-      throw OperationError(ErrorCode::graph_contains_cycle, text);
+      for (const Readable* one : way_) text += shown(*one) + " => ";
+      throw OperationError(ErrorCode::graph_contains_cycle, text + shown(from));
     }
-    if (way.size() > 1 && !seen_.insert(from).second) return;
-    if (const auto& next = reads(from)) {
-      for (const Readable& one : *next) below(one, way);
-    }
+    if (!way_.empty() && !seen_.insert(from).second) return;
+    const auto& next = reads(from);
+    if (!next) return;
+    if (way_.size() > way_max) refuse_depth();
+    way_.push_back(&from);
+    for (const Readable& one : *next) below(one);
+    way_.pop_back();
   }
 
   // How many views stand on one another, from this one down; there is no cycle.
@@ -129,8 +133,12 @@ class Graph {
     return above_[from] = highest + 1;
   }
 
+  // A cycle is told of before the depth.
+  static constexpr size_t way_max = 1000;
+
   OperationContext& op_;
   const Readable changed_;
+  std::vector<const Readable*> way_;
   std::map<Readable, std::optional<Names>> reads_;
   std::set<Readable> seen_;
   std::map<Readable, int> heights_, above_;
