@@ -70,6 +70,23 @@ Metrics::Network::Compressor& counters_of(Metrics& metrics, Compressor compresso
   return compressor == Compressor::zlib ? metrics.network.zlib : metrics.network.snappy;
 }
 
+// Returns whether it is a $currentOp, and nothing behind it reads or writes anything else.
+bool lists_operations(const Request& request) {
+  if (request.command != "aggregate" || request.db != "admin") return false;
+  const auto pipeline = request.body.find("pipeline");
+  if (!pipeline.is_array() || pipeline.as_document().empty()) return false;
+  static constexpr std::string_view behind =
+      " $match $project $addFields $set $unset $sort $limit $skip $group $count $sortByCount ";
+  bool first = true;
+  for (const bson::Element& stage : pipeline.as_document()) {
+    if (!stage.is_object()) return false;
+    const std::string_view name = stage.as_document().first().name;
+    if (first ? name != "$currentOp" : behind.find(" " + std::string(name) + " ") == behind.npos) return false;
+    first = false;
+  }
+  return true;
+}
+
 // By the urgent ones somebody finds out what blocks all other commands, and ends it, and a set stays one.
 Places::Use use_of(const Request& request) {
   static constexpr std::string_view urgent =
@@ -81,12 +98,7 @@ Places::Use use_of(const Request& request) {
   const std::string name = " " + std::string(request.command) + " ";
   if (urgent.find(name) != urgent.npos) return Places::Use::urgent;
   if (ending.find(name) != ending.npos) return Places::Use::ending;
-  if (request.command != "aggregate" || request.db != "admin") return Places::Use::ordinary;
-  const auto pipeline = request.body.find("pipeline");
-  if (!pipeline.is_array() || pipeline.as_document().empty()) return Places::Use::ordinary;
-  const auto first = pipeline.as_document().first();
-  const bool current_op = first.is_object() && first.as_document().first().name == "$currentOp";
-  return current_op ? Places::Use::urgent : Places::Use::ordinary;
+  return lists_operations(request) ? Places::Use::urgent : Places::Use::ordinary;
 }
 
 size_t places_bytes(const Decoded& decoded) {
