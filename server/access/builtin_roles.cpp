@@ -283,6 +283,9 @@ void add_cluster_admin(Privileges& out) {
   add(out, any_database, {dropDatabase});
 }
 
+// A dump of the whole server has these collections, too.
+constexpr const char* of_exchanges[] = {"system.arrivals", "system.remotes", "system.stashes"};
+
 void add_backup(Privileges& out) {
   add(out, cluster,
       {appendOplogNote, createBackup, getParameter, getClusterParameter, listDatabases, serverStatus, setUserWriteBlockMode,
@@ -294,6 +297,7 @@ void add_backup(Privileges& out) {
   for (const char* collection :
        {"system.js", "system.profile", "system.views", "system.buckets.", "system.users", "system.roles", "system.version"})
     add(out, names("", collection), {find});
+  for (const char* collection : of_exchanges) add(out, names("admin", collection), {find});
   add(out, names("config", "settings"), {insert, update});
   add(out, names("local", "system.replset"), {find});
 }
@@ -311,6 +315,7 @@ void add_restore(Privileges& out) {
   add(out, names("", "system.views"), putting_back);
   add(out, names("", "system.buckets."), putting_back);
   add(out, anything, {listCollections});
+  for (const char* collection : of_exchanges) add(out, names("admin", collection), putting_back);
   for (const char* collection : {"system.users", "system.roles", "system.version"}) {
     add(out, names("admin", collection), putting_back);
     add(out, names("admin", collection), {find, update, remove});

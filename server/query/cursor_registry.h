@@ -32,7 +32,8 @@ namespace server::query {
 class CursorSource {
  public:
   virtual ~CursorSource() = default;
-  // An operation takes the source up with begin, and releases it with end: no transaction or lock is held between operations.
+  // An operation takes the source up with begin, and releases it with end: no lock is held between operations. A list of what a
+  // branch had at one moment keeps its read transaction.
   virtual void begin(OperationContext& op) = 0;
   virtual void end() = 0;
   virtual bool next() = 0;

@@ -1,5 +1,7 @@
 #include "server/write/arrivals.h"
 
+#include <algorithm>
+#include <cmath>
 #include <optional>
 
 #include "base/clock.h"
@@ -37,8 +39,8 @@ std::optional<int64_t> idle_ms(const Services& services, const std::string& db) 
   if (!arrival) return std::nullopt;
   const bson::Element at = arrival->view().find("at");
   if (at.type() != bson::Type::date) return arrival_idle_ms_max;
-  const int64_t now = services.clock.wall_ms(), then = at.as_date().ms;
-  return now > then ? now - then : then - now;
+  const double between = static_cast<double>(services.clock.wall_ms()) - static_cast<double>(at.as_date().ms);
+  return static_cast<int64_t>(std::min(std::abs(between), static_cast<double>(arrival_idle_ms_max)));
 }
 
 }  // namespace

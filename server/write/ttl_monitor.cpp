@@ -62,7 +62,7 @@ int64_t TtlMonitor::run_pass() {
   for (const auto& db : catalog.databases()) {
     // An arrival begins before its first collection is made, so the collections are listed first.
     const auto collections = catalog.collections(db);
-    if ((services_.databases && services_.databases->receives_first(db)) || is_arriving(services_, db)) continue;
+    if (is_held_back(db)) continue;
     for (const auto& collection : collections) {
       if (collection->read_only() || collection->options().capped) continue;
       deleted += expire_clustered(*collection);
@@ -75,6 +75,18 @@ int64_t TtlMonitor::run_pass() {
   }
   services_.metrics.ttl.passes.add();
   return deleted;
+}
+
+bool TtlMonitor::is_held_back(const std::string& db) const {
+  if (services_.databases && services_.databases->receives_first(db)) return true;
+  try {
+    return is_arriving(services_, db);
+  } catch (const std::exception& error) {
+    base::log(base::Severity::warning, base::LogComponent::index, 7100091,
+              "Nothing expires in a database, because it can't be read whether its history is coming",
+              base::Attributes().add("db", db).add("error", error.what()));
+    return true;
+  }
 }
 
 int64_t TtlMonitor::expire_clustered(const storage::Collection& collection) {

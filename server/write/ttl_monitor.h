@@ -33,6 +33,7 @@ class TtlMonitor {
   int64_t run_pass();
 
  private:
+  bool is_held_back(const std::string& db) const;  // its documents are still to come
   int64_t expire_clustered(const storage::Collection& collection);
   int64_t expire(const storage::Collection& collection, const storage::Index& index, int64_t seconds);
   int64_t remove(const storage::Collection& collection, const storage::Index& index, const bson::Document& filter);

@@ -32,8 +32,8 @@ class DropDatabase : public Command {
     if (request.db == "admin" || request.db == "config" || request.db == "local") {
       throw OperationError(ErrorCode::illegal_operation, "Dropping the '" + request.db + "' database is prohibited.");
     }
+    write::end_arrival(op, request.db);  // also if it stopped before its first collection
     if (!write::store_of(op).catalog().drop_database(request.db, {.interrupted = op.interrupted()})) return;
-    write::end_arrival(op, request.db);
     op.services().profiler.forget(request.db);
     reply.append("dropped", request.db);
   }

@@ -55,6 +55,7 @@ class ReceivePack : public Command {
     for (const auto& [ref, force] : refs) named.push_back(ref);
     if (piece.exists()) {
       const std::string key(id.as_binary().bytes);
+      if (!last) write::renew_arrival(op, request.db);  // before the piece is taken, which can't be sent twice
       Uploads::Upload upload = uploads_.take(op, key, request.db, arguments.unsigned_integer("offset").value_or(0));
       bson::Builder out;
       out.append("pack", piece.as_binary());
@@ -63,7 +64,6 @@ class ReceivePack : public Command {
       if (!last) {
         append_count(reply, "received", upload.bytes);
         uploads_.keep(op, key, std::move(upload));
-        write::renew_arrival(op, request.db);
         return;
       }
       imported = import(op, request, upload, arguments.boolean("shallow").value_or(false), named);
