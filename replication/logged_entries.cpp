@@ -28,6 +28,7 @@ std::optional<LoggedEntry> seen(Stamp stamp, const Entry& entry) {
   if (entry.op != 'i' && entry.op != 'u' && entry.op != 'd') return std::nullopt;
   if (entry.form == Entry::Form::named) {
     seen.kind = Kind::names;
+    seen.collection = entry.collection;
     seen.record = entry.record;
     return seen;
   }

@@ -33,3 +33,24 @@ TEST_CASE("the log's copy of a content is what the write made, and never what it
   CHECK(entries.after(updated, document(1))->bytes() == document(2).bytes());
   CHECK_FALSE(entries.after(updated, std::nullopt));
 }
+
+TEST_CASE("an entry that names a record says of which collection it is") {
+  storage::TemporaryDirectory directory;
+  test::Member member(directory.path());
+  const auto collection = member.store.catalog().create("wiki.pages", {});
+  storage::RecordId record = 0;
+  member.write([&](storage::Transaction& transaction) {
+    record = member.committer.insert(transaction, *collection, json("{_id: 1, text: '" + std::string(200, 'x') + "'}")).id;
+  });
+  int named = 0;
+  const auto meet = [&](const storage::LoggedEntry& entry) {
+    if (entry.kind != storage::LoggedEntry::Kind::names) return;
+    ++named;
+    CHECK(entry.collection == collection->id());
+    CHECK(entry.record == record);
+  };
+  LoggedEntries(member.store, member.oplog)
+      .walk(
+          meet, [](const std::string&) { FAIL(); }, nullptr);
+  CHECK(named == 1);
+}

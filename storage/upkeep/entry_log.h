@@ -25,6 +25,7 @@ struct LoggedEntry {
   Stamp transaction = 0;  // the first timestamp of the transaction that wrote the entry
   std::string_view ns = {};
   BytesView uuid = {};              // the collection's; zeros: none
+  CollectionId collection = 0;      // `names`: the number that the collection has here
   RecordId record = 0;              // `names`
   bson::DocumentView with_id = {};  // `has`, `changes`, `removes`: its field `_id` is the document's
   bson::DocumentView command = {};  // `command`

@@ -53,7 +53,8 @@ std::map<RecordId, LoggedDocument> LostVersions::find(const storage::Collection&
     }
   }
   guarded([&] { return add_others(transaction, records, interrupted); });
-  lines_.emplace(database_->name(), collection.uuid_bytes(), std::move(wanted), std::move(records));
+  lines_.emplace(VersionLines::Of{database_->name(), collection.uuid_bytes(), shared_->base.id()}, std::move(wanted),
+                 std::move(records));
   log_.walk([&](const storage::LoggedEntry& entry) { lines_->meet(entry); },
             [&](const std::string& why) { lines_->meet_hole(why); }, interrupted);
   lines_->meet_end();

@@ -23,6 +23,7 @@ struct Told final : storage::EntryLog {
     for (Entry& one : entries) {
       one.seen.ns = one.ns;
       one.seen.uuid = uuid;
+      one.seen.collection = collection;
       one.seen.with_id = one.seen.command = one.document;
       meet(one.seen);
     }
@@ -33,6 +34,7 @@ struct Told final : storage::EntryLog {
   }
 
   Bytes uuid;
+  storage::CollectionId collection = 0;
   std::vector<Entry> entries;
   std::map<Stamp, bson::Document> contents;
 };
@@ -40,6 +42,7 @@ struct Told final : storage::EntryLog {
 struct Fixture : test::Shop {
   Fixture() {
     log.uuid = things->uuid_bytes();
+    log.collection = things->id();
     begin();
     create_dev();
     tell_command(log::BeginBranches{}.encode(), 1);

@@ -9,15 +9,15 @@ namespace versions {
 
 namespace {
 
-std::string branch_of(std::string_view ns) {
-  const auto ref = split_name(storage::database_of(ns)).ref;
-  return ref ? parse_ref(*ref).name : std::string(BranchedDatabase::main);
+// Throws BadValue if the name can't be a branch's.
+std::string branch_of(const DatabaseName& name) {
+  return name.ref ? parse_ref(*name.ref).name : std::string(BranchedDatabase::main);
 }
 
 }  // namespace
 
-VersionLines::VersionLines(std::string db, Bytes uuid, std::vector<WantedVersion> wanted, Records records)
-    : db_(std::move(db)), uuid_(std::move(uuid)), wanted_(std::move(wanted)), records_(std::move(records)) {
+VersionLines::VersionLines(Of of, std::vector<WantedVersion> wanted, Records records)
+    : of_(std::move(of)), wanted_(std::move(wanted)), records_(std::move(records)) {
   for (const WantedVersion& one : wanted_) {
     steps_[one.key];
     if (one.kind == WantedVersion::Kind::committed) by_commit_.emplace(one.commit, &one);
@@ -25,15 +25,19 @@ VersionLines::VersionLines(std::string db, Bytes uuid, std::vector<WantedVersion
 }
 
 void VersionLines::meet(const LoggedEntry& entry) {
-  if (entry.kind != LoggedEntry::Kind::command) {
-    if (entry.uuid == BytesView(uuid_)) meet_write(entry);
-  } else if (entry.ns == db_ + ".$cmd") {
-    try {
+  const DatabaseName name = split_name(storage::database_of(entry.ns));
+  if (name.database != of_.db) return;
+  try {
+    if (entry.kind != LoggedEntry::Kind::command) {
+      if (entry.uuid == BytesView(of_.uuid)) meet_write(entry, branch_of(name));
+    } else if (!name.ref) {
       if (log::is_branch_change(entry.command)) meet_change(log::decode_branch_change(entry.command), entry.transaction);
-    } catch (const base::OperationError& damage) {
-      if (damage.code() != base::ErrorCode::data_corruption_detected) throw;
-      meet_hole("the log's entry " + storage::text_of(entry.stamp) + " is damaged");
+      if (entry.command.has("dropDatabase")) branches_.clear();  // the database is another one of that name from here on
     }
+  } catch (const base::OperationError& damage) {
+    using base::ErrorCode;
+    if (damage.code() != ErrorCode::data_corruption_detected && damage.code() != ErrorCode::bad_value) throw;
+    meet_hole("the log's entry " + storage::text_of(entry.stamp) + " is damaged");
   }
 }
 
@@ -50,19 +54,23 @@ void VersionLines::meet_end() {
   }
 }
 
-void VersionLines::meet_write(const LoggedEntry& entry) {
+void VersionLines::meet_write(const LoggedEntry& entry, const std::string& on) {
   using Kind = LoggedEntry::Kind;
   Bytes key;
   if (entry.kind == Kind::names) {
-    const auto at = records_.keys.find(entry.record);
+    // The number is that of a record in the collection with this UUID that the database had then.
+    const bool here = entry.collection == of_.collection;
+    const auto at = here ? records_.keys.find(entry.record) : records_.keys.end();
     if (at == records_.keys.end()) {
-      if (!records_.others.contains(entry.record)) restart(branch_of(entry.ns), std::nullopt);
+      if (!here || !records_.others.contains(entry.record)) restart(on, std::nullopt);
       return;
     }
     key = at->second;
   } else {
+    const auto value = entry.with_id.find("_id");
+    if (!value.exists()) return meet_hole("the log's entry " + storage::text_of(entry.stamp) + " has no _id");
     bson::KeyString id;
-    id.append(static_cast<bson::ValueView>(entry.with_id.find("_id")));
+    id.append(static_cast<bson::ValueView>(value));
     key = id.bytes();
   }
   const auto followed = steps_.find(key);
@@ -72,7 +80,7 @@ void VersionLines::meet_write(const LoggedEntry& entry) {
     steps.push_back(std::move(step));
     return steps.size() - 1;
   };
-  BranchLines& branch = branches_[branch_of(entry.ns)];
+  BranchLines& branch = branches_[on];
   const auto before = branch.of_keys.find(key);
   Line now{.step = {}, .newest = entry.stamp, .transaction = entry.transaction};
   switch (entry.kind) {
@@ -110,9 +118,9 @@ void VersionLines::meet_change(const log::BranchChange& change, Stamp transactio
   } else if (const auto* reset = std::get_if<log::ResetBranch>(&change)) {
     restart(reset->branch, reset->commit);
   } else if (const auto* gone = std::get_if<log::DropCollection>(&change)) {
-    if (gone->collection == uuid_) restart(gone->branch, std::nullopt);
+    if (gone->collection == of_.uuid) restart(gone->branch, std::nullopt);
   } else if (const auto* taken = std::get_if<log::TakeCollection>(&change)) {
-    if (taken->collection != uuid_) return;
+    if (taken->collection != of_.uuid) return;
     restart(taken->branch, std::nullopt);
     restart(taken->from, std::nullopt);
   } else if (const auto* committed = std::get_if<log::CommitBranch>(&change)) {

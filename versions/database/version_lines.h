@@ -67,7 +67,13 @@ class VersionLines {
     std::unordered_map<storage::RecordId, Bytes> keys;
     RecordSet others;
   };
-  VersionLines(std::string db, Bytes uuid, std::vector<WantedVersion> wanted, Records records);
+  // A collection that came from another database has the UUID that it has there, even if both are on this server.
+  struct Of {
+    std::string db;
+    Bytes uuid;
+    storage::CollectionId collection = 0;
+  };
+  VersionLines(Of of, std::vector<WantedVersion> wanted, Records records);
 
   VersionLines(const VersionLines&) = delete;
   VersionLines& operator=(const VersionLines&) = delete;
@@ -93,7 +99,7 @@ class VersionLines {
     std::unordered_map<Bytes, Line> of_keys;
   };
 
-  void meet_write(const LoggedEntry& entry);
+  void meet_write(const LoggedEntry& entry, const std::string& on);
   void meet_change(const log::BranchChange& change, Stamp transaction);
   void begin();
   void commit(const log::CommitBranch& entry);
@@ -103,8 +109,7 @@ class VersionLines {
   // The branch's line of a wanted document, if it has one and the branch has the document.
   const Line* line(const std::string& branch, const Bytes& key) const;
 
-  const std::string db_;
-  const Bytes uuid_;
+  const Of of_;
   const std::vector<WantedVersion> wanted_;
   const Records records_;
   std::multimap<Hash, const WantedVersion*> by_commit_;

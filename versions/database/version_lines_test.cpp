@@ -25,7 +25,7 @@ Hash hash_of(char c) {
 // otherwise.
 struct Told {
   explicit Told(std::vector<WantedVersion> wanted)
-      : lines("shop", uuid, with_keys(wanted), {{{101, key(1)}, {102, key(2)}}, others()}) {}
+      : lines({"shop", uuid, 7}, with_keys(wanted), {{{101, key(1)}, {102, key(2)}}, others()}) {}
   static RecordSet others() {
     RecordSet records;
     records.add(103);
@@ -45,6 +45,7 @@ struct Told {
                 .transaction = transaction == 0 ? now : transaction,
                 .ns = ns,
                 .uuid = uuid,
+                .collection = collection,
                 .record = kind == LoggedEntry::Kind::names ? 100 + id : 0,
                 .with_id = with_id});
     return now;
@@ -84,6 +85,7 @@ struct Told {
   }
 
   VersionLines lines;
+  storage::CollectionId collection = 7;
   Stamp now = 0, transaction = 0;
 };
 
@@ -246,4 +248,48 @@ TEST_CASE("changes of branches of another database, and documents of another col
   told.lines.meet({.stamp = ++told.now, .transaction = told.now, .ns = "shop.$cmd", .command = drop});
   told.commit("dev", 'a');
   CHECK(told.generation(5) == own);
+}
+
+TEST_CASE("writes to a collection of another database with the same UUID are passed over") {
+  Told told({committed(5, 'a'), committed(6, 'b'), pending(7, "dev", 1)});
+  const Stamp own = told.has("shop@dev");
+  told.has("shop2@dev");
+  told.removes("shop2");
+  told.collection = 8;
+  told.names("shop2@dev");
+  told.write(LoggedEntry::Kind::names, "shop2@dev", 4);
+  told.commit("dev", 'a');
+  told.lines.meet_end();
+  CHECK(told.generation(5) == own);
+  CHECK(told.generation(7) == own);
+}
+
+TEST_CASE("a line ends where the database had another collection of that UUID") {
+  const bool database = GENERATE(false, true);
+  Told told({committed(5, 'a'), committed(6, 'b')});
+  told.has("shop@dev");
+  if (database) {
+    const bson::Document drop = json("{dropDatabase: 1}");
+    told.lines.meet({.stamp = ++told.now, .transaction = told.now, .ns = "shop.$cmd", .command = drop});
+  } else {
+    told.collection = 8;
+    told.names("shop@dev");
+  }
+  told.commit("dev", 'a');
+  CHECK(told.generation(5) == 0);
+  told.changes("shop@dev");
+  told.commit("dev", 'b');
+  CHECK(told.writes(6).front().kind == Step::Kind::unknown);
+}
+
+TEST_CASE("an entry whose namespace can't be a branch's, or that has no _id, is damage") {
+  const bool has_id = GENERATE(false, true);
+  Told told({committed(5, 'a')});
+  told.has("shop@dev");
+  const bson::Document document = json(has_id ? "{_id: 1}" : "{a: 1}");
+  const std::string ns = has_id ? "shop@%.things" : "shop@dev.things";
+  told.lines.meet({.kind = LoggedEntry::Kind::has, .stamp = ++told.now, .ns = ns, .uuid = uuid, .with_id = document});
+  told.commit("dev", 'a');
+  CHECK(told.generation(5) == 0);
+  CHECK_FALSE(told.lines.hole().empty());
 }
