@@ -61,7 +61,9 @@ std::map<RecordId, LoggedDocument> LostVersions::find(const storage::Collection&
   for (auto& [record, one] : logged) {
     const auto found = lines_->found().find(record);
     if (found == lines_->found().end()) {
-      if (!lines_->hole().empty()) one.why_not = lines_->hole();
+      const auto asked = wanted_.find(record);
+      const std::string why = asked == wanted_.end() ? std::string() : lines_->why_not(asked->second.key);
+      if (!why.empty()) one.why_not = why;
     } else if (found->second.merge && !guarded([&] { return is_written(transaction, record, *found->second.merge); })) {
       one.why_not = "it isn't certain that the merge which the log has for it wrote it";
     } else {
@@ -106,7 +108,7 @@ std::optional<WantedVersion> LostVersions::wanted(Transaction& transaction, Reco
 
 // The entry of a record says with which commit it came. An entry that an earlier repair wrote may name a merge that only took the
 // record over, if commits from before were dropped by then. Such a record is shown by a commit that the merge took changes from.
-bool LostVersions::is_written(Transaction& transaction, RecordId record, const log::MergeBranch& merge) {
+bool LostVersions::is_written(Transaction& transaction, RecordId record, const VersionLines::Merge& merge) {
   VersionGraph& graph = shared_->graph;
   if (!graph.grafted(transaction) && graph.counts(transaction).dropped == 0) return true;
   const auto from = graph.find(transaction, merge.from);

@@ -37,7 +37,7 @@ class LostVersions final : public storage::DocumentLog {
   bool add_others(Transaction& transaction, VersionLines::Records& records, const std::function<void()>& interrupted);
   std::optional<WantedVersion> wanted(Transaction& transaction, RecordId record, const Bytes& key);
   // Returns whether the record is one that the merge wrote.
-  bool is_written(Transaction& transaction, RecordId record, const log::MergeBranch& merge);
+  bool is_written(Transaction& transaction, RecordId record, const VersionLines::Merge& merge);
 
   // What the tree of a commit names for the record.
   struct Named {

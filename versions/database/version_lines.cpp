@@ -1,5 +1,7 @@
 #include "versions/database/version_lines.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "bson/keystring.h"
 #include "storage/engine/names.h"
@@ -49,8 +51,8 @@ void VersionLines::meet_hole(const std::string& why) {
 void VersionLines::meet_end() {
   for (const WantedVersion& one : wanted_) {
     if (one.kind != WantedVersion::Kind::pending) continue;
-    const Line* const at = line(one.branch, one.key);
-    if (at && at->newest == one.stamp && !at->taken_over) found_[one.record] = {*at->step, one.stamp, {}};
+    const Line* const at = line(one.branch, one.key, true);
+    if (at && at->newest == one.stamp) found_[one.record] = {*at->step, one.stamp, {}};
   }
 }
 
@@ -74,8 +76,9 @@ void VersionLines::meet_write(const LoggedEntry& entry, const std::string& on) {
     key = id.bytes();
   }
   const auto followed = steps_.find(key);
-  if (followed == steps_.end()) return;
+  if (followed == steps_.end() || given_up_.contains(key)) return;
   std::vector<Step>& steps = followed->second;
+  if (steps.size() >= steps_max) return give_up(key);
   const auto put = [&](Step step) {
     steps.push_back(std::move(step));
     return steps.size() - 1;
@@ -135,43 +138,58 @@ void VersionLines::meet_change(const log::BranchChange& change, Stamp transactio
 void VersionLines::begin() {
   for (const WantedVersion& one : wanted_) {
     if (one.kind != WantedVersion::Kind::first) continue;
-    if (const Line* const at = line(std::string(BranchedDatabase::main), one.key))
+    if (const Line* const at = line(std::string(BranchedDatabase::main), one.key, false))
       found_[one.record] = {*at->step, at->newest, {}};
   }
 }
 
 void VersionLines::commit(const log::CommitBranch& entry) {
+  const auto& of = entry.collections;
+  if (!of.empty() && std::find(of.begin(), of.end(), of_.uuid) == of.end()) return;
   const auto [from, to] = by_commit_.equal_range(entry.made.id);
   for (auto one = from; one != to; ++one) {
-    const Line* const at = line(entry.branch, one->second->key);
-    if (at && !at->taken_over && entry.held.has(at->newest)) found_[one->second->record] = {*at->step, at->newest, {}};
+    const Line* const at = line(entry.branch, one->second->key, true);
+    if (at && entry.held.has(at->newest)) found_[one->second->record] = {*at->step, at->newest, {}};
   }
 }
 
 void VersionLines::merge(const log::MergeBranch& entry, Stamp transaction) {
   take_over(entry.into, transaction);
   const auto [from, to] = by_commit_.equal_range(entry.made.id);
+  std::shared_ptr<const Merge> merge;
   for (auto one = from; one != to; ++one) {
-    const Line* const at = line(entry.into, one->second->key);
-    if (at && at->transaction == transaction) found_[one->second->record] = {*at->step, entry.generation, entry};
+    const Line* const at = line(entry.into, one->second->key, false);
+    if (!at || at->transaction != transaction) continue;
+    if (!merge) merge = std::make_shared<Merge>(Merge{entry.from, entry.imported});
+    found_[one->second->record] = {*at->step, entry.generation, merge};
   }
 }
 
 void VersionLines::take_over(const std::string& branch, Stamp transaction) {
   const auto at = branches_.find(branch);
-  if (at == branches_.end()) return;
-  for (auto& [key, line] : at->second.of_keys) line.taken_over = line.taken_over || line.transaction == transaction;
+  if (at != branches_.end()) at->second.taken_over.insert(transaction);
 }
 
 void VersionLines::restart(const std::string& branch, std::optional<Hash> origin) {
-  branches_[branch] = {.origin = origin, .of_keys = {}};
+  branches_[branch] = {.origin = origin, .of_keys = {}, .taken_over = {}};
 }
 
-const VersionLines::Line* VersionLines::line(const std::string& branch, const Bytes& key) const {
+// What was found for the key stands.
+void VersionLines::give_up(const Bytes& key) {
+  given_up_.insert(key);
+  for (auto& [name, branch] : branches_) branch.of_keys.erase(key);
+}
+
+std::string VersionLines::why_not(const Bytes& key) const {
+  return given_up_.contains(key) ? "the log has more than " + std::to_string(steps_max) + " writes of it" : hole_;
+}
+
+const VersionLines::Line* VersionLines::line(const std::string& branch, const Bytes& key, bool own) const {
   const auto at = branches_.find(branch);
   if (at == branches_.end()) return nullptr;
   const auto line = at->second.of_keys.find(key);
-  return line == at->second.of_keys.end() || !line->second.step ? nullptr : &line->second;
+  if (line == at->second.of_keys.end() || !line->second.step) return nullptr;
+  return own && at->second.taken_over.contains(line->second.transaction) ? nullptr : &line->second;
 }
 
 }  // namespace versions

@@ -14,6 +14,8 @@
 #pragma once
 
 #include <map>
+#include <memory>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -55,12 +57,18 @@ class VersionLines {
     std::optional<size_t> before = {};  // the step that this one changes
   };
 
+  struct Merge {
+    Hash from{};  // the commit that the merge takes changes from
+    bool imported = false;
+  };
   struct Found {
     size_t step = 0;       // into steps() of the record's key
     Stamp generation = 0;  // of the record's content
     // The record came with a merge, unless it is one of those that the merge took over.
-    std::optional<log::MergeBranch> merge = {};
+    std::shared_ptr<const Merge> merge = {};
   };
+  // A document with more writes isn't followed to the end of the log.
+  static constexpr size_t steps_max = 100'000;
 
   // The records that the log may name: all versions of the wanted documents, with their keys, and those of other documents.
   struct Records {
@@ -84,19 +92,21 @@ class VersionLines {
 
   const std::map<storage::RecordId, Found>& found() const { return found_; }
   const std::vector<Step>& steps(const Bytes& key) const { return steps_.at(key); }
-  // Why there may be records that weren't found: the newest damage. Empty: none was met.
-  const std::string& hole() const { return hole_; }
+  // Why there may be records of the key that weren't found: too many writes, or the newest damage. Empty: there is no such
+  // reason.
+  std::string why_not(const Bytes& key) const;
 
  private:
   struct Line {
     std::optional<size_t> step;  // nullopt: the branch doesn't have the document
     Stamp newest = 0;
     Stamp transaction = 0;
-    bool taken_over = false;  // by a merge or an advance, so the newest write need not be the record's
   };
   struct BranchLines {
     std::optional<Hash> origin;  // a document without a line is as this commit shows it
     std::unordered_map<Bytes, Line> of_keys;
+    // The transactions of merges and advances. They take records over, so a newest write by them need not be the record's.
+    std::set<Stamp> taken_over;
   };
 
   void meet_write(const LoggedEntry& entry, const std::string& on);
@@ -106,14 +116,17 @@ class VersionLines {
   void merge(const log::MergeBranch& entry, Stamp transaction);
   void take_over(const std::string& branch, Stamp transaction);
   void restart(const std::string& branch, std::optional<Hash> origin);
-  // The branch's line of a wanted document, if it has one and the branch has the document.
-  const Line* line(const std::string& branch, const Bytes& key) const;
+  void give_up(const Bytes& key);
+  // The branch's line of a wanted document, if it has one and the branch has the document. `own`: and if its newest write isn't
+  // of a merge or an advance.
+  const Line* line(const std::string& branch, const Bytes& key, bool own) const;
 
   const Of of_;
   const std::vector<WantedVersion> wanted_;
   const Records records_;
   std::multimap<Hash, const WantedVersion*> by_commit_;
   std::unordered_map<Bytes, std::vector<Step>> steps_;  // of each wanted document
+  std::set<Bytes> given_up_;                            // these have too many
   std::map<std::string, BranchLines> branches_;
   std::map<storage::RecordId, Found> found_;
   std::string hole_;

@@ -215,7 +215,7 @@ TEST_CASE("lines end at damage to the log, and what was found before it stands")
   CHECK(told.generation(6) == 0);
   CHECK(told.writes(7).front().kind == Step::Kind::unknown);
   CHECK(told.generation(8) == 0);
-  CHECK(told.lines.hole() == "it is damaged, too");
+  CHECK(told.lines.why_not(told.key(1)) == "it is damaged, too");
 }
 
 TEST_CASE("an entry that names a record of nobody may be about any document of its branch") {
@@ -291,5 +291,30 @@ TEST_CASE("an entry whose namespace can't be a branch's, or that has no _id, is 
   told.lines.meet({.kind = LoggedEntry::Kind::has, .stamp = ++told.now, .ns = ns, .uuid = uuid, .with_id = document});
   told.commit("dev", 'a');
   CHECK(told.generation(5) == 0);
-  CHECK_FALSE(told.lines.hole().empty());
+  CHECK_FALSE(told.lines.why_not(told.key(1)).empty());
+}
+
+TEST_CASE("a commit of other collections says nothing of this one's records") {
+  Told told({committed(5, 'a'), committed(6, 'b')});
+  const Stamp own = told.has("shop@dev");
+  log::CommitBranch entry{.branch = "dev", .collections = {"another one's   "}};
+  entry.made.id = hash_of('a');
+  told.command(entry);
+  entry.collections.emplace_back(uuid);
+  entry.made.id = hash_of('b');
+  told.command(entry);
+  CHECK(told.generation(5) == 0);
+  CHECK(told.generation(6) == own);
+}
+
+TEST_CASE("a document with too many writes is given up, and what was found before stands") {
+  Told told({committed(5, 'a'), committed(6, 'b')});
+  const Stamp own = told.has("shop");
+  told.commit("main", 'a');
+  for (size_t i = 1; i <= VersionLines::steps_max; ++i) told.changes("shop");
+  told.commit("main", 'b');
+  CHECK(told.generation(5) == own);
+  CHECK(told.generation(6) == 0);
+  CHECK(told.lines.steps(told.key(1)).size() <= VersionLines::steps_max);
+  CHECK(told.lines.why_not(told.key(1)).find("writes of it") != std::string::npos);
 }
