@@ -95,9 +95,12 @@ std::map<RecordId, LoggedDocument> LoggedDocuments::find(const storage::Collecti
   return logged;
 }
 
-base::Result<Bytes> LoggedDocuments::content(RecordId record) {
+base::Result<Bytes> LoggedDocuments::content(RecordId record, const std::function<void()>& interrupted) {
+  constexpr size_t ask_every = 256;
   std::optional<bson::Document> made;
+  size_t changes = 0;
   for (const Stamp stamp : entries_.at(record)) {
+    if (interrupted && ++changes % ask_every == 0) interrupted();
     made = log_.after(stamp, made);
     if (!made) break;
   }

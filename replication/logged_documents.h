@@ -19,7 +19,7 @@ class LoggedDocuments final : public storage::DocumentLog {
   std::map<storage::RecordId, storage::LoggedDocument> find(const storage::Collection& collection,
                                                             const std::vector<storage::DamagedDocument>& lost,
                                                             const std::function<void()>& interrupted) override;
-  base::Result<base::Bytes> content(storage::RecordId record) override;
+  base::Result<base::Bytes> content(storage::RecordId record, const std::function<void()>& interrupted) override;
 
  private:
   storage::EntryLog& log_;

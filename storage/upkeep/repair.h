@@ -47,7 +47,7 @@ class DocumentLog {
                                                   const std::function<void()>& interrupted) = 0;
   // Returns the content of a record for which find() gave a generation, or says why there is none. It may be made of what other
   // records have, so the repair asks for the oldest generation first, and puts each content in place before it goes on.
-  virtual base::Result<Bytes> content(RecordId record) = 0;
+  virtual base::Result<Bytes> content(RecordId record, const std::function<void()>& interrupted) = 0;
 };
 
 // This is a plug for the entries of `_id` in a database with branches, which lead to versions. The implementation knows where an

@@ -32,7 +32,7 @@ void Repair::restore_from_log() {
 
 void Repair::restore_from_log(const DamagedDocument& document, Stamp generation) {
   const RecordId record = document.record;
-  const auto content = log_->content(record);
+  const auto content = log_->content(record, interrupted_);
   if (!content) {
     why_not_[record] = content.failure().message;
     return;

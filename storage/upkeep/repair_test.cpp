@@ -346,7 +346,7 @@ class KnownContents : public DocumentLog {
     }
     return found;
   }
-  base::Result<Bytes> content(RecordId record) override {
+  base::Result<Bytes> content(RecordId record, const std::function<void()>&) override {
     asked.push_back(known.at(record).first);
     return known.at(record).second;
   }

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/error.h"
+#include "versions/database/guarded.h"
 
 namespace versions {
 
@@ -12,17 +12,6 @@ using bson::Document;
 using storage::LoggedDocument;
 
 constexpr size_t ask_every = 256;
-
-// Returns nothing if the work met damage.
-template <class Work>
-auto guarded(Work work) -> decltype(work()) {
-  try {
-    return work();
-  } catch (const base::OperationError& damage) {
-    if (damage.code() != base::ErrorCode::data_corruption_detected) throw;
-    return {};
-  }
-}
 
 bool has_hash(const Document& document, const Hash& hash) {
   return sha256(document.bytes()) == hash;
@@ -58,6 +47,7 @@ std::map<RecordId, LoggedDocument> LostVersions::find(const storage::Collection&
   log_.walk([&](const storage::LoggedEntry& entry) { lines_->meet(entry); },
             [&](const std::string& why) { lines_->meet_hole(why); }, interrupted);
   lines_->meet_end();
+  contents_.emplace(*shared_, log_, *lines_);
   for (auto& [record, one] : logged) {
     const auto found = lines_->found().find(record);
     if (found == lines_->found().end()) {
@@ -110,7 +100,7 @@ std::optional<WantedVersion> LostVersions::wanted(Transaction& transaction, Reco
 // record over, if commits from before were dropped by then. Such a record is shown by a commit that the merge took changes from.
 bool LostVersions::is_written(Transaction& transaction, RecordId record, const VersionLines::Merge& merge) {
   VersionGraph& graph = shared_->graph;
-  if (!graph.grafted(transaction) && graph.counts(transaction).dropped == 0) return true;
+  if (has_all_commits(transaction)) return true;
   const auto from = graph.find(transaction, merge.from);
   if (merge.imported || !from) return false;
   const auto taken_from = graph.commit(transaction, *from);
@@ -121,33 +111,49 @@ bool LostVersions::is_written(Transaction& transaction, RecordId record, const V
   });
 }
 
-base::Result<Bytes> LostVersions::content(RecordId record) {
+bool LostVersions::has_all_commits(Transaction& transaction) {
+  const VersionGraph& graph = shared_->graph;
+  if (!has_all_commits_) has_all_commits_ = !graph.grafted(transaction) && graph.counts(transaction).dropped == 0;
+  return *has_all_commits_;
+}
+
+base::Result<Bytes> LostVersions::content(RecordId record, const std::function<void()>& interrupted) {
   const WantedVersion& version = wanted_.at(record);
   const size_t step = lines_->found().at(record).step;
   Transaction transaction(store_, Transaction::Mode::read);
   transaction.pass_by_caches();
   const auto fail = [](std::string why) { return base::Failure{base::ErrorCode::data_corruption_detected, std::move(why)}; };
-  const Named named = this->named(transaction, version);
+  const Named named = this->named(transaction, version, interrupted);
   if (named.damaged) return fail("the trees of the commits that show it can't be read");
-  const std::vector<Stamp> changes = changes_of(version.key, step);
-  auto document = changed(changes, base_of(transaction, version.key, step));
-  if (named.hash && !(document && has_hash(*document, *named.hash)))
-    document = alike(transaction, version.key, *named.hash, changes);
+  const auto document = made_by(transaction, version, step, named.hash, interrupted);
   if (!document) return fail(why_not(version.key, step, named.hash.has_value()));
   return Bytes(document->bytes());
 }
 
-LostVersions::Named LostVersions::named(Transaction& transaction, const WantedVersion& version) {
+std::optional<Document> LostVersions::made_by(Transaction& transaction, const WantedVersion& version, size_t step,
+                                              const std::optional<Hash>& hash, const std::function<void()>& interrupted) {
+  const Bytes& key = version.key;
+  auto document = contents_->after(transaction, key, step, interrupted);
+  if (!hash || (document && has_hash(*document, *hash))) return document;
+  if (lines_->steps(key)[step].kind == Step::Kind::names) return contents_->with_hash(transaction, key, *hash, interrupted);
+  // If the log has what the write made, and that hasn't the hash, then it isn't the record's write.
+  if (document) return std::nullopt;
+  return contents_->changed_to(transaction, key, step, *hash, interrupted);
+}
+
+LostVersions::Named LostVersions::named(Transaction& transaction, const WantedVersion& version,
+                                        const std::function<void()>& interrupted) {
   if (version.kind == WantedVersion::Kind::pending) return {};
   Named named;
   // The commit that the record came with is asked first: there may be many others.
   const auto own = guarded([&] { return shared_->graph.find(transaction, version.commit); });
-  std::vector<CommitNumber> commits;
-  if (own && !shared_->graph.dropped(transaction, *own)) commits.push_back(*own);
-  for (const auto& [number, node] : shared_->graph.graph(transaction)) {
-    if (!node.dropped && number != own) commits.push_back(number);
-  }
-  for (const CommitNumber number : commits) {
+  if (own) named = named_by(transaction, *own, version);
+  if (named.hash) return {named.hash, false};
+  const auto& all = commits(transaction);
+  if (!all) return {{}, true};
+  for (const CommitNumber number : *all) {
+    if (number == own) continue;
+    if (interrupted) interrupted();
     const Named one = named_by(transaction, number, version);
     if (one.hash) return one;
     named.damaged = named.damaged || one.damaged;
@@ -155,9 +161,23 @@ LostVersions::Named LostVersions::named(Transaction& transaction, const WantedVe
   return named;
 }
 
+const std::optional<std::vector<CommitNumber>>& LostVersions::commits(Transaction& transaction) {
+  if (!commits_) {
+    commits_ = guarded([&]() -> std::optional<std::vector<CommitNumber>> {
+      std::vector<CommitNumber> commits;
+      for (const auto& [number, node] : shared_->graph.graph(transaction)) {
+        if (!node.dropped) commits.push_back(number);
+      }
+      return commits;
+    });
+  }
+  return *commits_;
+}
+
 LostVersions::Named LostVersions::named_by(Transaction& transaction, CommitNumber number, const WantedVersion& version) {
   Named damaged{{}, true};
   const auto named = guarded([&]() -> std::optional<Named> {
+    if (shared_->graph.dropped(transaction, number)) return Named{};
     if (!shared_->store.shows(transaction, shared_->view_of(transaction, number), version.record)) return Named{};
     const Branches& branches = database_->branches();
     const auto commit = shared_->graph.commit(transaction, number);
@@ -169,77 +189,10 @@ LostVersions::Named LostVersions::named_by(Transaction& transaction, CommitNumbe
   return named.value_or(damaged);
 }
 
-std::optional<Document> LostVersions::base_of(Transaction& transaction, const Bytes& key, size_t step) {
-  const std::vector<Step>& steps = lines_->steps(key);
-  while (steps[step].before) step = *steps[step].before;
-  return begin_of(transaction, key, steps[step]);
-}
-
-std::optional<Document> LostVersions::begin_of(Transaction& transaction, const Bytes& key, const Step& first) {
-  return guarded([&]() -> std::optional<Document> {
-    std::optional<Bytes> content;
-    switch (first.kind) {
-      case Step::Kind::has: return log_.after(first.stamp, std::nullopt);
-      case Step::Kind::names: content = shared_->base.records().find(transaction, first.record, first.stamp); break;
-      case Step::Kind::shown_by: {
-        const auto commit = shared_->graph.find(transaction, first.commit);
-        if (commit && !shared_->graph.dropped(transaction, *commit))
-          content = shared_->store.get(transaction, shared_->view_of(transaction, *commit), key);
-        break;
-      }
-      case Step::Kind::unknown:
-      case Step::Kind::changes: break;
-    }
-    return content ? std::optional(Document(std::move(*content))) : std::nullopt;
-  });
-}
-
-std::vector<Stamp> LostVersions::changes_of(const Bytes& key, size_t step) const {
-  const std::vector<Step>& steps = lines_->steps(key);
-  std::vector<Stamp> changes;
-  for (; steps[step].before; step = *steps[step].before) changes.push_back(steps[step].stamp);
-  std::reverse(changes.begin(), changes.end());
-  return changes;
-}
-
-std::optional<Document> LostVersions::changed(const std::vector<Stamp>& changes, std::optional<Document> document) {
-  for (const Stamp stamp : changes) {
-    if (!document) break;
-    document = log_.after(stamp, document);
-  }
-  return document;
-}
-
-std::optional<Document> LostVersions::alike(Transaction& transaction, const Bytes& key, const Hash& hash,
-                                            const std::vector<Stamp>& changes) {
-  constexpr size_t held_bytes_max = 256 << 20;
-  std::optional<Document> found;
-  const auto fits = [&](const std::optional<Document>& other) {
-    if (!other) return false;
-    if (has_hash(*other, hash)) found = *other;
-    if (found || changes.empty()) return found.has_value();
-    auto after = changed(changes, *other);
-    if (after && has_hash(*after, hash)) found = std::move(after);
-    return found.has_value();
-  };
-  for (const Version& version : guarded([&] { return shared_->store.history(transaction, key); })) {
-    const auto content = guarded([&] { return shared_->store.content(transaction, version.record); });
-    if (content && fits(Document(*content))) return found;
-  }
-  std::vector<std::optional<Document>> made;  // after each step, so that each entry is read once
-  size_t held_bytes = 0;
-  for (const Step& step : lines_->steps(key)) {
-    made.push_back(step.before ? changed({step.stamp}, made[*step.before]) : begin_of(transaction, key, step));
-    if (fits(made.back())) return found;
-    held_bytes += made.back() ? made.back()->bytes().size() : 0;
-    if (held_bytes > held_bytes_max) break;
-  }
-  return std::nullopt;
-}
-
 std::string LostVersions::why_not(const Bytes& key, size_t step, bool has_hash) const {
   const Step& newest = lines_->steps(key)[step];
   const std::string entry = storage::text_of(newest.stamp);
+  if (has_hash && contents_->gave_up(key)) return "there are more contents of the document than a repair compares with its commits";
   if (newest.kind == Step::Kind::names)
     return "the log's entry of it, " + entry + ", only names its content" +
            (has_hash ? ", and no other content of the document is the one that its commits name" : "");

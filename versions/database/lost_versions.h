@@ -1,8 +1,8 @@
 // LostVersions finds for a repair what a record of a database with branches had, in the log and in other versions.
 //
 //   which write made it   the log alone says that (version_lines.h), and so the content's generation
-//   the content           what the log's entries make from there back to a content that is known, in the log or in a record; or
-//                         any other content of the document, in the log or in a record, that has the hash
+//   the content           what the log's entries make from there back to a content that is known, in the log or in a record
+//                         (version_contents.h); or, if the write only names it, any content of the document that has the hash
 //   the hash              what the tree of a commit that shows the record names
 //
 // Where a tree names the hash, no content is taken that hasn't it. Pending records have none, nor may those that nothing but the
@@ -14,6 +14,7 @@
 #include "storage/store.h"
 #include "storage/upkeep/repair.h"
 #include "versions/database/branched_database.h"
+#include "versions/database/version_contents.h"
 #include "versions/database/version_lines.h"
 
 namespace versions {
@@ -28,7 +29,7 @@ class LostVersions final : public storage::DocumentLog {
   std::map<RecordId, storage::LoggedDocument> find(const storage::Collection& collection,
                                                    const std::vector<storage::DamagedDocument>& lost,
                                                    const std::function<void()>& interrupted) override;
-  base::Result<Bytes> content(RecordId record) override;
+  base::Result<Bytes> content(RecordId record, const std::function<void()>& interrupted) override;
 
  private:
   using Step = VersionLines::Step;
@@ -44,18 +45,14 @@ class LostVersions final : public storage::DocumentLog {
     std::optional<Hash> hash;
     bool damaged = false;  // a tree may name it, and can't be read
   };
-  Named named(Transaction& transaction, const WantedVersion& version);
+  Named named(Transaction& transaction, const WantedVersion& version, const std::function<void()>& interrupted);
   Named named_by(Transaction& transaction, CommitNumber commit, const WantedVersion& version);
-
-  // The last of these writes is `step`, and the first one changes what base_of() returns.
-  std::vector<Stamp> changes_of(const Bytes& key, size_t step) const;
-  std::optional<bson::Document> changed(const std::vector<Stamp>& changes, std::optional<bson::Document> document);
-  // What is there where the step's line begins.
-  std::optional<bson::Document> base_of(Transaction& transaction, const Bytes& key, size_t step);
-  std::optional<bson::Document> begin_of(Transaction& transaction, const Bytes& key, const Step& first);
-  // A content of the document that has the hash, or that the changes make into one that has it.
-  std::optional<bson::Document> alike(Transaction& transaction, const Bytes& key, const Hash& hash,
-                                      const std::vector<Stamp>& changes);
+  // The commits that weren't dropped; nullopt: the graph is damaged.
+  const std::optional<std::vector<CommitNumber>>& commits(Transaction& transaction);
+  bool has_all_commits(Transaction& transaction);
+  // The content that the step's write made. If a tree names the hash, it has it.
+  std::optional<bson::Document> made_by(Transaction& transaction, const WantedVersion& version, size_t step,
+                                        const std::optional<Hash>& hash, const std::function<void()>& interrupted);
   std::string why_not(const Bytes& key, size_t step, bool has_hash) const;
 
   storage::Store& store_;
@@ -64,6 +61,10 @@ class LostVersions final : public storage::DocumentLog {
   storage::EntryLog& log_;
   std::unordered_map<RecordId, WantedVersion> wanted_;
   std::optional<VersionLines> lines_;
+  std::optional<VersionContents> contents_;
+  // What is read once, since there may be many commits.
+  std::optional<std::optional<std::vector<CommitNumber>>> commits_;
+  std::optional<bool> has_all_commits_;
 };
 
 }  // namespace versions

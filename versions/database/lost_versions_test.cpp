@@ -28,7 +28,10 @@ struct Told final : storage::EntryLog {
       meet(one.seen);
     }
   }
-  std::optional<bson::Document> after(Stamp stamp, const std::optional<bson::Document>&) override {
+  std::optional<bson::Document> after(Stamp stamp, const std::optional<bson::Document>& before) override {
+    ++reads;
+    const auto changed = changes.find(stamp);
+    if (changed != changes.end() && !(before && before->bytes() == changed->second.bytes())) return std::nullopt;
     const auto at = contents.find(stamp);
     return at == contents.end() ? std::nullopt : std::optional(at->second);
   }
@@ -37,6 +40,8 @@ struct Told final : storage::EntryLog {
   storage::CollectionId collection = 0;
   std::vector<Entry> entries;
   std::map<Stamp, bson::Document> contents;
+  std::map<Stamp, bson::Document> changes;  // what these entries change, into their contents
+  size_t reads = 0;
 };
 
 struct Fixture : test::Shop {
@@ -71,6 +76,13 @@ struct Fixture : test::Shop {
                                .record = stored.id};
     log.entries.push_back({entry, db + ".things", json(document)});
     if (!named) log.contents[stored.generation] = json(document);
+  }
+  // Writes the document, and the log has what that changed.
+  storage::Stored change_and_tell(const std::string& db, const std::string& before, const std::string& document) {
+    const storage::Stored stored = write_and_tell(db, document);
+    log.entries.back().seen.kind = storage::LoggedEntry::Kind::changes;
+    log.changes[stored.generation] = json(before);
+    return stored;
   }
   void tell_command(const bson::Document& command, Stamp stamp) {
     log.entries.push_back({{.stamp = stamp, .transaction = stamp}, "shop.$cmd", command});
@@ -109,7 +121,7 @@ struct Fixture : test::Shop {
     const auto all = versions.find(*things, {{record, json("{_id: 1}"), "it is lost"}}, nullptr);
     const storage::LoggedDocument& logged = all.at(record);
     if (logged.generation == 0) return {0, {}, logged.why_not};
-    auto content = versions.content(record);
+    auto content = versions.content(record, nullptr);
     return content ? Found{logged.generation, content.value(), {}} : Found{logged.generation, {}, content.failure().message};
   }
 
@@ -200,4 +212,81 @@ TEST_CASE("a record is lost if the trees that name its content can't be read") {
   Databases databases(store, past);
   const auto database = databases.find("shop");
   CHECK(shop.find_in(store, database, stored.id).why_not == "the trees of the commits that show it can't be read");
+}
+
+TEST_CASE("versions that updates made one after the other are made with one look at each entry") {
+  constexpr int count = 30;
+  const auto document = [](int n) { return "{_id: 1, a: " + std::to_string(n) + "}"; };
+  Fixture shop;
+  std::vector<storage::Stored> versions{shop.write_and_tell("shop@dev", document(0))};
+  shop.commit("dev");
+  for (int n = 1; n < count; ++n) {
+    versions.push_back(shop.change_and_tell("shop@dev", document(n - 1), document(n)));
+    shop.commit("dev");
+  }
+  std::vector<storage::DamagedDocument> lost;
+  for (const storage::Stored& version : versions) {
+    shop.lose(version.id);
+    lost.push_back({version.id, json("{_id: 1}"), "it is lost"});
+  }
+  LostVersions log(shop.Shop::store, shop.database, shop.database->versions_of(shop.things->id()), shop.log);
+  log.find(*shop.things, lost, nullptr);
+  for (int n = 0; n < count; ++n) CHECK(log.content(versions[n].id, nullptr).value() == json(document(n)).bytes());
+  CHECK(shop.log.reads == count);
+}
+
+TEST_CASE("what is made of many entries can be interrupted") {
+  const auto document = [](int n) { return "{_id: 1, a: " + std::to_string(n) + "}"; };
+  Fixture shop;
+  shop.write_and_tell("shop@dev", document(0));
+  storage::Stored stored;
+  for (int n = 1; n < 100; ++n) stored = shop.change_and_tell("shop@dev", document(n - 1), document(n));
+  shop.lose(stored.id);
+  LostVersions log(shop.Shop::store, shop.database, shop.database->versions_of(shop.things->id()), shop.log);
+  log.find(*shop.things, {{stored.id, json("{_id: 1}"), "it is lost"}}, nullptr);
+  const auto interrupted = [] { throw base::OperationError(base::ErrorCode::interrupted, "operation was interrupted"); };
+  CHECK_THROWS_AS(log.content(stored.id, interrupted), base::OperationError);
+  CHECK(log.content(stored.id, nullptr).value() == json(document(99)).bytes());
+}
+
+TEST_CASE("a write of which the log has another content isn't the record's, whoever has the record's content") {
+  Fixture shop;
+  const auto stored = shop.write("shop@dev", "{_id: 1, a: 1}");
+  shop.tell(stored, "shop@dev", "{_id: 1, a: 2}");
+  shop.commit("dev");
+  shop.lose(stored.id);
+  shop.write_and_tell("shop", "{_id: 1, a: 1}");
+  CHECK(shop.find(stored.id).content.empty());
+}
+
+TEST_CASE("updates of a content that nobody knows are tried with each other content of the document") {
+  const bool too_many = GENERATE(false, true);
+  Fixture shop;
+  shop.write("shop", "{_id: 1, a: 1}");
+  shop.write("shop@dev", "{_id: 1, a: 1}");
+  const auto stored = shop.change_and_tell("shop@dev", "{_id: 1, a: 1}", "{_id: 1, a: 2}");
+  if (too_many) {
+    // The entry stands for ten thousand that change the document to and fro.
+    const auto entry = shop.log.entries.back();
+    for (int i = 0; i <= 10'000; ++i) shop.log.entries.insert(shop.log.entries.end() - 1, entry);
+    shop.log.changes.clear();
+  }
+  shop.commit("dev");
+  shop.lose(stored.id);
+  const auto found = shop.find(stored.id);
+  if (too_many)
+    CHECK(found.why_not == "there are more contents of the document than a repair compares with its commits");
+  else
+    CHECK(found.is(stored, "{_id: 1, a: 2}"));
+}
+
+TEST_CASE("a record that is no document isn't taken for one") {
+  Fixture shop;
+  const auto stored = shop.write_and_tell("shop@dev", "{_id: 1, a: 1}", true);
+  shop.change([&](Transaction& transaction) {
+    shop.things->records().update(transaction, stored.id, Bytes("no document"), stored.generation, 0);
+  });
+  const auto found = shop.find(stored.id);
+  CHECK(found.generation == stored.generation);
+  CHECK(found.content.empty());
 }
