@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "base/hash.h"
 #include "base/log.h"
 #include "bson/keystring.h"
 #include "storage/contents/declared_snapshots.h"
@@ -41,7 +42,7 @@ void Repair::restore_from_log(const DamagedDocument& document, Stamp generation)
     why_not_[record] = "the log's entries of it don't make a document of that _id";
     return;
   }
-  bool older = false, row_lost = false;
+  bool older = false, other = false, row_lost = false;
   const bool made = in_transaction(engine_, [&](Transaction& transaction) {
     if (readable(transaction, record)) return false;
     // If the row is there, it says what the newest content is.
@@ -49,10 +50,14 @@ void Repair::restore_from_log(const DamagedDocument& document, Stamp generation)
     row_lost = !place;
     older = place && place->row.generation != generation;
     if (older) return false;
+    const auto checksum = place ? checksum_of(transaction, record, place->row) : std::nullopt;
+    other = checksum && *checksum != base::checksum32(content.value());
+    if (other) return false;
     const RecordId chain = place && place->row.form == RecordRow::Form::stub ? place->row.chain : record;
     make_whole(transaction, {{chain, {record, generation}}, std::nullopt, false, false, 0}, content.value());
     return true;
   });
+  if (other) why_not_[record] = "what the log has of it isn't what its record's checksum is of";
   if (older) why_not_[record] = "the log has another content of it than its record had";
   if (!made) return;
   ++report.restored_contents;
@@ -64,6 +69,15 @@ void Repair::restore_from_log(const DamagedDocument& document, Stamp generation)
                               " that only snapshots show and that its row had, if there were any");
   base::log(base::Severity::warning, base::LogComponent::storage, log_restored, "A lost document was restored from the log",
             base::Attributes().add("ns", collection_.ns()).add("document", report.restored.back()));
+}
+
+std::optional<uint32_t> Repair::checksum_of(Transaction& transaction, RecordId record, const RecordRow& row) {
+  if (row.form == RecordRow::Form::raw) return row.checksum;
+  const ChainKey key{row.chain, {record, row.generation}};
+  const auto bytes = tables_.chains.get(transaction, chain_key(key));
+  if (!bytes) return std::nullopt;
+  const auto parsed = parse_chain_row(*bytes, key);
+  return parsed ? std::optional(parsed.value().checksum) : std::nullopt;
 }
 
 bool Repair::is_of(BytesView content, bson::DocumentView id) {

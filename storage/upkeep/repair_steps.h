@@ -50,6 +50,8 @@ class Repair {
   void restore_from_log();
   void restore_from_log(const DamagedDocument& document, Stamp generation);
   static bool is_of(BytesView content, bson::DocumentView id);
+  // Returns the checksum of the record's content; nullopt: what says it can't be read.
+  std::optional<uint32_t> checksum_of(Transaction& transaction, RecordId record, const RecordRow& row);
 
   // --- contents: repair_contents.cpp
   struct Member {
