@@ -142,6 +142,46 @@ def test_what_the_log_only_names_is_lost_unless_another_entry_has_it():
             check(client, before, {state: unnamed | ({105} if state in replaced else set()) for state in before})
 
 
+def test_writes_to_a_clone_on_the_same_server_are_not_taken_for_the_collections_own():
+    """A clone's collection has the UUID of the collection that it came from."""
+    def fill(shop):
+        docs, clone = shop.branch("main"), shop.client["clone"]["docs"]
+        shop.insert("main", range(FIRST))
+        shop.commit("main")
+        shop.client.admin.command("fsync")
+        records = largest_file(server)
+        shop.client["clone"].command("addRemote", "origin", uri=server.uri + "shop")
+        shop.client["clone"].command("pull", "origin")
+        uuids = {db.command("listCollections", filter={"name": "docs"})["cursor"]["firstBatch"][0]["info"]["uuid"]
+                 for db in (docs.database, clone.database)}
+        assert len(uuids) == 1
+        shop.insert("main", range(100, 160))
+        clone.insert_many({"_id": key, "n": key, "text": shop.text()} for key in range(100, 160))
+        clone.update_many({"_id": {"$lt": 130}}, {"$set": {"clone": 1}})
+        docs.update_many({"_id": {"$gte": 130}}, {"$inc": {"n": 1}})
+        clone.delete_many({"_id": {"$gte": 150}})
+        shop.commit("main")
+        docs.update_many({"_id": {"$gte": 140}}, {"$inc": {"n": 1}})
+        clone.update_many({"_id": {"$gte": 140}}, {"$inc": {"n": 1000}})
+        docs.update_many({"_id": {"$gte": 145}}, {"$inc": {"n": 1}})
+        return records
+
+    with Server(*SETTINGS) as server:
+        with server.client() as client:
+            shop = Shop(client)
+            records = fill(shop)
+            before = shop.documents(["shop", "clone", *(f"shop@{commit[:16]}" for commit in shop.commits)])
+        server.stop()
+        assert damage_rows(records) > 0
+        server.start()
+        with server.client() as client:
+            reply = client["shop"].command("validate", "docs", full=True, repair=True)
+            assert reply["valid"], reply["errors"]
+            assert named(reply["warnings"], "Lost: ") == set()
+            assert reply["numRestoredContents"] > FIRST
+            check(client, before, set())
+
+
 @pytest.mark.parametrize("kept", ("first and last", "none but the last"))
 def test_what_a_damaged_log_can_not_prove_is_lost(kept):
     """Whatever part of the log is left, no state shows another document than it did."""

@@ -78,6 +78,7 @@ std::optional<Document> VersionContents::changed_to(Transaction& transaction, co
     }
     if (!document || sha256(document->bytes()) != hash) continue;
     keep_made(of, step, document);
+    if (of.contents->emplace(hash, *document).second) held_bytes_ += bytes_of(document);
     return document;
   }
   return std::nullopt;
