@@ -192,7 +192,8 @@ LostVersions::Named LostVersions::named_by(Transaction& transaction, CommitNumbe
 std::string LostVersions::why_not(const Bytes& key, size_t step, bool has_hash) const {
   const Step& newest = lines_->steps(key)[step];
   const std::string entry = storage::text_of(newest.stamp);
-  if (has_hash && contents_->gave_up(key)) return "there are more contents of the document than a repair compares with its commits";
+  if (has_hash && contents_->gave_up(key))
+    return "there are more contents of the document than a repair compares with its commits";
   if (newest.kind == Step::Kind::names)
     return "the log's entry of it, " + entry + ", only names its content" +
            (has_hash ? ", and no other content of the document is the one that its commits name" : "");
