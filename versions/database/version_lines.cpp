@@ -16,6 +16,16 @@ std::string branch_of(const DatabaseName& name) {
   return name.ref ? parse_ref(*name.ref).name : std::string(BranchedDatabase::main);
 }
 
+// Returns whether a collection is renamed from that database to another one, or the other way.
+bool moves_between_databases(const LoggedEntry& entry, const std::string& db) {
+  if (entry.kind != LoggedEntry::Kind::command) return false;
+  const auto from = entry.command.find("renameCollection"), to = entry.command.find("to");
+  if (!from.is_string() || !to.is_string()) return false;
+  const auto left = split_name(storage::database_of(from.as_string())).database;
+  const auto right = split_name(storage::database_of(to.as_string())).database;
+  return left != right && (left == db || right == db);
+}
+
 }  // namespace
 
 VersionLines::VersionLines(Of of, std::vector<WantedVersion> wanted, Records records)
@@ -27,6 +37,7 @@ VersionLines::VersionLines(Of of, std::vector<WantedVersion> wanted, Records rec
 }
 
 void VersionLines::meet(const LoggedEntry& entry) {
+  if (moves_between_databases(entry, of_.db)) branches_.clear();  // what the other database wrote isn't followed
   const DatabaseName name = split_name(storage::database_of(entry.ns));
   if (name.database != of_.db) return;
   try {
@@ -34,7 +45,10 @@ void VersionLines::meet(const LoggedEntry& entry) {
       if (entry.uuid == BytesView(of_.uuid)) meet_write(entry, branch_of(name));
     } else if (!name.ref) {
       if (log::is_branch_change(entry.command)) meet_change(log::decode_branch_change(entry.command), entry.transaction);
-      if (entry.command.has("dropDatabase")) branches_.clear();  // the database is another one of that name from here on
+      if (entry.command.has("dropDatabase")) {  // the database is another one of that name from here on
+        branches_.clear();
+        found_.clear();
+      }
     }
   } catch (const base::OperationError& damage) {
     using base::ErrorCode;
