@@ -137,6 +137,18 @@ void Tables::load() {
   }
 }
 
+namespace {
+
+bool has_metadata(WT_SESSION* session, const std::string& uri) {
+  const wt::Cursor metadata = wt::open_cursor(session, "metadata:");
+  metadata->set_key(metadata.get(), uri.c_str());
+  const int result = metadata->search(metadata.get());
+  if (result != WT_NOTFOUND) wt::check(result, "reading the metadata");
+  return result == 0;
+}
+
+}  // namespace
+
 // A crash may leave a copy beside the table, or in its place.
 void Tables::finish_replacements() {
   const std::set<std::string> names = names_;
@@ -170,10 +182,18 @@ bool Tables::is_copy(const std::string& name) const {
   return name.ends_with(copy_suffix) && names_.contains(name.substr(0, name.size() - copy_suffix.size()));
 }
 
-// No table is called `to`. Its file may be there nevertheless: a crash, or a full disk, came between the table's file and its row
-// in the metadata, and WiredTiger refuses to rename onto it.
+// No table is called `to`. Its file may be there nevertheless, alone or with its own row in the metadata: a crash, or a full
+// disk, came between these and the table's row, and WiredTiger refuses to rename onto them. If it came in the midst of this
+// renaming, that is the file of `from`, and gets its name back first.
 void Tables::rename(WT_SESSION* session, const std::string& from, const std::string& to) {
   WT_CONNECTION* connection = connection_.get();
+  const std::string left = "file:" + to + ".wt", own = "file:" + from + ".wt";
+  if (has_metadata(session, left)) {
+    if (has_metadata(session, own))
+      wt::check(session->drop(session, left.c_str(), "force=true"), "dropping what is left of table " + to);
+    else
+      wt::check(session->rename(session, left.c_str(), own.c_str(), nullptr), "renaming what is left of table " + to);
+  }
   std::filesystem::remove(std::filesystem::path(connection->get_home(connection)) / (to + ".wt"));
   const std::string old_uri = std::string(prefix) + from, new_uri = std::string(prefix) + to;
   for (;;) {
