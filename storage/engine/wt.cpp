@@ -176,24 +176,36 @@ void drop_half_a_turtle(const std::string& path) {
   std::filesystem::remove(draft, error);
 }
 
+// A directory for copies of WiredTiger's own files, which is removed in the end.
+class WorkingDirectory {
+ public:
+  explicit WorkingDirectory(const std::filesystem::path& parent) : path_(parent / "_damaged") {
+    std::error_code error;
+    std::filesystem::remove_all(path_, error);
+    std::filesystem::create_directory(path_);
+  }
+  WorkingDirectory(const WorkingDirectory&) = delete;
+  WorkingDirectory& operator=(const WorkingDirectory&) = delete;
+  ~WorkingDirectory() {
+    std::error_code error;
+    std::filesystem::remove_all(path_, error);
+  }
+
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  const std::filesystem::path path_;
+};
+
 // Copies of WiredTiger's own files while they are salvaged.
 class DamagedFiles {
  public:
-  explicit DamagedFiles(const std::string& path) : path_(path), copies_(path + "/_damaged") {
-    std::error_code error;
-    std::filesystem::remove_all(copies_, error);
-    std::filesystem::create_directory(copies_);
+  explicit DamagedFiles(const std::string& path) : path_(path), copies_(path_) {
     for (const auto& file : std::filesystem::directory_iterator(path_)) {
       const std::string name = file.path().filename();
       if (name.starts_with("WiredTiger") && name != "WiredTiger.lock")
-        std::filesystem::copy_file(file.path(), copies_ + "/" + name);
+        std::filesystem::copy_file(file.path(), copies_.path() / name);
     }
-  }
-  DamagedFiles(const DamagedFiles&) = delete;
-  DamagedFiles& operator=(const DamagedFiles&) = delete;
-  ~DamagedFiles() {
-    std::error_code error;
-    std::filesystem::remove_all(copies_, error);
   }
 
   bool set_history_aside() const {
@@ -201,18 +213,18 @@ class DamagedFiles {
     return std::filesystem::remove(path_ / "WiredTigerHS.wt", error);
   }
   void bring_back() const {
-    for (const auto& file : std::filesystem::directory_iterator(copies_)) {
+    for (const auto& file : std::filesystem::directory_iterator(copies_.path())) {
       std::filesystem::copy_file(file.path(), path_ / file.path().filename(), std::filesystem::copy_options::overwrite_existing);
     }
   }
 
  private:
   const std::filesystem::path path_;
-  const std::string copies_;
+  const WorkingDirectory copies_;
 };
 
-// Files of tables that nothing is known of any more.
-std::vector<std::string> tables_without_metadata(const std::string& path, WT_CONNECTION* connection) {
+// Returns whether there are files of tables of which nothing is known any more.
+bool has_lost_tables(const std::string& path, WT_CONNECTION* connection) {
   std::set<std::string> known;
   WT_SESSION* raw = nullptr;
   check(connection->open_session(connection, nullptr, nullptr, &raw), "opening a session");
@@ -226,12 +238,48 @@ std::vector<std::string> tables_without_metadata(const std::string& path, WT_CON
       if (std::string_view(key).starts_with(prefix)) known.emplace(key + prefix.size());
     }
   }
-  std::vector<std::string> lost;
   for (const auto& file : std::filesystem::directory_iterator(path)) {
     const std::string name = file.path().filename();
-    if (name.ends_with(".wt") && !name.starts_with("WiredTiger") && !known.contains(name)) lost.push_back(name);
+    if (name.ends_with(".wt") && !name.starts_with("WiredTiger") && !known.contains(name)) return true;
   }
-  return lost;
+  return false;
+}
+
+// WiredTiger says when it has read all of its metadata, before it looks at anything else.
+struct MetadataReader : WT_EVENT_HANDLER {
+  MetadataReader() : WT_EVENT_HANDLER{on_text, on_message, nullptr, nullptr, on_event} {}
+
+  static int on_text(WT_EVENT_HANDLER*, WT_SESSION*, int, const char*) { return 0; }
+  static int on_message(WT_EVENT_HANDLER*, WT_SESSION*, const char*) { return 0; }
+  static int on_event(WT_EVENT_HANDLER* self, WT_CONNECTION*, WT_SESSION*, WT_EVENT_TYPE event, void*) {
+    if (event == WT_EVENT_CONN_READY) static_cast<MetadataReader*>(self)->has_read = true;
+    return 0;
+  }
+
+  bool has_read = false;
+};
+
+// A copy is looked at, because WiredTiger changes what it opens.
+bool is_metadata_sound(const std::string& path, const std::string& config) {
+  namespace fs = std::filesystem;
+  const WorkingDirectory copy(path);
+  fs::create_directory(copy.path() / "journal");
+  for (const auto& file : fs::directory_iterator(path)) {
+    const std::string name = file.path().filename();
+    if (name.starts_with("WiredTiger") && name != "WiredTiger.lock" && name != "WiredTigerHS.wt")
+      fs::copy_file(file.path(), copy.path() / name);
+  }
+  MetadataReader reader;
+  WT_CONNECTION* opened = nullptr;
+  if (wiredtiger_open(copy.path().c_str(), &reader, (config + ",verify_metadata=true").c_str(), &opened) == 0)
+    opened->close(opened, nullptr);
+  return reader.has_read;
+}
+
+[[noreturn]] void refuse_metadata() {
+  throw OperationError(ErrorCode::data_corruption_detected,
+                       "WiredTiger's metadata (WiredTiger.wt) is damaged, and nothing says which rows of which tables a salvage "
+                       "would show: restore a backup, or copy the data of another member");
 }
 
 }  // namespace
@@ -241,14 +289,18 @@ int Connection::open(const std::string& path, const std::string& config, Unappli
   return wiredtiger_open(path.c_str(), events_.get(), config.c_str(), &connection_);
 }
 
-// If WiredTiger's metadata or journal is damaged, WiredTiger salvages it. It doesn't salvage the file with older versions of
-// rows, but makes that file anew if it is missing. Metadata that has lost tables is no salvation: whoever opened the directory
-// then would see less than there is, and take it for all. So the damaged files come back.
+// If WiredTiger's files or journal are damaged, WiredTiger salvages them. It doesn't salvage the file with older versions of
+// rows, but makes that file anew if it is missing.
+//
+// A salvage of the metadata is no salvation: it takes an older page for one that can't be read, so that some tables go back to
+// an earlier checkpoint and others don't, or are lost. Whoever opened the directory then would take this for what there is. So
+// it isn't begun, and if tables are lost all the same, the damaged files come back.
 int Connection::salvage(const std::string& path, const std::string& config, UnappliedRows& unapplied) {
   base::log(base::Severity::warning, base::LogComponent::storage, 22348, "WiredTiger can't open its files, so they are salvaged",
             base::Attributes().add("error", take_last_message()));
-  const DamagedFiles damaged(path);
   const std::string salvaging = config + ",salvage=true";
+  if (!is_metadata_sound(path, config)) refuse_metadata();
+  const DamagedFiles damaged(path);
   int result = open(path, salvaging, unapplied);
   if (result != 0 && damaged.set_history_aside()) {
     base::log(base::Severity::warning, base::LogComponent::storage, 22349, "The file of older versions of rows is made anew",
@@ -259,13 +311,10 @@ int Connection::salvage(const std::string& path, const std::string& config, Unap
     damaged.bring_back();
     return result;
   }
-  const std::vector<std::string> lost = tables_without_metadata(path, connection_);
-  if (lost.empty()) return 0;
+  if (!has_lost_tables(path, connection_)) return 0;
   connection_->close(std::exchange(connection_, nullptr), nullptr);
   damaged.bring_back();
-  throw OperationError(ErrorCode::data_corruption_detected,
-                       "WiredTiger's metadata is damaged, and has lost " + std::to_string(lost.size()) + " tables (" +
-                           lost.front() + " and others): restore a backup, or copy the data of another member");
+  refuse_metadata();
 }
 
 Connection::Connection(const std::string& path, const std::string& config, UnappliedRows& unapplied, bool may_salvage)

@@ -224,3 +224,35 @@ def test_damage_costs_what_it_hit(made, tmp_path):
     for (table, outcome), count in sorted(outcomes.items()):
         print(f"{count:4} {table}: {outcome}")
     assert not failures, "\n".join(failures)
+
+
+def test_a_repair_takes_no_older_metadata_for_the_newest(made, tmp_path):
+    """WiredTiger would salvage older pages of its metadata, and show some tables as they were at an earlier checkpoint."""
+    directory, expected, _ = made
+    size = (directory / "WiredTiger.wt").stat().st_size
+    refused = 0
+    for number in range(8):
+        dbpath = tmp_path / f"db{number}"
+        shutil.copytree(directory, dbpath)
+        damaged = dbpath / "WiredTiger.wt"
+        content = bytearray(damaged.read_bytes())
+        begin = PAGE * (1 + number * (size // PAGE - 1) // 8)
+        content[begin:begin + PAGE] = bytes(len(content[begin:begin + PAGE]))
+        damaged.write_bytes(content)
+        server = Server(*SETTINGS, dbpath=dbpath)
+        try:
+            try:
+                server.start()
+            except RuntimeError:
+                refused += 1
+                assert repair(server) != 0
+                assert damaged.read_bytes() == content, "the damaged file is there as it was"
+                continue
+            with server.client() as client:  # the page was free
+                assert check(client, expected) == 0
+            assert server.stop() == 0
+        finally:
+            if server.running():
+                server.kill()
+            server.__exit__(None, None, None)
+    assert refused
