@@ -256,8 +256,8 @@ TEST_CASE("The document that a projection or $redact makes is counted while it g
     return fixture.run(command.done());
   };
   REQUIRE(fixture.large.size() > 3 << 19);  // half as much again as the limit
-  // What is computed comes behind the other fields, whose bytes are too many already. A document that is complete is counted in
-  // the reply, too.
+  // The projection writes computed fields last. The fields before them exceed the limit already, so the division is never
+  // reached; otherwise the division by zero would be the error. (The reply's own limit would refuse only a complete document.)
   const std::string last_of_all = "x: {$divide: [1, {$subtract: ['$a', 1]}]}}";
   CHECK(find("{a: 1}") == 0);
   CHECK(find("{a: 1, " + last_of_all) == divided_by_zero);

@@ -414,7 +414,7 @@ TEST_CASE("commits that are blocked leave room for finding and killing them") {
   int shown = 0;
   for ([[maybe_unused]] const auto& one : running.find("inprog").as_document()) ++shown;
   CHECK(shown > 900);
-  // As soon as one is killed, the next one that waits runs.
+  // When a running command is killed, the first command in line gets its thread.
   const int32_t newest = *std::max_element(commits.begin(), commits.end());
   bson::Builder kill;
   kill.append("killOp", 1).append("op", commits.front()).append("$db", "admin");

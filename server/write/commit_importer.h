@@ -55,7 +55,7 @@ class CommitImporter {
   // it is after an attempt that was interrupted, too.
   bool has_just_begun() const;
   // Returns whether main should leave the first commit, since documents of it expire (TTL) when the arrival (arrivals.h) is over.
-  // Where somebody has written to main, it stays.
+  // Main stays if somebody has written to it.
   bool has_begun_what_expires() const;
 
   uint64_t made() const { return made_; }

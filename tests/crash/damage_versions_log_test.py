@@ -135,7 +135,7 @@ def test_what_the_log_only_names_is_lost_unless_another_entry_has_it():
             assert reply["valid"], reply["errors"]
             unnamed = {*range(10), *range(120, 130)}
             assert named(reply["warnings"], "Restored from the log: ") == set(range(100, 120))
-            # Of 105 the version that v1 shows came back, and the replacement didn't.
+            # Document 105 has two versions: the one that v1 shows came back, and its replacement didn't.
             assert named(reply["warnings"], "Lost: ") == unnamed | {105}
             assert all("only names its content" in line for line in reply["warnings"] if line.startswith("Lost: document"))
             replaced = [state for state in before if "n" not in before[state].get(105, {"n": 0})]

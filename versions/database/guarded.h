@@ -1,11 +1,11 @@
-// What a repair reads may be damaged, and it goes on without it.
+// A repair reads tables that may be damaged themselves. It skips the rows that it can't read, and goes on.
 #pragma once
 
 #include "base/error.h"
 
 namespace versions {
 
-// Returns nothing if the work met damage.
+// Returns the work's result, or an empty one if a page or row that it needs is damaged. Other errors are thrown.
 template <class Work>
 auto guarded(Work work) -> decltype(work()) {
   try {

@@ -5,8 +5,8 @@
 //                         (version_contents.h); or, if the write only names it, any content of the document that has the hash
 //   the hash              what the tree of a commit that shows the record names
 //
-// Where a tree names the hash, no content is taken that hasn't it. Pending records have none, nor may those that nothing but the
-// first commit shows.
+// If a commit's tree names the record's hash, only a content with this hash is accepted. No tree names pending records, and none
+// may name the records that the first commit alone shows.
 #pragma once
 
 #include <memory>
@@ -40,7 +40,7 @@ class LostVersions final : public storage::DocumentLog {
   // Returns whether the record is one that the merge wrote.
   bool is_written(Transaction& transaction, RecordId record, const VersionLines::Merge& merge);
 
-  // What the tree of a commit names for the record.
+  // The hash that the tree of a commit names for the record.
   struct Named {
     std::optional<Hash> hash;
     bool damaged = false;  // a tree may name it, and can't be read
@@ -62,7 +62,7 @@ class LostVersions final : public storage::DocumentLog {
   std::unordered_map<RecordId, WantedVersion> wanted_;
   std::optional<VersionLines> lines_;
   std::optional<VersionContents> contents_;
-  // What is read once, since there may be many commits.
+  // These are read once, since there may be many commits.
   std::optional<std::optional<std::vector<CommitNumber>>> commits_;
   std::optional<bool> has_all_commits_;
 };

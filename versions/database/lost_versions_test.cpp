@@ -106,7 +106,7 @@ struct Fixture : test::Shop {
       tables.heads.remove(transaction, storage::record_key(record));
     });
   }
-  // What would be put in place of the lost record: its generation and its content, or why there is none.
+  // The row that the repair would write for the lost record, or the reason why it writes none.
   struct Found {
     Stamp generation = 0;
     std::string content;

@@ -156,7 +156,7 @@ void VersionContents::keep_made(OfKey& of, size_t step, const std::optional<Docu
   kept = document;
 }
 
-// What is forgotten is read again.
+// Contents that are forgotten here are read again when somebody asks for them.
 void VersionContents::make_room() {
   if (held_bytes_ <= held_bytes_max) return;
   for (auto& [key, of] : of_keys_) {

@@ -188,7 +188,7 @@ void VersionLines::restart(const std::string& branch, std::optional<Hash> origin
   branches_[branch] = {.origin = origin, .of_keys = {}, .taken_over = {}};
 }
 
-// What was found for the key stands.
+// Versions of the key that were found before stay found.
 void VersionLines::give_up(const Bytes& key) {
   given_up_.insert(key);
   for (auto& [name, branch] : branches_) branch.of_keys.erase(key);

@@ -17,8 +17,8 @@ std::vector<bson::DocumentView> statements_of(const Request& request, std::strin
 // These parse a statement of update and delete. The result points into the statement and `lets`.
 write::UpdateStatement parse_update_statement(bson::DocumentView statement, query::StatementLets& lets);
 write::Selection parse_delete_statement(bson::DocumentView statement, query::StatementLets& lets);
-// What a findAndModify does, but for what it returns. It points into the request. Its `let` is for the caller to keep,
-// and to name in the selection.
+// The write of a findAndModify, without the document that it returns. Its views point into the request, but for `let`: whoever
+// parses keeps that document, and sets the selection's view of it.
 struct FindAndModifyStatement {
   write::UpdateStatement statement;
   bool removes = false;

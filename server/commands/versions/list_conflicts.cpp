@@ -42,7 +42,7 @@ void append_documents(const BranchedDatabase::MergeSides& sides, bson::BytesView
   if (!document.empty()) out.append("document", bson::DocumentView(document));
 }
 
-// What a merge that is under way meets, without the documents.
+// The conflicts and decisions of a merge that is under way. Their documents are read later, one conflict at a time.
 struct Met {
   versions::Branch branch;
   versions::Branches::MergeKind kind;
