@@ -246,6 +246,14 @@ TEST_CASE("What an operator makes is counted while it grows") {
   }
 }
 
+TEST_CASE("An idle cursor whose projection makes small documents takes nothing of the pool") {
+  Fixture fixture;
+  for (int id = 1; id <= 3; ++id) fixture.server.insert("small", bson::json("{_id: " + std::to_string(id) + ", a: 1, b: 2}"));
+  const auto reply = fixture.server.run(bson::json("{find: 'small', projection: {a: 1}, batchSize: 1}"));
+  REQUIRE(reply["cursor"].as_document()["id"].to_int64() != 0);
+  CHECK(fixture.server.services().memory.used() == 0);
+}
+
 TEST_CASE("The document that a projection or $redact makes is counted while it grows") {
   Fixture fixture;
   fixture.server.services().memory.limits().operation_bytes_max = 1 << 20;

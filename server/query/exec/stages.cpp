@@ -1,5 +1,6 @@
 #include "server/query/exec/stages.h"
 
+#include "server/query/plan/plan_bytes.h"
 #include "storage/indexes/index_keys.h"
 
 namespace server::query::exec {
@@ -71,7 +72,7 @@ Step Project::do_work(storage::Transaction& transaction) {
   document_ = bson::Document();
   held_.set(0);
   document_ = projection_.apply(child().document());
-  held_.set(document_.size());
+  if (document_.size() > plan::few_bytes) held_.set(document_.size());
   return step;
 }
 
