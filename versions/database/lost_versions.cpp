@@ -41,6 +41,7 @@ std::map<RecordId, LoggedDocument> LostVersions::find(const storage::Collection&
       wanted.push_back(std::move(*one));
     }
   }
+  if (wanted.empty()) return logged;
   guarded([&] { return add_others(transaction, records, interrupted); });
   lines_.emplace(VersionLines::Of{database_->name(), collection.uuid_bytes(), shared_->base.id()}, std::move(wanted),
                  std::move(records));

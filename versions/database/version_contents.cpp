@@ -10,7 +10,8 @@ namespace {
 using bson::Document;
 
 constexpr size_t held_bytes_max = 256 << 20;
-constexpr size_t changes_tried_max = 10'000;  // for each document
+constexpr size_t contents_bytes_max = held_bytes_max / 2;  // of one document
+constexpr size_t changes_tried_max = 10'000;               // for each document
 constexpr size_t ask_every = 64;
 
 // Nothing may be made of what a damaged record has.
@@ -113,20 +114,29 @@ const std::map<Hash, Document>& VersionContents::contents(Transaction& transacti
   return *of.contents;
 }
 
-// Each record and each entry is read once.
+// Each record and each entry is read once. Beyond the limit, those that were read before are kept.
 void VersionContents::read_contents(Transaction& transaction, const Bytes& key, OfKey& of, const Interrupted& interrupted) {
-  of.contents.emplace();
+  std::map<Hash, Document> all;
   size_t bytes = 0;
+  bool full = false;
   const auto add = [&](const std::optional<Document>& document) {
-    if (document && of.contents->emplace(sha256(document->bytes()), *document).second) bytes += bytes_of(document);
+    if (!document) return;
+    const Hash hash = sha256(document->bytes());
+    if (all.contains(hash)) return;
+    full = bytes + bytes_of(document) > contents_bytes_max;
+    if (full) return;
+    bytes += bytes_of(document);
+    all.emplace(hash, *document);
   };
   for (const Version& version : guarded([&] { return shared_.store.history(transaction, key); })) {
     ask(interrupted);
     add(guarded([&] { return sound(shared_.store.content(transaction, version.record)); }));
+    if (full) break;
   }
   const std::vector<Step>& steps = lines_.steps(key);
   std::vector<std::optional<Document>> made;  // a step is changed by one other at most
-  for (const Step& step : steps) {
+  for (size_t i = 0; i < steps.size() && !full; ++i) {
+    const Step& step = steps[i];
     ask(interrupted);
     made.push_back(step.before ? std::nullopt : begin_of(transaction, key, step));
     if (step.before && made[*step.before]) {
@@ -134,9 +144,9 @@ void VersionContents::read_contents(Transaction& transaction, const Bytes& key, 
       made[*step.before].reset();
     }
     add(made.back());
-    of.gave_up = of.gave_up || bytes > held_bytes_max;
-    if (of.gave_up) break;
   }
+  of.gave_up = of.gave_up || full;
+  of.contents = std::move(all);
   held_bytes_ += bytes;
 }
 

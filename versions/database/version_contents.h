@@ -35,7 +35,7 @@ class VersionContents {
  private:
   using Step = VersionLines::Step;
   struct OfKey {
-    std::map<size_t, std::optional<bson::Document>> made;    // after so many steps; one of each line
+    std::map<size_t, std::optional<bson::Document>> made;    // by the step that made it; one of each line
     std::optional<std::map<Hash, bson::Document>> contents;  // all that can be read
     size_t changes_tried = 0;
     bool gave_up = false;

@@ -37,12 +37,13 @@ VersionLines::VersionLines(Of of, std::vector<WantedVersion> wanted, Records rec
 }
 
 void VersionLines::meet(const LoggedEntry& entry) {
+  if (entry.kind != LoggedEntry::Kind::command && entry.uuid != BytesView(of_.uuid)) return;
   if (moves_between_databases(entry, of_.db)) branches_.clear();  // what the other database wrote isn't followed
   const DatabaseName name = split_name(storage::database_of(entry.ns));
   if (name.database != of_.db) return;
   try {
     if (entry.kind != LoggedEntry::Kind::command) {
-      if (entry.uuid == BytesView(of_.uuid)) meet_write(entry, branch_of(name));
+      meet_write(entry, branch_of(name));
     } else if (!name.ref) {
       if (log::is_branch_change(entry.command)) meet_change(log::decode_branch_change(entry.command), entry.transaction);
       if (entry.command.has("dropDatabase")) {  // the database is another one of that name from here on
