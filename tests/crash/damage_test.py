@@ -4,6 +4,7 @@
 PALIMPSEST_DAMAGE_SEED is the seed of the first one.
 """
 import collections
+import contextlib
 import os
 import random
 import shutil
@@ -11,7 +12,7 @@ import subprocess
 
 import pymongo
 import pytest
-from pymongo.errors import PyMongoError
+from pymongo.errors import OperationFailure, PyMongoError
 
 from tests.support.palimpsest import BIN, Server
 from tests.support.revisions import words
@@ -25,8 +26,9 @@ CORRUPT = 301
 PAGE = 4096
 
 
-def write_history(client, between=lambda: None):
-    """Pages with revisions, a branched shop with commits, and two snapshots. `between` is called in the middle."""
+def write_history(client, between=lambda: None, after_each=lambda: None):
+    """Pages with revisions, a branched shop with commits, and two snapshots. `between` is called in the middle, `after_each`
+    behind each write."""
     rng = random.Random(5)
     plain, main = client["plain"]["docs"], client["shop"]["things"]
     plain.create_index("k")
@@ -38,21 +40,30 @@ def write_history(client, between=lambda: None):
             yield {"_id": key, "k": key % 17, "text": text[:at] + words(rng, 8) + text[at:]}
 
     plain.insert_many(documents(0, 400))
+    after_each()
     main.insert_many(documents(0, 150))
+    after_each()
     client["shop"].command("createBranch", "dev")
     dev = client["shop@dev"]["things"]
     dev.insert_many(documents(1000, 60))
+    after_each()
     dev.update_many({"_id": {"$lt": 40}}, {"$set": {"dev": True}})
+    after_each()
     client["shop@dev"].command("commit", 1, message="on dev")
     client["shop"].command("createTag", "v1", **{"from": "dev"})
     client.admin.command({"createSnapshot": 1, "name": "one"})
     between()
     plain.update_many({"_id": {"$lt": 100}}, {"$set": {"text": words(rng, 300)}})
+    after_each()
     main.update_many({"_id": {"$gte": 100}}, {"$set": {"main": 7}})
+    after_each()
     main.delete_many({"_id": {"$in": [5, 6, 7]}})
+    after_each()
     client.admin.command({"createSnapshot": 1, "name": "two"})
     plain.delete_many({"_id": {"$gte": 380}})
+    after_each()
     plain.insert_many(documents(2000, 80))
+    after_each()
     client["shop"].command("commit", 1, message="on main")
 
 
@@ -67,14 +78,22 @@ def all_documents(client, state):
 
 @pytest.fixture(scope="module", params=("stopped", "killed"))
 def made(request, tmp_path_factory):
-    """A data directory, and what each state of it holds. If its server was killed, half of the history is in the journal alone."""
+    """A data directory, what each state of it holds, and all contents that documents ever had. If its server was killed, half of
+    the history is in the journal alone."""
     directory = tmp_path_factory.mktemp("damage") / "db"
     killed = request.param == "killed"
     server = Server(*(NO_CHECKPOINTS if killed else SETTINGS), dbpath=directory)
     server.start()
     try:
         with server.client() as client:
-            write_history(client, lambda: client.admin.command("fsync"))
+            ever = set()
+
+            def note():
+                for state in ("plain", "shop", "shop@dev"):
+                    with contextlib.suppress(OperationFailure):  # there is no branch yet
+                        ever.update(repr(one) for one in all_documents(client, state).find())
+
+            write_history(client, lambda: client.admin.command("fsync"), note)
             expected = {state: {one["_id"]: one for one in all_documents(client, state).find()} for state in STATES}
         if killed:
             server.kill()
@@ -83,7 +102,7 @@ def made(request, tmp_path_factory):
     finally:
         server.__exit__(None, None, None)
     assert all(expected.values())
-    return directory, expected, killed
+    return directory, expected, ever, killed
 
 
 class Damage:
@@ -158,6 +177,19 @@ def check(client, expected, may_lack=False):
     return unread
 
 
+def check_earlier(client, ever):
+    """The journal ends before its damage, so each state is one that it once was, or isn't there yet; no content is a new one."""
+    for state in STATES:
+        try:
+            for one in all_documents(client, state).find():
+                assert repr(one) in ever, f"{state}: {one}"
+        except PyMongoError as error:
+            assert_loud(error)
+    for state in ("plain", "shop"):
+        reply = client[state].command("validate", all_documents(client, state).name, full=True)
+        assert reply["valid"], reply["errors"]
+
+
 def difference(there, documents):
     return {key for key in there.keys() | documents.keys() if there.get(key) != documents.get(key)}
 
@@ -174,7 +206,7 @@ def repair(server):
 
 
 def damage_one(made, seed, workdir):
-    directory, expected, killed = made
+    directory, expected, ever, killed = made
     dbpath = workdir / f"db{seed}"
     shutil.copytree(directory, dbpath)
     damage = Damage(random.Random(seed), dbpath)
@@ -198,8 +230,10 @@ def damage_one(made, seed, workdir):
         code = repair(server)
         outcome.append(f"repair {code}")
         if code == 0 and killed and damage.name.startswith("journal/"):
-            outcome.append("as before the damage")  # which may be anywhere in the history
+            outcome.append("as before the damage")
             server.start()
+            with server.client() as client:
+                check_earlier(client, ever)
             assert server.stop() == 0
         elif code == 0:
             server.start()
@@ -235,7 +269,7 @@ def test_damage_costs_what_it_hit(made, tmp_path):
 
 def test_a_repair_takes_no_older_metadata_for_the_newest(made, tmp_path):
     """WiredTiger would salvage older pages of its metadata, and show some tables as they were at an earlier checkpoint."""
-    directory, expected, _ = made
+    directory, expected, _, _ = made
     size = (directory / "WiredTiger.wt").stat().st_size
     refused = 0
     for number in range(8):
