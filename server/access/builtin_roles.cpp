@@ -283,8 +283,8 @@ void add_cluster_admin(Privileges& out) {
   add(out, any_database, {dropDatabase});
 }
 
-// A dump of the whole server has these collections, too.
-constexpr const char* of_exchanges[] = {"system.arrivals", "system.remotes", "system.stashes"};
+// Databases with branches keep these in admin, and a dump of the whole server has them, too.
+constexpr const char* admin_collections_of_versions[] = {"system.arrivals", "system.remotes", "system.stashes"};
 
 void add_backup(Privileges& out) {
   add(out, cluster,
@@ -297,7 +297,7 @@ void add_backup(Privileges& out) {
   for (const char* collection :
        {"system.js", "system.profile", "system.views", "system.buckets.", "system.users", "system.roles", "system.version"})
     add(out, names("", collection), {find});
-  for (const char* collection : of_exchanges) add(out, names("admin", collection), {find});
+  for (const char* collection : admin_collections_of_versions) add(out, names("admin", collection), {find});
   add(out, names("config", "settings"), {insert, update});
   add(out, names("local", "system.replset"), {find});
 }
@@ -315,7 +315,7 @@ void add_restore(Privileges& out) {
   add(out, names("", "system.views"), putting_back);
   add(out, names("", "system.buckets."), putting_back);
   add(out, anything, {listCollections});
-  for (const char* collection : of_exchanges) add(out, names("admin", collection), putting_back);
+  for (const char* collection : admin_collections_of_versions) add(out, names("admin", collection), putting_back);
   for (const char* collection : {"system.users", "system.roles", "system.version"}) {
     add(out, names("admin", collection), putting_back);
     add(out, names("admin", collection), {find, update, remove});

@@ -127,6 +127,7 @@ bson::Document Assembly::run(const std::string& db, bson::DocumentView command) 
   const Request request{std::string(document.view().first().name), db, document, {}};
   Dispatcher::Reply reply = dispatcher().run(client, request, false);
   if (!reply.acknowledgement) return std::move(reply.body);
+  reply.acknowledgement->operation.reset();  // nobody can end the wait below
   const auto acknowledged = std::make_shared<std::promise<std::optional<replication::WriteConcernFailure>>>();
   services().replica_set->when_acknowledged(reply.acknowledgement->optime, reply.acknowledgement->concern,
                                             [acknowledged](auto failure) { acknowledged->set_value(std::move(failure)); });

@@ -51,7 +51,7 @@ class Places {
 
   const Limits limits_;
   std::atomic<int> taken_{0};
-  // The number of those in both lines. Who takes or leaves a place looks at it before taking the lock.
+  // It counts those in both lines. Whoever takes or leaves a place looks at it before taking the lock.
   std::atomic<int> waiting_{0};
   base::Mutex mutex_;
   Line ordinary_ GUARDED_BY(mutex_), ending_ GUARDED_BY(mutex_);

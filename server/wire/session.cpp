@@ -46,9 +46,9 @@ constexpr auto memory_wait_max = std::chrono::seconds(10);
 constexpr auto memory_wait_step = std::chrono::milliseconds(20);
 constexpr auto forgotten_after = std::chrono::milliseconds(1000);
 constexpr size_t stranger_bytes_max = 1 << 20;  // a handshake and a login need far less
-// How often a connection that waits without a thread looks whether its client is there. Most clients that leave are noticed at
-// once, because the socket says so; but it doesn't once the client has sent another request. Many drivers have a connection that
-// awaits hellos, so the longest pause is long.
+// A connection that waits without a thread looks this often whether its client is there. The socket wakes it when the client
+// leaves or sends another request; after such a request, it isn't seen any more that the client leaves. Many drivers have a
+// connection that awaits hellos, so the longest pause is long.
 constexpr auto look_interval_min = std::chrono::milliseconds(20), look_interval_max = std::chrono::milliseconds(2000);
 
 int32_t next_message_id() {
@@ -530,7 +530,7 @@ awaitable<void> Session::wait(std::shared_ptr<Pause> pause, std::optional<Operat
   };
   bool watched = false;
   auto step = look_interval_min;
-  for (auto now_left = left(); now_left > std::chrono::milliseconds(0); now_left = left()) {
+  for (auto now_left = left(); now_left > std::chrono::milliseconds(0) && !pause->ended(); now_left = left()) {
     co_await pause->wait(std::min(now_left, step));
     if (pause->ended()) break;
     if (client_left()) closed_ = true;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <shared_mutex>
 
 #include "base/clock.h"
 #include "bson/builder.h"
@@ -33,6 +34,7 @@ std::optional<int64_t> idle_ms(const Services& services, const std::string& db) 
   const auto arrivals = services.store->catalog().open(arrivals_ns);
   if (!arrivals) return std::nullopt;
   const bson::Document id = named(db);
+  const std::shared_lock schema(arrivals->schema_mutex());
   storage::Transaction transaction(*services.store, storage::Transaction::Mode::read);
   const auto record = arrivals->find_id(transaction, id.view().find("_id"));
   const auto arrival = record ? arrivals->find(transaction, *record) : std::nullopt;

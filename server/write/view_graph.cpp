@@ -33,18 +33,18 @@ std::string plain(std::string_view db) {
   }
 }
 
+// Returns the database that a stage reads; the pipeline within the stage reads its names, too.
+std::string_view database_within(const bson::ValueView& from, std::string_view db) {
+  const bson::Element of = from.is_object() ? from.as_document()["db"] : bson::Element();
+  return of.is_string() && !of.as_string().empty() ? of.as_string() : db;
+}
+
 // Adds the name in "name", {coll: "name"} or {db, coll: "name"}.
 void add_name(const bson::ValueView& from, std::string_view db, Names& names) {
   if (from.is_string()) names.emplace(db, from.as_string());
   if (!from.is_object()) return;
-  const bson::Element of = from.as_document()["db"], name = from.as_document()["coll"];
-  if (name.is_string()) names.emplace(of.is_string() && !of.as_string().empty() ? of.as_string() : db, name.as_string());
-}
-
-// The pipeline within a stage reads names of the database that the stage reads.
-std::string_view database_within(const bson::ValueView& from, std::string_view db) {
-  const bson::Element of = from.is_object() ? from.as_document()["db"] : bson::Element();
-  return of.is_string() && !of.as_string().empty() ? of.as_string() : db;
+  const bson::Element name = from.as_document()["coll"];
+  if (name.is_string()) names.emplace(database_within(from, db), name.as_string());
 }
 
 void add_reads(bson::DocumentView value, std::string_view db, Names& names) {
@@ -111,7 +111,7 @@ class Graph {
     way_.pop_back();
   }
 
-  // How many views stand on one another, from this one down; there is no cycle.
+  // Returns how many views stand on one another, from this one down; there is no cycle.
   int height(const Readable& from) {
     const auto& next = reads(from);
     if (!next) return 0;
@@ -122,7 +122,7 @@ class Graph {
     return heights_[from] = highest + 1;
   }
 
-  // The same, from this one up, among the views that are known.
+  // Returns the same from this one up, among the views that are known.
   int above(const Readable& from) {
     if (const auto known = above_.find(from); known != above_.end()) return known->second;
     above_[from] = 1;
@@ -133,7 +133,7 @@ class Graph {
     return above_[from] = highest + 1;
   }
 
-  // A cycle is told of before the depth.
+  // The search goes deeper than views may be, so that a cycle is reported as a cycle and not as too deep.
   static constexpr size_t way_max = 1000;
 
   OperationContext& op_;

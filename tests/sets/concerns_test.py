@@ -87,7 +87,7 @@ def test_the_wait_for_a_concern_ends_with_the_operations_time_or_its_client(thre
 
 
 def waiting_for_three(client, comment):
-    """The operation with this comment, once its document can be read: it waits for a member that is held."""
+    """Returns the operation with this comment, once its document can be read: it waits for a member that is held."""
     wait_until(lambda: client.t.c.find_one({"_id": comment}))
     return wait_until(lambda: next(client.admin.aggregate([{"$currentOp": {}}, {"$match": {"command.comment": comment}}]), None))
 
@@ -136,7 +136,7 @@ def test_a_write_that_waits_for_its_concern_ends_at_once_when_its_client_leaves(
             with socket.create_connection(("127.0.0.1", port), timeout=DEADLINE) as connection:
                 send_raw(connection, {"insert": "c", "documents": [{"_id": comment}], "writeConcern": {"w": 3}, "comment": comment, "$db": "t"})
                 opid = waiting_for_three(client, comment)["opid"]
-                time.sleep(0.1)
+                time.sleep(0.1)  # the connection watches its socket only after its first look, which nothing shows
             began = time.monotonic()
             wait_until(lambda: not any(one.get("opid") == opid for one in client.admin.command("currentOp")["inprog"]), pause=0.001)
             took.append(time.monotonic() - began)

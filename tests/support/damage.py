@@ -24,10 +24,10 @@ def damage_rows(path, keep=lambda at, pages: False):
 
 
 def largest_file(server):
-    """The file that has the records of the largest collection."""
+    """Returns the file that has the records of the largest collection."""
     return max(server.dbpath.glob("records-*.wt"), key=lambda path: path.stat().st_size)
 
 
 def named(lines, kind):
-    """The `_id`s, which are numbers, of the documents that a repair's warnings call lost, or restored."""
+    """Returns the `_id`s, which are numbers, of the documents that a repair's warnings call lost, or restored."""
     return {int(line.split("{ _id: ")[1].split(" }")[0]) for line in lines if line.startswith(kind)}
