@@ -420,7 +420,8 @@ bool Engine::holds(Function function, bson::DocumentView self) {
   const Owned self_value(own.context, own.values->make(self));
   own.check(self_value.get());
   const Owned global(own.context, JS_GetGlobalObject(own.context));
-  JS_SetPropertyStr(own.context, global.get(), "obj", JS_DupValue(own.context, self_value.get()));
+  const bool set = JS_SetPropertyStr(own.context, global.get(), "obj", JS_DupValue(own.context, self_value.get())) >= 0;
+  own.check(set ? JS_UNDEFINED : JS_EXCEPTION);
   JSValue argument = self_value.get();
   const Owned result(own.context, JS_Call(own.context, own.functions[function], self_value.get(), 1, &argument));
   own.check(result.get());
@@ -440,13 +441,13 @@ void Engine::define(std::string_view name, const ValueView& value) {
   }
   const Owned global(own.context, JS_GetGlobalObject(own.context));
   const JSAtom atom = JS_NewAtomLen(own.context, name.data(), name.size());
-  const bool named = atom != JS_ATOM_NULL;
-  if (named)
-    JS_DefinePropertyValue(own.context, global.get(), atom, made, JS_PROP_C_W_E);
+  bool defined = false;
+  if (atom != JS_ATOM_NULL)
+    defined = JS_DefinePropertyValue(own.context, global.get(), atom, made, JS_PROP_C_W_E) >= 0;
   else
     JS_FreeValue(own.context, made);
   JS_FreeAtom(own.context, atom);
-  own.check(named ? JS_UNDEFINED : JS_EXCEPTION);
+  own.check(defined ? JS_UNDEFINED : JS_EXCEPTION);
 }
 
 void Engine::define_emit(Emit emit) {

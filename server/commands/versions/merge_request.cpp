@@ -7,6 +7,7 @@
 #include "server/commands/versions/merge_progress.h"
 #include "server/core/operation.h"
 #include "server/core/scale.h"
+#include "server/query/field_path.h"
 #include "server/query/views.h"
 #include "server/write/detailed_error.h"
 #include "server/write/namespaces.h"
@@ -49,7 +50,7 @@ void check_path(std::string_view path) {
     const size_t end = std::min(path.find('.', begin), path.size());
     const std::string_view field = path.substr(begin, end - begin);
     if (field.empty()) throw OperationError(ErrorCode::bad_value, "the path '" + std::string(path) + "' has an empty field name");
-    if (field.starts_with('$') && field != "$ref" && field != "$id" && field != "$db")
+    if (field.starts_with('$') && !query::is_dbref_field(field))
       throw OperationError(ErrorCode::bad_value, "the path '" + std::string(path) + "' has a field name that begins with a $");
     begin = end + 1;
   }

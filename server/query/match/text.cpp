@@ -143,7 +143,7 @@ bool Text::has_term(bson::DocumentView document, const std::set<std::string>& te
   const storage::TextIndex& options = *index_->spec().text;
   bool found = false;
   storage::each_text(options, document, [&](std::string_view text, const text::Language& language, int32_t) {
-    work(text.size() / 64);
+    work_on(text.size());
     text::each_term(text, language, options.version, question_.folding, [&](std::string_view term) {
       found = terms.contains(std::string(term));
       return !found;
@@ -157,7 +157,7 @@ bool Text::has_phrase(bson::DocumentView document, const text::Phrase& phrase) c
   const storage::TextIndex& options = *index_->spec().text;
   bool found = false;
   storage::each_text(options, document, [&](std::string_view text, const text::Language& language, int32_t) {
-    work(text.size() / 64);
+    work_on(text.size());
     found = phrase.occurs_in(text, language);
     return !found;
   });

@@ -26,6 +26,8 @@ class JoiningSpec::Joined final : public Stage {
     if (!source().next()) return false;
     context_.op->check_interrupt();
     const bson::Document document(source().document());
+    out_ = bson::Document();
+    held_.set(0);
     out_ = with_field_at(document, spec_.as_, all_of(document));
     held_.set(out_.size());
     return true;
@@ -44,7 +46,7 @@ class JoiningSpec::Joined final : public Stage {
     }
     return found.done_value();
   }
-  // The document in which they are is built as a whole, with names and lengths besides.
+  // The document that gets the array is built as a whole, with names and lengths besides.
   static constexpr size_t joined_bytes_max = bson::buffer_bytes_max - (1 << 20);
 
   const JoiningSpec& spec_;

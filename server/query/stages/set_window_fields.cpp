@@ -267,7 +267,6 @@ class SetWindowFields final : public Stage {
   ValueView sorted_by(size_t i) const { return bson::value_at(entry(i).document, plan_.sort_path); }
 
   // Returns a number: the milliseconds of a date.
-  // Dates count as their milliseconds.
   static Value number_of(const ValueView& value) {
     return value.type() == bson::Type::date ? Value(value.as_date().ms) : Value(value);
   }
@@ -307,32 +306,40 @@ class SetWindowFields final : public Stage {
   // The area of a window is the sum of those between its neighbours, each of which is computed once.
   void integrate(const Output& output, std::vector<Value>& values) {
     Held held(memory_);
-    held.add(count() * (sizeof(std::optional<NumberPoint>) + sizeof(Value)));
+    held.add(count() * (sizeof(std::optional<Integrated>) + sizeof(Value)));
     const std::vector<double> places = places_for(output.window, held);
-    std::vector<std::optional<NumberPoint>> points(count());  // of the documents that windows have
-    std::vector<Value> areas(count());                        // from the document before
+    std::vector<std::optional<Integrated>> points(count());  // of the documents that windows have
+    std::vector<Value> areas(count());                       // from the document before
     size_t begin = 0, end = 0;
     for (size_t i = 0; i < count(); ++i) {
       move_window(output.window, places, i, begin, end);
       frame_.work(1 + (end - begin));
+      if (begin == end) {
+        keep(values, Value::null());
+        continue;
+      }
       bson::Sum sum;
       bool nan = false;
       for (size_t at = begin; at < end; ++at) {
         if (!points[at]) points[at] = integrated(output, at);
-        nan = nan || is_nan(points[at]->x) || is_nan(points[at]->y);
+        nan = nan || points[at]->nan;
         if (at == begin) continue;
-        if (!areas[at].exists()) areas[at] = area(*points[at - 1], *points[at]);
+        if (!areas[at].exists()) areas[at] = area(points[at - 1]->at, points[at]->at);
         sum.add(areas[at]);
       }
-      Value result = begin == end ? Value::null() : nan ? Value(std::numeric_limits<double>::quiet_NaN()) : sum.total();
-      if (output.unit_ms > 0 && begin < end && !nan) result = bson::number::divide(result, Value(output.unit_ms));
+      Value result = nan ? Value(std::numeric_limits<double>::quiet_NaN()) : sum.total();
+      if (output.unit_ms > 0 && !nan) result = bson::number::divide(result, Value(output.unit_ms));
       keep(values, std::move(result));
     }
   }
 
   static bool is_nan(const Value& number) { return std::isnan(number.view().to_double()); }
 
-  NumberPoint integrated(const Output& output, size_t i) {
+  struct Integrated {
+    NumberPoint at;
+    bool nan;  // one of the coordinates is no number
+  };
+  Integrated integrated(const Output& output, size_t i) {
     const ValueView x = sorted_by(i);
     Value y = evaluate(*output.input, i);
     const bool date = x.type() == bson::Type::date;
@@ -343,7 +350,9 @@ class SetWindowFields final : public Stage {
     }
     if (output.unit_ms > 0 && !date) refuse(5423901, "$integral with 'unit' expects the sortBy field to be a Date");
     if (output.unit_ms == 0 && date) refuse(5423902, "$integral (with no 'unit') expects the sortBy field to be numeric");
-    return {number_of(x), std::move(y)};
+    NumberPoint at{number_of(x), std::move(y)};
+    const bool nan = is_nan(at.x) || is_nan(at.y);
+    return {std::move(at), nan};
   }
 
   void fill(const Output& output, std::vector<Value>& values) {
