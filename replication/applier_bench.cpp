@@ -2,11 +2,11 @@
 //
 //   replication_benchmarks --benchmark_filter=apply
 #include <benchmark/benchmark.h>
-#include <time.h>
 
 #include <algorithm>
 
 #include "base/clock.h"
+#include "base/cpu_time.h"
 #include "base/random.h"
 #include "replication/applier.h"
 #include "replication/log_reader.h"
@@ -39,12 +39,6 @@ struct Member {
   Applier applier;
 };
 
-double cpu_us() {
-  timespec now;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) * 1e6 + static_cast<double>(now.tv_nsec) / 1e3;
-}
-
 // Half letters, half repeated: about what zstd makes 2:1 of.
 bson::Document document(base::Random& random, int64_t id, size_t bytes) {
   std::string text;
@@ -65,7 +59,7 @@ void apply(benchmark::State& state) {
     const auto collection = a.store.catalog().create("bench.c", {});
     std::vector<bson::Document> all;
     for (size_t i = 0; i < documents; ++i) all.push_back(document(random, static_cast<int64_t>(i), document_bytes));
-    double start = cpu_us();
+    const base::CpuWatch insert_watch;
     for (size_t at = 0; at < documents; at += per_transaction) {
       storage::in_transaction(a.store, [&](Transaction& transaction) {
         transaction.expect_stamps(per_transaction);
@@ -73,8 +67,8 @@ void apply(benchmark::State& state) {
           a.committer.insert(transaction, *collection, all[i]);
       });
     }
-    const double inserting = cpu_us() - start;
-    start = cpu_us();
+    const double inserting = insert_watch.seconds();
+    const base::CpuWatch read_watch;
     LogReader reader(a.store, a.oplog);
     std::vector<Bytes> wire;
     size_t bytes = 0;
@@ -84,20 +78,22 @@ void apply(benchmark::State& state) {
       for (const LogRecord& record : records) bytes += wire.emplace_back(encode(record)).size();
       from = records.back().last() + 1;
     }
-    const double reading = cpu_us() - start;
+    const double reading = read_watch.seconds();
     double decoding = 0, applying = 0;
     std::vector<LogRecord> batch;
     for (size_t i = 0; i < wire.size(); ++i) {
-      start = cpu_us();
+      const base::CpuWatch decode_watch;
       batch.push_back(decode_record(wire[i]).or_throw());
-      decoding += cpu_us() - start;
+      decoding += decode_watch.seconds();
       if (batch.size() < 64 && i + 1 < wire.size()) continue;
-      start = cpu_us();
+      const base::CpuWatch apply_watch;
       b.applier.apply(batch);
-      applying += cpu_us() - start;
+      applying += apply_watch.seconds();
       batch.clear();
     }
-    const auto each = [&](const char* name, double us) { state.counters[name] = us / static_cast<double>(documents); };
+    const auto each = [&](const char* name, double seconds) {
+      state.counters[name] = 1e6 * seconds / static_cast<double>(documents);
+    };
     each("insert_us", inserting);
     each("read_encode_us", reading);
     each("decode_us", decoding);

@@ -3,11 +3,11 @@
 #include <pthread.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
 
+#include "base/cpu_time.h"
 #include "base/log.h"
 #include "storage/background/put_off.h"
 
@@ -22,12 +22,6 @@ constexpr int nap_share = 40;  // A nap lasts 1/40 of the time for which there w
 constexpr std::chrono::microseconds after_failure = std::chrono::milliseconds(1000);
 constexpr int64_t quiet_us = 2'000'000;
 constexpr int64_t between_waits_us = 500'000;
-
-uint64_t thread_cpu_us() {
-  timespec time{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return static_cast<uint64_t>(time.tv_sec) * 1'000'000 + static_cast<uint64_t>(time.tv_nsec) / 1000;
-}
 
 }  // namespace
 
@@ -119,7 +113,7 @@ void Scheduler::run() {
       log_put_off("working", error);
       least = after_failure;
     }
-    cpu_micros_ = thread_cpu_us();
+    cpu_micros_ = static_cast<uint64_t>(1e6 * base::thread_cpu_seconds());
     if (worked) {
       worked_us_ = clock_.monotonic_us();
       rest();

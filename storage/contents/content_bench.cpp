@@ -5,11 +5,11 @@
 // It reads each version again and again and counts the quickest read (in CPU time of the thread, since the machine is shared);
 // p50, p99 and worst are over the versions. `disk` counts the blocks that one read after a restart reads from the files.
 #include <benchmark/benchmark.h>
-#include <time.h>
 
 #include <algorithm>
 #include <map>
 
+#include "base/cpu_time.h"
 #include "base/random.h"
 #include "storage/background/dedup_service.h"
 #include "storage/contents/contents.h"
@@ -20,12 +20,6 @@
 using namespace storage;
 
 namespace {
-
-double cpu_us() {
-  timespec time{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return static_cast<double>(time.tv_sec) * 1e6 + static_cast<double>(time.tv_nsec) / 1e3;
-}
 
 Bytes words(base::Random& random, size_t bytes) {
   Bytes out;
@@ -116,11 +110,11 @@ void read_versions(benchmark::State& state, const char* profile) {
         cache.set_bytes_max(0);
         cache.set_bytes_max(cache_bytes);
       }
-      const double start = cpu_us();
+      const base::CpuWatch watch;
       ReadInfo info;
       Transaction transaction(store, Transaction::Mode::read);
       const auto found = collection->records().find(transaction, records[i], &info);
-      best[i] = std::min(best[i], cpu_us() - start);
+      best[i] = std::min(best[i], 1e6 * watch.seconds());
       hops[i] = info.hops;
       if (!found || *found != contents[i]) state.SkipWithError("a version reads as something else");
     }

@@ -7,13 +7,12 @@
 // delta against the chosen source is than the one against the predecessor says
 // how good detection is. Every n-th content is compared, all are encoded.
 // Times are CPU times of this thread, without loading.
-#include <time.h>
-
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <map>
 #include <unordered_map>
 
+#include "base/cpu_time.h"
 #include "base/hash.h"
 #include "datasets/source.h"
 #include "dedup/decoder.h"
@@ -23,12 +22,6 @@
 namespace {
 
 using namespace dedup;
-
-double cpu_seconds() {
-  timespec time{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
-}
 
 struct Version {
   ContentId id;
@@ -131,9 +124,9 @@ int run(const Arguments& arguments) {
   uint64_t versions_compared = 0, version_true_bytes = 0, version_chosen_bytes = 0;  // where it is a version of its predecessor
   uint64_t number = 0;
   for (const Version& version : versions) {
-    const double start = cpu_seconds();
+    const base::CpuWatch watch;
     Encoding encoding = encoder.encode(version.id, version.content, store, arguments.lineage ? version.group : no_lineage);
-    seconds += cpu_seconds() - start;
+    seconds += watch.seconds();
     store.insert(version);
     for (const auto& backward : encoding.write_backs) store.write_back(backward);
     write_backs += encoding.write_backs.size();
@@ -156,7 +149,7 @@ int run(const Arguments& arguments) {
   }
 
   if (arguments.demote) {
-    const double start = cpu_seconds();
+    const base::CpuWatch watch;
     size_t asked = 0;
     for (size_t i = 0; i < versions.size() * 9 / 10; ++i) {
       const Version& version = versions[i];
@@ -166,7 +159,7 @@ int run(const Arguments& arguments) {
         store.write_back(*advice);
     }
     std::printf("demoted %lu of %zu heads, %.1f us each (CPU)\n", encoder.stats().demoted, asked,
-                1e6 * (cpu_seconds() - start) / static_cast<double>(std::max<size_t>(asked, 1)));
+                1e6 * watch.seconds() / static_cast<double>(std::max<size_t>(asked, 1)));
   }
   const auto stats = encoder.stats();
   std::printf("encoded %lu, unique %lu, filtered %lu, not worth %lu, disabled %lu; write-backs %lu (%lu of hop bases)\n",
@@ -189,7 +182,7 @@ int run(const Arguments& arguments) {
   uint64_t raw = 0, raw_bytes = 0, delta_bytes = 0, hops = 0, hops_max = 0, old_raw = 0, old_raw_bytes = 0;
   std::map<std::pair<uint32_t, uint64_t>, ContentId> newest;
   for (const Version& version : versions) newest[{version.id.collection, version.group}] = version.id;
-  const double decode_start = cpu_seconds();
+  const base::CpuWatch decode_watch;
   number = 0;
   for (const Version& version : versions) {
     const auto& form = store.forms().at(version.id);
@@ -210,7 +203,7 @@ int run(const Arguments& arguments) {
   std::printf("stored: %.2f MB whole in %lu, %.2f MB of deltas; %.2fx; hops mean %.1f, max %lu; read %.1f us a content (CPU)\n",
               1e-6 * static_cast<double>(raw_bytes), raw, 1e-6 * static_cast<double>(delta_bytes),
               per(logical, raw_bytes + delta_bytes), per(hops * arguments.every, versions.size()), hops_max,
-              1e6 * (cpu_seconds() - decode_start) * static_cast<double>(arguments.every) / static_cast<double>(versions.size()));
+              1e6 * decode_watch.seconds() * static_cast<double>(arguments.every) / static_cast<double>(versions.size()));
 
   std::printf("whole although not the newest of its document: %lu, %.2f MB\n", old_raw,
               1e-6 * static_cast<double>(old_raw_bytes));
@@ -221,10 +214,10 @@ int run(const Arguments& arguments) {
               stats.index_bytes);
   std::printf("metadata: %zu B on disk, %.2f B a record, %.1f B a findable one; %zu B in memory\n", pages.bytes(),
               per(pages.bytes(), stats.contents), per(pages.bytes(), stats.live_entries), stats.metadata_bytes);
-  const double rebuild_start = cpu_seconds();
+  const base::CpuWatch rebuild_watch;
   Encoder again(options, 42, pages);
   again.rebuild();
-  const double rebuilt = cpu_seconds() - rebuild_start;
+  const double rebuilt = rebuild_watch.seconds();
   std::printf("rebuild: %.0f ms CPU for %lu findable, %.2f s for 200,000\n", 1e3 * rebuilt, again.stats().live_entries,
               rebuilt * 200'000 / static_cast<double>(std::max<uint64_t>(1, again.stats().live_entries)));
   return 0;
