@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "server/core/operation.h"
 #include "server/query/views.h"
-#include "versions/database/branched_database.h"
+#include "versions/database/refs.h"
 
 namespace server::write {
 
@@ -18,20 +18,6 @@ using query::View;
 namespace {
 
 using Names = std::set<Readable>;
-
-// Returns the database's name with its ref written in the way in which others are compared with it.
-std::string plain(std::string_view db) {
-  const versions::DatabaseName split = versions::split_name(db);
-  if (!split.ref) return std::string(db);
-  try {
-    const versions::Ref ref = versions::parse_ref(*split.ref);
-    if (!ref.steps.empty()) return std::string(db);
-    if (ref.name == versions::BranchedDatabase::main) return std::string(split.database);
-    return std::string(split.database) + "@" + versions::escaped(ref.name);
-  } catch (const OperationError&) {
-    return std::string(db);  // whoever reads there gets the error
-  }
-}
 
 // Returns the database that a stage reads; the pipeline within the stage reads its names, too.
 std::string_view database_within(const bson::ValueView& from, std::string_view db) {
@@ -146,7 +132,7 @@ class Graph {
 
 }  // namespace
 
-Readable::Readable(std::string_view of_database, std::string_view named) : db(plain(of_database)), name(named) {}
+Readable::Readable(std::string_view of_database, std::string_view named) : db(versions::usual_name(of_database)), name(named) {}
 
 std::set<Readable> reads_of(const View& view, std::string_view db) {
   Names names;

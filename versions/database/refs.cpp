@@ -131,6 +131,19 @@ std::string escaped(std::string_view name) {
   return out;
 }
 
+std::string usual_name(std::string_view db) {
+  const auto [database, ref] = split_name(db);
+  if (!ref) return std::string(db);
+  try {
+    const Ref parsed = parse_ref(*ref);
+    if (parsed.name == BranchedDatabase::main && parsed.steps.empty()) return std::string(database);
+    const size_t steps = std::min(ref->find_first_of("~^"), ref->size());
+    return std::string(database) + "@" + escaped(parsed.name) + std::string(ref->substr(steps));
+  } catch (const base::OperationError&) {
+    return std::string(db);
+  }
+}
+
 std::string name_in_snapshot(std::string_view db, uint64_t number) {
   std::string name(db);
   if (!split_name(db).ref) name.append("@").append(BranchedDatabase::main);

@@ -47,6 +47,10 @@ std::string stash_name(uint64_t number, std::string_view branch);
 bool is_stash_name(std::string_view name);
 // The name as it stands in a database's name.
 std::string escaped(std::string_view name);
+// Returns the one name that stands for all by which clients may name a branch, tag or commit: "shop" for "shop@main", "shop@dev"
+// for "shop@d%65v". Steps stay as they are written. A name whose ref is none of these is returned as it is: a moment, the
+// "shop@*" of privileges, or nothing.
+std::string usual_name(std::string_view db);
 // The name of a database (shop), or of one of its branches (shop@dev), as the declared snapshot of this number shows it:
 // shop@main@s42. Whatever branches and tags the database has, it means nothing else.
 std::string name_in_snapshot(std::string_view db, uint64_t number);

@@ -1,9 +1,5 @@
 #include "server/dispatch/rules/asker.h"
 
-#include <algorithm>
-
-#include "base/error.h"
-#include "versions/database/branched_database.h"
 #include "versions/database/refs.h"
 
 namespace server::rules {
@@ -14,20 +10,6 @@ namespace {
 
 constexpr std::string_view all_refs = "*";
 
-// The name by which privileges name a state, of all by which clients may: "shop" for "shop@main", "shop@dev" for "shop@d%65v".
-std::string usual_name(std::string_view db) {
-  const auto [base, ref] = versions::split_name(db);
-  if (!ref || *ref == all_refs) return std::string(db);
-  try {
-    const versions::Ref parsed = versions::parse_ref(*ref);
-    if (parsed.name == versions::BranchedDatabase::main && parsed.steps.empty()) return std::string(base);
-    const size_t steps = std::min(ref->find_first_of("~^"), ref->size());
-    return std::string(base) + "@" + versions::escaped(parsed.name) + std::string(ref->substr(steps));
-  } catch (const base::OperationError&) {
-    return std::string(db);  // it names no branch, tag or commit: a moment, or nothing
-  }
-}
-
 }  // namespace
 
 bool Asker::cluster(const ActionSet& actions) const {
@@ -35,14 +17,14 @@ bool Asker::cluster(const ActionSet& actions) const {
 }
 bool Asker::database(std::string_view db, const ActionSet& actions) const {
   if (db.find('@') == db.npos) return authority_.privileges.allow(actions, Resource::of_database(db));
-  return authority_.privileges.allow(actions, Resource::of_database(usual_name(db)));
+  return authority_.privileges.allow(actions, Resource::of_database(versions::usual_name(db)));
 }
 bool Asker::collection(std::string_view db, std::string_view name, const ActionSet& actions) const {
   // "admin.system" and "users" would be the catalog's admin.system.users, and for privileges a collection like any other.
   const std::string_view itself = db.substr(0, db.find('@'));
   if (itself.empty() || itself.find('.') != itself.npos) return false;
   if (db.find('@') == db.npos) return authority_.privileges.allow(actions, Resource::of_collection(db, name));
-  return authority_.privileges.allow(actions, Resource::of_collection(usual_name(db), name));
+  return authority_.privileges.allow(actions, Resource::of_collection(versions::usual_name(db), name));
 }
 
 bool Asker::target(const ActionSet& actions) const {
