@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "bson/builder.h"
+#include "bson/value.h"
 #include "replication/committer.h"
 #include "storage/collections/catalog.h"
 #include "storage/engine/interruptible_waits.h"
@@ -75,13 +76,7 @@ void put_image(Transaction& transaction, storage::Collection& images, const Sess
 }
 
 std::optional<bson::Document> get(storage::Store& store, std::string_view ns, BytesView session) {
-  const auto collection = store.catalog().open(ns);
-  if (!collection) return std::nullopt;
-  const std::shared_lock schema(collection->schema_mutex());
-  Transaction transaction(store, Transaction::Mode::read);
-  const bson::Document id = lsid_document(session);
-  const auto record = collection->find_id(transaction, bson::ValueView(bson::Type::object, id.view().bytes()));
-  return record ? collection->find(transaction, *record) : std::nullopt;
+  return storage::find_document(store, ns, bson::Value(lsid_document(session)));
 }
 
 // {id: UUID, uid: BinData}; empty for anything else.

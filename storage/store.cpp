@@ -1,11 +1,14 @@
 #include "storage/store.h"
 
+#include <shared_mutex>
+
 #include "storage/background/dedup_service.h"
 #include "storage/collections/past_catalog.h"
 #include "storage/collections/stored_catalog.h"
 #include "storage/contents/contents.h"
 #include "storage/contents/store_tables.h"
 #include "storage/engine/directory.h"
+#include "storage/engine/transaction.h"
 #include "storage/format/page_compressor.h"
 
 namespace storage {
@@ -68,6 +71,15 @@ void Store::set_pre_states(PreStates* keeper) {
 }
 Contents& Store::contents() {
   return parts_->contents;
+}
+
+std::optional<bson::Document> find_document(Store& store, std::string_view ns, const bson::ValueView& id) {
+  const auto collection = store.catalog().open(ns);
+  if (!collection) return std::nullopt;
+  const std::shared_lock schema(collection->schema_mutex());
+  Transaction transaction(store, Transaction::Mode::read);
+  const auto record = collection->find_id(transaction, id);
+  return record ? collection->find(transaction, *record) : std::nullopt;
 }
 
 }  // namespace storage

@@ -5,7 +5,10 @@
 #pragma once
 
 #include <memory>
+#include <optional>
+#include <string_view>
 
+#include "bson/document.h"
 #include "storage/background/dedup_settings.h"
 #include "storage/collections/catalog.h"
 #include "storage/engine/engine.h"
@@ -52,5 +55,8 @@ class Store {
   struct Parts;
   std::unique_ptr<Parts> parts_;
 };
+
+// Returns the document with this _id, read in a transaction of its own; nullopt: there is none, or no such collection.
+std::optional<bson::Document> find_document(Store& store, std::string_view ns, const bson::ValueView& id);
 
 }  // namespace storage

@@ -1,12 +1,9 @@
 #include "server/core/cluster_parameters.h"
 
-#include <shared_mutex>
-
 #include "base/error.h"
 #include "bson/builder.h"
+#include "bson/value.h"
 #include "server/core/arguments.h"
-#include "storage/collections/catalog.h"
-#include "storage/engine/transaction.h"
 #include "storage/store.h"
 
 namespace server {
@@ -24,14 +21,7 @@ void check_name(std::string_view name) {
 }
 
 std::optional<bson::Document> stored(storage::Store& store, std::string_view name) {
-  const auto collection = store.catalog().open(cluster_parameters_ns);
-  if (!collection) return std::nullopt;
-  const std::shared_lock schema(collection->schema_mutex());
-  storage::Transaction transaction(store, storage::Transaction::Mode::read);
-  bson::Builder id;
-  id.append("_id", name);
-  const auto record = collection->find_id(transaction, id.done()["_id"]);
-  return record ? collection->find(transaction, *record) : std::nullopt;
+  return storage::find_document(store, cluster_parameters_ns, bson::Value(name));
 }
 
 }  // namespace

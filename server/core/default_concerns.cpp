@@ -1,14 +1,12 @@
 #include "server/core/default_concerns.h"
 
-#include <shared_mutex>
-
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "bson/builder.h"
+#include "bson/value.h"
 #include "server/core/arguments.h"
 #include "server/core/generic_arguments.h"
-#include "storage/collections/catalog.h"
-#include "storage/engine/transaction.h"
 #include "storage/store.h"
 
 namespace server {
@@ -42,14 +40,7 @@ namespace {
 
 ConcernDefaults read(storage::Store& store) {
   ConcernDefaults found;
-  const auto collection = store.catalog().open(settings_ns);
-  if (!collection) return found;
-  const std::shared_lock schema(collection->schema_mutex());
-  storage::Transaction transaction(store, storage::Transaction::Mode::read);
-  bson::Builder id;
-  id.append("_id", default_concerns_id);
-  const auto record = collection->find_id(transaction, id.done()["_id"]);
-  const auto document = record ? collection->find(transaction, *record) : std::nullopt;
+  const auto document = storage::find_document(store, settings_ns, bson::Value(default_concerns_id));
   if (!document) return found;
   bson::Builder stored;
   for (const auto& field : *document) {

@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "base/host_port.h"
 #include "base/log.h"
-#include "bson/builder.h"
+#include "bson/value.h"
 #include "server/core/client.h"
 #include "storage/collections/catalog.h"
 #include "storage/engine/transaction.h"
@@ -16,17 +16,6 @@ namespace server::users {
 namespace {
 
 constexpr size_t known_max = 10'000;
-
-std::optional<bson::Document> read_one(storage::Store& store, const std::string& ns, const std::string& _id) {
-  const auto collection = store.catalog().open(ns);
-  if (!collection) return std::nullopt;
-  const std::shared_lock schema(collection->schema_mutex());
-  storage::Transaction transaction(store, storage::Transaction::Mode::read);
-  bson::Builder id;
-  id.append("_id", _id);
-  const auto record = collection->find_id(transaction, id.done()["_id"]);
-  return record ? collection->find(transaction, *record) : std::nullopt;
-}
 
 // `visit` returns whether to go on.
 void read_all(storage::Store& store, const std::string& ns, const std::function<bool(bson::DocumentView)>& visit) {
@@ -72,7 +61,7 @@ std::vector<bson::Document> Users::role_documents() const {
 }
 
 std::optional<bson::Document> Users::document(const std::string& ns, const std::string& id) const {
-  return read_one(store_, ns, id);
+  return storage::find_document(store_, ns, bson::Value(id));
 }
 void Users::each(const std::string& ns, const std::function<bool(bson::DocumentView)>& visit) const {
   read_all(store_, ns, visit);

@@ -3,15 +3,13 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
-#include <shared_mutex>
 
 #include "base/clock.h"
 #include "bson/builder.h"
+#include "bson/value.h"
 #include "server/core/operation.h"
 #include "server/core/services.h"
 #include "server/write/statements.h"
-#include "storage/collections/catalog.h"
-#include "storage/engine/transaction.h"
 #include "storage/store.h"
 
 namespace server::write {
@@ -22,22 +20,10 @@ constexpr std::string_view arrivals_ns = "admin.system.arrivals";
 // Something may come many times in a second, and each renewal is an entry of the log.
 constexpr int64_t renewed_after_ms = 60'000;
 
-bson::Document named(const std::string& db) {
-  bson::Builder id;
-  id.append("_id", db);
-  return id.done();
-}
-
 // Returns how long nothing of the arrival has come; nullopt: there is none. Another primary's clock may have been ahead of this
 // one.
 std::optional<int64_t> idle_ms(const Services& services, const std::string& db) {
-  const auto arrivals = services.store->catalog().open(arrivals_ns);
-  if (!arrivals) return std::nullopt;
-  const bson::Document id = named(db);
-  const std::shared_lock schema(arrivals->schema_mutex());
-  storage::Transaction transaction(*services.store, storage::Transaction::Mode::read);
-  const auto record = arrivals->find_id(transaction, id.view().find("_id"));
-  const auto arrival = record ? arrivals->find(transaction, *record) : std::nullopt;
+  const auto arrival = storage::find_document(*services.store, arrivals_ns, bson::Value(db));
   if (!arrival) return std::nullopt;
   const bson::Element at = arrival->view().find("at");
   if (at.type() != bson::Type::date) return arrival_idle_ms_max;
@@ -70,7 +56,7 @@ bool is_arriving(const Services& services, const std::string& db) {
 
 void end_arrival(OperationContext& op, const std::string& db) {
   if (!is_arrival(op.services(), db)) return;
-  const bson::Document filter = named(db);
+  const bson::Document filter = bson::Builder().append("_id", db).done();
   run_delete(op, arrivals_ns, {.filter = filter, .sort = {}, .hint = {}, .let = {}, .collation = {}, .all = true});
 }
 
