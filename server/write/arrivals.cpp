@@ -55,9 +55,7 @@ bool is_arriving(const Services& services, const std::string& db) {
 }
 
 void end_arrival(OperationContext& op, const std::string& db) {
-  if (!is_arrival(op.services(), db)) return;
-  const bson::Document filter = bson::Builder().append("_id", db).done();
-  run_delete(op, arrivals_ns, {.filter = filter, .sort = {}, .hint = {}, .let = {}, .collation = {}, .all = true});
+  if (is_arrival(op.services(), db)) remove_document(op, arrivals_ns, db);
 }
 
 }  // namespace server::write

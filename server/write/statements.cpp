@@ -172,9 +172,7 @@ void check_update(OperationContext& op, std::string_view ns, const UpdateStateme
 }
 
 void put_document(OperationContext& op, std::string_view ns, std::string_view id, bson::DocumentView document) {
-  bson::Builder named;
-  named.append("_id", id);
-  const bson::Document filter = named.done();
+  const bson::Document filter = bson::Builder().append("_id", id).done();
   const bson::Value update{bson::Document(document)};
   UpdateStatement statement;
   statement.selection.filter = filter;
@@ -228,6 +226,13 @@ DeleteOutcome run_delete(OperationContext& op, std::string_view ns, const Select
       });
   count(changed.matched);
   return {changed.matched, std::move(changed.before)};
+}
+
+bool remove_document(OperationContext& op, std::string_view ns, std::string_view id) {
+  const bson::Document filter = bson::Builder().append("_id", id).done();
+  Selection selection;
+  selection.filter = filter;
+  return run_delete(op, ns, selection).deleted > 0;
 }
 
 }  // namespace server::write

@@ -55,5 +55,7 @@ struct DeleteOutcome {
 
 DeleteOutcome run_delete(OperationContext& op, std::string_view ns, const Selection& selection,
                          const Kept& keep_before = nullptr);
+// Removes the document with this _id. Returns whether there was one.
+bool remove_document(OperationContext& op, std::string_view ns, std::string_view id);
 
 }  // namespace server::write

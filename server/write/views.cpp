@@ -122,13 +122,7 @@ void change_view(OperationContext& op, const std::string& db, const View& view) 
 }
 
 bool drop_view(OperationContext& op, const std::string& ns) {
-  if (!query::find_view(op, ns)) return false;
-  bson::Builder filter;
-  filter.append("_id", query::view_id(ns));
-  const bson::Document same = filter.done();
-  Selection selection;
-  selection.filter = same;
-  return run_delete(op, views_of(std::string(database_of(ns))), selection).deleted > 0;
+  return query::find_view(op, ns) && remove_document(op, views_of(std::string(database_of(ns))), query::view_id(ns));
 }
 
 void check_no_view_has(OperationContext& op, const std::string& ns) {

@@ -38,9 +38,7 @@ class DropRole : public Command {
     const base::MutexLock alone(changing_principals());
     stored_role(op, role);
     take_from_all(op, [&](const Name& one) { return one == role; });
-    bson::Builder filter;
-    filter.append("_id", users::principal_id(role));
-    remove_principals(op, users::roles_ns, filter.done());
+    remove_principal(op, users::roles_ns, role);
   }
 };
 
@@ -54,9 +52,7 @@ class DropAllRoles : public Command {
   void run(OperationContext& op, const Request& request, bson::Builder& reply) override {
     const base::MutexLock alone(changing_principals());
     take_from_all(op, [&](const Name& one) { return one.db == request.db && !access::is_builtin_role(one); });
-    bson::Builder filter;
-    filter.append("db", request.db);
-    reply.append("n", static_cast<int32_t>(remove_principals(op, users::roles_ns, filter.done())));
+    reply.append("n", static_cast<int32_t>(remove_principals(op, users::roles_ns, request.db)));
   }
 };
 

@@ -17,10 +17,8 @@ class DropUser : public Command {
 
   void run(OperationContext& op, const Request& request, bson::Builder&) override {
     const Name user = named_principal(request);
-    bson::Builder filter;
-    filter.append("_id", users::principal_id(user));
     const base::MutexLock alone(changing_principals());
-    if (remove_principals(op, users::users_ns, filter.done()) == 0)
+    if (!remove_principal(op, users::users_ns, user))
       throw OperationError(ErrorCode::user_not_found, "User '" + user.text() + "' not found");
   }
 };
@@ -33,10 +31,8 @@ class DropAllUsers : public Command {
   bool writes() const override { return true; }
 
   void run(OperationContext& op, const Request& request, bson::Builder& reply) override {
-    bson::Builder filter;
-    filter.append("db", request.db);
     const base::MutexLock alone(changing_principals());
-    reply.append("n", static_cast<int32_t>(remove_principals(op, users::users_ns, filter.done())));
+    reply.append("n", static_cast<int32_t>(remove_principals(op, users::users_ns, request.db)));
   }
 };
 

@@ -84,7 +84,7 @@ class MergeAuthzCollections : public Command {
       return true;
     });
     const base::MutexLock alone(changing_principals());
-    for (const Name& name : there) remove_principals(op, ns, bson::Builder().append("_id", users::principal_id(name)).done());
+    for (const Name& name : there) remove_principal(op, ns, name);
   }
 
   static void take_over(OperationContext& op, const char* ns, const Name& name, bson::DocumentView document, bool replaces) {

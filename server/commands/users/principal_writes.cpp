@@ -60,7 +60,12 @@ void change_principal(OperationContext& op, const char* ns, const Name& name, bs
   write::put_document(op, ns, users::principal_id(name), out.done());
 }
 
-int64_t remove_principals(OperationContext& op, const char* ns, bson::DocumentView filter) {
+bool remove_principal(OperationContext& op, const char* ns, const Name& name) {
+  return write::remove_document(op, ns, users::principal_id(name));
+}
+
+int64_t remove_principals(OperationContext& op, const char* ns, std::string_view db) {
+  const bson::Document filter = bson::Builder().append("db", db).done();
   return write::run_delete(op, ns, {.filter = filter, .sort = {}, .hint = {}, .let = {}, .collation = {}, .all = true}).deleted;
 }
 

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <optional>
+#include <string_view>
 
 #include "base/mutex.h"
 #include "bson/builder.h"
@@ -18,8 +19,10 @@ void insert_principal(OperationContext& op, const char* ns, const Name& name, bs
 // Puts `fields` in the place of those that the document has; a field whose value is null is removed. Throws UserNotFound (11), or
 // RoleNotFound (31), if there is no such document.
 void change_principal(OperationContext& op, const char* ns, const Name& name, bson::DocumentView fields);
-// Returns how many were removed.
-int64_t remove_principals(OperationContext& op, const char* ns, bson::DocumentView filter);
+// Returns whether it was there.
+bool remove_principal(OperationContext& op, const char* ns, const Name& name);
+// Removes all of the database. Returns how many there were.
+int64_t remove_principals(OperationContext& op, const char* ns, std::string_view db);
 
 // The stored document. Throws UserNotFound, RoleNotFound.
 bson::Document stored_user(const OperationContext& op, const Name& name);

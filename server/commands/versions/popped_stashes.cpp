@@ -8,7 +8,6 @@
 #include "server/core/arguments.h"
 #include "server/core/operation.h"
 #include "server/write/batch.h"
-#include "server/write/change.h"
 #include "server/write/document_writer.h"
 #include "server/write/statements.h"
 #include "storage/engine/names.h"
@@ -121,10 +120,7 @@ void end_pops(OperationContext& op, BranchedDatabase& database) {
       drop_collections(op, transaction, database, one);
       database.drop_stash(transaction, one.number);
     });
-    bson::Builder filter;
-    filter.append("_id", id_of(database.name(), one.number));
-    const bson::Document same = filter.done();
-    write::run_delete(op, popped_ns, {.filter = same, .sort = {}, .hint = {}, .let = {}, .collation = {}, .all = true});
+    write::remove_document(op, popped_ns, id_of(database.name(), one.number));
   }
 }
 

@@ -5,7 +5,6 @@
 #include "bson/builder.h"
 #include "server/core/arguments.h"
 #include "server/core/operation.h"
-#include "server/write/change.h"
 #include "server/write/statements.h"
 #include "server/write/target.h"
 #include "storage/engine/transaction.h"
@@ -65,10 +64,7 @@ void put_remote(OperationContext& op, const std::string& db, const Remote& remot
 }
 
 void remove_remote(OperationContext& op, const std::string& db, const std::string& name) {
-  bson::Builder filter;
-  filter.append("_id", id_of(db, name));
-  const bson::Document same = filter.done();
-  write::run_delete(op, remotes_ns, {.filter = same, .sort = {}, .hint = {}, .let = {}, .collation = {}, .all = true});
+  write::remove_document(op, remotes_ns, id_of(db, name));
 }
 
 bool is_of_remote(const std::vector<Remote>& remotes, std::string_view tag) {
