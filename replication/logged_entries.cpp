@@ -1,6 +1,6 @@
 #include "replication/logged_entries.h"
 
-#include "base/error.h"
+#include "base/guarded.h"
 #include "bson/diff.h"
 #include "storage/engine/readable_rows.h"
 
@@ -62,12 +62,7 @@ void LoggedEntries::walk(const Meet& meet, const MeetHole& meet_hole, const std:
 
 // nullopt: the row was cut off, or it can't be read.
 std::optional<Bytes> LoggedEntries::readable_row(Stamp stamp) {
-  try {
-    return oplog_.row(stamp);
-  } catch (const base::OperationError& damage) {
-    if (damage.code() != base::ErrorCode::data_corruption_detected) throw;
-    return std::nullopt;
-  }
+  return base::guarded([&] { return oplog_.row(stamp); });
 }
 
 std::optional<bson::Document> LoggedEntries::after(Stamp stamp, const std::optional<bson::Document>& before) {

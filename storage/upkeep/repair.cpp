@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/guarded.h"
 #include "bson/validate.h"
 #include "storage/background/dedup_service.h"
 #include "storage/collections/stored_catalog.h"
@@ -87,13 +88,9 @@ std::vector<RecordId> Repair::records() {
 
 std::optional<Bytes> Repair::readable(Transaction& transaction, RecordId record) {
   transaction.pass_by_caches();
-  try {
-    auto content = collection_.records().find(transaction, record);
-    if (content && holds(*content)) return content;
-  } catch (const base::OperationError& damage) {
-    if (damage.code() != ErrorCode::data_corruption_detected) throw;
-  }
-  return std::nullopt;
+  auto content = base::guarded([&] { return collection_.records().find(transaction, record); });
+  if (content && !holds(*content)) content.reset();
+  return content;
 }
 
 void Repair::correct_counts() {

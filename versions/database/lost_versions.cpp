@@ -2,12 +2,13 @@
 
 #include <algorithm>
 
-#include "versions/database/guarded.h"
+#include "base/guarded.h"
 
 namespace versions {
 
 namespace {
 
+using base::guarded;
 using bson::Document;
 using storage::LoggedDocument;
 
@@ -42,7 +43,7 @@ std::map<RecordId, LoggedDocument> LostVersions::find(const storage::Collection&
     }
   }
   if (wanted.empty()) return logged;
-  guarded([&] { return add_others(transaction, records, interrupted); });
+  guarded([&] { add_others(transaction, records, interrupted); });
   lines_.emplace(VersionLines::Of{database_->name(), collection.uuid_bytes(), shared_->base.id()}, std::move(wanted),
                  std::move(records));
   log_.walk([&](const storage::LoggedEntry& entry) { lines_->meet(entry); },
@@ -64,7 +65,7 @@ std::map<RecordId, LoggedDocument> LostVersions::find(const storage::Collection&
   return logged;
 }
 
-bool LostVersions::add_others(Transaction& transaction, VersionLines::Records& records,
+void LostVersions::add_others(Transaction& transaction, VersionLines::Records& records,
                               const std::function<void()>& interrupted) {
   const auto entries = shared_->base.stored_indexes()->front()->cursor(transaction, storage::Direction::forward);
   entries->seek({});
@@ -72,7 +73,6 @@ bool LostVersions::add_others(Transaction& transaction, VersionLines::Records& r
     if (interrupted && met % ask_every == 0) interrupted();
     if (!records.keys.contains(entries->record())) records.others.add(entries->record());
   }
-  return true;
 }
 
 std::optional<WantedVersion> LostVersions::wanted(Transaction& transaction, RecordId record, const Bytes& key) {

@@ -35,7 +35,7 @@ class LostVersions final : public storage::DocumentLog {
   using Step = VersionLines::Step;
 
   // Adds the records of which the index on `_id` knows that they are other documents', as far as it can be read.
-  bool add_others(Transaction& transaction, VersionLines::Records& records, const std::function<void()>& interrupted);
+  void add_others(Transaction& transaction, VersionLines::Records& records, const std::function<void()>& interrupted);
   std::optional<WantedVersion> wanted(Transaction& transaction, RecordId record, const Bytes& key);
   // Returns whether the record is one that the merge wrote.
   bool is_written(Transaction& transaction, RecordId record, const VersionLines::Merge& merge);

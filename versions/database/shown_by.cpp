@@ -3,6 +3,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "base/guarded.h"
 #include "base/hash.h"
 #include "bson/builder.h"
 #include "bson/key_types.h"
@@ -14,6 +15,7 @@
 namespace versions {
 namespace {
 
+using base::guarded;
 using storage::DamagedDocument;
 using storage::RecordId;
 
@@ -52,18 +54,6 @@ class Search {
  private:
   void ask() const {
     if (interrupted_) interrupted_();
-  }
-
-  // Returns false if the work met damage.
-  template <class Work>
-  static bool guarded(Work work) {
-    try {
-      work();
-      return true;
-    } catch (const base::OperationError& damage) {
-      if (damage.code() != base::ErrorCode::data_corruption_detected) throw;
-      return false;
-    }
   }
 
   std::string name_of(std::string_view ref) const { return db_ + "@" + escaped(ref); }

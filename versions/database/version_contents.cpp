@@ -1,12 +1,13 @@
 #include "versions/database/version_contents.h"
 
+#include "base/guarded.h"
 #include "bson/validate.h"
-#include "versions/database/guarded.h"
 
 namespace versions {
 
 namespace {
 
+using base::guarded;
 using bson::Document;
 
 constexpr size_t held_bytes_max = 256 << 20;
