@@ -41,7 +41,7 @@ Replacement::Replacement(OperationContext& op, const std::string& ns, const stor
   {
     const auto indexes = database_->keep_indexes(op.interrupted());
     in_transaction(op, [&](storage::Transaction& transaction) {
-      branch_ = database_->branch(transaction, query::ref_of_name(database_of(ns))).name;
+      branch_ = database_->branch(transaction, versions::ref_of_database(database_of(ns))).name;
       database_->create_empty(transaction, aside, {.name = branch_});
     });
   }

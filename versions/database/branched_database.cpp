@@ -212,8 +212,7 @@ void BranchedDatabase::check_unique(storage::CollectionId collection, const stor
   {
     Transaction transaction(store_, Transaction::Mode::read);
     std::vector<Branch> branches = branches_.graph().branches(transaction);
-    const auto ref = split_name(storage::database_of(ns)).ref;
-    const std::string meant = ref ? parse_ref(*ref).name : std::string(main);
+    const std::string meant = ref_of_database(storage::database_of(ns)).name;
     // The branch that is meant comes first; the others stand next to branches that they have most in common with.
     const auto rank = [&](const Branch& branch) { return std::pair(branch.name != meant, branch.head); };
     std::sort(branches.begin(), branches.end(), [&](const Branch& a, const Branch& b) { return rank(a) < rank(b); });

@@ -23,11 +23,6 @@ namespace {
 constexpr std::string_view table_name = "versions-databases";
 constexpr std::string_view unfinished_prefix = "tmp.agg_out.";  // such a collection takes another one's place when it is done
 
-Ref ref_of(std::string_view db) {
-  const auto ref = split_name(db).ref;
-  return ref ? parse_ref(*ref) : Ref{.name = std::string(BranchedDatabase::main)};
-}
-
 std::string home_of(std::string_view ns) {
   return std::string(split_name(storage::database_of(ns)).database) + "." + std::string(storage::collection_of(ns));
 }
@@ -316,7 +311,7 @@ bool Databases::has(std::string_view db, const storage::Collection& collection) 
   if (!database || snapshot_behind(db)) return true;
   if (!has_versions(collection)) return !split_name(db).ref;
   Transaction transaction(store_, Transaction::Mode::read);
-  return database->has(transaction, database->place(transaction, ref_of(db)), collection.id());
+  return database->has(transaction, database->place(transaction, ref_of_database(db)), collection.id());
 }
 
 bool Databases::anybody_has(std::string_view db, const storage::Collection& collection) {
@@ -343,7 +338,7 @@ bool Databases::change(std::string_view db, const std::function<bool(Transaction
   const auto database = need(db);
   return storage::in_transaction(store_, [&](Transaction& transaction) {
     transaction.set_replayed(replayed);
-    return work(transaction, *database, database->branch(transaction, ref_of(db)));
+    return work(transaction, *database, database->branch(transaction, ref_of_database(db)));
   });
 }
 

@@ -84,6 +84,11 @@ Ref parse_ref(std::string_view text) {
   return ref;
 }
 
+Ref ref_of_database(std::string_view db) {
+  const auto ref = split_name(db).ref;
+  return ref ? parse_ref(*ref) : Ref{.name = std::string(BranchedDatabase::main)};
+}
+
 bool looks_like_commit(std::string_view name) {
   const auto is_digit = [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); };
   return name.size() >= 8 && name.size() <= 64 && std::all_of(name.begin(), name.end(), is_digit);

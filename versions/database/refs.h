@@ -34,6 +34,8 @@ struct Ref {
 
 // Throws BadValue.
 Ref parse_ref(std::string_view text);
+// Returns the ref that the name of a database has behind its `@`; without one it is the branch main. Throws BadValue.
+Ref ref_of_database(std::string_view db);
 // Returns whether the name could be the beginning of a commit's id.
 bool looks_like_commit(std::string_view name);
 // Check what may name a branch, tag or commit, and what a branch or tag may be called. They throw BadValue.

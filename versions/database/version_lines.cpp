@@ -11,11 +11,6 @@ namespace versions {
 
 namespace {
 
-// Throws BadValue if the name can't be a branch's.
-std::string branch_of(const DatabaseName& name) {
-  return name.ref ? parse_ref(*name.ref).name : std::string(BranchedDatabase::main);
-}
-
 // Returns whether a collection is renamed from that database to another one, or the other way.
 bool moves_between_databases(const LoggedEntry& entry, const std::string& db) {
   if (entry.kind != LoggedEntry::Kind::command) return false;
@@ -39,11 +34,12 @@ VersionLines::VersionLines(Of of, std::vector<WantedVersion> wanted, Records rec
 void VersionLines::meet(const LoggedEntry& entry) {
   if (entry.kind != LoggedEntry::Kind::command && entry.uuid != BytesView(of_.uuid)) return;
   if (moves_between_databases(entry, of_.db)) branches_.clear();  // what the other database wrote isn't followed
-  const DatabaseName name = split_name(storage::database_of(entry.ns));
+  const std::string_view db = storage::database_of(entry.ns);
+  const DatabaseName name = split_name(db);
   if (name.database != of_.db) return;
   try {
     if (entry.kind != LoggedEntry::Kind::command) {
-      meet_write(entry, branch_of(name));
+      meet_write(entry, ref_of_database(db).name);
     } else if (!name.ref) {
       if (log::is_branch_change(entry.command)) meet_change(log::decode_branch_change(entry.command), entry.transaction);
       if (entry.command.has("dropDatabase")) {  // the database is another one of that name from here on

@@ -28,7 +28,7 @@ namespace {
 versions::Ref ref_of(const Request& request) {
   const versions::DatabaseName name = versions::split_name(request.db);
   if (name.ref && name.ref->find('@') != name.ref->npos) refuse_snapshot(request);  // a branch in a snapshot
-  return query::ref_of_name(request.db);
+  return versions::ref_of_database(request.db);
 }
 
 versions::Ref ref_of(std::string_view argument) {

@@ -86,7 +86,7 @@ bool Differences::by_key(DocumentView ids) {
 Differences::What Differences::between(const Arguments& arguments, std::string_view db) {
   const auto from = arguments.string("from"), to = arguments.string("to");
   What what;
-  what.to = to ? versions::parse_ref(*to) : ref_of_name(db);
+  what.to = to ? versions::parse_ref(*to) : versions::ref_of_database(db);
   what.from_last_commit = !from;
   if (from) what.from = versions::parse_ref(*from);
   return what;

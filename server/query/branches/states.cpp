@@ -18,11 +18,6 @@ std::shared_ptr<versions::BranchedDatabase> branched_database(OperationContext& 
   return database;
 }
 
-versions::Ref ref_of_name(std::string_view db) {
-  const auto ref = versions::split_name(db).ref;
-  return ref ? versions::parse_ref(*ref) : versions::Ref{.name = std::string(versions::BranchedDatabase::main)};
-}
-
 base::Bytes key_of_id(const bson::ValueView& id) {
   bson::KeyString key;
   key.append(id);

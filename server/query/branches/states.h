@@ -15,8 +15,6 @@ namespace server::query {
 
 // Returns the database of a name, with or without a ref behind it. Throws NamespaceNotFound if it has no branches.
 std::shared_ptr<versions::BranchedDatabase> branched_database(OperationContext& op, std::string_view db);
-// Returns the ref behind the `@`; without one it is "main".
-versions::Ref ref_of_name(std::string_view db);
 
 // Returns the key by which versions tell documents apart.
 base::Bytes key_of_id(const bson::ValueView& id);

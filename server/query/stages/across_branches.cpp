@@ -31,7 +31,7 @@ class AcrossBranches final : public Stage {
         states_(*context.op, branched_database(*context.op, context.db)),
         collection_(*context.op, states_, context.collection),
         names_(plan.refs) {
-    (void)states_.place(ref_of_name(context.db));
+    (void)states_.place(versions::ref_of_database(context.db));
     std::vector<versions::Place> places;
     for (const std::string& ref : plan.refs) places.push_back(states_.place(versions::parse_ref(ref)));
     if (plan.refs.empty()) {

@@ -226,7 +226,7 @@ size_t choice(const Arguments& arguments, std::string_view field, std::initializ
 void check_branch(const PipelineContext& context) {
   if (!versions::split_name(context.db).ref) return;
   const States states(*context.op, branched_database(*context.op, context.db));
-  if (states.place(ref_of_name(context.db)).branch) return;
+  if (states.place(versions::ref_of_database(context.db)).branch) return;
   refuse(ErrorCode::illegal_operation, "$changeStream may not be opened on '" + context.db + "', which is no branch");
 }
 

@@ -24,7 +24,7 @@ class History final : public Stage {
         collection_(*context.op, states_, context.collection),
         first_(states_.branches().graph().first(states_.transaction())),
         shown_as_first_(states_.branches().graph().proof_of_first(states_.transaction()).value_or(first_)) {
-    (void)states_.place(ref_of_name(context.db));
+    (void)states_.place(versions::ref_of_database(context.db));
     if (!collection_) return;
     key_ = key_of_id(id);
     versions_ = collection_.store().history(states_.transaction(), key_);
