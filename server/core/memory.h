@@ -120,4 +120,24 @@ class Held {
   size_t bytes_ = 0;
 };
 
+// A value that somebody builds is counted while it grows, in steps.
+class Growth {
+ public:
+  explicit Growth(Held& held) : held_(held), before_(held.bytes()) {}
+
+  // The value has so many bytes by now. They are held, besides what was held before the value was begun.
+  void reach(size_t bytes) {
+    if (bytes < next_) [[likely]]
+      return;
+    held_.set(before_ + bytes);
+    next_ = bytes + step_bytes;
+  }
+
+ private:
+  static constexpr size_t step_bytes = 64 << 10;
+  Held& held_;
+  const size_t before_;
+  size_t next_ = step_bytes;
+};
+
 }  // namespace server

@@ -27,6 +27,7 @@ class Run {
         inclusion(includes),
         allowance_(allowance),
         held_(allowance ? allowance->memory() : unlimited_),
+        growth_(held_),
         whole_(whole) {}
 
   const DocumentView root;
@@ -38,13 +39,7 @@ class Run {
     if (allowance_) allowance_->work();
     account();
   }
-  void account() {
-    const size_t made = whole_.size();
-    if (made < next_) [[likely]]
-      return;
-    held_.set(made);
-    next_ = made + step_bytes;
-  }
+  void account() { growth_.reach(whole_.size()); }
   // Finds a field, and accounts for those that it looks at.
   Element find(DocumentView document, std::string_view name) const {
     if (allowance_) allowance_->work_on(document.size());
@@ -52,12 +47,11 @@ class Run {
   }
 
  private:
-  static constexpr size_t step_bytes = 64 << 10;
   Allowance* const allowance_;
   MemoryBudget unlimited_{nullptr};  // without an allowance
   Held held_;
+  Growth growth_;
   const bson::Builder& whole_;
-  size_t next_ = step_bytes;
 };
 
 void project_object(Run& run, const Node& node, DocumentView document, bson::Builder& out);

@@ -24,7 +24,7 @@ std::vector<ValueView> elements_of(Frame& frame, const ValueView& array) {
 
 template <class Iterator>
 Value array_of(Frame& frame, Iterator from, Iterator to) {
-  Growth growth(frame);
+  Growth growth = frame.growth();
   bson::ArrayBuilder out;
   for (; from != to; ++from) {
     frame.work();
@@ -84,7 +84,7 @@ Value in(Frame& frame, std::string_view, Arguments a) {
 }
 
 Value concat_arrays(Frame& frame, std::string_view, Arguments a) {
-  Growth growth(frame);
+  Growth growth = frame.growth();
   bson::ArrayBuilder out;
   for (const ValueView& argument : a) {
     if (argument.is_nullish()) return Value::null();
@@ -152,7 +152,7 @@ Value range(Frame& frame, std::string_view, Arguments a) {
   if ((to - from) / step > 6'000'000) {
     fail(static_cast<int>(base::ErrorCode::exceeded_memory_limit), "$range would use too much memory and cannot spill to disk");
   }
-  Growth growth(frame);
+  Growth growth = frame.growth();
   bson::ArrayBuilder out;
   for (int64_t at = from; step > 0 ? at < to : at > to; at += step) {
     frame.work();
@@ -214,7 +214,7 @@ ExpressionPtr parse_zip(std::string_view, const ValueView& value, Scope& scope) 
     const auto fill = defaults ? elements_of(frame, filler) : std::vector<ValueView>();
     size_t rows = longest ? 0 : SIZE_MAX;
     for (const auto& column : columns) rows = longest ? std::max(rows, column.size()) : std::min(rows, column.size());
-    Growth growth(frame);
+    Growth growth = frame.growth();
     bson::ArrayBuilder out;
     for (size_t row = 0; row < rows && !columns.empty(); ++row) {
       frame.work(columns.size());

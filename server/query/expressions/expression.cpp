@@ -45,7 +45,7 @@ ValueView walk(Frame& frame, ValueView value, std::string_view path, Value& scra
   while (!path.empty()) {
     if (value.type() == Type::array) {
       const size_t held = frame.held();
-      Growth growth(frame);
+      Growth growth = frame.growth();
       bson::ArrayBuilder mapped;
       for (const bson::Element& element : value.as_document()) {
         frame.work();

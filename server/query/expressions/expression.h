@@ -75,32 +75,14 @@ struct Frame {
   // An operator that computes a value for each of many elements holds, after each, just what it keeps besides the `held` that it
   // began with.
   void keep(size_t held, size_t bytes) { held_.set(held + bytes); }
+  // An operator counts the value that it builds with it. What is held for the value's parts, which it copies, is released.
+  Growth growth() { return Growth(held_); }
 
  private:
   const bson::Collator* collator_;
   Allowance* allowance_;
   MemoryBudget unlimited_{nullptr};  // without an allowance
   Held held_;
-};
-
-// A value that an operator builds is counted while it grows, in steps.
-class Growth {
- public:
-  explicit Growth(Frame& frame) : frame_(frame), held_(frame.held()) {}
-
-  // The value has so many bytes by now. What was held for its parts, which it has copied, is released.
-  void reach(size_t bytes) {
-    if (bytes < next_) [[likely]]
-      return;
-    frame_.keep(held_, bytes);
-    next_ = bytes + step_bytes;
-  }
-
- private:
-  static constexpr size_t step_bytes = 64 << 10;
-  Frame& frame_;
-  const size_t held_;
-  size_t next_ = step_bytes;
 };
 
 // Immutable after parsing; evaluate() may run in many threads with a frame each.

@@ -32,7 +32,7 @@ class Merged {
   }
 
   Value done() const {
-    Growth growth(frame_);
+    Growth growth = frame_.growth();
     bson::Builder out;
     for (const bson::Element& field : fields_) {
       frame_.work();
@@ -64,7 +64,7 @@ Value merge_objects(Frame& frame, std::string_view, Arguments a) {
 Value object_to_array(Frame& frame, std::string_view, Arguments a) {
   if (a[0].is_nullish()) return Value::null();
   if (!a[0].is_object()) fail(40390, "$objectToArray requires a document input, found: " + named(a[0]));
-  Growth growth(frame);
+  Growth growth = frame.growth();
   bson::ArrayBuilder out;
   for (const bson::Element& field : a[0].as_document()) {
     frame.work();
@@ -142,7 +142,7 @@ Value array_to_object(Frame& frame, std::string_view, Arguments a) {
       fields[place->second].second = value;
     }
   }
-  Growth growth(frame);
+  Growth growth = frame.growth();
   bson::Builder out;
   for (const auto& [name, value] : fields) {
     frame.work();

@@ -95,7 +95,7 @@ Value search(Frame& frame, const std::string& op, std::string_view text, const R
   const auto data = regex.make_match_data();
   uint32_t captures = 0;
   pcre2_pattern_info(regex.code(), PCRE2_INFO_CAPTURECOUNT, &captures);
-  Growth growth(frame);
+  Growth growth = frame.growth();
   bson::ArrayBuilder found;
   uint32_t known_as_utf8 = 0;              // the first search looks at the whole text
   size_t counted = 0, counted_points = 0;  // so many bytes have so many code points

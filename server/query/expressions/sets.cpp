@@ -30,7 +30,7 @@ Set set_of(Frame& frame, const ValueView& array) {
 }
 
 Value array_of(Frame& frame, const Set& set) {
-  Growth growth(frame);
+  Growth growth = frame.growth();
   bson::ArrayBuilder out;
   for (const ValueView& value : set) {
     frame.work();
@@ -77,7 +77,7 @@ Value set_difference(Frame& frame, std::string_view, Arguments a) {
     fail(17049, "both operands of $setDifference must be arrays. Second argument is of type: " + named(a[1]));
   }
   Set gone = set_of(frame, a[1]);
-  Growth growth(frame);
+  Growth growth = frame.growth();
   bson::ArrayBuilder out;
   for (const bson::Element& element : a[0].as_document()) {
     frame.work();

@@ -12,7 +12,7 @@ namespace server::query {
 namespace {
 
 Value concat(Frame& frame, std::string_view, Arguments a) {
-  Growth growth(frame);
+  Growth growth = frame.growth();
   std::string out;
   for (const ValueView& argument : a) {
     if (argument.is_nullish()) return Value::null();
@@ -124,7 +124,7 @@ Value split(Frame& frame, std::string_view, Arguments a) {
   }
   const std::string_view text = a[0].as_string(), separator = a[1].as_string();
   if (separator.empty()) fail(40087, "$split requires a non-empty separator");
-  Growth growth(frame);
+  Growth growth = frame.growth();
   bson::ArrayBuilder out;
   for (size_t at = 0;;) {
     frame.work();
@@ -250,7 +250,7 @@ ExpressionPtr parse_replace(std::string_view name, const ValueView& value, Scope
     std::string out;
     size_t at = 0;
     const std::string_view replacement = values[2].view().as_string();
-    Growth growth(frame);
+    Growth growth = frame.growth();
     for (size_t found; (found = find_in(frame, text, sought, at)) != std::string_view::npos;) {
       frame.work();
       bson::check_buffer_bytes(out.size() + (found - at) + replacement.size());

@@ -63,7 +63,7 @@ class ReplaceRoot final : public MapStage {
 class Redaction {
  public:
   Redaction(const Expression& rule, size_t current, Frame& frame, const bson::Builder& whole)
-      : rule_(rule), current_(current), frame_(frame), growth_(frame), whole_(whole) {}
+      : rule_(rule), current_(current), frame_(frame), growth_(frame.growth()), whole_(whole) {}
 
   enum class Verdict { keep, prune, descend };
   Verdict verdict(DocumentView document) {

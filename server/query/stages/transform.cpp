@@ -96,7 +96,7 @@ class Met {
 // Applies a tree to one document.
 class Transform::Application {
  public:
-  Application(Frame& frame, const bson::Builder& whole) : frame_(frame), growth_(frame), whole_(whole) {}
+  Application(Frame& frame, const bson::Builder& whole) : frame_(frame), growth_(frame.growth()), whole_(whole) {}
 
   // Accounts for the fields since it did so last, and for what is made by now.
   void account() {
