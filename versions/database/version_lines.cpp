@@ -167,12 +167,10 @@ void VersionLines::commit(const log::CommitBranch& entry) {
 void VersionLines::merge(const log::MergeBranch& entry, Stamp transaction) {
   take_over(entry.into, transaction);
   const auto [from, to] = by_commit_.equal_range(entry.made.id);
-  std::shared_ptr<const Merge> merge;
   for (auto one = from; one != to; ++one) {
     const Line* const at = line(entry.into, one->second->key, false);
     if (!at || at->transaction != transaction) continue;
-    if (!merge) merge = std::make_shared<Merge>(Merge{entry.from, entry.imported});
-    found_[one->second->record] = {*at->step, entry.generation, merge};
+    found_[one->second->record] = {*at->step, entry.generation, Merge{entry.from, entry.imported}};
   }
 }
 

@@ -14,7 +14,7 @@
 #pragma once
 
 #include <map>
-#include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <unordered_map>
@@ -65,7 +65,7 @@ class VersionLines {
     size_t step = 0;       // into steps() of the record's key
     Stamp generation = 0;  // of the record's content
     // The record came with a merge, unless it is one of those that the merge took over.
-    std::shared_ptr<const Merge> merge = {};
+    std::optional<Merge> merge = {};
   };
   // A document with more writes isn't followed to the end of the log.
   static constexpr size_t steps_max = 100'000;
