@@ -33,8 +33,9 @@ std::map<RecordId, LoggedDocument> LostVersions::find(const storage::Collection&
     const Bytes key = key_of(document.id.bytes());
     logged[document.record].why_not = "nothing says with which write it came";
     auto one = guarded([&] {
-      for (const Version& version : shared_->store.history(transaction, key)) records.keys[version.record] = key;
-      return this->wanted(transaction, document.record, key);
+      const std::vector<Version> versions = shared_->store.history(transaction, key);
+      for (const Version& version : versions) records.keys[version.record] = key;
+      return this->wanted(transaction, document.record, key, versions);
     });
     if (one) {
       logged[document.record].why_not = "the log doesn't have the write that it came with";
@@ -75,10 +76,10 @@ void LostVersions::add_others(Transaction& transaction, VersionLines::Records& r
   }
 }
 
-std::optional<WantedVersion> LostVersions::wanted(Transaction& transaction, RecordId record, const Bytes& key) {
+std::optional<WantedVersion> LostVersions::wanted(Transaction& transaction, RecordId record, const Bytes& key,
+                                                  const std::vector<Version>& versions) {
   WantedVersion wanted{.record = record, .key = key, .kind = WantedVersion::Kind::first};
   if (segment_of(record) < first_segment) return wanted;
-  const auto versions = shared_->store.history(transaction, key);
   const auto version = std::find_if(versions.begin(), versions.end(), [&](const Version& one) { return one.record == record; });
   if (version == versions.end()) return std::nullopt;
   if (version->commit != 0) {
@@ -86,7 +87,8 @@ std::optional<WantedVersion> LostVersions::wanted(Transaction& transaction, Reco
     wanted.commit = shared_->graph.commit(transaction, version->commit)->id;
     return wanted;
   }
-  for (const Branch& branch : shared_->graph.branches(transaction)) {
+  if (!branches_) branches_ = shared_->graph.branches(transaction);
+  for (const Branch& branch : *branches_) {
     const auto added = shared_->store.added_at(transaction, branch.id, record);
     if (!added) continue;
     wanted.kind = WantedVersion::Kind::pending;

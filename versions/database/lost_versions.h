@@ -36,7 +36,9 @@ class LostVersions final : public storage::DocumentLog {
 
   // Adds the records of which the index on `_id` knows that they are other documents', as far as it can be read.
   void add_others(Transaction& transaction, VersionLines::Records& records, const std::function<void()>& interrupted);
-  std::optional<WantedVersion> wanted(Transaction& transaction, RecordId record, const Bytes& key);
+  // `versions` are those of the document, which has this key.
+  std::optional<WantedVersion> wanted(Transaction& transaction, RecordId record, const Bytes& key,
+                                      const std::vector<Version>& versions);
   // Returns whether the record is one that the merge wrote.
   bool is_written(Transaction& transaction, RecordId record, const VersionLines::Merge& merge);
 
@@ -62,7 +64,8 @@ class LostVersions final : public storage::DocumentLog {
   std::unordered_map<RecordId, WantedVersion> wanted_;
   std::optional<VersionLines> lines_;
   std::optional<VersionContents> contents_;
-  // These are read once, since there may be many commits.
+  // These are read once, since there may be many branches and commits.
+  std::optional<std::vector<Branch>> branches_;
   std::optional<std::optional<std::vector<CommitNumber>>> commits_;
   std::optional<bool> has_all_commits_;
 };
