@@ -52,7 +52,8 @@ class LostVersions final : public storage::DocumentLog {
   // The commits that weren't dropped; nullopt: the graph is damaged.
   const std::optional<std::vector<CommitNumber>>& commits(Transaction& transaction);
   bool has_all_commits(Transaction& transaction);
-  // The content that the step's write made. If a tree names the hash, it has it.
+  // Returns the content that the step's write made; nullopt: nobody knows it. If a tree names a hash for the content, that is
+  // `hash`, and only a content that has it is returned.
   std::optional<bson::Document> made_by(Transaction& transaction, const WantedVersion& version, size_t step,
                                         const std::optional<Hash>& hash, const std::function<void()>& interrupted);
   std::string why_not(const Bytes& key, size_t step, bool has_hash) const;

@@ -29,9 +29,11 @@ class OpenMerges {
   // Another transaction that ends the merge at the same time conflicts. Throws IllegalOperation if no merge waits there.
   void decide(Transaction& transaction, BranchId branch, storage::CollectionId collection, BytesView key,
               const Decision& decision);
+  // Returns the decisions about documents of the collection.
   Decisions decisions(Transaction& transaction, BranchId branch, storage::CollectionId collection) const;
-  // The keys of those alone, and one of them.
+  // Returns the keys of the documents that decisions were made about.
   std::vector<Bytes> decided(Transaction& transaction, BranchId branch, storage::CollectionId collection) const;
+  // Returns the decision about one document; nullopt: there is none yet.
   std::optional<Decision> decision(Transaction& transaction, BranchId branch, storage::CollectionId collection,
                                    BytesView key) const;
   // False: no merge was waiting.

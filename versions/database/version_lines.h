@@ -92,8 +92,8 @@ class VersionLines {
 
   const std::map<storage::RecordId, Found>& found() const { return found_; }
   const std::vector<Step>& steps(const Bytes& key) const { return steps_.at(key); }
-  // Why there may be records of the key that weren't found: too many writes, or the newest damage. Empty: there is no such
-  // reason.
+  // Records of the key may be missing in found() because the document has too many writes, or because the log is damaged. Returns
+  // the reason, with the newest damage; an empty string: there is none.
   std::string why_not(const Bytes& key) const;
 
  private:
@@ -117,8 +117,8 @@ class VersionLines {
   void take_over(const std::string& branch, Stamp transaction);
   void restart(const std::string& branch, std::optional<Hash> origin);
   void give_up(const Bytes& key);
-  // The branch's line of a wanted document, if it has one and the branch has the document. `own`: and if its newest write isn't
-  // of a merge or an advance.
+  // Returns the line of a wanted document on the branch. nullptr: the line isn't known, or the branch doesn't have the document,
+  // or `own` is set and the newest write on the line came with a merge or an advance.
   const Line* line(const std::string& branch, const Bytes& key, bool own) const;
 
   const Of of_;
