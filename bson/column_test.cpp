@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include "base/error.h"
+#include "base/testing.h"
 #include "bson/builder.h"
 #include "bson/testing/column_bytes.h"
 
@@ -28,12 +29,7 @@ std::vector<std::string> read(const Bytes& column, size_t values_max = 10'000, s
 using Shown = std::vector<std::string>;
 
 base::ErrorCode refused(const Bytes& column) {
-  try {
-    read(column);
-  } catch (const base::OperationError& error) {
-    return error.code();
-  }
-  return base::ErrorCode::ok;
+  return base::testing::error_of([&] { read(column); });
 }
 
 TEST_CASE("literals and differences make a column of integers") {

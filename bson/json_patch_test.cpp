@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include "base/error.h"
+#include "base/testing.h"
 #include "bson/test_generators.h"
 
 namespace bson {
@@ -32,12 +33,7 @@ Applied applied(const std::string& before, const std::string& operations) {
 }
 
 base::ErrorCode refused(const std::string& before, const std::string& operations) {
-  try {
-    applied(before, operations);
-  } catch (const base::OperationError& error) {
-    return error.code();
-  }
-  return base::ErrorCode::ok;
+  return base::testing::error_of([&] { applied(before, operations); });
 }
 
 TEST_CASE("a patch has the operations of what changed, each after a test of what it changes") {

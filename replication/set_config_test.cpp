@@ -1,5 +1,6 @@
 #include <catch2/catch.hpp>
 
+#include "base/testing.h"
 #include "bson/json.h"
 #include "replication/set_config.h"
 
@@ -9,13 +10,7 @@ using bson::json;
 namespace {
 
 int code_of(const std::string& config) {
-  try {
-    parse_set_config(json(config));
-  } catch (const base::OperationError& error) {
-    INFO(error.what());
-    return static_cast<int>(error.code());
-  }
-  return 0;
+  return base::testing::code_of([&] { parse_set_config(json(config)); });
 }
 
 std::string with_member(const std::string& fields) {
@@ -27,12 +22,7 @@ SetConfig of(const std::string& text) {
 }
 
 int reconfig_code(const SetConfig& now, const SetConfig& next, bool force = false) {
-  try {
-    check_reconfig(now, next, force);
-  } catch (const base::OperationError& error) {
-    return static_cast<int>(error.code());
-  }
-  return 0;
+  return base::testing::code_of([&] { check_reconfig(now, next, force); });
 }
 
 }  // namespace

@@ -2,7 +2,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "base/error.h"
+#include "base/testing.h"
 #include "bson/json.h"
 
 using namespace server;
@@ -16,12 +16,7 @@ void set(FailPoints& points, const std::string& mode, const std::string& data = 
 
 int32_t refused(const std::string& mode) {
   FailPoints points;
-  try {
-    set(points, mode);
-  } catch (const base::OperationError& error) {
-    return static_cast<int32_t>(error.code());
-  }
-  return 0;
+  return base::testing::code_of([&] { set(points, mode); });
 }
 
 }  // namespace

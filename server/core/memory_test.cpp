@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/testing.h"
 
 namespace server {
 namespace {
@@ -14,12 +15,7 @@ namespace {
 constexpr size_t mb = 1 << 20;
 
 int refused(MemoryBudget& budget, size_t bytes) {
-  try {
-    budget.hold(bytes);
-  } catch (const base::OperationError& error) {
-    return static_cast<int>(error.code());
-  }
-  return 0;
+  return base::testing::code_of([&] { budget.hold(bytes); });
 }
 
 constexpr int exceeded_memory_limit = 146;

@@ -137,12 +137,9 @@ std::string command_name(bson::DocumentView command) {
 }
 
 std::string why_failed(InitialSync& sync) {
-  try {
-    sync.run();
-  } catch (const OperationError& error) {
-    return error.what();
-  }
-  return "";
+  std::string why;
+  base::testing::error_of([&] { sync.run(); }, &why);
+  return why;
 }
 
 }  // namespace

@@ -117,12 +117,9 @@ bool is(const Machine& machine, const std::string& other, MemberView::Health hea
 }
 
 std::pair<ErrorCode, std::string> thrown(const std::function<void()>& act) {
-  try {
-    act();
-  } catch (const base::OperationError& error) {
-    return {error.code(), error.what()};
-  }
-  return {ErrorCode::ok, ""};
+  std::string message;
+  const ErrorCode code = base::testing::error_of(act, &message);
+  return {code, message};
 }
 
 // A server that accepts connections and never answers.

@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include "base/error.h"
+#include "base/testing.h"
 #include "bson/json.h"
 #include "server/query/test_support.h"
 
@@ -266,16 +267,13 @@ TEST_CASE("filters with patterns end with their operation") {
     TestServer::Operation killed(server);
     killed.op.kill();
     current = parsing ? &killed.op : nullptr;
-    int code = 0;
-    try {
+    const int code = base::testing::code_of([&] {
       ParseContext context;
       context.allowance = &allowance;
       const auto matcher = Matcher::parse(filter, context);
       current = &killed.op;
       matcher->matches(document);
-    } catch (const base::OperationError& error) {
-      code = static_cast<int>(error.code());
-    }
+    });
     current = nullptr;
     return code;
   };

@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include "base/error.h"
+#include "base/testing.h"
 #include "bson/json.h"
 
 namespace server::query {
@@ -70,12 +71,7 @@ TEST_CASE("the positional operator leaves what isn't an array as it is") {
 }
 
 int project_error(const char* projection, const char* document, const char* filter) {
-  try {
-    project(projection, document, filter);
-  } catch (const base::OperationError& error) {
-    return static_cast<int>(error.code());
-  }
-  return 0;
+  return base::testing::code_of([&] { project(projection, document, filter); });
 }
 
 TEST_CASE("an array that the filter went through no element of has no position") {

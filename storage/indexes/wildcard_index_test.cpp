@@ -2,7 +2,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "base/error.h"
+#include "base/testing.h"
 #include "bson/json.h"
 #include "storage/indexes/multikey_paths.h"
 
@@ -41,12 +41,7 @@ std::string arrays(const std::string& options, const std::string& document) {
 }
 
 int refusal(const std::string& options, const std::string& document = "{}") {
-  try {
-    keys(options, document);
-    return 0;
-  } catch (const base::OperationError& error) {
-    return static_cast<int>(error.code());
-  }
+  return base::testing::code_of([&] { keys(options, document); });
 }
 
 constexpr const char* whole = "key: {'$**': 1}";

@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "base/error.h"
+#include "base/testing.h"
 #include "bson/json.h"
 #include "storage/collections/catalog.h"
 #include "storage/testing/damage.h"
@@ -111,14 +112,7 @@ TEST_CASE("damaged documents are named by their _id") {
 
 TEST_CASE("a directory in use, and one that is none, aren't checked") {
   const TemporaryDirectory directory, empty;
-  const auto code_of = [](const std::string& path) {
-    try {
-      const OfflineHold hold(path);
-    } catch (const base::OperationError& error) {
-      return static_cast<int>(error.code());
-    }
-    return 0;
-  };
+  const auto code_of = [](const std::string& path) { return base::testing::code_of([&] { const OfflineHold hold(path); }); };
   CHECK(code_of(empty.path()) == static_cast<int>(base::ErrorCode::no_such_key));
   {
     Store store(test_options(directory.path()));

@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include "base/error.h"
+#include "base/testing.h"
 #include "bson/compare.h"
 #include "bson/json.h"
 #include "bson/validate.h"
@@ -27,12 +28,7 @@ std::string evaluate(const std::string& text) {
 }
 
 int refused(const std::string& text) {
-  try {
-    evaluate(text);
-  } catch (const base::OperationError& error) {
-    return static_cast<int>(error.code());
-  }
-  return 0;
+  return base::testing::code_of([&] { evaluate(text); });
 }
 
 void same(const std::string& expression, const std::string& expected) {
@@ -380,13 +376,10 @@ int stopped(const std::string& text) {
   const ExpressionPtr expression = parse_expression(specification, scope);
   operation.op.kill();
   current = &operation.op;
-  try {
+  return base::testing::code_of([&] {
     Frame frame(scope, sample);
     expression->evaluate(frame);
-  } catch (const base::OperationError& error) {
-    return static_cast<int>(error.code());
-  }
-  return 0;
+  });
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/random.h"
+#include "base/testing.h"
 #include "bson/column.h"
 #include "bson/compare.h"
 #include "bson/json.h"
@@ -203,12 +204,7 @@ TEST_CASE("compressed buckets whose columns don't fit are refused") {
   using namespace bson::testing;
   const SeriesOptions options = series();
   const auto refused = [&](const bson::Document& bucket) {
-    try {
-      check_bucket(options, bucket);
-      return base::ErrorCode::ok;
-    } catch (const base::OperationError& error) {
-      return error.code();
-    }
+    return base::testing::error_of([&] { check_bucket(options, bucket); });
   };
   for (const int count : {0, 2, 4, 20'000}) CHECK(refused(compressed(count)) != base::ErrorCode::ok);
   CHECK(refused(compressed(3, literal("1") + deltas({1, 1}) + column_end)) == base::ErrorCode::ok);

@@ -2,7 +2,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "base/error.h"
+#include "base/testing.h"
 #include "bson/json.h"
 
 using namespace server::query;
@@ -31,12 +31,7 @@ std::string text(const std::string& document) {
 }
 
 int refused(const std::string& specification) {
-  try {
-    projected(specification);
-  } catch (const base::OperationError& error) {
-    return static_cast<int>(error.code());
-  }
-  return 0;
+  return base::testing::code_of([&] { projected(specification); });
 }
 
 }  // namespace

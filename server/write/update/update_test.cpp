@@ -7,6 +7,7 @@
 #include <map>
 
 #include "base/error.h"
+#include "base/testing.h"
 #include "bson/arithmetic.h"
 #include "bson/builder.h"
 #include "bson/collation.h"
@@ -493,12 +494,7 @@ int refused_with(const std::string& before, const std::string& update, MemoryPoo
   Application application;
   application.document = document;
   application.allowance = &allowance;
-  int code = 0;
-  try {
-    parsed->apply(application);
-  } catch (const base::OperationError& error) {
-    code = static_cast<int>(error.code());
-  }
+  const int code = base::testing::code_of([&] { parsed->apply(application); });
   CHECK(application.pending_bytes == 0);
   CHECK(allowance.memory().held() == 0);
   if (whole_bytes) {
