@@ -46,6 +46,8 @@ void Checkpointer::checkpoint() {
       return around_([this] { take(); });
     } catch (const base::OperationError& error) {
       if (error.code() != base::ErrorCode::out_of_disk_space || base::now(clock_) >= until) throw;
+      const std::lock_guard taking(taking_);
+      connection_.give_metadata_copy_up();
     }
     ask_interrupted();
     std::this_thread::sleep_for(retry_step);
@@ -74,8 +76,16 @@ void Checkpointer::take() {
   const wt::Session session = connection_.open_session();
   const EssentialWrites essential;
   wt::check(session->checkpoint(session.get(), nullptr), "taking a checkpoint");
+  copy_metadata();
   last_ms_.set((clock_.monotonic_us() - start) / 1000);
   count_.add();
+}
+
+void Checkpointer::copy_metadata() {
+  if (space_.has_room(DiskUse::background))
+    connection_.copy_metadata();
+  else
+    connection_.give_metadata_copy_up();
 }
 
 // When room is short, the journal must not take the reserve: a checkpoint makes its files needless.
@@ -92,6 +102,10 @@ void Checkpointer::wait_for_room(DiskUse use) {
 
 void Checkpointer::run(int seconds) {
   base::LogContext context("Checkpointer");
+  {
+    const std::lock_guard taking(taking_);
+    copy_metadata();  // the replay has taken a checkpoint
+  }
   auto due = base::now(clock_) + std::chrono::seconds(seconds);
   uint64_t written_before = 0;
   base::MutexLock lock(mutex_);

@@ -40,6 +40,7 @@ class Checkpointer {
 
  private:
   void take();
+  void copy_metadata();
   void run(int seconds);
   bool journal_is_long(uint64_t written) const;
   void wait_for_room(DiskUse use);

@@ -1,5 +1,8 @@
 #include "storage/engine/wt.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
@@ -16,6 +19,7 @@
 #include "base/mutex.h"
 #include "storage/engine/damaged_replay.h"
 #include "storage/engine/journal_check.h"
+#include "storage/engine/overlay_files.h"
 #include "storage/engine/transaction.h"
 
 namespace storage::wt {
@@ -203,7 +207,7 @@ class DamagedFiles {
   explicit DamagedFiles(const std::string& path) : path_(path), copies_(path_) {
     for (const auto& file : std::filesystem::directory_iterator(path_)) {
       const std::string name = file.path().filename();
-      if (name.starts_with("WiredTiger") && name != "WiredTiger.lock")
+      if (name.starts_with("WiredTiger") && name != "WiredTiger.lock" && !name.starts_with(metadata_copy_file))
         std::filesystem::copy_file(file.path(), copies_.path() / name);
     }
   }
@@ -259,15 +263,18 @@ struct MetadataReader : WT_EVENT_HANDLER {
   bool has_read = false;
 };
 
-// A copy is looked at, because WiredTiger changes what it opens.
+// A copy is looked at, because WiredTiger changes what it opens. Throws filesystem_error if the disk is full.
 bool is_metadata_sound(const std::string& path, const std::string& config) {
   namespace fs = std::filesystem;
   const WorkingDirectory copy(path);
   fs::create_directory(copy.path() / "journal");
-  for (const auto& file : fs::directory_iterator(path)) {
-    const std::string name = file.path().filename();
-    if (name.starts_with("WiredTiger") && name != "WiredTiger.lock" && name != "WiredTigerHS.wt")
-      fs::copy_file(file.path(), copy.path() / name);
+  for (const char* name : {"WiredTiger", "WiredTiger.turtle", "WiredTiger.wt"}) {
+    const fs::path file = fs::path(path) / name;
+    if (!fs::exists(file)) continue;
+    std::error_code error;
+    fs::copy_file(file, copy.path() / name, error);
+    if (error == std::errc::io_error) return false;
+    if (error) throw fs::filesystem_error("cannot copy", file, copy.path() / name, error);
   }
   MetadataReader reader;
   WT_CONNECTION* opened = nullptr;
@@ -277,10 +284,35 @@ bool is_metadata_sound(const std::string& path, const std::string& config) {
 }
 
 [[noreturn]] void refuse_metadata() {
-  throw OperationError(ErrorCode::data_corruption_detected,
-                       "WiredTiger's metadata (WiredTiger.wt) is damaged, and nothing says which rows of which tables a salvage "
-                       "would show: restore a backup, or copy the data of another member");
+  throw OperationError(
+      ErrorCode::data_corruption_detected,
+      "WiredTiger's metadata (WiredTiger.wt) is damaged, and so is its copy, or it is of another checkpoint. Nothing "
+      "says which rows of which tables a salvage would show: restore a backup, or copy the data of another member");
 }
+
+// While this is held, no other process opens the directory.
+class DirectoryLock {
+ public:
+  explicit DirectoryLock(const std::string& path) : file_(::open((path + "/WiredTiger.lock").c_str(), O_RDWR | O_CLOEXEC)) {
+    struct flock first_byte {};
+    first_byte.l_type = F_WRLCK;
+    first_byte.l_whence = SEEK_SET;
+    first_byte.l_len = 1;
+    // Where WiredTiger never was, there is no file.
+    held_ = file_ < 0 ? errno == ENOENT : ::fcntl(file_, F_OFD_SETLK, &first_byte) == 0;
+  }
+  ~DirectoryLock() {
+    if (file_ >= 0) ::close(file_);
+  }
+  DirectoryLock(const DirectoryLock&) = delete;
+  DirectoryLock& operator=(const DirectoryLock&) = delete;
+
+  bool held() const { return held_; }
+
+ private:
+  const int file_;
+  bool held_ = false;
+};
 
 }  // namespace
 
@@ -317,14 +349,23 @@ int Connection::salvage(const std::string& path, const std::string& config, Unap
   refuse_metadata();
 }
 
+// While another process has the directory, nothing of it is restored; opening it says so.
+void Connection::restore_metadata(const std::string& path, const std::string& config) {
+  const DirectoryLock lock(path);
+  if (lock.held()) metadata_copy_->restore([&] { return is_metadata_sound(path, config); });
+}
+
 Connection::Connection(const std::string& path, const std::string& config, UnappliedRows& unapplied, bool may_salvage)
     : events_(std::make_unique<Events>()) {
   drop_half_a_turtle(path);
   take_last_message();
+  // Where the files are another directory's, they are neither changed nor copied.
+  if (overlay_extension(path).empty()) metadata_copy_.emplace(path);
   events_->may_salvage = may_salvage;
   int result = 0;
-  // The journal of a backup was copied while it was written, so its end may be anything.
+  // A backup has its metadata in another form, and its journal was copied while it was written, so the end may be anything.
   if (const bool backup = std::filesystem::exists(path + "/WiredTiger.backup"); !backup) {
+    if (metadata_copy_) restore_metadata(path, config);
     if (std::string damage = journal_damage(path); !damage.empty()) {
       newest_message = damage;
       result = WT_TRY_SALVAGE;
@@ -349,6 +390,16 @@ Connection::~Connection() {
               "Closing WiredTiger failed; the journal has what is missing",
               base::Attributes().add("error", wiredtiger_strerror(result)));
   }
+  if (!metadata_copy_ || metadata_copy_->given_up()) return;
+  if (const DirectoryLock lock(metadata_copy_->directory()); lock.held()) metadata_copy_->take();
+}
+
+void Connection::copy_metadata() {
+  if (metadata_copy_) metadata_copy_->take();
+}
+
+void Connection::give_metadata_copy_up() {
+  if (metadata_copy_) metadata_copy_->give_up();
 }
 
 DamagedPages& Connection::damaged_pages() const {

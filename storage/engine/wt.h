@@ -14,11 +14,13 @@
 #include <wiredtiger.h>
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "base/bytes.h"
 #include "storage/engine/damaged_pages.h"
+#include "storage/engine/metadata_copy.h"
 #include "storage/engine/unapplied_rows.h"
 
 namespace storage::wt {
@@ -39,12 +41,16 @@ using Cursor = std::unique_ptr<WT_CURSOR, CloseCursor>;
 // This is an open database. Its sessions must be closed before it closes.
 class Connection {
  public:
-  // `may_salvage`: if the files can't be opened, WiredTiger's own files and the journal are salvaged. What the journal has for
-  // damaged pages goes into `unapplied`.
+  // Damaged metadata is restored from its copy. `may_salvage`: if the files can't be opened then, WiredTiger's other files and
+  // the journal are salvaged. What the journal has for damaged pages goes into `unapplied`.
   Connection(const std::string& path, const std::string& config, UnappliedRows& unapplied, bool may_salvage = false);
   ~Connection();
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
+
+  // Copies the metadata, or removes the copy to make room. One thread at a time may do so.
+  void copy_metadata();
+  void give_metadata_copy_up();
 
   Session open_session(const char* config = nullptr) const;
   WT_CONNECTION* get() const { return connection_; }
@@ -53,9 +59,11 @@ class Connection {
  private:
   int open(const std::string& path, const std::string& config, UnappliedRows& unapplied);
   int salvage(const std::string& path, const std::string& config, UnappliedRows& unapplied);
+  void restore_metadata(const std::string& path, const std::string& config);
 
   struct Events;
   std::unique_ptr<Events> events_;
+  std::optional<MetadataCopy> metadata_copy_;
   WT_CONNECTION* connection_ = nullptr;
 };
 

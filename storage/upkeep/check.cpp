@@ -16,6 +16,7 @@
 #include "storage/engine/directory.h"
 #include "storage/engine/engine_files.h"
 #include "storage/engine/internals.h"
+#include "storage/engine/metadata_copy.h"
 #include "storage/engine/overlay_files.h"
 #include "storage/store.h"
 #include "storage/upkeep/repair.h"
@@ -36,7 +37,7 @@ constexpr int never_seconds = 1'000'000;
 // Tables are linked. Everything else is small and is copied: the journal, dictionaries, and what WiredTiger replaces as a whole.
 void link_directory(const fs::path& from, const fs::path& to) {
   for (const std::string& name : engine_entries(from)) {
-    if (name == lock_file) continue;
+    if (name == lock_file || name == metadata_copy_file) continue;
     if (name.ends_with(".wt")) {
       fs::create_symlink(fs::canonical(from / name), to / name);
     } else {

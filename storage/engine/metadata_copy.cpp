@@ -1,0 +1,388 @@
+#include "storage/engine/metadata_copy.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <wiredtiger.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include "base/error.h"
+#include "base/hash.h"
+#include "base/log.h"
+
+namespace storage {
+namespace {
+
+using base::Bytes;
+using base::BytesView;
+
+constexpr int log_no_copy = 7200530;
+constexpr int log_restored = 7200531;
+constexpr uint8_t format_version = 1;
+constexpr size_t header_bytes = 1 + 2 * sizeof(uint64_t);
+constexpr uint64_t turtle_bytes_max = 1 << 20;
+constexpr size_t piece_bytes = 1 << 20;
+constexpr char turtle_file[] = "WiredTiger.turtle";
+constexpr char metadata_file[] = "WiredTiger.wt";
+constexpr char damaged_file[] = "WiredTiger.damaged";  // WiredTiger.wt until its copy has proved to be sound
+constexpr char draft_suffix[] = ".new";
+// A file of WiredTiger's consists of blocks of whole units. | header of the page, 28 | block's bytes, 4 | checksum, 4 | flags, 1
+// | …
+constexpr size_t unit_bytes = 4096, block_bytes_at = 28, checksum_at = 32, flags_at = 36, checked_prefix = 64;
+constexpr char whole_check = 1;  // the checksum is of the whole block, not of its first bytes alone
+constexpr uint32_t block_bytes_max = 64 << 20;
+
+[[noreturn]] void failed(const std::string& doing) {
+  const int error = errno;
+  throw base::OperationError(
+      error == ENOSPC || error == EDQUOT ? base::ErrorCode::out_of_disk_space : base::ErrorCode::internal_error,
+      "cannot " + doing + ": " + std::generic_category().message(error));
+}
+
+class File {
+ public:
+  File(std::string path, int flags) : path_(std::move(path)), file_(::open(path_.c_str(), flags | O_CLOEXEC, 0644)) {}
+  ~File() {
+    if (file_ >= 0) ::close(file_);
+  }
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+
+  bool is_open() const { return file_ >= 0; }
+  const std::string& path() const { return path_; }
+
+  uint64_t bytes() const {
+    struct stat found {};
+    if (::fstat(file_, &found) != 0) failed("look at " + path_);
+    return static_cast<uint64_t>(found.st_size);
+  }
+  // Reads up to this many bytes; fewer only if the file ends before them.
+  Bytes read(uint64_t offset, uint64_t bytes) const {
+    Bytes out(bytes, '\0');
+    size_t done = 0;
+    while (done < bytes) {
+      const ssize_t got = ::pread(file_, out.data() + done, bytes - done, static_cast<off_t>(offset + done));
+      if (got < 0 && errno == EINTR) continue;
+      if (got < 0) failed("read " + path_);
+      if (got == 0) break;
+      done += static_cast<size_t>(got);
+    }
+    out.resize(done);
+    return out;
+  }
+  void write(BytesView bytes) const {
+    while (!bytes.empty()) {
+      const ssize_t put = ::write(file_, bytes.data(), bytes.size());
+      if (put < 0 && errno == EINTR) continue;
+      if (put < 0) failed("write " + path_);
+      bytes.remove_prefix(static_cast<size_t>(put));
+    }
+  }
+  void sync() const {
+    if (::fdatasync(file_) != 0) failed("sync " + path_);
+  }
+
+ private:
+  const std::string path_;
+  const int file_;
+};
+
+// This is a file that is written beside the one that it replaces.
+class Draft {
+ public:
+  explicit Draft(std::string path) : path_(std::move(path)), file_(path_ + draft_suffix, O_WRONLY | O_CREAT | O_TRUNC) {
+    if (!file_.is_open()) failed("create " + file_.path());
+  }
+  ~Draft() {
+    if (!done_) ::unlink(file_.path().c_str());
+  }
+  Draft(const Draft&) = delete;
+  Draft& operator=(const Draft&) = delete;
+
+  void write(BytesView bytes) const { file_.write(bytes); }
+  void complete() {
+    file_.sync();
+    if (::rename(file_.path().c_str(), path_.c_str()) != 0) failed("create " + path_);
+    done_ = true;
+  }
+
+ private:
+  const std::string path_;
+  const File file_;
+  bool done_ = false;
+};
+
+// The hash of a sequence of pieces, each of which begins where the last one ended.
+class RunningHash {
+ public:
+  void add(BytesView piece) { hash_ = base::hash64(piece, hash_); }
+  uint64_t value() const { return hash_; }
+
+ private:
+  uint64_t hash_ = 0;
+};
+
+// Calls `use` with one piece after another. Returns false if the file ends before `end`, or as soon as `use` does.
+template <class Use>
+bool each_piece(const File& file, uint64_t begin, uint64_t end, Use use) {
+  for (uint64_t at = begin; at < end; at += piece_bytes) {
+    const uint64_t wanted = std::min<uint64_t>(piece_bytes, end - at);
+    const Bytes piece = file.read(at, wanted);
+    if (piece.size() != wanted || !use(BytesView(piece))) return false;
+  }
+  return true;
+}
+
+// Returns the whole file, or nothing if it is missing, can't be read, or is larger than any turtle is.
+std::string read_turtle(const std::string& directory) {
+  try {
+    const File file(directory + "/" + turtle_file, O_RDONLY);
+    if (!file.is_open() || file.bytes() > turtle_bytes_max) return {};
+    return file.read(0, turtle_bytes_max);
+  } catch (const base::OperationError&) {
+    return {};
+  }
+}
+
+// Returns where in WiredTiger.wt the turtle's checkpoint is, in WiredTiger's own form.
+std::string_view address_in(std::string_view turtle) {
+  constexpr std::string_view before = "addr=\"";
+  const size_t at = turtle.find(before);
+  if (at == turtle.npos) return {};
+  const size_t begin = at + before.size();
+  return turtle.substr(begin, turtle.find('"', begin) - begin);
+}
+
+// Returns how many bytes the block has that begins there; 0 if none does whose checksum is right.
+uint32_t whole_block(const File& file, uint64_t at) {
+  Bytes block = file.read(at, unit_bytes);
+  if (block.size() != unit_bytes) return 0;
+  const auto bytes = base::load_le<uint32_t>(block.data() + block_bytes_at);
+  if (bytes == 0 || bytes % unit_bytes != 0 || bytes > block_bytes_max) return 0;
+  if (bytes > unit_bytes) block = file.read(at, bytes);
+  if (block.size() != bytes) return 0;
+  const auto checksum = base::load_le<uint32_t>(block.data() + checksum_at);
+  std::fill_n(block.data() + checksum_at, sizeof checksum, '\0');
+  const size_t checked = (block[flags_at] & whole_check) != 0 ? bytes : checked_prefix;
+  return wiredtiger_crc32c_func()(block.data(), checked) == checksum ? bytes : 0;
+}
+
+// This is the copy that there is. It is of use if its hash is right.
+class Stored {
+ public:
+  explicit Stored(const std::string& directory) : file_(directory + "/" + metadata_copy_file, O_RDONLY) {
+    try {
+      valid_ = file_.is_open() && read();
+    } catch (const base::OperationError&) {
+      valid_ = false;
+    }
+  }
+
+  bool valid() const { return valid_; }
+  const std::string& turtle() const { return turtle_; }
+
+  // Returns whether the directory's file is as it was copied.
+  bool metadata_is_in(const std::string& directory) const try {
+    const File file(directory + "/" + metadata_file, O_RDONLY);
+    if (!file.is_open() || file.bytes() != metadata_bytes_) return false;
+    uint64_t at = 0;
+    return each_metadata_piece([&](BytesView piece) {
+      const bool same = file.read(at, piece.size()) == piece;
+      at += piece.size();
+      return same;
+    });
+  } catch (const base::OperationError&) {
+    return false;
+  }
+  // Returns a part of the copied file; less at its end.
+  Bytes metadata(uint64_t at, uint64_t bytes) const {
+    if (!valid_ || at >= metadata_bytes_) return {};
+    return file_.read(metadata_begin() + at, std::min(bytes, metadata_bytes_ - at));
+  }
+  void write_metadata(const Draft& draft) const {
+    const bool whole = each_metadata_piece([&](BytesView piece) {
+      draft.write(piece);
+      return true;
+    });
+    if (!whole) throw base::OperationError(base::ErrorCode::internal_error, "cannot read " + file_.path());
+  }
+
+ private:
+  bool read() {
+    const Bytes header = file_.read(0, header_bytes);
+    if (header.size() != header_bytes || static_cast<uint8_t>(header[0]) != format_version) return false;
+    const auto turtle_bytes = base::load_le<uint64_t>(header.data() + 1);
+    metadata_bytes_ = base::load_le<uint64_t>(header.data() + 1 + sizeof(uint64_t));
+    const uint64_t bytes = file_.bytes();
+    constexpr uint64_t around = header_bytes + sizeof(uint64_t);
+    if (turtle_bytes > turtle_bytes_max || bytes < around + turtle_bytes || bytes - around - turtle_bytes != metadata_bytes_)
+      return false;
+    turtle_ = file_.read(header_bytes, turtle_bytes);
+    RunningHash hash;
+    hash.add(header);
+    hash.add(turtle_);
+    const bool whole = each_metadata_piece([&](BytesView piece) {
+      hash.add(piece);
+      return true;
+    });
+    const Bytes end = file_.read(bytes - sizeof(uint64_t), sizeof(uint64_t));
+    return whole && end.size() == sizeof(uint64_t) && base::load_le<uint64_t>(end.data()) == hash.value();
+  }
+  uint64_t metadata_begin() const { return header_bytes + turtle_.size(); }
+  template <class Use>
+  bool each_metadata_piece(Use use) const {
+    return each_piece(file_, metadata_begin(), metadata_begin() + metadata_bytes_, use);
+  }
+
+  const File file_;
+  std::string turtle_;
+  uint64_t metadata_bytes_ = 0;
+  bool valid_ = false;
+};
+
+// Calls `use` with the file's bytes up to `end`. WiredTiger writes whole blocks. So where the file isn't as it was copied, and no
+// whole block has been written since, it is damaged there, or being written to: then the last copy's bytes are used, if there are
+// any. A block that is being written is none of the newest checkpoint's.
+template <class Use>
+bool each_sound_piece(const File& file, uint64_t end, const Stored& last, Use use) {
+  uint64_t whole_to = 0;  // what is before this belongs to a whole block
+  for (uint64_t at = 0; at < end; at += unit_bytes) {
+    const uint64_t wanted = std::min<uint64_t>(unit_bytes, end - at);
+    Bytes unit = file.read(at, wanted);
+    if (at >= whole_to) {
+      const Bytes before = last.metadata(at, wanted);
+      if (before.size() == wanted && before != unit) {
+        const uint32_t block = whole_block(file, at);
+        if (block != 0)
+          whole_to = at + block;
+        else
+          unit = before;
+      }
+    }
+    if (unit.size() != wanted) return false;
+    use(unit);
+  }
+  return true;
+}
+
+void say_restored(const char* file) {
+  base::log(base::Severity::warning, base::LogComponent::storage, log_restored,
+            "A file of WiredTiger's metadata was damaged, and is restored from its copy",
+            base::Attributes().add("file", file).add("copy", metadata_copy_file));
+}
+
+void say_no_copy(const char* what, const std::exception& error) {
+  base::log(base::Severity::warning, base::LogComponent::storage, log_no_copy, what,
+            base::Attributes().add("error", error.what()));
+}
+
+// Puts the copied WiredTiger.wt in the damaged one's place, which comes back if that one isn't sound either.
+bool replace_metadata(const std::string& directory, const Stored& copy, const std::function<bool()>& sound) {
+  const std::string metadata = directory + "/" + metadata_file, damaged = directory + "/" + damaged_file;
+  Draft draft(metadata);
+  copy.write_metadata(draft);
+  if (::rename(metadata.c_str(), damaged.c_str()) != 0 && errno != ENOENT) failed("rename " + metadata);
+  bool restored = false;
+  try {
+    draft.complete();
+    restored = sound();
+  } catch (...) {
+    ::rename(damaged.c_str(), metadata.c_str());
+    throw;
+  }
+  if (restored)
+    ::unlink(damaged.c_str());
+  else
+    ::rename(damaged.c_str(), metadata.c_str());
+  return restored;
+}
+
+}  // namespace
+
+MetadataCopy::MetadataCopy(std::string directory) : directory_(std::move(directory)) {}
+
+void MetadataCopy::take() {
+  given_up_ = false;
+  const std::string turtle = read_turtle(directory_);
+  if (turtle.empty() || turtle == copied_turtle_) return;
+  try {
+    copy(turtle);
+  } catch (const base::OperationError& error) {
+    say_no_copy("WiredTiger's metadata can't be copied", error);
+    give_up();
+  }
+}
+
+void MetadataCopy::copy(const std::string& turtle) {
+  const File metadata(directory_ + "/" + metadata_file, O_RDONLY);
+  if (!metadata.is_open()) failed("open " + metadata.path());
+  const uint64_t bytes = metadata.bytes();
+  Bytes header(1, static_cast<char>(format_version));
+  base::append_le(header, static_cast<uint64_t>(turtle.size()));
+  base::append_le(header, bytes);
+  Draft draft(directory_ + "/" + metadata_copy_file);
+  RunningHash hash;
+  Bytes piece;  // the hash is of pieces of this size, as they are read again
+  const auto flush = [&] {
+    hash.add(piece);
+    draft.write(piece);
+    piece.clear();
+  };
+  for (const BytesView part : {BytesView(header), BytesView(turtle)}) {
+    hash.add(part);
+    draft.write(part);
+  }
+  const Stored last(directory_);
+  const bool whole = each_sound_piece(metadata, bytes, last, [&](const Bytes& unit) {
+    piece.append(unit);
+    if (piece.size() == piece_bytes) flush();
+  });
+  if (!whole) return;
+  if (!piece.empty()) flush();
+  Bytes end;
+  base::append_le(end, hash.value());
+  draft.write(end);
+  if (read_turtle(directory_) != turtle) return;
+  draft.complete();
+  copied_turtle_ = turtle;
+}
+
+void MetadataCopy::give_up() {
+  given_up_ = true;
+  copied_turtle_.clear();
+  const std::string path = directory_ + "/" + metadata_copy_file;
+  ::unlink(path.c_str());
+  ::unlink((path + draft_suffix).c_str());
+}
+
+void MetadataCopy::restore(const std::function<bool()>& sound) try {
+  const Stored copy(directory_);
+  if (!copy.valid()) return;
+  const std::string turtle = read_turtle(directory_);
+  const bool same_turtle = turtle == copy.turtle();
+  const bool same_metadata = copy.metadata_is_in(directory_);
+  if (same_turtle && same_metadata) {
+    ::unlink((directory_ + "/" + damaged_file).c_str());
+    return;
+  }
+  if (same_metadata) {
+    // A turtle of another checkpoint has another address. Then WiredTiger.wt was copied when that one was nearly complete.
+    if (address_in(turtle) != address_in(copy.turtle()) && sound()) return;
+    Draft draft(directory_ + "/" + turtle_file);
+    draft.write(copy.turtle());
+    draft.complete();
+    say_restored(turtle_file);
+  } else if (same_turtle && !sound()) {
+    if (replace_metadata(directory_, copy, sound)) say_restored(metadata_file);
+  }
+} catch (const std::exception& error) {
+  say_no_copy("WiredTiger's metadata can't be compared with its copy", error);
+}
+
+}  // namespace storage
