@@ -11,6 +11,7 @@
 #include <sstream>
 
 #include "base/error.h"
+#include "base/log.h"
 
 namespace storage {
 namespace {
@@ -20,6 +21,7 @@ using base::ErrorCode;
 using base::OperationError;
 
 constexpr char format_name[] = "palimpsest";
+constexpr int log_marker_restored = 7200532;
 
 [[noreturn]] void refuse(const std::string& why) {
   throw OperationError(ErrorCode::unsupported_format, why);
@@ -27,7 +29,7 @@ constexpr char format_name[] = "palimpsest";
 
 [[noreturn]] void cannot(const std::string& doing) {
   const int error = errno;
-  throw OperationError(error == ENOSPC ? ErrorCode::out_of_disk_space : ErrorCode::internal_error,
+  throw OperationError(error == ENOSPC || error == EDQUOT ? ErrorCode::out_of_disk_space : ErrorCode::internal_error,
                        "cannot " + doing + ": " + std::strerror(error));
 }
 
@@ -63,9 +65,26 @@ std::optional<int> number_field(const std::string& text, const std::string& name
   return in >> number ? std::optional(number) : std::nullopt;
 }
 
-std::string read_marker(const std::string& path) {
-  std::ifstream in(fs::path(path) / directory_file);
+std::string read_marker(const std::string& path, const char* file = directory_file) {
+  std::ifstream in(fs::path(path) / file);
   return {(std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>()};
+}
+
+// A copy that differs from the marker says that one of them is damaged.
+void write_marker(const std::string& path, const std::string& text) {
+  remove_file(path, directory_copy_file);
+  write_file(path, directory_file, text);
+  write_file(path, directory_copy_file, text);
+}
+
+// Older programs made no copy. If the disk is full, a later start makes it.
+void copy_marker(const std::string& path, const std::string& text) {
+  if (read_marker(path, directory_copy_file) == text) return;
+  try {
+    write_file(path, directory_copy_file, text);
+  } catch (const OperationError& error) {
+    if (error.code() != ErrorCode::out_of_disk_space) throw;
+  }
 }
 
 std::string marker_text(const std::string& wrapped_key) {
@@ -87,6 +106,48 @@ bool check_marker(const std::string& path, const std::string& text) {
            std::to_string(directory_version) + " and " + std::to_string(encrypted_directory_version));
   }
   return *version == encrypted_directory_version;
+}
+
+// Returns what the directory is encrypted with, or nullptr.
+std::shared_ptr<const Encryption> open_marker(const std::string& path, const std::string& text,
+                                              const EncryptionOptions& encryption) {
+  const bool encrypted = check_marker(path, text);
+  if (encrypted && !encryption.enabled)
+    throw OperationError(ErrorCode::bad_value, "the data directory " + path + " is encrypted: it needs --enableEncryption");
+  if (!encrypted && encryption.enabled) {
+    throw OperationError(ErrorCode::bad_value, "the data directory " + path +
+                                                   " is not encrypted: --enableEncryption is for an empty directory, into which "
+                                                   "the data is restored or copied");
+  }
+  if (!encrypted) return nullptr;
+  return std::make_shared<const Encryption>(unwrap_data_key(text, read_master_key(encryption.key_file)));
+}
+
+// A marker that names another version isn't a damaged one.
+bool names_another_version(const std::string& text) {
+  const auto version = number_field(text, "version");
+  return text.find("\"format\": \"" + std::string(format_name) + "\"") != text.npos && version && *version != directory_version &&
+         *version != encrypted_directory_version;
+}
+
+// Puts the copy in the place of a marker that can't be used.
+void restore_marker(const std::string& path, const EncryptionOptions& encryption) {
+  const std::string text = read_marker(path), copy = read_marker(path, directory_copy_file);
+  if (copy.empty() || copy == text || names_another_version(text)) return;
+  try {
+    open_marker(path, text, encryption);
+    return;
+  } catch (const OperationError&) {
+  }
+  try {
+    open_marker(path, copy, encryption);
+  } catch (const OperationError&) {
+    return;
+  }
+  write_file(path, directory_file, copy);
+  base::log(base::Severity::warning, base::LogComponent::storage, log_marker_restored,
+            "The file that names the data directory's format was damaged, and is restored from its copy",
+            base::Attributes().add("file", directory_file).add("copy", directory_copy_file));
 }
 
 }  // namespace
@@ -118,25 +179,18 @@ void remove_file(const std::string& directory, const std::string& name) {
   if (!removed) cannot("remove " + path);
 }
 
-std::shared_ptr<const Encryption> prepare_directory(const std::string& path, const EncryptionOptions& encryption) {
+std::shared_ptr<const Encryption> prepare_directory(const std::string& path, const EncryptionOptions& encryption, bool repair) {
   std::error_code error;
   fs::create_directories(path, error);
   if (error || !fs::is_directory(path)) {
     throw OperationError(ErrorCode::internal_error, "cannot create the data directory " + path + ": " + error.message());
   }
+  if (repair) restore_marker(path, encryption);
   std::shared_ptr<const Encryption> found;
   if (fs::exists(fs::path(path) / directory_file)) {
     const std::string text = read_marker(path);
-    const bool encrypted = check_marker(path, text);
-    if (encrypted && !encryption.enabled)
-      throw OperationError(ErrorCode::bad_value, "the data directory " + path + " is encrypted: it needs --enableEncryption");
-    if (!encrypted && encryption.enabled) {
-      throw OperationError(ErrorCode::bad_value,
-                           "the data directory " + path +
-                               " is not encrypted: --enableEncryption is for an empty directory, into which "
-                               "the data is restored or copied");
-    }
-    if (encrypted) found = std::make_shared<const Encryption>(unwrap_data_key(text, read_master_key(encryption.key_file)));
+    found = open_marker(path, text, encryption);
+    copy_marker(path, text);
   } else {
     check_unclaimed(path);
     std::string wrapped;
@@ -145,7 +199,7 @@ std::shared_ptr<const Encryption> prepare_directory(const std::string& path, con
       wrapped = wrap_data_key(data_key, read_master_key(encryption.key_file));
       found = std::make_shared<const Encryption>(data_key);
     }
-    write_file(path, directory_file, marker_text(wrapped));
+    write_marker(path, marker_text(wrapped));
   }
   fs::create_directories(fs::path(path) / "journal", error);
   if (error) throw OperationError(ErrorCode::internal_error, "cannot create the journal in " + path + ": " + error.message());
@@ -157,12 +211,12 @@ void change_master_key(const std::string& path, const EncryptionOptions& encrypt
   if (text.empty()) throw OperationError(ErrorCode::bad_value, "there is no data directory in " + path);
   if (!check_marker(path, text)) throw OperationError(ErrorCode::bad_value, "the data directory " + path + " is not encrypted");
   const base::Bytes data_key = unwrap_data_key(text, read_master_key(encryption.key_file));
-  write_file(path, directory_file, marker_text(wrap_data_key(data_key, read_master_key(encryption.new_key_file))));
+  write_marker(path, marker_text(wrap_data_key(data_key, read_master_key(encryption.new_key_file))));
 }
 
 void take_wrapped_key(const std::string& path, const std::string& from) {
   const std::string text = read_marker(from);
-  if (check_marker(path, read_marker(path)) && check_marker(from, text)) write_file(path, directory_file, text);
+  if (check_marker(path, read_marker(path)) && check_marker(from, text)) write_marker(path, text);
 }
 
 base::Bytes read_sealed_file(const std::string& path, const EncryptionOptions& encryption, const std::string& file) {

@@ -12,12 +12,15 @@ namespace storage {
 inline constexpr int directory_version = 3;
 inline constexpr int encrypted_directory_version = 4;  // the marker has the wrapped data key, too
 inline constexpr char directory_file[] = "palimpsest.json";
+inline constexpr char directory_copy_file[] = "palimpsest.copy.json";  // without the wrapped key nothing can be decrypted
 
 // Makes the directory and its marker file, or checks the marker that is there. Returns what the directory is encrypted with, or
 // nullptr. Throws UnsupportedFormat for a newer version, for a damaged marker, and for a directory that holds somebody else's
 // files; BadValue if the directory is encrypted and `encryption` isn't enabled, or the other way round, and for a key file that
-// holds no key; OperationFailed for another key than the directory's.
-std::shared_ptr<const Encryption> prepare_directory(const std::string& path, const EncryptionOptions& encryption = {});
+// holds no key; OperationFailed for another key than the directory's. `repair`: a marker that is missing or damaged is restored
+// from its copy first.
+std::shared_ptr<const Encryption> prepare_directory(const std::string& path, const EncryptionOptions& encryption = {},
+                                                    bool repair = false);
 
 // Wraps the directory's data key with the master key of `encryption.new_key_file` from now on. Nobody has the directory open.
 // Throws as prepare_directory does.

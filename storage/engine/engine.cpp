@@ -57,7 +57,7 @@ constexpr uint64_t transaction_share_max = 20;  // one transaction may write at 
 Engine::Internals::Internals(Engine& the_engine, const EngineOptions& given, const std::string& extension)
     : engine(the_engine),
       options(given),
-      encryption(prepare_directory(given.path, given.encryption)),
+      encryption(prepare_directory(given.path, given.encryption, given.salvage)),
       space(given.path, given.cache_bytes),
       unapplied(given.path, encryption ? &encryption->files() : nullptr),
       connection(given.path, connection_configuration(given, space, encryption.get(), extension), unapplied, given.salvage),

@@ -22,7 +22,7 @@ bool plain(std::string_view name) {
 
 // WiredTiger.config is not one of the engine's files: it would change how the engine opens.
 bool own_name(std::string_view name) {
-  if (name == directory_file || name == unapplied_file) return true;
+  if (name == directory_file || name == directory_copy_file || name == unapplied_file) return true;
   if (name.starts_with("pages-") && name.ends_with(".dict")) return true;
   if (name.ends_with(".wt")) return true;
   return name == "WiredTiger" || (name.starts_with("WiredTiger.") && name != "WiredTiger.config");

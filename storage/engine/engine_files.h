@@ -3,7 +3,7 @@
 // A backup copies these files, a copy may add them, and they are removed when a copy takes the directory's place. Everything else
 // in the directory (logs, lock and pid files, rollback files) belongs to the member that runs on it.
 //
-//   palimpsest.json  WiredTiger…  *.wt  pages-N.dict  journal/WiredTigerLog.…
+//   palimpsest.json  palimpsest.copy.json  WiredTiger…  *.wt  pages-N.dict  journal/WiredTigerLog.…
 #pragma once
 
 #include <string>

@@ -96,6 +96,20 @@ TEST_CASE("everyone who waits for durability is called back") {
   CHECK(called == 51);
 }
 
+TEST_CASE("a repair restores a missing or damaged marker from its copy") {
+  const Bytes damage = GENERATE(Bytes(), Bytes("\0\0\0", 3), Bytes("{\"format\": \"palimpsest\", \"versi"));
+  TemporaryDirectory directory;
+  { Store store(test_options(directory.path())); }
+  const std::string marker = directory.path() + "/palimpsest.json";
+  std::filesystem::remove(marker);
+  if (!damage.empty()) std::ofstream(marker) << damage;
+  CHECK(error_of([&] { Store store(test_options(directory.path())); }) == base::ErrorCode::unsupported_format);
+  StoreOptions options = test_options(directory.path());
+  options.salvage = true;
+  { Store store(options); }
+  Store store(test_options(directory.path()));
+}
+
 TEST_CASE("a directory of another version or of another server is refused and left alone") {
   std::string message;
   SECTION("newer version") {
@@ -104,6 +118,9 @@ TEST_CASE("a directory of another version or of another server is refused and le
     std::ofstream(directory.path() + "/palimpsest.json") << "{\"format\": \"palimpsest\", \"version\": 999}\n";
     CHECK(error_of([&] { Store store(test_options(directory.path())); }, &message) == base::ErrorCode::unsupported_format);
     CHECK(message.find("format version 999") != message.npos);
+    StoreOptions options = test_options(directory.path());
+    options.salvage = true;
+    CHECK(error_of([&] { Store store(options); }) == base::ErrorCode::unsupported_format);
   }
   SECTION("damaged marker") {
     TemporaryDirectory directory;

@@ -183,6 +183,29 @@ def test_a_newer_version_of_the_directory_is_refused(tmp_path):
         ends_with(encrypted(key, dbpath=server.dbpath), 62, "damaged")
 
 
+def test_a_repair_restores_the_wrapped_key(tmp_path):
+    key, other = key_file(tmp_path), key_file(tmp_path, "other.key")
+    with encrypted(key) as server:
+        server.client().shop.items.insert_one({"_id": 1, "name": "marigold"})
+        server.stop()
+        marker = server.dbpath / "palimpsest.json"
+        written = marker.read_bytes()
+        half = len(written) // 2  # in the midst of the key
+        marker.write_bytes(written[:half] + bytes([written[half] ^ 1]) + written[half + 1:])
+        assert encrypted(key, dbpath=server.dbpath).start(wait=False).ended() != 0
+
+        def repair(key):
+            command = [str(BIN / "palimpsestd"), "--repair", "--dbpath", str(server.dbpath), "--nounixsocket", "--enableEncryption",
+                       "--encryptionKeyFile", str(key), "--encryptionCipherMode", "AES256-GCM"]
+            return subprocess.run(command, capture_output=True, timeout=120, check=False).returncode
+
+        assert repair(other) != 0
+        assert repair(key) == 0
+        assert marker.read_bytes() == written
+        server.start()
+        assert server.client().shop.items.find_one()["name"] == "marigold"
+
+
 def test_members_copy_encrypted_data_with_one_master_key(tmp_path):
     key = key_file(tmp_path)
     with ReplicaSet(1, "--enableEncryption", "--encryptionKeyFile", str(key)) as running:
