@@ -77,6 +77,14 @@ def test_a_computation_ends_when_its_time_is_up(things, name):
     refused(TIMED_OUT, lambda: COMPUTATIONS[name](things, 50))
 
 
+def test_a_blame_of_many_fields_ends_when_its_time_is_up(db):
+    """No commit has the document, so there is no step from commit to commit between which it could end."""
+    db.wide.insert_one({"_id": 1})
+    db.command("commit", 1)
+    db.wide.insert_one({"_id": 2, **{f"field{n}": n for n in range(500_000)}})
+    refused(TIMED_OUT, lambda: db.command({"blame": "wide", "id": 2, "maxTimeMS": 50}))
+
+
 def test_lists_of_values_do_not_multiply_in_the_planner(server, things):
     things.create_index([("n", 1), ("text", 1)])
     many = list(range(10_000))
