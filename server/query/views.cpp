@@ -118,9 +118,12 @@ std::optional<SeriesOptions> series_of_buckets(OperationContext& op, const std::
   return collection ? read_series_options(collection->options().document) : std::nullopt;
 }
 
-std::vector<View> all_views(OperationContext& op, const std::string& db) {
+std::vector<View> all_views(OperationContext& op, const std::string& db, Held& held) {
   std::vector<View> views;
-  each_view(op, db, {}, [&](View view) { views.push_back(std::move(view)); });
+  each_view(op, db, {}, [&](View view) {
+    held.add(sizeof(view) + view.name.size() + view.on.size() + view.pipeline.size() + view.collation.size());
+    views.push_back(std::move(view));
+  });
   std::sort(views.begin(), views.end(), [](const View& a, const View& b) { return a.name < b.name; });
   return views;
 }

@@ -20,8 +20,9 @@
 #include "server/query/series/series_options.h"
 
 namespace server {
+class Held;
 class OperationContext;
-}
+}  // namespace server
 
 namespace server::query {
 
@@ -48,8 +49,8 @@ std::optional<View> find_view(OperationContext& op, const std::string& ns);
 std::optional<SeriesOptions> find_series(OperationContext& op, const std::string& ns);
 // Returns the options of the time series whose buckets the collection has; nullopt: it has none.
 std::optional<SeriesOptions> series_of_buckets(OperationContext& op, const std::string& buckets_ns);
-// Returns the database's views without its time series, by name.
-std::vector<View> all_views(OperationContext& op, const std::string& db);
+// Returns the database's views without its time series, by name; `held` gets their bytes.
+std::vector<View> all_views(OperationContext& op, const std::string& db, Held& held);
 // Follows views down to a collection; nullopt: the name is no view's. Throws ViewDepthLimitExceeded.
 std::optional<View> resolve_view(OperationContext& op, const std::string& db, const std::string& name);
 // Returns the collation of reads of a view, which is the view's own: nullptr: bytes are compared. Throws OptionNotSupportedOnView

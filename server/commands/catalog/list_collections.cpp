@@ -81,8 +81,9 @@ class ListCollections : public Command {
     };
     const auto filter = arguments.object("filter").value_or(bson::DocumentView());
     const auto matcher = query::Matcher::parse(filter, query::parse_context(op));
-    std::vector<bson::Document> documents;
+    auto documents = std::make_unique<ListSource>(op);
     for (const auto& collection : write::store_of(op).catalog().found(request.db)) {
+      op.check_interrupt();
       const std::string ns = collection->ns();
       if (collection->dropped() || !ns.starts_with(request.db + ".")) continue;
       const std::string_view name = std::string_view(ns).substr(request.db.size() + 1);
@@ -90,19 +91,21 @@ class ListCollections : public Command {
       if (buckets && !hidden(query::series_name(ns))) {
         bson::Document series = describe_series(*collection, query::series_name(ns), false);
         if (matcher->matches(series))
-          documents.push_back(name_only ? describe_series(*collection, query::series_name(ns), true) : std::move(series));
+          documents->add(name_only ? describe_series(*collection, query::series_name(ns), true) : std::move(series));
       }
       if (hidden(name)) continue;
       bson::Document whole = describe(*collection, name, false);
       if (!matcher->matches(whole)) continue;
-      documents.push_back(name_only ? describe(*collection, name, true) : std::move(whole));
+      documents->add(name_only ? describe(*collection, name, true) : std::move(whole));
     }
-    for (const auto& view : query::all_views(op, request.db)) {
+    Held held(op.allowance().memory());
+    for (const auto& view : query::all_views(op, request.db, held)) {
+      op.check_interrupt();
       if (hidden(view.name) || !query::find_view(op, request.db + "." + view.name)) continue;  // a collection hides it
       bson::Document whole = describe(view, false);
-      if (matcher->matches(whole)) documents.push_back(name_only ? describe(view, true) : std::move(whole));
+      if (matcher->matches(whole)) documents->add(name_only ? describe(view, true) : std::move(whole));
     }
-    reply_list(op, request, request.db + ".$cmd.listCollections", std::move(documents), reply);
+    reply_source(op, request, request.db + ".$cmd.listCollections", std::move(documents), reply);
   }
 };
 

@@ -31,16 +31,17 @@ class ListIndexes : public Command {
     const auto collection = write::store_of(op).catalog().find(series ? query::buckets_of(ns) : ns);
     if (!collection) query::require_no_view(op, ns);
     if (!collection) throw base::OperationError(base::ErrorCode::namespace_not_found, "ns does not exist: " + ns);
-    std::vector<bson::Document> documents;
+    auto documents = std::make_unique<ListSource>(op);
     const bool hides_id = query::is_buckets(collection->ns());  // it is clustered, in a way that isn't shown
     for (const auto& index : collection->indexes()) {
+      op.check_interrupt();
       if (hides_id && index->is_id()) continue;
       bson::Document shown = storage::shown_index(*collection, *index);
       auto of_series = series ? query::series_index(*series, shown) : std::nullopt;
       if (of_series) shown = std::move(*of_series);
-      if (of_series || !series) documents.push_back(std::move(shown));
+      if (of_series || !series) documents->add(std::move(shown));
     }
-    reply_list(op, request, ns, std::move(documents), reply);
+    reply_source(op, request, ns, std::move(documents), reply);
   }
 };
 

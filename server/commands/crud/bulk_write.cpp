@@ -25,7 +25,7 @@ constexpr size_t results_bytes_max = 48 << 20;
 // Collects one result for each operation that was run, and the sums.
 class Results {
  public:
-  explicit Results(bool errors_only) : errors_only_(errors_only) {}
+  Results(OperationContext& op, bool errors_only) : errors_only_(errors_only), results_(std::make_unique<ListSource>(op)) {}
 
   void inserted(size_t index) {
     ++inserted_;
@@ -63,9 +63,14 @@ class Results {
     failed(index, Kind::insert, error["code"].as_int32(), error["errmsg"].as_string(), details.done());
   }
 
-  size_t bytes() const { return bytes_; }
+  // Returns whether no more operations may be run, because nobody could say how they went.
+  bool full() const { return bytes_ >= results_bytes_max || !room_for_all_; }
+  std::string why_full() const {
+    if (!room_for_all_) return "The server has no memory left for more results of a bulkWrite";
+    return "BulkWrite response size exceeded limit (" + std::to_string(results_bytes_max) + " bytes)";
+  }
   bool any_failed() const { return errors_ > 0; }
-  std::vector<bson::Document> take() { return std::move(results_); }
+  std::unique_ptr<ListSource> take() { return std::move(results_); }
 
   void append_sums(bson::Builder& reply) const {
     const auto sum = [&](std::string_view name, int64_t value) { reply.append(name, static_cast<int32_t>(value)); };
@@ -94,11 +99,12 @@ class Results {
 
   void add(bson::Document result) {
     bytes_ += result.size();
-    results_.push_back(std::move(result));
+    room_for_all_ = results_->add_anyway(std::move(result)) && room_for_all_;
   }
 
   const bool errors_only_;
-  std::vector<bson::Document> results_;
+  std::unique_ptr<ListSource> results_;
+  bool room_for_all_ = true;
   write::ErrorRoom room_;
   size_t bytes_ = 0;
   int64_t errors_ = 0, inserted_ = 0, matched_ = 0, modified_ = 0, upserted_ = 0, removed_ = 0;
@@ -106,14 +112,14 @@ class Results {
 
 class Run {
  public:
-  Run(OperationContext& op, const BulkWriteRequest& request) : op_(op), request_(request), results_(request.errors_only) {}
+  Run(OperationContext& op, const BulkWriteRequest& request) : op_(op), request_(request), results_(op, request.errors_only) {}
 
   Results& results() { return results_; }
 
   void run() {
     for (size_t at = 0; at < request_.ops.size() && !(request_.ordered && results_.any_failed());) {
       op_.check_interrupt();
-      if (results_.bytes() >= results_bytes_max) return refuse_rest(at);
+      if (results_.full()) return refuse_rest(at);
       if (request_.ops[at].kind == Kind::insert) {
         const size_t end = end_of_inserts(at);
         insert(at, end);
@@ -128,10 +134,7 @@ class Run {
   const std::string& ns_of(size_t at) const { return request_.namespaces[request_.ops[at].ns].ns; }
 
   void refuse_rest(size_t at) {
-    const std::string limit = std::to_string(results_bytes_max);
-    results_.failed(
-        at, request_.ops[at].kind,
-        OperationError(ErrorCode::exceeded_memory_limit, "BulkWrite response size exceeded limit (" + limit + " bytes)"));
+    results_.failed(at, request_.ops[at].kind, OperationError(ErrorCode::exceeded_memory_limit, results_.why_full()));
   }
 
   // Consecutive inserts into one collection are one batch.
@@ -250,7 +253,7 @@ class BulkWrite : public Command {
     if (op.retry) op.retry->set_ids(wanted.statement_ids);
     Run run(op, wanted);
     run.run();
-    reply_list(op, request, cursor_ns, run.results().take(), reply);
+    reply_source(op, request, cursor_ns, run.results().take(), reply);
     run.results().append_sums(reply);
     if (op.retry) op.retry->append_retried(reply);
   }

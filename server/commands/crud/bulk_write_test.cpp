@@ -7,6 +7,7 @@
 #include "base/testing.h"
 #include "bson/json.h"
 #include "server/commands/test_server.h"
+#include "server/core/memory.h"
 #include "server/core/metrics.h"
 #include "server/core/services.h"
 
@@ -77,6 +78,25 @@ TEST_CASE("a bulkWrite's results have details of its first errors alone") {
     CHECK(index == count);
     CHECK(reply.size() < 2 << 20);
   }
+}
+
+TEST_CASE("a bulkWrite ends when there is no memory for its results") {
+  TestServer server;
+  constexpr int count = 40;
+  std::string upserts;
+  for (int i = 0; i < count; ++i) {
+    upserts += ", {update: 0, filter: {_id: '" + std::to_string(i) + std::string(100'000, 'x') +
+               "'}, updateMods: {$set: {a: 1}}, upsert: true}";
+  }
+  server.services().memory.limits().operation_bytes_max = 2 << 20;
+  const auto reply = server.run(
+      "admin", json("{bulkWrite: 1, ordered: false, ops: [" + upserts.substr(2) + "], cursor: {batchSize: 1}, " + two + "}"));
+  REQUIRE(reply["ok"].as_double() == 1);
+  CHECK(reply["nErrors"].as_int32() == 1);
+  const int upserted = reply["nUpserted"].as_int32();
+  CHECK(upserted > 1);
+  CHECK(upserted < count);
+  server.expect("test", "{count: 'c'}", "{n: " + std::to_string(upserted) + "}");
 }
 
 bson::Document run_numbered(TestServer& server, const std::string& fields, int64_t number) {

@@ -50,7 +50,10 @@ class DbStats : public Command {
     }
     reply.append("db", request.db);
     reply.append("collections", collections);
-    reply.append("views", static_cast<int64_t>(query::all_views(op, request.db).size()));
+    {
+      Held held(op.allowance().memory());
+      reply.append("views", static_cast<int64_t>(query::all_views(op, request.db, held).size()));
+    }
     reply.append("objects", objects);
     reply.append("avgObjSize", objects > 0 ? static_cast<double>(bytes) / static_cast<double>(objects) : 0.0);
     append_size(reply, "dataSize", bytes, scale);

@@ -1,5 +1,6 @@
 #include "server/commands/shared/list_cursor.h"
 
+#include <algorithm>
 #include <limits>
 
 #include "base/error.h"
@@ -7,24 +8,14 @@
 #include "server/core/command.h"
 #include "server/core/operation.h"
 #include "server/core/services.h"
-#include "server/query/cursor_registry.h"
 
 namespace server {
 
 namespace {
 
-class ListSource : public query::CursorSource {
- public:
-  explicit ListSource(std::vector<bson::Document> documents) : documents_(std::move(documents)) {}
-  void begin(OperationContext&) override {}
-  void end() override {}
-  bool next() override { return next_++ < documents_.size(); }
-  bson::DocumentView document() override { return documents_[next_ - 1]; }
-
- private:
-  std::vector<bson::Document> documents_;
-  size_t next_ = 0;
-};
+size_t bytes_of(const bson::Document& document) {
+  return sizeof(document) + document.size();
+}
 
 int64_t batch_size(const Request& request) {
   const Arguments arguments(request);
@@ -37,6 +28,29 @@ int64_t batch_size(const Request& request) {
 
 }  // namespace
 
+ListSource::ListSource(OperationContext& op) : memory_(&op.services().memory) {}
+
+void ListSource::add(bson::Document document) {
+  held_.add(bytes_of(document));
+  documents_.push_back(std::move(document));
+}
+
+bool ListSource::add_anyway(bson::Document document) {
+  const bool room = held_.add_if_room(bytes_of(document));
+  documents_.push_back(std::move(document));
+  return room;
+}
+
+bool ListSource::next() {
+  if (shown_) {
+    // It isn't among the held bytes if there was no room for it.
+    held_.set(held_.bytes() - std::min(held_.bytes(), bytes_of(documents_.front())));
+    documents_.pop_front();
+  }
+  shown_ = !documents_.empty();
+  return shown_;
+}
+
 void reply_source(OperationContext& op, const Request& request, std::string ns, std::unique_ptr<query::CursorSource> source,
                   bson::Builder& reply) {
   auto cursor = std::make_unique<query::Cursor>();
@@ -46,11 +60,6 @@ void reply_source(OperationContext& op, const Request& request, std::string ns, 
   if (op.lsid.is_object()) cursor->lsid = bson::Document(op.lsid.as_document());
   base::check(op.services().cursors != nullptr, "a server with storage has cursors");
   query::reply_first_batch(op, *op.services().cursors, std::move(cursor), batch_size(request), false, reply);
-}
-
-void reply_list(OperationContext& op, const Request& request, std::string ns, std::vector<bson::Document> documents,
-                bson::Builder& reply) {
-  reply_source(op, request, std::move(ns), std::make_unique<ListSource>(std::move(documents)), reply);
 }
 
 }  // namespace server

@@ -1,25 +1,43 @@
 // Some commands return documents through a cursor that is no query.
 #pragma once
 
+#include <deque>
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "bson/builder.h"
+#include "server/core/memory.h"
+#include "server/query/cursor_registry.h"
 
 namespace server {
 
-namespace query {
-class CursorSource;
-}
 class OperationContext;
 struct Request;
 
-// Appends `cursor`, with as many documents as the request's cursor.batchSize allows; the rest waits for getMore.
-void reply_list(OperationContext& op, const Request& request, std::string ns, std::vector<bson::Document> documents,
-                bson::Builder& reply);
+// A list is made as a whole, in memory. Its documents are counted from when they are added until a client has got them.
+class ListSource : public query::CursorSource {
+ public:
+  explicit ListSource(OperationContext& op);
 
-// Does the same for documents that are made when a client asks for them. `source` has begun.
+  // Throws ExceededMemoryLimit (146) if there is no room for the document.
+  void add(bson::Document document);
+  // Keeps it all the same, because it says what was done. Returns false if there was no room.
+  bool add_anyway(bson::Document document);
+
+  void begin(OperationContext&) override {}
+  void end() override {}
+  bool next() override;
+  bson::DocumentView document() override { return documents_.front(); }
+
+ private:
+  MemoryBudget memory_;
+  Held held_{memory_};
+  std::deque<bson::Document> documents_;  // that no client has got
+  bool shown_ = false;                    // the first of them
+};
+
+// Appends `cursor`, with as many documents as the request's cursor.batchSize allows; the rest waits for getMore. `source` has
+// begun.
 void reply_source(OperationContext& op, const Request& request, std::string ns, std::unique_ptr<query::CursorSource> source,
                   bson::Builder& reply);
 

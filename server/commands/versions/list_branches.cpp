@@ -1,5 +1,6 @@
 // listBranches returns the branches of a database, by name.
 #include "server/commands/shared/branches.h"
+#include "server/commands/shared/list_cursor.h"
 #include "server/commands/versions/list_command.h"
 #include "server/core/operation.h"
 
@@ -14,14 +15,12 @@ class ListBranches : public ListCommand {
   }
 
  private:
-  std::vector<bson::Document> list(OperationContext& op, storage::Transaction& transaction,
-                                   versions::BranchedDatabase& database) const override {
-    std::vector<bson::Document> documents;
+  void list(OperationContext& op, storage::Transaction& transaction, versions::BranchedDatabase& database,
+            ListSource& documents) const override {
     for (const versions::Branch& branch : database.branches().graph().branches(transaction)) {
       op.check_interrupt();
-      documents.push_back(describe_name(op, transaction, database, branch.name, branch.head));
+      documents.add(describe_name(op, transaction, database, branch.name, branch.head));
     }
-    return documents;
   }
 };
 

@@ -14,12 +14,12 @@ std::optional<Command::FieldNames> ListCommand::fields() const {
 
 void ListCommand::run(OperationContext& op, const Request& request, bson::Builder& reply) {
   const auto database = branched(op, request);
-  std::vector<bson::Document> documents;
+  auto documents = std::make_unique<ListSource>(op);
   {
     storage::Transaction transaction(write::store_of(op), storage::Transaction::Mode::read);
-    documents = list(op, transaction, *database);
+    list(op, transaction, *database, *documents);
   }
-  reply_list(op, request, request.db + ".$cmd." + std::string(name()), std::move(documents), reply);
+  reply_source(op, request, request.db + ".$cmd." + std::string(name()), std::move(documents), reply);
 }
 
 }  // namespace server

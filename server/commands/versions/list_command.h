@@ -1,15 +1,12 @@
 // The commands that list what a database with branches has.
 #pragma once
 
-#include <string>
-#include <vector>
-
-#include "bson/document.h"
 #include "server/core/command.h"
 #include "versions/database/databases.h"
 
 namespace server {
 
+class ListSource;
 class OperationContext;
 
 // Its fields are `cursor` and what every command has; a secondary answers too.
@@ -20,9 +17,9 @@ class ListCommand : public Command {
   void run(OperationContext& op, const Request& request, bson::Builder& reply) final;
 
  protected:
-  // Returns what the cursor has, in its order.
-  virtual std::vector<bson::Document> list(OperationContext& op, storage::Transaction& transaction,
-                                           versions::BranchedDatabase& database) const = 0;
+  // Adds what the cursor has, in its order.
+  virtual void list(OperationContext& op, storage::Transaction& transaction, versions::BranchedDatabase& database,
+                    ListSource& documents) const = 0;
 };
 
 }  // namespace server

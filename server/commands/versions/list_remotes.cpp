@@ -25,12 +25,13 @@ class ListRemotes : public Command {
 
   void run(OperationContext& op, const Request& request, bson::Builder& reply) override {
     const std::string db = database_of(request);
-    std::vector<bson::Document> documents;
+    auto documents = std::make_unique<ListSource>(op);
     {
       storage::Transaction transaction(write::store_of(op), storage::Transaction::Mode::read);
       const auto database = op.services().databases->find(db);
       const bool shallow = database && !database->branches().graph().boundaries(transaction).empty();
       for (const Remote& remote : remotes_of(op, db)) {
+        op.check_interrupt();
         bson::Builder out;
         out.append("name", remote.name).append("uri", remote.uri.shown);
         if (shallow) out.append("shallow", true);
@@ -39,14 +40,15 @@ class ListRemotes : public Command {
           auto refs = out.array("refs");
           if (database) {
             for (const auto& [tag, commit] : database->branches().graph().tags(transaction)) {
+              op.check_interrupt();
               if (is_of_remote({remote}, tag)) refs.append(describe_name(op, transaction, *database, tag, commit));
             }
           }
         }
-        documents.push_back(out.done());
+        documents->add(out.done());
       }
     }
-    reply_list(op, request, request.db + ".$cmd.listRemotes", std::move(documents), reply);
+    reply_source(op, request, request.db + ".$cmd.listRemotes", std::move(documents), reply);
   }
 };
 

@@ -2,6 +2,7 @@
 #include "server/commands/shared/list_cursor.h"
 #include "server/commands/versions/snapshots.h"
 #include "server/core/command.h"
+#include "server/core/operation.h"
 
 namespace server {
 namespace {
@@ -21,13 +22,14 @@ class ListSnapshots : public Command {
   OnSecondary on_secondary() const override { return OnSecondary::opted_in; }
 
   void run(OperationContext& op, const Request& request, bson::Builder& reply) override {
-    std::vector<bson::Document> documents;
+    auto documents = std::make_unique<ListSource>(op);
     for (const DeclaredSnapshot& snapshot : past_of(op).snapshots().all()) {
+      op.check_interrupt();
       bson::Builder out;
       append_snapshot(snapshot, out);
-      documents.push_back(out.done());
+      documents->add(out.done());
     }
-    reply_list(op, request, request.db + ".$cmd.listSnapshots", std::move(documents), reply);
+    reply_source(op, request, request.db + ".$cmd.listSnapshots", std::move(documents), reply);
   }
 };
 

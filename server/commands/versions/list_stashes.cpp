@@ -1,5 +1,6 @@
 // listStashes returns the stashes of a database, the newest first.
 #include "server/commands/shared/branches.h"
+#include "server/commands/shared/list_cursor.h"
 #include "server/commands/versions/list_command.h"
 #include "server/commands/versions/popped_stashes.h"
 #include "server/commands/versions/stashes.h"
@@ -17,9 +18,8 @@ class ListStashes : public ListCommand {
   }
 
  private:
-  std::vector<bson::Document> list(OperationContext& op, storage::Transaction& transaction,
-                                   versions::BranchedDatabase& database) const override {
-    std::vector<bson::Document> documents;
+  void list(OperationContext& op, storage::Transaction& transaction, versions::BranchedDatabase& database,
+            ListSource& documents) const override {
     const auto& graph = database.branches().graph();
     for (const Stash& one : stashes_of(op, transaction, database)) {
       op.check_interrupt();
@@ -29,9 +29,8 @@ class ListStashes : public ListCommand {
       // A user who may not read the branch sees that the stash exists, and not its commit.
       if (may_at_stash(op, database, one, access::Action::find))
         out.append_all(describe(transaction, graph, *graph.commit(transaction, one.commit)));
-      documents.push_back(out.done());
+      documents.add(out.done());
     }
-    return documents;
   }
 };
 
