@@ -12,6 +12,7 @@ from tests.branches.conftest import by_id, fails, log_of
 from tests.support.palimpsest import Server
 
 BAD_VALUE, NO_SUCH_KEY, ILLEGAL_OPERATION, NAMESPACE_NOT_FOUND, NAMESPACE_EXISTS, MAX_TIME_MS_EXPIRED, IMMUTABLE_FIELD, OPERATION_FAILED = 2, 4, 20, 26, 48, 50, 66, 96
+EXCEEDED_MEMORY_LIMIT = 146
 
 
 def conflicts_of(database):
@@ -218,6 +219,29 @@ def test_a_merge_makes_no_document_that_is_too_large(shop):
     main.command("resolveConflict", 1, collection="c", id=1, take="theirs")
     assert main.command("continueMerge", 1)["changed"] is True
     assert len(main.c.find_one({"_id": 1})["b"]) == 9_000_000
+
+
+def test_a_merge_that_needs_more_memory_than_its_operation_may_have_changes_nothing(shop):
+    main, admin = shop["main"], shop.client.admin
+    main.c.insert_many([{"_id": i, "a": 0, "b": 0, "text": "x" * 2_000_000} for i in range(12)])
+    main.command("commit", 1)
+    shop.create("dev")
+    dev = shop["dev"]
+    main.c.update_many({}, {"$set": {"a": 1}}), dev.c.update_many({}, {"$set": {"b": 2}})
+    main.command("commit", 1), dev.command("commit", 1)
+    # The fields of both sides make 24 MB of documents.
+    before = log_of(main)
+    was = admin.command("setParameter", 1, operationMemoryLimitBytes=16 << 20)["was"]
+    try:
+        fails(EXCEEDED_MEMORY_LIMIT, lambda: main.command("merge", "dev"))
+        fails(EXCEEDED_MEMORY_LIMIT, lambda: main.command("merge", "dev", dryRun=True))
+        fails(EXCEEDED_MEMORY_LIMIT, lambda: main.command("cherryPick", "dev", resolve="manual"))
+    finally:
+        admin.command("setParameter", 1, operationMemoryLimitBytes=was)
+    assert log_of(main) == before and main.c.count_documents({"a": 1, "b": 0}) == 12
+    fails(ILLEGAL_OPERATION, lambda: main.command("continueMerge", 1))
+    assert main.command("merge", "dev")["changed"] is True
+    assert main.c.count_documents({"a": 1, "b": 2}) == 12
 
 
 def test_an_aborted_merge_leaves_nothing(parted):

@@ -44,9 +44,9 @@ Branches::Branches(storage::Engine& engine, uint32_t database, Layout layout, st
 }
 
 CollectionTerms MergeTerms::of(size_t collection) const {
-  CollectionTerms terms{.resolve = resolve, .decided = {}, .interrupted = interrupted};
+  CollectionTerms terms{.resolve = resolve, .decided = nullptr, .interrupted = interrupted, .hold = hold};
   if (const auto found = of_collection.find(collection); found != of_collection.end()) terms.resolve = found->second;
-  if (const auto found = decided.find(collection); found != decided.end()) terms.decided = found->second;
+  if (const auto found = decided.find(collection); found != decided.end()) terms.decided = &found->second;
   return terms;
 }
 
@@ -478,6 +478,7 @@ void Branches::replay_advance(Transaction& transaction, const std::string& name,
 Merged Branches::apply_change(Transaction& transaction, Branch branch, const Change& change, const MergeTerms& terms,
                               const CommitInfo& info) {
   Merged merged;
+  merged.kept = KeptBytes(terms.hold);
   graph_.hold(transaction, change.theirs);
   std::vector<MergePlan> plans;
   uint64_t changed = 0;
@@ -486,12 +487,15 @@ Merged Branches::apply_change(Transaction& transaction, Branch branch, const Cha
     const View before = change.base == 0 ? View{} : view(transaction, change.base, i);
     plans.push_back(plan_merge(transaction, *stores_[i], before, view(transaction, branch.head, i),
                                view(transaction, change.theirs, i), terms.of(i)));
-    for (const MergePlan::Conflict& conflict : plans.back().conflicts) merged.conflicts.push_back({conflict, i});
+    for (MergePlan::Conflict& conflict : plans.back().conflicts) merged.conflicts.push_back({std::move(conflict), i});
     merged.touched_by_both += plans.back().touched_by_both;
     merged.changed_bytes += plans.back().changed_bytes;
     changed += plans.back().changed_records;
   }
-  if (!merged.conflicts.empty()) return merged;
+  if (!merged.conflicts.empty()) {
+    for (MergePlan& plan : plans) merged.kept.take(plan.kept_conflicts);
+    return merged;
+  }
   std::vector<size_t> touched;
   for (size_t i = 0; i < stores_.size(); ++i) {
     const bool had = has(transaction, branch.head, i);
@@ -519,6 +523,7 @@ Merged Branches::apply_change(Transaction& transaction, Branch branch, const Cha
     write_adoption(transaction, branch, i, one, commit.number, plans[i].adoption, {}, std::move(changes), true, merged.generation,
                    terms.interrupted);
     if (!has_merged(transaction, change, branch.head, i, one.state)) dropped.push_back(one.collection);
+    merged.kept.take(plans[i].kept);
     merged.adoptions.emplace(i, std::move(plans[i].adoption));
   }
   erase(commit.collections, dropped);

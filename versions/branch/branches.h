@@ -43,7 +43,10 @@ struct MergeTerms {
   std::map<size_t, Resolver> of_collection = {};  // these collections have terms of their own
   std::map<size_t, Decisions> decided = {};
   std::function<void()> interrupted = {};  // called now and then while the merge is planned and written; may throw
+  Hold hold = {};                          // counts what the merge keeps until it is written
+  KeptBytes kept = {};                     // what the decisions take
 
+  // Refers to `decided`.
   CollectionTerms of(size_t collection) const;
 };
 
@@ -59,6 +62,7 @@ struct Merged {
   CommitNumber theirs = 0;                                 // the commit that the changes were taken from
   std::map<size_t, BranchStore::Adoption> adoptions = {};  // the changes, by collection
   Stamp generation = 0;  // the generation of the documents that the merge wrote; no other write has it
+  KeptBytes kept = {};   // what the conflicts, or the adoptions, take
 };
 
 // A merge that was decided on another member.

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "bson/builder.h"
-#include "bson/compare.h"
+#include "versions/branch/pace.h"
 
 namespace versions {
 
@@ -24,34 +24,19 @@ DocumentView as_document(const ValueView& value) {
   return value.exists() ? value.as_document() : DocumentView();
 }
 
-// A Pace asks now and then whether the merge may go on.
-class Pace {
- public:
-  explicit Pace(const std::function<void()>* interrupted) : interrupted_(interrupted && *interrupted ? interrupted : nullptr) {}
-
-  // Accounts for one comparison and a copy of so many bytes.
-  void step(size_t bytes = 0) {
-    constexpr size_t bytes_per_step = 64, steps_between_looks = 20'000;
-    steps_ += 1 + bytes / bytes_per_step;
-    if (steps_ < steps_between_looks) return;
-    steps_ = 0;
-    if (interrupted_) (*interrupted_)();
-  }
-
- private:
-  const std::function<void()>* const interrupted_;
-  size_t steps_ = 0;
-};
-
 // Fields finds the fields of a document by their names. A document may have a million, so many are put in order first. If several
 // have one name, it finds the first.
 class Fields {
  public:
-  Fields(DocumentView document, Pace& pace) : document_(document), pace_(pace) {
+  Fields(DocumentView document, Pace& pace) : document_(document), pace_(pace), kept_(pace.nothing_kept()) {
     size_t count = 0;
     for (auto it = document.begin(); it != document.end() && count <= few; ++it) ++count;
     if (count <= few) return;
-    for (const Element& field : document) sorted_.push_back(field);
+    for (const Element& field : document) {
+      pace.step();
+      kept_.add(2 * sizeof(Element));  // with what the sort takes
+      sorted_.push_back(field);
+    }
     std::stable_sort(sorted_.begin(), sorted_.end(), [&](const Element& a, const Element& b) {
       pace.step();
       return a.name < b.name;
@@ -71,13 +56,14 @@ class Fields {
 
   const DocumentView document_;
   Pace& pace_;
+  KeptBytes kept_;
   std::vector<Element> sorted_;
 };
 
 // Merges the fields of one document, and collects the paths in conflict.
 class FieldMerge {
  public:
-  FieldMerge(const MergeRules& rules, const std::function<void()>* interrupted) : rules_(rules), pace_(interrupted) {}
+  FieldMerge(const MergeRules& rules, const Sides& sides) : rules_(rules), pace_(sides.interrupted, sides.hold) {}
 
   bson::Document document(const std::string& path, DocumentView base, DocumentView ours, DocumentView theirs) {
     const Fields in_base(base, pace_), in_ours(ours, pace_), in_theirs(theirs, pace_);
@@ -99,6 +85,8 @@ class FieldMerge {
 
   void append(bson::Builder& out, const std::string& above, std::string_view name, const ValueView& base, const ValueView& ours,
               const ValueView& theirs) {
+    // Objects within objects are compared, and copied, once for each that they are in.
+    pace_.step(std::max(ours.bytes().size(), theirs.bytes().size()));
     if (same(base, theirs)) return put(out, name, ours);
     if (same(base, ours)) return put(out, name, theirs);
     const std::string path = above.empty() ? std::string(name) : above + "." + std::string(name);
@@ -120,6 +108,7 @@ class FieldMerge {
   }
   void conflict(const std::string& path) {
     if (conflict_bytes_ > conflict_bytes_max || (!conflicts_.empty() && conflicts_.back() == path)) return;
+    kept_.add(kept_place_bytes + path.size());
     conflict_bytes_ += path.size();
     conflicts_.push_back(path);
   }
@@ -133,20 +122,22 @@ class FieldMerge {
       case PathRule::Kind::by_key: return by_key(out, path, name, rule.key, base, ours, theirs);
       default: break;
     }
-    const bson::Value together = put_together(rule.kind, base, ours, theirs);
+    const bson::Value together = put_together(rule.kind, base, ours, theirs, pace_);
     if (together.exists()) out.append(name, together);
     return together.exists();
   }
 
-  using Keyed = std::map<bson::Value, ValueView, bson::ValueLess>;
+  using Keyed = std::map<ValueView, ValueView, PacedLess>;
   // nullopt: it isn't an array of objects that all have different keys.
-  static std::optional<Keyed> keyed(const ValueView& array, const std::string& key) {
-    Keyed all;
+  std::optional<Keyed> keyed(const ValueView& array, const std::string& key, KeptBytes& kept) {
+    Keyed all(PacedLess{&pace_});
     if (!array.exists()) return all;
     if (!array.is_array()) return std::nullopt;
     for (const Element& element : array.as_document()) {
+      pace_.step(element.bytes().size());
       const Element field = element.is_object() ? element.as_document().find(key) : Element();
-      if (!field.exists() || !all.emplace(bson::Value(field), element).second) return std::nullopt;
+      kept.add(kept_node_bytes);
+      if (!field.exists() || !all.emplace(field, element).second) return std::nullopt;
     }
     return all;
   }
@@ -159,11 +150,11 @@ class FieldMerge {
   bool by_key(bson::Builder& out, const std::string& path, std::string_view name, const std::string& key, const ValueView& base,
               const ValueView& ours, const ValueView& theirs) {
     if (!ours.is_array() || !theirs.is_array()) return false;
-    const auto before = keyed(base, key), mine = keyed(ours, key), other = keyed(theirs, key);
+    KeptBytes kept = pace_.nothing_kept();
+    const auto before = keyed(base, key, kept), mine = keyed(ours, key, kept), other = keyed(theirs, key, kept);
     if (!before || !mine || !other) return false;
     bson::ArrayBuilder all = out.array(name);
     const auto one = [&](const ValueView& which) {
-      pace_.step(which.bytes().size());
       const ValueView b = find(*before, which), o = find(*mine, which), t = find(*other, which);
       if (same(b, t) || (same(o, t) && (!o.exists() || rules_.mode == MergeMode::field_divergent))) {
         if (o.exists()) all.append(o);
@@ -177,8 +168,12 @@ class FieldMerge {
         if (taken.exists()) all.append(taken);
       }
     };
-    for (const Element& element : ours.as_document()) one(element.as_document().find(key));
+    for (const Element& element : ours.as_document()) {
+      pace_.step(element.bytes().size());
+      one(element.as_document().find(key));
+    }
     for (const Element& element : theirs.as_document()) {
+      pace_.step(element.bytes().size());
       if (const Element which = element.as_document().find(key); !find(*mine, which).exists()) one(which);
     }
     return true;
@@ -186,6 +181,7 @@ class FieldMerge {
 
   const MergeRules& rules_;
   Pace pace_;
+  KeptBytes kept_ = pace_.nothing_kept();
   std::vector<std::string> conflicts_;
   size_t conflict_bytes_ = 0;
 };
@@ -211,7 +207,7 @@ Resolution merge_documents(const Sides& sides, const MergeRules& rules) {
   if (!sides.ours || !sides.theirs || touched || rules.mode == MergeMode::document_divergent)
     return in_conflict(sides, rules, {});
 
-  FieldMerge merge(rules, sides.interrupted);
+  FieldMerge merge(rules, sides);
   const DocumentView base = sides.base ? DocumentView(*sides.base) : DocumentView();
   bson::Document merged = merge.document({}, base, DocumentView(*sides.ours), DocumentView(*sides.theirs));
   if (merge.in_conflict() && (rules.decide || rules.prefer == Prefer::neither))

@@ -25,6 +25,7 @@ namespace versions {
 struct Sides {
   std::optional<BytesView> base, ours, theirs;
   const std::function<void()>* interrupted = nullptr;  // called now and then while fields are compared; throws to stop
+  const Hold* hold = nullptr;                          // counts what is kept while they are compared
 };
 
 struct Resolution {

@@ -299,6 +299,68 @@ TEST_CASE("a merge of documents with many fields stops when it is told to") {
   CHECK_THROWS_AS(many.merge([] { throw std::runtime_error("stop"); }), std::runtime_error);
 }
 
+namespace {
+
+// Three sides whose arrays `n` have many elements; ours and theirs each have others behind those of the base.
+struct LongArrays {
+  static constexpr int count = 50'000;
+  static bson::Document side(int more) {
+    bson::Builder out;
+    {
+      auto all = out.array("n");
+      for (int i = 0; i < count; ++i) all.object().append("k", i);
+      if (more > 0) all.object().append("k", count + more);
+    }
+    return out.done();
+  }
+  Resolution merge(PathRule::Kind kind, const std::function<void()>& interrupted, const Hold& hold = {}) const {
+    return merge_documents({base.bytes(), ours.bytes(), theirs.bytes(), &interrupted, &hold},
+                           {.mode = divergent, .paths = rule("n", kind, "k")});
+  }
+
+  bson::Document base = side(0), ours = side(1), theirs = side(2);
+};
+
+}  // namespace
+
+TEST_CASE("rules of paths look at their operation while they go over elements") {
+  using Kind = PathRule::Kind;
+  const LongArrays arrays;
+  // Sets and maps compare each element with a dozen others, and an array at whose end elements were added with one.
+  for (const auto& [kind, least] : {std::pair(Kind::union_, 50), std::pair(Kind::by_key, 50), std::pair(Kind::append, 5)}) {
+    int asked = 0;
+    REQUIRE(arrays.merge(kind, [&] { ++asked; }).kind == Resolution::Kind::written);
+    CHECK(asked >= least);
+    for (const int at : {1, asked / 2, asked}) {
+      int left = at;
+      CHECK_THROWS_AS(arrays.merge(kind,
+                                   [&] {
+                                     if (--left == 0) throw std::runtime_error("stop");
+                                   }),
+                      std::runtime_error);
+    }
+  }
+}
+
+TEST_CASE("what rules of paths keep of long arrays is counted, and released") {
+  using Kind = PathRule::Kind;
+  const LongArrays arrays;
+  for (const Kind kind : {Kind::union_, Kind::by_key, Kind::append}) {
+    std::ptrdiff_t bytes = 0, most = 0, limit = 1 << 30;
+    const Hold hold = [&](std::ptrdiff_t more) {
+      if (more > 0 && bytes + more > limit) throw std::runtime_error("too much");
+      bytes += more;
+      most = std::max(most, bytes);
+    };
+    arrays.merge(kind, {}, hold);
+    CHECK(most > 3 * arrays.count * static_cast<std::ptrdiff_t>(sizeof(bson::ValueView)));
+    CHECK(bytes == 0);
+    limit = most / 2;
+    CHECK_THROWS_AS(arrays.merge(kind, {}, hold), std::runtime_error);
+    CHECK(bytes == 0);
+  }
+}
+
 TEST_CASE("paths in conflict that no reply can hold are left out") {
   const std::string name(1 << 20, 'x');
   const auto side = [&](int value) {

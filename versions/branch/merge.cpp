@@ -14,6 +14,16 @@ Hash hash_of(const Sides& sides) {
   return sha256(all);
 }
 
+size_t bytes_of(const std::vector<std::string>& paths) {
+  size_t bytes = paths.size() * kept_place_bytes;
+  for (const std::string& path : paths) bytes += path.size();
+  return bytes;
+}
+
+size_t MergePlan::Conflict::bytes() const {
+  return 2 * sizeof(*this) + key.size() + bytes_of(paths);
+}
+
 namespace {
 
 // The records of one document that two sides touched; 0: that side has none.
@@ -24,22 +34,35 @@ struct Touched {
 class Planner {
  public:
   Planner(Transaction& transaction, BranchStore& store, const CollectionTerms& terms)
-      : transaction_(transaction), store_(store), terms_(terms) {}
+      : transaction_(transaction), store_(store), terms_(terms), kept_(terms.hold) {
+    plan_.kept = KeptBytes(terms.hold);
+    plan_.kept_conflicts = KeptBytes(terms.hold);
+  }
 
   MergePlan plan(const View& base, const View& ours, const View& theirs) {
     Difference mine = store_.diff(transaction_, base, ours), other = store_.diff(transaction_, base, theirs);
-    for (const Difference& side : {std::cref(mine), std::cref(other)})
+    for (const Difference& side : {std::cref(mine), std::cref(other)}) {
       plan_.changed_records += side.only_a.count() + side.only_b.count();
+      kept_.add(side.only_a.bytes() + side.only_b.bytes());
+    }
     find_decided(base, ours, theirs);
     RecordSet gone_from_both = mine.only_a;
     gone_from_both &= other.only_a;
 
     std::unordered_map<Bytes, Touched> touched;
-    each(gone_from_both, [&](RecordId record, BytesView content) { touched[key_of(content)].base = record; });
+    const auto touch = [&](Bytes key) -> Touched& {
+      const size_t bytes = kept_node_bytes + key.size();
+      const auto [at, is_new] = touched.try_emplace(std::move(key));
+      if (is_new) kept_.add(bytes);
+      return at->second;
+    };
+    each(gone_from_both, [&](RecordId record, BytesView content) { touch(key_of(content)).base = record; });
     std::unordered_map<Bytes, RecordId> new_here;
     each(mine.only_b, [&](RecordId record, BytesView content) {
       plan_.changed_bytes += content.size();
-      new_here.emplace(key_of(content), record);
+      Bytes key = key_of(content);
+      plan_.kept.add(kept_node_bytes + key.size());
+      new_here.emplace(std::move(key), record);
     });
     each(other.only_b, [&](RecordId record, BytesView content) {
       plan_.changed_bytes += content.size();
@@ -48,9 +71,9 @@ class Planner {
       const auto here = new_here.find(key);
       const auto before = touched.find(key);
       if (here == new_here.end() && before == touched.end()) {
-        plan_.adoption.adopted.emplace_back(std::move(key), record);
+        adopt(std::move(key), record);
       } else {
-        touched[std::move(key)].theirs = record;
+        touch(std::move(key)).theirs = record;
       }
     });
     for (auto& [key, records] : touched) {
@@ -63,8 +86,9 @@ class Planner {
     for (const auto& [key, records] : touched) {
       if (!decided_.contains(key)) decide(key, records);
     }
-    for (const auto& [key, records] : decided_) take(key, records, terms_.decided.at(key));
-    for (auto& [key, record] : new_here) plan_.ours.insert(key);
+    for (const auto& [key, records] : decided_) take(key, records, terms_.decided->at(key));
+    // The keys are moved, since both sides may have changed many documents.
+    while (!new_here.empty()) plan_.ours.insert(std::move(new_here.extract(new_here.begin()).key()));
     return std::move(plan_);
   }
 
@@ -74,7 +98,7 @@ class Planner {
     RecordSet documents;
     const auto scan = store_.scan_set(transaction_, std::move(removed));
     while (scan->next()) {
-      if (terms_.interrupted) terms_.interrupted();
+      look();
       documents.add(scan->record());
     }
     removed = std::move(documents);
@@ -85,25 +109,34 @@ class Planner {
   void each(const RecordSet& set, Each&& each) {
     const auto scan = store_.scan_set(transaction_, set);
     while (scan->next()) {
-      if (terms_.interrupted) terms_.interrupted();
+      look();
       each(scan->record(), scan->content());
     }
+  }
+
+  void look() const {
+    if (terms_.interrupted) terms_.interrupted();
   }
 
   std::optional<Bytes> content(RecordId record) { return record == 0 ? std::nullopt : store_.content(transaction_, record); }
 
   // Finds the documents whose decisions still hold.
   void find_decided(const View& base, const View& ours, const View& theirs) {
-    for (const auto& [key, decision] : terms_.decided) {
+    if (!terms_.decided) return;
+    for (const auto& [key, decision] : *terms_.decided) {
+      look();
       const Touched records{store_.find(transaction_, base, key), store_.find(transaction_, ours, key),
                             store_.find(transaction_, theirs, key)};
       const auto before = content(records.base), mine = content(records.ours), other = content(records.theirs);
-      if (hash_of({as_view(before), as_view(mine), as_view(other)}) == decision.sides) decided_.emplace(key, records);
+      if (hash_of({as_view(before), as_view(mine), as_view(other)}) != decision.sides) continue;
+      kept_.add(kept_node_bytes + key.size());
+      decided_.emplace(key, records);
     }
   }
 
   void take(const Bytes& key, const Touched& records, const Decision& decision) {
     ++plan_.touched_by_both;
+    look();
     const auto base = content(records.base), ours = content(records.ours), theirs = content(records.theirs);
     // If theirs alone changed the document, the plan removed our record like those of all such documents.
     if (records.base == records.ours) plan_.adoption.removed.remove(records.base);
@@ -123,16 +156,18 @@ class Planner {
 
   void decide(const Bytes& key, const Touched& records) {
     ++plan_.touched_by_both;
-    if (terms_.interrupted) terms_.interrupted();
+    look();
     const auto base = content(records.base), ours = content(records.ours), theirs = content(records.theirs);
     std::optional<Bytes> result = ours;
     if (records.ours != records.theirs) {
-      Resolution resolution = terms_.resolve({as_view(base), as_view(ours), as_view(theirs), &terms_.interrupted});
+      Resolution resolution = terms_.resolve({as_view(base), as_view(ours), as_view(theirs), &terms_.interrupted, &terms_.hold});
       // The additions of both sides together may be more than a document holds.
       if (resolution.kind == Resolution::Kind::written && resolution.document.size() > bson::document_bytes_max)
         resolution = {Resolution::Kind::conflict};
       if (resolution.kind == Resolution::Kind::conflict) {
-        plan_.conflicts.push_back({key, records.base, records.ours, records.theirs, std::move(resolution.paths)});
+        MergePlan::Conflict conflict{key, records.base, records.ours, records.theirs, std::move(resolution.paths)};
+        plan_.kept_conflicts.add(conflict.bytes());
+        plan_.conflicts.push_back(std::move(conflict));
         return;
       }
       if (resolution.kind == Resolution::Kind::theirs) result = theirs;
@@ -144,8 +179,11 @@ class Planner {
   void settle(const Bytes& key, const Touched& records, const std::optional<Bytes>& ours, const std::optional<Bytes>& theirs,
               const std::optional<Bytes>& result) {
     put(key, records, ours, theirs, result);
+    plan_.kept.add(kept_node_bytes + key.size());
     plan_.ours.insert(key);
-    if (result != ours) plan_.settled.push_back({key, result ? std::optional(sha256(*result)) : std::nullopt});
+    if (result == ours) return;
+    plan_.kept.add(2 * kept_place_bytes + key.size());
+    plan_.settled.push_back({key, result ? std::optional(sha256(*result)) : std::nullopt});
   }
 
   void put(const Bytes& key, const Touched& records, const std::optional<Bytes>& ours, const std::optional<Bytes>& theirs,
@@ -154,10 +192,16 @@ class Planner {
     if (records.ours != 0) plan_.adoption.removed.add(records.ours);
     if (!result) return;
     if (result == theirs) {
-      plan_.adoption.adopted.emplace_back(key, records.theirs);
+      adopt(key, records.theirs);
     } else {
+      plan_.kept.add(2 * kept_place_bytes + key.size() + result->size());
       plan_.adoption.written.emplace_back(key, *result);
     }
+  }
+
+  void adopt(Bytes key, RecordId record) {
+    plan_.kept.add(kept_place_bytes + key.size());
+    plan_.adoption.adopted.emplace_back(std::move(key), record);
   }
 
   static std::optional<BytesView> as_view(const std::optional<Bytes>& bytes) {
@@ -167,6 +211,7 @@ class Planner {
   Transaction& transaction_;
   BranchStore& store_;
   const CollectionTerms& terms_;
+  KeptBytes kept_;  // what the planner alone takes
   std::unordered_map<Bytes, Touched> decided_;
   MergePlan plan_;
 };

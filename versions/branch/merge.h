@@ -10,6 +10,7 @@
 
 #include "versions/branch/branch_store.h"
 #include "versions/branch/field_merge.h"
+#include "versions/branch/kept_bytes.h"
 
 namespace versions {
 
@@ -25,8 +26,9 @@ Hash hash_of(const Sides& sides);
 // CollectionTerms say how a collection is merged.
 struct CollectionTerms {
   Resolver resolve = {};
-  Decisions decided = {};                  // go before `resolve`, also for documents that theirs alone changed
+  const Decisions* decided = nullptr;      // go before `resolve`, also for documents that theirs alone changed
   std::function<void()> interrupted = {};  // called at each document, and now and then within one; may throw
+  Hold hold = {};                          // counts what the plan keeps
 };
 
 struct MergePlan {
@@ -35,6 +37,7 @@ struct MergePlan {
     Bytes key;
     RecordId base = 0, ours = 0, theirs = 0;  // 0: that side doesn't have the document
     std::vector<std::string> paths;           // empty: the conflict is about the document as a whole
+    size_t bytes() const;                     // memory that it takes
   };
   std::vector<Conflict> conflicts;  // the conflicts that the resolver left open
   // Differences between the merged tree and one that simply takes what theirs changed since the base: what became of documents
@@ -42,9 +45,13 @@ struct MergePlan {
   std::vector<DocumentHash> settled;
   std::unordered_set<Bytes> ours;
   uint64_t touched_by_both = 0;
-  uint64_t changed_bytes = 0;    // bytes of contents that either side has and the ancestor hasn't
-  uint64_t changed_records = 0;  // records that either a side has or the ancestor has, but not both
+  uint64_t changed_bytes = 0;                // bytes of contents that either side has and the ancestor hasn't
+  uint64_t changed_records = 0;              // records that either a side has or the ancestor has, but not both
+  KeptBytes kept_conflicts = {}, kept = {};  // what the conflicts take, and the others
 };
+
+// Memory that the paths of a conflict take.
+size_t bytes_of(const std::vector<std::string>& paths);
 
 // Plans a merge, and writes nothing.
 MergePlan plan_merge(Transaction& transaction, BranchStore& store, const View& base, const View& ours, const View& theirs,

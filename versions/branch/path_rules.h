@@ -6,6 +6,7 @@
 #include <string>
 
 #include "bson/value.h"
+#include "versions/branch/pace.h"
 
 namespace versions {
 
@@ -30,6 +31,6 @@ using PathRules = std::map<std::string, PathRule, std::less<>>;
 // The field's value if both sides differ from the base, for all kinds but by_key, ours and theirs. A side that has no such field
 // is missing (type eod). A missing result means that the rule doesn't apply, as when a sum isn't of numbers.
 bson::Value put_together(PathRule::Kind kind, const bson::ValueView& base, const bson::ValueView& ours,
-                         const bson::ValueView& theirs);
+                         const bson::ValueView& theirs, Pace& pace);
 
 }  // namespace versions

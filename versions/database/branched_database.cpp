@@ -589,19 +589,25 @@ bson::Document id_of(bson::DocumentView document) {
 
 }  // namespace
 
+size_t BranchedDatabase::Conflict::bytes() const {
+  return 2 * sizeof(*this) + collection.size() + id.size() + index.size() + key.size() + other.size() + bytes_of(paths);
+}
+
 MergeTerms BranchedDatabase::terms_of(Transaction& transaction, const Branch& into, const MergeRequest& request) const {
   MergeTerms terms(request.resolve);
   terms.interrupted = [this, &asked = request.interrupted] {
     if (asked) asked();
     storage::require_room(store_);
   };
+  terms.hold = request.hold;
+  terms.kept = KeptBytes(request.hold);
   for (size_t i = 0; !request.of_present.empty() && i < in_order_.size(); ++i) {
     if (const auto found = request.of_present.find(collection_name(*in_order_[i])); found != request.of_present.end())
       terms.of_collection[i] = found->second;
   }
   for (const auto& [name, resolver] : request.of_collection) terms.of_collection[collection_at(name)] = resolver;
   for (size_t i = 0; request.goes_on && i < in_order_.size(); ++i) {
-    terms.decided[i] = open_merges_.decisions(transaction, into.id, in_order_[i]->base.id());
+    terms.decided[i] = open_merges_.decisions(transaction, into.id, in_order_[i]->base.id(), &terms.kept);
   }
   return terms;
 }
@@ -626,15 +632,19 @@ BranchedDatabase::Merge BranchedDatabase::merge(Transaction& transaction, const 
   }
   storage::require_room(store_);
   const MergeTerms terms = terms_of(transaction, before, request);
-  const Merged merged = branches_.apply(transaction, request.kind, into, request.from, terms, info);
+  Merged merged = branches_.apply(transaction, request.kind, into, request.from, terms, info);
   Merge merge{.commit = merged.commit, .conflicts = {}, .touched_by_both = merged.touched_by_both};
-  for (const Merged::Conflict& one : merged.conflicts) {
+  merge.kept = KeptBytes(request.hold);
+  if (!merged.conflicts.empty()) merged.kept.release();
+  for (Merged::Conflict& one : merged.conflicts) {
+    terms.interrupted();
     const SharedCollection& shared = *in_order_[one.collection];
     const RecordId record = one.ours != 0 ? one.ours : one.theirs != 0 ? one.theirs : one.base;
     const auto content = shared.store.content(transaction, record);
     merge.conflicts.push_back({.collection = collection_name(shared),
                                .id = content ? id_of(bson::DocumentView(*content)) : bson::Document(),
-                               .paths = one.paths});
+                               .paths = std::move(one.paths)});
+    merge.kept.add(merge.conflicts.back().bytes());
   }
   if (!merge.conflicts.empty()) return merge;
   const Branch after = branch(transaction, {.name = into});
@@ -784,12 +794,14 @@ void BranchedDatabase::index_merged(Transaction& transaction, SharedCollection& 
         index->claim(transaction, key, static_cast<uint32_t>(after.id));
         each_rival(transaction, shared.store, now, *index, key, record, [&](RecordId other) {
           if (!listed.emplace(index.get(), key, std::min(record, other), std::max(record, other)).second) return true;
+          merge.kept.add(kept_node_bytes + key.size());
           const auto content = shared.store.content(transaction, other);
           merge.conflicts.push_back({.collection = collection_name(shared),
                                      .id = id_of(document),
                                      .index = index->spec().name,
                                      .key = storage::index_key_values(index->spec(), document, key),
                                      .other = content ? id_of(bson::DocumentView(*content)) : bson::Document()});
+          merge.kept.add(merge.conflicts.back().bytes());
           return true;
         });
       }

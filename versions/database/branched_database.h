@@ -168,12 +168,14 @@ class BranchedDatabase : public std::enable_shared_from_this<BranchedDatabase> {
     // Set for a conflict of a unique index: two documents want the same key.
     std::string index = {};
     bson::Document key = {}, other = {};  // {email: …}, and {_id: …} of the other document
+    size_t bytes() const;                 // memory that it takes
   };
   struct Merge {
     std::shared_ptr<const Commit> commit;  // nullptr: there was nothing new, or there were conflicts
     std::vector<Conflict> conflicts;
     uint64_t touched_by_both = 0;
     bool advanced = false;  // whether the branch of `with` went on
+    KeptBytes kept = {};    // what the conflicts take
   };
   struct MergeRequest {
     Branches::MergeKind kind = Branches::MergeKind::merge;
@@ -184,6 +186,7 @@ class BranchedDatabase : public std::enable_shared_from_this<BranchedDatabase> {
     std::map<std::string, Resolver> of_collection = {};  // by name: these collections have resolvers of their own
     std::map<std::string, Resolver> of_present = {};     // likewise, if there are such collections and of_collection has none
     std::function<void()> interrupted = {};              // called now and then; may throw
+    Hold hold = {};                                      // counts what the merge keeps; lives as long as what it returns
     // The merge that waits on the branch goes on: its decisions count, and its commit ends it.
     bool goes_on = false;
   };
@@ -219,6 +222,7 @@ class BranchedDatabase : public std::enable_shared_from_this<BranchedDatabase> {
     std::vector<storage::CollectionId> made = {}, dropped = {};
     std::vector<Conflict> conflicts = {};
     uint64_t touched_by_both = 0;
+    KeptBytes kept = {};  // what the conflicts take; the plans count themselves
   };
   Planned plan_pick(Transaction& transaction, const Branch& branch, const MergeRequest& request);
 

@@ -88,11 +88,13 @@ void OpenMerges::decide(Transaction& transaction, BranchId branch, storage::Coll
   table_.put(transaction, at, value);
 }
 
-Decisions OpenMerges::decisions(Transaction& transaction, BranchId branch, storage::CollectionId collection) const {
+Decisions OpenMerges::decisions(Transaction& transaction, BranchId branch, storage::CollectionId collection,
+                                KeptBytes* kept) const {
   Decisions decisions;
   const Bytes prefix = decisions_key(branch, collection);
   TableCursor cursor = table_.cursor(transaction);
   for (bool on = cursor.seek(prefix); on && cursor.key().starts_with(prefix); on = cursor.next()) {
+    if (kept) kept->add(kept_node_bytes + sizeof(Decision) + cursor.key().size() + cursor.value().size());
     decisions.emplace(cursor.key().substr(prefix.size()), read_decision(cursor.value()));
   }
   return decisions;

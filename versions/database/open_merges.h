@@ -29,8 +29,9 @@ class OpenMerges {
   // Another transaction that ends the merge at the same time conflicts. Throws IllegalOperation if no merge waits there.
   void decide(Transaction& transaction, BranchId branch, storage::CollectionId collection, BytesView key,
               const Decision& decision);
-  // Returns the decisions about documents of the collection.
-  Decisions decisions(Transaction& transaction, BranchId branch, storage::CollectionId collection) const;
+  // Returns the decisions about documents of the collection. `kept` counts them as they are read; nullptr: nobody counts.
+  Decisions decisions(Transaction& transaction, BranchId branch, storage::CollectionId collection,
+                      KeptBytes* kept = nullptr) const;
   // Returns the keys of the documents that decisions were made about.
   std::vector<Bytes> decided(Transaction& transaction, BranchId branch, storage::CollectionId collection) const;
   // Returns the decision about one document; nullopt: there is none yet.

@@ -67,6 +67,24 @@ TEST_CASE("a merge that waits, and what was decided of it, are read as they were
   CHECK_FALSE(f.merges.decision(f.transaction, branch, collection, "ke"));
 }
 
+TEST_CASE("decisions are counted while they are read, with their documents") {
+  Fixture f;
+  f.merges.decide(f.transaction, branch, collection, "other",
+                  {.take = Decision::Take::document, .document = bson::json("{}").bytes(), .sides = {}});
+  std::ptrdiff_t bytes = 0;
+  int calls = 0;
+  {
+    KeptBytes kept([&](std::ptrdiff_t more) {
+      bytes += more;
+      ++calls;
+    });
+    f.merges.decisions(f.transaction, branch, collection, &kept);
+    CHECK(calls == 2);
+    CHECK(bytes > static_cast<std::ptrdiff_t>(f.decision.document.size() + 2 * sizeof(Decision)));
+  }
+  CHECK(bytes == 0);
+}
+
 TEST_CASE("damaged documents of a merge that waits are refused, not trusted") {
   for (const std::function<Bytes(Bytes)>& change : {std::function<Bytes(Bytes)>(shorter), std::function<Bytes(Bytes)>(longer)}) {
     Fixture f;

@@ -72,6 +72,7 @@ BranchedDatabase::Planned BranchedDatabase::plan_pick(Transaction& transaction, 
   const MergeTerms terms = terms_of(transaction, branch, request);
   const Branches::Change change = branches_.change(transaction, request.kind, branch.head, request.from);
   Planned planned;
+  planned.kept = KeptBytes(request.hold);
   for (size_t i = 0; i < in_order_.size(); ++i) {
     SharedCollection& shared = *in_order_[i];
     const storage::CollectionId id = shared.base.id();
@@ -82,12 +83,15 @@ BranchedDatabase::Planned BranchedDatabase::plan_pick(Transaction& transaction, 
     if (!here && (is != was || !plan.adoption.empty()) && is) planned.made.push_back(id);
     if (here && was && !is) planned.dropped.push_back(id);
     planned.touched_by_both += plan.touched_by_both;
-    for (const MergePlan::Conflict& one : plan.conflicts) {
+    plan.kept_conflicts.release();
+    for (MergePlan::Conflict& one : plan.conflicts) {
+      terms.interrupted();
       const RecordId record = one.ours != 0 ? one.ours : one.theirs != 0 ? one.theirs : one.base;
       const auto content = shared.store.content(transaction, record);
       bson::Builder document;
       if (content) document.append("_id", static_cast<bson::ValueView>(bson::DocumentView(*content).find("_id")));
-      planned.conflicts.push_back({.collection = collection_name(shared), .id = document.done(), .paths = one.paths});
+      planned.conflicts.push_back({.collection = collection_name(shared), .id = document.done(), .paths = std::move(one.paths)});
+      planned.kept.add(planned.conflicts.back().bytes());
     }
     if (!plan.adoption.empty()) planned.plans.emplace(id, std::move(plan));
   }

@@ -53,11 +53,13 @@ class Patch {
 
   const std::vector<DocumentChange>& changes() const { return changes_; }
 
-  const versions::Resolver& resolver(const std::string& collection) const {
+  DocumentChange::Outcome apply(const DocumentChange& change, const std::optional<bson::Document>& ours) const {
     const auto& request = how_.request();
-    const auto own = request.of_collection.find(collection);
-    return own == request.of_collection.end() ? request.resolve : own->second;
+    const auto own = request.of_collection.find(change.collection());
+    return change.applied_to(ours, own == request.of_collection.end() ? request.resolve : own->second, request.interrupted,
+                             request.hold);
   }
+  versions::KeptBytes nothing_kept() const { return versions::KeptBytes(how_.request().hold); }
 
  private:
   const MergeRequest how_;
@@ -71,6 +73,7 @@ struct Checked {
   std::vector<BranchedDatabase::Conflict> conflicts = {};
   std::vector<std::string> missing = {};         // collections that the database doesn't have, and that get documents
   std::vector<storage::CollectionId> made = {};  // those that the branch doesn't have
+  versions::KeptBytes kept = {};                 // what the conflicts take
 
   bool changes() const { return inserted + modified + deleted > 0; }
 };
@@ -125,7 +128,7 @@ class PatchedDocuments {
 
  private:
   DocumentChange::Outcome outcome_of(const DocumentChange& change, const std::optional<Found>& there) const {
-    auto outcome = change.applied_to(there ? std::optional(there->document) : std::nullopt, patch_.resolver(change.collection()));
+    auto outcome = patch_.apply(change, there ? std::optional(there->document) : std::nullopt);
     if (outcome.conflict) throw OperationError(ErrorCode::write_conflict, "somebody else changed the branch meanwhile");
     return outcome;
   }
@@ -238,6 +241,7 @@ class ApplyPatch : public Command {
                        const versions::Branch& branch, const Patch& patch) {
     storage::Catalog& catalog = write::store_of(op).catalog();
     Checked checked;
+    checked.kept = patch.nothing_kept();
     std::string name;
     std::shared_ptr<storage::Collection> collection;
     bool gets_documents = false, has = false;
@@ -262,12 +266,13 @@ class ApplyPatch : public Command {
       }
       const auto there = has ? find(transaction, *collection, change) : std::nullopt;
       const auto ours = there ? std::optional(there->document) : std::nullopt;
-      const auto outcome = change.applied_to(ours, patch.resolver(name));
+      auto outcome = patch.apply(change, ours);
       checked.touched_by_both += outcome.touched_by_both;
       if (outcome.conflict) {
         bson::Builder id;
         id.append("_id", change.id());
-        checked.conflicts.push_back({.collection = name, .id = id.done(), .paths = outcome.paths});
+        checked.conflicts.push_back({.collection = name, .id = id.done(), .paths = std::move(outcome.paths)});
+        checked.kept.add(checked.conflicts.back().bytes());
       } else if (outcome.changes) {
         ++(!outcome.after ? checked.deleted : ours ? checked.modified : checked.inserted);
         gets_documents |= outcome.after.has_value();

@@ -73,8 +73,8 @@ void DocumentChange::check_kind(const std::optional<bson::Document>& ours, const
            std::string(is));
 }
 
-DocumentChange::Outcome DocumentChange::applied_to(const std::optional<bson::Document>& ours,
-                                                   const versions::Resolver& resolve) const {
+DocumentChange::Outcome DocumentChange::applied_to(const std::optional<bson::Document>& ours, const versions::Resolver& resolve,
+                                                   const std::function<void()>& interrupted, const versions::Hold& hold) const {
   const auto mine = ours ? std::optional(ours->view()) : std::nullopt;
   const auto bytes = side(mine);
   Outcome outcome;
@@ -93,7 +93,7 @@ DocumentChange::Outcome DocumentChange::applied_to(const std::optional<bson::Doc
       if (after_) outcome.after = bson::Document(*after_);
     } else {
       outcome.touched_by_both = true;
-      versions::Resolution resolution = resolve({base, bytes, theirs});
+      versions::Resolution resolution = resolve({base, bytes, theirs, &interrupted, &hold});
       using Kind = versions::Resolution::Kind;
       switch (resolution.kind) {
         case Kind::ours: return outcome;

@@ -32,8 +32,9 @@ class DocumentChange {
     std::vector<std::string> paths = {};  // in conflict; empty: the document as a whole
   };
   // Returns what becomes of the document that the branch shows; nullopt: it shows none. Throws the errors of documents that
-  // can't be stored.
-  Outcome applied_to(const std::optional<bson::Document>& ours, const versions::Resolver& resolve) const;
+  // can't be stored. `interrupted` and `hold` are those of versions::Sides.
+  Outcome applied_to(const std::optional<bson::Document>& ours, const versions::Resolver& resolve,
+                     const std::function<void()>& interrupted, const versions::Hold& hold) const;
 
  private:
   void check_kind(const std::optional<bson::Document>& ours, const std::optional<bson::Document>& after) const;

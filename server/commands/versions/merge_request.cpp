@@ -168,6 +168,7 @@ MergeRequest::MergeRequest(OperationContext& op, MergeKind kind, std::string fro
     : from_(std::move(from)) {
   request_.kind = kind;
   request_.interrupted = op.interrupted();
+  request_.hold = hold_in(op);
   const Terms all = terms(op, arguments, {});
   request_.resolve = versions::resolver(all.rules);
   manual_ = all.manual;
@@ -306,6 +307,15 @@ bool MergeRequest::all_manual(const std::vector<BranchedDatabase::Conflict>& con
 bool MergeRequest::manual(const std::string& collection) const {
   const auto own = manual_of_.find(collection);
   return own == manual_of_.end() ? manual_ : own->second;
+}
+
+versions::Hold hold_in(OperationContext& op) {
+  return [&memory = op.allowance().memory()](std::ptrdiff_t bytes) {
+    if (bytes > 0)
+      memory.hold(static_cast<size_t>(bytes));
+    else
+      memory.release(static_cast<size_t>(-bytes));
+  };
 }
 
 void append_conflict(const BranchedDatabase::Conflict& one, bson::Builder& out) {

@@ -79,6 +79,8 @@ class MergeRequest {
 void refuse_manual(const Arguments& arguments, std::string_view what);
 
 std::string_view name_of(versions::Branches::MergeKind kind);
+// What merges keep is counted in the operation's budget, and so is what they return: it must not outlive the operation.
+versions::Hold hold_in(OperationContext& op);
 // Appends conflictCount, and the first thousand conflicts.
 void append_conflicts(const std::vector<versions::BranchedDatabase::Conflict>& conflicts, bson::Builder& out);
 void append_conflict(const versions::BranchedDatabase::Conflict& conflict, bson::Builder& out);

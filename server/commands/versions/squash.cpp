@@ -35,6 +35,7 @@ class Squash : public Command {
     std::string name, head, written;
     BranchedDatabase::MergeRequest how{.kind = versions::Branches::MergeKind::squash, .resolve = versions::resolver({})};
     how.interrupted = op.interrupted();
+    how.hold = hold_in(op);
     const versions::CommitInfo info = commit_info(op, arguments, "squash of what came after " + since);
     const bool changed = [&] {
       const auto indexes = database->keep_indexes(op.interrupted());
