@@ -244,6 +244,33 @@ def test_a_merge_that_needs_more_memory_than_its_operation_may_have_changes_noth
     assert main.c.count_documents({"a": 1, "b": 2}) == 12
 
 
+def test_of_conflicts_that_no_reply_can_hold_the_first_are_shown(shop):
+    main, name, count = shop["main"], "x" * 1_000_000, 3
+
+    def document(number, value):
+        return {"_id": number, name: {f"f{i}": value for i in range(12)}}
+
+    main.c.insert_many([document(number, 0) for number in range(count)])
+    main.command("commit", 1)
+    shop.create("dev")
+    dev = shop["dev"]
+    for database, value in [(main, 1), (dev, 2)]:
+        for number in range(count):
+            database.c.replace_one({"_id": number}, document(number, value))
+        database.command("commit", 1)
+
+    def check(shown):  # each has paths of 12 MB
+        assert shown["conflictCount"] == count and len(shown["conflicts"]) == 1
+        assert shown["conflicts"][0]["paths"] == [name + ".f0"] and shown["conflicts"][0]["morePaths"] is True
+
+    check(main.command("merge", "dev", dryRun=True))
+    check(fails(OPERATION_FAILED, lambda: main.command("merge", "dev")).details)
+    check(main.command("merge", "dev", resolve="manual"))
+    listed = conflicts_of(main)
+    assert sorted(one["_id"] for one in listed) == [*range(count)] and all(one["morePaths"] for one in listed)
+    main.command("abortMerge", 1)
+
+
 def test_an_aborted_merge_leaves_nothing(parted):
     main = parted["main"]
     before = by_id(main.c)

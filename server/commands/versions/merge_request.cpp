@@ -22,7 +22,10 @@ using versions::BranchedDatabase;
 
 namespace {
 
-constexpr size_t conflicts_shown = 1000;
+// A reply holds 16 MB. What it shows of a merge's conflicts leaves room for the ids of one, however long these are.
+constexpr size_t conflicts_shown = 1000, conflicts_shown_bytes = 1 << 20, paths_shown_bytes = 1 << 20;
+constexpr size_t keys_shown_bytes = 8 << 20;  // of a conflict of a unique index, with its ids
+constexpr size_t element_bytes = 16;          // of an array, besides a text: its type, its name, and what ends and counts these
 // A merge that stops keeps these arguments.
 constexpr std::string_view kept_arguments[] = {"into", "branch", "mode", "resolve", "paths", "collections", "message", "author"};
 constexpr std::pair<std::string_view, versions::Branches::MergeKind> kinds[] = {
@@ -320,18 +323,34 @@ versions::Hold hold_in(OperationContext& op) {
 
 void append_conflict(const BranchedDatabase::Conflict& one, bson::Builder& out) {
   out.append("collection", one.collection).append_all(one.id);
-  if (!one.index.empty()) out.append("index", one.index).append("key", one.key).append("other", one.other);
+  if (!one.index.empty()) {
+    out.append("index", one.index);
+    if (one.id.size() + one.key.size() + one.other.size() <= keys_shown_bytes)
+      out.append("key", one.key).append("other", one.other);
+  }
   if (one.paths.empty()) return;
-  auto paths = out.array("paths");
-  for (const std::string& path : one.paths) paths.append(path);
+  size_t bytes = 0, shown = 0;
+  {
+    auto paths = out.array("paths");
+    for (; shown < one.paths.size(); ++shown) {
+      bytes += one.paths[shown].size() + element_bytes;
+      if (bytes > paths_shown_bytes) break;
+      paths.append(one.paths[shown]);
+    }
+  }
+  if (shown < one.paths.size()) out.append("morePaths", true);
 }
 
 void append_conflicts(const std::vector<BranchedDatabase::Conflict>& conflicts, bson::Builder& out) {
   append_count(out, "conflictCount", static_cast<int64_t>(conflicts.size()));
   auto list = out.array("conflicts");
+  size_t bytes = 0;
   for (size_t i = 0; i < std::min(conflicts.size(), conflicts_shown); ++i) {
-    bson::Builder shown = list.object();
-    append_conflict(conflicts[i], shown);
+    bson::Builder made;
+    append_conflict(conflicts[i], made);
+    bytes += made.size();
+    if (i > 0 && bytes > conflicts_shown_bytes) break;
+    list.append(made.done().view());
   }
 }
 

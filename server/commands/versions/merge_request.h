@@ -81,8 +81,9 @@ void refuse_manual(const Arguments& arguments, std::string_view what);
 std::string_view name_of(versions::Branches::MergeKind kind);
 // What merges keep is counted in the operation's budget, and so is what they return: it must not outlive the operation.
 versions::Hold hold_in(OperationContext& op);
-// Appends conflictCount, and the first thousand conflicts.
+// Appends conflictCount, and the first conflicts: a thousand, or fewer if they are long.
 void append_conflicts(const std::vector<versions::BranchedDatabase::Conflict>& conflicts, bson::Builder& out);
+// Appends a conflict, and of its paths those that have a megabyte together.
 void append_conflict(const versions::BranchedDatabase::Conflict& conflict, bson::Builder& out);
 // Throws OperationFailed, with the conflicts.
 [[noreturn]] void fail_with_conflicts(const std::string& what,
