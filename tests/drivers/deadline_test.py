@@ -1,6 +1,6 @@
 """Whatever an operation computes, it ends soon after its time is up.
 
-Each case does one thing to large values: millions of elements, hundreds of thousands of fields, texts of megabytes. Alone, the file
+Each case of `cases()` does one thing to large values: millions of elements, hundreds of thousands of fields, texts of megabytes. Alone, the file
 prints how many it did, and which of them took longest beyond their 50 ms:
 
     python3 -m tests.drivers.deadline_test
@@ -11,7 +11,7 @@ import time
 
 import bson
 import pytest
-from pymongo.errors import PyMongoError
+from pymongo.errors import ExecutionTimeout, PyMongoError
 
 from tests.support.palimpsest import Server
 from tests.support.waiting import DEADLINE
@@ -230,6 +230,46 @@ def test_operations_end_soon_after_their_time(server):
         if seconds > DEADLINE:  # a hang is what this test looks for; the measured times are a few dozen milliseconds
             late.append(f"{name}: {seconds:.1f} s")
     assert not late, "\n".join(late)
+
+
+UNCOMMITTED = 50_000  # documents; nothing that goes over them takes less than a millisecond
+
+
+@pytest.mark.parametrize("db, command", [
+    ("branched@dev", {"status": 1}),
+    ("branched@dev", {"commit": 1}),
+    ("branched@dev", {"stash": 1}),
+    ("branched", {"resetBranch": "dev", "to": "main", "force": True}),
+    ("branched", {"dropBranch": "dev", "force": True}),
+], ids=lambda value: next(iter(value)) if isinstance(value, dict) else "")
+def test_what_goes_over_a_branch_ends_with_its_time_and_has_changed_nothing(branched, db, command):
+    with pytest.raises(ExecutionTimeout) as error:
+        branched[db].command({**command, "maxTimeMS": 1})
+    assert error.value.code == 50
+    status = branched["branched@dev"].command("status")
+    assert [(one["name"], one["inserted"], one["deleted"]) for one in status["collections"]] == [("c", UNCOMMITTED, 0)]
+    assert branched["branched@dev"].c.count_documents({}) == UNCOMMITTED
+    assert branched["branched"].command("listStashes")["cursor"]["firstBatch"] == []
+
+
+def test_a_commit_that_ended_with_its_time_can_be_run_again(branched):
+    with pytest.raises(ExecutionTimeout):
+        branched["branched@dev"].command({"commit": 1, "maxTimeMS": 1})
+    made = branched["branched@dev"].command("commit")
+    assert made["changed"]
+    assert branched["branched@" + made["commit"][:16]].c.count_documents({}) == UNCOMMITTED
+    assert branched["branched@dev"].command("status")["clean"]
+
+
+@pytest.fixture
+def branched(server):
+    client = server.client()
+    client.drop_database("branched")
+    client.branched.create_collection("c")
+    client.branched.command("createBranch", "dev")
+    client["branched@dev"].command("commit")  # so what the tests interrupt has no tree to begin with
+    client["branched@dev"].c.insert_many([{"_id": n, "text": f"text {n}"} for n in range(UNCOMMITTED)])
+    return client
 
 
 @pytest.fixture(scope="module")

@@ -5,6 +5,7 @@
 
 #include "base/varint.h"
 #include "storage/engine/engine.h"
+#include "storage/engine/interruptible_waits.h"
 #include "storage/engine/touch.h"
 #include "versions/branch/bitmap_store.h"
 #include "versions/branch/scans.h"
@@ -101,7 +102,8 @@ BranchStore::Pending BranchStore::pending(Transaction& transaction, BranchId bra
   std::set<Stamp> others;
   pending.held.below = held ? held->below : transaction.visible_below();
   TableCursor cursor = pending_.cursor(transaction);
-  for (bool on = cursor.seek(pending_key(branch, 0)); on; on = cursor.next()) {
+  storage::InterruptibleLoop loop;
+  for (bool on = cursor.seek(pending_key(branch, 0)); on; on = cursor.next(), loop.pass()) {
     if (base::load_be64(cursor.key().data()) != static_cast<uint64_t>(branch)) break;
     const auto record = static_cast<RecordId>(base::load_be64(cursor.key().data() + 8));
     const BytesView row = cursor.value();
@@ -129,7 +131,9 @@ BranchStore::Pending BranchStore::pending(Transaction& transaction, BranchId bra
 
 void BranchStore::save(Transaction& transaction, BranchId branch, const Gone& gone, Stamp write) {
   const Stamp shown = shown_before(write);
+  storage::InterruptibleLoop loop;
   for (const GoneRow& row : gone) {
+    loop.pass();
     if (row.since <= shown) parts_.past->save_pending(transaction, branch, row.record, row.kind, row.since, write);
   }
 }
@@ -399,7 +403,9 @@ void BranchStore::fold_added(Transaction& transaction, State state, const Record
 
 void BranchStore::fold_removed(Transaction& transaction, const Pending& pending, std::vector<DocumentHash>& changes) {
   size_t at = 0;
+  storage::InterruptibleLoop loop;
   pending.removed.for_each([&](RecordId record) {
+    loop.pass();
     Bytes key = pending.removed_keys[at++];
     if (key.empty()) {
       const auto content = this->content(transaction, record);
@@ -427,14 +433,20 @@ Folded BranchStore::commit(Transaction& transaction, const View& view, State sta
   fold_added(transaction, state, pending.added, folded.changes);
   fold_removed(transaction, pending, folded.changes);
   clear_pending(transaction, view.branch);
-  for (const auto& [key, row] : pending.others) pending_.put(transaction, key, row);
+  storage::InterruptibleLoop loop;
+  for (const auto& [key, row] : pending.others) {
+    loop.pass();
+    pending_.put(transaction, key, row);
+  }
   pending.removed |= purged_of(transaction, view.state).records;
   save_state(transaction, view, state, pending.added, pending.removed);
   return folded;
 }
 
 void BranchStore::hide(Transaction& transaction, const View& view, const RecordSet& removed) {
+  storage::InterruptibleLoop loop;
   removed.for_each([&](RecordId record) {
+    loop.pass();
     storage::touch(transaction, pending_, pending_key(view.branch, record));
     now_hidden(transaction, view, {}, record);
   });
@@ -487,12 +499,15 @@ void BranchStore::discard(Transaction& transaction, const View& view) {
   const Stamp write = pending.empty() ? 0 : stamp_of(transaction), keep = shown_before(write);
   if (!pending.empty()) save(transaction, view.branch, pending.gone, write);
   pending.added.for_each([&](RecordId record) {
+    storage::ask_interrupted();  // documents may be large
     const auto content = this->content(transaction, record);
     if (content) keys_.remove(transaction, entry_key(key_of(*content), record));
     save_content(transaction, record, parts_.records.remove(transaction, record, keep), write);
     now_hidden(transaction, view, {}, record);
   });
+  storage::InterruptibleLoop loop;
   pending.removed.for_each([&](RecordId record) {
+    loop.pass();
     if (!purged(transaction, record)) now_shown(transaction, view.branch, record);
   });
   clear_pending(transaction, view.branch);

@@ -149,7 +149,8 @@ struct StoreParts {
 };
 
 // Thread-safe; transactions are not. All data is in tables, and written in the caller's transaction; what is in memory may be
-// lost.
+// lost. What goes over many rows can be interrupted (storage::InterruptibleWaits). The caller then rolls the transaction back, as
+// after a WriteConflict, and nothing has changed.
 class BranchStore {
  public:
   // Opens the tables, or makes them. Must not be called inside a transaction.

@@ -112,6 +112,65 @@ TEST_CASE("a commit is taken to another branch, and taken back, without what cam
   }
 }
 
+TEST_CASE("a commit, reset or drop of a branch that is interrupted anywhere has changed nothing, and can be run again") {
+  const Bytes text(60, 'x');
+  for (const Layout layout : all_layouts) {
+    INFO(static_cast<int>(layout));
+    storage::TemporaryDirectory directory;
+    Repository repository(directory.path(), layout, 12);
+    Branches& branches = *repository.branches;
+    Documents dev;
+    for (int id = 1; id <= 12; ++id) dev[id] = document(id, 0, 0);
+    const auto put = [&](Transaction& transaction, int id, int a) {
+      dev[id] = document(id, a, 0, text);
+      repository.put(transaction, "dev", dev[id]);
+    };
+    storage::in_transaction(repository.disk, [&](Transaction& transaction) {
+      branches.create(transaction, "dev", "main");
+      for (int id = 1001; id <= 2400; ++id) put(transaction, id, 1);
+      branches.commit(transaction, "dev", {});
+    });
+    storage::in_transaction(repository.disk, [&](Transaction& transaction) {
+      for (int id = 1001; id <= 2200; ++id) {
+        dev.erase(id);
+        repository.remove(transaction, "dev", id);
+      }
+      for (int id = 2201; id <= 2400; ++id) put(transaction, id, 2);
+      for (int id = 3001; id <= 4400; ++id) put(transaction, id, 3);
+    });
+    const auto head = [&] {
+      Transaction transaction(repository.disk, Transaction::Mode::read);
+      return branches.head(transaction, "dev").head;
+    };
+    const CommitNumber before = head();
+    const auto check = [&] {
+      CHECK(head() == before);
+      Transaction transaction(repository.disk, Transaction::Mode::read);
+      const View view = repository.view(transaction, "dev");
+      CHECK(repository.read(transaction, view) == dev);
+      const BranchStore::Pending pending = repository.store().pending(transaction, view.branch);
+      CHECK(pending.added.count() == 1600);
+      CHECK(pending.removed.count() == 1400);
+    };
+    const Work commit = [&](Transaction& transaction) { branches.commit(transaction, "dev", {}); };
+    const Work reset = [&](Transaction& transaction) {
+      branches.reset(transaction, "dev", branches.head(transaction, "main").head);
+    };
+    const Work drop = [&](Transaction& transaction) { branches.drop(transaction, "dev"); };
+    CHECK(interrupt_at_looks(repository.disk, commit, check) >= 4);  // at rows, documents, their hashes, and what is removed
+    CHECK(interrupt_at_looks(repository.disk, reset, check) >= 1600);
+    CHECK(interrupt_at_looks(repository.disk, drop, check) >= 1600);
+
+    storage::in_transaction(repository.disk, commit);
+    Transaction transaction(repository.disk, Transaction::Mode::read);
+    const auto made = branches.graph().commit(transaction, head());
+    CHECK(made->parents == std::vector<CommitNumber>{before});
+    CHECK(repository.read(transaction, branches.view(transaction, made->number, 0)) == dev);
+    CHECK(made->collections[0].digest == root_of(dev));
+    CHECK(verify(transaction, branches, made->number, true, 10, {}).damaged == 0);
+  }
+}
+
 TEST_CASE("tags are there by name until they are taken away, over a restart too") {
   storage::TemporaryDirectory directory;
   CommitNumber first = 0;

@@ -2,6 +2,7 @@
 
 #include "bson/document.h"
 #include "bson/keystring.h"
+#include "storage/engine/interruptible_waits.h"
 
 namespace versions {
 
@@ -14,7 +15,9 @@ Bytes key_of(BytesView document) {
 void HashedDocuments::add(Bytes key, BytesView document) {
   contents_.append(document);
   waiting_.push_back({std::move(key), contents_.size()});
-  if (contents_.size() >= bytes_max) finish();
+  if (contents_.size() < bytes_max) return;
+  storage::ask_interrupted();
+  finish();
 }
 
 void HashedDocuments::finish() {

@@ -24,7 +24,7 @@ struct DocumentHash {
   std::optional<Hash> hash;  // SHA-256 of its bytes; nullopt: the document is gone
 };
 
-// Hashes documents, many side by side.
+// Hashes documents, many side by side. The operation can be interrupted whenever some are hashed (InterruptibleWaits).
 class HashedDocuments {
  public:
   // Receives each document's hash in the order in which the documents were added, some calls later.

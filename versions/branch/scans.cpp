@@ -28,6 +28,7 @@ bool SetScan::next() {
       end_.emplace(part_->second.end());
     }
     while (*at_ != *end_) {
+      loop_.pass();
       record_ = record_at(part_->first, **at_);
       ++*at_;
       if (stand_on(record_)) return true;

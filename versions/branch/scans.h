@@ -1,11 +1,12 @@
 // These scans walk over the records that a set names.
 #pragma once
 
+#include "storage/engine/interruptible_waits.h"
 #include "versions/branch/branch_store.h"
 
 namespace versions {
 
-// Walks in the order of RecordIds. It steps over near gaps, and seeks over far ones.
+// Walks in the order of RecordIds. It steps over near gaps, and seeks over far ones. It can be interrupted (InterruptibleWaits).
 class SetScan : public Scan {
  public:
   SetScan(RecordStore& records, Transaction& transaction, std::shared_ptr<const RecordSet> set);
@@ -23,6 +24,7 @@ class SetScan : public Scan {
   storage::RecordCursor cursor_;
   RecordId record_ = 0;
   RecordId cursor_at_ = 0;  // 0: it stands nowhere yet
+  storage::InterruptibleLoop loop_;
 };
 
 // Walks over many sets in one pass. It lays out the bits anew for a window of records at a time, so that each set's part is read

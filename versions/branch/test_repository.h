@@ -2,10 +2,12 @@
 #pragma once
 
 #include <catch2/catch.hpp>
+#include <climits>
 #include <map>
 
 #include "bson/builder.h"
 #include "storage/background/dedup_service.h"
+#include "storage/engine/interruptible_waits.h"
 #include "storage/testing/temporary_store.h"
 #include "versions/branch/branches.h"
 
@@ -40,6 +42,42 @@ inline constexpr TreeKind all_trees[] = {
     {}, {.structure = merkle::Structure::patricia_trie}, {.structure = merkle::Structure::bucket_tree, .buckets = 40}};
 inline constexpr Layout all_layouts[] = {Layout::tuple_first, Layout::tuple_first_by_tuple, Layout::version_first,
                                          Layout::hybrid};
+
+using Work = std::function<void(Transaction&)>;
+
+// Runs the work in a transaction that is rolled back. It is interrupted at its `last`-th look, or not at all if it has fewer.
+// Returns the number of looks.
+inline int looks_of(storage::Engine& engine, const Work& work, int last) {
+  struct Interruption {};
+  int looks = 0;
+  const base::Interrupted look = [&] {
+    if (++looks == last) throw Interruption();
+  };
+  Transaction transaction(engine, Transaction::Mode::write);
+  const storage::InterruptibleWaits waits(&look);
+  try {
+    work(transaction);
+    CHECK(looks < last);
+  } catch (const Interruption&) {
+    CHECK(looks == last);
+  }
+  return looks;
+}
+
+// Interrupts the work at its first look, its second, and so on with ever longer steps, and at last behind its last one. Each time
+// `check` is called. Returns the number of looks.
+inline int interrupt_at_looks(storage::Engine& engine, const Work& work, const std::function<void()>& check) {
+  const int looks = looks_of(engine, work, INT_MAX);
+  check();
+  for (int last = 1; last < looks; last += 1 + last / 2) {
+    INFO("look " << last << " of " << looks);
+    looks_of(engine, work, last);
+    check();
+  }
+  if (looks > 0) looks_of(engine, work, looks);
+  check();
+  return looks;
+}
 
 struct Repository {
   Repository(const std::string& path, Layout layout, int documents_before = 0) : disk(options(path)), quiet(disk.dedup().hold()) {

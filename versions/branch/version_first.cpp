@@ -417,12 +417,14 @@ void VersionFirst::discarded(Transaction& transaction, const View& view) {
   const auto committed = lineage(transaction, view.state);
   TableCursor cursor = entries().cursor(transaction);
   std::vector<std::pair<RecordId, Bytes>> gone;
-  for (bool on = cursor.seek(storage::record_key(record_at(view.segment, 0))); on; on = cursor.next()) {
+  storage::InterruptibleLoop loop;
+  for (bool on = cursor.seek(storage::record_key(record_at(view.segment, 0))); on; on = cursor.next(), loop.pass()) {
     const RecordId id = storage::record_from_key(cursor.key());
     if (segment_of(id) != view.segment) break;
     if (!committed->has(id)) gone.emplace_back(id, read_entry(cursor.value()).key);
   }
   for (const auto& [id, key] : gone) {
+    loop.pass();
     entries().remove(transaction, storage::record_key(id));
     keys_.remove(transaction, entry_key(key, id));
   }

@@ -1,6 +1,7 @@
 // This part of BranchedDatabase appends its changes to the log. branch_replay.cpp replays them.
 #include <unordered_map>
 
+#include "storage/engine/interruptible_waits.h"
 #include "versions/database/branched_database.h"
 #include "versions/log/branch_change.h"
 
@@ -30,6 +31,7 @@ void BranchedDatabase::log_documents(Transaction& transaction, const std::string
     const auto removed = shared.store.scan_set(transaction, adoption.removed);
     while (removed->next()) gone.emplace(key_of(removed->content()), removed->record());
     const auto replaced = [&](RecordId record, const bson::DocumentView* after) {
+      storage::ask_interrupted();
       const bson::Document before(shared.store.content(transaction, record).value());
       const bson::DocumentView seen = before.view();
       const Stamp stamp = log_->document_changed(transaction, ns, uuid, &seen, after);
@@ -39,6 +41,7 @@ void BranchedDatabase::log_documents(Transaction& transaction, const std::string
       const bson::DocumentView after(content);
       const auto old = gone.find(key);
       if (old == gone.end()) {
+        storage::ask_interrupted();
         log_->document_changed(transaction, ns, uuid, nullptr, &after);
         return;
       }

@@ -6,6 +6,7 @@
 #include "base/testing.h"
 #include "bson/json.h"
 #include "storage/testing/temporary_store.h"
+#include "versions/branch/test_repository.h"
 #include "versions/database/databases.h"
 
 using namespace versions;
@@ -250,6 +251,90 @@ TEST_CASE("merges are replayed without planning: what was adopted is adopted, wh
     };
     REQUIRE(stored(a) == stored(b));
   }
+}
+
+TEST_CASE("what goes over a branch's documents and is interrupted anywhere has changed nothing, and can be run again") {
+  Member a, b;
+  const auto change_both = [&](const std::function<Stamp(Member&, Transaction&, int id, Stamp given)>& write, int first,
+                               int last) {
+    std::vector<Stamp> stamps;
+    a.change([&](Transaction& transaction) {
+      stamps.clear();
+      for (int id = first; id <= last; ++id) stamps.push_back(write(a, transaction, id, 0));
+    });
+    for (int id = first; id <= last; ++id)
+      b.change([&](Transaction& transaction) { write(b, transaction, id, stamps[static_cast<size_t>(id - first)]); });
+  };
+  const auto put = [](Member& member, Transaction& transaction, int id, Stamp given) {
+    const std::string text = std::to_string(id);
+    return member.put(transaction, "shop@dev.things", json("{_id: " + text + ", u: " + text + "}"), given);
+  };
+  const auto remove = [](Member& member, Transaction& transaction, int id, Stamp given) {
+    return member.remove(transaction, "shop@dev.things", json("{_id: " + std::to_string(id) + "}"), given);
+  };
+  a.databases.find_or_begin("shop", {.time_ms = 1, .metadata = {}});
+  a.change([&](Transaction& transaction) { a.shop().create(transaction, "dev", {.name = "main"}); });
+  b.follow(a);
+  change_both(put, 1, 1200);
+  a.change([&](Transaction& transaction) { a.shop().commit(transaction, "dev", {.time_ms = 2, .metadata = {}}); });
+  b.follow(a);
+  change_both(remove, 1, 1100);
+  change_both(put, 2001, 3200);
+
+  const auto nobody_asks = [](Transaction&, storage::CollectionId, RecordId, Stamp, BytesView) {};
+  const auto changes = [&](Transaction& transaction) {
+    const auto all = a.shop().changes(transaction, a.shop().branch(transaction, {.name = "dev"}));
+    REQUIRE(all.size() == 1);
+    CHECK((all[0].inserted == 1200 && all[0].modified == 0 && all[0].deleted == 1100));
+  };
+  const auto stored = [&] {
+    return dynamic_cast<storage::StoredCollection&>(*a.store.catalog().open("shop.things")).stored_records();
+  };
+  const auto dev = a.documents("shop@dev.things");
+  const int64_t records = stored();
+  const auto keys_of_u = [&] {
+    Transaction transaction(a.store, Transaction::Mode::read);
+    const auto things = a.store.catalog().open("shop@dev.things");
+    const auto cursor = things->scan(transaction, *things->index("u"), storage::Direction::forward);
+    cursor->seek({});
+    size_t count = 0;
+    while (cursor->next()) ++count;
+    return count;
+  };
+  const auto check = [&] {
+    CHECK(a.documents("shop@dev.things") == dev);
+    CHECK(a.documents("shop.things").empty());
+    CHECK(stored() == records);
+    CHECK(keys_of_u() == dev.size());
+    Transaction transaction(a.store, Transaction::Mode::read);
+    changes(transaction);
+  };
+  const auto advance = [&](Transaction& transaction) {
+    const CommitNumber to = a.shop().branch(transaction, {.name = "dev"}).head;
+    const auto merge = a.shop().advance(transaction, "main", to, {});
+    CHECK(merge.conflicts.empty());
+  };
+  const auto stash = [&](Transaction& transaction) {
+    const auto made = a.shop().stash(transaction, "dev", {.time_ms = 3, .metadata = {}}, nobody_asks);
+    CHECK(made);
+  };
+  const auto reset = [&](Transaction& transaction) { a.shop().reset(transaction, "dev", {.name = "main"}, nobody_asks); };
+  const auto looks = [&](const test::Work& work) {
+    const Logged before = a.logged;
+    const int count = test::interrupt_at_looks(a.store, work, check);
+    a.logged = before;  // a log would have lost what was rolled back
+    return count;
+  };
+  CHECK(looks(changes) >= 3);       // at rows, and at documents
+  CHECK(looks(advance) >= 1200);    // at each document that it logs
+  CHECK(looks(stash) >= 4);         // as a commit
+  CHECK(looks(reset) >= 2 * 1200);  // at each document: for what belongs to it, and for itself
+
+  a.change(advance);
+  a.change(stash);
+  b.follow(a);
+  require_same(a, b, {"", "@dev"});
+  CHECK(a.documents("shop@dev.things").size() == 1200);
 }
 
 TEST_CASE("the log of commits is in the same order wherever one of two lines came first") {

@@ -8,6 +8,7 @@
 #include "bson/builder.h"
 #include "bson/key_collation.h"
 #include "bson/keystring.h"
+#include "storage/engine/interruptible_waits.h"
 #include "storage/engine/names.h"
 #include "storage/engine/room.h"
 #include "storage/indexes/index_keys.h"
@@ -290,6 +291,7 @@ void BranchedDatabase::lose_pending(Transaction& transaction, const Branch& bran
   const BranchStore::Pending pending = shared.store.pending(transaction, branch.id);
   auto cursor = shared.base.records().cursor(transaction);
   pending.added.for_each([&](RecordId record) {
+    storage::ask_interrupted();
     cursor.seek_after(record - 1);
     if (!cursor.next() || cursor.id() != record) return;
     const Bytes content(cursor.content());
