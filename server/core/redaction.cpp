@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "base/log.h"
-#include "bson/builder.h"
 #include "server/core/command.h"
 
 namespace server {
@@ -65,24 +64,31 @@ bool has_secrets(const Request& request) {
   return false;
 }
 
-bson::Document without_secrets(const Request& request) {
-  bson::Builder out;
-  for (const auto& field : request.body) {
-    const Secret* const secret = find(request.command, field.name);
-    if (!secret) {
-      out.append_element(field);
-    } else if (secret->inside.empty() || !field.is_object()) {
-      out.append(field.name, hidden);
-    } else {
-      auto object = out.object(field.name);
-      for (const auto& part : field.as_document()) {
-        if (part.name == secret->inside)
-          object.append(part.name, hidden);
-        else
-          object.append_element(part);
-      }
+bool is_secret(const Request& request, const bson::Element& field) {
+  const Secret* const secret = find(request.command, field.name);
+  return secret && (secret->inside.empty() || !field.is_object());
+}
+
+void append_without_secrets(bson::Builder& out, const Request& request, const bson::Element& field) {
+  const Secret* const secret = find(request.command, field.name);
+  if (!secret) {
+    out.append_element(field);
+  } else if (is_secret(request, field)) {
+    out.append(field.name, hidden);
+  } else {
+    auto object = out.object(field.name);
+    for (const auto& part : field.as_document()) {
+      if (part.name == secret->inside)
+        object.append(part.name, hidden);
+      else
+        object.append_element(part);
     }
   }
+}
+
+bson::Document without_secrets(const Request& request) {
+  bson::Builder out;
+  for (const auto& field : request.body) append_without_secrets(out, request, field);
   return out.done();
 }
 

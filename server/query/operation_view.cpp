@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <set>
@@ -21,7 +22,8 @@
 namespace server {
 namespace {
 
-constexpr size_t command_bytes_max = 1024;  // longer ones are shown by their size
+constexpr size_t field_bytes_max = 1024;  // of those that aren't shown whole
+constexpr size_t command_bytes_max = 16 << 10;
 
 void append_command(bson::Builder& out, const OperationContext& op, bool whole) {
   auto shown = out.object("command");
@@ -30,12 +32,21 @@ void append_command(bson::Builder& out, const OperationContext& op, bool whole) 
     shown.append(request.command, 1);
     return;
   }
-  const bson::Document hidden = has_secrets(request) ? without_secrets(request) : bson::Document();
-  for (const auto& field : hidden.empty() ? request.body : hidden.view()) {
-    if (whole || field.bytes().size() <= command_bytes_max)
-      shown.append_element(field);
-    else
-      shown.append(field.name, "<" + std::to_string(field.bytes().size()) + " bytes>");
+  size_t left = command_bytes_max;
+  for (const auto& field : request.body) {
+    constexpr size_t size_bytes = 64;  // what a field takes that is shown by its size, beside its name
+    if (field.name.size() + size_bytes > left) {
+      shown.append("$truncated", "<" + std::to_string(request.body.size()) + " bytes>");
+      return;
+    }
+    left -= field.name.size() + size_bytes;
+    const size_t bytes = field.bytes().size();
+    if (is_secret(request, field) || bytes <= (whole ? left : std::min(left, field_bytes_max))) {
+      append_without_secrets(shown, request, field);
+      left -= std::min(left, bytes);
+    } else {
+      shown.append(field.name, "<" + std::to_string(bytes) + " bytes>");
+    }
   }
 }
 
@@ -116,9 +127,11 @@ bson::Document describe(const OperationContext& op, const std::string& host, boo
   const int64_t us = op.elapsed_us();
   bson::Builder out = begin(op.client(), host, true, op.services().clock.wall_ms());
   out.append("opid", op.id());
-  if (const auto lsid = request.body.find("lsid"); lsid.is_object()) out.append("lsid", lsid.as_document());
+  if (const auto lsid = request.body.find("lsid"); lsid.is_object() && lsid.bytes().size() <= field_bytes_max)
+    out.append("lsid", lsid.as_document());
   out.append("secs_running", us / 1'000'000).append("microsecs_running", us).append("op", kind_name(op.command()));
-  out.append("ns", shown_namespace(request, op.command()));
+  const bool names_it = request.body.first().bytes().size() <= field_bytes_max;
+  out.append("ns", names_it ? shown_namespace(request, op.command()) : request.db + ".$cmd");
   append_command(out, op, whole);
   if (const auto summary = op.plan_summary(); !summary.empty()) out.append("planSummary", summary);
   append_progress(out, op.progress());
@@ -182,7 +195,7 @@ bool is_of(bson::DocumentView shown, const access::AuthorityPtr& user) {
 
 }  // namespace
 
-std::vector<bson::Document> view_operations(Services& services, const OperationViewOptions& options) {
+std::vector<bson::Document> view_operations(Services& services, const OperationViewOptions& options, Held& held) {
   char name[256] = "";
   ::gethostname(name, sizeof name - 1);
   const std::string host = std::string(name) + ":" + std::to_string(services.options.port);
@@ -190,20 +203,23 @@ std::vector<bson::Document> view_operations(Services& services, const OperationV
   std::vector<bson::Document> found;
   std::set<ClientId> busy;
   services.operations.visit([&](const OperationContext& running) {
-    found.push_back(with_valid_text(describe(running, host, options.whole_commands, transactions)));
+    found.push_back(describe(running, host, options.whole_commands, transactions));
     busy.insert(running.client().id());
   });
-  if (auto copy = describe_initial_sync(services, host)) found.push_back(with_valid_text(std::move(*copy)));
+  if (auto copy = describe_initial_sync(services, host)) found.push_back(std::move(*copy));
   if (options.idle_connections) {
     services.operations.visit_clients([&](const Client& client) {
-      if (!busy.contains(client.id()))
-        found.push_back(with_valid_text(begin(client, host, false, services.clock.wall_ms()).done()));
+      if (!busy.contains(client.id())) found.push_back(begin(client, host, false, services.clock.wall_ms()).done());
     });
   }
   if (options.idle_sessions)
-    for (auto& one : transactions.idle) found.push_back(with_valid_text(std::move(one)));
+    for (auto& one : transactions.idle) found.push_back(std::move(one));
   if (options.idle_cursors && services.cursors) {
-    for (const auto& cursor : services.cursors->waiting()) found.push_back(with_valid_text(describe(cursor, host)));
+    for (const auto& cursor : services.cursors->waiting()) found.push_back(describe(cursor, host));
+  }
+  for (bson::Document& one : found) {
+    held.add(one.size());
+    one = with_valid_text(std::move(one));
   }
   if (options.of) std::erase_if(found, [user = options.of->authority()](const bson::Document& one) { return !is_of(one, user); });
   return found;

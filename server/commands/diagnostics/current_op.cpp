@@ -33,8 +33,9 @@ class CurrentOp : public Command {
     const auto matcher = query::Matcher::parse(
         filter.done(), query::ParseContext{.expressions = nullptr, .let = {}, .op = &op, .allowance = &op.allowance()});
     {
+      Held held(op.allowance().memory());
       auto list = reply.array("inprog");
-      for (const auto& document : view_operations(op.services(), options)) {
+      for (const auto& document : view_operations(op.services(), options, held)) {
         if (matcher->matches(document)) list.append(document);
       }
     }

@@ -10,6 +10,15 @@
 namespace server::query {
 namespace {
 
+class OperationList final : public ListStage {
+ public:
+  OperationList(std::vector<bson::Document> documents, std::unique_ptr<Held> held)
+      : ListStage(std::move(documents)), held_(std::move(held)) {}
+
+ private:
+  std::unique_ptr<Held> held_;  // the documents
+};
+
 class CurrentOpStage final : public PlainSpec {
  public:
   CurrentOpStage(const bson::Element& specification, const OperationViewOptions& options, bool all_users)
@@ -21,7 +30,9 @@ class CurrentOpStage final : public PlainSpec {
     // Without access control every operation is the client's own.
     OperationViewOptions options = options_;
     if (!all_users_ && context.op->services().options.authorization) options.of = &context.op->client();
-    return std::make_unique<ListStage>(view_operations(context.op->services(), options));
+    auto held = std::make_unique<Held>(context.allowance.memory());
+    auto documents = view_operations(context.op->services(), options, *held);
+    return std::make_unique<OperationList>(std::move(documents), std::move(held));
   }
 
  private:
