@@ -7,6 +7,7 @@
 #include "server/core/scale.h"
 #include "server/core/services.h"
 #include "server/core/text.h"
+#include "server/core/valid_text.h"
 
 namespace server {
 namespace {
@@ -98,7 +99,7 @@ bson::Document profile_entry(const OperationContext& op, const OperationEnd& end
   }
   out.append("ts", bson::Date{op.services().clock.wall_ms()});
   append_client(out, op.client());
-  return out.done();
+  return with_valid_text(out.done());
 }
 
 }  // namespace server

@@ -225,3 +225,58 @@ def test_replies_are_valid_utf8(server, command):
     assert reply["ok"] == 0 or reply.get("writeErrors"), reply
     assert client.t.command("listIndexes", "c")["ok"] == 1
     assert client.t.list_collection_names() is not None
+
+
+SHOWN = "".join(f"\\x{byte:02x}" for byte in INVALID_BYTES)  # what stands in replies for these bytes
+
+
+@pytest.mark.parametrize("command", [
+    {"explain": {"find": "c", "filter": {INVALID: INVALID}}, "$db": "t"},
+    {"explain": {"find": "c", "filter": {"a": {"$in": [INVALID, "b"]}}}, "verbosity": "queryPlanner", "$db": "t"},
+    {"explain": {"count": "c", "query": {"a": INVALID}}, "$db": "t"},
+    {"explain": {"distinct": "c", "key": "a", "query": {"a": INVALID}}, "$db": "t"},
+    {"explain": {"update": "c", "updates": [{"q": {"a": INVALID}, "u": {"$set": {"b": INVALID}}}]}, "$db": "t"},
+    {"explain": {"delete": "c", "deletes": [{"q": {"a": INVALID}, "limit": 1}]}, "$db": "t"},
+    {"explain": {"aggregate": "c", "pipeline": [{"$match": {INVALID: INVALID}}], "cursor": {}}, "$db": "t"},
+    {"aggregate": "c", "pipeline": [{"$match": {INVALID: INVALID}}], "explain": True, "$db": "t"},
+], ids=lambda command: next(iter(command["explain"])) if isinstance(command["explain"], dict) else "explain: true")
+def test_explain_shows_valid_utf8(server, command):
+    server.client().t.c.replace_one({"_id": 1}, {"a": 1}, upsert=True)
+    received = answer(server, op_msg(invalid(command)))
+    assert reply_of(received)["ok"] == 1, received  # it decodes strictly
+    assert SHOWN.encode() in received
+
+
+def test_the_profiler_writes_valid_utf8(server):
+    db = server.client().profiled
+    db.c.replace_one({"_id": 1}, {"a": 1}, upsert=True)
+    db.command("profile", 2)
+    try:
+        assert reply_of(answer(server, op_msg(invalid({"find": "c", "filter": {INVALID: INVALID}, "$db": "profiled"}))))["ok"] == 1
+        assert reply_of(answer(server, op_msg(invalid({"find": "c", "filter": {"$" + INVALID: 1}, "$db": "profiled"}))))["ok"] == 0
+        assert reply_of(answer(server, op_msg(invalid({"find": "c", "filter": {"a": INVALID * 20_000}, "$db": "profiled"}))))["ok"] == 1
+    finally:
+        db.command("profile", 0)
+    finds = db.system.profile.find({"ns": "profiled.c"}).sort("$natural", 1)  # the driver decodes strictly
+    good, bad, long = (one for one in finds if "find" in one["command"] or "$truncated" in one["command"])
+    assert good["command"]["filter"] == {SHOWN: SHOWN}
+    assert bad["command"]["filter"] == {"$" + SHOWN: 1}
+    assert SHOWN in bad["errMsg"]
+    assert "$truncated" in long["command"]
+
+
+def test_the_plan_cache_shows_valid_utf8(server):
+    collection = server.client().t.cached
+    collection.insert_many([{"a": n % 10, "b": n % 7} for n in range(100)])
+    collection.create_index("a")
+    collection.create_index("b")
+    query = {"a": {"$gte": 0}, "b": {"$gte": 0}, "c": {"$ne": INVALID}}
+    assert reply_of(answer(server, op_msg(invalid({"find": "cached", "filter": query, "$db": "t"}))))["ok"] == 1
+    received = answer(server, op_msg(invalid({"aggregate": "cached", "pipeline": [{"$planCacheStats": {}}], "cursor": {}, "$db": "t"})))
+    assert len(reply_of(received)["cursor"]["firstBatch"]) == 1
+    assert SHOWN.encode() in received
+    filter_ = {"planCacheSetFilter": "cached", "query": {"a": INVALID, INVALID: 1}, "indexes": ["a_1", INVALID], "$db": "t"}
+    assert reply_of(answer(server, op_msg(invalid(filter_))))["ok"] == 1
+    received = answer(server, op_msg(invalid({"planCacheListFilters": "cached", "$db": "t"})))
+    assert reply_of(received)["filters"] == [
+        {"query": {"a": SHOWN, SHOWN: 1}, "sort": {}, "projection": {}, "indexes": ["a_1", SHOWN]}]

@@ -1,7 +1,7 @@
 """Whatever an operation computes, it ends soon after its time is up.
 
-Each case of `cases()` does one thing to large values: millions of elements, hundreds of thousands of fields, texts of megabytes. Alone, the file
-prints how many it did, and which of them took longest beyond their 50 ms:
+Each case of `cases()` does one thing to large values: millions of elements, hundreds of thousands of fields, texts of megabytes. Alone,
+the file prints how many it did, and which of them took longest beyond their 50 ms:
 
     python3 -m tests.drivers.deadline_test
 """

@@ -99,8 +99,9 @@ class Aggregate final : public Command, public Explainable {
     if (stream) check_stream_concern(op);
     if (op.in_transaction) check_in_transaction(*pipeline);
     if (arguments.boolean("explain").value_or(false)) {
-      show(*pipeline, query::Verbosity::query_planner, reply);
-      return append_explained(op, request, reply);
+      bson::Builder shown;
+      show(*pipeline, query::Verbosity::query_planner, shown);
+      return append_explained(op, request, std::move(shown), reply);
     }
 
     const std::string ns =

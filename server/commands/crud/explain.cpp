@@ -13,6 +13,7 @@
 #include "server/core/operation.h"
 #include "server/core/options.h"
 #include "server/core/services.h"
+#include "server/core/valid_text.h"
 
 namespace server {
 namespace {
@@ -48,25 +49,31 @@ Request inner_request(const Request& request) {
 }
 
 // The command is shown as it was run: a client may leave the database to the command around it.
-void append_command(const Request& inner, bson::Builder& reply) {
-  auto command = reply.object("command");
+void append_command(const Request& inner, bson::Builder& out) {
+  auto command = out.object("command");
   command.append_all(inner.body);
   if (!inner.body.has("$db")) command.append("$db", inner.db);
 }
 
 }  // namespace
 
-void append_explained(OperationContext& op, const Request& explained, bson::Builder& reply) {
-  append_command(explained, reply);
+void append_explained(OperationContext& op, const Request& explained, bson::Builder shown, bson::Builder& reply) {
+  append_command(explained, shown);
   char host[256] = "localhost";
   ::gethostname(host, sizeof host - 1);
   {
-    auto info = reply.object("serverInfo");
+    auto info = shown.object("serverInfo");
     info.append("host", host).append("port", op.services().options.port).append("version", compatible_version);
     info.append("gitVersion", commit_id());
   }
-  auto parameters = reply.object("serverParameters");
-  append_plan_limits(op, parameters);
+  {
+    auto parameters = shown.object("serverParameters");
+    append_plan_limits(op, parameters);
+  }
+  bson::Document whole = shown.done();
+  Held held(op.allowance().memory());
+  held.add(whole.size());
+  reply.append_all(with_valid_text(std::move(whole)));
 }
 
 namespace {
@@ -91,12 +98,13 @@ class Explain : public Command {
       throw OperationError(ErrorCode::command_not_found, "Explain failed due to unknown command: " + inner.command);
     }
     check_known_fields(*command, inner, op.api.strict);
+    bson::Builder shown;
     if (auto* explainable = dynamic_cast<Explainable*>(command)) {
-      explainable->explain(op, inner, verbosity, reply);
-    } else if (!explain_write(op, inner, command->name(), verbosity, reply)) {
+      explainable->explain(op, inner, verbosity, shown);
+    } else if (!explain_write(op, inner, command->name(), verbosity, shown)) {
       throw OperationError(ErrorCode::illegal_operation, "Cannot explain cmd: " + inner.command);
     }
-    append_explained(op, inner, reply);
+    append_explained(op, inner, std::move(shown), reply);
   }
 };
 

@@ -16,7 +16,8 @@ class Explainable {
   virtual void explain(OperationContext& op, const Request& request, query::Verbosity verbosity, bson::Builder& reply) = 0;
 };
 
-// Appends the end of every explain: the command, who explained it, and the limits of its plan.
-void append_explained(OperationContext& op, const Request& explained, bson::Builder& reply);
+// Appends what the explained command has shown, and the end of every explain: the command, who explained it, and the limits of
+// its plan. Texts of the command that aren't UTF-8 become so (core/valid_text.h).
+void append_explained(OperationContext& op, const Request& explained, bson::Builder shown, bson::Builder& reply);
 
 }  // namespace server

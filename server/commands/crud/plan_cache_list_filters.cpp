@@ -3,6 +3,7 @@
 #include "server/core/command.h"
 #include "server/core/operation.h"
 #include "server/core/services.h"
+#include "server/core/valid_text.h"
 #include "server/query/plan/index_filters.h"
 
 namespace server {
@@ -19,12 +20,15 @@ class PlanCacheListFilters : public Command {
     const uint32_t collection = requested_collection(op, request);
     if (collection == 0) return;
     for (const auto& filter : op.services().index_filters.list(collection)) {
-      auto one = list.object();
+      bson::Builder one;
       one.append("query", filter->filter).append("sort", filter->sort).append("projection", filter->projection);
       if (filter->collator) one.append("collation", filter->collator->specification());
-      auto indexes = one.array("indexes");
-      for (const bson::Document& key : filter->keys) indexes.append(key);
-      for (const std::string& name : filter->names) indexes.append(name);
+      {
+        auto indexes = one.array("indexes");
+        for (const bson::Document& key : filter->keys) indexes.append(key);
+        for (const std::string& name : filter->names) indexes.append(name);
+      }
+      list.append(with_valid_text(one.done()));
     }
   }
 };

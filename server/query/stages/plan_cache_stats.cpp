@@ -4,6 +4,7 @@
 #include "server/core/operation.h"
 #include "server/core/options.h"
 #include "server/core/services.h"
+#include "server/core/valid_text.h"
 #include "server/query/plan/plan_cache.h"
 #include "server/query/plan/plan_name.h"
 #include "server/query/query_shape.h"
@@ -43,7 +44,7 @@ bson::Document show(const PlanCache::Entry& entry, const storage::Collection& co
     for (const double score : plan.scores) scores.append(score);
   }
   out.append("indexFilterSet", plan.index_filter).append("estimatedSizeBytes", static_cast<int64_t>(entry_bytes(entry)));
-  return out.append("host", host(op)).done();
+  return with_valid_text(out.append("host", host(op)).done());
 }
 
 class PlanCacheStats final : public SourceSpec {
