@@ -48,10 +48,29 @@ bool has_plain_names(DocumentView array) {
   return true;
 }
 
+// Compares paths by their ends. Those to the elements of an array may have megabytes in common at the front.
+bool ends_before(std::string_view a, std::string_view b) {
+  if (a.size() != b.size()) return a.size() < b.size();
+  const auto [in_a, in_b] = std::mismatch(a.rbegin(), a.rend(), b.rbegin());
+  return in_a != a.rend() && *in_a < *in_b;
+}
+
 // A walk goes through both documents; it knows the path to where it is.
-struct Walk {
-  const WholePaths* whole;
+class Walk {
+ public:
+  explicit Walk(const WholePaths* whole) : told(whole != nullptr) {
+    if (!whole) return;
+    whole_.assign(whole->begin(), whole->end());
+    std::sort(whole_.begin(), whole_.end(), ends_before);
+  }
+
+  bool comes_whole() const { return std::binary_search(whole_.begin(), whole_.end(), path, ends_before); }
+
+  const bool told;  // what comes whole; otherwise the size decides
   std::string path;
+
+ private:
+  std::vector<std::string_view> whole_;
 };
 
 std::optional<Document> compute_object(DocumentView before, DocumentView after, Walk& walk);
@@ -61,14 +80,14 @@ std::optional<Document> compute_array(DocumentView before, DocumentView after, W
 std::optional<Document> compute_within(const ValueView& before, const ValueView& after, std::string_view name, Walk& walk) {
   if (before.type() != after.type() || (!before.is_object() && !before.is_array())) return std::nullopt;
   const size_t length = walk.path.size();
-  if (walk.whole) walk.path.append(length == 0 ? "" : ".").append(name);
+  if (walk.told) walk.path.append(length == 0 ? "" : ".").append(name);
   std::optional<Document> result;
-  if (!walk.whole || !walk.whole->contains(walk.path)) {
+  if (!walk.comes_whole()) {
     result = before.is_object() ? compute_object(before.as_document(), after.as_document(), walk)
                                 : compute_array(before.as_document(), after.as_document(), walk);
   }
   walk.path.resize(length);
-  if (!walk.whole && result && result->size() >= after.bytes().size()) return std::nullopt;
+  if (!walk.told && result && result->size() >= after.bytes().size()) return std::nullopt;
   return result;
 }
 
@@ -383,7 +402,7 @@ void fill(DocumentView outline, DocumentView after, Sink& sink) {
 }  // namespace
 
 std::optional<Document> compute(DocumentView before, DocumentView after, const WholePaths* whole) {
-  Walk walk{whole, {}};
+  Walk walk(whole);
   return compute_object(before, after, walk);
 }
 
