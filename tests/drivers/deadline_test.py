@@ -19,6 +19,7 @@ from tests.support.waiting import DEADLINE
 TIME_MS = 50
 NUMBERS, TEXTS, OBJECTS, FIELDS = 1_200_000, 300_000, 120_000, 300_000
 SPECIFIED = 200_000  # fields of a specification
+LONG_NAME = "n" * 7_000_000
 
 
 def large():
@@ -35,6 +36,7 @@ def large():
         "words": " ".join(f"word{n}" for n in range(1_000_000)),
         "binary": b"\x55" * 8_000_000,
         "deep": nested(90),
+        "named": {LONG_NAME: [{}] * 300_000},
     }
 
 
@@ -145,6 +147,7 @@ UPDATES = {
     "fields": [{"$set": {f"fields.field{n}": 0 for n in range(200_000)}}, {"$unset": {f"fields.field{n}": 1 for n in range(200_000)}},
                {"$rename": {"fields.field1": "x"}}],
     "texts": [{"$pull": {"texts": {"$regex": "^(t|e|x)+z"}}}],
+    "named": [{"$set": {f"named.{LONG_NAME}.$[].a": {}}}],
 }
 
 GENERATED = [{"$documents": [{}]}, {"$set": {"i": {"$range": [0, 1_000_000]}}}, {"$unwind": "$i"}]

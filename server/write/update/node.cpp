@@ -72,31 +72,40 @@ class Pending {
                        "The path '" + path + "' must exist in the document in order to apply array updates.");
 }
 
-NodePointer merge(const NodePointer& a, const NodePointer& b, const std::string& path);
+// Where nodes are merged. A path may have megabytes, and an array many elements, so only an error writes the path.
+struct Where {
+  const Application& application;
+  const Where* above = nullptr;  // nullptr: the place of the walk
+  std::string_view name = {};    // below that
+  std::string path() const { return above ? above->path() + "." + std::string(name) : application.dotted(); }
+};
+
+NodePointer merge(const NodePointer& a, const NodePointer& b, const Where& where);
 
 template <class Children>
-void merge_children(Children& into, const Children& from, const std::string& path) {
+void merge_children(Children& into, const Children& from, const Where& where) {
   for (const auto& [name, child] : from) {
     NodePointer& place = into[name];
-    place = place ? merge(place, child, path + "." + name) : child;
+    place = place ? merge(place, child, {where.application, &where, name}) : child;
   }
 }
 
 // Merges two nodes that turned out to work on the same element of an array.
-NodePointer merge(const NodePointer& a, const NodePointer& b, const std::string& path) {
+NodePointer merge(const NodePointer& a, const NodePointer& b, const Where& where) {
   if (a->kind() != b->kind() || a->kind() == Node::Kind::leaf) {
-    throw OperationError(ErrorCode::conflicting_update_operators, "Update created a conflict at '" + path + "'");
+    throw OperationError(ErrorCode::conflicting_update_operators, "Update created a conflict at '" + where.path() + "'");
   }
   if (a->kind() == Node::Kind::array) {
     auto merged = std::make_shared<ArrayNode>(static_cast<const ArrayNode&>(*a));
-    merge_children(merged->children, static_cast<const ArrayNode&>(*b).children, path);
+    merge_children(merged->children, static_cast<const ArrayNode&>(*b).children, where);
     return merged;
   }
   const auto& other = static_cast<const ObjectNode&>(*b);
   auto merged = std::make_shared<ObjectNode>(static_cast<const ObjectNode&>(*a));
-  merge_children(merged->children, other.children, path);
+  merge_children(merged->children, other.children, where);
   if (other.positional) {
-    merged->positional = merged->positional ? merge(merged->positional, other.positional, path + ".$") : other.positional;
+    const Where below{where.application, &where, "$"};
+    merged->positional = merged->positional ? merge(merged->positional, other.positional, below) : other.positional;
   }
   return merged;
 }
@@ -287,9 +296,9 @@ Change Leaf::apply(const ValueView& current, Application& application) const {
   check_depth(change.value, static_cast<int>(application.path.size()));
   const auto set = change.value.view();
   if (set.is_object() || (set.is_array() && !modifier_->appends())) {
-    std::string path = application.dotted();
-    application.whole_bytes += path.size();
-    if (application.whole_bytes <= bson::document_bytes_max) application.whole.insert(std::move(path));
+    for (const auto& component : application.path) application.whole_bytes += component.size() + 1;
+    // The path is made only where there is room for it: it may have megabytes, and this may be one of many elements.
+    if (application.whole_bytes <= bson::document_bytes_max) application.whole.insert(application.dotted());
   }
   return change;
 }
@@ -313,7 +322,8 @@ ObjectNode::Children ObjectNode::resolved(const Application& application) const 
   Children all = children;
   const std::string index = std::to_string(*application.matched);
   NodePointer& place = all[index];
-  place = place ? merge(place, positional, application.dotted() + "." + index) : positional;
+  const Where here{application};
+  place = place ? merge(place, positional, {application, &here, index}) : positional;
   return all;
 }
 
@@ -355,7 +365,7 @@ Change ArrayNode::apply(const ValueView& current, Application& application) cons
         wrapped.append(identifier, static_cast<ValueView>(element));
         if (!application.array_filters->find(identifier)->second(wrapped.done())) continue;
       }
-      chosen = chosen ? merge(chosen, child, application.dotted()) : child;
+      chosen = chosen ? merge(chosen, child, {application}) : child;
     }
     if (chosen) {
       if (Change change = chosen->apply(element, application)) {

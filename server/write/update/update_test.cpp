@@ -484,12 +484,16 @@ std::string list_of(const std::string& element, int count) {
   return list + "]";
 }
 
-int refused_with(const std::string& before, const std::string& update, MemoryPool* pool = nullptr,
-                 size_t* whole_bytes = nullptr) {
+int refused_with(const std::string& before, const std::string& update, MemoryPool* pool = nullptr, size_t* whole_bytes = nullptr,
+                 const std::string& array_filters = "[]") {
   OperationContext* const nobody = nullptr;
   Allowance allowance(nobody, pool);
   const bson::Value specification = bson::value_from_json(update).or_throw();
-  const auto parsed = Update::parse(specification, {}, compile_for_test);
+  const bson::Value filters = bson::value_from_json(array_filters).or_throw();
+  UpdateOptions options;
+  options.array_filters = filters.view().as_document();
+  options.has_array_filters = !options.array_filters.empty();
+  const auto parsed = Update::parse(specification, options, compile_for_test);
   const bson::Document document = json(before);
   Application application;
   application.document = document;
@@ -536,6 +540,20 @@ TEST_CASE("the paths of what is set as a whole are bounded") {
         0);
   CHECK(bytes > 1 << 20);
   CHECK(bytes <= 16 << 20);
+}
+
+// Writing the path once for each element would take many minutes.
+TEST_CASE("a long path to many elements is not written for each of them") {
+  const std::string name(7 << 20, 'n');
+  size_t bytes = 0;
+  CHECK(refused_with("{_id: 1, " + name + ": " + list_of("{}", 300'000) + "}", "{$set: {'" + name + ".$[].a': {}}}", nullptr,
+                     &bytes) == 0);
+  CHECK(bytes >= 7 << 20);
+  CHECK(bytes <= 16 << 20);
+  // Two modifiers work on each element, so their nodes are merged.
+  const std::string shorter = name.substr(0, 4 << 20);
+  CHECK(refused_with("{_id: 1, " + shorter + ": " + list_of("{c: 1}", 200'000) + "}",
+                     "{$inc: {'" + shorter + ".$[].a': 1, '" + shorter + ".$[e].b': 1}}", nullptr, nullptr, "[{'e.c': 1}]") == 0);
 }
 
 // Comparing all paths with each other would take an hour.
