@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "bson/diff.h"
+#include "server/core/allowance.h"
 #include "server/core/operation.h"
 #include "server/core/services.h"
 #include "server/core/text.h"
@@ -478,7 +479,7 @@ std::shared_ptr<const replication::LogFeed::Filter> ChangeEvents::filter(const D
   return out;
 }
 
-bool ChangeEvents::leaves_out(const Document& match, const LoggedChange& change) const {
+bool ChangeEvents::leaves_out(OperationContext& op, const Document& match, const LoggedChange& change) const {
   if (change.entry.op == 'c' || options_.commits || defines_view(change)) return false;
   static constexpr std::string_view shown[] = {"operationType", "ns", "documentKey"};
   bson::Builder conditions;
@@ -491,8 +492,11 @@ bool ChangeEvents::leaves_out(const Document& match, const LoggedChange& change)
   append_place(event, "ns", storage::database_of(change.entry.ns), storage::collection_of(change.entry.ns));
   event.append("documentKey", key_document(id_of(change.entry)));
   try {
-    return !Matcher::parse(conditions.done())->matches(event.done());
-  } catch (const base::OperationError&) {
+    const auto matcher =
+        Matcher::parse(conditions.done(), {.expressions = nullptr, .let = {}, .op = &op, .allowance = &op.allowance()});
+    return !matcher->matches(event.done());
+  } catch (const base::OperationError& error) {
+    if (stops_operation(error.code())) throw;
     return false;
   }
 }

@@ -53,8 +53,8 @@ class ChangeEvents {
   // can say, or it takes longer than to compare a few values.
   std::shared_ptr<const replication::LogFeed::Filter> filter(const bson::Document& match) const;
   // Returns whether a $match behind the stream leaves out the change's event by what is in every event of a document: its type,
-  // place and key. False: the event itself must say.
-  bool leaves_out(const bson::Document& match, const replication::LoggedChange& change) const;
+  // place and key. False: the event itself must say. Throws what ends the operation, to which it accounts for its work.
+  bool leaves_out(OperationContext& op, const bson::Document& match, const replication::LoggedChange& change) const;
   // Returns whether the change has an event with this token, without making it.
   bool has(OperationContext& op, const replication::LoggedChange& change, const ResumeToken& token) const;
 

@@ -5,12 +5,14 @@
 #include <set>
 
 #include "base/error.h"
+#include "base/testing.h"
 #include "bson/diff.h"
 #include "bson/json.h"
 #include "bson/test_generators.h"
 #include "server/query/changes/change_event.h"
 #include "server/query/changes/resume_token.h"
 #include "server/query/changes/update_description.h"
+#include "server/query/test_support.h"
 
 namespace server::query {
 namespace {
@@ -130,6 +132,21 @@ TEST_CASE("only filters that are quick are asked before a stream is woken") {
   CHECK(!asked("{$jsonSchema: {required: ['x']}}"));
   CHECK(!asked("{'fullDocument.x': {$elemMatch: {$gt: 5}}}"));
   CHECK(!asked("{a: '" + std::string(20'000, 'a') + "'}"));
+}
+
+TEST_CASE("a search in the key of an event that is too large ends with the stream's operation") {
+  constexpr int interrupted = 11601;
+  const bson::Document document = bson::Builder().append("_id", std::string(20'000, 'x')).done();
+  replication::LoggedChange change;
+  change.entry.op = 'i', change.entry.ns = "shop.c", change.entry.o = document;
+  const ChangeEvents events(replication::LogScope::database("shop"), "shop", "", {});
+  const bson::Document slow = bson::json("{'documentKey._id': {$regex: '(?=x)x+[yz]'}}");
+  TestServer server;
+  TestServer::Operation one(server);
+  CHECK(events.leaves_out(one.op, bson::json("{'documentKey._id': {$regex: 'y'}}"), change));
+  CHECK_FALSE(events.leaves_out(one.op, bson::json("{'documentKey._id': {$regex: 'x'}}"), change));
+  one.op.kill();
+  CHECK(base::testing::code_of([&] { events.leaves_out(one.op, slow, change); }) == interrupted);
 }
 
 TEST_CASE("an update's description is made of its diff") {

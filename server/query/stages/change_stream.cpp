@@ -122,7 +122,7 @@ class ChangeStream final : public Stage, public ChangeStreamSource {
     try {
       events_.append(*op_, change, made);
     } catch (const base::OperationError& error) {
-      if (error.code() != ErrorCode::bson_object_too_large || !events_.leaves_out(match_, *change)) throw;
+      if (error.code() != ErrorCode::bson_object_too_large || !events_.leaves_out(*op_, match_, *change)) throw;
     }
     std::move(made.begin(), made.end(), std::back_inserter(pending_));
   }
