@@ -11,7 +11,7 @@ import time
 
 import bson
 import pytest
-from pymongo.errors import ExecutionTimeout, PyMongoError
+from pymongo.errors import ExecutionTimeout, OperationFailure, PyMongoError
 
 from tests.support.palimpsest import Server
 from tests.support.waiting import DEADLINE
@@ -273,6 +273,36 @@ def branched(server):
     client["branched@dev"].command("commit")  # so what the tests interrupt has no tree to begin with
     client["branched@dev"].c.insert_many([{"_id": n, "text": f"text {n}"} for n in range(UNCOMMITTED)])
     return client
+
+
+# A search of it in a text of a million letters takes minutes.
+SLOW_SEARCH = {"$regex": "[^x]*[xy]z"}
+
+
+def fill_branches(database):
+    """Main is a commit ahead of dev, by documents with long texts in a field and in an _id."""
+    text = "a" * 1_000_000
+    database.c.insert_one({"_id": 1})
+    database.command("createBranch", "dev")
+    database.c.insert_many([{"_id": 2, "t": text}, {"_id": {"t": text}}])
+    database.command("commit", 1)
+
+
+def test_filters_over_versions_end_with_their_operation(server):
+    database = server.client().branched
+    fill_branches(database)
+    pipeline = [{"$diff": {"from": "dev"}}, {"$match": {"_id.t": SLOW_SEARCH}}]
+    for command in ({"diff": 1, "from": "dev", "filter": {"after.t": SLOW_SEARCH}},
+                    {"log": 1, "touching": {"coll": "c", "filter": {"t": SLOW_SEARCH}}},
+                    {"packCommits": 1, "filter": {"c": {"t": SLOW_SEARCH}}},
+                    {"aggregate": "c", "pipeline": pipeline}):
+        for cursor in ({}, {"batchSize": 0}):  # with the latter, a getMore searches
+            begun = time.monotonic()
+            with pytest.raises(OperationFailure) as failure:
+                opened = database.command({**command, "cursor": cursor, "maxTimeMS": TIME_MS})["cursor"]
+                database.command({"getMore": opened["id"], "collection": opened["ns"].partition(".")[2]})
+            assert failure.value.code == 50, (command, failure.value)
+            assert time.monotonic() - begun < DEADLINE, command
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,10 @@
 #include "bson/json_patch.h"
 #include "server/commands/shared/branches.h"
 #include "server/commands/shared/list_cursor.h"
+#include "server/core/allowance.h"
 #include "server/core/arguments.h"
+#include "server/core/operation.h"
+#include "server/core/services.h"
 #include "server/query/branches/differences.h"
 #include "server/query/cursor_registry.h"
 
@@ -35,10 +38,20 @@ class DiffSource : public query::CursorSource {
  public:
   DiffSource(OperationContext& op, std::shared_ptr<versions::BranchedDatabase> database, const query::Differences::What& what,
              bson::DocumentView filter, Format format)
-      : format_(format), filter_(query::Matcher::parse(filter)), differences_(op, std::move(database), what) {}
+      : op_(&op),
+        allowance_(op_, &op.services().memory),
+        format_(format),
+        filter_(query::Matcher::parse(filter, {.expressions = nullptr, .let = {}, .op = nullptr, .allowance = &allowance_})),
+        differences_(op, std::move(database), what, allowance_) {}
 
-  void begin(OperationContext& op) override { differences_.begin(op); }
-  void end() override { differences_.end(); }
+  void begin(OperationContext& op) override {
+    op_ = &op;
+    differences_.begin(op);
+  }
+  void end() override {
+    differences_.end();
+    op_ = nullptr;
+  }
   bool next() override {
     while (differences_.next()) {
       const bson::DocumentView one = differences_.document();
@@ -65,6 +78,8 @@ class DiffSource : public query::CursorSource {
     return std::nullopt;
   }
 
+  OperationContext* op_;  // nullptr between batches
+  Allowance allowance_;
   const Format format_;
   const std::unique_ptr<query::Matcher> filter_;
   query::Differences differences_;

@@ -7,25 +7,33 @@
 #include "server/commands/shared/branches.h"
 #include "server/commands/shared/id_argument.h"
 #include "server/commands/shared/list_cursor.h"
+#include "server/core/allowance.h"
 #include "server/core/arguments.h"
 #include "server/core/operation.h"
+#include "server/core/services.h"
 #include "server/query/cursor_registry.h"
 #include "server/query/matcher.h"
 
 namespace server {
 namespace {
 
+// A filter serves all batches, so it knows no operation but by the allowance.
+std::unique_ptr<query::Matcher> parse_filter(bson::DocumentView filter, Allowance& allowance) {
+  return query::Matcher::parse(filter, {.expressions = nullptr, .let = {}, .op = nullptr, .allowance = &allowance});
+}
+
 // Finds out which commits changed one document, or any document that matches a filter before the change or after it.
 class Touching {
  public:
-  Touching(OperationContext& op, const query::States& states, bson::DocumentView what) {
+  // The filter accounts for its work to `allowance`, which must live longer.
+  Touching(OperationContext& op, const query::States& states, bson::DocumentView what, Allowance& allowance) {
     const Arguments arguments("log.touching", what);
     arguments.only({"coll", "_id", "filter"});
     collection_ = query::Versioned(op, states, arguments.required_string("coll"));
     if (const auto filter = arguments.object("filter")) {
       if (arguments.any("_id").exists())
         throw base::OperationError(base::ErrorCode::bad_value, "log.touching takes '_id' or 'filter', and not both");
-      filter_ = query::Matcher::parse(*filter);
+      filter_ = parse_filter(*filter, allowance);
     } else {
       key_ = query::key_of_id(id_argument(arguments));
     }
@@ -111,13 +119,14 @@ class LogSource : public query::CursorSource {
   LogSource(OperationContext& op, std::shared_ptr<versions::BranchedDatabase> database, const versions::Ref& from, int64_t limit,
             bson::DocumentView filter, std::optional<bson::DocumentView> touching)
       : op_(&op),
+        allowance_(op_, &op.services().memory),
         states_(op, std::move(database)),
         log_(states_.branches().graph(), states_.transaction(), states_.place(from).commit),
         first_(states_.branches().graph().first(states_.transaction())),
         proof_(states_.branches().graph().proof_of_first(states_.transaction())),
-        filter_(query::Matcher::parse(filter)),
+        filter_(parse_filter(filter, allowance_)),
         left_(limit) {
-    if (touching) touching_.emplace(op, states_, *touching);
+    if (touching) touching_.emplace(op, states_, *touching, allowance_);
   }
   void begin(OperationContext& op) override { op_ = &op; }
   void end() override { op_ = nullptr; }
@@ -142,6 +151,7 @@ class LogSource : public query::CursorSource {
 
  private:
   OperationContext* op_;  // nullptr between batches
+  Allowance allowance_;
   query::States states_;
   versions::Log log_;
   // A database's first `commit` makes two commits: one with the documents that it had, and its child with the hash trees. The log

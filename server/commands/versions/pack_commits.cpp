@@ -4,9 +4,11 @@
 #include "server/commands/shared/branches.h"
 #include "server/commands/shared/list_cursor.h"
 #include "server/commands/versions/remotes.h"
+#include "server/core/allowance.h"
 #include "server/core/arguments.h"
 #include "server/core/operation.h"
 #include "server/core/scale.h"
+#include "server/core/services.h"
 #include "server/query/cursor_registry.h"
 #include "server/query/validator.h"
 #include "server/write/replacement.h"
@@ -19,11 +21,40 @@ using base::ErrorCode;
 using base::OperationError;
 namespace pack = versions::pack;
 
+// Chance is no filter.
+void refuse_chance(bson::DocumentView query) {
+  for (const bson::Element& one : query) {
+    if (one.name == "$sampleRate")
+      throw OperationError(ErrorCode::bad_value,
+                           "$sampleRate is not allowed in a filter of commits, which always shows the same");
+    if (one.is_object() || one.is_array()) refuse_chance(one.as_document());
+  }
+}
+
+// The documents that a filter matches are part of commits' ids. So a filter may depend on the document and on the collection's
+// collation alone: expressions, functions, and operators that need an index are refused.
+versions::Matches compile_filter(bson::DocumentView filter, const bson::CollatorPtr& collator, Allowance& allowance) {
+  query::ParseContext context;
+  context.collator = collator;
+  context.allowance = &allowance;
+  refuse_chance(filter);
+  query::check_validator(filter, context);
+  const std::shared_ptr<const query::Matcher> matcher = query::Matcher::parse(filter, context);
+  return [matcher, &allowance](bson::DocumentView document) {
+    // Whoever asks has read and hashed the document, which may take longer than the filter does.
+    allowance.work_on(document.size());
+    return matcher->matches(document);
+  };
+}
+
 // The first document says what the pack has and what the database knows; the others are the pack's bytes.
 class PackSource : public query::CursorSource {
  public:
   PackSource(OperationContext& op, query::States states, bson::Builder first, versions::CommitPacker::What what, bool packs)
-      : op_(&op), states_(std::move(states)) {
+      : op_(&op), allowance_(op_, &op.services().memory), states_(std::move(states)) {
+    what.filtering.compile = [this](bson::DocumentView filter, const bson::CollatorPtr& collator) {
+      return compile_filter(filter, collator, allowance_);
+    };
     if (packs) packer_.emplace(states_.database(), states_.transaction(), std::move(what));
     append_count(first, "commits", packer_ ? static_cast<int64_t>(packer_->commits()) : 0);
     document_ = first.done();
@@ -49,33 +80,13 @@ class PackSource : public query::CursorSource {
   bool exhausted() const override { return begun_ && !packer_; }
 
  private:
-  OperationContext* op_;
+  OperationContext* op_;  // nullptr between batches
+  Allowance allowance_;   // of the filters, which serve all batches
   query::States states_;
   std::optional<versions::CommitPacker> packer_;
   bson::Document document_;
   bool begun_ = false;
 };
-
-// Chance is no filter.
-void refuse_chance(bson::DocumentView query) {
-  for (const bson::Element& one : query) {
-    if (one.name == "$sampleRate")
-      throw OperationError(ErrorCode::bad_value,
-                           "$sampleRate is not allowed in a filter of commits, which always shows the same");
-    if (one.is_object() || one.is_array()) refuse_chance(one.as_document());
-  }
-}
-
-// The documents that a filter matches are part of commits' ids. So a filter may depend on the document and on the collection's
-// collation alone: expressions, functions, and operators that need an index are refused.
-versions::Matches compile_filter(bson::DocumentView filter, const bson::CollatorPtr& collator) {
-  query::ParseContext context;
-  context.collator = collator;
-  refuse_chance(filter);
-  query::check_validator(filter, context);
-  const std::shared_ptr<const query::Matcher> matcher = query::Matcher::parse(filter, context);
-  return [matcher](bson::DocumentView document) { return matcher->matches(document); };
-}
 
 class PackCommits : public Command {
  public:
@@ -113,7 +124,7 @@ class PackCommits : public Command {
       if (*what.depth == INT64_MAX) what.depth = UINT64_MAX;
     }
     what.selection = selection_of(arguments);
-    what.filtering = {.compile = compile_filter, .known = &known_roots_, .interrupted = op.interrupted()};
+    what.filtering = {.known = &known_roots_, .interrupted = op.interrupted()};
     query::States states(op, branched(op, request));
     const auto& graph = states.branches().graph();
     std::vector<pack::Ref> all = versions::refs_of(states.transaction(), graph);

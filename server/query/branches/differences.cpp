@@ -18,11 +18,18 @@ namespace {
 
 constexpr uint64_t held_max = 65'536;
 
-std::unique_ptr<Projection> projection_of(const std::vector<std::string>& paths, bool with_id) {
+// Filters and projections serve one operation after the other, so they know only the allowance.
+ParseContext context_of(Allowance& allowance) {
+  ParseContext context;
+  context.allowance = &allowance;
+  return context;
+}
+
+std::unique_ptr<Projection> projection_of(const std::vector<std::string>& paths, bool with_id, Allowance& allowance) {
   bson::Builder out;
   for (const std::string& path : paths) out.append(path, 1);
   if (!with_id && std::find(paths.begin(), paths.end(), "_id") == paths.end()) out.append("_id", 0);
-  return Projection::parse(out.done(), nullptr);
+  return Projection::parse(out.done(), nullptr, context_of(allowance));
 }
 
 bool names_one(const bson::ValueView& value) {
@@ -66,8 +73,9 @@ std::optional<std::vector<base::Bytes>> keys_in(DocumentView filter) {
 
 }  // namespace
 
-Differences::Fields::Fields(const std::vector<std::string>& paths) : shown(projection_of(paths, true)) {
-  for (const std::string& path : paths) each.push_back(projection_of({path}, false));
+Differences::Fields::Fields(const std::vector<std::string>& paths, Allowance& allowance)
+    : shown(projection_of(paths, true, allowance)) {
+  for (const std::string& path : paths) each.push_back(projection_of({path}, false, allowance));
 }
 
 bool Differences::Fields::differ(DocumentView a, DocumentView b) const {
@@ -75,8 +83,8 @@ bool Differences::Fields::differ(DocumentView a, DocumentView b) const {
                      [&](const auto& path) { return path->apply(a).view().bytes() != path->apply(b).view().bytes(); });
 }
 
-void Differences::check_fields(const std::vector<std::string>& fields) {
-  projection_of(fields, true);
+void Differences::check_fields(const std::vector<std::string>& fields, Allowance& allowance) {
+  projection_of(fields, true, allowance);
 }
 
 bool Differences::by_key(DocumentView ids) {
@@ -92,14 +100,15 @@ Differences::What Differences::between(const Arguments& arguments, std::string_v
   return what;
 }
 
-Differences::Differences(OperationContext& op, std::shared_ptr<versions::BranchedDatabase> database, const What& what)
+Differences::Differences(OperationContext& op, std::shared_ptr<versions::BranchedDatabase> database, const What& what,
+                         Allowance& allowance)
     : op_(&op), states_(op, std::move(database)) {
   to_ = states_.place(what.to);
   from_ = what.from_last_commit ? to_ : states_.place(what.from);
   if (what.from_last_commit) from_.branch.reset();
-  if (!what.fields.empty()) fields_.emplace(what.fields);
+  if (!what.fields.empty()) fields_.emplace(what.fields, allowance);
   if (!what.ids.empty()) {
-    ids_ = Matcher::parse(what.ids);
+    ids_ = Matcher::parse(what.ids, context_of(allowance));
     keys_ = keys_in(what.ids);
   }
   const std::string& db = states_.database().name();

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "bson/document.h"
+#include "server/core/allowance.h"
 #include "server/core/arguments.h"
 #include "server/query/branches/states.h"
 #include "server/query/matcher.h"
@@ -34,10 +35,11 @@ class Differences {
   // says with its last commit.
   static What between(const Arguments& arguments, std::string_view db);
 
-  Differences(OperationContext& op, std::shared_ptr<versions::BranchedDatabase> database, const What& what);
+  // The filter and the projections account for their work to `allowance`, which must live longer.
+  Differences(OperationContext& op, std::shared_ptr<versions::BranchedDatabase> database, const What& what, Allowance& allowance);
 
   // Refuses paths that don't go together, as a projection does.
-  static void check_fields(const std::vector<std::string>& fields);
+  static void check_fields(const std::vector<std::string>& fields, Allowance& allowance);
   // Returns whether the filter lets documents be looked up by key instead of scanned.
   static bool by_key(bson::DocumentView ids);
 
@@ -50,7 +52,7 @@ class Differences {
  private:
   // Fields compares and shows some paths of documents.
   struct Fields {
-    explicit Fields(const std::vector<std::string>& paths);
+    Fields(const std::vector<std::string>& paths, Allowance& allowance);
     bool differ(bson::DocumentView a, bson::DocumentView b) const;
     std::unique_ptr<Projection> shown;
     std::vector<std::unique_ptr<Projection>> each;

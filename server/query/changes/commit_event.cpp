@@ -21,7 +21,8 @@ Size size_of(OperationContext& op, const std::shared_ptr<versions::BranchedDatab
              const std::string& commit) {
   Size size;
   Differences differences(op, database,
-                          {.from = versions::parse_ref(parent), .to = versions::parse_ref(commit), .collection = std::nullopt});
+                          {.from = versions::parse_ref(parent), .to = versions::parse_ref(commit), .collection = std::nullopt},
+                          op.allowance());
   differences.begin(op);
   while (differences.next()) {
     const std::string_view change = differences.document()["change"].as_string();

@@ -15,7 +15,7 @@ namespace {
 class Diff final : public Stage {
  public:
   Diff(PipelineContext& context, const Differences::What& what)
-      : Stage(nullptr), differences_(*context.op, branched_database(*context.op, context.db), what) {}
+      : Stage(nullptr), differences_(*context.op, branched_database(*context.op, context.db), what, context.allowance) {}
   bool next() override {
     if (!differences_.next()) return false;
     without_.reset();
@@ -95,7 +95,7 @@ StageSpecPtr parse_diff(const Element& specification, PipelineContext& context) 
       what.fields.emplace_back(field.as_string());
     }
     if (what.fields.empty()) refuse(base::ErrorCode::bad_value, "$diff.fields must name at least one path");
-    Differences::check_fields(what.fields);
+    Differences::check_fields(what.fields, context.allowance);
   }
   return std::make_unique<DiffSpec>(specification, std::move(what), context.scope.collator() != nullptr);
 }
