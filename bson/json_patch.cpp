@@ -43,19 +43,6 @@ std::vector<std::string> tokens_of(std::string_view path) {
   return tokens;
 }
 
-std::string path_below(const std::string& path, std::string_view token) {
-  std::string below = path + "/";
-  for (const char c : token) {
-    if (c == '~')
-      below += "~0";
-    else if (c == '/')
-      below += "~1";
-    else
-      below.push_back(c);
-  }
-  return below;
-}
-
 // A part of a document that is being changed. It stays a view of the bytes that it came from until something in it changes.
 struct Node {
   ValueView view;
@@ -316,95 +303,151 @@ namespace {
 
 class Maker {
  public:
-  void add(const std::string& path, const ValueView& value) { append("add", path, &value); }
-  void replace(const std::string& path, const ValueView& before, const ValueView& after) {
-    append("test", path, &before);
-    append("replace", path, &after);
+  explicit Maker(const PatchWork& work) : work_(work) {}
+
+  void add(const ValueView& value) { append("add", &value); }
+  void replace(const ValueView& before, const ValueView& after) {
+    append("test", &before);
+    append("replace", &after);
   }
-  void remove(const std::string& path, const ValueView& before) {
-    append("test", path, &before);
-    append("remove", path, nullptr);
+  void remove(const ValueView& before) {
+    append("test", &before);
+    append("remove", nullptr);
   }
 
-  void compare(const std::string& path, const ValueView& before, const ValueView& after) {
-    if (before.identical(after)) return;
-    if (before.is_object() && after.is_object() && follow(path, before.as_document(), after.as_document())) return;
-    if (before.is_array() && after.is_array()) return compare_arrays(path, before.as_document(), after.as_document());
-    replace(path, before, after);
+  bool same(const ValueView& before, const ValueView& after) {
+    work(std::min(before.bytes().size(), after.bytes().size()));
+    return before.identical(after);
+  }
+  // The values differ.
+  void change(const ValueView& before, const ValueView& after) {
+    if (before.is_object() && after.is_object() && follow(before.as_document(), after.as_document())) return;
+    if (before.is_array() && after.is_array()) return compare_arrays(before.as_document(), after.as_document());
+    replace(before, after);
   }
 
   size_t operations() const { return operations_; }
   Document done() { return Document(out_.done_value().view().as_document()); }
 
  private:
-  void append(std::string_view op, const std::string& path, const ValueView* value) {
+  // The path is one level longer for as long as a Step lives.
+  class Step {
+   public:
+    Step(std::string& path, std::string_view token) : path_(path), above_(path.size()) {
+      path += '/';
+      for (const char c : token) {
+        if (c == '~')
+          path += "~0";
+        else if (c == '/')
+          path += "~1";
+        else
+          path += c;
+      }
+    }
+    ~Step() { path_.resize(above_); }
+    Step(const Step&) = delete;
+    Step& operator=(const Step&) = delete;
+
+   private:
+    std::string& path_;
+    const size_t above_;
+  };
+
+  void work(size_t bytes) const {
+    if (work_) work_(bytes);
+  }
+
+  void append(std::string_view op, const ValueView* value) {
+    work(path_.size() + (value ? value->bytes().size() : 0));
     Builder one;
-    one.append("op", op).append("path", path);
+    one.append("op", op).append("path", path_);
     if (value) one.append("value", *value);
     out_.append(one.done());
     ++operations_;
   }
 
   // Returns false if changes of members don't give the order of fields that `after` has. Then nothing was appended.
-  bool follow(const std::string& path, DocumentView before, DocumentView after) {
+  bool follow(DocumentView before, DocumentView after) {
     std::unordered_map<std::string_view, ValueView> old, now;
     for (const Element& one : before) {
+      work(one.name.size());
       if (!old.emplace(one.name, static_cast<ValueView>(one)).second) return false;
     }
     for (const Element& one : after) {
+      work(one.name.size());
       if (!now.emplace(one.name, static_cast<ValueView>(one)).second) return false;
     }
     // The members that stay come first, in their order; those that are added follow.
     auto next = after.begin();
     for (const Element& one : before) {
+      work(one.name.size());
       if (!now.contains(one.name)) continue;
       if (next == after.end() || next->name != one.name) return false;
       ++next;
     }
+    // Most members stay as they are, and the path to them may be long, so only those that changed have one made.
     for (const Element& one : before) {
       const auto found = now.find(one.name);
+      if (found != now.end() && same(one, found->second)) continue;
+      const Step step(path_, one.name);
       if (found == now.end())
-        remove(path_below(path, one.name), one);
+        remove(one);
       else
-        compare(path_below(path, one.name), one, found->second);
+        change(one, found->second);
     }
-    for (; next != after.end(); ++next) add(path_below(path, next->name), *next);
+    for (; next != after.end(); ++next) {
+      const Step step(path_, next->name);
+      add(*next);
+    }
     return true;
   }
 
   // Elements before and behind what changed stay; those between are compared one by one.
-  void compare_arrays(const std::string& path, DocumentView before, DocumentView after) {
+  void compare_arrays(DocumentView before, DocumentView after) {
     std::vector<ValueView> old, now;
-    for (const Element& one : before) old.push_back(one);
-    for (const Element& one : after) now.push_back(one);
+    for (const Element& one : before) work(0), old.push_back(one);
+    for (const Element& one : after) work(0), now.push_back(one);
     size_t first = 0, old_end = old.size(), now_end = now.size();
-    while (first < old_end && first < now_end && old[first].identical(now[first])) ++first;
-    while (old_end > first && now_end > first && old[old_end - 1].identical(now[now_end - 1])) --old_end, --now_end;
+    while (first < old_end && first < now_end && same(old[first], now[first])) ++first;
+    while (old_end > first && now_end > first && same(old[old_end - 1], now[now_end - 1])) --old_end, --now_end;
     size_t at = first;
-    for (; at < old_end && at < now_end; ++at) compare(path_below(path, std::to_string(at)), old[at], now[at]);
-    for (size_t i = old_end; i > at; --i) remove(path_below(path, std::to_string(i - 1)), old[i - 1]);
-    for (; at < now_end; ++at) add(path_below(path, std::to_string(at)), now[at]);
+    for (; at < old_end && at < now_end; ++at) {
+      if (same(old[at], now[at])) continue;
+      const Step step(path_, std::to_string(at));
+      change(old[at], now[at]);
+    }
+    for (size_t i = old_end; i > at; --i) {
+      const Step step(path_, std::to_string(i - 1));
+      remove(old[i - 1]);
+    }
+    for (; at < now_end; ++at) {
+      const Step step(path_, std::to_string(at));
+      add(now[at]);
+    }
   }
 
+  const PatchWork& work_;
+  std::string path_;  // leads to the values that are compared
   ArrayBuilder out_;
   size_t operations_ = 0;
 };
 
 }  // namespace
 
-Document json_patch_of(std::optional<DocumentView> before, std::optional<DocumentView> after) {
+Document json_patch_of(std::optional<DocumentView> before, std::optional<DocumentView> after, const PatchWork& work) {
   const auto value = [](DocumentView document) { return ValueView(Type::object, document.bytes()); };
-  Maker maker;
-  if (before && after)
-    maker.compare("", value(*before), value(*after));
-  else if (before)
-    maker.remove("", value(*before));
-  else if (after)
-    maker.add("", value(*after));
+  Maker maker(work);
+  if (!after) {
+    if (before) maker.remove(value(*before));
+  } else if (!before) {
+    maker.add(value(*after));
+  } else if (!maker.same(value(*before), value(*after))) {
+    maker.change(value(*before), value(*after));
+  }
   if (maker.operations() <= JsonPatch::operations_max) return maker.done();
   // No patch has so many. The documents as wholes say the same.
-  Maker whole;
-  whole.replace("", value(*before), value(*after));
+  Maker whole(work);
+  whole.replace(value(*before), value(*after));
   return whole.done();
 }
 

@@ -10,6 +10,7 @@
 // remove it, so that they apply only to a document which has what they change.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -48,8 +49,12 @@ class JsonPatch {
   std::vector<Operation> operations_;
 };
 
+// The maker of a patch calls it for each member that it looks at and each operation that it writes, before it compares or copies
+// so many bytes. It may throw.
+using PatchWork = std::function<void(size_t bytes)>;
+
 // Returns the operations, as an array, that make `after` of `before`; nullopt is a document that doesn't exist. Applied to
-// `before` they give the same bytes, the order of fields included.
-Document json_patch_of(std::optional<DocumentView> before, std::optional<DocumentView> after);
+// `before` they give the same bytes, the order of fields included. Throws 13548 if they have more than buffer_bytes_max.
+Document json_patch_of(std::optional<DocumentView> before, std::optional<DocumentView> after, const PatchWork& work = {});
 
 }  // namespace bson

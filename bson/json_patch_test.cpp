@@ -131,6 +131,55 @@ TEST_CASE("what takes too many operations is replaced as a whole") {
   CHECK(JsonPatch(patch).apply(from.view()).document->bytes() == to.bytes());
 }
 
+// Writing the path once for each member would take many minutes.
+TEST_CASE("members that stay have no path made, however long it is") {
+  const std::string name(8 << 20, '/');
+  const auto document = [&](int last) {
+    Builder out;
+    {
+      auto object = out.object(name);
+      for (int i = 0; i < 300'000; ++i) object.append("f" + std::to_string(i), i);
+      object.append("last", last);
+    }
+    return out.done();
+  };
+  const Document before = document(1), after = document(2);
+  const Document patch = json_patch_of(before.view(), after.view());
+  CHECK(patch.view().count() == 2);
+  CHECK(JsonPatch(patch).apply(before.view()).document->bytes() == after.bytes());
+}
+
+TEST_CASE("the making of a patch can be stopped anywhere, and says how much it does") {
+  const std::string text(100'000, 't');
+  const auto document = [&](int changed) {
+    Builder out;
+    {
+      auto object = out.object("o");
+      for (int i = 0; i < 1'000; ++i) object.append("f" + std::to_string(i), i == 7 ? changed : i);
+      object.append("text", text);
+    }
+    {
+      auto list = out.array("l");
+      for (int i = 0; i < 1'000; ++i) list.append(i == 500 ? changed : i);
+    }
+    return out.done();
+  };
+  const Document before = document(1), after = document(2);
+  size_t calls = 0, bytes = 0;
+  const Document patch = json_patch_of(before.view(), after.view(), [&](size_t more) { ++calls, bytes += more; });
+  CHECK(calls > 4 * 1'000);  // members and elements on both sides
+  CHECK(bytes > text.size());
+  CHECK(bytes < 10 * before.size());
+  CHECK(patch.bytes() == json_patch_of(before.view(), after.view()).bytes());
+  for (const size_t last : {size_t{0}, calls / 4, calls / 2, calls - 1}) {
+    size_t left = last;
+    const auto stop = [&](size_t) {
+      if (left-- == 0) throw base::OperationError(base::ErrorCode::interrupted, "stopped");
+    };
+    CHECK(base::testing::error_of([&] { json_patch_of(before.view(), after.view(), stop); }) == base::ErrorCode::interrupted);
+  }
+}
+
 TEST_CASE("the patch of two documents makes the second of the first, byte by byte") {
   const auto leads = [](const Document& before, const Document& after) {
     const Document patch = json_patch_of(before.view(), after.view());

@@ -305,6 +305,19 @@ def test_filters_over_versions_end_with_their_operation(server):
             assert time.monotonic() - begun < DEADLINE, command
 
 
+def test_a_patch_takes_no_time_for_what_did_not_change(server):
+    """With a path of megabytes for each of the fields, it would take many minutes."""
+    database = server.client().patched
+    database.c.insert_one({"_id": 1, LONG_NAME: {f"field{n}": n for n in range(FIELDS)}})
+    database.command("createBranch", "dev")
+    database.c.update_one({"_id": 1}, {"$set": {f"{LONG_NAME}.field7": "new"}})
+    begun = time.monotonic()
+    found = database.command("diff", 1, format="jsonPatch")["cursor"]["firstBatch"]
+    assert time.monotonic() - begun < DEADLINE
+    operations = [(one["op"], one["path"] == f"/{LONG_NAME}/field7", one["value"]) for one in found[0]["patch"]]
+    assert operations == [("test", True, 7), ("replace", True, "new")]
+
+
 @pytest.fixture(scope="module")
 def server():
     with Server() as running:

@@ -17,14 +17,14 @@ namespace {
 enum class Format { documents, json_patch, lines };
 
 // {collection, _id, change, patch}
-bson::Document as_patch(bson::DocumentView one) {
+bson::Document as_patch(bson::DocumentView one, Allowance& allowance) {
   const auto side = [&](std::string_view name) {
     const bson::Element document = one.find(name);
     return document.is_object() ? std::optional(document.as_document()) : std::nullopt;
   };
   bson::Builder out;
   for (const std::string_view name : {"collection", "_id", "change"}) out.append_element(one.find(name));
-  out.append_array("patch", bson::json_patch_of(side("before"), side("after")));
+  out.append_array("patch", bson::json_patch_of(side("before"), side("after"), [&](size_t bytes) { allowance.work_on(bytes); }));
   return out.done();
 }
 
@@ -69,9 +69,9 @@ class DiffSource : public query::CursorSource {
 
  private:
   // nullopt: the difference as it is.
-  std::optional<bson::Document> shown(bson::DocumentView one) const {
+  std::optional<bson::Document> shown(bson::DocumentView one) {
     switch (format_) {
-      case Format::json_patch: return as_patch(one);
+      case Format::json_patch: return as_patch(one, allowance_);
       case Format::lines: return as_line(one);
       case Format::documents: break;
     }
