@@ -14,6 +14,8 @@
 namespace server {
 namespace {
 
+constexpr int32_t buffer_too_large = 13548;
+
 enum class Format { documents, json_patch, lines };
 
 // {collection, _id, change, patch}
@@ -56,11 +58,7 @@ class DiffSource : public query::CursorSource {
     while (differences_.next()) {
       const bson::DocumentView one = differences_.document();
       if (!filter_->empty() && !filter_->matches(one)) continue;
-      shown_ = shown(one);
-      if (document().size() > bson::document_bytes_max) {
-        const bson::Document without = query::too_large(one);
-        shown_ = format_ == Format::lines ? as_line(without) : without;
-      }
+      show(one);
       return true;
     }
     return false;
@@ -68,8 +66,19 @@ class DiffSource : public query::CursorSource {
   bson::DocumentView document() override { return shown_ ? shown_->view() : differences_.document(); }
 
  private:
-  // nullopt: the difference as it is.
-  std::optional<bson::Document> shown(bson::DocumentView one) {
+  void show(bson::DocumentView one) {
+    try {
+      shown_ = in_format(one);
+      if (document().size() <= bson::document_bytes_max) return;
+    } catch (const base::OperationError& error) {
+      if (static_cast<int32_t>(error.code()) != buffer_too_large) throw;
+    }
+    const bson::Document without = query::too_large(one);
+    shown_ = format_ == Format::lines ? as_line(without) : without;
+  }
+
+  // nullopt: the difference as it is. Throws 13548 if the format makes too much of it.
+  std::optional<bson::Document> in_format(bson::DocumentView one) {
     switch (format_) {
       case Format::json_patch: return as_patch(one, allowance_);
       case Format::lines: return as_line(one);
