@@ -289,7 +289,7 @@ def fill_branches(database):
 
 
 def test_filters_over_versions_end_with_their_operation(server):
-    database = server.client().branched
+    database = server.client().versioned
     fill_branches(database)
     pipeline = [{"$diff": {"from": "dev"}}, {"$match": {"_id.t": SLOW_SEARCH}}]
     for command in ({"diff": 1, "from": "dev", "filter": {"after.t": SLOW_SEARCH}},
