@@ -20,6 +20,7 @@ namespace {
 enum class Form : uint8_t { whole = 1, delta = 2 };
 
 constexpr size_t header_bytes = 1 + sizeof(uint32_t);
+constexpr size_t record_key_bytes = 1 + 3 * sizeof(uint64_t);
 constexpr size_t delta_content_min = 256;  // smaller contents are kept whole
 constexpr uint64_t whole_every = 32;
 constexpr int expired_per_transaction = 1000;
@@ -108,6 +109,7 @@ std::optional<Bytes> PreImages::find(Stamp stamp) {
   storage::TableCursor rows = table_.cursor(transaction);
   for (bool on = rows.seek(record_key(place->collection, place->record, stamp)); on && rows.key() <= end && !content;
        on = rows.next()) {
+    if (rows.key().size() != record_key_bytes) damaged(stamp);
     const BytesView value = rows.value();
     last = base::load_be64(rows.key().data() + rows.key().size() - sizeof(uint64_t));
     if (steps.empty() && last != stamp) return std::nullopt;
@@ -116,8 +118,10 @@ std::optional<Bytes> PreImages::find(Stamp stamp) {
     if (static_cast<Form>(value[0]) == Form::whole) {
       content = Bytes(value.substr(header_bytes));
       if (base::checksum32(*content) != checksum) damaged(stamp);
-    } else {
+    } else if (static_cast<Form>(value[0]) == Form::delta) {
       steps.push_back({checksum, Bytes(value.substr(header_bytes))});
+    } else {
+      damaged(stamp);
     }
   }
   if (!content) {
@@ -145,6 +149,10 @@ RecordId PreImages::make_last_whole(const storage::Collection& collection, Recor
     const Bytes end = record_key(collection.id(), static_cast<RecordId>(UINT64_MAX), UINT64_MAX);
     size_t records = 0;
     for (bool on = rows.seek(record_key(collection.id(), from, 0)); on && rows.key() <= end;) {
+      if (rows.key().size() != record_key_bytes) {  // damaged: no record is in it, and the way back below could lead here again
+        on = rows.next();
+        continue;
+      }
       const auto record = static_cast<RecordId>(base::load_be64(rows.key().data() + 1 + sizeof(uint64_t)));
       if (records++ == records_max) {
         next = record;

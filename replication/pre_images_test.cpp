@@ -88,5 +88,32 @@ TEST_CASE("collections without the option keep none") {
   CHECK(member.oplog.pre_images().find(stamp) == Bytes(after.bytes()));
 }
 
+TEST_CASE("a damaged key is no endless way, and keeps no image from being found") {
+  storage::TemporaryDirectory directory;
+  Member member(directory.path());
+  const auto collection = member.store.catalog().create("wiki.pages", with_images());
+  const auto before = page(1, std::string(2000, 'a')), after = page(1, std::string(2000, 'a') + "b");
+  Stamp stamp = 0;
+  storage::RecordId record = 0;
+  member.write([&](storage::Transaction& transaction) {
+    record = member.committer.insert(transaction, *collection, before).id;
+    stamp = member.committer.update(transaction, *collection, record, before, after);
+  });
+  // One key lies behind all keys of the record, and is the longer; the other ends before the record's number.
+  Bytes longer(1, 'r'), shorter(1, 'r');
+  base::append_be64(longer, collection->id());
+  base::append_be64(longer, static_cast<uint64_t>(record));
+  longer += Bytes(9, '\xff');
+  base::append_be64(shorter, collection->id());
+  shorter += '\x7f';
+  const storage::Table table = member.store.engine().open_table("pre-images");
+  member.write([&](storage::Transaction& transaction) {
+    table.put(transaction, longer, "x");
+    table.put(transaction, shorter, "x");
+  });
+  CHECK(member.oplog.pre_images().make_last_whole(*collection, 0) == 0);
+  CHECK(member.oplog.pre_images().find(stamp) == Bytes(before.bytes()));
+}
+
 }  // namespace
 }  // namespace replication
