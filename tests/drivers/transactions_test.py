@@ -692,12 +692,13 @@ def test_a_key_that_another_takes_during_the_commit_is_a_conflict(client, raw, p
     """Between the draft and its commit the key is free for a moment, and the other waits for that moment."""
     client.t.c.create_index("k", unique=True)
     session, ends = raw(), set()
+    pauses = random.Random(random.getrandbits(40))  # the drivers' threads draw from the shared one, too
     for i in range(200):
         client.t.c.insert_one({"_id": f"before {i}", "k": -1 - i})
         session.start()
         done(session.insert("c", {"_id": i, "k": i}) if statement == "insert" else session.update("c", {"_id": f"before {i}"}, {"$set": {"k": i}}))
         other = pool.submit(client.t.c.insert_one, {"_id": i if i % 2 and statement == "insert" else -1 - i, "k": i})
-        time.sleep(random.random() * 0.004)
+        time.sleep(pauses.random() * 0.004)
         reply = session.commit()
         lost = other.exception()
         if lost is None:

@@ -227,14 +227,13 @@ def test_a_commit_holds_the_same_documents_everywhere_while_others_write(three):
     main.command("createBranch", "dev")
     over, failures = threading.Event(), []
 
-    def write(number):
+    def write(number, own):
         try:
-            write_on(number)
+            write_on(number, own)
         except Exception as error:
             failures.append(error)
 
-    def write_on(number):
-        own = random.Random(number)
+    def write_on(number, own):
         with pymongo.MongoClient(three.uri) as writer:
             where = [writer["races@dev"].get_collection("c", write_concern=WriteConcern(w=1)), writer["races"].get_collection("c", write_concern=WriteConcern(w=1))]
             while not over.is_set():
@@ -247,7 +246,7 @@ def test_a_commit_holds_the_same_documents_everywhere_while_others_write(three):
                 else:
                     collection.update_one({"_id": key}, {"$inc": {"n": 1}}, upsert=True)
 
-    writers = [threading.Thread(target=write, args=(number,)) for number in range(6)]
+    writers = [threading.Thread(target=write, args=(number, random.Random(random.getrandbits(40)))) for number in range(6)]
     for writer in writers:
         writer.start()
     try:
@@ -532,6 +531,7 @@ def test_a_merge_whose_primary_is_killed_is_whole_or_not_there(three):
     main.c.create_index("n")
     main.c.insert_many([{"_id": i, "n": 0, "text": random.randbytes(300)} for i in range(2000)])
     main.command("createBranch", "dev")
+    pauses = random.Random(random.getrandbits(40))  # the drivers' threads draw from the shared one, too
     for round in range(1, 1 + int(4 * SCALE)):
         dev.c.update_many({}, {"$set": {"n": round}})
         dev.command("commit", 1)
@@ -546,7 +546,7 @@ def test_a_merge_whose_primary_is_killed_is_whole_or_not_there(three):
         thread = threading.Thread(target=merge)
         victim = three.primary()
         thread.start()
-        time.sleep(random.random() * 0.4)
+        time.sleep(pauses.random() * 0.4)
         victim.kill()
         thread.join()
         victim.start()
@@ -567,7 +567,8 @@ class Histories:
         self.members, self.name = members, name
         self.commits, self.errors = {}, []
         self._over = threading.Event()
-        self._threads = [threading.Thread(target=self._go, args=(number,), daemon=True) for number in range(count)]
+        self._threads = [threading.Thread(target=self._go, args=(number, random.Random(random.getrandbits(40))), daemon=True)
+                         for number in range(count)]
 
     def __enter__(self):
         for thread in self._threads:
@@ -584,8 +585,7 @@ class Histories:
         enough = len(self.commits) + count
         wait_until(lambda: len(self.commits) >= enough, lambda: f"{self.errors[:3]}\n{self.members.tails()}")
 
-    def _go(self, number):
-        own = random.Random(random.getrandbits(40))
+    def _go(self, number, own):
         with pymongo.MongoClient(self.members.uri, serverSelectionTimeoutMS=DEADLINE * 1000, heartbeatFrequencyMS=500, socketTimeoutMS=30000) as client:
             while not self._over.is_set():
                 try:
