@@ -11,7 +11,7 @@ from pymongo.errors import OperationFailure
 
 from tests.support.palimpsest import BIN, Server
 from tests.support.replica_set import ReplicaSet
-from tests.support.waiting import wait_until
+from tests.support.waiting import DEADLINE, wait_until
 
 WORDS = [b"marigold", b"periwinkle", b"snapdragon"]  # that documents, names of fields and keys are made of
 
@@ -140,7 +140,7 @@ def test_the_master_key_changes_and_the_data_stays(tmp_path):
         server.stop()
         before = {path.name: path.read_bytes() for path in server.dbpath.glob("*.wt")}
         change = subprocess.run([BIN / "palimpsestd", "--dbpath", server.dbpath, "--enableEncryption", "--encryptionKeyFile", key,
-                                 "--encryptionKeyFileNew", new], capture_output=True, timeout=60)
+                                 "--encryptionKeyFileNew", new], capture_output=True, timeout=DEADLINE)
         assert change.returncode == 0, change.stdout
         assert before == {path.name: path.read_bytes() for path in server.dbpath.glob("*.wt")}
         ends_with(encrypted(key, dbpath=server.dbpath), 100, "isn't the one")
@@ -243,6 +243,6 @@ def test_what_a_rollback_takes_away_is_sealed_and_can_be_read(tmp_path):
         running.wait_same_place()
         assert plaintext(old.dbpath) == []
         read = subprocess.run([BIN / "palimpsestd", "--dbpath", old.dbpath, "--enableEncryption", "--encryptionKeyFile", key,
-                               "--decryptFile", sealed[0]], capture_output=True, timeout=60)
+                               "--decryptFile", sealed[0]], capture_output=True, timeout=DEADLINE)
         assert read.returncode == 0, read.stderr
         assert {"_id": 1, "name": "marigold"} in bson.decode_all(read.stdout)

@@ -126,7 +126,7 @@ def test_many_collections_start_quickly():
 ])
 def test_a_start_that_can_not_be_is_one_line_and_an_exit_code(tmp_path, arguments, why):
     ended = subprocess.run([str(BIN / "palimpsestd"), "--dbpath", str(tmp_path), "--port", str(free_port()), *arguments],
-                           capture_output=True, text=True, timeout=60, check=False)
+                           capture_output=True, text=True, timeout=DEADLINE, check=False)
     assert ended.returncode == 2
     assert why in ended.stderr + ended.stdout
     assert len((ended.stderr + ended.stdout).strip().splitlines()) <= 2

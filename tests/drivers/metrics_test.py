@@ -7,13 +7,13 @@ import subprocess
 import pytest
 
 from tests.support.palimpsest import BIN, ROOT, Server, free_port
-from tests.support.waiting import wait_until
+from tests.support.waiting import DEADLINE, wait_until
 
 LINE = re.compile(r'([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\{((?:[a-zA-Z_][a-zA-Z0-9_]*="(?:[^"\\]|\\.)*",?)*)\})? (\S+)$')
 
 
 def scraped(port, path="/metrics"):
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=DEADLINE)
     try:
         connection.request("GET", path)
         reply = connection.getresponse()
@@ -114,7 +114,7 @@ def test_bad_requests_harm_nobody(served):
     assert scraped(port, "/")[0] == 404
     for request in (b"", b"\r\n\r\n", b"GET\r\n\r\n", b"GET /metrics HTTP/9.9\r\n\r\n", b"\x00\xff" * 5000, b"GET /" + b"a" * 100_000 + b" HTTP/1.1\r\n\r\n",
                     b"POST /metrics HTTP/1.1\r\nContent-Length: 99999999999999999999\r\n\r\nx", b"GET /../../../etc/passwd HTTP/1.0\r\n\r\n"):
-        with socket.create_connection(("127.0.0.1", port), timeout=60) as connection:
+        with socket.create_connection(("127.0.0.1", port), timeout=DEADLINE) as connection:
             try:
                 connection.sendall(request)
                 connection.shutdown(socket.SHUT_WR)
@@ -141,7 +141,7 @@ def test_without_the_option_there_is_no_port_and_a_port_in_use_is_said():
         with pytest.raises(RuntimeError, match="left with 48"):
             server.start()
     for value in ("0", "65536", "http"):
-        refused = subprocess.run([BIN / "palimpsestd", "--metricsPort", value], capture_output=True, text=True, timeout=60)
+        refused = subprocess.run([BIN / "palimpsestd", "--metricsPort", value], capture_output=True, text=True, timeout=DEADLINE)
         assert refused.returncode == 2 and "net.metrics.port" in refused.stderr, refused
 
 

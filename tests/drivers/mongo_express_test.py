@@ -12,7 +12,7 @@ from http.cookiejar import CookieJar
 import pytest
 
 from tests.support.palimpsest import ROOT, Server, free_port
-from tests.support.waiting import wait_until
+from tests.support.waiting import DEADLINE, wait_until
 
 BUILT = ROOT / "build" / "drivers" / "mongo_express"
 PROGRAM = BUILT / "node_modules" / "mongo-express"
@@ -40,12 +40,12 @@ class Site:
         self.browser = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(CookieJar()))
 
     def get(self, path=""):
-        with self.browser.open(self.base + path, timeout=60) as answer:
+        with self.browser.open(self.base + path, timeout=DEADLINE) as answer:
             return answer.read().decode()
 
     def send(self, path, **form):
         """Posts a form; the page that it leads to, which says what became of it."""
-        with self.browser.open(self.base + path, urllib.parse.urlencode(form).encode(), timeout=60) as answer:
+        with self.browser.open(self.base + path, urllib.parse.urlencode(form).encode(), timeout=DEADLINE) as answer:
             return answer.read().decode()
 
 

@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from tests.support.palimpsest import ROOT, Server
-from tests.support.waiting import wait_until
+from tests.support.waiting import DEADLINE, wait_until
 
 SHELL = ROOT / "build" / "mongosh" / "node_modules" / ".bin" / "mongosh"
 
@@ -70,7 +70,7 @@ def test_an_error_reads_as_mongodbs(server):
 
 def test_the_pinned_shell_is_the_one_that_runs():
     pinned = json.loads(pathlib.Path(ROOT, "tests/drivers/mongosh/package.json").read_text())["dependencies"]["mongosh"]
-    done = subprocess.run([str(SHELL), "--version"], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([str(SHELL), "--version"], capture_output=True, text=True, timeout=DEADLINE)
     assert done.stdout.strip() == pinned
 
 

@@ -7,6 +7,7 @@ from pymongo.errors import OperationFailure
 
 from tests.support.revisions import revisions, settle, words
 from tests.support.palimpsest import BIN, Server
+from tests.support.waiting import DEADLINE
 
 # Each entry is name: (default, another good value, bad values).
 WHOLE = {
@@ -243,6 +244,6 @@ def test_at_start_from_the_command_line_and_from_a_file(tmp_path):
 @pytest.mark.parametrize("given", ["dedupFeatures=99", "dedupFeatures=few", "dedupHopDistance=1", "dedupEncoding=none", "dedupNone=1"])
 def test_a_bad_value_at_start_ends_the_start(tmp_path, given):
     ended = subprocess.run([str(BIN / "palimpsestd"), "--dbpath", str(tmp_path), "--port", "0", "--nounixsocket", "--setParameter", given],
-                           capture_output=True, text=True, timeout=60)
+                           capture_output=True, text=True, timeout=DEADLINE)
     assert ended.returncode == 2, ended
     assert given.split("=")[0] in ended.stdout + ended.stderr

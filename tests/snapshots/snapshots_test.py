@@ -238,7 +238,9 @@ def test_names(shop):
     for unknown in ["s999", "other", "s0"]:
         fails(NAMESPACE_NOT_FOUND, lambda: shop[unknown].c.find_one())
         fails(NAMESPACE_NOT_FOUND, lambda: shop.client.admin.command("dropSnapshot", unknown))
-    time.sleep(1.1)  # the next second, which a name by time shows
+    declared = datetime.datetime.now(datetime.timezone.utc)
+    # A name by time shows what the second began with.
+    wait_until(lambda: datetime.datetime.now(datetime.timezone.utc).replace(microsecond=0) > declared)
     shop.now.c.insert_one({"_id": 2})
     later = datetime.datetime.now(datetime.timezone.utc)
     assert list(shop[later.strftime("%Y%m%dT%H%M%SZ")].c.find()) == [{"_id": 1}]

@@ -40,9 +40,9 @@ class Member(Server):
     def direct(self):
         """A client of this member alone, that reads whatever the member is."""
         if self._direct is None:
-            self._direct = pymongo.MongoClient(self.host, self.port, directConnection=True, serverSelectionTimeoutMS=10000, socketTimeoutMS=60000,
-                                               connectTimeoutMS=10000, retryWrites=False, read_preference=ReadPreference.SECONDARY_PREFERRED,
-                                               **self.tls)
+            self._direct = pymongo.MongoClient(self.host, self.port, directConnection=True, serverSelectionTimeoutMS=10000,
+                                               socketTimeoutMS=DEADLINE * 1000, connectTimeoutMS=10000, retryWrites=False,
+                                               read_preference=ReadPreference.SECONDARY_PREFERRED, **self.tls)
         return self._direct
 
     def command(self, name, value=1, database="admin", **more):
