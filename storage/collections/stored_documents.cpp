@@ -24,14 +24,8 @@ Stored StoredDocuments::insert(Transaction& transaction, bson::DocumentView docu
   if (collection_.options().capped && decides) take_turn(transaction);
   const Stamp stamp = collection_.take_stamp(transaction);
   const RecordId record = collection_.records().insert(transaction, document.bytes(), stamp);
-  try {
-    add_entries(transaction, record, document, KeyLimits::of_write(!decides));
-  } catch (const WriteConflict&) {
-    throw;  // the transaction is lost anyway
-  } catch (...) {
-    collection_.records().remove(transaction, record);
-    throw;
-  }
+  or_undo([&] { add_entries(transaction, record, document, KeyLimits::of_write(!decides)); },
+          [&] { collection_.records().remove(transaction, record); });
   collection_.written(transaction, record, {}, {.records = 1, .bytes = bytes, .stamp = stamp}, document);
   return {record, stamp, collection_.options().capped && decides ? trim(transaction, record) : std::vector<PushedOut>()};
 }
@@ -111,21 +105,19 @@ void StoredDocuments::add_entries(Transaction& transaction, RecordId record, bso
   const auto indexes = collection_.stored_indexes();
   IndexKeys keys;
   size_t done = 0;
-  try {
+  const auto add = [&] {
     for (; done < indexes->size(); ++done) {
       StoredIndex& index = *(*indexes)[done];
       index.keys_of(document, keys, limits);
       collection_.index_document(transaction, index, record, document, keys);
     }
-  } catch (const WriteConflict&) {
-    throw;
-  } catch (...) {
+  };
+  or_undo(add, [&] {
     for (size_t i = 0; i < done; ++i) {
       (*indexes)[i]->keys_of(document, keys);
       for (const Bytes& key : keys.keys) (*indexes)[i]->remove(transaction, key, record);
     }
-    throw;
-  }
+  });
 }
 
 void StoredDocuments::remove_entries(Transaction& transaction, RecordId record, bson::DocumentView document) {
@@ -157,16 +149,15 @@ void StoredDocuments::change_entries(Transaction& transaction, RecordId record, 
     for (size_t i = 0; i < keys.keys.size(); ++i) index.retype(transaction, keys.keys[i], record, keys.types_at(i));
   };
   size_t done = 0;
-  try {
+  const auto change_all = [&] {
     for (; done < changes.size(); ++done) {
       auto& [index, change] = changes[done];
       for (const Bytes& key : change.gone.keys) index->remove(transaction, key, record);
       retype(*index, change.are);
       collection_.index_document(transaction, *index, record, after, change.come);
     }
-  } catch (const WriteConflict&) {
-    throw;
-  } catch (...) {
+  };
+  or_undo(change_all, [&] {
     for (size_t i = 0; i <= done && i < changes.size(); ++i) {
       auto& [index, change] = changes[i];
       // The failing index has removed its new keys itself.
@@ -177,8 +168,7 @@ void StoredDocuments::change_entries(Transaction& transaction, RecordId record, 
       for (size_t j = 0; j < change.gone.keys.size(); ++j)
         index->insert(transaction, change.gone.keys[j], record, change.gone.types_at(j));
     }
-    throw;
-  }
+  });
 }
 
 // Removes the oldest documents until the newest has room; the newest stays, however large it is.

@@ -256,14 +256,8 @@ storage::Stored CollectionView::insert(Transaction& transaction, bson::DocumentV
     if (error.code() == ErrorCode::duplicate_key) duplicate_id(base, ns_, document);
     throw;
   }
-  try {
-    check_unique(transaction, shared_.store, view, ns_, keys, document, record);
-  } catch (const storage::WriteConflict&) {
-    throw;
-  } catch (...) {
-    shared_.store.remove(transaction, view, key, record, stamp);
-    throw;
-  }
+  storage::or_undo([&] { check_unique(transaction, shared_.store, view, ns_, keys, document, record); },
+                   [&] { shared_.store.remove(transaction, view, key, record, stamp); });
   if (view.state == 0) shared_.store.make(transaction, view.branch, stamp);
   add(transaction, base, keys, record);
   base.written(transaction, record, {}, {.records = 1, .bytes = bytes, .stamp = stamp}, document);
