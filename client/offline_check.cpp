@@ -114,7 +114,7 @@ void print_failure(const fs::path& directory, const std::string& why, bool json)
   print_json(std::cout, out.done());
 }
 
-// Runs in the process of its own. The engine's log goes to a file, since the damage is told of here.
+// This function runs in a process of its own. The engine's log goes to a file, since this process reports the damage itself.
 int read_directory(const fs::path& directory, const std::string& scratch, const CheckOptions& options, bool json) {
   const std::string files = scratch + "/files";
   fs::create_directory(files);

@@ -91,8 +91,8 @@ Entry whole(ForwardLog& forward, Transaction& transaction, Targets& targets, con
 
 }  // namespace
 
-// The records of one storage transaction. After a conflict they are gone through again: what the forward log was told then, it is
-// told again, and ends with the same contents.
+// A batch applies the records of one storage transaction. After a conflict it applies them again: the forward log then gets the
+// same calls again, and ends with the same contents.
 class Applier::Batch {
  public:
   Batch(Applier& applier, Transaction& transaction, Targets& targets)

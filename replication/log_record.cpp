@@ -58,7 +58,7 @@ base::Result<LogRecord> parse(std::shared_ptr<const Bytes> body) {
     const Stamp stamp = *first + entry.value().behind_first;
     if (entry.value().form == Entry::Form::delta && entry.value().delta.base_behind >= stamp)
       return damaged("a base before all others");
-    if (stamp < *first || (!record.entries.empty() && stamp <= record.last())) return damaged("stamps out of order");
+    if (stamp < *first || (!record.entries.empty() && stamp <= record.last())) return damaged("timestamps out of order");
     record.entries.push_back({stamp, std::move(entry).value()});
   }
   if (!rest.empty()) return damaged("bytes behind its last entry");

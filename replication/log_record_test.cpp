@@ -74,7 +74,7 @@ Bytes encoded_record(const std::vector<Given>& entries, size_t compress_from) {
 
 }  // namespace
 
-TEST_CASE("a record gives back its entries and their stamps, compressed or not") {
+TEST_CASE("a record gives back its entries and their timestamps, compressed or not") {
   rc::check([](uint64_t seed) {
     base::Random random(seed);
     const auto entries = random_entries(random);

@@ -1,7 +1,7 @@
 // The oplog is the log of everything that changed, in the order it happened.
 //
-// It is a table by timestamp. Rows are written in the transaction of the change they tell
-// of; a reader sees them up to where no transaction is still open, so it never
+// It is a table by timestamp. Rows are written in the transaction of the change that they
+// describe; a reader sees them up to where no transaction is still open, so it never
 // finds a place filled in behind it. The oldest go in large steps when the
 // table outgrows its size.
 //

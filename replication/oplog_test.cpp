@@ -209,7 +209,7 @@ TEST_CASE("a tailing reader sees every entry once and in order, however many wri
   CHECK(std::unique(seen.begin(), seen.end()) == seen.end());
 }
 
-TEST_CASE("a scan of the log may begin at a stamp") {
+TEST_CASE("a scan of the log may begin at a timestamp") {
   TemporaryDirectory directory;
   Node node(directory.path());
   const auto collection = node.store.catalog().create("shop.orders", {});

@@ -1,4 +1,4 @@
-// A member without its set: engine, oplog, and what brings the one to the other.
+// A Member is a member without its set: a store, its oplog, and what writes the one from the other.
 #pragma once
 
 #include <catch2/catch.hpp>

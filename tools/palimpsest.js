@@ -119,10 +119,10 @@
       if (options?.format === "jsonPatch") return readable(all, all.map(one => EJSON.stringify(one, {relaxed: false})).join("\n"));
       return readable(all, diffText(all));
     }],
-    merge: ["merge(from, {mode, resolve, paths, collections, into, branch, squash, dryRun, message, author})", "brings what another branch, tag or commit has changed", function (from, options) {
+    merge: ["merge(from, {mode, resolve, paths, collections, into, branch, squash, dryRun, message, author})", "applies what another branch, tag or commit has changed", function (from, options) {
       return mergeText(this.runCommand({merge: from, ...options}), `merged ${from}`, `nothing to merge from ${from}`);
     }],
-    cherryPick: ["cherryPick(commit, {as merge, without into})", "brings what one commit has changed", function (commit, options) {
+    cherryPick: ["cherryPick(commit, {as merge, without into})", "applies what one commit has changed", function (commit, options) {
       return mergeText(this.runCommand({cherryPick: commit, ...options}), `picked ${commit}`, `nothing to pick from ${commit}`);
     }],
     revert: ["revert(commit, {as merge, without into})", "takes back what one commit has changed", function (commit, options) {
@@ -143,13 +143,13 @@
       const all = list(this, {listStashes: 1});
       return readable(all, all.length === 0 ? "no stash" : all.map(one => `${show(one.stash)}  on ${one.branch}  ${one.message ?? ""}`).join("\n"));
     }],
-    stashApply: ["stashApply(number, {mode, resolve, paths, collections})", "brings a stash's changes to the branch; without a number, the newest's", function (number, options) {
+    stashApply: ["stashApply(number, {mode, resolve, paths, collections})", "applies a stash's changes to the branch; without a number, the newest's", function (number, options) {
       return applyStash(this, "stashApply", number, options);
     }],
     stashPop: ["stashPop(number, {as stashApply})", "does the same, and drops the stash", function (number, options) {
       return applyStash(this, "stashPop", number, options);
     }],
-    applyPatch: ["applyPatch(changes, {mode, resolve, paths, collections, dryRun})", "brings the changes of a diff to the branch, not committed", function (changes, options) {
+    applyPatch: ["applyPatch(changes, {mode, resolve, paths, collections, dryRun})", "applies the changes of a diff to the branch, not committed", function (changes, options) {
       const done = this.runCommand({applyPatch: 1, changes, ...options});
       return withConflicts(done, `${show(done.inserted)} inserted, ${show(done.modified)} updated, ${show(done.deleted)} deleted`, "nothing new");
     }],

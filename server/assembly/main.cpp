@@ -82,7 +82,7 @@ int repair(const server::Options& options) {
   return server::repair_collections(assembly) ? clean : cannot_start;
 }
 
-// Brings the data directory to a later moment. No client can connect meanwhile.
+// Replays a log on the data directory, which then is as of a later moment. No client can connect meanwhile.
 int replay(const server::Options& options) {
   const server::DataDirectoryLock lock(options.replay_log_of);
   server::replay_log(options);

@@ -2,7 +2,7 @@
 // abortTransaction.
 //
 //   statement ──> draft: a storage transaction that is never committed     reads see one state, and the transaction's own writes
-//             └─> changes: a list                                          the commit makes them once more (write/commit.h)
+//             └─> changes: a list                                          the commit replays them (write/commit.h)
 //
 // The draft conflicts with other writers from the first write on, but has no timestamps, and no entries in the log: however long
 // the client thinks, nobody waits for it, and snapshots and branches see the changes at once when they are committed.
@@ -70,7 +70,7 @@ class ClientTransaction {
     std::vector<storage::IndexSpec> indexes;
   };
 
-  // A write that the commit makes once more.
+  // A change is a write that the commit replays.
   struct Change {
     enum class Kind : uint8_t { insert, update, remove };
     Kind kind;

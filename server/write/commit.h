@@ -1,4 +1,4 @@
-// The commit makes a client's transaction happen: the changes that its statements drafted are made once more, in one storage
+// The commit makes a client's transaction happen: it replays the changes that its statements drafted in one storage
 // transaction with timestamps, entries in the log, and the session's record.
 #pragma once
 

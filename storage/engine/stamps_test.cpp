@@ -28,7 +28,7 @@ void require_apart(std::vector<Stamps> transactions) {
 
 }  // namespace
 
-TEST_CASE("stamps of one transaction stay together, whoever else takes some and whatever was expected") {
+TEST_CASE("timestamps of one transaction stay together, whoever else takes some and whatever was expected") {
   StampSource source(base::system_clock());
   constexpr int threads = 4, transactions = 3000;
   std::mutex mutex;
@@ -99,7 +99,7 @@ TEST_CASE("a transaction that needs more timestamps than others left is run agai
   for (size_t i = 1; i < mine.size(); ++i) CHECK(mine[i] == mine[i - 1] + 1);
 }
 
-TEST_CASE("stamps apart from the log leave it as it is") {
+TEST_CASE("timestamps apart from the log leave it as it is") {
   StampSource source(base::system_clock());
   StampRange range;
   const Stamp a = source.next(range, 1);
@@ -112,7 +112,7 @@ TEST_CASE("stamps apart from the log leave it as it is") {
 
 // Everything that others had committed when a transaction took its first timestamp is in its snapshot or doesn't concern it, so
 // changes can be replayed in the order of their timestamps.
-TEST_CASE("a transaction sees nothing that was committed after it took its first stamp") {
+TEST_CASE("a transaction sees nothing that was committed after it took its first timestamp") {
   TemporaryDirectory directory;
   Engine engine(test_options(directory.path()));
   const Table table = engine.open_table("things");

@@ -44,8 +44,8 @@ struct Snapshot {
 class Transaction {
  public:
   // A draft sees what it writes, and conflicts with others who write the same rows, but it is never committed: whoever drafts
-  // makes the same changes once more in a transaction that is. So a draft may stay open for as long as a client thinks; its
-  // timestamps are of no log, hold no reader back, and nothing of the past is kept for it.
+  // replays its changes in a transaction that is. So a draft may stay open for as long as a client thinks; its timestamps are of
+  // no log, hold no reader back, and nothing of the past is kept for it.
   enum class Mode { read, write, draft };
 
   Transaction(Engine& engine, Mode mode);

@@ -100,7 +100,7 @@ TEST_CASE("actions run after the commit or after the rollback they were meant fo
   CHECK(order == "c1 c2 r ");
 }
 
-TEST_CASE("a stamp given elsewhere is used once, and holds back readers like any other") {
+TEST_CASE("a timestamp given elsewhere is used once, and holds back readers like any other") {
   const TemporaryDirectory directory;
   Engine engine(test_options(directory.path()));
   const Stamp given = engine.last_stamp() + (Stamp{50} << 32);
@@ -121,7 +121,7 @@ TEST_CASE("a stamp given elsewhere is used once, and holds back readers like any
   late.commit();
 }
 
-TEST_CASE("an open transaction's stamp holds back what may be read of the log") {
+TEST_CASE("an open transaction's timestamp holds back what may be read of the log") {
   TemporaryDirectory directory;
   Engine engine(test_options(directory.path()));
   Transaction first(engine, Mode::write);

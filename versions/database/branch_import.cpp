@@ -1,4 +1,4 @@
-// This part of BranchedDatabase makes commits of other servers once more.
+// This part of BranchedDatabase replays commits of other servers.
 #include <algorithm>
 #include <unordered_set>
 

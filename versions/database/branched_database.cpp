@@ -742,8 +742,8 @@ std::optional<BranchedDatabase::MergeSides> BranchedDatabase::merge_sides(Transa
 
 namespace {
 
-// The indexes that a merge's new records are looked for in. Another member decided what a replayed merge brings, and perhaps did
-// so before an index that is becoming unique counted.
+// Returns the indexes in which a merge looks for its new records. Another member decided what a replayed merge applies, and
+// perhaps did so before an index that is becoming unique counted.
 storage::StoredIndexes exclusive_indexes(const Transaction& transaction, const storage::StoredCollection& base) {
   storage::StoredIndexes indexes = unique_indexes(base);
   if (transaction.replays()) return indexes;
@@ -751,7 +751,7 @@ storage::StoredIndexes exclusive_indexes(const Transaction& transaction, const s
   return indexes;
 }
 
-// A document that keeps a key brings no new one, whoever else has the key.
+// A document that keeps a key has no new one, whoever else has the key.
 std::vector<Bytes> new_keys(Transaction& transaction, BranchStore& store, const View& before, const storage::StoredIndex& index,
                             bson::DocumentView document) {
   storage::IndexKeys keys, old;

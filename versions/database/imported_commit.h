@@ -1,4 +1,4 @@
-// An ImportedCommit is a commit as another server describes it. It is made here once more, and must come to the same id.
+// An ImportedCommit is a commit as another server describes it. This server replays it, and must come to the same id.
 #pragma once
 
 #include "versions/branch/branches.h"

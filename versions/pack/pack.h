@@ -1,4 +1,4 @@
-// A pack holds commits of a database, so that another server can make them once more (docs/formats/pack.md).
+// A pack holds commits of a database, so that another server can replay them (docs/formats/pack.md).
 //
 //   pack     PALPACK1 | frame … | end
 //   frame    its checksum and lengths | a zstd frame of records

@@ -1,4 +1,4 @@
-// packCommits returns commits of a database as another server makes them once more.
+// packCommits returns commits of a database in the form in which another server replays them.
 #include <algorithm>
 
 #include "server/commands/shared/branches.h"

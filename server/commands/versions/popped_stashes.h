@@ -1,4 +1,4 @@
-// A stash that is popped is gone together with the changes that it brings, although the log has changes of documents and changes
+// A stash that is popped is gone together with the changes that it applies, although the log has changes of documents and changes
 // of branches in transactions of their own:
 //
 //   1  the stash's changes, and a document   admin.system.stashes: {_id: "shop.3", db, stash, commit, branch, dropped}

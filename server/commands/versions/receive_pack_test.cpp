@@ -55,7 +55,7 @@ int64_t code(const bson::Document& reply) {
   return found.exists() ? found.to_int64() : 0;
 }
 
-// A commit with one document, told against nothing since its parent doesn't come.
+// A Boundary makes a commit with one document. Its rows are the whole state, not changes, since its parent doesn't come.
 struct Boundary {
   std::string document = "{_id: 1, a: 1}";
   std::string named = "{_id: 1, a: 1}";  // by the root
