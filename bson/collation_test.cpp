@@ -29,7 +29,7 @@ int sign(int order) {
   return order < 0 ? -1 : order > 0;
 }
 
-// Texts of a few characters that collations treat differently.
+// Returns a text of a few characters that collations treat differently.
 std::string any_text(std::mt19937_64& random) {
   static const std::string parts[] = {"a", "A", "á",  "Á", "b", "B", "1",    "10", "2", " ",
                                       "-", "ß", "ss", "é", "e", "",  "\xff", "日", "😀"};

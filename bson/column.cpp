@@ -144,7 +144,7 @@ Bytes text_of(Wide number) {
   return bytes.append(text).append(1, '\0');
 }
 
-// A series of values of one field.
+// A Series is the values of one field.
 class Series {
  public:
   Series() = default;

@@ -13,7 +13,7 @@ class Validator {
 
   // Checks the document at `at`, which must end before `end`. Returns its end, or nullptr when it is damaged.
   const char* document(const char* at, const char* end, int depth);
-  // The same for a value.
+  // Does the same for a value.
   const char* value(Type type, const char* at, const char* end, int depth);
 
   base::Failure failure() const {

@@ -16,7 +16,7 @@ std::string shown(const bson::Element& value) {
   return value.exists() ? bson::to_json(value) : "none";
 }
 
-// Appends "path: before -> after" for each field that differs, objects within objects.
+// Appends "path: before -> after" for each field that differs; it goes into objects.
 void append_changes(bson::DocumentView before, bson::DocumentView after, const std::string& path, std::vector<std::string>& out) {
   std::set<std::string_view> seen;
   const auto compare = [&](std::string_view name) {

@@ -32,7 +32,7 @@ using storage::ArchivedBackup;
 using storage::moment_text;
 using storage::Stamp;
 
-// Lines of the server's log (server/assembly/replay.cpp).
+// The server's log has lines with these numbers (server/assembly/replay.cpp).
 constexpr int64_t log_of_moments = 7100066, log_of_progress = 7100067, log_of_end = 7100068;
 constexpr size_t line_bytes_max = 1 << 20;
 

@@ -17,7 +17,7 @@ class Gate {
   // Makes new secrets. `port` is where the console listens.
   explicit Gate(int port);
 
-  // 64 hexadecimal digits each.
+  // Each has 64 hexadecimal digits.
   const std::string& token() const { return token_; }
   const std::string& csrf() const { return csrf_; }
 

@@ -114,7 +114,7 @@ bson::Document run_on(const Way& way, const std::string& db, bson::DocumentView 
   return reply_of(reply.bson, ok ? nullptr : &error);
 }
 
-// The reply with another cursor id in it.
+// Returns the reply with another cursor id in it.
 bson::Document with_handle(bson::DocumentView reply, const std::string& handle) {
   bson::Builder out;
   for (const bson::Element& field : reply) {

@@ -34,7 +34,7 @@ class Runner {
   // Closes the cursor. Does nothing where there is no such handle.
   void close(std::string_view handle);
 
-  // The hosts of the connection string, without user and password.
+  // Returns the hosts of the connection string, without user and password.
   std::string hosts() const;
   // The database of the connection string; empty where it names none.
   std::string database() const;

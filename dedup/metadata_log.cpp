@@ -20,7 +20,7 @@ uint32_t slot_of(MetadataPointer pointer) {
   return pointer & (slots_max - 1);
 }
 
-// An entry, without the parts that differ in length.
+// A Slot is an entry without the parts that differ in length.
 struct Slot {
   ContentId id;
   int64_t chain = 0;

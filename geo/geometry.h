@@ -30,7 +30,7 @@ struct Point {
 bool is_on_sphere(const Point& point);
 // Says that it doesn't.
 std::string out_of_bounds(const Point& point);
-// The angle between two points of the sphere.
+// Returns the angle between two points of the sphere.
 double angle(const Point& a, const Point& b);
 
 // A box of a plane that holds something; its sides belong to it.
@@ -43,7 +43,7 @@ class Geometry {
  public:
   // Parses a document's value: GeoJSON or a pair of coordinates. Throws BadValue for what is neither.
   static Geometry parse(const bson::ValueView& value);
-  // The same; nullopt in place of an error.
+  // Does the same, and returns nullopt in place of an error.
   static std::optional<Geometry> try_parse(const bson::ValueView& value);
   // Parses a query's {$geometry: …}, {$box: …}, {$polygon: …}, {$center: …} or {$centerSphere: …}. Throws BadValue.
   static Geometry parse_shape(const bson::Element& shape);

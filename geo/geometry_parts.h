@@ -1,4 +1,4 @@
-// The inside of a geometry: for this folder alone.
+// This is the inside of a geometry, for this folder alone.
 #pragma once
 
 #include <s2/mutable_s2shape_index.h>

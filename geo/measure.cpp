@@ -1,4 +1,4 @@
-// Relations between geometries.
+// These functions compute relations between geometries.
 #include <s2/s2boolean_operation.h>
 #include <s2/s2closest_edge_query.h>
 #include <s2/s2contains_point_query.h>

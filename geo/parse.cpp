@@ -1,4 +1,4 @@
-// Geometries from BSON.
+// These functions make geometries of BSON.
 #include <s2/s2loop.h>
 #include <s2/s2point_vector_shape.h>
 #include <s2/s2polygon.h>

@@ -16,7 +16,7 @@ base::Failure damaged(const char* what) {
   return {base::ErrorCode::data_corruption_detected, std::string("damaged entry in the oplog: ") + what};
 }
 
-// {_id: …} of a document.
+// Returns {_id: …} of a document.
 bson::Document id_of(bson::DocumentView document) {
   bson::Builder out;
   out.append("_id", static_cast<bson::ValueView>(document.find("_id")));

@@ -58,7 +58,7 @@ class ForwardLog {
   void skipped();
 
   ForwardFigures& figures() { return figures_; }
-  // serverStatus().forwardLog
+  // Appends the fields of serverStatus().forwardLog.
   void append_status(bson::Builder& out) const;
 
  private:

@@ -15,7 +15,7 @@
 
 namespace replication {
 
-// Thread-safe.
+// This class is thread-safe.
 class LogFeed {
  public:
   static constexpr size_t kept_bytes_max = 32 << 20;

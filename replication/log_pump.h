@@ -21,7 +21,7 @@ class Store;
 
 namespace replication {
 
-// Thread-safe.
+// This class is thread-safe.
 class LogPump {
  public:
   using Propose = std::function<std::optional<consensus::Position>(base::BytesView data, base::BytesView context)>;

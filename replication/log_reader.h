@@ -15,7 +15,7 @@ class Store;
 
 namespace replication {
 
-// Not thread-safe.
+// This class is not thread-safe.
 class LogReader {
  public:
   LogReader(storage::Store& store, Oplog& oplog)

@@ -18,7 +18,7 @@ struct Given {
   bson::Document o, o2;
 };
 
-// Entries of one transaction, of every kind.
+// Returns entries of one transaction, of every kind.
 std::vector<Given> random_entries(base::Random& random) {
   std::vector<Given> entries(1 + random.below(6));
   const storage::Stamp first = random.below(uint64_t{1} << 62) + 1;

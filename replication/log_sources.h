@@ -20,7 +20,7 @@
 
 namespace replication {
 
-// Not thread-safe. What `find` gives is valid until something is put.
+// This class is not thread-safe. What `find` gives is valid until something is put.
 class LogSources {
  public:
   explicit LogSources(size_t bytes_max);

@@ -13,7 +13,7 @@
 
 namespace replication {
 
-// The rows of one entry of the chain.
+// A LoggedPart is the rows of one entry of the chain.
 struct LoggedPart {
   storage::Stamp first = 0, last = 0;
   uint64_t operations = 0;  // of this part and those before it

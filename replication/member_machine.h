@@ -35,7 +35,7 @@ class MemberMachine {
   MemberState state() const { return state_; }
   int64_t since_us() const { return since_us_; }  // in this state
   const consensus::Standing& standing() const { return standing_; }
-  // Elected, and not yet PRIMARY.
+  // Returns whether the member was elected, and isn't yet PRIMARY.
   bool about_to_lead() const { return elected_; }
   // It leads, and can't become PRIMARY, or can't now.
   bool is_caretaker() const { return elected_ && (!part_.electable || lacks_room_ || lacks_all_room_); }

@@ -1,4 +1,4 @@
-// A place in the log: when, and under which leader.
+// An OpTime is a place in the log: it says when and under which leader an entry was written.
 #pragma once
 
 #include <compare>
@@ -13,7 +13,7 @@ struct OpTime {
   int64_t term = 1;
   auto operator<=>(const OpTime&) const = default;
 };
-// Before the first: as MongoDB writes it.
+// This optime is before the first one; MongoDB writes it so, too.
 inline constexpr OpTime no_optime{0, -1};
 
 inline bson::Timestamp timestamp_of(storage::Stamp stamp) {

@@ -27,7 +27,7 @@ namespace replication {
 using base::Bytes;
 using base::BytesView;
 
-// Thread-safe.
+// This class is thread-safe.
 class PreImages {
  public:
   explicit PreImages(storage::Store& store);

@@ -286,7 +286,7 @@ storage::Stamp ReplicaSet::append_message(storage::Transaction& transaction, bso
   return stamp;
 }
 
-// The configuration and the entry that brings it to the others, in one transaction.
+// Writes the configuration and the entry that gives it to the others, in one transaction.
 storage::Stamp ReplicaSet::write_config(const SetConfig& config, std::string_view why) {
   const bson::Document document = config.document();
   bson::Builder o;

@@ -25,7 +25,7 @@ constexpr int64_t no_number = -1;
 constexpr std::string_view committed_state = "committed";
 constexpr auto wait_step = std::chrono::milliseconds(20);
 
-// Rewritten all the time and never alike for long: nothing for dedup.
+// The records are rewritten all the time and never alike for long, so that dedup would gain nothing.
 std::shared_ptr<storage::Collection> open_or_create(storage::Store& store, std::string_view ns) {
   if (auto collection = store.catalog().open(ns)) return collection;
   bson::Builder document;
@@ -79,7 +79,7 @@ std::optional<bson::Document> get(storage::Store& store, std::string_view ns, By
   return storage::find_document(store, ns, bson::Value(lsid_document(session)));
 }
 
-// {id: UUID, uid: BinData}; empty for anything else.
+// Returns the bytes of {id: UUID, uid: BinData}; they are empty for anything else.
 Bytes session_of(bson::DocumentView lsid) {
   const auto id = lsid.find("id"), uid = lsid.find("uid");
   if (id.type() != bson::Type::binary || uid.type() != bson::Type::binary) return {};

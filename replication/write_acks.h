@@ -23,7 +23,7 @@ struct MemberReached {
 // Can a set with these members ever give this? Else why not.
 std::optional<WriteConcernFailure> never_satisfied(const SetConfig& config, const WriteConcern& concern);
 
-// Thread-safe. Callbacks run on the thread that brings the news, with no lock of this held.
+// This class is thread-safe. Callbacks run on the thread that brings the news, with no lock of this held.
 class WriteAcks {
  public:
   using Done = std::function<void(std::optional<WriteConcernFailure>)>;

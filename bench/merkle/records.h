@@ -36,7 +36,7 @@ class Zipf {
   double theta_, zeta_ = 0, alpha_ = 0, eta_ = 0;
 };
 
-// An index and a state of it.
+// A Tree is an index and a state of it.
 struct Tree {
   explicit Tree(const siri::IndexOptions& options) : index(siri::make_index(options)), root(index->empty(nodes)) {}
 

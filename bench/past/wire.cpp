@@ -18,7 +18,7 @@ namespace {
 
 constexpr const char* database = "bench";
 
-// A server with a collection of documents of 1 KB.
+// A Target is a server with a collection of documents of 1 KB.
 class Target {
  public:
   Target(const Settings& settings, bool declares)

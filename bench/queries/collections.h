@@ -15,9 +15,9 @@ inline constexpr const char* database = "bench";
 // 1 KB and 20 fields: _id, `key` (one of 1,000 texts), `n`, `m` and `k` (numbers without an order), 14 texts, and `last`, a
 // number.
 bson::Document made_document(int64_t id);
-// The same with `a` and `b`, numbers below 100.
+// Returns the same with `a` and `b`, numbers below 100.
 bson::Document made_pair(int64_t id);
-// {_id, at: [longitude, latitude]}, spread over the sphere.
+// Returns {_id, at: [longitude, latitude]}; the points are spread over the sphere.
 bson::Document made_point(int64_t id);
 
 // Inserts documents until `next` has none more. Returns their bytes.

@@ -11,7 +11,7 @@
 
 namespace bench::remotes {
 
-// Not thread-safe. Throws std::runtime_error where git isn't there or fails.
+// This class is not thread-safe. Throws std::runtime_error where git isn't there or fails.
 class GitPeer {
  public:
   explicit GitPeer(const std::string& scratch);

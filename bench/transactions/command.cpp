@@ -38,7 +38,7 @@ bool has(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-// The laps of one mode.
+// A Cell has the laps of one mode.
 struct Cell {
   std::vector<double> rates, statements, aborted_percent, p50_us, p99_us, cpu_us;
 

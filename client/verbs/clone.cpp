@@ -30,7 +30,7 @@ std::string database_of(const std::string& uri) {
   return uri.substr(slash + 1, std::min(uri.find('?', slash), uri.size()) - slash - 1);
 }
 
-// {pages: {lang: "de"}} from pages={"lang": "de"}.
+// Makes {pages: {lang: "de"}} of pages={"lang": "de"}.
 bson::Document filter_of(const std::vector<std::string>& filters) {
   bson::Builder out;
   for (const std::string& one : filters) {

@@ -25,7 +25,7 @@ class TarReader {
   // archive has ended.
   std::optional<Member> next();
 
-  // The current member's content; valid until next() and while the reader lives.
+  // Returns the current member's content, which is valid until next() and while the reader lives.
   std::unique_ptr<Stream> content();
 
   // Tells whether these bytes, the first 512 of a file, claim to begin a tar

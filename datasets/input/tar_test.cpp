@@ -92,7 +92,7 @@ TEST_CASE("an error of the stream below a tar archive comes through as it is") {
 }
 
 TEST_CASE("the holes of a sparse file in a tar archive are zeros") {
-  // A GNU sparse member: four bytes at 1000 and four at 3000, of 5000 bytes.
+  // The GNU sparse member has four bytes at 1000 and four at 3000, of 5000 bytes.
   std::string member = tar_member("sparse", "headtail", 'S');
   member.replace(257, 8, "ustar  \0", 8);
   size_t at = 386;

@@ -58,7 +58,7 @@ Bytes unhex(const std::string& text) {
   return bytes;
 }
 
-// A whole cursor, one document at a time.
+// Reads a whole cursor, one document at a time.
 class Documents {
  public:
   Documents(replay::Client& client, std::string db, const bson::Document& command) : client_(client), db_(std::move(db)) {

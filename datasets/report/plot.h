@@ -15,7 +15,7 @@ struct Bar {
   double part = 0;  // of the value, drawn darker: what came before the rest was added
 };
 
-// Horizontal bars in the order given.
+// Draws horizontal bars in the order given.
 std::string bars(const std::vector<Bar>& list);
 
 struct Curve {

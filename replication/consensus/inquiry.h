@@ -27,7 +27,7 @@ struct Inquiry {
   bool question = false;
   InquiryAnswer answer;  // where it is no question
 };
-// nullopt: damaged.
+// Returns nullopt if it is damaged.
 std::optional<Inquiry> decode_inquiry(BytesView message);
 
 // Answers keeps the latest answer of each other member. Times are microseconds of a monotonic clock. An object serves one thread

@@ -29,7 +29,7 @@ bool run(BytesView input) {
   return meta.ok() || term.ok() || entry.ok();
 }
 
-// Without the checksum.
+// An input has the value without its checksum, since run() makes that.
 Bytes seed(Index index, const Bytes& value) {
   return base::FuzzWriter().number(index).rest(BytesView(value).substr(8));
 }

@@ -57,7 +57,7 @@ struct Lines {
   void run(int64_t ms) {
     for (const int64_t end = now + ms; now < end; ++now) step();
   }
-  // False: not within the time.
+  // Returns false if it doesn't hold within the time.
   bool run_until(const std::function<bool()>& holds, int64_t ms) {
     for (const int64_t end = now + ms; now < end; ++now) {
       if (holds()) return true;

@@ -37,7 +37,7 @@ class NodeOwner {
   virtual void decided(const Output& out) = 0;
 };
 
-// Thread-safe. The clock, the disk, the transport and the owner outlive it.
+// This class is thread-safe. The clock, the disk, the transport and the owner outlive it.
 class RaftNode final : public MessageReceiver {
  public:
   // Loads the log; throws what LogStore and RaftCore throw. Nothing happens before `start`.

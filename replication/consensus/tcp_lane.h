@@ -31,7 +31,7 @@ struct LaneOptions {
   LogIn log_in = {};                         // empty: nobody logs in
 };
 
-// Thread-safe. Work that waits keeps the lane alive until it is closed or the contexts stop.
+// This class is thread-safe. Work that waits keeps the lane alive until it is closed or the contexts stop.
 class TcpLane : public std::enable_shared_from_this<TcpLane> {
  public:
   // The lane's work runs on `context`; names are looked up on `names`, since a lookup blocks, and so does a login. `lost` is

@@ -31,7 +31,7 @@ struct TcpOptions {
   LogIn log_in = {};                         // on such a connection, before the first frame; empty: nobody logs in
 };
 
-// Thread-safe.
+// This class is thread-safe.
 class TcpTransport final : public Transport {
  public:
   // Listens, where asked to. Throws OperationError: HostUnreachable.

@@ -15,7 +15,7 @@
 
 namespace replication::consensus {
 
-// Thread-safe. `stall` holds writes back for as long as it is set, and `full` refuses them.
+// This class is thread-safe. `stall` holds writes back for as long as it is set, and `full` refuses them.
 class MemoryLogDisk final : public LogDisk {
  public:
   std::optional<LogImage> load() override;

@@ -50,7 +50,7 @@ struct HardState {
   bool operator==(const HardState&) const = default;
 };
 
-// The members of consensus, as of the entry at `index`.
+// A Membership is the members of consensus, as of the entry at `index`.
 struct Membership {
   Index index = 0;
   std::vector<MemberId> voters;

@@ -1,4 +1,4 @@
-// The built-in roles, as MongoDB 7.0 documents them. Those of a database exist in every database; the others in `admin` alone.
+// The built-in roles are as MongoDB 7.0 documents them. Those of a database exist in every database; the others in `admin` alone.
 //
 // Actions on branches and snapshots belong to the roles of like power: `read` may list and compare them, `readWrite` may commit
 // and merge, `dbAdmin` makes and drops them, `dbOwner` may purge. A role of "shop" covers "shop" itself, and no "shop@…": a role
@@ -14,7 +14,7 @@
 
 namespace server::access {
 
-// A role's, or a user's, full name.
+// A Name is the full name of a role or of a user.
 struct Name {
   std::string name, db;
   bool operator==(const Name& other) const = default;

@@ -1,4 +1,4 @@
-// Access control.
+// These settings are of access control.
 #include <algorithm>
 
 #include "server/core/setting.h"

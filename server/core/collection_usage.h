@@ -29,7 +29,7 @@ namespace server {
 // throws OperationError.
 uint32_t collection_named(const storage::Catalog& catalog, std::string_view ns);
 
-// Thread-safe.
+// This class is thread-safe.
 class CollectionUsage {
  public:
   // Kind is the kind of operation as `top` groups them.

@@ -32,7 +32,7 @@ struct ConcernDefaults {
   int64_t read_ms = 0;                // wall clock: when this member read it
 };
 
-// Thread-safe.
+// This class is thread-safe.
 class DefaultConcerns {
  public:
   DefaultConcerns(storage::Store& store, base::Clock& clock);

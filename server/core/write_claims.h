@@ -18,7 +18,7 @@ struct WriteClaim {
   bool operator==(const WriteClaim&) const = default;
 };
 
-// Thread-safe.
+// This class is thread-safe.
 class WriteClaims {
  public:
   // Claims the records until the result is destroyed. Nobody else may have a claim on one of them: their writer had them for

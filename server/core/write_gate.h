@@ -16,7 +16,7 @@ class Engine;
 
 namespace server {
 
-// Thread-safe.
+// This class is thread-safe.
 class WriteGate {
  public:
   explicit WriteGate(storage::Engine& engine);

@@ -17,7 +17,7 @@ class Client;
 class TransactionHold;
 struct CommandFault;
 
-// Thread-safe.
+// This class is thread-safe.
 class Dispatcher {
  public:
   explicit Dispatcher(Services& services) : services_(services) {}

@@ -21,7 +21,7 @@ class Families {
  public:
   using Labels = std::vector<prometheus::ClientMetric::Label>;
 
-  // A value of a gauge, a counter or an untyped family.
+  // Adds a value of a gauge, a counter or an untyped family.
   void add(const std::string& name, prometheus::MetricType type, const std::string& help, Labels labels, double value);
   void add(const std::string& name, const std::string& help, Labels labels, const prometheus::ClientMetric::Histogram& value);
   void add_status(bson::DocumentView status);

@@ -18,7 +18,7 @@ class Store;
 
 namespace server::peers {
 
-// Thread-safe. It must be destroyed before the engine.
+// This class is thread-safe. It must be destroyed before the engine.
 class BackupHost {
  public:
   static constexpr int64_t idle_ms_max = 3 * 60 * 1000;

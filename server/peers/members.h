@@ -31,7 +31,7 @@ struct MemberView {
   std::string message;              // why it is down
 };
 
-// Thread-safe.
+// This class is thread-safe.
 class Members {
  public:
   // `set` is used only between start() and stop().

@@ -68,7 +68,7 @@ class SaidMember final : public replication::test::StubCoordinator {
   std::string learned_from_;
 };
 
-// A member behind a server's port.
+// A Machine is a member behind a server's port.
 struct Machine {
   explicit Machine(int port = 0)
       : assembly(options_with(port)), members(set, base::system_clock()), listener(assembly.services(), assembly.dispatcher()) {

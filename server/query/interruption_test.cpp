@@ -115,7 +115,7 @@ struct Fixture {
     clock.end();
     return reply["ok"].truthy() ? 0 : static_cast<int>(reply["code"].to_int64());
   }
-  // In times of copying the large document.
+  // The unit is the time of copying the large document.
   double longest() const { return static_cast<double>(clock.longest_ns()) / static_cast<double>(pass_ns); }
 };
 
@@ -129,7 +129,7 @@ bson::Document aggregate(const std::string& stages, int time_ms) {
   return aggregate(bson::value_from_json(stages).or_throw(), time_ms);
 }
 
-// 'f0': <value>, 'f1': <value> …
+// Returns 'f0': <value>, 'f1': <value> …
 std::string fields(int count, const std::string& value) {
   std::string out;
   for (int i = 0; i < count; ++i) out += (i == 0 ? "f" : ", f") + std::to_string(i) + ": " + value;
@@ -149,7 +149,7 @@ bool is_beyond(std::string_view stages) {
                      [&](std::string_view name) { return stages.find(name) != stages.npos; });
 }
 
-// Numbers in documents of their own.
+// Returns numbers in documents of their own.
 std::string numbered(int count) {
   return "{$limit: 1}, {$project: {i: {$range: [0, " + std::to_string(count) + "]}}}, {$unwind: '$i'}";
 }

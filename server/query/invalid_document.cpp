@@ -68,7 +68,7 @@ const Wording& wording_of(std::string_view name) {
   return other;
 }
 
-// One condition of a filter, as a filter of its own.
+// A Clause is one condition of a filter, as a filter of its own.
 struct Clause {
   Document filter;
   std::string_view path;  // empty: an operator like $or

@@ -184,7 +184,7 @@ std::optional<bson::Document> describe_initial_sync(const Services& services, co
   return out.done();
 }
 
-// What nobody who is logged in runs belongs to those who aren't.
+// Returns whether the operation is this user's. One that runs without a user belongs to whoever isn't logged in.
 bool is_of(bson::DocumentView shown, const access::AuthorityPtr& user) {
   const auto users = shown.find("effectiveUsers");
   if (!users.is_array() || !user) return !users.is_array() && !user;

@@ -1,4 +1,4 @@
-// Random documents and filters for property tests of the planner.
+// These functions make random documents and filters for property tests of the planner.
 #pragma once
 
 #include <string>

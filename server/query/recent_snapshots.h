@@ -15,7 +15,7 @@ struct Snapshot;
 
 namespace server::query {
 
-// Thread-safe. It must be empty before the engine closes.
+// This class is thread-safe. It must be empty before the engine closes.
 class RecentSnapshots {
  public:
   static constexpr int64_t kept_ms = 300'000;  // as mongod's minSnapshotHistoryWindowInSeconds

@@ -63,7 +63,7 @@ bool may_repeat(std::string_view pattern) {
   return false;
 }
 
-// A search that PCRE2 reports on.
+// A Watch follows a search that PCRE2 reports on.
 struct Watch {
   Allowance& allowance;
   const size_t bytes_each;  // what each call stands for beside what was passed

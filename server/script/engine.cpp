@@ -341,7 +341,7 @@ void Engine::State::close() {
   if (allowance) allowance->memory().release(held_bytes);
 }
 
-// Without memory for the engine itself.
+// The engine had no memory for itself. This closes it, and throws the reason.
 void Engine::State::end() {
   const std::exception_ptr thrown = std::exchange(failure, nullptr);
   close();

@@ -351,7 +351,7 @@ void add_updates(Grammar& grammar) {
     all.push_back("'" + name + "?': " + (shape != update_shapes().end() ? shape->second : plain).front());
   }
   grammar.add("modifier", {"{$rename: {'@field': '@field'}}"});
-  // Two of them together, in any order.
+  // Two of them come together, in any order.
   for (size_t i = 0; i < all.size(); ++i) grammar.add("modifiers", {"{" + all[i] + ", " + all[(i * 5 + 3) % all.size()] + "}"});
   grammar.add("modifiers", {"'@modifier'", "'@modifier'", "'@modifier'"});
   grammar.add("update_stage", {"{$set: {'@field': '@expression'}}", "{$unset: '@field'}", "{$replaceWith: '@object'}",

@@ -30,7 +30,7 @@ struct LoginSettings {
   std::atomic<bool> localhost_bypass{true};                                 // enableLocalhostAuthBypass
 };
 
-// Thread-safe. What belongs to a client is used by its own operation alone.
+// This class is thread-safe. What belongs to a client is used by its own operation alone.
 class Logins {
  public:
   static constexpr int32_t conversation_id = 1;

@@ -18,7 +18,7 @@ inline constexpr char external_db[] = "$external";  // of users who log in with 
 
 using access::Name;
 
-// The _id of a principal's document.
+// Returns the _id of a principal's document.
 std::string principal_id(const Name& name);
 
 struct User {

@@ -33,7 +33,7 @@ struct ResolvedRoles {
   std::vector<access::Restrictions> restrictions;
 };
 
-// Thread-safe.
+// This class is thread-safe.
 class Users {
  public:
   explicit Users(storage::Store& store) : store_(store) {}

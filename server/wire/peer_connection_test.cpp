@@ -35,7 +35,7 @@ class Received final : public MessageReceiver {
   std::vector<std::pair<MemberId, Bytes>> messages_;
 };
 
-// A server that accepts members' connections too.
+// A Member is a server that accepts members' connections too.
 struct Member {
   explicit Member(MemberId id, Options options = test_options(), int connections_max = 256)
       : transport({.set_name = "set", .self = id, .listen = false, .connections_max = connections_max}),

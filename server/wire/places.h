@@ -21,7 +21,7 @@
 
 namespace server::wire {
 
-// Thread-safe.
+// This class is thread-safe.
 class Places {
  public:
   enum class Use : uint8_t {

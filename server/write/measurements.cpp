@@ -52,7 +52,7 @@ struct Measurement {
   size_t place = 0;  // among the batch's documents
 };
 
-// The measurements of one meta.
+// A Group is the measurements of one meta.
 struct Group {
   bson::Value meta;
   std::vector<Measurement> measurements;

@@ -123,7 +123,7 @@ void Scheduler::run() {
     base::MutexLock lock(mutex_);
     ++idle_rounds_;
     idle_.notify_all();
-    if (!has_room()) least = after_failure;  // What waits for a task waits on.
+    if (!has_room()) least = after_failure;  // Tasks that need room stay due meanwhile.
     if (!stopping_ && draining_ == 0) nap(lock, least);
   }
   try {

@@ -66,7 +66,7 @@ struct Change {
   std::optional<Bytes> from, to;
 };
 
-// The replay of one journal.
+// A Replay is that of one journal.
 class Replay {
  public:
   Replay(WT_SESSION* session, UnappliedRows& rows, Apply apply, void* cookie)

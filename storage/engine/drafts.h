@@ -9,7 +9,7 @@
 
 namespace storage {
 
-// Thread-safe. While nobody drafts, the background takes it with one atomic operation.
+// This class is thread-safe. While nobody drafts, the background takes it with one atomic operation.
 class Drafts {
  public:
   // A draft holds this from before its beginning to its end. `interrupted` is called while it waits, and may throw.

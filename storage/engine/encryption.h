@@ -22,7 +22,7 @@ class Encryption {
   Encryption(const Encryption&) = delete;
   Encryption& operator=(const Encryption&) = delete;
 
-  // Files beside the engine's own: dictionaries, temporary files, files of a rollback.
+  // This cipher is for files beside the engine's own: dictionaries, temporary files, files of a rollback.
   const base::Cipher& files() const { return files_; }
 
   // Makes wiredtiger_open on this thread use this object; it lives longer than the connection. Returns the configuration, and the

@@ -20,7 +20,7 @@ constexpr uint64_t no_file = 0;
 constexpr uint8_t format_version = 1;
 constexpr uint8_t removed = 0, has_value = 1;
 
-// The parts of the file, each behind its length.
+// Each part of the file stands behind its length.
 void append_part(Bytes& out, BytesView part) {
   base::append_le(out, static_cast<uint64_t>(part.size()));
   out.append(part);

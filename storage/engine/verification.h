@@ -16,7 +16,7 @@ class Verification {
   Verification(const Verification&) = delete;
   Verification& operator=(const Verification&) = delete;
 
-  // The one of this thread; nullptr: it verifies nothing.
+  // Returns the one of this thread; nullptr: it verifies nothing.
   static Verification* current();
 
   // Returns whether reading ends here. What `interrupted` throws is kept.

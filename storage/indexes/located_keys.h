@@ -1,4 +1,4 @@
-// The keys of "2dsphere" and "2d" indexes: each cell of each location, with each value of the other fields.
+// These functions make the keys of "2dsphere" and "2d" indexes: each cell of each location, with each value of the other fields.
 #pragma once
 
 #include <limits>

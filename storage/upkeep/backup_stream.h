@@ -1,4 +1,4 @@
-// A running server's backup as bytes, piece by piece.
+// A BackupStream gives a running server's backup as bytes, piece by piece.
 #pragma once
 
 #include <memory>

@@ -79,7 +79,7 @@ class Check {
     for (const std::string& table : store_table_names(collection->id())) validated_.insert(table);
   }
 
-  // The catalog, the log, and the tables of branches and snapshots.
+  // Checks the catalog, the log, and the tables of branches and snapshots.
   void check_other_tables() {
     Tables& tables = store_.engine().internals().tables;
     for (const std::string& table : store_.engine().table_names()) {

@@ -315,7 +315,7 @@ def test_the_profiler_is_set_and_looked_at(server):
 
 
 def logs_in(server, *options, script, db="admin"):
-    """What the shell shows when it was started with these options, and its exit code."""
+    """Starts the shell with these options; returns its exit code and what it shows."""
     done = subprocess.run([str(SHELL), "--quiet", "--norc", "--host", server.host, "--port", str(server.port), *options, db, "--eval", script],
                           capture_output=True, text=True, timeout=120)
     return done.returncode, done.stdout + done.stderr

@@ -1,4 +1,4 @@
-"""What a set of one member refuses in transactions, with which codes and labels, and what a standalone server says of them."""
+"""These tests check what a set of one member refuses in transactions, with which codes and labels, and what a standalone server says of them."""
 import bson
 import pytest
 from pymongo.errors import OperationFailure

@@ -1,4 +1,4 @@
-"""What streams find on every member, after kills, checkpoints and an initial sync: all that dropped collections had, and images of merges."""
+"""On every member, after kills, checkpoints and an initial sync, streams find all that dropped collections had, and images of merges."""
 import random
 
 import bson

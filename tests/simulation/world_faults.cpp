@@ -45,7 +45,7 @@ void World::change_members() {
   }
 }
 
-// Without asking anybody.
+// The leader gives up its place, or hands it over, without asking anybody.
 void World::move_leadership(Member& leader) {
   const std::vector<MemberId> running = up();
   if (random_.below(3) == 0) {

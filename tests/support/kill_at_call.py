@@ -9,7 +9,7 @@ LEFT, HALF, CALLS, CALL, SIZE = 0, 8, 16, 24, 256
 
 
 class KillAtCall:
-    """What the test and the server's process share. `env` is the environment that the server is to have."""
+    """A KillAtCall is the memory that the test and the server's process share. `env` is the environment that the server is to have."""
 
     def __init__(self, directory, dbpath):
         path = directory / "kill_at_call"

@@ -102,7 +102,7 @@ class Server:
         return self
 
     def _open(self):
-        """What lets a server without access control listen on another interface than loopback, as tests in network namespaces do."""
+        """Returns the options that let a server without access control listen on another interface than loopback, as tests in network namespaces do."""
         return [] if self.host.startswith("127.") or self.host == "0.0.0.0" or {"--auth", "--keyFile"} & set(self.arguments) else ["--noauth"]
 
     def wait_listening(self):

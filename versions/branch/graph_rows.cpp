@@ -8,7 +8,7 @@ namespace versions {
 
 namespace {
 
-// A row's first byte.
+// This is the first byte of a row.
 constexpr char absent_version = 7;
 
 char row_version(const Commit& commit, bool by_number) {

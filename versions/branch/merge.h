@@ -14,7 +14,7 @@
 
 namespace versions {
 
-// A decision of somebody about one document.
+// A Decision is what somebody chose for one document.
 struct Decision {
   enum class Take : uint8_t { ours, theirs, base, document } take = Take::ours;
   Bytes document = {};

@@ -111,7 +111,7 @@ struct PartBytes {
   BytesView bytes;
 };
 
-// `before`: the segment of the part before; nullopt for the first.
+// `before` is the segment of the part before; nullopt for the first.
 std::optional<PartBytes> take_part(BytesView& in, std::optional<Segment> before) {
   const auto gap = base::take_varint(in);
   const auto bytes = gap ? base::take_varint(in) : std::nullopt;

@@ -28,7 +28,7 @@ class Roots {
   // tree doesn't take.
   Hash update(Transaction& transaction, const Hash& root, std::vector<DocumentHash> changes) const;
   std::optional<Hash> find(Transaction& transaction, const Hash& root, BytesView key) const;
-  // At most so many documents behind this key, in the tree's own order.
+  // Returns at most so many documents behind this key, in the tree's own order.
   std::vector<DocumentHash> some(Transaction& transaction, const Hash& root, const std::optional<Bytes>& behind,
                                  size_t count_max) const;
   // Visits the keys whose documents differ between two trees, until a visit returns false. `b` is nullopt if the second tree

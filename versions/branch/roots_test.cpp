@@ -147,7 +147,7 @@ TEST_CASE("what is whole is verified, and what of a commit is damaged is named")
     CHECK(committed.verify(false).damaged == 0);  // it is not read
   });
 
-  // Documents: another content, and none.
+  // These documents get another content, and none.
   for (const int id : {6, 25, 100}) {
     const Bytes key = key_of_id(id);
     storage::RecordStore& records = committed.repository.collection->records();

@@ -19,7 +19,7 @@
 
 namespace versions {
 
-// A segment up to a place.
+// A Stretch is a segment up to a place.
 struct Stretch {
   Segment segment = 0;
   uint32_t limit = 0;

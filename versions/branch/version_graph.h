@@ -123,7 +123,7 @@ class VersionGraph {
   std::optional<CommitNumber> proof_of_first(Transaction& transaction) const;
   // Finds a commit by the first hex digits of its id, at least eight. Throws BadValue for other text, and if several commits fit.
   std::optional<CommitNumber> find(Transaction& transaction, std::string_view hex) const;
-  // The commit with this id, absent or not.
+  // Returns the commit with this id, absent or not.
   std::optional<CommitNumber> find(Transaction& transaction, const Hash& id) const;
   CommitNumber new_commit_number() { return next_commit_.fetch_add(1) + 1; }
   // Fills in the id. If a commit with the same statement exists, this one's time becomes a millisecond later; if it is absent,
@@ -132,7 +132,7 @@ class VersionGraph {
   // Stores the commit's number if it is the one that proof_of_first returns; put_commit has done so for one that has the states
   // of its parent. `same_documents`: it shows what its parent shows, by other states.
   void note_proof(Transaction& transaction, const Commit& commit, bool same_documents);
-  // The bytes of which the commit's id is the SHA-256.
+  // Returns the bytes of which the commit's id is the SHA-256.
   Bytes statement(Transaction& transaction, const Commit& commit) const;
 
   // --- shallow histories: some commits name parents of which nothing but the id is here
@@ -143,7 +143,7 @@ class VersionGraph {
   bool grafted(Transaction& transaction) const;
   // Returns whether a parent of the commit is absent.
   bool is_boundary(Transaction& transaction, const Commit& commit) const;
-  // The commits at the boundary, without those that retention dropped, or with them.
+  // Returns the commits at the boundary, without those that retention dropped, or with them.
   std::vector<CommitNumber> boundaries(Transaction& transaction, bool dropped_too = false) const;
   // first() returns this commit from now on.
   void put_first(Transaction& transaction, CommitNumber number);
@@ -161,10 +161,11 @@ class VersionGraph {
   void hold(Transaction& transaction, CommitNumber number) const;
   Graph graph(Transaction& transaction) const;
 
-  // The newest common ancestor of two commits; a commit counts as its own ancestor. 0: there is none. If there are several of
-  // which none descends from another, it is the one that was committed last here.
+  // Returns the newest common ancestor of two commits; a commit counts as its own ancestor. 0: there is none. If there are
+  // several of which none descends from another, it is the one that was committed last here.
   CommitNumber common_ancestor(Transaction& transaction, CommitNumber a, CommitNumber b) const;
-  // The common ancestor that a merge of the two begins from. Throws IllegalOperation if it isn't here, since history is shallow.
+  // Returns the common ancestor that a merge of the two begins from. Throws IllegalOperation if it isn't here, since history is
+  // shallow.
   CommitNumber merge_base(Transaction& transaction, CommitNumber a, CommitNumber b) const;
   // Throws BadValue if retention dropped the commit, or if it is absent.
   void check_there(Transaction& transaction, CommitNumber number) const;

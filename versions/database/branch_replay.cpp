@@ -29,7 +29,7 @@ Bytes document_after(const storage::BranchChange::Document& change, const std::o
 
 }  // namespace
 
-// One overload for each kind of log entry.
+// Replay has one overload for each kind of log entry.
 class BranchedDatabase::Replay {
  public:
   Replay(BranchedDatabase& database, Transaction& transaction, const storage::BranchChange& change, const Lost& lost)

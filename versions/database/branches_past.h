@@ -20,7 +20,7 @@ struct SharedCollection;
 // Calls `read` when somebody first wants the set.
 std::shared_ptr<past::ShownRecords> shown_records(std::function<RecordSet()> read);
 
-// The part of one collection.
+// A CollectionPast is the part of one collection.
 class CollectionPast final : public StatePast {
  public:
   CollectionPast(past::Past& past, storage::StoredCollection& base) : past_(past), base_(base) {}

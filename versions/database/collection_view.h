@@ -19,7 +19,7 @@
 
 namespace versions {
 
-// The part that all views of one collection share. Thread-safe.
+// A SharedCollection is the part that all views of one collection share. It is thread-safe.
 struct SharedCollection {
   SharedCollection(VersionGraph& the_graph, BranchStore& the_store, storage::StoredCollection& the_base, int64_t the_holes)
       : graph(the_graph), store(the_store), base(the_base), holes(the_holes) {}

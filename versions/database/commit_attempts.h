@@ -6,7 +6,7 @@
 
 namespace versions {
 
-// The attempts of one commit, on one thread.
+// CommitAttempts are those of one commit, on one thread.
 class CommitAttempts {
  public:
   explicit CommitAttempts(BranchedDatabase& database) : database_(database) {}

@@ -23,7 +23,7 @@ namespace versions {
 using Matches = std::function<bool(bson::DocumentView document)>;
 
 // Roots and trees that were computed. Roots have two generations of so many: when the young one is full, the old one goes.
-// Thread-safe.
+// This class is thread-safe.
 class KnownRoots {
  public:
   static constexpr size_t generation_max = 200'000;       // of some 100 bytes
@@ -76,7 +76,7 @@ class FilteredRoots {
   bool matches(bson::DocumentView document) const { return with_.matches(document); }
 
  private:
-  // nullopt: too much differs.
+  // Returns nullopt if too much differs.
   std::optional<Hash> changed(const View& view, const Hash& from, const Hash& from_filtered, const Hash& tree);
   Hash built(const View& view, const Hash& tree);
   Hash name_of(const Hash& tree) const;

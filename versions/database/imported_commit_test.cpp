@@ -334,7 +334,8 @@ TEST_CASE("a history that comes in parts, older ones later, comes to the same co
       const Hash& with = all[random.below(all.size())];
       Transaction there(a.store, Transaction::Mode::read);
       const CommitNumber base = site->graph().common_ancestor(transaction, *site->find(id), *site->find(with));
-      // Of several that are as good it may be another one, but it descends from the one that the other site found, or not at all.
+      // If several ancestors are equally new, the sites may name different ones. What this site names is a common ancestor for
+      // the other site, too, and the other's does not descend from it.
       const CommitNumber theirs = a.graph().common_ancestor(there, *a.find(id), *a.find(with));
       REQUIRE(base != 0);
       const CommitNumber ours_there = *a.find(site->graph().commit(transaction, base)->id);

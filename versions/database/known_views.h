@@ -15,7 +15,7 @@
 
 namespace versions {
 
-// Thread-safe.
+// This class is thread-safe.
 class KnownViews {
  public:
   // From `max` views on there are too many, unless more than that are held.

@@ -10,7 +10,7 @@
 
 namespace versions {
 
-// Thread-safe.
+// This class is thread-safe.
 class PastViews {
  public:
   explicit PastViews(past::Past& past) : past_(past) {}

@@ -16,7 +16,7 @@
 
 namespace versions::log {
 
-// The first branch of a database, with the first commit.
+// BeginBranches makes the first branch of a database, with the first commit.
 struct BeginBranches {
   static constexpr std::string_view name = "beginBranches";
   MadeCommit made;

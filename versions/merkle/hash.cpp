@@ -51,7 +51,7 @@ size_t blocks_of(BytesView bytes) {
   return (bytes.size() + 9 + 63) / 64;
 }
 
-// A message on its way through a lane.
+// A Lane has a message on its way through it.
 struct Lane {
   alignas(64) uint8_t tail[128];  // the last one or two blocks: the message's end, a one bit, its length
   const uint8_t* next;

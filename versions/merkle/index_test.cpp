@@ -128,7 +128,7 @@ TEST_CASE("structurally invariant: nodes follow from the contents, in whatever o
   }
 }
 
-// Definition 3.1, (2) and (3).
+// These are definition 3.1, (2) and (3).
 TEST_CASE("recursively identical, universally reusable: a record more leaves nearly all nodes as they are") {
   for (const Named& named : all_indexes) {
     if (named.options.structure == Structure::bucket_tree && named.options.buckets == 1) continue;
@@ -162,7 +162,7 @@ TEST_CASE("what changes nothing writes nothing and keeps the root") {
   }
 }
 
-// §4.1: nodes visited.
+// The measure of §4.1 is the nodes visited.
 TEST_CASE("look-ups visit as many nodes as the tree is high, differences as many as differ") {
   constexpr size_t records = 20'000, changed = 20;
   Contents contents;

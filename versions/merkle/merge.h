@@ -5,7 +5,7 @@
 
 namespace versions::merkle {
 
-// A key to which both sides gave different values since the base.
+// A Conflict is a key to which both sides gave different values since the base.
 struct Conflict {
   BytesView key;
   std::optional<BytesView> base, ours, theirs;  // nullopt: that side doesn't have the key
@@ -16,7 +16,7 @@ struct Selected {
   bool decided = false;
   std::optional<Bytes> value;  // nullopt: the key is removed
 };
-// The selection strategy (§4.1.4).
+// Select is the selection strategy (§4.1.4).
 using Select = std::function<Selected(const Conflict&)>;
 Selected select_neither(const Conflict& conflict);
 Selected select_ours(const Conflict& conflict);

@@ -12,7 +12,7 @@
 
 namespace versions::merkle {
 
-// Not thread-safe.
+// This class is not thread-safe.
 class Nodes {
  public:
   virtual ~Nodes() = default;

@@ -56,7 +56,7 @@ inline Contents random_contents(base::Random& random, uint64_t keys, size_t coun
   return contents;
 }
 
-// An index of some contents.
+// An Example is an index of some contents.
 struct Example {
   Example(const Named& named, uint64_t seed, uint64_t keys, size_t records)
       : random(seed),

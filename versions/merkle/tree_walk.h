@@ -10,7 +10,7 @@ NodePtr search_node(Nodes& nodes, const Hash& hash);  // throws BadValue for a n
 // DataCorruptionDetected for another node. It lives as Nodes::child says.
 const Node& search_child(Nodes& nodes, const Node& parent, size_t entry, NodePtr& held);
 
-// A node on the way down. It lives as long as the step and the steps before it.
+// A WalkStep is a node on the way down. It lives as long as the step and the steps before it.
 struct WalkStep {
   explicit WalkStep(NodePtr root) : held(std::move(root)), node(held.get()) {}
   WalkStep(Nodes& nodes, const WalkStep& parent) : node(&search_child(nodes, *parent.node, parent.entry, held)) {}

@@ -21,7 +21,7 @@ Bytes key_of_path(const Path& path);  // for a path of an even number of half by
 
 constexpr size_t trie_key_bytes_max = 1024;  // a trie is as deep as its keys are long
 
-// The half bytes of a key.
+// Nibbles are the half bytes of a key.
 class Nibbles {
  public:
   explicit Nibbles(BytesView key) : path_(path_of(key)) {}

@@ -20,7 +20,7 @@ TriePart load(Nodes& nodes, TriePart part) {
     case NodeKind::trie_extension:
       return {TriePart::Kind::branch, std::move(content.path), content.children[0].second, {}, nullptr};
     default:
-      // The root of an empty trie.
+      // This is the root of an empty trie.
       if (content.children.empty() && !content.value) return {};
       return {TriePart::Kind::branch, {}, part.hash, {}, std::move(node)};
   }

@@ -18,7 +18,7 @@ constexpr size_t frame_raw_bytes_max = 64 << 20;
 constexpr size_t frame_bytes_max = frame_raw_bytes_max + (1 << 20);
 constexpr int window_log = 26;  // a frame is one window
 
-// Types of records.
+// These are the types of records.
 constexpr char header_record = 'h', commit_record = 'c', end_record = 'e';
 constexpr char row_records[] = {'i', 'r', 'u', 'd', 'p'};  // by Row::Kind
 

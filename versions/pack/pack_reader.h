@@ -12,7 +12,7 @@
 
 namespace versions::pack {
 
-// Not thread-safe. Damage throws FailedToParse; after that the reader can't be used.
+// This class is not thread-safe. Damage throws FailedToParse; after that the reader can't be used.
 class PackReader {
  public:
   // Returns the next bytes of the pack; none: there are no more. It may throw.

@@ -7,7 +7,7 @@
 
 namespace versions::pack {
 
-// Not thread-safe.
+// This class is not thread-safe.
 class PackWriter {
  public:
   explicit PackWriter(const Header& header);

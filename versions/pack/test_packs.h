@@ -1,4 +1,4 @@
-// Packs for tests and fuzz targets.
+// These functions make packs for tests and fuzz targets.
 #pragma once
 
 #include "bson/json.h"

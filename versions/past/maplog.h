@@ -40,7 +40,7 @@ class JointTable {
  public:
   // The content that the row had in a snapshot of the range.
   std::optional<Stamp> find(SnapshotId snapshot, RecordId row) const;
-  // The page table of one snapshot of the range.
+  // Returns the page table of one snapshot of the range.
   PageTable table(SnapshotId snapshot) const;
   size_t scanned() const { return scanned_; }  // how many mappings were looked at
 

@@ -68,7 +68,7 @@ class PastCollection final : public storage::Collection, public std::enable_shar
   // highest ids are given out again. Keeps the content for whoever reads it next.
   bool shows_as(Transaction& transaction, RecordId record, BytesView key);
   std::shared_ptr<const ShownRows> rows(Transaction& transaction) const;
-  // The mapping of one record.
+  // Returns the mapping of one record.
   std::optional<Stamp> row(Transaction& transaction, RecordId id) const;
   // Returns the generation of the content that the snapshot shows of the record; nullopt: none.
   std::optional<Stamp> generation(Transaction& transaction, RecordId id) const;

@@ -18,7 +18,7 @@ namespace versions::past {
 
 struct SkippyOptions {
   uint32_t node_mappings = 2560;  // of a node of level 0
-  // The number of children of a node. 0: as many as fit into `node_mappings`, as in the paper.
+  // A node has so many children. 0: as many as fit into `node_mappings`, as in the paper.
   uint32_t fan_in = 8;
   // The number of levels, the log counted, that are made and climbed; 0: a new top level is begun once it is worth it.
   uint32_t height = 0;

@@ -37,11 +37,11 @@ class SkippyNode {
   SkippyNode(uint64_t first_child, std::span<const PageTable> children);
 
   bool is_leaf() const { return ends_.empty(); }
-  // For level 0 only.
+  // Only nodes of level 0 have them.
   const std::vector<Mapping>& mappings() const { return mappings_; }
   const std::vector<Start>& starts() const { return starts_; }
   SnapshotId snapshot_of(uint32_t offset) const;  // the snapshot that the mapping was made for
-  // For levels above 0 only.
+  // Only nodes above level 0 have it.
   uint64_t first_child() const { return first_child_; }
   uint64_t child_end() const { return first_child_ + ends_.size(); }
   // The end of this child's part.

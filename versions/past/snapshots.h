@@ -58,10 +58,10 @@ class Snapshots {
   // Must be called after the tables were changed from outside.
   void reload();
 
-  // In the order of their declaration.
+  // Returns them in the order of their declaration.
   std::vector<DeclaredSnapshot> all() const;
   std::optional<DeclaredSnapshot> find(uint64_t number) const;
-  // The snapshot with exactly this timestamp.
+  // Returns the snapshot with exactly this timestamp.
   std::optional<DeclaredSnapshot> at(Stamp stamp) const;
   // Finds a snapshot by what stands behind the `@` of a database's name: a name, `s42`, or a time, which means the newest at or
   // before it (`20261120T101500Z`). nullopt: there is none. Throws SnapshotTooOld for a time before the first.

@@ -14,7 +14,7 @@
 
 namespace versions::past::test {
 
-// A document: a small number under an index, one under a unique one, and text.
+// A Content is a document: it has a small number under an index, one under a unique one, and text.
 struct Content {
   int a = 0, u = 0;
   std::string text;
@@ -27,7 +27,7 @@ inline bson::Document document_of(int id, const Content& content) {
   return out.done();
 }
 
-// An engine with one collection, db.c, and its past.
+// OnePast is an engine with one collection, db.c, and its past.
 struct OnePast {
   storage::TemporaryDirectory directory;
   storage::Store store{storage::test_options(directory.path())};

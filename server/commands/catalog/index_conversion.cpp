@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t list_bytes_max = 8 << 20;
 
-// The documents under one key after the other.
+// Violations collects those among the documents under one key after the other.
 class Violations {
  public:
   Violations(storage::Transaction& transaction, storage::Collection& collection)

@@ -41,7 +41,7 @@ void check_in_transaction(const query::Pipeline& pipeline) {
   }
 }
 
-// A running pipeline behind a cursor.
+// A PipelineSource is a running pipeline behind a cursor.
 class PipelineSource final : public query::CursorSource {
  public:
   PipelineSource(std::unique_ptr<query::PipelineContext> context, std::unique_ptr<query::Pipeline> pipeline)

@@ -199,7 +199,7 @@ class MapReduce final : public Command {
   }
 
  private:
-  // By key, in the order of keys.
+  // Groups has the values by key, in the order of keys.
   struct Groups {
     Groups(Allowance& allowance, const bson::Collator* collator) : values(bson::ValueLess{collator}), held(allowance.memory()) {}
     static constexpr size_t bytes_per_key = 160;                  // a node of the map, with the key and the list of its values

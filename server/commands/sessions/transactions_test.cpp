@@ -133,7 +133,7 @@ class World {
       }
     }
     if (random_.below(2) == 0) return;
-    // One document after the other, by a cursor.
+    // The cursor gives one document after the other.
     Documents all;
     const auto add = [&](const bson::ValueView& batch) {
       for (const auto& one : batch.as_document())

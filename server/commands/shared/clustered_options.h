@@ -1,4 +1,4 @@
-// The options of clustered collections.
+// These functions read the options of clustered collections.
 #pragma once
 
 #include <cstdint>

@@ -27,7 +27,7 @@ struct There {
   std::vector<versions::Hash> has;      // those that it was asked for
 };
 
-// The commits at the boundary of a shallow history, and their parents.
+// Returns the commits at the boundary of a shallow history, and their parents.
 std::vector<versions::Hash> around_boundary(const query::States& states) {
   const auto& graph = states.branches().graph();
   std::vector<versions::Hash> ids;

@@ -25,7 +25,7 @@ struct Made {
   bool names_documents = false;
 };
 
-// A first commit with one document.
+// Sends a first commit with one document.
 bson::Document receive(TestServer& server, const Made& made) {
   const Bytes uuid(16, '\7');
   pack::Commit first{.time_ms = 1, .metadata = made.metadata};

@@ -11,7 +11,7 @@
 
 namespace server {
 
-// Thread-safe.
+// This class is thread-safe.
 class Uploads {
  public:
   // More uploads at once, or one that nobody goes on with for so long, are refused or forgotten.

@@ -1,4 +1,4 @@
-// The rules of commands that exchange commits with other servers.
+// These are the rules of commands that exchange commits with other servers.
 #include "server/dispatch/rules/rules.h"
 
 namespace server::rules {

@@ -1,4 +1,4 @@
-// The rules of commands about sessions and transactions.
+// These are the rules of commands about sessions and transactions.
 #include "server/dispatch/rules/rules.h"
 
 namespace server::rules {

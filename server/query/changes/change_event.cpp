@@ -139,7 +139,7 @@ Document place_document(std::string_view db, std::string_view collection) {
   return place.done();
 }
 
-// The fields of a command but its first.
+// Returns the fields of a command but its first.
 Document rest_of(DocumentView command) {
   bson::Builder out;
   bool first = true;

@@ -35,7 +35,7 @@ struct ChangeEvent {
   bool invalidates = false;  // the stream ends with it
 };
 
-// Not thread-safe.
+// This class is not thread-safe.
 class ChangeEvents {
  public:
   // `db` and `collection` are those of the stream, empty if it has none.

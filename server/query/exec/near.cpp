@@ -20,7 +20,7 @@ constexpr double first_width_m = 100;
 constexpr size_t bytes_per_record = 32;   // of those seen
 constexpr int64_t many = 300, few = 100;  // of a ring's records: the next one is narrower, or wider
 
-// The greatest distance between two places.
+// Returns the greatest distance between two places.
 double reach(const match::Near& near, const geo::IndexOptions& options) {
   if (near.plane == geo::Plane::sphere) return pi;
   const double x = std::max(std::abs(near.center.x - options.min), std::abs(near.center.x - options.max));

@@ -160,7 +160,7 @@ class Reader {
     return true;
   }
 
-  // 11:56, 11:56:02.813, 11am, 11:56 PM, 115602 behind a T
+  // Takes 11:56, 11:56:02.813, 11am, 11:56 PM, and 115602 behind a T.
   bool time() {
     const size_t begin = at_;
     if (time_parts()) return true;
@@ -235,7 +235,7 @@ class Reader {
     return true;
   }
 
-  // 4 July 2017, 4th of July 2017, 4-Jul-2017
+  // Takes 4 July 2017, 4th of July 2017, 4-Jul-2017.
   bool day_then_month() {
     const Number day = number();
     if (day.digits == 0 || day.digits > 2) return false;

@@ -71,7 +71,7 @@ bool parse_pair(const Element& operand, DocumentView operators, Near& near) {
   return true;
 }
 
-// {$near: {$geometry: …, $minDistance: …, $maxDistance: …}}
+// Parses {$near: {$geometry: …, $minDistance: …, $maxDistance: …}}.
 void parse_geometry(const Element& operand, DocumentView operators, Near& near) {
   for (const Element& one : operators) {
     if (!is_near(one.name)) {

@@ -8,7 +8,7 @@
 
 namespace server::query::match {
 
-// A compiled regular expression.
+// A Pattern is a compiled regular expression.
 class Pattern {
  public:
   // Options are i, m, s, x, u. Throws 51108 for another, 51091 for a bad pattern. The allowance is as RegularExpression's.

@@ -1,4 +1,4 @@
-// The rules for arrays.
+// These are the rules for arrays.
 #include <algorithm>
 #include <cstdlib>
 #include <set>
@@ -13,7 +13,7 @@ namespace {
 using bson::Element;
 using bson::ValueView;
 
-// minItems and maxItems.
+// This is the rule of minItems and maxItems.
 class ItemCountRule final : public SchemaRule {
  public:
   ItemCountRule(const Keyword& keyword, bool is_maximum, int64_t limit)

@@ -1,4 +1,4 @@
-// Schemas as wholes, and the rules that combine schemas: allOf, anyOf, oneOf, not.
+// These are schemas as wholes, and the rules that combine schemas: allOf, anyOf, oneOf, not.
 #include <algorithm>
 
 #include "server/query/match/parser.h"

@@ -1,4 +1,4 @@
-// The rules for objects.
+// These are the rules for objects.
 #include <algorithm>
 #include <set>
 
@@ -11,7 +11,7 @@ namespace {
 using bson::Element;
 using bson::ValueView;
 
-// minProperties and maxProperties.
+// This is the rule of minProperties and maxProperties.
 class PropertyCountRule final : public SchemaRule {
  public:
   PropertyCountRule(const Keyword& keyword, bool is_maximum, int64_t limit)

@@ -13,7 +13,7 @@ using Schemas = std::vector<Schema>;
 // A keyword with its operand, as the schema has it: {minLength: 3}.
 using Keyword = bson::Element;
 
-// `type` and `bsonType`.
+// This is the rule of `type` and `bsonType`.
 SchemaRulePtr rule_of_types(const Keyword& keyword, const TypeSet& types);
 SchemaRulePtr rule_of_enum(const Keyword& keyword);
 
@@ -56,7 +56,7 @@ struct Dependency {
 };
 SchemaRulePtr rule_of_dependencies(std::vector<Dependency> dependencies);
 
-// Any type.
+// These rules apply to any type.
 enum class SchemaLogic { all_of, any_of, one_of };
 SchemaRulePtr rule_of_logic(const Keyword& keyword, SchemaLogic logic, Schemas schemas);
 SchemaRulePtr rule_of_not(Schema schema);

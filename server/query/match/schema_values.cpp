@@ -1,4 +1,4 @@
-// The rules for single values: types, enum, numbers, strings, encrypted values.
+// These are the rules for single values: types, enum, numbers, strings, encrypted values.
 #include <cmath>
 
 #include "bson/arithmetic.h"
@@ -71,7 +71,7 @@ class EnumRule final : public OperandRule {
   const size_t count_;
 };
 
-// A rule for numbers or for strings.
+// A ScalarRule is a rule for numbers or for strings.
 class ScalarRule : public OperandRule {
  public:
   ScalarRule(const Keyword& keyword, Of kind, bool stated) : OperandRule(keyword), kind_(kind), stated_(stated) {}

@@ -57,7 +57,7 @@ bson::Document all_of(int count, const std::function<bson::Document(int)>& part,
                       count, [&](bson::Builder& out, const std::string& name, int i) { out.append(name, Value(part(i))); })));
 }
 
-// A collection `c` with some indexes.
+// Planned is a collection `c` with some indexes.
 struct Planned {
   explicit Planned(std::initializer_list<const char*> keys) {
     server.insert("c", "{_id: 1, a: 1, b: 1}");

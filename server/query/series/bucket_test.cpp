@@ -158,7 +158,7 @@ TEST_CASE("buckets from outside are checked") {
   check("v: { 0: 1, 1: 2 }", "m: { 0: 1 }");
 }
 
-// A compressed bucket with the columns t: 0, 1000, 2000 and v: 5, missing, 7.
+// Returns a compressed bucket with the columns t: 0, 1000, 2000 and v: 5, missing, 7.
 bson::Document compressed(int count = 3, const bson::Bytes& more = {}) {
   using namespace bson::testing;
   const bson::Bytes times = literal("{$date: 0}") + deltas({1000, 0}) + column_end;

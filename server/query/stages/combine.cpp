@@ -16,7 +16,7 @@ using bson::Value;
 
 namespace {
 
-// A pipeline together with its context.
+// A Nested is a pipeline together with its context.
 struct Nested {
   std::unique_ptr<PipelineContext> context;
   std::unique_ptr<Pipeline> pipeline;

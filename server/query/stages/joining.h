@@ -57,7 +57,7 @@ class JoiningSpec : public PlainSpec, public Joining {
   [[noreturn]] virtual void refuse_array(size_t bytes_max) const = 0;
 
  private:
-  // The options of the $unwind.
+  // EachFound has the options of the $unwind.
   struct EachFound {
     std::string index_field;  // empty: none
     bool keep_empty = false;

@@ -40,7 +40,7 @@ class ListSessions final : public PlainSpec {
   const std::vector<bson::Bytes> users_;  // digests; empty: the client's own user
 };
 
-// [{user, db}, …], as digests.
+// Returns the users of [{user, db}, …] as digests.
 std::vector<bson::Bytes> read_users(const bson::Element& list) {
   std::vector<bson::Bytes> users;
   if (!list.is_array()) refuse(base::ErrorCode::type_mismatch, "'users' must be an array, but found: " + type_of(list));
