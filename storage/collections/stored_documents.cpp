@@ -6,6 +6,7 @@
 #include "storage/collections/stored_collection.h"
 #include "storage/contents/contents.h"
 #include "storage/contents/pre_states.h"
+#include "storage/engine/or_undo.h"
 #include "storage/engine/session.h"
 
 namespace storage {

@@ -5,6 +5,7 @@
 #include "bson/keystring.h"
 #include "storage/engine/engine.h"
 #include "storage/engine/interruptible_waits.h"
+#include "storage/engine/or_undo.h"
 #include "versions/database/unique_keys.h"
 
 namespace versions {
