@@ -14,6 +14,7 @@
 #include "server/write/batch.h"
 #include "server/write/namespaces.h"
 #include "server/write/target.h"
+#include "storage/engine/interruptible_waits.h"
 #include "storage/store.h"
 
 namespace server {
@@ -315,6 +316,7 @@ class ApplyPatch : public Command {
   static void drop_created(OperationContext& op, BranchedDatabase& database, const std::string& branch,
                            const std::set<std::string>& created) {
     if (created.empty()) return;
+    const storage::InterruptibleWaits uninterrupted(nullptr);
     storage::Catalog& catalog = write::store_of(op).catalog();
     try {
       catalog.alone(database.name(), nullptr, [&](const auto&) {

@@ -4,6 +4,7 @@
 #include "server/core/operation.h"
 #include "server/write/batch.h"
 #include "server/write/keep_for_log.h"
+#include "storage/engine/interruptible_waits.h"
 #include "storage/engine/names.h"
 #include "storage/store.h"
 
@@ -42,6 +43,7 @@ void BranchWriter::write(const std::vector<storage::CollectionId>& made, const W
       write::in_transaction(op_, otherwise);
     }
   } catch (...) {
+    const storage::InterruptibleWaits uninterrupted(nullptr);
     if (!made.empty()) write::in_transaction(op_, [&](storage::Transaction& transaction) { drop_empty(transaction, made); });
     throw;
   }

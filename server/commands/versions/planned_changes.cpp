@@ -5,6 +5,7 @@
 #include "server/commands/versions/branch_writer.h"
 #include "server/core/operation.h"
 #include "server/write/batch.h"
+#include "storage/engine/interruptible_waits.h"
 
 namespace server {
 
@@ -64,6 +65,7 @@ void write_planned(OperationContext& op, BranchedDatabase& database, const std::
       planned.made, [&](storage::Transaction& transaction) { write(transaction, false); },
       [&](storage::Transaction& transaction) { write(transaction, true); });
   if (planned.dropped.empty()) return;
+  const storage::InterruptibleWaits uninterrupted(nullptr);  // what is committed is followed to its end
   write::in_transaction(op, [&](storage::Transaction& transaction) { writer.drop_empty(transaction, planned.dropped); });
 }
 

@@ -14,6 +14,7 @@
 #include "server/write/keep_for_log.h"
 #include "server/write/replacement.h"
 #include "server/write/target.h"
+#include "storage/engine/interruptible_waits.h"
 #include "storage/store.h"
 
 namespace server {
@@ -150,6 +151,7 @@ std::string take_over(OperationContext& op, BranchedDatabase& database, const st
 }
 
 void drop_rewriting(OperationContext& op, BranchedDatabase& database, const std::string& written) {
+  const storage::InterruptibleWaits uninterrupted(nullptr);
   op.services().store->catalog().alone(
       database.name(), [] {},
       [&](const auto&) {

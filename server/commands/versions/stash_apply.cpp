@@ -8,6 +8,7 @@
 #include "server/core/operation.h"
 #include "server/core/scale.h"
 #include "server/write/target.h"
+#include "storage/engine/interruptible_waits.h"
 #include "storage/engine/names.h"
 #include "storage/store.h"
 
@@ -73,6 +74,7 @@ class StashCommand : public Command {
         write_planned(op, *database, branch, planned,
                       [&](storage::Transaction& transaction) { put_popped(op, transaction, target, *database, popped); });
       }
+      const storage::InterruptibleWaits uninterrupted(nullptr);  // what is committed is followed to its end
       end_pops(op, *database);
     };
     if (dry_run)

@@ -50,19 +50,20 @@ std::string DocumentFields::path(size_t field) const {
 }
 
 std::vector<bool> DocumentFields::same_in(bson::DocumentView other) const {
-  std::vector<bool> same(fields_.size());
-  mark_same(other, 0, same);
+  std::vector<bool> same(fields_.size()), met(fields_.size());
+  mark_same(other, 0, same, met);
   return same;
 }
 
-void DocumentFields::mark_same(bson::DocumentView other, size_t object, std::vector<bool>& same) const {
+void DocumentFields::mark_same(bson::DocumentView other, size_t object, std::vector<bool>& same, std::vector<bool>& met) const {
   for (const bson::Element& element : other) {
     allowance_.work_on(element.name.size());
     const Name name{object, element.name};
     if (is_followed(element)) {
       const auto known = object_places_.find(name);
-      if (known != object_places_.end()) mark_same(element.as_document(), known->second, same);
-    } else if (const auto known = field_places_.find(name); known != field_places_.end()) {
+      if (known != object_places_.end()) mark_same(element.as_document(), known->second, same, met);
+    } else if (const auto known = field_places_.find(name); known != field_places_.end() && !met[known->second]) {
+      met[known->second] = true;  // of several fields with one name the first counts
       const bson::Element& value = fields_[known->second].value;
       allowance_.work_on(value.bytes().size());
       same[known->second] = value.identical(element);

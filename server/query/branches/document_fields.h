@@ -47,7 +47,7 @@ class DocumentFields {
   using Places = std::unordered_map<Name, size_t, NameHash>;
 
   void add(bson::DocumentView document, size_t object, Growth& growth);
-  void mark_same(bson::DocumentView other, size_t object, std::vector<bool>& same) const;
+  void mark_same(bson::DocumentView other, size_t object, std::vector<bool>& same, std::vector<bool>& met) const;
 
   Allowance& allowance_;
   Held held_;

@@ -52,6 +52,12 @@ TEST_CASE_METHOD(Fixture, "fields are found under the same names, with the same 
   CHECK(same("{}") == "");
 }
 
+TEST_CASE_METHOD(Fixture, "of several fields with one name the first is compared") {
+  const DocumentFields fields(bson::json("{_id: 1, a: 1, a: 2}"), allowance);
+  CHECK(fields.same_in(bson::json("{_id: 1, a: 1, a: 2, b: 3}")).at(1));
+  CHECK_FALSE(fields.same_in(bson::json("{_id: 1, a: 2, a: 1}")).at(1));
+}
+
 TEST_CASE_METHOD(Fixture, "fields of an object share the names that lead to it") {
   const DocumentFields fields(under_name(std::string(mb, 'x'), 1000), allowance);
   CHECK(fields.path(999) == std::string(mb, 'x') + ".f999");
