@@ -19,17 +19,39 @@ size_t character(std::string_view text) {
 
 void append(bson::Builder& out, std::string_view name, const bson::ValueView& value);
 
-bson::Document rewritten(bson::DocumentView document) {
-  bson::Builder out;
+void append_fields(bson::Builder& out, bson::DocumentView document) {
   for (const bson::Element& field : document) append(out, valid_text(field.name), field);
-  return out.done();
+}
+
+void append_elements(bson::ArrayBuilder& out, bson::DocumentView array) {
+  for (const bson::Element& element : array) {
+    if (element.is_object()) {
+      auto inner = out.object();
+      append_fields(inner, element.as_document());
+    } else if (element.is_array()) {
+      auto inner = out.array();
+      append_elements(inner, element.as_document());
+    } else {
+      bson::Builder one;
+      append(one, "", element);
+      out.append(static_cast<bson::ValueView>(one.done().view().first()));
+    }
+  }
 }
 
 void append(bson::Builder& out, std::string_view name, const bson::ValueView& value) {
   switch (value.type()) {
     case bson::Type::string: out.append(name, valid_text(value.as_string())); return;
-    case bson::Type::object: out.append(name, rewritten(value.as_document())); return;
-    case bson::Type::array: out.append_array(name, rewritten(value.as_document())); return;
+    case bson::Type::object: {
+      auto object = out.object(name);
+      append_fields(object, value.as_document());
+      return;
+    }
+    case bson::Type::array: {
+      auto array = out.array(name);
+      append_elements(array, value.as_document());
+      return;
+    }
     case bson::Type::regex:
       out.append(name, bson::Regex{valid_text(value.as_regex().pattern), valid_text(value.as_regex().options)});
       return;
@@ -65,7 +87,9 @@ std::string valid_text(std::string_view text) {
 bson::Document with_valid_text(bson::Document document) {
   if (bson::validate(document.bytes(), {.bytes_max = document.size(), .utf8 = true}).ok()) [[likely]]
     return document;
-  return rewritten(document);
+  bson::Builder out;
+  append_fields(out, document);
+  return out.done();
 }
 
 }  // namespace server

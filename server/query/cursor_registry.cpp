@@ -6,12 +6,14 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/random.h"
+#include "bson/builder.h"
 #include "replication/optime.h"
 #include "server/core/operation.h"
 #include "server/core/permission.h"
 #include "server/core/reply_size.h"
 #include "server/core/services.h"
 #include "server/core/session_registry.h"
+#include "server/core/shown_command.h"
 #include "server/core/text.h"
 #include "storage/engine/transaction.h"
 
@@ -246,13 +248,15 @@ void CursorRegistry::end_transaction(bson::BytesView session, int64_t txn_number
   dead_in_transactions_.erase(buried, dead_in_transactions_.end());
 }
 
-std::vector<CursorRegistry::Waiting> CursorRegistry::waiting() const {
+std::vector<CursorRegistry::Waiting> CursorRegistry::waiting(bool whole_commands) const {
   const base::MutexLock lock(mutex_);
   std::vector<Waiting> all;
   for (const auto& [id, slot] : slots_) {
     if (!slot.cursor || slot.killed) continue;
     const Cursor& cursor = *slot.cursor;
-    all.push_back({id, slot.ns, cursor.command, slot.lsid, cursor.plan_summary, cursor.progress, slot.created_ms, slot.used_ms,
+    bson::Builder command;
+    append_shown(command, cursor.command, whole_commands);
+    all.push_back({id, slot.ns, command.done(), slot.lsid, cursor.plan_summary, cursor.progress, slot.created_ms, slot.used_ms,
                    cursor.tailable, cursor.await_data, slot.no_timeout, slot.owner});
   }
   return all;

@@ -135,7 +135,8 @@ class CursorRegistry {
     bool tailable = false, await_data = false, no_timeout = false;
     access::AuthorityPtr owner;
   };
-  std::vector<Waiting> waiting() const;
+  // Shows cursors that no operation uses, with their commands as append_shown does.
+  std::vector<Waiting> waiting(bool whole_commands) const;
 
   struct Counts {
     int64_t open = 0;

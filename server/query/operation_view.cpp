@@ -13,8 +13,8 @@
 #include "server/core/command.h"
 #include "server/core/operation.h"
 #include "server/core/options.h"
-#include "server/core/redaction.h"
 #include "server/core/services.h"
+#include "server/core/shown_command.h"
 #include "server/core/transaction_registry.h"
 #include "server/core/valid_text.h"
 #include "server/query/cursor_registry.h"
@@ -22,32 +22,13 @@
 namespace server {
 namespace {
 
-constexpr size_t field_bytes_max = 1024;  // of those that aren't shown whole
-constexpr size_t command_bytes_max = 16 << 10;
-
 void append_command(bson::Builder& out, const OperationContext& op, bool whole) {
   auto shown = out.object("command");
   const Request& request = op.request();
-  if (op.command() && op.command()->sensitive(request)) {
+  if (op.command() && op.command()->sensitive(request))
     shown.append(request.command, 1);
-    return;
-  }
-  size_t left = command_bytes_max;
-  for (const auto& field : request.body) {
-    constexpr size_t size_bytes = 64;  // what a field takes that is shown by its size, beside its name
-    if (field.name.size() + size_bytes > left) {
-      shown.append("$truncated", "<" + std::to_string(request.body.size()) + " bytes>");
-      return;
-    }
-    left -= field.name.size() + size_bytes;
-    const size_t bytes = field.bytes().size();
-    if (is_secret(request, field) || bytes <= (whole ? left : std::min(left, field_bytes_max))) {
-      append_without_secrets(shown, request, field);
-      left -= std::min(left, bytes);
-    } else {
-      shown.append(field.name, "<" + std::to_string(bytes) + " bytes>");
-    }
-  }
+  else
+    append_shown(shown, request, whole);
 }
 
 void append_progress(bson::Builder& out, const Progress& progress) {
@@ -127,10 +108,10 @@ bson::Document describe(const OperationContext& op, const std::string& host, boo
   const int64_t us = op.elapsed_us();
   bson::Builder out = begin(op.client(), host, true, op.services().clock.wall_ms());
   out.append("opid", op.id());
-  if (const auto lsid = request.body.find("lsid"); lsid.is_object() && lsid.bytes().size() <= field_bytes_max)
+  if (const auto lsid = request.body.find("lsid"); lsid.is_object() && lsid.bytes().size() <= shown_field_bytes_max)
     out.append("lsid", lsid.as_document());
   out.append("secs_running", us / 1'000'000).append("microsecs_running", us).append("op", kind_name(op.command()));
-  const bool names_it = request.body.first().bytes().size() <= field_bytes_max;
+  const bool names_it = request.body.first().bytes().size() <= shown_field_bytes_max;
   out.append("ns", names_it ? shown_namespace(request, op.command()) : request.db + ".$cmd");
   append_command(out, op, whole);
   if (const auto summary = op.plan_summary(); !summary.empty()) out.append("planSummary", summary);
@@ -215,11 +196,11 @@ std::vector<bson::Document> view_operations(Services& services, const OperationV
   if (options.idle_sessions)
     for (auto& one : transactions.idle) found.push_back(std::move(one));
   if (options.idle_cursors && services.cursors) {
-    for (const auto& cursor : services.cursors->waiting()) found.push_back(describe(cursor, host));
+    for (const auto& cursor : services.cursors->waiting(options.whole_commands)) found.push_back(describe(cursor, host));
   }
   for (bson::Document& one : found) {
-    held.add(one.size());
     one = with_valid_text(std::move(one));
+    held.add(one.size());
   }
   if (options.of) std::erase_if(found, [user = options.of->authority()](const bson::Document& one) { return !is_of(one, user); });
   return found;

@@ -59,7 +59,8 @@ void check(OperationContext& op, const std::string& db, const View& view) {
   if (view.on.empty()) throw OperationError(ErrorCode::bad_value, "'viewOn' cannot be empty");
   if (!valid_collection_name(view.on))
     throw OperationError(ErrorCode::invalid_namespace, "Invalid namespace specified '" + db + "." + view.on + "'");
-  const std::vector<View> others = query::all_views(op, db);
+  Held held(op.allowance().memory());
+  const std::vector<View> others = query::all_views(op, db, held);
   const Readable own(db, view.name);
   const std::set<Readable> reads = reads_of(view, db);
   for (const View& other : others) {

@@ -45,9 +45,10 @@ void Checkpointer::checkpoint() {
     try {
       return around_([this] { take(); });
     } catch (const base::OperationError& error) {
-      if (error.code() != base::ErrorCode::out_of_disk_space || base::now(clock_) >= until) throw;
+      if (error.code() != base::ErrorCode::out_of_disk_space) throw;
       const std::lock_guard taking(taking_);
-      connection_.give_metadata_copy_up();
+      const bool gave_up = connection_.give_metadata_copy_up();
+      if (!gave_up && base::now(clock_) >= until) throw;
     }
     ask_interrupted();
     std::this_thread::sleep_for(retry_step);
@@ -81,8 +82,10 @@ void Checkpointer::take() {
   count_.add();
 }
 
+// The copy is written beside the last one.
 void Checkpointer::copy_metadata() {
-  if (space_.has_room(DiskUse::background))
+  const DiskFigures figures = space_.figures();
+  if (space_.has_room(DiskUse::background) && figures.free_bytes >= 2 * figures.reserve_bytes + connection_.metadata_bytes())
     connection_.copy_metadata();
   else
     connection_.give_metadata_copy_up();

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <filesystem>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -191,12 +192,12 @@ class Stored {
   bool metadata_is_in(const std::string& directory) const try {
     const File file(directory + "/" + metadata_file, O_RDONLY);
     if (!file.is_open() || file.bytes() != metadata_bytes_) return false;
-    uint64_t at = 0;
-    return each_metadata_piece([&](BytesView piece) {
-      const bool same = file.read(at, piece.size()) == piece;
-      at += piece.size();
-      return same;
+    RunningHash hash;
+    const bool whole = each_piece(file, 0, metadata_bytes_, [&](BytesView piece) {
+      hash.add(piece);
+      return true;
     });
+    return whole && hash.value() == metadata_hash_;
   } catch (const base::OperationError&) {
     return false;
   }
@@ -220,7 +221,7 @@ class Stored {
     const auto turtle_bytes = base::load_le<uint64_t>(header.data() + 1);
     metadata_bytes_ = base::load_le<uint64_t>(header.data() + 1 + sizeof(uint64_t));
     const uint64_t bytes = file_.bytes();
-    constexpr uint64_t around = header_bytes + sizeof(uint64_t);
+    constexpr uint64_t around = header_bytes + 2 * sizeof(uint64_t);
     if (turtle_bytes > turtle_bytes_max || bytes < around + turtle_bytes || bytes - around - turtle_bytes != metadata_bytes_)
       return false;
     turtle_ = file_.read(header_bytes, turtle_bytes);
@@ -231,8 +232,11 @@ class Stored {
       hash.add(piece);
       return true;
     });
-    const Bytes end = file_.read(bytes - sizeof(uint64_t), sizeof(uint64_t));
-    return whole && end.size() == sizeof(uint64_t) && base::load_le<uint64_t>(end.data()) == hash.value();
+    const Bytes end = file_.read(bytes - 2 * sizeof(uint64_t), 2 * sizeof(uint64_t));
+    if (!whole || end.size() != 2 * sizeof(uint64_t)) return false;
+    metadata_hash_ = base::load_le<uint64_t>(end.data());
+    hash.add(BytesView(end).substr(0, sizeof(uint64_t)));
+    return base::load_le<uint64_t>(end.data() + sizeof(uint64_t)) == hash.value();
   }
   uint64_t metadata_begin() const { return header_bytes + turtle_.size(); }
   template <class Use>
@@ -242,31 +246,32 @@ class Stored {
 
   const File file_;
   std::string turtle_;
-  uint64_t metadata_bytes_ = 0;
+  uint64_t metadata_bytes_ = 0, metadata_hash_ = 0;
   bool valid_ = false;
 };
 
-// Calls `use` with the file's bytes up to `end`. WiredTiger writes whole blocks. So where the file isn't as it was copied, and no
-// whole block has been written since, it is damaged there, or being written to: then the last copy's bytes are used, if there are
-// any. A block that is being written is none of the newest checkpoint's.
+// Calls `use` with the file's bytes up to `end`, and with those that are to be copied. WiredTiger writes whole blocks. So where
+// the file isn't as it was copied, and no whole block has been written since, it is damaged there, or being written to: then the
+// last copy's bytes are used, if there are any. A block that is being written is none of the newest checkpoint's.
 template <class Use>
 bool each_sound_piece(const File& file, uint64_t end, const Stored& last, Use use) {
   uint64_t whole_to = 0;  // what is before this belongs to a whole block
   for (uint64_t at = 0; at < end; at += unit_bytes) {
     const uint64_t wanted = std::min<uint64_t>(unit_bytes, end - at);
-    Bytes unit = file.read(at, wanted);
+    const Bytes unit = file.read(at, wanted);
+    if (unit.size() != wanted) return false;
+    Bytes before;
     if (at >= whole_to) {
-      const Bytes before = last.metadata(at, wanted);
-      if (before.size() == wanted && before != unit) {
-        const uint32_t block = whole_block(file, at);
-        if (block != 0)
+      before = last.metadata(at, wanted);
+      if (before == unit) before.clear();
+      if (before.size() == wanted) {
+        if (const uint32_t block = whole_block(file, at); block != 0) {
           whole_to = at + block;
-        else
-          unit = before;
+          before.clear();
+        }
       }
     }
-    if (unit.size() != wanted) return false;
-    use(unit);
+    use(unit, before.size() == wanted ? before : unit);
   }
   return true;
 }
@@ -309,11 +314,11 @@ MetadataCopy::MetadataCopy(std::string directory) : directory_(std::move(directo
 
 void MetadataCopy::take() {
   given_up_ = false;
-  const std::string turtle = read_turtle(directory_);
-  if (turtle.empty() || turtle == copied_turtle_) return;
   try {
+    const std::string turtle = read_turtle(directory_);
+    if (turtle.empty() || turtle == copied_turtle_) return;
     copy(turtle);
-  } catch (const base::OperationError& error) {
+  } catch (const std::exception& error) {
     say_no_copy("WiredTiger's metadata can't be copied", error);
     give_up();
   }
@@ -328,10 +333,13 @@ void MetadataCopy::copy(const std::string& turtle) {
   base::append_le(header, bytes);
   Draft draft(directory_ + "/" + metadata_copy_file);
   RunningHash hash;
-  Bytes piece;  // the hash is of pieces of this size, as they are read again
+  RunningHash as_it_was;
+  Bytes was, piece;  // the hashes are of pieces of this size, as they are read again
   const auto flush = [&] {
+    as_it_was.add(was);
     hash.add(piece);
     draft.write(piece);
+    was.clear();
     piece.clear();
   };
   for (const BytesView part : {BytesView(header), BytesView(turtle)}) {
@@ -339,13 +347,16 @@ void MetadataCopy::copy(const std::string& turtle) {
     draft.write(part);
   }
   const Stored last(directory_);
-  const bool whole = each_sound_piece(metadata, bytes, last, [&](const Bytes& unit) {
-    piece.append(unit);
+  const bool whole = each_sound_piece(metadata, bytes, last, [&](const Bytes& unit, const Bytes& sound) {
+    was.append(unit);
+    piece.append(sound);
     if (piece.size() == piece_bytes) flush();
   });
   if (!whole) return;
   if (!piece.empty()) flush();
   Bytes end;
+  base::append_le(end, as_it_was.value());
+  hash.add(end);
   base::append_le(end, hash.value());
   draft.write(end);
   if (read_turtle(directory_) != turtle) return;
@@ -353,12 +364,18 @@ void MetadataCopy::copy(const std::string& turtle) {
   copied_turtle_ = turtle;
 }
 
-void MetadataCopy::give_up() {
+bool MetadataCopy::give_up() {
   given_up_ = true;
   copied_turtle_.clear();
   const std::string path = directory_ + "/" + metadata_copy_file;
-  ::unlink(path.c_str());
   ::unlink((path + draft_suffix).c_str());
+  return ::unlink(path.c_str()) == 0;
+}
+
+uint64_t MetadataCopy::metadata_bytes() const {
+  std::error_code error;
+  const uint64_t bytes = std::filesystem::file_size(directory_ + "/" + metadata_file, error);
+  return error ? 0 : bytes;
 }
 
 void MetadataCopy::restore(const std::function<bool()>& sound) try {
@@ -368,7 +385,13 @@ void MetadataCopy::restore(const std::function<bool()>& sound) try {
   const bool same_turtle = turtle == copy.turtle();
   const bool same_metadata = copy.metadata_is_in(directory_);
   if (same_turtle && same_metadata) {
-    ::unlink((directory_ + "/" + damaged_file).c_str());
+    // A crash may have come before the copy had proved to be sound.
+    const std::string damaged = directory_ + "/" + damaged_file, metadata = directory_ + "/" + metadata_file;
+    if (::access(damaged.c_str(), F_OK) != 0) return;
+    if (sound())
+      ::unlink(damaged.c_str());
+    else
+      ::rename(damaged.c_str(), metadata.c_str());
     return;
   }
   if (same_metadata) {

@@ -2,8 +2,10 @@
 // WiredTiger.wt holds it, and WiredTiger.turtle says where in that file it begins. No table can be opened without it, so there
 // is a copy of both, which is taken after each checkpoint:
 //
-//   WiredTiger.copy   | version, 1 | bytes of the turtle, 8 | bytes of WiredTiger.wt, 8 | turtle | WiredTiger.wt | hash, 8 |
+//   WiredTiger.copy   | version, 1 | bytes of the turtle, 8 | bytes of WiredTiger.wt, 8 | turtle | WiredTiger.wt
+//                     | hash of WiredTiger.wt as it was, 8 | hash of all before this, 8 |
 //
+// The copied WiredTiger.wt may be another than the one that was there: it has no damage, as far as that can be seen.
 // A checkpoint leaves the blocks of the one before as they are until it is complete, and then writes a new turtle. So the copy
 // is of the directory's newest checkpoint if one of the two files is as it was copied.
 #pragma once
@@ -26,8 +28,11 @@ class MetadataCopy {
   // last copy isn't copied. If the disk is full, there is no copy until it succeeds again. If a checkpoint is completed
   // meanwhile, the copy stays the one that it was.
   void take();
-  // Removes the copy, which may be the room that others need. There is none until `take` is called.
-  void give_up();
+  // Removes the copy, which may be the room that others need. There is none until `take` is called. Returns false if there was
+  // none before.
+  bool give_up();
+  // Returns how large WiredTiger.wt is.
+  uint64_t metadata_bytes() const;
   bool given_up() const { return given_up_; }
   const std::string& directory() const { return directory_; }
 

@@ -398,8 +398,12 @@ void Connection::copy_metadata() {
   if (metadata_copy_) metadata_copy_->take();
 }
 
-void Connection::give_metadata_copy_up() {
-  if (metadata_copy_) metadata_copy_->give_up();
+bool Connection::give_metadata_copy_up() {
+  return metadata_copy_ && metadata_copy_->give_up();
+}
+
+uint64_t Connection::metadata_bytes() const {
+  return metadata_copy_ ? metadata_copy_->metadata_bytes() : 0;
 }
 
 DamagedPages& Connection::damaged_pages() const {

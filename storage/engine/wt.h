@@ -50,7 +50,8 @@ class Connection {
 
   // Copies the metadata, or removes the copy to make room. One thread at a time may do so.
   void copy_metadata();
-  void give_metadata_copy_up();
+  bool give_metadata_copy_up();  // false: there is none any more
+  uint64_t metadata_bytes() const;
 
   Session open_session(const char* config = nullptr) const;
   WT_CONNECTION* get() const { return connection_; }

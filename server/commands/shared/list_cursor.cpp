@@ -13,6 +13,8 @@ namespace server {
 
 namespace {
 
+constexpr size_t uncounted_bytes_max = 64 << 10;
+
 size_t bytes_of(const bson::Document& document) {
   return sizeof(document) + document.size();
 }
@@ -30,21 +32,24 @@ int64_t batch_size(const Request& request) {
 
 ListSource::ListSource(OperationContext& op) : memory_(&op.services().memory) {}
 
+// What is counted takes a megabyte of the pool at least, which many cursors over small lists needn't have.
 void ListSource::add(bson::Document document) {
-  held_.add(bytes_of(document));
+  bytes_ += bytes_of(document);
+  if (bytes_ > uncounted_bytes_max) held_.set(bytes_);
   documents_.push_back(std::move(document));
 }
 
 bool ListSource::add_anyway(bson::Document document) {
-  const bool room = held_.add_if_room(bytes_of(document));
+  bytes_ += bytes_of(document);
+  const bool room = bytes_ <= uncounted_bytes_max || held_.add_if_room(bytes_ - std::min(bytes_, held_.bytes()));
   documents_.push_back(std::move(document));
   return room;
 }
 
 bool ListSource::next() {
   if (shown_) {
-    // It isn't among the held bytes if there was no room for it.
-    held_.set(held_.bytes() - std::min(held_.bytes(), bytes_of(documents_.front())));
+    bytes_ -= bytes_of(documents_.front());
+    if (bytes_ < held_.bytes()) held_.set(bytes_ > uncounted_bytes_max ? bytes_ : 0);
     documents_.pop_front();
   }
   shown_ = !documents_.empty();

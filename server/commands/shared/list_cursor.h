@@ -14,7 +14,8 @@ namespace server {
 class OperationContext;
 struct Request;
 
-// A list is made as a whole, in memory. Its documents are counted from when they are added until a client has got them.
+// A list is made as a whole, in memory. Unless it is small, its documents are counted from when they are added until a client has
+// got them.
 class ListSource : public query::CursorSource {
  public:
   explicit ListSource(OperationContext& op);
@@ -32,6 +33,7 @@ class ListSource : public query::CursorSource {
  private:
   MemoryBudget memory_;
   Held held_{memory_};
+  size_t bytes_ = 0;                      // of the documents
   std::deque<bson::Document> documents_;  // that no client has got
   bool shown_ = false;                    // the first of them
 };
