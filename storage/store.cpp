@@ -16,7 +16,7 @@ namespace storage {
 struct Store::Parts {
   explicit Parts(const StoreOptions& given)
       : options(given),
-        encryption(prepare_directory(given.path, given.encryption)),
+        encryption(prepare_directory(given.path, given.encryption, given.salvage)),
         page_compressors(given.path, page_layout(given.dedup.profile).settled_level, encryption ? &encryption->files() : nullptr),
         engine(given, {.extension = page_compressors.registering(),
                        .table_gone = [this](const std::string& table) { page_compressors.table_gone(table); }}),

@@ -396,7 +396,9 @@ void MetadataCopy::restore(const std::function<bool()>& sound) try {
   }
   if (same_metadata) {
     // A turtle of another checkpoint has another address. Then WiredTiger.wt was copied when that one was nearly complete.
-    if (address_in(turtle) != address_in(copy.turtle()) && sound()) return;
+    // Without a turtle WiredTiger would begin its metadata anew.
+    const std::string_view address = address_in(turtle);
+    if (!address.empty() && address != address_in(copy.turtle()) && sound()) return;
     Draft draft(directory_ + "/" + turtle_file);
     draft.write(copy.turtle());
     draft.complete();

@@ -290,6 +290,21 @@ bool is_metadata_sound(const std::string& path, const std::string& config) {
       "says which rows of which tables a salvage would show: restore a backup, or copy the data of another member");
 }
 
+// Without its turtle WiredTiger takes a directory for a new one, and makes its tables anew.
+void require_turtle(const std::string& path) {
+  namespace fs = std::filesystem;
+  const fs::path turtle = fs::path(path) / "WiredTiger.turtle";
+  if (fs::exists(turtle) || fs::exists(turtle.string() + ".set")) return;
+  for (const auto& file : fs::directory_iterator(path)) {
+    const std::string name = file.path().filename();
+    if (name.ends_with(".wt") && !name.starts_with("WiredTiger"))
+      throw OperationError(
+          ErrorCode::data_corruption_detected,
+          "WiredTiger's metadata is lost: WiredTiger.turtle is missing, and the copy of the metadata is missing or "
+          "of another checkpoint. Restore a backup, or copy the data of another member");
+  }
+}
+
 // While this is held, no other process opens the directory.
 class DirectoryLock {
  public:
@@ -366,6 +381,7 @@ Connection::Connection(const std::string& path, const std::string& config, Unapp
   // A backup has its metadata in another form, and its journal was copied while it was written, so the end may be anything.
   if (const bool backup = std::filesystem::exists(path + "/WiredTiger.backup"); !backup) {
     if (metadata_copy_) restore_metadata(path, config);
+    require_turtle(path);
     if (std::string damage = journal_damage(path); !damage.empty()) {
       newest_message = damage;
       result = WT_TRY_SALVAGE;
