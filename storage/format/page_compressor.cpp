@@ -48,10 +48,6 @@ class Contexts {
     Context* context_;
   };
 
-  ~Contexts() {
-    for (Context* context : idle_) destroy(context);
-  }
-
  private:
   static constexpr size_t idle_max = 4;
 
@@ -131,12 +127,13 @@ struct PageCompressors::Collection {
 
 namespace {
 
+// They are there until the process ends, for a store that is closed among its last static objects.
 Compressing& compressing() {
-  static Compressing contexts;
+  static Compressing& contexts = *new Compressing;
   return contexts;
 }
 Decompressing& decompressing() {
-  static Decompressing contexts;
+  static Decompressing& contexts = *new Decompressing;
   return contexts;
 }
 
