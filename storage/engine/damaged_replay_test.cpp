@@ -546,6 +546,7 @@ TEST_CASE("a damaged record that ends with a zero of its own is not taken for on
 TEST_CASE("damage to WiredTiger's own files still ends the start") {
   TemporaryDirectory directory;
   make_crashed(directory);
+  std::filesystem::remove(directory.path() + "/WiredTiger.copy");
   std::filesystem::resize_file(directory.path() + "/WiredTiger.wt", 512);
   CHECK_THROWS_AS(Engine(test_options(directory.path())), base::OperationError);
 }
