@@ -63,6 +63,11 @@ std::string_view kind_name(const Command* command) {
 }
 
 std::string shown_namespace(const Request& request, const Command* command) {
+  // A getMore names the collection that it reads from in a field of its own.
+  if (command && command->kind() == OpKind::get_more) {
+    if (const auto collection = request.body.find("collection"); collection.is_string())
+      return request.db + "." + std::string(collection.as_string());
+  }
   const auto first = request.body.first();
   const bool named = command && command->may_take_collection() && first.is_string();
   return request.db + "." + (named ? std::string(first.as_string()) : "$cmd");

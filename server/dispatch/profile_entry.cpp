@@ -67,20 +67,12 @@ void append_client(bson::Builder& out, const Client& client) {
   out.append("user", "");
 }
 
-// A getMore names the collection that it reads from in a field of its own.
-std::string namespace_of(const OperationContext& op, const Command* command) {
-  const Request& request = op.request();
-  const auto collection = request.body.find("collection");
-  if (command && command->kind() == OpKind::get_more && collection.is_string())
-    return request.db + "." + std::string(collection.as_string());
-  return shown_namespace(request, command);
-}
-
 }  // namespace
 
 bson::Document profile_entry(const OperationContext& op, const OperationEnd& end) {
   bson::Builder out;
-  out.append("op", kind_name(end.command)).append("ns", end.ns.empty() ? namespace_of(op, end.command) : std::string(end.ns));
+  out.append("op", kind_name(end.command))
+      .append("ns", end.ns.empty() ? shown_namespace(op.request(), end.command) : std::string(end.ns));
   append_command(out, "command", end.shown);
   if (op.originating) append_command(out, "originatingCommand", *op.originating);
   append_counts(out, op.counts);
@@ -95,7 +87,11 @@ bson::Document profile_entry(const OperationContext& op, const OperationEnd& end
   append_count(out, "millis", end.us / 1000);
   if (const auto summary = op.plan_summary(); !summary.empty()) {
     out.append("planSummary", summary);
-    if (op.execution && op.execution->size() <= stages_bytes_max) out.append("execStats", *op.execution);
+    if (op.execution && op.execution->size() <= stages_bytes_max) {
+      // Invalid bytes take four times the room when they are shown.
+      const bson::Document stages = with_valid_text(*op.execution);
+      if (stages.size() <= stages_bytes_max) out.append("execStats", stages);
+    }
   }
   out.append("ts", bson::Date{op.services().clock.wall_ms()});
   append_client(out, op.client());

@@ -111,7 +111,9 @@ bson::Document describe(const OperationContext& op, const std::string& host, boo
   if (const auto lsid = request.body.find("lsid"); lsid.is_object() && lsid.bytes().size() <= shown_field_bytes_max)
     out.append("lsid", lsid.as_document());
   out.append("secs_running", us / 1'000'000).append("microsecs_running", us).append("op", kind_name(op.command()));
-  const bool names_it = request.body.first().bytes().size() <= shown_field_bytes_max;
+  const auto collection = request.body.find("collection");
+  const bool names_it = request.body.first().bytes().size() <= shown_field_bytes_max &&
+                        (!collection.exists() || collection.bytes().size() <= shown_field_bytes_max);
   out.append("ns", names_it ? shown_namespace(request, op.command()) : request.db + ".$cmd");
   append_command(out, op, whole);
   if (const auto summary = op.plan_summary(); !summary.empty()) out.append("planSummary", summary);
