@@ -272,6 +272,25 @@ def test_damage_costs_what_it_hit(made, tmp_path):
     assert not failures, "\n".join(failures)
 
 
+def test_a_repair_covers_collections_that_only_a_branch_or_a_commit_shows():
+    with Server(*SETTINGS) as server:
+        with server.client() as client:
+            client.shop.things.insert_one({"_id": 1})
+            client.shop.gone.insert_one({"_id": 1})
+            client.shop.command("commit", 1)
+            client.shop.command("createBranch", "dev")
+            client["shop@dev"].only.insert_one({"_id": 1})
+            client.shop.gone.drop()
+            client.shop.command("commit", 1)
+        assert server.stop() == 0
+        assert repair(server) == 0, server.tail()
+        server.start()
+        with server.client() as client:
+            assert client["shop@dev"].only.count_documents({}) == 1
+            assert client.shop.gone.count_documents({}) == 0
+            assert client["shop@main~1"].gone.count_documents({}) == 1
+
+
 def damage_page(path, number, of):
     """Zeros a page: the first, one in the middle, ..., the last one. Returns the file's content."""
     content = bytearray(path.read_bytes())

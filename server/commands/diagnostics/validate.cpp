@@ -215,7 +215,8 @@ class Validate : public Command {
     std::string ns = request.ns();
     if (query::find_series(op, ns)) ns = query::buckets_of(ns);
     storage::Catalog& catalog = write::store_of(op).catalog();
-    const auto collection = catalog.find(ns);
+    // A repair is of all branches, whichever show the collection.
+    const auto collection = repair ? catalog.open(ns) : catalog.find(ns);
     if (!collection && query::find_view(op, ns))
       throw OperationError(ErrorCode::command_not_supported_on_view, "Cannot validate a view");
     if (!collection) {
