@@ -193,6 +193,8 @@ def invalid(command):
 
 @pytest.mark.parametrize("command", [
     {"find": INVALID, "$db": "t"},
+    {"commit": 1, "message": INVALID, "$db": "t"},
+    {"stash": 1, "author": INVALID, "$db": "t"},
     {"find": "c", "$db": INVALID},
     {INVALID: 1, "$db": "t"},
     {"find": "c", INVALID: 1, "$db": "t"},

@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "bson/validate.h"
 #include "server/core/operation.h"
 #include "server/core/permission.h"
 #include "server/core/services.h"
@@ -59,9 +60,13 @@ void check_nothing_lost(storage::Transaction& transaction, versions::BranchedDat
 }
 
 versions::CommitInfo commit_info(OperationContext& op, const Arguments& arguments, std::string_view message) {
+  const std::string_view said = arguments.string("message").value_or(message), author = arguments.string("author").value_or("");
+  // Whoever lists commits gets them, and drivers refuse a reply with other text.
+  if (!bson::is_utf8(said) || !bson::is_utf8(author))
+    throw OperationError(ErrorCode::bad_value, "'message' and 'author' of a commit must be valid UTF-8");
   bson::Builder metadata;
-  metadata.append("message", arguments.string("message").value_or(message));
-  if (const auto author = arguments.string("author")) metadata.append("author", *author);
+  metadata.append("message", said);
+  if (arguments.string("author")) metadata.append("author", author);
   return {op.services().clock.wall_ms(), metadata.done().bytes()};
 }
 
