@@ -29,6 +29,7 @@ class ListSource : public query::CursorSource {
   void end() override {}
   bool next() override;
   bson::DocumentView document() override { return documents_.front(); }
+  bool exhausted() const override { return documents_.size() == (shown_ ? 1 : 0); }
 
  private:
   MemoryBudget memory_;

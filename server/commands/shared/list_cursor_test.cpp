@@ -73,5 +73,19 @@ TEST_CASE_METHOD(Fixture, "a list ends at the memory limit of an operation, and 
   }
 }
 
+TEST_CASE("a batch that ends a list leaves no cursor") {
+  TestServer server;
+  for (const char* name : {"a", "b", "c"})
+    REQUIRE(server.run("db", json(std::string("{create: '") + name + "'}"))["ok"].truthy());
+  const auto id = [&](int batch) {
+    const bson::Document reply =
+        server.run("db", json("{listCollections: 1, cursor: {batchSize: " + std::to_string(batch) + "}}"));
+    return reply["cursor"].as_document()["id"].to_int64();
+  };
+  CHECK(id(2) != 0);
+  CHECK(id(3) == 0);
+  CHECK(id(4) == 0);
+}
+
 }  // namespace
 }  // namespace server

@@ -47,6 +47,7 @@ class BlameSource : public query::CursorSource {
     return true;
   }
   bson::DocumentView document() override { return shown_; }
+  bool exhausted() const override { return next_ == came_with_.size(); }
 
  private:
   storage::Transaction& transaction() const { return states_.transaction(); }
