@@ -49,8 +49,8 @@ bson::Document answer(bson::DocumentView command) {
 
 // Each input finds the same collections. They are kept from input to input, since making one takes long.
 void start_over() {
-  for (const bson::Element& one :
-       answer(bson::json("{listCollections: 1}"))["cursor"].as_document()["firstBatch"].as_document()) {
+  const bson::Document listed = answer(bson::json("{listCollections: 1}"));
+  for (const bson::Element& one : listed["cursor"].as_document()["firstBatch"].as_document()) {
     const std::string name(one.as_document()["name"].as_string());
     const bool plain = (name == "c" || name == "d") && !one.as_document()["options"].as_document().has("capped");
     if (plain) {

@@ -122,7 +122,8 @@ TEST_CASE("a retryable bulkWrite into a database without a log leaves its sessio
   const auto first = entries(1), last = entries(3);
   CHECK(last["stmtId"].as_int32() == 3);
   CHECK(last["prevOpTime"].as_document()["ts"].as_timestamp() == first["ts"].as_timestamp());
-  const auto record = server.run("config", json("{find: 'transactions'}"))["cursor"].as_document()["firstBatch"];
+  const bson::Document found = server.run("config", json("{find: 'transactions'}"));
+  const auto record = found["cursor"].as_document()["firstBatch"];
   CHECK(record.as_document().first().as_document()["lastWriteOpTime"].as_document()["ts"].as_timestamp() ==
         last["ts"].as_timestamp());
 }
