@@ -649,8 +649,7 @@ TEST_CASE("cold heads are demoted onto newer ones, no deeper than allowed, and c
 }
 
 TEST_CASE("where sources are encoded again, a lineage that goes back and forth keeps its bound of hops", "[encoder]") {
-  int apart = 0;
-  CHECK(rc::check([&](uint64_t seed) {
+  CHECK(rc::check([](uint64_t seed) {
     base::Random random(seed);
     Options options = Options::of(Profile::thesis);
     options.hop_distance = static_cast<uint32_t>(3 + random.below(6));
@@ -660,10 +659,7 @@ TEST_CASE("where sources are encoded again, a lineage that goes back and forth k
     std::vector<Bytes> history{prose(random, 2000 + random.below(2000))};
     for (int64_t record = 1; record <= versions; ++record) {
       server.insert(content(record), history.back(), 1);
-      if (server.placements.at(content(record)) != Placement{1, static_cast<uint32_t>(record - 1)}) {
-        ++apart;
-        RC_DISCARD("a version of an older one has so little in common with the newest that it begins a chain");
-      }
+      RC_ASSERT(server.placements.at(content(record)) == (Placement{1, static_cast<uint32_t>(record - 1)}));
       // It is often a version of an older one, which it resembles the most.
       const Bytes& from = random.below(2) ? history.back() : history[random.below(history.size())];
       history.push_back(edited(random, from, 1 + random.below(3)));
@@ -675,7 +671,6 @@ TEST_CASE("where sources are encoded again, a lineage that goes back and forth k
     RC_ASSERT(hops_most(server) <= 2 * (options.hop_distance - 1) * levels);
     RC_ASSERT(whole(server) == 1);
   }));
-  CHECK(apart <= 5);  // of a hundred histories, hardly one
 }
 
 TEST_CASE("hop bases of higher levels stay in the cache until they are wanted", "[encoder]") {
