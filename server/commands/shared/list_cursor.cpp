@@ -32,7 +32,7 @@ int64_t batch_size(const Request& request) {
 
 ListSource::ListSource(OperationContext& op) : memory_(&op.services().memory) {}
 
-// What is counted takes a megabyte of the pool at least, which many cursors over small lists needn't have.
+// A budget takes memory from the pool in steps of a megabyte. Cursors over small lists take nothing, since there may be many.
 void ListSource::add(bson::Document document) {
   bytes_ += bytes_of(document);
   if (bytes_ > uncounted_bytes_max) held_.set(bytes_);

@@ -79,7 +79,8 @@ class MergeRequest {
 void refuse_manual(const Arguments& arguments, std::string_view what);
 
 std::string_view name_of(versions::Branches::MergeKind kind);
-// What merges keep is counted in the operation's budget, and so is what they return: it must not outlive the operation.
+// The operation's budget counts the memory that a merge keeps. The merge's result is counted too, so it must not outlive the
+// operation.
 versions::Hold hold_in(OperationContext& op);
 // Appends conflictCount, and the first conflicts: a thousand, or fewer if they are long.
 void append_conflicts(const std::vector<versions::BranchedDatabase::Conflict>& conflicts, bson::Builder& out);
