@@ -19,7 +19,7 @@
 #include "client/progress_bar.h"
 #include "client/table.h"
 #include "storage/engine/directory.h"
-#include "storage/upkeep/durable_files.h"
+#include "storage/engine/durable_files.h"
 #include "storage/upkeep/moment.h"
 
 namespace client {

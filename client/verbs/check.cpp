@@ -4,7 +4,7 @@
 
 #include "client/offline_check.h"
 #include "client/verbs.h"
-#include "storage/upkeep/durable_files.h"
+#include "storage/engine/durable_files.h"
 
 namespace client {
 namespace {

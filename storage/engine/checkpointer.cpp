@@ -77,9 +77,9 @@ void Checkpointer::take() {
   const wt::Session session = connection_.open_session();
   const EssentialWrites essential;
   wt::check(session->checkpoint(session.get(), nullptr), "taking a checkpoint");
-  copy_metadata();
   last_ms_.set((clock_.monotonic_us() - start) / 1000);
   count_.add();
+  copy_metadata();
 }
 
 // The copy is written beside the last one.

@@ -1,4 +1,4 @@
-#include "storage/upkeep/durable_files.h"
+#include "storage/engine/durable_files.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -10,12 +10,12 @@
 #include <cstdio>
 #include <filesystem>
 #include <string_view>
-#include <system_error>
 #include <utility>
 
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/log.h"
+#include "storage/engine/durable_files.h"
 
 namespace storage {
 namespace {
@@ -39,16 +39,10 @@ constexpr size_t unit_bytes = 4096, block_bytes_at = 28, checksum_at = 32, flags
 constexpr char whole_check = 1;  // the checksum is of the whole block, not of its first bytes alone
 constexpr uint32_t block_bytes_max = 64 << 20;
 
-[[noreturn]] void failed(const std::string& doing) {
-  const int error = errno;
-  throw base::OperationError(
-      error == ENOSPC || error == EDQUOT ? base::ErrorCode::out_of_disk_space : base::ErrorCode::internal_error,
-      "cannot " + doing + ": " + std::generic_category().message(error));
-}
-
+// This is a file that is read.
 class File {
  public:
-  File(std::string path, int flags) : path_(std::move(path)), file_(::open(path_.c_str(), flags | O_CLOEXEC, 0644)) {}
+  explicit File(std::string path) : path_(std::move(path)), file_(::open(path_.c_str(), O_RDONLY | O_CLOEXEC)) {}
   ~File() {
     if (file_ >= 0) ::close(file_);
   }
@@ -60,7 +54,7 @@ class File {
 
   uint64_t bytes() const {
     struct stat found {};
-    if (::fstat(file_, &found) != 0) failed("look at " + path_);
+    if (::fstat(file_, &found) != 0) file_error("look at " + path_, errno);
     return static_cast<uint64_t>(found.st_size);
   }
   // Reads up to this many bytes; fewer only if the file ends before them.
@@ -70,23 +64,12 @@ class File {
     while (done < bytes) {
       const ssize_t got = ::pread(file_, out.data() + done, bytes - done, static_cast<off_t>(offset + done));
       if (got < 0 && errno == EINTR) continue;
-      if (got < 0) failed("read " + path_);
+      if (got < 0) file_error("read " + path_, errno);
       if (got == 0) break;
       done += static_cast<size_t>(got);
     }
     out.resize(done);
     return out;
-  }
-  void write(BytesView bytes) const {
-    while (!bytes.empty()) {
-      const ssize_t put = ::write(file_, bytes.data(), bytes.size());
-      if (put < 0 && errno == EINTR) continue;
-      if (put < 0) failed("write " + path_);
-      bytes.remove_prefix(static_cast<size_t>(put));
-    }
-  }
-  void sync() const {
-    if (::fdatasync(file_) != 0) failed("sync " + path_);
   }
 
  private:
@@ -97,11 +80,10 @@ class File {
 // This is a file that is written beside the one that it replaces.
 class Draft {
  public:
-  explicit Draft(std::string path) : path_(std::move(path)), file_(path_ + draft_suffix, O_WRONLY | O_CREAT | O_TRUNC) {
-    if (!file_.is_open()) failed("create " + file_.path());
-  }
+  explicit Draft(std::string path)
+      : path_(std::move(path)), draft_(path_ + draft_suffix), file_(draft_, O_WRONLY | O_CREAT | O_TRUNC) {}
   ~Draft() {
-    if (!done_) ::unlink(file_.path().c_str());
+    if (!done_) ::unlink(draft_.c_str());
   }
   Draft(const Draft&) = delete;
   Draft& operator=(const Draft&) = delete;
@@ -109,13 +91,13 @@ class Draft {
   void write(BytesView bytes) const { file_.write(bytes); }
   void complete() {
     file_.sync();
-    if (::rename(file_.path().c_str(), path_.c_str()) != 0) failed("create " + path_);
+    if (::rename(draft_.c_str(), path_.c_str()) != 0) file_error("create " + path_, errno);
     done_ = true;
   }
 
  private:
-  const std::string path_;
-  const File file_;
+  const std::string path_, draft_;
+  const DurableFile file_;
   bool done_ = false;
 };
 
@@ -143,7 +125,7 @@ bool each_piece(const File& file, uint64_t begin, uint64_t end, Use use) {
 // Returns the whole file, or nothing if it is missing, can't be read, or is larger than any turtle is.
 std::string read_turtle(const std::string& directory) {
   try {
-    const File file(directory + "/" + turtle_file, O_RDONLY);
+    const File file(directory + "/" + turtle_file);
     if (!file.is_open() || file.bytes() > turtle_bytes_max) return {};
     return file.read(0, turtle_bytes_max);
   } catch (const base::OperationError&) {
@@ -177,7 +159,7 @@ uint32_t whole_block(const File& file, uint64_t at) {
 // This is the copy that there is. It is of use if its hash is right.
 class Stored {
  public:
-  explicit Stored(const std::string& directory) : file_(directory + "/" + metadata_copy_file, O_RDONLY) {
+  explicit Stored(const std::string& directory) : file_(directory + "/" + metadata_copy_file) {
     try {
       valid_ = file_.is_open() && read();
     } catch (const base::OperationError&) {
@@ -190,7 +172,7 @@ class Stored {
 
   // Returns whether the directory's file is as it was copied.
   bool metadata_is_in(const std::string& directory) const try {
-    const File file(directory + "/" + metadata_file, O_RDONLY);
+    const File file(directory + "/" + metadata_file);
     if (!file.is_open() || file.bytes() != metadata_bytes_) return false;
     RunningHash hash;
     const bool whole = each_piece(file, 0, metadata_bytes_, [&](BytesView piece) {
@@ -292,7 +274,7 @@ bool replace_metadata(const std::string& directory, const Stored& copy, const st
   const std::string metadata = directory + "/" + metadata_file, damaged = directory + "/" + damaged_file;
   Draft draft(metadata);
   copy.write_metadata(draft);
-  if (::rename(metadata.c_str(), damaged.c_str()) != 0 && errno != ENOENT) failed("rename " + metadata);
+  if (::rename(metadata.c_str(), damaged.c_str()) != 0 && errno != ENOENT) file_error("rename " + metadata, errno);
   bool restored = false;
   try {
     draft.complete();
@@ -325,8 +307,8 @@ void MetadataCopy::take() {
 }
 
 void MetadataCopy::copy(const std::string& turtle) {
-  const File metadata(directory_ + "/" + metadata_file, O_RDONLY);
-  if (!metadata.is_open()) failed("open " + metadata.path());
+  const File metadata(directory_ + "/" + metadata_file);
+  if (!metadata.is_open()) file_error("open " + metadata.path(), errno);
   const uint64_t bytes = metadata.bytes();
   Bytes header(1, static_cast<char>(format_version));
   base::append_le(header, static_cast<uint64_t>(turtle.size()));

@@ -1,8 +1,5 @@
 #include "storage/engine/wt.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
@@ -19,6 +16,7 @@
 #include "base/mutex.h"
 #include "storage/engine/damaged_replay.h"
 #include "storage/engine/journal_check.h"
+#include "storage/engine/open_file_lock.h"
 #include "storage/engine/overlay_files.h"
 #include "storage/engine/transaction.h"
 
@@ -305,29 +303,10 @@ void require_turtle(const std::string& path) {
   }
 }
 
-// While this is held, no other process opens the directory.
-class DirectoryLock {
- public:
-  explicit DirectoryLock(const std::string& path) : file_(::open((path + "/WiredTiger.lock").c_str(), O_RDWR | O_CLOEXEC)) {
-    struct flock first_byte {};
-    first_byte.l_type = F_WRLCK;
-    first_byte.l_whence = SEEK_SET;
-    first_byte.l_len = 1;
-    // Where WiredTiger never was, there is no file.
-    held_ = file_ < 0 ? errno == ENOENT : ::fcntl(file_, F_OFD_SETLK, &first_byte) == 0;
-  }
-  ~DirectoryLock() {
-    if (file_ >= 0) ::close(file_);
-  }
-  DirectoryLock(const DirectoryLock&) = delete;
-  DirectoryLock& operator=(const DirectoryLock&) = delete;
-
-  bool held() const { return held_; }
-
- private:
-  const int file_;
-  bool held_ = false;
-};
+// While it is held, no other process opens the directory.
+std::string lock_of(const std::string& path) {
+  return path + "/WiredTiger.lock";
+}
 
 }  // namespace
 
@@ -366,7 +345,7 @@ int Connection::salvage(const std::string& path, const std::string& config, Unap
 
 // While another process has the directory, nothing of it is restored; opening it says so.
 void Connection::restore_metadata(const std::string& path, const std::string& config) {
-  const DirectoryLock lock(path);
+  const OpenFileLock lock(lock_of(path), OpenFileLock::Kind::exclusive);
   if (lock.held()) metadata_copy_->restore([&] { return is_metadata_sound(path, config); });
 }
 
@@ -407,7 +386,8 @@ Connection::~Connection() {
               base::Attributes().add("error", wiredtiger_strerror(result)));
   }
   if (!metadata_copy_ || metadata_copy_->given_up()) return;
-  if (const DirectoryLock lock(metadata_copy_->directory()); lock.held()) metadata_copy_->take();
+  const OpenFileLock lock(lock_of(metadata_copy_->directory()), OpenFileLock::Kind::exclusive);
+  if (lock.held()) metadata_copy_->take();
 }
 
 void Connection::copy_metadata() {

@@ -16,8 +16,8 @@
 #include <string>
 #include <vector>
 
+#include "storage/engine/durable_files.h"
 #include "storage/upkeep/backup_format.h"
-#include "storage/upkeep/durable_files.h"
 
 namespace storage {
 

@@ -5,8 +5,8 @@
 #include <filesystem>
 
 #include "base/error.h"
+#include "storage/engine/durable_files.h"
 #include "storage/engine/engine.h"
-#include "storage/upkeep/durable_files.h"
 
 namespace storage {
 namespace {

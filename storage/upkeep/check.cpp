@@ -1,10 +1,6 @@
 #include "storage/upkeep/check.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <set>
@@ -124,20 +120,10 @@ OfflineHold::OfflineHold(const std::string& directory) {
   if (!fs::exists(fs::path(directory) / directory_file))
     throw OperationError(ErrorCode::no_such_key, directory + " is no data directory: it has no " + directory_file);
   const std::string path = (fs::path(directory) / lock_file).string();
-  file_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file_ < 0 && errno == ENOENT) return;
-  if (file_ < 0) throw OperationError(ErrorCode::internal_error, "cannot open " + path + ": " + std::strerror(errno));
-  struct flock range {};
-  range.l_type = F_RDLCK;
-  range.l_whence = SEEK_SET;
-  // A lock of the open file, not of the process: the process may open and close the same file elsewhere.
-  if (::fcntl(file_, F_OFD_SETLK, &range) == 0) return;
-  ::close(file_);
-  throw OperationError(in_use, "a server runs on " + directory + ": stop it first, or check a backup of it");
-}
-
-OfflineHold::~OfflineHold() {
-  if (file_ >= 0) ::close(file_);
+  lock_.emplace(path, OpenFileLock::Kind::shared);
+  if (lock_->error() != 0)
+    throw OperationError(ErrorCode::internal_error, "cannot open " + path + ": " + std::strerror(lock_->error()));
+  if (!lock_->held()) throw OperationError(in_use, "a server runs on " + directory + ": stop it first, or check a backup of it");
 }
 
 bool CheckReport::sound() const {

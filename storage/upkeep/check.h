@@ -7,11 +7,13 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "storage/collections/collection.h"
 #include "storage/engine/encryption_options.h"
+#include "storage/engine/open_file_lock.h"
 #include "storage/upkeep/damaged_documents.h"
 
 namespace storage {
@@ -23,12 +25,11 @@ class OfflineHold {
  public:
   // Throws OperationError DBPathInUse (98) if a server runs on the directory, NoSuchKey if it is no data directory.
   explicit OfflineHold(const std::string& directory);
-  ~OfflineHold();
   OfflineHold(const OfflineHold&) = delete;
   OfflineHold& operator=(const OfflineHold&) = delete;
 
  private:
-  int file_ = -1;  // -1: nobody has opened the directory yet, and there is nothing to hold
+  std::optional<OpenFileLock> lock_;
 };
 
 struct CheckedCollection {
