@@ -17,6 +17,14 @@ constexpr uint32_t features_with_lineage = 4;
 constexpr int victims_put_again = 16;
 constexpr size_t live_bytes_min = 256 << 10;  // no limit counts below: so few bytes aren't worth finding less
 
+// Two features of one content may have one checksum and one slot. A bucket belongs to the first that it matches: the other one
+// would put its own contents there, and the first would lose its newest.
+bool taken(const Similar& similar, uint32_t feature, uint32_t bucket) {
+  return std::any_of(similar.matches.begin(), similar.matches.begin() + feature, [&](const FeatureMatches& earlier) {
+    return std::any_of(earlier.begin(), earlier.end(), [&](const FeatureMatch& match) { return match.bucket == bucket; });
+  });
+}
+
 }  // namespace
 
 Finder::Finder(const Options& options, uint64_t seed, MetadataStore& store)
@@ -63,9 +71,13 @@ void Finder::find(uint32_t collection, Similar& similar) {
         matches.remove(j);
         continue;
       }
-      ++j;
       const auto known = std::find_if(similar.candidates.begin(), similar.candidates.end(),
                                       [&](const Candidate& candidate) { return candidate.pointer == pointer; });
+      if (known != similar.candidates.end() && taken(similar, i, matches[j].bucket)) {
+        matches.remove(j);
+        continue;
+      }
+      ++j;
       if (known != similar.candidates.end()) continue;
       // Not all features that they share led here: of a feature that many contents have, the index keeps the latest contents.
       const auto shared = std::count_if(entry->features.begin(), entry->features.end(),
@@ -200,7 +212,7 @@ void Finder::fill_index(size_t entries) {
       if (matches.size() < options_.matches_per_feature) {
         if (index_.used() * 100 < index_.capacity() * 94) put(*feature, pointer);
       } else if (order == MetadataLog::Order::oldest_first) {
-        index_.overwrite(matches[0].bucket, pointer);
+        renew(matches, pointer, 0);
       }
     }
   });
