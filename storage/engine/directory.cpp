@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <optional>
@@ -12,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "storage/engine/durable_files.h"
 
 namespace storage {
 namespace {
@@ -27,16 +27,14 @@ constexpr int log_marker_restored = 7200532;
   throw OperationError(ErrorCode::unsupported_format, why);
 }
 
-[[noreturn]] void cannot(const std::string& doing) {
-  const int error = errno;
-  throw OperationError(error == ENOSPC || error == EDQUOT ? ErrorCode::out_of_disk_space : ErrorCode::internal_error,
-                       "cannot " + doing + ": " + std::strerror(error));
+std::string draft_of(const std::string& name) {
+  return name + ".new";
 }
 
-// Log, lock and pid files may lie in the directory before the first start.
+// Log, lock and pid files may lie in the directory before the first start, and a draft of the marker if one was killed.
 bool harmless(const fs::path& file) {
   const std::string name = file.filename();
-  if (name.starts_with(".") || name == "lost+found") return true;
+  if (name.starts_with(".") || name == "lost+found" || name == draft_of(directory_file)) return true;
   for (const char* extension : {".log", ".lock", ".pid", ".conf", ".yaml", ".txt"}) {
     if (file.extension() == extension) return true;
   }
@@ -154,29 +152,23 @@ void restore_marker(const std::string& path, const EncryptionOptions& encryption
 
 void write_file(const std::string& directory, const std::string& name, const std::string& text) {
   const std::string path = directory + "/" + name;
-  const std::string draft = path + ".new";
-  const int file = ::open(draft.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-  if (file < 0) cannot("create " + draft);
-  const bool written = ::write(file, text.data(), text.size()) == static_cast<ssize_t>(text.size()) && ::fsync(file) == 0;
-  ::close(file);
-  if (!written) cannot("write " + draft);
-  if (::rename(draft.c_str(), path.c_str()) != 0) cannot("create " + path);
-  const int parent = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (parent >= 0) {
-    ::fsync(parent);
-    ::close(parent);
+  const std::string draft = draft_of(path);
+  try {
+    const DurableFile file(draft, O_WRONLY | O_CREAT | O_TRUNC);
+    file.write(text);
+    file.sync();
+    if (::rename(draft.c_str(), path.c_str()) != 0) file_error("create " + path, errno);
+  } catch (const OperationError&) {
+    ::unlink(draft.c_str());
+    throw;
   }
+  sync_folder(directory);
 }
 
 void remove_file(const std::string& directory, const std::string& name) {
   const std::string path = directory + "/" + name;
-  const int parent = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (parent < 0) cannot("open " + directory);
-  const bool removed = (::unlink(path.c_str()) == 0 || errno == ENOENT) && ::fsync(parent) == 0;
-  const int error = errno;
-  ::close(parent);
-  errno = error;
-  if (!removed) cannot("remove " + path);
+  if (::unlink(path.c_str()) != 0 && errno != ENOENT) file_error("remove " + path, errno);
+  sync_folder(directory);
 }
 
 std::shared_ptr<const Encryption> prepare_directory(const std::string& path, const EncryptionOptions& encryption, bool repair) {

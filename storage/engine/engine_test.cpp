@@ -10,6 +10,7 @@
 #include "base/random.h"
 #include "base/testing.h"
 #include "bson/json.h"
+#include "storage/engine/directory.h"
 #include "storage/engine/internals.h"
 #include "storage/testing/temporary_store.h"
 
@@ -144,6 +145,18 @@ TEST_CASE("a directory of another version or of another server is refused and le
     std::ofstream(directory.path() + "/server.log") << "line";
     CHECK(error_of([&] { Store store(test_options(directory.path())); }) == base::ErrorCode::ok);
   }
+  SECTION("a first start that was killed while it wrote the marker is no hindrance") {
+    TemporaryDirectory directory;
+    std::ofstream(directory.path() + "/palimpsest.json.new") << "{\"form";
+    CHECK(error_of([&] { Store store(test_options(directory.path())); }) == base::ErrorCode::ok);
+  }
+}
+
+TEST_CASE("a file that can't be written leaves no draft") {
+  TemporaryDirectory directory;
+  std::filesystem::create_directory(directory.path() + "/taken");
+  CHECK(error_of([&] { write_file(directory.path(), "taken", "text"); }) == base::ErrorCode::internal_error);
+  CHECK_FALSE(std::filesystem::exists(directory.path() + "/taken.new"));
 }
 
 TEST_CASE("a directory that is open already is refused") {
