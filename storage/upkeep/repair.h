@@ -1,7 +1,8 @@
 // This file does what `validate {repair: true}` does to a collection.
 //
 //   tables     the rows of a damaged table that can be read are copied to a new file; the
-//              steps that follow find out what the others were
+//              steps that follow find out what the others were; rows of a salvaged file that
+//              a sound table contradicts move to local.lost_and_found.<uuid>
 //   documents  those whose records were lost are made anew from the log, if the log has all
 //              that makes their newest contents
 //   contents   a content that does not match its checksum is restored from a copy, and

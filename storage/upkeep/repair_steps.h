@@ -10,6 +10,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 
 #include "storage/collections/stored_collection.h"
 #include "storage/contents/chain_store.h"
@@ -45,6 +46,12 @@ class Repair {
   // A salvaged table may have rows again that have moved to the other one since: of two rows the older one goes. `records_sound`:
   // the table of records is the one that wasn't salvaged.
   void drop_doubles(bool records_sound);
+  // A salvaged table may have rows of earlier checkpoints. Those that a sound table contradicts move to the collection of what
+  // was lost: older contents than the last, and documents that were deleted. `damaged` are the tables that aren't sound.
+  void drop_older(const std::vector<std::string>& damaged);
+  void find_older_by_chains(std::set<RecordId>& older);
+  void find_older_by_ids(const StoredIndex& index, std::set<RecordId>& older);
+  void set_aside(Transaction& transaction, RecordId record);
 
   // --- documents in the log: repair_from_log.cpp
   void restore_from_log();

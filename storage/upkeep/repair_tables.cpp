@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "storage/contents/content_reader.h"
 #include "storage/contents/contents.h"
 #include "storage/contents/record_store_state.h"
 #include "storage/engine/internals.h"
@@ -37,10 +38,12 @@ void Repair::mend_tables() {
                                "files of this member are damaged (" + damaged.front() +
                                    ".wt and others); empty its directory, so that it copies the data of another member");
   unreadable_ = damaged_documents(engine_, collection_, SIZE_MAX, interrupted_);
+  bool salvaged = false;
   for (const std::string& name : damaged) {
     const Tables::Kept kept = engine_.internals().tables.keep_readable(engine_, name);
     collection_.contents().unreadable_ranges.forget();
     ++report.rewritten_tables;
+    salvaged |= kept.salvaged && (name == tables_.records.name() || name == tables_.packed.name());
     report.warnings.push_back(
         "Table " + name + " was damaged; " + std::to_string(kept.rows) + " rows could be kept." +
         (kept.from_journal > 0 ? " The journal had " + std::to_string(kept.from_journal) + " of them." : "") +
@@ -49,6 +52,67 @@ void Repair::mend_tables() {
                        : ""));
   }
   drop_doubles(std::find(damaged.begin(), damaged.end(), tables_.records.name()) == damaged.end());
+  if (salvaged) drop_older(damaged);
+}
+
+void Repair::drop_older(const std::vector<std::string>& damaged) {
+  const auto is_sound = [&](const Table& table) {
+    return std::find(damaged.begin(), damaged.end(), table.name()) == damaged.end();
+  };
+  std::set<RecordId> older;
+  if (is_sound(tables_.chains)) find_older_by_chains(older);
+  for (const auto& index : *collection_.stored_indexes()) {
+    if (index->is_id() && !index->shared() && is_sound(index->table())) find_older_by_ids(*index, older);
+  }
+  if (older.empty()) return;
+  make_lost_and_found();
+  for (const RecordId record : older) {
+    ask();
+    in_transaction(engine_, [&](Transaction& transaction) { set_aside(transaction, record); });
+  }
+  warn(static_cast<int64_t>(older.size()), "Removed {} documents that were older than the last ones that were written.");
+}
+
+// A content that is whole in its record's row isn't in a chain, and none of the chains' contents is newer than the record's.
+void Repair::find_older_by_chains(std::set<RecordId>& older) {
+  Transaction transaction(engine_, Transaction::Mode::read);
+  const auto look_at = [&](const ContentName& content, bool in_chains, bool dead) {
+    const auto place = find_sound_row(tables_, transaction, content.record);
+    if (!place || place->row.generation > content.generation) return;
+    const bool whole = place->row.form == RecordRow::Form::raw;
+    if (place->row.generation < content.generation || (in_chains && (whole || dead))) older.insert(content.record);
+  };
+  TableCursor rows = tables_.chains.cursor(transaction);
+  for (size_t seen = 1; rows.next(); ++seen) {
+    if (seen % batch == 0) ask();
+    const auto key = parse_chain_key(rows.key());
+    const auto row = key ? parse_chain_row(rows.value(), key.value()) : base::Result<ChainRow>(key.failure());
+    if (!row) continue;
+    look_at(key.value().content, true, row.value().dead);
+    if (row.value().form == ChainRow::Form::delta) look_at(row.value().base.content, false, false);
+  }
+}
+
+// A document that is gone isn't in the index.
+void Repair::find_older_by_ids(const StoredIndex& index, std::set<RecordId>& older) {
+  for (const RecordId record : records()) {
+    ask();
+    Transaction transaction(engine_, Transaction::Mode::read);
+    const auto content = readable(transaction, record);
+    if (!content) continue;
+    index.keys_of(bson::DocumentView(*content), keys_);
+    if (std::none_of(keys_.keys.begin(), keys_.keys.end(), [&](const Bytes& key) { return index.has(transaction, key, record); }))
+      older.insert(record);
+  }
+}
+
+void Repair::set_aside(Transaction& transaction, RecordId record) {
+  std::vector<std::pair<std::string, Bytes>> parts;
+  if (auto content = readable(transaction, record); content && content->size() <= lost_bytes_max)
+    parts.emplace_back("document", *std::move(content));
+  const Bytes key = record_key(record);
+  for (const Table* table : {&tables_.records, &tables_.packed}) table->remove(transaction, key);
+  keep(transaction, record, "it is older than the last that was written", parts);
 }
 
 void Repair::drop_doubles(bool records_sound) {

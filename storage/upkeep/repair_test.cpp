@@ -481,6 +481,60 @@ TEST_CASE("rows that are restored from the log lead to what snapshots show and t
   in_transaction(store, [&](Transaction& transaction) { CHECK(collection->records().remove(transaction, record).removed); });
 }
 
+TEST_CASE("a repair sets aside what a salvaged file has of an earlier checkpoint") {
+  constexpr int each = 10;
+  TemporaryDirectory first, directory;
+  base::Random random(11);
+  std::vector<RecordId> records;
+  std::vector<bson::Document> documents;
+  std::string name;
+  uint64_t earlier_bytes = 0;
+  {
+    Store store(test_options(first.path()));
+    const auto collection = store.catalog().create("wiki.pages", {});
+    name = dynamic_cast<StoredCollection&>(*collection).records().state().chains.tables().records.name() + ".wt";
+    const auto document = [&](int id) {
+      bson::Builder made;
+      made.append("_id", id).append("text", words(random, 20000));
+      return made.done();
+    };
+    for (int id = 0; id < 3 * each; ++id) {
+      documents.push_back(document(id));
+      records.push_back(in_transaction(store, [&](Transaction& t) { return collection->insert(t, documents.back()).id; }));
+    }
+    store.engine().checkpoint();
+    earlier_bytes = std::filesystem::file_size(first.path() + "/" + name);
+    for (int id = 0; id < each; ++id) {
+      in_transaction(store, [&](Transaction& t) {
+        t.expect_stamps(2);
+        const Stamp declared = t.next_stamp();
+        dynamic_cast<StoredCollection&>(*collection)
+            .records()
+            .update(t, records[id], document(id).bytes(), t.next_stamp(), declared);
+      });
+      in_transaction(store, [&](Transaction& t) { collection->remove(t, records[each + id], documents[each + id]); });
+    }
+    store.engine().checkpoint();
+    // Whoever closes the directory writes over the earlier blocks.
+    std::filesystem::copy(first.path(), directory.path(), std::filesystem::copy_options::recursive);
+  }
+  std::filesystem::resize_file(directory.path() + "/" + name, earlier_bytes);
+
+  Store store(test_options(directory.path()));
+  const auto collection = store.catalog().find("wiki.pages");
+  const RepairReport report = repair_collection(store, collection, true, {}, nullptr, nullptr);
+  CHECK(report.after.valid);
+  for (const auto& warning : report.warnings) UNSCOPED_INFO(warning);
+  CHECK(report.lost.size() == each);  // those that were deleted aren't lost
+  Transaction transaction(store, Transaction::Mode::read);
+  for (int id = 0; id < 3 * each; ++id) {
+    CAPTURE(id);
+    const auto found = collection->find(transaction, records[id], nullptr);
+    CHECK(found.has_value() == (id >= 2 * each));
+    if (found) CHECK((found->bytes() == documents[id].bytes()));
+  }
+}
+
 TEST_CASE("a content from the log that hasn't the checksum which is left of the document's is not taken") {
   const bool in_chain = GENERATE(false, true);
   Fixture f;
