@@ -167,8 +167,9 @@ void write_file(const std::string& directory, const std::string& name, const std
 
 void remove_file(const std::string& directory, const std::string& name) {
   const std::string path = directory + "/" + name;
+  const DurableFile folder(directory, O_RDONLY | O_DIRECTORY);  // first: what can't be removed durably stays
   if (::unlink(path.c_str()) != 0 && errno != ENOENT) file_error("remove " + path, errno);
-  sync_folder(directory);
+  folder.sync();
 }
 
 std::shared_ptr<const Encryption> prepare_directory(const std::string& path, const EncryptionOptions& encryption, bool repair) {
