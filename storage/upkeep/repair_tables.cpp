@@ -108,8 +108,7 @@ void Repair::find_older_by_ids(const StoredIndex& index, std::set<RecordId>& old
 
 void Repair::set_aside(Transaction& transaction, RecordId record) {
   std::vector<std::pair<std::string, Bytes>> parts;
-  if (auto content = readable(transaction, record); content && content->size() <= lost_bytes_max)
-    parts.emplace_back("document", *std::move(content));
+  if (const auto content = readable(transaction, record)) parts.emplace_back("document", content->substr(0, lost_bytes_max));
   const Bytes key = record_key(record);
   for (const Table* table : {&tables_.records, &tables_.packed}) table->remove(transaction, key);
   keep(transaction, record, "it is older than the last that was written", parts);
