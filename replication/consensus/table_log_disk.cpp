@@ -126,7 +126,6 @@ void TableLogDisk::write_batch(Transaction& transaction, const LogBatch& batch, 
 // after each piece. Entries that this member has no room to apply would take the room that it has left.
 void TableLogDisk::write(const std::vector<LogBatch>& batches) {
   for (auto from = batches.begin(); from != batches.end();) {
-    if (storage::checkpoint_brings_room(engine_)) storage::make_room_for_replay(engine_);
     size_t bytes = 0;
     bool to_apply = false;
     auto to = from;
@@ -135,7 +134,9 @@ void TableLogDisk::write(const std::vector<LogBatch>& batches) {
       to_apply = to_apply || (to->follows && !to->entries.empty());
       ++to;
     }
-    if (to_apply) storage::require_room_for_replay(engine_);
+    const uint64_t disk_bytes = 2 * bytes;  // in the journal and in the table
+    if (storage::checkpoint_brings_room(engine_, disk_bytes)) storage::make_room_for_replay(engine_);
+    if (to_apply) storage::require_room_for_replay(engine_, disk_bytes);
     write_some(from, to);
     from = to;
   }

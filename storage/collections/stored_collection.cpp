@@ -92,8 +92,8 @@ void StoredCollection::share(std::shared_ptr<Documents> view) {
   shown_.store(view_.get(), std::memory_order_release);
 }
 
-void StoredCollection::require_room(int64_t more_bytes) const {
-  engine_.internals().require_room(more_bytes > 0 ? DiskUse::growth : DiskUse::release);
+void StoredCollection::require_room(int64_t more_bytes, size_t written_bytes) const {
+  engine_.internals().require_room(more_bytes > 0 ? DiskUse::growth : DiskUse::release, written_bytes);
 }
 
 void StoredCollection::count(Transaction& transaction, const Change& change) {

@@ -71,7 +71,7 @@ class StoredCollection final : public Collection, public std::enable_shared_from
   // the timestamp, and the report. Between the last two the writer changes its own records and entries.
   // Throws OutOfDiskSpace when a document grows by `more_bytes` and the disk's reserve is touched, or when even a write that
   // doesn't grow it finds no room, after a checkpoint.
-  void require_room(int64_t more_bytes) const;
+  void require_room(int64_t more_bytes, size_t written_bytes = 0) const;
   Stamp take_stamp(Transaction& transaction) const;
   // Change says by how much a write changes the number of records and their bytes, and has the write's timestamp for dedup.
   struct Change {

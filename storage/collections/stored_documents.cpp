@@ -20,7 +20,7 @@ void StoredDocuments::take_turn(Transaction& transaction) {
 
 Stored StoredDocuments::insert(Transaction& transaction, bson::DocumentView document) {
   const auto bytes = static_cast<int64_t>(document.size());
-  collection_.require_room(bytes);
+  collection_.require_room(bytes, document.size());
   const bool decides = !transaction.replays();
   if (collection_.options().capped && decides) take_turn(transaction);
   const Stamp stamp = collection_.take_stamp(transaction);
@@ -33,7 +33,7 @@ Stored StoredDocuments::insert(Transaction& transaction, bson::DocumentView docu
 
 Updated StoredDocuments::update(Transaction& transaction, RecordId id, bson::DocumentView before, bson::DocumentView after) {
   const int64_t more_bytes = static_cast<int64_t>(after.size()) - static_cast<int64_t>(before.size());
-  collection_.require_room(more_bytes);
+  collection_.require_room(more_bytes, after.size());
   change_entries(transaction, id, before, after);
   const Stamp stamp = collection_.take_stamp(transaction);
   Superseded superseded = collection_.records().update(transaction, id, after.bytes(), stamp, shown_before(stamp));

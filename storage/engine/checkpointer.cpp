@@ -80,6 +80,7 @@ void Checkpointer::take() {
   last_ms_.set((clock_.monotonic_us() - start) / 1000);
   count_.add();
   copy_metadata();
+  space_.checkpointed();
 }
 
 // The copy is written beside the last one.

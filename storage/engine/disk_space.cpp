@@ -3,6 +3,7 @@
 #include <sys/statvfs.h>
 
 #include <algorithm>
+#include <array>
 
 #include "base/error.h"
 #include "base/log.h"
@@ -19,6 +20,11 @@ constexpr uint64_t journal_files = 4;
 constexpr uint64_t ballast_share = 2;
 // So much of the cache is worth a checkpoint to writers that lack room.
 constexpr uint64_t worth_share = 8;
+
+// The room below which each use is refused, in the uses' order.
+std::array<uint64_t, 4> needs(uint64_t reserve_bytes) {
+  return {2 * reserve_bytes, reserve_bytes, reserve_bytes / 2, reserve_bytes / 8};
+}
 
 struct Figures {
   uint64_t total = 0, free = 0;
@@ -59,14 +65,22 @@ uint64_t journal_file_bytes(uint64_t reserve_bytes) {
 }
 
 DiskState disk_state(uint64_t room_bytes, uint64_t reserve_bytes, DiskState before) {
-  const uint64_t needs[] = {2 * reserve_bytes, reserve_bytes, reserve_bytes / 2, reserve_bytes / 8};
   int refused = 0;
-  for (const uint64_t need : needs) {
+  for (const uint64_t need : needs(reserve_bytes)) {
     const bool was_refused = static_cast<int>(before) > refused;
     if (room_bytes >= need + (was_refused ? std::min(need, reserve_bytes) / 4 : 0)) break;
     ++refused;
   }
   return static_cast<DiskState>(refused);
+}
+
+DiskState disk_tightness(uint64_t room_bytes, uint64_t reserve_bytes, uint64_t unwritten_bytes, uint64_t kept_bytes) {
+  const uint64_t worth = reserve_bytes / worth_share;
+  // A few bytes in the cache don't close the gap between "low" and "full": a checkpoint for each of them would take forever.
+  if (unwritten_bytes < worth) return DiskState::plenty;
+  const DiskState tight = disk_state(room_bytes - std::min(room_bytes, unwritten_bytes), reserve_bytes, DiskState::plenty);
+  if (tight <= DiskState::low) return DiskState::plenty;
+  return unwritten_bytes - std::min(kept_bytes, unwritten_bytes) < worth ? std::min(tight, DiskState::critical) : tight;
 }
 
 DiskSpace::DiskSpace(const std::string& path, uint64_t cache_bytes)
@@ -78,14 +92,26 @@ DiskSpace::DiskSpace(const std::string& path, uint64_t cache_bytes)
 }
 
 void DiskSpace::require(DiskUse use) {
-  if (has_room(use)) [[likely]]
+  if (use > DiskUse::growth ? allows(use, state_) : has_room(use)) [[likely]]
     return;
   refuse();
 }
 
-void DiskSpace::require_for_replay(DiskUse use) {
-  if (use <= DiskUse::growth && !has_room_for_replay()) refuse();
-  require(std::max(use, DiskUse::change));
+void DiskSpace::require(DiskUse use, uint64_t bytes) {
+  require(use);
+  if (bytes >= look_every_bytes && !fits(use, bytes)) refuse();
+}
+
+void DiskSpace::require_for_replay(DiskUse use, uint64_t bytes) {
+  if (use <= DiskUse::growth && !has_room(DiskUse::change)) refuse();
+  require(std::max(use, DiskUse::change), bytes);
+}
+
+bool DiskSpace::fits(DiskUse use, uint64_t bytes) {
+  const base::MutexLock lock(looking_);
+  measure();
+  const DiskFigures now = figures();
+  return now.free_bytes + now.ballast_bytes >= needs(now.reserve_bytes)[static_cast<size_t>(use)] + now.unwritten_bytes + bytes;
 }
 
 void DiskSpace::refuse() {
@@ -107,6 +133,16 @@ void DiskSpace::wrote(uint64_t bytes) {
 
 void DiskSpace::look() {
   const base::MutexLock lock(looking_);
+  measure();
+}
+
+void DiskSpace::checkpointed() {
+  const base::MutexLock lock(looking_);
+  kept_unwritten_ = UINT64_MAX;
+  measure();
+}
+
+void DiskSpace::measure() {
   Figures figures;
   if (!ask(path_, figures)) return;
   const uint64_t reserve = reserve_bytes();
@@ -121,12 +157,11 @@ void DiskSpace::look() {
 
   const uint64_t room = figures.free + ballast_.held_bytes();
   const bool asks = unwritten_ && room < reserve + cache_bytes_;
-  const uint64_t unwritten = asks ? unwritten_() : 0;
+  const int64_t unjournaled = unjournaled_.load(std::memory_order_relaxed);
+  const uint64_t unwritten = asks ? unwritten_() + static_cast<uint64_t>(std::max<int64_t>(unjournaled, 0)) : 0;
   unwritten_bytes_.store(unwritten, std::memory_order_relaxed);
-  // A few bytes in the cache don't close the gap between "low" and "full": a checkpoint for each of them would take forever.
-  const bool worth = unwritten >= reserve / worth_share;
-  tight_.store(worth && room < reserve + unwritten, std::memory_order_relaxed);
-  replay_tight_.store(worth && room < reserve / 2 + unwritten, std::memory_order_relaxed);
+  kept_unwritten_ = std::min(kept_unwritten_, unwritten);
+  tight_.store(disk_tightness(room, reserve, unwritten, kept_unwritten_), std::memory_order_relaxed);
   move_to(disk_state(room, reserve, state()));
 }
 

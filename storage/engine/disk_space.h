@@ -3,7 +3,9 @@
 // A reserve is kept: half of it is free space, the other half is the ballast (ballast.h), which no other program can take. It is
 // what the journal's next files, the pages of a checkpoint, and the rows that a delete or a drop writes need. It is a share of
 // the cache, because the cache bounds what a checkpoint has to write. What is in the cache and not yet on the disk counts as
-// used, so a checkpoint may bring room: it writes that down, and removes the journal's old files.
+// used, and so does what open transactions have yet to add to the journal. So a checkpoint may bring room: it writes that down,
+// and removes the journal's old files. Who finds too little room waits for one; deletes and drops then go on in any case, unless
+// the room itself is too little.
 //
 //   room = free space + ballast          room above        who still writes
 //                                        2 reserves        background work, index builds, spilling
@@ -36,13 +38,16 @@ uint64_t disk_reserve_bytes(uint64_t cache_bytes, uint64_t filesystem_bytes);
 uint64_t journal_file_bytes(uint64_t reserve_bytes);
 // A use that was refused is allowed again only when there is a quarter more than it needs, or a quarter of a reserve more.
 DiskState disk_state(uint64_t room_bytes, uint64_t reserve_bytes, DiskState before);
+// Returns what the state will be at the least once all that is unwritten is on the disk, or "plenty" if a checkpoint would be of
+// little use: there is little that is unwritten, or, for deletes and drops, little more than the last checkpoint left (`kept`).
+DiskState disk_tightness(uint64_t room_bytes, uint64_t reserve_bytes, uint64_t unwritten_bytes, uint64_t kept_bytes);
 
 struct DiskFigures {
   uint64_t filesystem_bytes = 0;
   uint64_t free_bytes = 0;
   uint64_t reserve_bytes = 0;
   uint64_t ballast_bytes = 0;
-  uint64_t unwritten_bytes = 0;  // in the cache, for the next checkpoint; 0 while there is so much room that nobody asks
+  uint64_t unwritten_bytes = 0;  // for the journal and the next checkpoint; 0 while there is so much room that nobody asks
   uint64_t refused = 0;          // operations
   uint64_t ballast_given_up = 0;
   DiskState state = DiskState::plenty;
@@ -53,20 +58,24 @@ class DiskSpace {
  public:
   DiskSpace(const std::string& path, uint64_t cache_bytes);
 
-  // Throws OutOfDiskSpace (14031) if there is no room for this use. For growth, what is in the cache must have room as well.
+  // Tells whether there is room for this use, and for what is unwritten as well.
+  bool has_room(DiskUse use) const { return allows(use, state_) && allows(use, tight_); }
+  // Tells the same of a write that takes so many bytes on the disk. Few bytes cost no more than a load.
+  bool has_room(DiskUse use, uint64_t bytes) { return has_room(use) && (bytes < look_every_bytes || fits(use, bytes)); }
+  // Throws OutOfDiskSpace (14031) if there is no room for this use. For growth, what is unwritten must have room as well.
   void require(DiskUse use);
-  bool has_room(DiskUse use) const {
-    return static_cast<int>(use) >= static_cast<int>(state_.load(std::memory_order_relaxed)) &&
-           (use > DiskUse::growth || !tight_.load(std::memory_order_relaxed));
-  }
+  void require(DiskUse use, uint64_t bytes);
   // For writes that can't be refused for good (replayed_writes.h): they may take half of the reserve, for whatever they are.
-  void require_for_replay(DiskUse use);
-  bool has_room_for_replay() const { return has_room(DiskUse::change) && !replay_tight_.load(std::memory_order_relaxed); }
+  void require_for_replay(DiskUse use, uint64_t bytes = 0);
   // Tells whether a checkpoint would bring growth the room that it lacks.
   bool checkpoint_helps() const;
 
   // Counts the bytes that were written, and measures the free space again once they are many.
   void wrote(uint64_t bytes);
+  // An open transaction has so many more bytes, or less, that the journal doesn't have yet.
+  void add_unjournaled(int64_t bytes) { unjournaled_.fetch_add(bytes, std::memory_order_relaxed); }
+  // A checkpoint was taken.
+  void checkpointed();
   // Measures. It is called at intervals, too: other programs need and free space.
   void look();
   // Sets a function that returns how many bytes the next checkpoint has to write.
@@ -75,6 +84,7 @@ class DiskSpace {
     unwritten_ = std::move(ask);
   }
 
+  int64_t unjournaled_bytes() const { return unjournaled_.load(std::memory_order_relaxed); }
   uint64_t written_bytes() const { return written_.load(std::memory_order_relaxed); }
   uint64_t filesystem_bytes() const { return total_.load(std::memory_order_relaxed); }
   uint64_t reserve_bytes() const { return reserve_.load(std::memory_order_relaxed); }
@@ -84,6 +94,11 @@ class DiskSpace {
  private:
   static constexpr uint64_t look_every_bytes = 2 << 20;
 
+  static bool allows(DiskUse use, const std::atomic<DiskState>& state) {
+    return static_cast<int>(use) >= static_cast<int>(state.load(std::memory_order_relaxed));
+  }
+  bool fits(DiskUse use, uint64_t bytes);
+  void measure() REQUIRES(looking_);
   void move_to(DiskState state) REQUIRES(looking_);
   [[noreturn]] void refuse();
 
@@ -97,10 +112,11 @@ class DiskSpace {
   std::atomic<uint64_t> free_{0};
   std::atomic<uint64_t> reserve_{0};
   std::atomic<uint64_t> unwritten_bytes_{0};
+  std::atomic<int64_t> unjournaled_{0};
+  uint64_t kept_unwritten_ GUARDED_BY(looking_) = 0;  // checkpoints have left so much of what is unwritten
   std::atomic<uint64_t> refused_{0};
   std::atomic<DiskState> state_{DiskState::plenty};
-  std::atomic<bool> tight_{false};         // there is less room than the cache and the reserve need
-  std::atomic<bool> replay_tight_{false};  // or half of the reserve
+  std::atomic<DiskState> tight_{DiskState::plenty};  // disk_tightness
   Ballast ballast_;
 };
 

@@ -69,6 +69,72 @@ TEST_CASE("uses of the disk give way in their order, and come back with a distan
   CHECK(state(10 * mb, DiskState::critical) == DiskState::full);
 }
 
+TEST_CASE("what is unwritten counts as used, unless a checkpoint would be of little use") {
+  const uint64_t reserve = 16 * mb;
+  const auto tight = [&](uint64_t room, uint64_t unwritten, uint64_t kept = 0) {
+    return disk_tightness(room, reserve, unwritten, kept);
+  };
+  CHECK(tight(100 * mb, 50 * mb) == DiskState::plenty);
+  CHECK(tight(40 * mb, 24 * mb) == DiskState::plenty);
+  CHECK(tight(40 * mb, 24 * mb + 1) == DiskState::full);
+  CHECK(tight(40 * mb, 32 * mb) == DiskState::full);
+  CHECK(tight(40 * mb, 32 * mb + 1) == DiskState::critical);
+  CHECK(tight(40 * mb, 38 * mb) == DiskState::critical);
+  CHECK(tight(40 * mb, 38 * mb + 1) == DiskState::exhausted);
+  CHECK(tight(40 * mb, 200 * mb) == DiskState::exhausted);
+  CHECK(tight(0, 2 * mb) == DiskState::exhausted);
+  CHECK(tight(0, 2 * mb - 1) == DiskState::plenty);
+  // Deletes go on after a checkpoint that left most of it.
+  CHECK(tight(10 * mb, 12 * mb, 12 * mb) == DiskState::critical);
+  CHECK(tight(10 * mb, 12 * mb, 10 * mb + 1) == DiskState::critical);
+  CHECK(tight(10 * mb, 12 * mb, 10 * mb) == DiskState::exhausted);
+  CHECK(tight(40 * mb, 30 * mb, 30 * mb) == DiskState::full);
+}
+
+TEST_CASE("what open transactions have yet to add to the journal is unwritten, and a large write must fit") {
+  TemporaryDirectory directory;
+  DiskSpace space(directory.path(), 1ull << 60);  // with such a cache every room is small enough to ask
+  space.ask_for_unwritten([] { return 5 * mb; });
+  space.add_unjournaled(7 * mb);
+  space.look();
+  CHECK(space.figures().unwritten_bytes == 12 * mb);
+  space.add_unjournaled(-7 * mb);
+  space.checkpointed();
+  CHECK(space.figures().unwritten_bytes == 5 * mb);
+
+  const DiskFigures now = space.figures();
+  const uint64_t room = now.free_bytes + now.ballast_bytes;
+  for (const DiskUse use : {DiskUse::growth, DiskUse::release}) {
+    CHECK(space.has_room(use, 16 * mb));
+    CHECK_FALSE(space.has_room(use, room));
+    CHECK_THROWS_AS(space.require(use, room), base::OperationError);
+  }
+  CHECK_THROWS_AS(space.require_for_replay(DiskUse::growth, room), base::OperationError);
+  CHECK(space.figures().refused == 3);
+}
+
+TEST_CASE("a transaction's bytes are unjournaled until it ends") {
+  TemporaryDirectory directory;
+  Store store(test_options(directory.path()));
+  const Table table = store.engine().open_table("things");
+  DiskSpace& space = store.engine().internals().space;
+  const auto unjournaled = [&] { return space.unjournaled_bytes(); };
+  const int64_t before = unjournaled();
+  {
+    Transaction transaction(store, Transaction::Mode::write);
+    table.put(transaction, "key", Bytes(100'000, 'x'));
+    CHECK(unjournaled() == before + 100'003);
+    transaction.commit();
+    CHECK(unjournaled() == before);
+  }
+  {
+    Transaction rolled_back(store, Transaction::Mode::write);
+    table.put(rolled_back, "key", Bytes(1000, 'x'));
+    CHECK(unjournaled() > before);
+  }
+  CHECK(unjournaled() == before);
+}
+
 TEST_CASE("the ballast takes its room, gives it up in quarters, and is found by the next start") {
   TemporaryDirectory directory;
   const std::string path = directory.path() + "/" + ballast_file;

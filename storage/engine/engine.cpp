@@ -90,13 +90,16 @@ void Engine::Internals::around_checkpoint(const std::function<void()>& take) {
   checkpointed_stamp = point.stamp;
 }
 
-void Engine::Internals::require_room(DiskUse use) {
-  if (space.has_room(use)) [[likely]]
+void Engine::Internals::require_room(DiskUse use, uint64_t bytes) {
+  // A table and the journal have the document; in a replica set two tables, the log and the journal have it.
+  const uint64_t disk_bytes = bytes * (options.replicated ? 4 : 2);
+  if (space.has_room(use, disk_bytes)) [[likely]]
     return;
-  if (ReplayedWrites::here()) return space.require_for_replay(use);
+  // A replayed document is in the log and in the journal already.
+  if (ReplayedWrites::here()) return space.require_for_replay(use, 2 * bytes);
   // A checkpoint makes the journal's files needless, too: they may be all the room that a delete or a drop needs.
   if (use > DiskUse::growth || space.checkpoint_helps()) checkpointer.make_room(use);
-  space.require(use);
+  space.require(use, disk_bytes);
 }
 
 void Engine::Internals::load_log_state() {

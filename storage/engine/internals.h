@@ -33,9 +33,10 @@ struct Engine::Internals {
   void load_log_state();
   // Applies what an earlier start could not, where it can be applied by now, and logs what is left.
   void apply_unapplied();
-  // Throws OutOfDiskSpace if there is no room for such writes on the disk, and none after a checkpoint either. The caller may be
-  // inside a transaction, but must not hold the lock of Checkpointer::between_checkpoints.
-  void require_room(DiskUse use);
+  // Throws OutOfDiskSpace if there is no room for such writes on the disk, and none after a checkpoint either. `bytes` is the
+  // size of the document that is written. The caller may be inside a transaction, but must not hold the lock of
+  // Checkpointer::between_checkpoints.
+  void require_room(DiskUse use, uint64_t bytes = 0);
 
   // This function is called after WiredTiger returned WT_ROLLBACK. It throws TransactionTooLargeForCache if the transaction would
   // end the same way when it is run again; otherwise it returns.

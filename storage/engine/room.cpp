@@ -18,16 +18,16 @@ void make_room_for_replay(Engine& engine) {
 }
 
 bool has_room_for_replay(Engine& engine) {
-  return engine.internals().space.has_room_for_replay();
+  return engine.internals().space.has_room(DiskUse::change);
 }
 
-void require_room_for_replay(Engine& engine) {
-  engine.internals().space.require_for_replay(DiskUse::growth);
+void require_room_for_replay(Engine& engine, uint64_t bytes) {
+  engine.internals().space.require_for_replay(DiskUse::growth, bytes);
 }
 
-bool checkpoint_brings_room(Engine& engine) {
-  const DiskSpace& space = engine.internals().space;
-  return !space.has_room(DiskUse::growth) && space.checkpoint_helps();
+bool checkpoint_brings_room(Engine& engine, uint64_t bytes) {
+  DiskSpace& space = engine.internals().space;
+  return !space.has_room(DiskUse::growth, bytes) && space.checkpoint_helps();
 }
 
 bool is_full(Engine& engine) {

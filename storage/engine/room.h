@@ -18,9 +18,9 @@ void require_temporary_room(Engine& engine, uint64_t bytes);
 // load if there is room; the last throws OutOfDiskSpace if there is none.
 void make_room_for_replay(Engine& engine);
 bool has_room_for_replay(Engine& engine);
-void require_room_for_replay(Engine& engine);
-// Tells whether new data would be refused while a checkpoint would bring room.
-bool checkpoint_brings_room(Engine& engine);
+void require_room_for_replay(Engine& engine, uint64_t bytes);  // that the write takes on the disk
+// Tells whether new data that takes so many bytes would be refused while a checkpoint would bring room.
+bool checkpoint_brings_room(Engine& engine, uint64_t bytes = 0);
 
 bool is_full(Engine& engine);  // new data is refused; it costs no more than a load
 DiskFigures disk_figures(Engine& engine);

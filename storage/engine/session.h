@@ -73,6 +73,7 @@ struct Transaction::Session {
   std::unordered_map<std::string, TableCursors, StringHash, std::equal_to<>> tables;
   CountChanges counts;
   uint64_t written_bytes = 0;       // this transaction wrote so many
+  uint64_t unjournaled_bytes = 0;   // of them; the journal gets them with the commit
   std::exception_ptr interruption;  // it ended a wait of this transaction, which can't be committed any more
   int failure = 0;        // WiredTiger's result of a call of this transaction that failed, after which it refuses the commit
   size_t drops_seen = 0;  // the session knows so many of the pool's dropped tables

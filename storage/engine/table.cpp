@@ -1,6 +1,7 @@
 #include "storage/engine/table.h"
 
 #include "storage/engine/internals.h"
+#include "storage/engine/replayed_writes.h"
 #include "storage/engine/session.h"
 
 namespace storage {
@@ -36,6 +37,10 @@ constexpr size_t small_row_bytes = 512;  // the rows that every delete and drop 
 void count_bytes(Transaction& transaction, size_t bytes) {
   DiskSpace& space = transaction.engine().internals().space;
   transaction.session().written_bytes += bytes;
+  if (!ReplayedWrites::here()) {  // the log and the journal have those already
+    transaction.session().unjournaled_bytes += bytes;
+    space.add_unjournaled(static_cast<int64_t>(bytes));
+  }
   space.wrote(bytes);
   space.require(bytes > small_row_bytes ? DiskUse::change : DiskUse::release);
 }

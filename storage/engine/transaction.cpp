@@ -83,6 +83,8 @@ Transaction::~Transaction() {
 void Transaction::finish() {
   open_ = false;
   session_->take_back_all();
+  if (const uint64_t bytes = std::exchange(session_->unjournaled_bytes, 0); bytes > 0)
+    engine_.internals().space.add_unjournaled(-static_cast<int64_t>(bytes));
   if (!stamps_.place) return;
   engine_.internals().stamps.release(stamps_.place);
   stamps_.place = 0;

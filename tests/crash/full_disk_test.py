@@ -113,6 +113,49 @@ def test_deletes_and_drops_go_on_when_another_program_takes_all_room(disk):
         assert server.stop() == 0
 
 
+def leave_room(client, disk, room):
+    """Another program leaves so much room, with the ballast. Returns its file."""
+    client.admin.command("fsync")
+    stranger = disk / "stranger"
+    with open(stranger, "wb", buffering=0) as file:
+        while (left := free_bytes(disk) + space(client)["ballastBytes"] - room) > 0:
+            file.write(b"\1" * min(left, MB))
+    return stranger
+
+
+@pytest.mark.parametrize("options", [(), ("--replSet", "rs0")], ids=["standalone", "member"])
+def test_a_large_document_needs_room_for_itself_beside_the_reserve(disk, options):
+    with Server("--wiredTigerCacheSizeGB", "0.25", *options, dbpath=disk / "db") as server:
+        if options:
+            server.initiate()
+        client = server.client(retryWrites=False)
+        pages = client.full.pages
+        pages.insert_many([{"_id": number, "noise": random.randbytes(1000)} for number in range(100)])
+        stranger = leave_room(client, disk, 3 * space(client)["reserveBytes"] // 2)
+        for _ in range(3):
+            with pytest.raises(OperationFailure) as refused:
+                pages.insert_one({"noise": random.randbytes(15 * MB)})
+            assert refused.value.code == OUT_OF_DISK_SPACE
+        with pytest.raises(OperationFailure) as refused:
+            pages.update_one({"_id": 0}, {"$set": {"noise": random.randbytes(15 * MB)}})
+        assert refused.value.code == OUT_OF_DISK_SPACE
+        assert pages.count_documents({}) == 100
+        assert takes(pages)  # for a small document there is room
+
+        if options:
+            with client.start_session() as session, pytest.raises(OperationFailure) as refused:
+                with session.start_transaction():
+                    for number in range(1000, 1030):
+                        pages.insert_one({"_id": number, "noise": random.randbytes(MB)}, session=session)
+            assert refused.value.code == OUT_OF_DISK_SPACE
+            assert pages.count_documents({}) == 101
+        assert space(client)["ballastReleases"] == 0
+        stranger.unlink()
+        wait_until(lambda: takes(pages), server.tail)
+        pages.insert_one({"noise": random.randbytes(15 * MB)})
+        assert server.stop() == 0
+
+
 def test_a_drop_frees_a_members_full_disk_though_its_log_names_the_documents(disk):
     """The log would have no room for what it names: it begins behind it, and streams that would need it are told so."""
     seems_free = disk / "free"

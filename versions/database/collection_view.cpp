@@ -248,7 +248,7 @@ storage::Stored CollectionView::insert(Transaction& transaction, bson::DocumentV
   const Bytes key = key_of(document.bytes());
   const std::vector<Keys> keys = keys_of(base, document, storage::KeyLimits::of_write(transaction.replays()));
   const auto bytes = static_cast<int64_t>(document.size());
-  base.require_room(bytes);
+  base.require_room(bytes, document.size());
   const Stamp stamp = base.take_stamp(transaction);
   RecordId record = 0;
   try {
@@ -270,7 +270,7 @@ storage::Updated CollectionView::update(Transaction& transaction, RecordId id, b
   storage::StoredCollection& base = shared_.base;
   const View view = writable(transaction);
   const auto before_bytes = static_cast<int64_t>(before.size()), after_bytes = static_cast<int64_t>(after.size());
-  base.require_room(after_bytes - before_bytes);
+  base.require_room(after_bytes - before_bytes, after.size());
   const auto limits = storage::KeyLimits::of_write(transaction.replays());
   std::vector<Keys> gone = keys_of(base, before), come = keys_of(base, after, limits, &gone), whole = come;
   for (size_t i = 0; i < come.size(); ++i) {
