@@ -24,7 +24,7 @@ constexpr size_t keys_known = 255;
 constexpr uint64_t record_pre_states = 0x10, record_behind = 0x20, chain_pre_states = 0x08;  // these lie in the column of forms
 constexpr int choice_shift = 5;  // it lies in the column of forms; each choice takes one byte there
 
-enum class Layout : uint8_t { records = 1, chains = 2, entries = 3 };
+enum class Layout : uint8_t { records = 1, chains = 2, entries = 3, typed_entries = 4 };
 
 // The streams lie in this order. Each is a run of varints, except those that are called bytes.
 enum Stream {
@@ -98,6 +98,22 @@ std::optional<size_t> instruction_bytes(BytesView bytes, uint64_t target_bytes) 
   }
 }
 
+// What follows the record key in an entry's value (types, stored_index.h) is one number, if it is short: its bytes behind a 1.
+constexpr size_t types_max = 7;
+
+std::optional<uint64_t> types_number(BytesView types) {
+  if (types.size() > types_max) return std::nullopt;
+  uint64_t number = 1;
+  for (const char byte : types) number = number << 8 | static_cast<uint8_t>(byte);
+  return number;
+}
+
+Bytes types_of(uint64_t number) {
+  Bytes types;
+  for (; number > 1; number >>= 8) types.insert(types.begin(), static_cast<char>(number & 0xff));
+  return types;
+}
+
 size_t common(BytesView a, BytesView b) {
   return static_cast<size_t>(
       std::mismatch(a.begin(), a.begin() + static_cast<ptrdiff_t>(std::min(a.size(), b.size())), b.begin()).first - a.begin());
@@ -114,7 +130,7 @@ class Splitter {
     if (!found) return std::nullopt;
     const size_t start = *found;
     const BytesView rest = page.substr(page.size() - at_end_);
-    if (layout_ == Layout::entries) {
+    if (kind_ == PageKind::entries) {
       write_entries();
     } else {
       for (size_t i = 0; i < rows_.size(); ++i) layout_ == Layout::chains ? write_chain(i) : write_record(rows_[i]);
@@ -323,10 +339,13 @@ class Splitter {
       const Bytes key = last.substr(0, row.prefix) + Bytes(row.suffix);
       const size_t same = common(last, key);
       const bool counts_up = key.size() == last.size() && key.size() >= 8 && same >= key.size() - 8;
-      const RecordId record = row.value.size() > 1 && row.value.size() <= 9 ? record_from_key(row.value) : 0;
-      const bool is_record = row.has_value && record >= record_id_min && record_key(record) == row.value;
+      const BytesView record_part = row.value.substr(0, row.value.empty() ? 0 : size_t{static_cast<uint8_t>(row.value[0])} + 1);
+      const RecordId record = record_part.size() > 1 && record_part.size() <= 9 ? record_from_key(record_part) : 0;
+      const auto types = types_number(row.value.substr(record_part.size()));
+      const bool is_record = row.has_value && types && record >= record_id_min && record_key(record) == record_part;
+      const bool has_types = is_record && types != 1;
       const bool odd_prefix = row.prefix != usual_prefix(same);
-      put(forms, (counts_up ? 1 : 0) | (is_record ? 2 : 0) | (odd_prefix ? 4 : 0));
+      put(forms, (counts_up ? 1 : 0) | (is_record ? 2 : 0) | (odd_prefix ? 4 : 0) | (has_types ? 8 : 0));
       if (odd_prefix) put(references, row.prefix);
       if (counts_up) {
         put_signed(ids, minus(static_cast<int64_t>(base::load_be64(key.data() + key.size() - 8)),
@@ -339,6 +358,8 @@ class Splitter {
       if (is_record) {
         put_signed(records, minus(record, last_record));
         last_record = record;
+        if (has_types) put(chains, *types);
+        if (has_types) layout_ = Layout::typed_entries;
       } else if (row.has_value) {
         put(chains, row.value.size());
         bodies_ += row.value;
@@ -388,7 +409,7 @@ class Joiner {
       for (uint64_t i = 0; i < *rows && good(); ++i) read_record();
     } else if (layout == Layout::chains) {
       read_chains(*rows);
-    } else if (layout == Layout::entries) {
+    } else if (layout == Layout::entries || layout == Layout::typed_entries) {
       read_entries(*rows);
     } else {
       return std::nullopt;
@@ -591,7 +612,9 @@ class Joiner {
       if (form & 2) {
         last_record = plus(last_record, get_signed(records));
         need(last_record >= record_id_min);
-        if (good_) put_value(record_key(last_record));
+        Bytes value = good_ ? record_key(last_record) : Bytes();
+        if (form & 8) value += types_of(get(chains));
+        if (good_) put_value(value);
       } else if (!streams_[cells].empty() && streams_[cells][0] == 1) {
         get(cells);
       } else {
