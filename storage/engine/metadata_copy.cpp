@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <wiredtiger.h>
+#include <zstd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -11,6 +12,7 @@
 #include <filesystem>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/error.h"
 #include "base/hash.h"
@@ -25,10 +27,11 @@ using base::BytesView;
 
 constexpr int log_no_copy = 7200530;
 constexpr int log_restored = 7200531;
-constexpr uint8_t format_version = 1;
+constexpr uint8_t format_version = 2;
 constexpr size_t header_bytes = 1 + 2 * sizeof(uint64_t);
 constexpr uint64_t turtle_bytes_max = 1 << 20;
 constexpr size_t piece_bytes = 1 << 20;
+constexpr int level = 1;
 constexpr char turtle_file[] = "WiredTiger.turtle";
 constexpr char metadata_file[] = "WiredTiger.wt";
 constexpr char damaged_file[] = "WiredTiger.damaged";  // WiredTiger.wt until its copy has proved to be sound
@@ -156,6 +159,14 @@ uint32_t whole_block(const File& file, uint64_t at) {
   return wiredtiger_crc32c_func()(block.data(), checked) == checksum ? bytes : 0;
 }
 
+Bytes compress(BytesView piece) {
+  Bytes frame(ZSTD_compressBound(piece.size()), '\0');
+  const size_t bytes = ZSTD_compress(frame.data(), frame.size(), piece.data(), piece.size(), level);
+  if (ZSTD_isError(bytes)) throw base::OperationError(base::ErrorCode::internal_error, ZSTD_getErrorName(bytes));
+  frame.resize(bytes);
+  return frame;
+}
+
 // This is the copy that there is. It is of use if its hash is right.
 class Stored {
  public:
@@ -183,17 +194,17 @@ class Stored {
   } catch (const base::OperationError&) {
     return false;
   }
-  // Returns a part of the copied file; less at its end.
-  Bytes metadata(uint64_t at, uint64_t bytes) const {
+  // Returns a part of the copied file that lies within one piece; less at the file's end. Parts are asked for in their order.
+  Bytes metadata(uint64_t at, uint64_t bytes) {
     if (!valid_ || at >= metadata_bytes_) return {};
-    return file_.read(metadata_begin() + at, std::min(bytes, metadata_bytes_ - at));
+    if (const size_t wanted = at / piece_bytes; wanted != unpacked_) {
+      piece_ = unpack(wanted);
+      unpacked_ = wanted;
+    }
+    return piece_.substr(at % piece_bytes, bytes);
   }
   void write_metadata(const Draft& draft) const {
-    const bool whole = each_metadata_piece([&](BytesView piece) {
-      draft.write(piece);
-      return true;
-    });
-    if (!whole) throw base::OperationError(base::ErrorCode::internal_error, "cannot read " + file_.path());
+    for (size_t i = 0; i < frames_.size(); ++i) draft.write(unpack(i));
   }
 
  private:
@@ -203,32 +214,49 @@ class Stored {
     const auto turtle_bytes = base::load_le<uint64_t>(header.data() + 1);
     metadata_bytes_ = base::load_le<uint64_t>(header.data() + 1 + sizeof(uint64_t));
     const uint64_t bytes = file_.bytes();
-    constexpr uint64_t around = header_bytes + 2 * sizeof(uint64_t);
-    if (turtle_bytes > turtle_bytes_max || bytes < around + turtle_bytes || bytes - around - turtle_bytes != metadata_bytes_)
-      return false;
+    constexpr uint64_t end_bytes = 2 * sizeof(uint64_t);
+    if (turtle_bytes > turtle_bytes_max || bytes < header_bytes + turtle_bytes + end_bytes) return false;
     turtle_ = file_.read(header_bytes, turtle_bytes);
     RunningHash hash;
     hash.add(header);
     hash.add(turtle_);
-    const bool whole = each_metadata_piece([&](BytesView piece) {
-      hash.add(piece);
-      return true;
-    });
-    const Bytes end = file_.read(bytes - 2 * sizeof(uint64_t), 2 * sizeof(uint64_t));
-    if (!whole || end.size() != 2 * sizeof(uint64_t)) return false;
+    uint64_t at = header_bytes + turtle_bytes;
+    for (uint64_t copied = 0; copied < metadata_bytes_; copied += piece_bytes) {
+      if (bytes - end_bytes - at < sizeof(uint32_t)) return false;
+      const Bytes length = file_.read(at, sizeof(uint32_t));
+      if (length.size() != sizeof(uint32_t)) return false;
+      const Frame frame{at + sizeof(uint32_t), base::load_le<uint32_t>(length.data())};
+      if (frame.bytes > ZSTD_compressBound(piece_bytes) || frame.bytes > bytes - end_bytes - frame.at) return false;
+      hash.add(length);
+      hash.add(file_.read(frame.at, frame.bytes));
+      frames_.push_back(frame);
+      at = frame.at + frame.bytes;
+    }
+    const Bytes end = file_.read(at, end_bytes);
+    if (at + end_bytes != bytes || end.size() != end_bytes) return false;
     metadata_hash_ = base::load_le<uint64_t>(end.data());
     hash.add(BytesView(end).substr(0, sizeof(uint64_t)));
     return base::load_le<uint64_t>(end.data() + sizeof(uint64_t)) == hash.value();
   }
-  uint64_t metadata_begin() const { return header_bytes + turtle_.size(); }
-  template <class Use>
-  bool each_metadata_piece(Use use) const {
-    return each_piece(file_, metadata_begin(), metadata_begin() + metadata_bytes_, use);
+  struct Frame {
+    uint64_t at;
+    uint32_t bytes;
+  };
+
+  Bytes unpack(size_t piece) const {
+    const Bytes frame = file_.read(frames_[piece].at, frames_[piece].bytes);
+    Bytes out(std::min<uint64_t>(piece_bytes, metadata_bytes_ - piece * piece_bytes), '\0');
+    if (ZSTD_decompress(out.data(), out.size(), frame.data(), frame.size()) != out.size())
+      throw base::OperationError(base::ErrorCode::internal_error, "cannot read " + file_.path());
+    return out;
   }
 
   const File file_;
   std::string turtle_;
   uint64_t metadata_bytes_ = 0, metadata_hash_ = 0;
+  std::vector<Frame> frames_;
+  size_t unpacked_ = SIZE_MAX;  // the piece with this number
+  Bytes piece_;
   bool valid_ = false;
 };
 
@@ -236,7 +264,7 @@ class Stored {
 // the file isn't as it was copied, and no whole block has been written since, it is damaged there, or being written to: then the
 // last copy's bytes are used, if there are any. A block that is being written is none of the newest checkpoint's.
 template <class Use>
-bool each_sound_piece(const File& file, uint64_t end, const Stored& last, Use use) {
+bool each_sound_piece(const File& file, uint64_t end, Stored& last, Use use) {
   uint64_t whole_to = 0;  // what is before this belongs to a whole block
   for (uint64_t at = 0; at < end; at += unit_bytes) {
     const uint64_t wanted = std::min<uint64_t>(unit_bytes, end - at);
@@ -316,19 +344,24 @@ void MetadataCopy::copy(const std::string& turtle) {
   Draft draft(directory_ + "/" + metadata_copy_file);
   RunningHash hash;
   RunningHash as_it_was;
-  Bytes was, piece;  // the hashes are of pieces of this size, as they are read again
+  Bytes was, piece;
+  const auto add = [&](BytesView part) {
+    hash.add(part);
+    draft.write(part);
+  };
   const auto flush = [&] {
-    as_it_was.add(was);
-    hash.add(piece);
-    draft.write(piece);
+    as_it_was.add(was);  // in pieces of the size in which it is read again
+    const Bytes frame = compress(piece);
+    Bytes length;
+    base::append_le(length, static_cast<uint32_t>(frame.size()));
+    add(length);
+    add(frame);
     was.clear();
     piece.clear();
   };
-  for (const BytesView part : {BytesView(header), BytesView(turtle)}) {
-    hash.add(part);
-    draft.write(part);
-  }
-  const Stored last(directory_);
+  add(header);
+  add(turtle);
+  Stored last(directory_);
   const bool whole = each_sound_piece(metadata, bytes, last, [&](const Bytes& unit, const Bytes& sound) {
     was.append(unit);
     piece.append(sound);

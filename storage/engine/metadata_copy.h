@@ -2,7 +2,8 @@
 // WiredTiger.wt holds it, and WiredTiger.turtle says where in that file it begins. No table can be opened without it, so there
 // is a copy of both, which is taken after each checkpoint:
 //
-//   WiredTiger.copy   | version, 1 | bytes of the turtle, 8 | bytes of WiredTiger.wt, 8 | turtle | WiredTiger.wt
+//   WiredTiger.copy   | version, 1 | bytes of the turtle, 8 | bytes of WiredTiger.wt, 8 | turtle
+//                     | for each megabyte of WiredTiger.wt: bytes, 4 | a frame of zstd | ... |
 //                     | hash of WiredTiger.wt as it was, 8 | hash of all before this, 8 |
 //
 // The copied WiredTiger.wt may be another than the one that was there: it has no damage, as far as that can be seen.

@@ -7,6 +7,8 @@
 #include <fstream>
 #include <thread>
 
+#include <zstd.h>
+
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/random.h"
@@ -249,14 +251,18 @@ TEST_CASE("a turtle that is newer than its copy stays") {
   const Bytes newer = content_of(directory.path() + turtle), file = content_of(directory.path() + metadata);
   REQUIRE(file.size() < 1 << 20);  // one piece
   // The copy was taken while the checkpoint was nearly complete: it has the older turtle, and the newer file.
-  Bytes stored(1, '\1');
+  Bytes stored(1, '\2');
   base::append_le(stored, static_cast<uint64_t>(older.size()));
   base::append_le(stored, static_cast<uint64_t>(file.size()));
-  const uint64_t hash = base::hash64(file, base::hash64(older, base::hash64(stored)));
+  Bytes frame(ZSTD_compressBound(file.size()), '\0');
+  frame.resize(ZSTD_compress(frame.data(), frame.size(), file.data(), file.size(), 1));
+  Bytes length;
+  base::append_le(length, static_cast<uint32_t>(frame.size()));
+  const uint64_t hash = base::hash64(frame, base::hash64(length, base::hash64(older, base::hash64(stored))));
   Bytes end;
   base::append_le(end, base::hash64(file));
   base::append_le(end, base::hash64(end, hash));
-  stored += older + file + end;
+  stored += older + length + frame + end;
   put_content(directory.path() + copy, stored);
   MetadataCopy found(directory.path());
   int asked = 0;
