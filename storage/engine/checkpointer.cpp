@@ -23,9 +23,12 @@ constexpr std::chrono::milliseconds removal_max(3000), removal_step(10), retry_s
 }  // namespace
 
 Checkpointer::Checkpointer(base::Clock& clock, wt::Connection& connection, DiskSpace& space, int seconds, Around around)
-    : clock_(clock), connection_(connection), space_(space), around_(std::move(around)), thread_([this, seconds] {
-        run(seconds);
-      }) {}
+    : clock_(clock),
+      connection_(connection),
+      space_(space),
+      around_(std::move(around)),
+      files_(clock, connection, descriptors_max()),
+      thread_([this, seconds] { run(seconds); }) {}
 
 void Checkpointer::stop() {
   {
@@ -119,10 +122,11 @@ void Checkpointer::run(int seconds) {
     if (stopping_) return;
     lock.unlock();
     space_.look();
+    const bool files_wait = files_.look();
     lock.lock();
     const bool room_wanted = room_wanted_ > ended_;
     const uint64_t written = space_.written_bytes();
-    if (!room_wanted && base::now(clock_) < due && !journal_is_long(written - written_before)) continue;
+    if (!room_wanted && !files_wait && base::now(clock_) < due && !journal_is_long(written - written_before)) continue;
     ++begun_;
     const DiskUse use = std::exchange(room_use_, DiskUse::release);
     lock.unlock();

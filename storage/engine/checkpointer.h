@@ -10,6 +10,7 @@
 #include "base/counters.h"
 #include "base/mutex.h"
 #include "storage/engine/disk_space.h"
+#include "storage/engine/open_files.h"
 #include "storage/engine/wt.h"
 
 namespace storage {
@@ -51,6 +52,7 @@ class Checkpointer {
   wt::Connection& connection_;
   DiskSpace& space_;
   const Around around_;
+  OpenFiles files_;
   std::shared_mutex taking_;  // a standard one: between_checkpoints() gives its lock away
   base::Mutex mutex_;
   base::Condition woken_;

@@ -41,8 +41,8 @@ std::string connection_configuration(const EngineOptions& options, const DiskSpa
          ",remove=true,prealloc=" + (in_advance ? "true" : "false") + ",compressor=" + options.journal_compressor + ")" +
          ",transaction_sync=(enabled=true,method=none)"
          ",builtin_extension_config={zstd={compression_level=3}}"
-         ",file_manager=(close_idle_time=600,close_handle_minimum=2000,close_scan_interval=30)" +
-         ",extensions=[" + extensions + "]" + (encryption ? encryption->configuration() : "");
+         "," +
+         OpenFiles::settings + ",extensions=[" + extensions + "]" + (encryption ? encryption->configuration() : "");
 }
 
 constexpr int log_unapplied = 7200513;

@@ -1,5 +1,6 @@
 """Many connections, many collections, few descriptors."""
 import contextlib
+import pathlib
 import resource
 import socket
 import subprocess
@@ -16,7 +17,8 @@ from tests.support.waiting import DEADLINE, wait_until
 TOO_MANY_FILES_OPEN = 264
 CONNECTIONS = 5_000
 DESCRIPTORS_FOR_THEM = CONNECTIONS + 500
-COLLECTIONS, INDEXES_EACH = 200, 2  # the file alone, as a program, makes 2,400
+COLLECTIONS, INDEXES_EACH = 200, 2  # the file alone, as a program, makes 5,000
+DESCRIPTORS_FOR_TABLES, COLLECTIONS_TOO_MANY = 6_000, 1_000
 
 
 def test_five_thousand_connections_are_served():
@@ -81,6 +83,28 @@ def test_few_descriptors_are_a_refusal_and_no_loss(descriptors):
         assert refused and refused[0].code == TOO_MANY_FILES_OPEN, refused
 
 
+def test_more_tables_than_descriptors():
+    """Files that nobody uses are closed before a process has no descriptors left."""
+    few = ["bash", "-c", f'ulimit -n {DESCRIPTORS_FOR_TABLES}; exec "$0" "$@"']
+    with Server(before=few) as server:
+        client = server.client()
+        for number in range(COLLECTIONS_TOO_MANY):
+            collection = client.t[f"c{number}"]
+            collection.insert_one({"_id": 1, "a": number, "b": -number})
+            collection.create_indexes([IndexModel(field) for field in ("a", "b")])
+        tables = len(list(pathlib.Path(server.dbpath).glob("*.wt")))
+        assert tables > DESCRIPTORS_FOR_TABLES
+        for number in range(COLLECTIONS_TOO_MANY):
+            assert client.t[f"c{number}"].find_one({"a": number})["b"] == -number
+        assert b'"id":7200306' in pathlib.Path(server.log).read_bytes()
+        server.kill()
+        server.start()
+        client = server.client()
+        for number in range(0, COLLECTIONS_TOO_MANY, 50):
+            assert client.t[f"c{number}"].find_one({"b": -number})["a"] == number
+        assert server.stop() == 0
+
+
 def answers(server):
     try:
         return raw_command(server.host, server.port, {"ping": 1, "$db": "admin"})["ok"] == 1
@@ -133,6 +157,6 @@ def test_a_start_that_can_not_be_is_one_line_and_an_exit_code(tmp_path, argument
 
 
 if __name__ == "__main__":
-    made_s, started_s, start_mb, table_kb = many_collections(12 * COLLECTIONS)
-    print(f"{12 * COLLECTIONS} collections with {12 * COLLECTIONS * INDEXES_EACH} indexes: made in {made_s:.0f} s, started in {started_s:.1f} s "
+    made_s, started_s, start_mb, table_kb = many_collections(25 * COLLECTIONS)
+    print(f"{25 * COLLECTIONS} collections with {25 * COLLECTIONS * INDEXES_EACH} indexes: made in {made_s:.0f} s, started in {started_s:.1f} s "
           f"with {start_mb:.0f} MB, {table_kb:.0f} KB a table once all are open")
