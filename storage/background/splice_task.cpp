@@ -8,6 +8,7 @@ namespace storage {
 bool SpliceTask::step(const Round&) {
   const auto collections = tracked_.where([](Collection& collection) { return collection.records().state().has_dead(); });
   bool any = false;
+  PutOff put_off("splicing");
   for (const auto& collection : collections) {
     for (const auto& dead : collection->records().state().take_dead()) {
       const auto store = sources_.store(collection->id());
@@ -17,10 +18,11 @@ bool SpliceTask::step(const Round&) {
         figures_.counts().spliced += spliced;
         any |= spliced;
       } catch (const base::OperationError& error) {
-        log_put_off("splicing", error);
+        put_off.add(error);
       }
     }
   }
+  put_off.report();
   if (any) figures_.publish(false);
   return any;
 }

@@ -48,6 +48,7 @@ void SweepTask::look(Sweep& sweep, ChainStore& store) {
     slice = sweep.dead.look(store, transaction, rows_max);
   }
   figures_.counts().swept_rows += slice.rows;
+  PutOff put_off("splicing");
   for (const auto& one : slice.found) {
     try {
       const bool spliced = in_transaction(
@@ -55,9 +56,10 @@ void SweepTask::look(Sweep& sweep, ChainStore& store) {
       figures_.counts().spliced += spliced;
       sweep.spliced |= spliced;
     } catch (const base::OperationError& error) {
-      log_put_off("splicing", error);
+      put_off.add(error);
     }
   }
+  put_off.report();
   if (sweep.dead.at_end()) {
     sweep.on = false;
     sweep.dead_at_end = sweep.spliced ? -1 : store.counters().get().dead;
