@@ -37,38 +37,61 @@ bool names_one(const bson::ValueView& value) {
          !(value.is_object() && Matcher::is_operators(value.as_document()));
 }
 
-// Returns the keys that a condition on _id allows; nullopt: they can't be listed.
-std::optional<std::vector<base::Bytes>> keys_named(const Element& condition) {
-  if (names_one(condition)) return {{key_of_id(condition)}};
+// What a condition on _id names: one value, or those of an array.
+struct Named {
+  Element values;
+  bool many = false;
+};
+
+// Returns nullopt if the values that the condition allows can't be listed.
+std::optional<Named> named_by(const Element& condition) {
+  if (names_one(condition)) return Named{condition};
   if (!condition.is_object() || !Matcher::is_operators(condition.as_document())) return std::nullopt;
   for (const Element& operation : condition.as_document()) {
-    if (operation.name == "$eq" && !operation.is_array() && operation.type() != bson::Type::regex)
-      return {{key_of_id(operation)}};
+    if (operation.name == "$eq" && !operation.is_array() && operation.type() != bson::Type::regex) return Named{operation};
     if (operation.name != "$in" || !operation.is_array()) continue;
-    std::vector<base::Bytes> keys;
     for (const Element& value : operation.as_document()) {
       if (value.is_array() || value.type() == bson::Type::regex) return std::nullopt;
-      keys.push_back(key_of_id(value));
     }
-    std::sort(keys.begin(), keys.end());
-    keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
-    return keys;
+    return Named{operation, true};
   }
   return std::nullopt;
 }
 
 // Reads a filter over _id alone: conditions side by side, or under $and.
-std::optional<std::vector<base::Bytes>> keys_in(DocumentView filter) {
+std::optional<Named> named_in(DocumentView filter) {
   for (const Element& condition : filter) {
     if (condition.name == "_id") {
-      if (auto keys = keys_named(condition)) return keys;
+      if (auto named = named_by(condition)) return named;
     } else if (condition.name == "$and") {
       for (const Element& one : condition.as_document()) {
-        if (auto keys = keys_in(one.as_document())) return keys;
+        if (auto named = named_in(one.as_document())) return named;
       }
     }
   }
   return std::nullopt;
+}
+
+// Returns each key once, in their order.
+std::vector<base::Bytes> keys_of(const Named& named, Held& held, Allowance& allowance) {
+  std::vector<base::Bytes> keys;
+  const auto add = [&](const bson::ValueView& value) {
+    base::Bytes key = key_of_id(value);
+    allowance.work_on(key.size());
+    held.add(2 * sizeof(key) + key.size());  // a vector that grows has room for as many again
+    keys.push_back(std::move(key));
+  };
+  if (!named.many) {
+    add(named.values);
+    return keys;
+  }
+  for (const Element& value : named.values.as_document()) add(value);
+  std::sort(keys.begin(), keys.end(), [&](const base::Bytes& a, const base::Bytes& b) {
+    allowance.work();
+    return a < b;
+  });
+  keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
+  return keys;
 }
 
 }  // namespace
@@ -88,7 +111,7 @@ void Differences::check_fields(const std::vector<std::string>& fields, Allowance
 }
 
 bool Differences::by_key(DocumentView ids) {
-  return keys_in(ids).has_value();
+  return named_in(ids).has_value();
 }
 
 Differences::What Differences::between(const Arguments& arguments, std::string_view db) {
@@ -102,14 +125,14 @@ Differences::What Differences::between(const Arguments& arguments, std::string_v
 
 Differences::Differences(OperationContext& op, std::shared_ptr<versions::BranchedDatabase> database, const What& what,
                          Allowance& allowance)
-    : op_(&op), states_(op, std::move(database)) {
+    : op_(&op), states_(op, std::move(database)), keys_held_(allowance.memory()) {
   to_ = states_.place(what.to);
   from_ = what.from_last_commit ? to_ : states_.place(what.from);
   if (what.from_last_commit) from_.branch.reset();
   if (!what.fields.empty()) fields_.emplace(what.fields, allowance);
   if (!what.ids.empty()) {
     ids_ = Matcher::parse(what.ids, context_of(allowance));
-    keys_ = keys_in(what.ids);
+    if (const auto named = named_in(what.ids)) keys_ = keys_of(*named, keys_held_, allowance);
   }
   const std::string& db = states_.database().name();
   for (auto& one : op.services().store->catalog().collections(db)) {

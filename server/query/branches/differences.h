@@ -72,7 +72,8 @@ class Differences {
   States states_;
   versions::Place from_, to_;
   std::optional<Fields> fields_;
-  std::unique_ptr<Matcher> ids_;                  // nullptr: all
+  std::unique_ptr<Matcher> ids_;  // nullptr: all
+  Held keys_held_;
   std::optional<std::vector<base::Bytes>> keys_;  // the documents to look at, if the filter names them
 
   std::vector<Versioned> collections_;
