@@ -103,6 +103,12 @@ CursorRegistry::Slots::iterator CursorRegistry::erase(Slots::iterator slot) {
   return slots_.erase(slot);
 }
 
+void CursorRegistry::put(Slot& slot, std::unique_ptr<Cursor> cursor) {
+  slot.documents_returned = cursor->documents_returned;
+  slot.batches_returned = cursor->batches_returned;
+  slot.cursor = std::move(cursor);
+}
+
 int64_t CursorRegistry::add(std::unique_ptr<Cursor> cursor) {
   const base::MutexLock lock(mutex_);
   if (slots_.size() >= cursors_max) {
@@ -117,7 +123,10 @@ int64_t CursorRegistry::add(std::unique_ptr<Cursor> cursor) {
   slot.no_timeout = cursor->no_timeout;
   slot.lsid = cursor->lsid;
   slot.owner = cursor->owner;
-  slot.cursor = std::move(cursor);
+  slot.command = cursor->command;
+  slot.tailable = cursor->tailable;
+  slot.await_data = cursor->await_data;
+  put(slot, std::move(cursor));
   ++counts_.opened;
   return id;
 }
@@ -155,7 +164,7 @@ bool CursorRegistry::check_in(std::unique_ptr<Cursor> cursor, bool parked) {
   slot.operation = 0;
   slot.used_ms = clock_.wall_ms();
   slot.parked = parked;
-  slot.cursor = std::move(cursor);
+  put(slot, std::move(cursor));
   return true;
 }
 
@@ -248,16 +257,31 @@ void CursorRegistry::end_transaction(bson::BytesView session, int64_t txn_number
   dead_in_transactions_.erase(buried, dead_in_transactions_.end());
 }
 
-std::vector<CursorRegistry::Waiting> CursorRegistry::waiting(bool whole_commands) const {
+std::vector<CursorRegistry::Shown> CursorRegistry::show(bool in_use, bool whole_commands) const {
   const base::MutexLock lock(mutex_);
-  std::vector<Waiting> all;
+  std::vector<Shown> all;
   for (const auto& [id, slot] : slots_) {
-    if (!slot.cursor || slot.killed) continue;
-    const Cursor& cursor = *slot.cursor;
+    if (slot.killed || in_use == (slot.cursor != nullptr)) continue;
     bson::Builder command;
-    append_shown(command, cursor.command, whole_commands);
-    all.push_back({id, slot.ns, command.done(), slot.lsid, cursor.plan_summary, cursor.progress, slot.created_ms, slot.used_ms,
-                   cursor.tailable, cursor.await_data, slot.no_timeout, slot.owner});
+    if (slot.command) append_shown(command, *slot.command, whole_commands);
+    Shown& one = all.emplace_back();
+    one.id = id;
+    one.operation = slot.operation;
+    one.ns = slot.ns;
+    one.command = command.done();
+    one.lsid = slot.lsid;
+    if (slot.cursor) {
+      one.plan_summary = slot.cursor->plan_summary;
+      one.progress = slot.cursor->progress;
+    }
+    one.created_ms = slot.created_ms;
+    one.used_ms = slot.used_ms;
+    one.documents_returned = slot.documents_returned;
+    one.batches_returned = slot.batches_returned;
+    one.tailable = slot.tailable;
+    one.await_data = slot.await_data;
+    one.no_timeout = slot.no_timeout;
+    one.owner = slot.owner;
   }
   return all;
 }
@@ -302,6 +326,8 @@ void append_resume_token(const Cursor& cursor, bson::Builder& out) {
 
 void count_batch(OperationContext& op, Cursor& cursor, size_t returned) {
   op.counts.returned = static_cast<int64_t>(returned);
+  cursor.documents_returned += op.counts.returned;
+  ++cursor.batches_returned;
   if (op.explain_wanted) cursor.source->note_execution(op);
   const auto examined = cursor.source->examined();
   if (!examined) return;

@@ -61,12 +61,12 @@ struct Cursor {
   int64_t id = 0;  // 0: not registered
   std::string ns;
   std::unique_ptr<CursorSource> source;
-  std::optional<bson::Document> stashed;  // it was read, but didn't fit into the last batch
-  bson::Document command;                 // the command that made it, for currentOp
-  bson::Document lsid;                    // empty: no session
-  access::AuthorityPtr owner;             // who made it; nullptr: nobody was logged in
-  std::optional<int64_t> txn_number;      // it belongs to this transaction of the session, and ends with it
-  bson::Document api;                     // apiVersion, apiStrict and apiDeprecationErrors, as that command gave them
+  std::optional<bson::Document> stashed;               // it was read, but didn't fit into the last batch
+  std::shared_ptr<const bson::Document> command = {};  // the command that made it, for currentOp
+  bson::Document lsid;                                 // empty: no session
+  access::AuthorityPtr owner;                          // who made it; nullptr: nobody was logged in
+  std::optional<int64_t> txn_number;                   // it belongs to this transaction of the session, and ends with it
+  bson::Document api;  // apiVersion, apiStrict and apiDeprecationErrors, as that command gave them
   bool tailable = false;
   bool await_data = false;
   bool no_timeout = false;
@@ -77,7 +77,8 @@ struct Cursor {
   std::optional<ReadMoment> moment;  // reads show this moment
   bool majority_committed = false;   // readConcern majority, or stronger, holds for every batch
   std::string plan_summary;
-  Progress progress;                // after the last batch
+  Progress progress;  // after the last batch
+  int64_t documents_returned = 0, batches_returned = 0;
   CursorSource::Examined reported;  // what earlier operations have reported
 };
 
@@ -123,20 +124,22 @@ class CursorRegistry {
   // Drops cursors that nobody used for timeout_ms; returns how many. Call it every few seconds.
   size_t expire();
 
-  // The cursors that no operation reads from at the moment.
-  struct Waiting {
+  // A cursor as currentOp shows it, with its command as append_shown does.
+  struct Shown {
     int64_t id = 0;
+    int32_t operation = 0;  // that reads from it; 0: none
     std::string ns;
     bson::Document command;
     bson::Document lsid;  // empty: no session
     std::string plan_summary;
     Progress progress;
     int64_t created_ms = 0, used_ms = 0;
+    int64_t documents_returned = 0, batches_returned = 0;  // before the operation
     bool tailable = false, await_data = false, no_timeout = false;
     access::AuthorityPtr owner;
   };
-  // Shows cursors that no operation uses, with their commands as append_shown does.
-  std::vector<Waiting> waiting(bool whole_commands) const;
+  // Shows those that an operation reads from, or the others.
+  std::vector<Shown> show(bool in_use, bool whole_commands) const;
 
   struct Counts {
     int64_t open = 0;
@@ -154,7 +157,10 @@ class CursorRegistry {
   struct Slot {
     std::string ns;
     std::unique_ptr<Cursor> cursor;  // nullptr: checked out
-    int32_t operation = 0;           // the operation that has it
+    std::shared_ptr<const bson::Document> command = {};
+    int64_t documents_returned = 0, batches_returned = 0;
+    bool tailable = false, await_data = false;
+    int32_t operation = 0;  // the operation that has it
     int64_t created_ms = 0;
     int64_t used_ms = 0;
     bool no_timeout = false;
@@ -166,6 +172,7 @@ class CursorRegistry {
   };
   using Slots = std::map<int64_t, Slot>;
   Slots::iterator erase(Slots::iterator slot) REQUIRES(mutex_);
+  static void put(Slot& slot, std::unique_ptr<Cursor> cursor);
   using Dead = std::vector<std::unique_ptr<Cursor>>;
   // Takes the cursor out of its slot, for the caller to destroy without the lock.
   void bury(std::unique_ptr<Cursor> cursor, Dead& dead) REQUIRES(mutex_);

@@ -103,7 +103,31 @@ Transactions view_transactions(const Services& services, const std::string& host
   return found;
 }
 
-bson::Document describe(const OperationContext& op, const std::string& host, bool whole, const Transactions& transactions) {
+void append_cursor(bson::Builder& out, const query::CursorRegistry::Shown& cursor) {
+  auto shown = out.object("cursor");
+  shown.append("cursorId", cursor.id)
+      .append("createdDate", bson::Date{cursor.created_ms})
+      .append("lastAccessDate", bson::Date{cursor.used_ms})
+      .append("nDocsReturned", cursor.documents_returned)
+      .append("nBatchesReturned", cursor.batches_returned)
+      .append("noCursorTimeout", cursor.no_timeout)
+      .append("tailable", cursor.tailable)
+      .append("awaitData", cursor.await_data)
+      .append("originatingCommand", cursor.command);
+  if (cursor.operation != 0) shown.append("operationUsingCursorId", cursor.operation);
+}
+
+using Cursors = std::map<int32_t, query::CursorRegistry::Shown>;  // by the operations that read from them
+
+Cursors view_cursors(const Services& services, bool whole) {
+  Cursors found;
+  if (!services.cursors) return found;
+  for (auto& cursor : services.cursors->show(true, whole)) found.emplace(cursor.operation, std::move(cursor));
+  return found;
+}
+
+bson::Document describe(const OperationContext& op, const std::string& host, bool whole, const Transactions& transactions,
+                        const Cursors& cursors) {
   const Request& request = op.request();
   const int64_t us = op.elapsed_us();
   bson::Builder out = begin(op.client(), host, true, op.services().clock.wall_ms());
@@ -117,6 +141,7 @@ bson::Document describe(const OperationContext& op, const std::string& host, boo
   out.append("ns", names_it ? shown_namespace(request, op.command()) : request.db + ".$cmd");
   append_command(out, op, whole);
   if (const auto summary = op.plan_summary(); !summary.empty()) out.append("planSummary", summary);
+  if (const auto found = cursors.find(op.id()); found != cursors.end()) append_cursor(out, found->second);
   append_progress(out, op.progress());
   append_locks(out, op.locks);
   if (const auto found = transactions.of_operations.find(op.id()); found != transactions.of_operations.end())
@@ -125,21 +150,14 @@ bson::Document describe(const OperationContext& op, const std::string& host, boo
   return out.done();
 }
 
-bson::Document describe(const query::CursorRegistry::Waiting& cursor, const std::string& host) {
+bson::Document describe(const query::CursorRegistry::Shown& cursor, const std::string& host) {
   bson::Builder out;
   out.append("type", "idleCursor").append("host", host).append("ns", cursor.ns);
   append_users(out, cursor.owner);
   if (!cursor.lsid.empty()) out.append("lsid", cursor.lsid);
   if (!cursor.plan_summary.empty()) out.append("planSummary", cursor.plan_summary);
   append_progress(out, cursor.progress);
-  {
-    auto shown = out.object("cursor");
-    shown.append("cursorId", cursor.id)
-        .append("createdDate", bson::Date{cursor.created_ms})
-        .append("lastAccessDate", bson::Date{cursor.used_ms});
-    shown.append("noCursorTimeout", cursor.no_timeout).append("tailable", cursor.tailable).append("awaitData", cursor.await_data);
-    shown.append("originatingCommand", cursor.command);
-  }
+  append_cursor(out, cursor);
   return out.done();
 }
 
@@ -183,10 +201,11 @@ std::vector<bson::Document> view_operations(Services& services, const OperationV
   ::gethostname(name, sizeof name - 1);
   const std::string host = std::string(name) + ":" + std::to_string(services.options.port);
   Transactions transactions = view_transactions(services, host);
+  const Cursors cursors = view_cursors(services, options.whole_commands);
   std::vector<bson::Document> found;
   std::set<ClientId> busy;
   services.operations.visit([&](const OperationContext& running) {
-    found.push_back(describe(running, host, options.whole_commands, transactions));
+    found.push_back(describe(running, host, options.whole_commands, transactions, cursors));
     busy.insert(running.client().id());
   });
   if (auto copy = describe_initial_sync(services, host)) found.push_back(std::move(*copy));
@@ -198,7 +217,7 @@ std::vector<bson::Document> view_operations(Services& services, const OperationV
   if (options.idle_sessions)
     for (auto& one : transactions.idle) found.push_back(std::move(one));
   if (options.idle_cursors && services.cursors) {
-    for (const auto& cursor : services.cursors->waiting(options.whole_commands)) found.push_back(describe(cursor, host));
+    for (const auto& cursor : services.cursors->show(false, options.whole_commands)) found.push_back(describe(cursor, host));
   }
   for (bson::Document& one : found) {
     one = with_valid_text(std::move(one));

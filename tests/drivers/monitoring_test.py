@@ -462,6 +462,45 @@ def test_an_operation_that_waits_for_a_lock_is_shown(server, db):
     assert admin.command("serverStatus")["globalLock"]["currentQueue"]["total"] == 0 and admin.command("lockInfo")["lockInfo"] == []
 
 
+def test_current_op_shows_cursors(server, db):
+    db.pages.insert_many({"_id": number} for number in range(5))
+    idle = db.pages.find(batch_size=2)
+    next(idle)
+    busy = db.pages.find({"$where": "if (this._id == 0) return true; while (true) {}"}, batch_size=1)
+    next(busy)
+    admin = server.client().admin
+
+    def shown(**wanted):
+        return next(admin.aggregate([{"$currentOp": {"idleCursors": True}}, {"$match": wanted}]), None)
+
+    one = shown(**{"cursor.cursorId": idle.cursor_id})
+    assert one["type"] == "idleCursor" and one["cursor"]["originatingCommand"]["find"] == "pages"
+    assert (one["cursor"]["nDocsReturned"], one["cursor"]["nBatchesReturned"]) == (2, 1)
+    assert "operationUsingCursorId" not in one["cursor"]
+    idle.next(), idle.next()
+    one = shown(**{"cursor.cursorId": idle.cursor_id})
+    assert (one["cursor"]["nDocsReturned"], one["cursor"]["nBatchesReturned"]) == (4, 2)
+
+    failures = []
+
+    def read_on():
+        try:
+            next(busy)
+        except OperationFailure as failure:
+            failures.append(failure.code)
+
+    reader = threading.Thread(target=read_on)
+    reader.start()
+    wait_until(lambda: shown(type="op", op="getmore"), server.tail)
+    one = shown(type="op", op="getmore")
+    assert one["cursor"]["cursorId"] == busy.cursor_id and one["cursor"]["operationUsingCursorId"] == one["opid"]
+    assert (one["cursor"]["nDocsReturned"], one["cursor"]["nBatchesReturned"]) == (1, 1)
+    assert one["cursor"]["originatingCommand"]["find"] == "pages" and one["cursor"]["tailable"] is False
+    admin.command("killOp", op=one["opid"])
+    reader.join()
+    assert failures == [11601]
+
+
 def test_diagnostic_data_is_what_the_commands_answer(server, db):
     db.c.insert_one({"a": 1})
     data = server.client().admin.command("getDiagnosticData")["data"]

@@ -136,7 +136,7 @@ class Aggregate final : public Command, public Explainable {
     cursor->ns = ns;
     cursor->tailable = cursor->await_data = stream;
     // A find on a view is the request of the operation, and its user may know nothing of what the view shows.
-    cursor->command = bson::Document(op.request().body);
+    cursor->command = std::make_shared<const bson::Document>(op.request().body);
     if (op.lsid.is_object()) cursor->lsid = bson::Document(op.lsid.as_document());
     cursor->source = std::make_unique<PipelineSource>(std::move(context), std::move(pipeline));
     cursor->plan_summary = op.plan_summary();

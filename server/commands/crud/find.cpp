@@ -87,7 +87,7 @@ class Find : public Command, public Explainable {
     auto cursor = std::make_unique<query::Cursor>();
     cursor->ns = find.query.ns;
     cursor->plan_summary = executor.summary();
-    cursor->command = bson::Document(request.body);
+    cursor->command = std::make_shared<const bson::Document>(request.body);
     if (op.lsid.is_object()) cursor->lsid = bson::Document(op.lsid.as_document());
     cursor->tailable = find.tailable && collection && collection->record_count() > 0;
     cursor->await_data = find.await_data;

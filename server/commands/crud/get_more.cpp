@@ -98,7 +98,7 @@ class GetMore : public Command {
     // A getMore that waits for documents has the time that its client gave for waiting, and needs no other limit.
     if (!awaits && cursor->time_left) op.set_deadline(base::now(op.services().clock) + *cursor->time_left);
     op.set_plan_summary(cursor->plan_summary);
-    if (op.explain_wanted) op.originating = cursor->command;
+    if (op.explain_wanted) op.originating = *cursor->command;
 
     auto out = reply.object("cursor");
     bool more = false;
@@ -142,7 +142,7 @@ class GetMore : public Command {
   static bool may_read_on(const OperationContext& op, query::Cursor& cursor, std::string_view db) {
     const access::AuthorityPtr authority = op.client().authority();
     if (cursor.owner == authority) return true;
-    if (!may_still_run(op, db, cursor.command.view())) return false;
+    if (!may_still_run(op, db, cursor.command->view())) return false;
     cursor.owner = authority;
     return true;
   }

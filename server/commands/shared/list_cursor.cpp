@@ -61,7 +61,7 @@ void reply_source(OperationContext& op, const Request& request, std::string ns, 
   auto cursor = std::make_unique<query::Cursor>();
   cursor->ns = std::move(ns);
   cursor->source = std::move(source);
-  cursor->command = bson::Document(request.body);
+  cursor->command = std::make_shared<const bson::Document>(request.body);
   if (op.lsid.is_object()) cursor->lsid = bson::Document(op.lsid.as_document());
   base::check(op.services().cursors != nullptr, "a server with storage has cursors");
   query::reply_first_batch(op, *op.services().cursors, std::move(cursor), batch_size(request), false, reply);
