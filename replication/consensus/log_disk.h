@@ -35,8 +35,7 @@ struct LogBatch {
 };
 
 // `read` and `write` may run at the same time, each on one thread. Both throw OperationError: DataCorruptionDetected
-// for a row whose checksum is wrong or that is missing, naming it. `write` throws OutOfDiskSpace if there is no room; then
-// the first of the batches may have been written, and writing all of them again does no harm.
+// for a row whose checksum is wrong or that is missing, naming it. `write` throws OutOfDiskSpace if there is no room.
 class LogDisk {
  public:
   virtual ~LogDisk() = default;
@@ -45,7 +44,13 @@ class LogDisk {
   virtual std::optional<LogImage> load() = 0;
   // Writes each batch as a whole or not at all, in their order; they are durable when the call returns. Rows up to each batch's
   // meta.compacted go.
-  virtual void write(const std::vector<LogBatch>& batches) = 0;
+  void write(const std::vector<LogBatch>& batches) {
+    size_t done = 0;
+    write_on(batches, done);
+  }
+  // Does the same for those from `done` on, and adds those that were written to it, also if it throws. These are durable when a
+  // later call returns.
+  virtual void write_on(const std::vector<LogBatch>& batches, size_t& done) = 0;
   // Returns the entries of [low, high): at least one, then as many as stay under `bytes_max`.
   virtual std::vector<EntryPtr> read(Index low, Index high, uint64_t bytes_max) = 0;
 };

@@ -204,12 +204,12 @@ void RaftNode::handle(Output out) {
   owner_.decided(out);
 }
 
-// If the disk is full, all batches are written again later. Returns false if the node stops before there is room: then nobody was
+// If the disk is full, the other batches are written later. Returns false if the node stops before there is room: then nobody was
 // told that it is written.
 bool RaftNode::write_when_there_is_room(const std::vector<LogBatch>& batches) {
-  for (;;) {
+  for (size_t done = 0;;) {
     try {
-      disk_.write(batches);
+      disk_.write_on(batches, done);
       if (waits_for_room_.exchange(false))
         base::log(base::Severity::info, base::LogComponent::repl, 7100052, "The log is written again", base::Attributes());
       return true;

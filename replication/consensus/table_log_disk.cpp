@@ -124,8 +124,8 @@ void TableLogDisk::write_batch(Transaction& transaction, const LogBatch& batch, 
 
 // Where the disk is nearly full, what was written before may have to get out of the cache first. So the room is looked at again
 // after each piece. Entries that this member has no room to apply would take the room that it has left.
-void TableLogDisk::write(const std::vector<LogBatch>& batches) {
-  for (auto from = batches.begin(); from != batches.end();) {
+void TableLogDisk::write_on(const std::vector<LogBatch>& batches, size_t& done) {
+  for (auto from = batches.begin() + static_cast<ptrdiff_t>(done); from != batches.end();) {
     size_t bytes = 0;
     bool to_apply = false;
     auto to = from;
@@ -139,6 +139,7 @@ void TableLogDisk::write(const std::vector<LogBatch>& batches) {
     if (to_apply) storage::require_room_for_replay(engine_, disk_bytes);
     write_some(from, to);
     from = to;
+    done = static_cast<size_t>(to - batches.begin());
   }
   engine_.wait_durable();
 }

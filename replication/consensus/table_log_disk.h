@@ -21,7 +21,7 @@ class TableLogDisk final : public LogDisk {
   explicit TableLogDisk(storage::Engine& engine, const std::string& table = log_table);
 
   std::optional<LogImage> load() override;
-  void write(const std::vector<LogBatch>& batches) override;
+  void write_on(const std::vector<LogBatch>& batches, size_t& done) override;
   std::vector<EntryPtr> read(Index low, Index high, uint64_t bytes_max) override;
 
  private:

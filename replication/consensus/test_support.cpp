@@ -14,11 +14,12 @@ std::optional<LogImage> MemoryLogDisk::load() {
   return image;
 }
 
-void MemoryLogDisk::write(const std::vector<LogBatch>& batches) {
+void MemoryLogDisk::write_on(const std::vector<LogBatch>& batches, size_t& done) {
   while (stall) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   if (full) throw base::OperationError(base::ErrorCode::out_of_disk_space, "no room");
   std::lock_guard lock(mutex_);
-  for (const LogBatch& batch : batches) {
+  for (; done < batches.size(); ++done) {
+    const LogBatch& batch = batches[done];
     begun_ = true;
     meta_ = batch.meta;
     if (batch.start_over) rows_.clear();

@@ -19,7 +19,7 @@ namespace replication::consensus {
 class MemoryLogDisk final : public LogDisk {
  public:
   std::optional<LogImage> load() override;
-  void write(const std::vector<LogBatch>& batches) override;
+  void write_on(const std::vector<LogBatch>& batches, size_t& done) override;
   std::vector<EntryPtr> read(Index low, Index high, uint64_t bytes_max) override;
 
   std::atomic<bool> stall{false}, full{false};

@@ -74,13 +74,15 @@ DiskState disk_state(uint64_t room_bytes, uint64_t reserve_bytes, DiskState befo
   return static_cast<DiskState>(refused);
 }
 
-DiskState disk_tightness(uint64_t room_bytes, uint64_t reserve_bytes, uint64_t unwritten_bytes, uint64_t kept_bytes) {
-  const uint64_t worth = reserve_bytes / worth_share;
+DiskState disk_tightness(uint64_t room_bytes, uint64_t reserve_bytes, uint64_t unwritten_bytes) {
   // A few bytes in the cache don't close the gap between "low" and "full": a checkpoint for each of them would take forever.
-  if (unwritten_bytes < worth) return DiskState::plenty;
+  if (!worth_a_checkpoint(unwritten_bytes, reserve_bytes)) return DiskState::plenty;
   const DiskState tight = disk_state(room_bytes - std::min(room_bytes, unwritten_bytes), reserve_bytes, DiskState::plenty);
-  if (tight <= DiskState::low) return DiskState::plenty;
-  return unwritten_bytes - std::min(kept_bytes, unwritten_bytes) < worth ? std::min(tight, DiskState::critical) : tight;
+  return tight <= DiskState::low ? DiskState::plenty : tight;
+}
+
+bool worth_a_checkpoint(uint64_t bytes, uint64_t reserve_bytes) {
+  return bytes >= reserve_bytes / worth_share;
 }
 
 DiskSpace::DiskSpace(const std::string& path, uint64_t cache_bytes)
@@ -92,7 +94,7 @@ DiskSpace::DiskSpace(const std::string& path, uint64_t cache_bytes)
 }
 
 void DiskSpace::require(DiskUse use) {
-  if (use > DiskUse::growth ? allows(use, state_) : has_room(use)) [[likely]]
+  if (allows(use, state_) && (use > DiskUse::growth || allows(use, tight_))) [[likely]]
     return;
   refuse();
 }
@@ -111,6 +113,7 @@ bool DiskSpace::fits(DiskUse use, uint64_t bytes) {
   const base::MutexLock lock(looking_);
   measure();
   const DiskFigures now = figures();
+  if (now.filesystem_bytes == 0) return true;  // nobody can tell
   return now.free_bytes + now.ballast_bytes >= needs(now.reserve_bytes)[static_cast<size_t>(use)] + now.unwritten_bytes + bytes;
 }
 
@@ -121,7 +124,7 @@ void DiskSpace::refuse() {
 }
 
 bool DiskSpace::checkpoint_helps() const {
-  return unwritten_bytes_.load(std::memory_order_relaxed) >= reserve_bytes() / worth_share;
+  return worth_a_checkpoint(dirty_bytes_.load(std::memory_order_relaxed), reserve_bytes());
 }
 
 void DiskSpace::wrote(uint64_t bytes) {
@@ -138,7 +141,7 @@ void DiskSpace::look() {
 
 void DiskSpace::checkpointed() {
   const base::MutexLock lock(looking_);
-  kept_unwritten_ = UINT64_MAX;
+  kept_dirty_ = UINT64_MAX;
   measure();
 }
 
@@ -157,11 +160,17 @@ void DiskSpace::measure() {
 
   const uint64_t room = figures.free + ballast_.held_bytes();
   const bool asks = unwritten_ && room < reserve + cache_bytes_;
-  const int64_t unjournaled = unjournaled_.load(std::memory_order_relaxed);
-  const uint64_t unwritten = asks ? unwritten_() + static_cast<uint64_t>(std::max<int64_t>(unjournaled, 0)) : 0;
+  const uint64_t dirty = asks ? unwritten_() : 0;
+  const int64_t unjournaled = asks ? std::max<int64_t>(unjournaled_.load(std::memory_order_relaxed), 0) : 0;
+  const uint64_t unwritten = dirty + static_cast<uint64_t>(unjournaled);
+  dirty_bytes_.store(dirty, std::memory_order_relaxed);
   unwritten_bytes_.store(unwritten, std::memory_order_relaxed);
-  kept_unwritten_ = std::min(kept_unwritten_, unwritten);
-  tight_.store(disk_tightness(room, reserve, unwritten, kept_unwritten_), std::memory_order_relaxed);
+  kept_dirty_ = std::min(kept_dirty_, dirty);
+  const DiskState tight = disk_tightness(room, reserve, unwritten);
+  tight_.store(tight, std::memory_order_relaxed);
+  // Where a checkpoint couldn't write much of it, the next one would be in vain, too.
+  release_waits_.store(tight >= DiskState::critical && worth_a_checkpoint(dirty - kept_dirty_, reserve),
+                       std::memory_order_relaxed);
   move_to(disk_state(room, reserve, state()));
 }
 

@@ -4,8 +4,8 @@
 // what the journal's next files, the pages of a checkpoint, and the rows that a delete or a drop writes need. It is a share of
 // the cache, because the cache bounds what a checkpoint has to write. What is in the cache and not yet on the disk counts as
 // used, and so does what open transactions have yet to add to the journal. So a checkpoint may bring room: it writes that down,
-// and removes the journal's old files. Who finds too little room waits for one; deletes and drops then go on in any case, unless
-// the room itself is too little.
+// and removes the journal's old files. Who finds too little room waits for one. Deletes and drops do so where half of the reserve
+// would be needed, and then go on, unless the room itself is too little.
 //
 //   room = free space + ballast          room above        who still writes
 //                                        2 reserves        background work, index builds, spilling
@@ -38,9 +38,11 @@ uint64_t disk_reserve_bytes(uint64_t cache_bytes, uint64_t filesystem_bytes);
 uint64_t journal_file_bytes(uint64_t reserve_bytes);
 // A use that was refused is allowed again only when there is a quarter more than it needs, or a quarter of a reserve more.
 DiskState disk_state(uint64_t room_bytes, uint64_t reserve_bytes, DiskState before);
-// Returns what the state will be at the least once all that is unwritten is on the disk, or "plenty" if a checkpoint would be of
-// little use: there is little that is unwritten, or, for deletes and drops, little more than the last checkpoint left (`kept`).
-DiskState disk_tightness(uint64_t room_bytes, uint64_t reserve_bytes, uint64_t unwritten_bytes, uint64_t kept_bytes);
+// Returns what the state will be at the least once all that is unwritten is on the disk, but "plenty" where that is growth's
+// anyway, or little is unwritten.
+DiskState disk_tightness(uint64_t room_bytes, uint64_t reserve_bytes, uint64_t unwritten_bytes);
+// Returns whether so much of the cache is worth a checkpoint to writers that lack room.
+bool worth_a_checkpoint(uint64_t bytes, uint64_t reserve_bytes);
 
 struct DiskFigures {
   uint64_t filesystem_bytes = 0;
@@ -59,7 +61,10 @@ class DiskSpace {
   DiskSpace(const std::string& path, uint64_t cache_bytes);
 
   // Tells whether there is room for this use, and for what is unwritten as well.
-  bool has_room(DiskUse use) const { return allows(use, state_) && allows(use, tight_); }
+  bool has_room(DiskUse use) const {
+    return allows(use, state_) &&
+           (use == DiskUse::release ? !release_waits_.load(std::memory_order_relaxed) : allows(use, tight_));
+  }
   // Tells the same of a write that takes so many bytes on the disk. Few bytes cost no more than a load.
   bool has_room(DiskUse use, uint64_t bytes) { return has_room(use) && (bytes < look_every_bytes || fits(use, bytes)); }
   // Throws OutOfDiskSpace (14031) if there is no room for this use. For growth, what is unwritten must have room as well.
@@ -74,7 +79,7 @@ class DiskSpace {
   void wrote(uint64_t bytes);
   // An open transaction has so many more bytes, or less, that the journal doesn't have yet.
   void add_unjournaled(int64_t bytes) { unjournaled_.fetch_add(bytes, std::memory_order_relaxed); }
-  // A checkpoint was taken.
+  // A checkpoint was taken, or has failed.
   void checkpointed();
   // Measures. It is called at intervals, too: other programs need and free space.
   void look();
@@ -113,10 +118,12 @@ class DiskSpace {
   std::atomic<uint64_t> reserve_{0};
   std::atomic<uint64_t> unwritten_bytes_{0};
   std::atomic<int64_t> unjournaled_{0};
-  uint64_t kept_unwritten_ GUARDED_BY(looking_) = 0;  // checkpoints have left so much of what is unwritten
+  std::atomic<uint64_t> dirty_bytes_{0};          // what is unwritten without what is unjournaled
+  uint64_t kept_dirty_ GUARDED_BY(looking_) = 0;  // checkpoints have left so much of it
   std::atomic<uint64_t> refused_{0};
   std::atomic<DiskState> state_{DiskState::plenty};
   std::atomic<DiskState> tight_{DiskState::plenty};  // disk_tightness
+  std::atomic<bool> release_waits_{false};           // for a checkpoint
   Ballast ballast_;
 };
 

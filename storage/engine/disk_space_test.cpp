@@ -12,6 +12,7 @@
 #include "base/testing.h"
 #include "storage/engine/engine_files.h"
 #include "storage/engine/internals.h"
+#include "storage/engine/replayed_writes.h"
 #include "storage/engine/room.h"
 #include "storage/testing/temporary_store.h"
 
@@ -71,24 +72,54 @@ TEST_CASE("uses of the disk give way in their order, and come back with a distan
 
 TEST_CASE("what is unwritten counts as used, unless a checkpoint would be of little use") {
   const uint64_t reserve = 16 * mb;
-  const auto tight = [&](uint64_t room, uint64_t unwritten, uint64_t kept = 0) {
-    return disk_tightness(room, reserve, unwritten, kept);
-  };
+  const auto tight = [&](uint64_t room, uint64_t unwritten) { return disk_tightness(room, reserve, unwritten); };
   CHECK(tight(100 * mb, 50 * mb) == DiskState::plenty);
   CHECK(tight(40 * mb, 24 * mb) == DiskState::plenty);
   CHECK(tight(40 * mb, 24 * mb + 1) == DiskState::full);
   CHECK(tight(40 * mb, 32 * mb) == DiskState::full);
   CHECK(tight(40 * mb, 32 * mb + 1) == DiskState::critical);
-  CHECK(tight(40 * mb, 38 * mb) == DiskState::critical);
   CHECK(tight(40 * mb, 38 * mb + 1) == DiskState::exhausted);
   CHECK(tight(40 * mb, 200 * mb) == DiskState::exhausted);
   CHECK(tight(0, 2 * mb) == DiskState::exhausted);
   CHECK(tight(0, 2 * mb - 1) == DiskState::plenty);
-  // Deletes go on after a checkpoint that left most of it.
-  CHECK(tight(10 * mb, 12 * mb, 12 * mb) == DiskState::critical);
-  CHECK(tight(10 * mb, 12 * mb, 10 * mb + 1) == DiskState::critical);
-  CHECK(tight(10 * mb, 12 * mb, 10 * mb) == DiskState::exhausted);
-  CHECK(tight(40 * mb, 30 * mb, 30 * mb) == DiskState::full);
+}
+
+TEST_CASE("deletes wait for a checkpoint where half of the reserve would be needed, and not for one in vain") {
+  TemporaryDirectory directory;
+  uint64_t dirty = 0;
+  DiskSpace space(directory.path(), 1ull << 60);
+  space.ask_for_unwritten([&] { return dirty; });
+  space.look();
+  const DiskFigures now = space.figures();
+  constexpr uint64_t others = gb;  // other programs may give room back meanwhile
+  REQUIRE(now.state == DiskState::plenty);
+  dirty = now.free_bytes + now.ballast_bytes + others;
+  space.look();
+  CHECK_FALSE(space.has_room(DiskUse::release));
+  CHECK_NOTHROW(space.require(DiskUse::release));
+  CHECK_FALSE(space.has_room(DiskUse::change));
+  CHECK_NOTHROW(space.require(DiskUse::change));
+  CHECK_THROWS_AS(space.require(DiskUse::growth), base::OperationError);
+  CHECK(space.checkpoint_helps());
+
+  space.checkpointed();  // it hasn't written anything
+  CHECK(space.has_room(DiskUse::release));
+  CHECK_FALSE(space.has_room(DiskUse::growth));
+  dirty += now.reserve_bytes / 8 - 1;
+  space.look();
+  CHECK(space.has_room(DiskUse::release));
+  dirty += 1;
+  space.look();
+  CHECK_FALSE(space.has_room(DiskUse::release));
+  dirty = 0;
+  space.checkpointed();
+  CHECK(space.has_room(DiskUse::growth));
+  // What is unjournaled counts, and no checkpoint brings it.
+  space.add_unjournaled(static_cast<int64_t>(now.free_bytes + now.ballast_bytes + others));
+  space.look();
+  CHECK_FALSE(space.has_room(DiskUse::growth));
+  CHECK(space.has_room(DiskUse::release));
+  CHECK_FALSE(space.checkpoint_helps());
 }
 
 TEST_CASE("what open transactions have yet to add to the journal is unwritten, and a large write must fit") {
@@ -103,7 +134,7 @@ TEST_CASE("what open transactions have yet to add to the journal is unwritten, a
   CHECK(space.figures().unwritten_bytes == 5 * mb);
 
   const DiskFigures now = space.figures();
-  const uint64_t room = now.free_bytes + now.ballast_bytes;
+  const uint64_t room = now.free_bytes + now.ballast_bytes + gb;  // other programs may give room back meanwhile
   for (const DiskUse use : {DiskUse::growth, DiskUse::release}) {
     CHECK(space.has_room(use, 16 * mb));
     CHECK_FALSE(space.has_room(use, room));
@@ -115,23 +146,31 @@ TEST_CASE("what open transactions have yet to add to the journal is unwritten, a
 
 TEST_CASE("a transaction's bytes are unjournaled until it ends") {
   TemporaryDirectory directory;
-  Store store(test_options(directory.path()));
-  const Table table = store.engine().open_table("things");
-  DiskSpace& space = store.engine().internals().space;
+  Engine engine(test_options(directory.path()));
+  const Table table = engine.open_table("things");
+  DiskSpace& space = engine.internals().space;
   const auto unjournaled = [&] { return space.unjournaled_bytes(); };
   const int64_t before = unjournaled();
   {
-    Transaction transaction(store, Transaction::Mode::write);
+    Transaction transaction(engine, Transaction::Mode::write);
     table.put(transaction, "key", Bytes(100'000, 'x'));
     CHECK(unjournaled() == before + 100'003);
     transaction.commit();
     CHECK(unjournaled() == before);
   }
   {
-    Transaction rolled_back(store, Transaction::Mode::write);
+    Transaction rolled_back(engine, Transaction::Mode::write);
     table.put(rolled_back, "key", Bytes(1000, 'x'));
     CHECK(unjournaled() > before);
   }
+  CHECK(unjournaled() == before);
+  // Nobody commits a draft, and what is replayed is in the log's journal.
+  Transaction draft(engine, Transaction::Mode::draft);
+  table.put(draft, "key", Bytes(1000, 'x'));
+  CHECK(unjournaled() == before);
+  const ReplayedWrites replayed;
+  Transaction again(engine, Transaction::Mode::write);
+  table.put(again, "other", Bytes(1000, 'x'));
   CHECK(unjournaled() == before);
 }
 

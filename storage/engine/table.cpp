@@ -37,7 +37,7 @@ constexpr size_t small_row_bytes = 512;  // the rows that every delete and drop 
 void count_bytes(Transaction& transaction, size_t bytes) {
   DiskSpace& space = transaction.engine().internals().space;
   transaction.session().written_bytes += bytes;
-  if (!ReplayedWrites::here()) {  // the log and the journal have those already
+  if (!ReplayedWrites::here() && !transaction.is_draft()) {  // the log's journal has the ones, and nobody commits the others
     transaction.session().unjournaled_bytes += bytes;
     space.add_unjournaled(static_cast<int64_t>(bytes));
   }

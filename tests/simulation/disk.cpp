@@ -13,8 +13,9 @@ std::optional<LogImage> Disk::load() {
   return image;
 }
 
-void Disk::write(const std::vector<LogBatch>& batches) {
-  for (const LogBatch& batch : batches) {
+void Disk::write_on(const std::vector<LogBatch>& batches, size_t& done) {
+  for (; done < batches.size(); ++done) {
+    const LogBatch& batch = batches[done];
     begun_ = true;
     const MemberId vote = forgets_votes ? 0 : batch.meta.hard.vote;
     meta_ = batch.meta;

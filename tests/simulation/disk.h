@@ -9,12 +9,12 @@ namespace simulation {
 
 using namespace replication::consensus;
 
-// `write` takes effect at once and for good: the world calls it when a write's time has come. When a member crashes, the writes
+// A write takes effect at once and for good: the world calls it when a write's time has come. When a member crashes, the writes
 // under way are cut anywhere: whole batches may have arrived, and the one that was torn hasn't.
 class Disk final : public LogDisk {
  public:
   std::optional<LogImage> load() override;
-  void write(const std::vector<LogBatch>& batches) override;
+  void write_on(const std::vector<LogBatch>& batches, size_t& done) override;
   std::vector<EntryPtr> read(Index low, Index high, uint64_t bytes_max) override;
 
   // Tells whether the entry, or the log that stands for it, survives a crash now.
