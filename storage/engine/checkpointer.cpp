@@ -22,12 +22,13 @@ constexpr std::chrono::milliseconds removal_max(3000), removal_step(10), retry_s
 
 }  // namespace
 
-Checkpointer::Checkpointer(base::Clock& clock, wt::Connection& connection, DiskSpace& space, int seconds, Around around)
+Checkpointer::Checkpointer(base::Clock& clock, wt::Connection& connection, DiskSpace& space, int seconds, Around around,
+                           std::function<bool()> asks)
     : clock_(clock),
       connection_(connection),
       space_(space),
       around_(std::move(around)),
-      files_(clock, connection, descriptors_max()),
+      asks_(std::move(asks)),
       thread_([this, seconds] { run(seconds); }) {}
 
 void Checkpointer::stop() {
@@ -107,6 +108,22 @@ void Checkpointer::wait_for_room(DiskUse use) {
     std::this_thread::sleep_for(removal_step);
 }
 
+// What fails each time is one line of the log.
+bool Checkpointer::is_asked() {
+  if (!asks_) return false;
+  try {
+    const bool asked = asks_();
+    asks_failed_ = false;
+    return asked;
+  } catch (const std::exception& error) {
+    if (!std::exchange(asks_failed_, true)) {
+      base::log(base::Severity::warning, base::LogComponent::storage, 7200307, "The open files can't be counted",
+                base::Attributes().add("error", error.what()));
+    }
+    return false;
+  }
+}
+
 void Checkpointer::run(int seconds) {
   base::LogContext context("Checkpointer");
   {
@@ -122,11 +139,11 @@ void Checkpointer::run(int seconds) {
     if (stopping_) return;
     lock.unlock();
     space_.look();
-    const bool files_wait = files_.look();
+    const bool asked = is_asked();
     lock.lock();
     const bool room_wanted = room_wanted_ > ended_;
     const uint64_t written = space_.written_bytes();
-    if (!room_wanted && !files_wait && base::now(clock_) < due && !journal_is_long(written - written_before)) continue;
+    if (!room_wanted && !asked && base::now(clock_) < due && !journal_is_long(written - written_before)) continue;
     ++begun_;
     const DiskUse use = std::exchange(room_use_, DiskUse::release);
     lock.unlock();
@@ -135,6 +152,7 @@ void Checkpointer::run(int seconds) {
     } catch (const std::exception& error) {
       base::log(base::Severity::warning, base::LogComponent::storage, 22441,
                 "Checkpoint failed; the journal still has everything", base::Attributes().add("error", error.what()));
+      space_.checkpointed();
     }
     if (room_wanted) wait_for_room(use);
     lock.lock();

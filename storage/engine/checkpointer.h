@@ -10,7 +10,6 @@
 #include "base/counters.h"
 #include "base/mutex.h"
 #include "storage/engine/disk_space.h"
-#include "storage/engine/open_files.h"
 #include "storage/engine/wt.h"
 
 namespace storage {
@@ -21,7 +20,9 @@ class Checkpointer {
   // `around` is called for each checkpoint. It calls `take`, which takes the checkpoint, and does before and after it what
   // belongs there.
   using Around = std::function<void(const std::function<void()>& take)>;
-  Checkpointer(base::Clock& clock, wt::Connection& connection, DiskSpace& space, int seconds, Around around);
+  // `asks` is called several times a second, and returns whether it wants a checkpoint.
+  Checkpointer(base::Clock& clock, wt::Connection& connection, DiskSpace& space, int seconds, Around around,
+               std::function<bool()> asks = {});
   ~Checkpointer() { stop(); }
 
   // Takes a checkpoint now; throws the error that prevents it.
@@ -43,6 +44,7 @@ class Checkpointer {
   void take();
   void copy_metadata();
   void run(int seconds);
+  bool is_asked();
   bool journal_is_long(uint64_t written) const;
   void wait_for_room(DiskUse use);
 
@@ -52,7 +54,8 @@ class Checkpointer {
   wt::Connection& connection_;
   DiskSpace& space_;
   const Around around_;
-  OpenFiles files_;
+  const std::function<bool()> asks_;
+  bool asks_failed_ = false;  // the thread's
   std::shared_mutex taking_;  // a standard one: between_checkpoints() gives its lock away
   base::Mutex mutex_;
   base::Condition woken_;

@@ -66,11 +66,20 @@ Engine::Internals::Internals(Engine& the_engine, const EngineOptions& given, con
       stable(given.replicated ? std::make_unique<StableCommits>(connection) : nullptr),
       tables(connection, sessions, unapplied, !given.replicated),
       journal(connection, given.journal_commit_ms),
-      checkpointer(*given.clock, connection, space, given.checkpoint_seconds,
-                   [this](const auto& take) { around_checkpoint(take); }),
+      files(*given.clock, connection, descriptors_to_watch(), [this](bool few) { sessions.keep_few(few); }),
+      checkpointer(
+          *given.clock, connection, space, given.checkpoint_seconds, [this](const auto& take) { around_checkpoint(take); },
+          [this] { return files.look(); }),
       counts(tables.open(counts_table, {.allocation_bytes = 512})),
       reclaimer(engine, space) {
-  space.ask_for_unwritten([this] { return static_cast<uint64_t>(engine_statistic(connection, WT_STAT_CONN_CACHE_BYTES_DIRTY)); });
+  space.ask_for_unwritten([this, last = uint64_t{0}]() mutable {
+    try {
+      last = static_cast<uint64_t>(engine_statistic(connection, WT_STAT_CONN_CACHE_BYTES_DIRTY));
+    } catch (const base::OperationError&) {
+      // Transactions have taken all of WiredTiger's sessions.
+    }
+    return last;
+  });
 }
 
 Engine::Internals::~Internals() = default;

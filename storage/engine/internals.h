@@ -13,6 +13,7 @@
 #include "storage/engine/encryption.h"
 #include "storage/engine/engine.h"
 #include "storage/engine/journal.h"
+#include "storage/engine/open_files.h"
 #include "storage/engine/reclaimer.h"
 #include "storage/engine/session.h"
 #include "storage/engine/stable_commits.h"
@@ -60,6 +61,7 @@ struct Engine::Internals {
   std::atomic<Stamp> checkpointed_stamp{0};
   Stamp recovered_stamp = 0;
   Journal journal;
+  OpenFiles files;
   Checkpointer checkpointer;
   Table counts;
   Reclaimer reclaimer;

@@ -117,10 +117,19 @@ void SessionPool::let_go(Transaction::Session& session) {
 void SessionPool::give_back(Transaction::Session* session) {
   session->written_bytes = 0;
   session->reset_cursors();
-  if (session->tables.size() > tables_max) session->tables.clear();
+  if (session->tables.size() > tables_max_.load(std::memory_order_relaxed)) session->tables.clear();
   const base::MutexLock lock(mutex_);
   let_go(*session);
   idle_.push_back(session);
+}
+
+void SessionPool::keep_few(bool few) {
+  tables_max_.store(few ? few_tables_max : tables_max, std::memory_order_relaxed);
+  if (!few) return;
+  const base::MutexLock lock(mutex_);
+  for (Transaction::Session* session : idle_) {
+    if (session->tables.size() > few_tables_max) session->tables.clear();
+  }
 }
 
 void SessionPool::forget_table(const std::string& table) {

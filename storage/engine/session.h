@@ -5,6 +5,7 @@
 // returned last is lent first, because its cursors are still warm.
 #pragma once
 
+#include <atomic>
 #include <exception>
 #include <functional>
 #include <memory>
@@ -102,12 +103,16 @@ class SessionPool {
   const CacheWaits& waits() const { return waits_; }
   std::function<std::string(std::string_view table)> table_owner;  // it is set once, before the first client comes
 
+  // Cursors keep files in use. With `few` idle sessions close theirs if they have more than a few, and so does each session that
+  // comes back.
+  void keep_few(bool few);
   // Closes the cursors of idle sessions on the table; busy sessions close theirs when they come back.
   void forget_table(const std::string& table);
 
  private:
   // A session with cursors on more tables than this closes them all: each cursor keeps a table's file open.
-  static constexpr size_t tables_max = 400;
+  static constexpr size_t tables_max = 400, few_tables_max = 20;
+  std::atomic<size_t> tables_max_{tables_max};
   void let_go(Transaction::Session& session) REQUIRES(mutex_);
 
   wt::Connection& connection_;
