@@ -303,7 +303,7 @@ namespace {
 
 class Maker {
  public:
-  explicit Maker(const PatchWork& work) : work_(work) {}
+  Maker(const PatchWork& work, const PatchMemory& memory) : work_(work), memory_(memory) {}
 
   void add(const ValueView& value) { append("add", &value); }
   void replace(const ValueView& before, const ValueView& after) {
@@ -366,15 +366,44 @@ class Maker {
     ++operations_;
   }
 
+  // What is kept while this lives. It is counted in steps.
+  class Kept {
+   public:
+    explicit Kept(Maker& maker) : maker_(maker) {}
+    ~Kept() {
+      maker_.kept_bytes_ -= bytes_;
+      if (reported_ > 0) maker_.memory_(maker_.kept_bytes_);
+    }
+    Kept(const Kept&) = delete;
+    Kept& operator=(const Kept&) = delete;
+
+    void add(size_t bytes) {
+      bytes_ += bytes;
+      maker_.kept_bytes_ += bytes;
+      if (!maker_.memory_ || bytes_ - reported_ < step_bytes) return;
+      maker_.memory_(maker_.kept_bytes_);
+      reported_ = bytes_;
+    }
+
+   private:
+    static constexpr size_t step_bytes = 64 << 10;
+    Maker& maker_;
+    size_t bytes_ = 0, reported_ = 0;
+  };
+  static constexpr size_t member_bytes = 128, element_bytes = 2 * sizeof(ValueView);  // as containers keep them
+
   // Returns false if changes of members don't give the order of fields that `after` has. Then nothing was appended.
   bool follow(DocumentView before, DocumentView after) {
+    Kept kept(*this);
     std::unordered_map<std::string_view, ValueView> old, now;
     for (const Element& one : before) {
       work(one.name.size());
+      kept.add(member_bytes);
       if (!old.emplace(one.name, static_cast<ValueView>(one)).second) return false;
     }
     for (const Element& one : after) {
       work(one.name.size());
+      kept.add(member_bytes);
       if (!now.emplace(one.name, static_cast<ValueView>(one)).second) return false;
     }
     // The members that stay come first, in their order; those that are added follow.
@@ -404,9 +433,10 @@ class Maker {
 
   // Elements before and behind what changed stay; those between are compared one by one.
   void compare_arrays(DocumentView before, DocumentView after) {
+    Kept kept(*this);
     std::vector<ValueView> old, now;
-    for (const Element& one : before) work(0), old.push_back(one);
-    for (const Element& one : after) work(0), now.push_back(one);
+    for (const Element& one : before) work(0), kept.add(element_bytes), old.push_back(one);
+    for (const Element& one : after) work(0), kept.add(element_bytes), now.push_back(one);
     size_t first = 0, old_end = old.size(), now_end = now.size();
     while (first < old_end && first < now_end && same(old[first], now[first])) ++first;
     while (old_end > first && now_end > first && same(old[old_end - 1], now[now_end - 1])) --old_end, --now_end;
@@ -427,6 +457,8 @@ class Maker {
   }
 
   const PatchWork& work_;
+  const PatchMemory& memory_;
+  size_t kept_bytes_ = 0;
   std::string path_;  // leads to the values that are compared
   ArrayBuilder out_;
   size_t operations_ = 0;
@@ -434,9 +466,10 @@ class Maker {
 
 }  // namespace
 
-Document json_patch_of(std::optional<DocumentView> before, std::optional<DocumentView> after, const PatchWork& work) {
+Document json_patch_of(std::optional<DocumentView> before, std::optional<DocumentView> after, const PatchWork& work,
+                       const PatchMemory& memory) {
   const auto value = [](DocumentView document) { return ValueView(Type::object, document.bytes()); };
-  Maker maker(work);
+  Maker maker(work, memory);
   if (!after) {
     if (before) maker.remove(value(*before));
   } else if (!before) {
@@ -446,7 +479,7 @@ Document json_patch_of(std::optional<DocumentView> before, std::optional<Documen
   }
   if (maker.operations() <= JsonPatch::operations_max) return maker.done();
   // No patch has so many. The documents as wholes say the same.
-  Maker whole(work);
+  Maker whole(work, memory);
   whole.replace(value(*before), value(*after));
   return whole.done();
 }

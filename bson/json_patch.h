@@ -53,8 +53,13 @@ class JsonPatch {
 // so many bytes. It may throw.
 using PatchWork = std::function<void(size_t bytes)>;
 
+// It is called with how many bytes the maker keeps of the objects and arrays that it compares, whenever these become more or
+// less. It may throw where they become more.
+using PatchMemory = std::function<void(size_t bytes)>;
+
 // Returns the operations, as an array, that make `after` of `before`; nullopt is a document that doesn't exist. Applied to
 // `before` they give the same bytes, the order of fields included. Throws 13548 if they have more than buffer_bytes_max.
-Document json_patch_of(std::optional<DocumentView> before, std::optional<DocumentView> after, const PatchWork& work = {});
+Document json_patch_of(std::optional<DocumentView> before, std::optional<DocumentView> after, const PatchWork& work = {},
+                       const PatchMemory& memory = {});
 
 }  // namespace bson

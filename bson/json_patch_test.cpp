@@ -180,6 +180,33 @@ TEST_CASE("the making of a patch can be stopped anywhere, and says how much it d
   }
 }
 
+TEST_CASE("what the maker of a patch keeps is counted, and may be refused") {
+  const bool array = GENERATE(false, true);
+  const auto make = [&](int first) {
+    Builder out, inner;
+    for (int i = 0; i < 20'000; ++i) inner.append(std::to_string(i), i == 0 ? first : i);
+    if (array)
+      out.append_array("a", inner.done());
+    else
+      out.append("a", inner.done());
+    return out.done();
+  };
+  const Document before = make(-1), after = make(-2);
+  size_t most = 0, last = 0;
+  const auto count = [&](size_t bytes) { most = std::max(most, last = bytes); };
+  const Document patch = json_patch_of(before.view(), after.view(), {}, count);
+  CHECK(patch.bytes() == json_patch_of(before.view(), after.view()).bytes());
+  CHECK(most > 40'000 * sizeof(ValueView));
+  CHECK(last < 1000);  // a part of a step
+  const auto stop = [&](size_t bytes) {
+    if (bytes > last && bytes > most / 2) throw base::OperationError(base::ErrorCode::exceeded_memory_limit, "no room");
+    last = bytes;
+  };
+  CHECK(base::testing::error_of([&] { json_patch_of(before.view(), after.view(), {}, stop); }) ==
+        base::ErrorCode::exceeded_memory_limit);
+  CHECK(last < 1000);  // a part of a step
+}
+
 TEST_CASE("the patch of two documents makes the second of the first, byte by byte") {
   const auto leads = [](const Document& before, const Document& after) {
     const Document patch = json_patch_of(before.view(), after.view());

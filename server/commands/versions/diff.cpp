@@ -26,7 +26,10 @@ bson::Document as_patch(bson::DocumentView one, Allowance& allowance) {
   };
   bson::Builder out;
   for (const std::string_view name : {"collection", "_id", "change"}) out.append_element(one.find(name));
-  out.append_array("patch", bson::json_patch_of(side("before"), side("after"), [&](size_t bytes) { allowance.work_on(bytes); }));
+  Held held(allowance.memory());
+  out.append_array("patch", bson::json_patch_of(
+                                side("before"), side("after"), [&](size_t bytes) { allowance.work_on(bytes); },
+                                [&](size_t bytes) { held.set(bytes); }));
   return out.done();
 }
 
