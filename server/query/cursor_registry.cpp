@@ -327,7 +327,7 @@ void append_resume_token(const Cursor& cursor, bson::Builder& out) {
 void count_batch(OperationContext& op, Cursor& cursor, size_t returned) {
   op.counts.returned = static_cast<int64_t>(returned);
   cursor.documents_returned += op.counts.returned;
-  ++cursor.batches_returned;
+  if (!op.parked) ++cursor.batches_returned;  // a parked getMore runs again
   if (op.explain_wanted) cursor.source->note_execution(op);
   const auto examined = cursor.source->examined();
   if (!examined) return;

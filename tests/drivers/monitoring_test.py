@@ -491,9 +491,8 @@ def test_current_op_shows_cursors(server, db):
 
     reader = threading.Thread(target=read_on)
     reader.start()
-    wait_until(lambda: shown(type="op", op="getmore"), server.tail)
-    one = shown(type="op", op="getmore")
-    assert one["cursor"]["cursorId"] == busy.cursor_id and one["cursor"]["operationUsingCursorId"] == one["opid"]
+    one = wait_until(lambda: shown(**{"type": "op", "cursor.cursorId": busy.cursor_id}), server.tail)
+    assert one["op"] == "getmore" and one["cursor"]["operationUsingCursorId"] == one["opid"]
     assert (one["cursor"]["nDocsReturned"], one["cursor"]["nBatchesReturned"]) == (1, 1)
     assert one["cursor"]["originatingCommand"]["find"] == "pages" and one["cursor"]["tailable"] is False
     admin.command("killOp", op=one["opid"])
