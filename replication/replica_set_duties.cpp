@@ -276,7 +276,13 @@ void ReplicaSet::advance_time() {
   if (!behind && now - advance_seen_us_ < noop_every_us) return;
   bson::Builder message;
   message.append("msg", "periodic noop");
-  write_noop(known_time(), message.done());
+  try {
+    write_noop(known_time(), message.done());
+  } catch (const OperationError& error) {
+    // The duties that come after this one may be what helps: another member should lead.
+    if (error.code() != ErrorCode::out_of_disk_space) throw;
+    lack_room(error.what());
+  }
 }
 
 void ReplicaSet::renew_committed() {

@@ -20,6 +20,8 @@ constexpr uint64_t journal_files = 4;
 constexpr uint64_t ballast_share = 2;
 // So much of the cache is worth a checkpoint to writers that lack room.
 constexpr uint64_t worth_share = 8;
+// Deletes and drops wait for a checkpoint before less than this is left.
+constexpr uint64_t release_share = 4;
 
 // The room below which each use is refused, in the uses' order.
 std::array<uint64_t, 4> needs(uint64_t reserve_bytes) {
@@ -169,8 +171,8 @@ void DiskSpace::measure() {
   const DiskState tight = disk_tightness(room, reserve, unwritten);
   tight_.store(tight, std::memory_order_relaxed);
   // Where a checkpoint couldn't write much of it, the next one would be in vain, too.
-  release_waits_.store(tight >= DiskState::critical && worth_a_checkpoint(dirty - kept_dirty_, reserve),
-                       std::memory_order_relaxed);
+  const bool little_left = room < reserve / release_share + unwritten;
+  release_waits_.store(little_left && worth_a_checkpoint(dirty - kept_dirty_, reserve), std::memory_order_relaxed);
   move_to(disk_state(room, reserve, state()));
 }
 

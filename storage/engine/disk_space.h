@@ -4,8 +4,8 @@
 // what the journal's next files, the pages of a checkpoint, and the rows that a delete or a drop writes need. It is a share of
 // the cache, because the cache bounds what a checkpoint has to write. What is in the cache and not yet on the disk counts as
 // used, and so does what open transactions have yet to add to the journal. So a checkpoint may bring room: it writes that down,
-// and removes the journal's old files. Who finds too little room waits for one. Deletes and drops do so where half of the reserve
-// would be needed, and then go on, unless the room itself is too little.
+// and removes the journal's old files. Who finds too little room waits for one. Deletes and drops do so where less than a quarter
+// of the reserve would be left, and then go on, unless the room itself is too little.
 //
 //   room = free space + ballast          room above        who still writes
 //                                        2 reserves        background work, index builds, spilling

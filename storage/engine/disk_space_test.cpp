@@ -84,7 +84,7 @@ TEST_CASE("what is unwritten counts as used, unless a checkpoint would be of lit
   CHECK(tight(0, 2 * mb - 1) == DiskState::plenty);
 }
 
-TEST_CASE("deletes wait for a checkpoint where half of the reserve would be needed, and not for one in vain") {
+TEST_CASE("deletes wait for a checkpoint where little of the reserve would be left, and not for one in vain") {
   TemporaryDirectory directory;
   uint64_t dirty = 0;
   DiskSpace space(directory.path(), 1ull << 60);

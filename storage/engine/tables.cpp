@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "storage/engine/engine.h"
+#include "storage/engine/essential_writes.h"
 #include "storage/engine/readable_rows.h"
 #include "storage/engine/verification.h"
 
@@ -471,6 +472,7 @@ int64_t Tables::reusable_bytes(const std::string& name) const {
 void Tables::compact(const std::string& name) {
   if (!exists(name)) return;
   const wt::Session session = connection_.open_session();
+  const EssentialWrites essential;  // it takes checkpoints
   const auto compact = [&] {
     return session->compact(session.get(), (std::string(prefix) + name).c_str(), "timeout=0,free_space_target=1MB");
   };
