@@ -366,7 +366,7 @@ class Maker {
     ++operations_;
   }
 
-  // What is kept while this lives. It is counted in steps.
+  // This counts, in steps, the bytes that are kept as long as it lives.
   class Kept {
    public:
     explicit Kept(Maker& maker) : maker_(maker) {}

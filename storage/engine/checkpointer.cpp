@@ -108,7 +108,7 @@ void Checkpointer::wait_for_room(DiskUse use) {
     std::this_thread::sleep_for(removal_step);
 }
 
-// What fails each time is one line of the log.
+// A failure that repeats is logged once.
 bool Checkpointer::is_asked() {
   if (!asks_) return false;
   try {

@@ -114,7 +114,7 @@ TEST_CASE("deletes wait for a checkpoint where little of the reserve would be le
   dirty = 0;
   space.checkpointed();
   CHECK(space.has_room(DiskUse::growth));
-  // What is unjournaled counts, and no checkpoint brings it.
+  // Unjournaled bytes count as used, and no checkpoint makes room of them.
   space.add_unjournaled(static_cast<int64_t>(now.free_bytes + now.ballast_bytes + others));
   space.look();
   CHECK_FALSE(space.has_room(DiskUse::growth));

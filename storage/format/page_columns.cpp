@@ -98,7 +98,8 @@ std::optional<size_t> instruction_bytes(BytesView bytes, uint64_t target_bytes) 
   }
 }
 
-// What follows the record key in an entry's value (types, stored_index.h) is one number, if it is short: its bytes behind a 1.
+// An entry's value may have types behind its record key (stored_index.h). Short types are written as one number, whose bytes are
+// a 1 and then the types.
 constexpr size_t types_max = 7;
 
 std::optional<uint64_t> types_number(BytesView types) {

@@ -37,7 +37,7 @@ bool names_one(const bson::ValueView& value) {
          !(value.is_object() && Matcher::is_operators(value.as_document()));
 }
 
-// What a condition on _id names: one value, or those of an array.
+// A condition on _id names one value, or those of an array.
 struct Named {
   Element values;
   bool many = false;
