@@ -9,10 +9,10 @@
 #include <cstring>
 #include <set>
 
-#include "base/hash.h"
 #include "base/log.h"
 #include "bson/validate.h"
 #include "server/peers/backup_host.h"
+#include "server/peers/file_blocks.h"
 #include "storage/engine/directory.h"
 #include "storage/engine/engine_files.h"
 #include "storage/upkeep/replace_directory.h"
@@ -22,6 +22,7 @@ namespace {
 
 using base::Attributes;
 using base::Bytes;
+using base::BytesView;
 using base::ErrorCode;
 using base::LogComponent;
 using base::OperationError;
@@ -103,6 +104,36 @@ class NewFile {
   const int file_;
 };
 
+// A file of the directory that the copy is to replace. The engine may be writing to it, and it may be damaged.
+class OwnFile {
+ public:
+  explicit OwnFile(const std::string& path) : file_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {}
+  ~OwnFile() {
+    if (file_ >= 0) ::close(file_);
+  }
+  OwnFile(const OwnFile&) = delete;
+  OwnFile& operator=(const OwnFile&) = delete;
+
+  // Returns fewer bytes at the file's end, and where it can't be read; none if there is no such file.
+  Bytes read(uint64_t offset, uint64_t bytes) const {
+    Bytes out;
+    if (file_ < 0) return out;
+    out.resize(bytes);
+    size_t done = 0;
+    while (done < bytes) {
+      const ssize_t count = ::pread(file_, out.data() + done, bytes - done, static_cast<off_t>(offset + done));
+      if (count < 0 && errno == EINTR) continue;
+      if (count <= 0) break;
+      done += static_cast<size_t>(count);
+    }
+    out.resize(done);
+    return out;
+  }
+
+ private:
+  const int file_;
+};
+
 Bytes encode(const CopyOrigin& origin) {
   bson::Builder out;
   out.append("term", static_cast<int64_t>(origin.vote.term)).append("vote", static_cast<int64_t>(origin.vote.vote));
@@ -159,6 +190,7 @@ void InitialSync::run() {
                 Attributes()
                     .add("syncSource", source)
                     .add("bytes", bytes_copied_)
+                    .add("ownBytes", bytes_own_)
                     .add("durationMillis", (ended_us_ - begun_us) / 1000));
       return;
     } catch (const NoRoom& error) {
@@ -179,7 +211,7 @@ void InitialSync::run() {
       now_.duration_ms = (clock_.monotonic_us() - begun_us) / 1000;
       failed_.push_back(std::move(now_));
       now_ = {};
-      bytes_copied_ = bytes_total_ = files_copied_ = files_total_ = 0;
+      bytes_copied_ = bytes_own_ = bytes_total_ = files_copied_ = files_total_ = 0;
       if (failed_.size() >= static_cast<size_t>(options_.attempts_max)) {
         for (const Attempt& each : failed_) all += "; " + each.source + ": " + each.status;
       }
@@ -232,6 +264,8 @@ void InitialSync::attempt(const std::string& source) {
   begin.append("_initialSyncBegin", 1).append("for", options_.self);
   const bson::Document begun = call(source, begin.done());
   const int64_t backup = number(begun, "backupId");
+  const auto block_bytes = begun.find("blockBytes");
+  by_blocks_ = block_bytes.is_integer() && block_bytes.to_int64() == static_cast<int64_t>(file_block_bytes);
   bson::Builder end;
   end.append("_initialSyncEnd", 1).append("backupId", backup);
   const bson::Document ending = end.done();
@@ -253,7 +287,7 @@ void InitialSync::attempt(const std::string& source) {
     {
       const base::MutexLock lock(mutex_);
       files_total_ = files.size(), files_copied_ = 0;
-      bytes_total_ = total, bytes_copied_ = 0;
+      bytes_total_ = total, bytes_copied_ = bytes_own_ = 0;
       copying_us_ = clock_.monotonic_us();
     }
     on_own_disk([this] { storage::begin_copy(options_.dbpath); });
@@ -332,7 +366,7 @@ void InitialSync::await_room(const std::string& reason) {
   {
     const base::MutexLock lock(mutex_);
     needed += bytes_total_;
-    bytes_copied_ = files_copied_ = 0;
+    bytes_copied_ = bytes_own_ = files_copied_ = 0;
   }
   base::log(Severity::warning, LogComponent::repl, 7100055,
             "The disk has no room for the copy of another member's data, which waits for room",
@@ -360,39 +394,55 @@ bool InitialSync::waits_for_room() const {
 }
 
 void InitialSync::copy(const std::string& source, int64_t backup, const File& file) {
+  const OwnFile own_file(options_.dbpath + "/" + file.name);
   NewFile out(options_.dbpath + "/" + storage::sync_directory + "/" + file.name);
   for (uint64_t at = 0; at < file.bytes;) {
-    const Part part = read(source, backup, file, at);
+    const uint64_t wanted = std::min(file.bytes - at, static_cast<uint64_t>(options_.read_bytes));
+    const Bytes own = by_blocks_ ? own_file.read(at, wanted) : Bytes();
+    const Part part = read(source, backup, file, at, wanted, own);
     require_room(part.data.size());
     out.append(part.data);
     out.skip(part.zeros);
     at += part.bytes();
     const base::MutexLock lock(mutex_);
     bytes_copied_ += part.bytes();
+    bytes_own_ += part.own_bytes;
   }
   out.end(file.bytes);
   const base::MutexLock lock(mutex_);
   ++files_copied_;
 }
 
-InitialSync::Part InitialSync::read(const std::string& source, int64_t backup, const File& file, uint64_t offset) {
-  const uint64_t wanted = std::min(file.bytes - offset, static_cast<uint64_t>(options_.read_bytes));
+InitialSync::Part InitialSync::read(const std::string& source, int64_t backup, const File& file, uint64_t offset, uint64_t wanted,
+                                    base::BytesView own) {
   bson::Builder command;
   command.append("_initialSyncRead", 1).append("backupId", backup).append("file", file.name);
   command.append("offset", static_cast<int64_t>(offset)).append("bytes", static_cast<int64_t>(wanted));
+  if (!own.empty()) command.append("have", bson::Binary{0, block_hashes(own, wanted)});
   const bson::Document asked = command.done();
   for (int bad = 0; bad < bad_reads_max; ++bad) {
     const bson::Document reply = call(source, asked);
-    const auto data = reply.find("data");
+    const auto data = reply.find("data"), same = reply.find("same");
     const auto checksum = reply.find("checksum");
     if (data.type() != bson::Type::binary || !checksum.is_integer()) strange("a part of a file without data or checksum");
-    const Part part{Bytes(data.as_binary().bytes), static_cast<uint64_t>(number(reply, "zeros"))};
-    if (part.bytes() == 0 || part.data.size() > wanted || part.zeros > wanted - part.data.size()) {
-      strange(std::to_string(part.bytes()) + " bytes of '" + file.name + "' where " + std::to_string(wanted) + " were asked for");
+    if ((same.type() == bson::Type::binary) == own.empty()) strange("a part of a file that is in blocks, or should be");
+    const uint64_t zeros = number(reply, "zeros");
+    const BytesView bytes = data.as_binary().bytes, bits = own.empty() ? BytesView() : same.as_binary().bytes;
+    if (bytes.size() > wanted || zeros > wanted - bytes.size() || (own.empty() && bytes.size() + zeros == 0)) {
+      strange(std::to_string(bytes.size() + zeros) + " bytes of '" + file.name + "' where " + std::to_string(wanted) +
+              " were asked for");
     }
-    if (base::hash64(part.data, part.zeros) == static_cast<uint64_t>(checksum.to_int64())) return part;
-    const base::MutexLock lock(mutex_);
-    ++now_.operations_retried;
+    if (part_checksum(bits, bytes, zeros) != static_cast<uint64_t>(checksum.to_int64())) {
+      const base::MutexLock lock(mutex_);
+      ++now_.operations_retried;
+      continue;
+    }
+    if (own.empty()) return {Bytes(bytes), zeros, 0};
+    auto joined = join_blocks(own, bits, Bytes(bytes) + Bytes(zeros, '\0'), wanted);
+    if (!joined) strange("blocks of '" + file.name + "' that don't make the part that was asked for");
+    const size_t data_bytes = joined->part.find_last_not_of('\0') + 1;
+    joined->part.resize(data_bytes);
+    return {std::move(joined->part), wanted - data_bytes, joined->own_bytes};
   }
   throw OperationError(
       ErrorCode::data_corruption_detected,
@@ -414,7 +464,8 @@ void InitialSync::append_status(bson::Builder& out) const {
                static_cast<int64_t>(left * static_cast<double>(copying_ms) / static_cast<double>(bytes_copied_)));
   }
   out.append("approxTotalDataSize", static_cast<int64_t>(bytes_total_))
-      .append("approxTotalBytesCopied", static_cast<int64_t>(bytes_copied_));
+      .append("approxTotalBytesCopied", static_cast<int64_t>(bytes_copied_))
+      .append("approxTotalBytesOwn", static_cast<int64_t>(bytes_own_));
   out.append("bytesPerSecond",
              bytes_copied_ > 0 ? static_cast<int64_t>(bytes_copied_ * 1000 / static_cast<uint64_t>(copying_ms)) : int64_t{0});
   out.append("filesTotal", static_cast<int64_t>(files_total_)).append("filesCopied", static_cast<int64_t>(files_copied_));

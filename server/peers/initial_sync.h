@@ -8,6 +8,9 @@
 // has lost the backup, the attempt has failed, and another begins with a source that is chosen anew; it uses nothing of the old
 // one.
 //
+// What the member's own files have at the same place isn't sent: the member asks with hashes (server/peers/file_blocks.h). So a
+// page that is damaged in an otherwise equal file costs its block.
+//
 // A copy leaves the engine's reserve on the disk (storage/engine/disk_space.h). If it doesn't fit, it is removed, and another
 // begins when it does. That is no failure, and it is waited for as long as it takes.
 #pragma once
@@ -98,9 +101,11 @@ class InitialSync {
   struct Part {
     base::Bytes data;
     uint64_t zeros = 0;  // they follow the data
+    uint64_t own_bytes = 0;
     uint64_t bytes() const { return data.size() + zeros; }
   };
-  Part read(const std::string& source, int64_t backup, const File& file, uint64_t offset);
+  // `own`: what this member's file of that name has from `offset` on, at most `wanted` bytes; it may have none.
+  Part read(const std::string& source, int64_t backup, const File& file, uint64_t offset, uint64_t wanted, base::BytesView own);
   void check_encryption() const;
   struct Room {
     uint64_t needed_bytes = 0, free_bytes = 0;
@@ -127,6 +132,8 @@ class InitialSync {
   std::optional<Room> lacks_ GUARDED_BY(mutex_);  // while the copy waits for it
   uint64_t files_total_ GUARDED_BY(mutex_) = 0, files_copied_ GUARDED_BY(mutex_) = 0;
   uint64_t bytes_total_ GUARDED_BY(mutex_) = 0, bytes_copied_ GUARDED_BY(mutex_) = 0;
+  uint64_t bytes_own_ GUARDED_BY(mutex_) = 0;  // of those that were copied, from own files
+  bool by_blocks_ = false;                     // the source can leave out blocks
 };
 
 // A CopyOrigin is what the copy that replaced this directory's data contains about its source, until storage::forget_copied.

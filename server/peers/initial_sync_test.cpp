@@ -15,6 +15,7 @@
 #include "bson/json.h"
 #include "server/assembly/assembly.h"
 #include "server/peers/backup_host.h"
+#include "server/peers/file_blocks.h"
 #include "server/peers/peer_client.h"
 #include "server/wire/listener.h"
 #include "storage/testing/temporary_store.h"
@@ -183,6 +184,81 @@ TEST_CASE("it goes over the wire, and over connections that are closed between")
   listener.stop();
 }
 
+TEST_CASE("a member that was a copy before gets only what differs, and what is damaged in its own files") {
+  Source source(2000);
+  storage::TemporaryDirectory target;
+  uint64_t sent = 0;
+  bool in_blocks = true;
+  const auto call = [&](const std::string&, bson::DocumentView command) {
+    const bson::Document reply = source.call(command);
+    if (command_name(command) == "_initialSyncRead")
+      sent += reply["data"].as_binary().bytes.size() + static_cast<uint64_t>(reply["zeros"].to_int64());
+    if (in_blocks || command_name(command) != "_initialSyncBegin") return reply;
+    bson::Builder older;
+    for (const auto& field : reply.view()) {
+      if (field.name != "blockBytes") older.append_element(field);
+    }
+    return older.done();
+  };
+  const auto copy = [&] {
+    sent = 0;
+    InitialSync sync(base::system_clock(), quick(target.path()), needs(call));
+    sync.run();
+    return status(sync);
+  };
+  CHECK(copy()["approxTotalBytesOwn"].to_int64() == 0);
+  require_copied(target.path(), 2000);
+
+  source.insert(2000, 10);
+  int damaged = 0;
+  for (const auto& file : fs::directory_iterator(target.path())) {
+    const std::string name = file.path().filename().string();
+    if (name.rfind("records-", 0) != 0 || file.file_size() < 100'000) continue;
+    std::fstream(file.path(), std::ios::in | std::ios::out | std::ios::binary).seekp(50'000) << "damage";
+    ++damaged;
+  }
+  REQUIRE(damaged == 1);
+  const bson::Document shown = copy();
+  CHECK(shown["approxTotalBytesCopied"].to_int64() == shown["approxTotalDataSize"].to_int64());
+  const auto own = static_cast<uint64_t>(shown["approxTotalBytesOwn"].to_int64());
+  CHECK(own > 1'000'000);
+  CHECK(sent + own == static_cast<uint64_t>(shown["approxTotalDataSize"].to_int64()));
+  require_copied(target.path(), 2010);
+
+  in_blocks = false;  // a source of an older version knows nothing of blocks
+  const bson::Document whole = copy();
+  CHECK(whole["approxTotalBytesOwn"].to_int64() == 0);
+  CHECK(sent == static_cast<uint64_t>(whole["approxTotalDataSize"].to_int64()));
+  require_copied(target.path(), 2010);
+}
+
+TEST_CASE("answers about blocks that don't fit are refused") {
+  Source source(10);
+  storage::TemporaryDirectory target;
+  InitialSync first(base::system_clock(), quick(target.path()),
+                    needs([&](const std::string&, bson::DocumentView command) { return source.call(command); }));
+  first.run();
+  require_copied(target.path(), 10);
+  const auto with = [&](std::string_view same, const std::string& data) {
+    InitialSyncOptions options = quick(target.path());
+    options.attempts_max = 1;
+    InitialSync sync(base::system_clock(), options, needs([&](const std::string&, bson::DocumentView command) {
+                       bson::Document reply = source.call(command);
+                       if (!command.find("have")) return reply;
+                       bson::Builder changed;
+                       if (!same.empty()) changed.append("same", bson::Binary{0, same});
+                       changed.append("data", bson::Binary{0, data}).append("zeros", 0);
+                       changed.append("checksum", static_cast<int64_t>(part_checksum(same, data, 0)));
+                       return changed.done();
+                     }));
+    return why_failed(sync);
+  };
+  CHECK(with("", "abc").find("in blocks, or should be") != std::string::npos);
+  CHECK(with("\x01\x01", "").find("don't make the part") != std::string::npos);
+  CHECK(with("\x01", "abc").find("don't make the part") != std::string::npos);
+  CHECK(with(std::string_view("\0", 1), "abc").find("don't make the part") != std::string::npos);
+}
+
 TEST_CASE("if the connection breaks, the copy continues with the same backup at the same place") {
   Source source;
   storage::TemporaryDirectory target;
@@ -300,6 +376,9 @@ TEST_CASE("answers that would do harm are refused") {
   CHECK(files("[{name: 7, bytes: 3}]").find("makes no sense") != std::string::npos);
   CHECK(files("[]").find("fewer files") != std::string::npos);
   CHECK(files("7").find("fewer files") != std::string::npos);
+  CHECK(read([] {
+          return json("{same: BinData(0, 'AQ=='), data: BinData(0, ''), zeros: 0, checksum: NumberLong(5), ok: 1}");
+        }).find("in blocks, or should be") != std::string::npos);
   CHECK(read([] {
           return json("{data: BinData(0, 'AAAA'), zeros: 0, checksum: NumberLong(5), ok: 1}");
         }).find("arrives damaged") != std::string::npos);
@@ -469,4 +548,6 @@ TEST_CASE("only a member of a set that has data lends it") {
   CHECK(read(", file: 'WiredTiger', offset: 99999, bytes: 1")["code"].to_int64() == 2);
   CHECK(read(", file: '../x', offset: 0, bytes: 1")["code"].to_int64() == 4);
   CHECK(read("")["code"].to_int64() == 40414);
+  CHECK(read(", file: 'WiredTiger', offset: 0, bytes: 10, have: BinData(0, 'AAAA')")["code"].to_int64() == 2);
+  CHECK(read(", file: 'WiredTiger', offset: 0, bytes: 10, have: 'AAAA'")["code"].to_int64() == 14);
 }

@@ -1,14 +1,16 @@
 """A member that can't read its data copies another member's, by itself."""
+import json
 import random
 
 from pymongo.errors import OperationFailure, PyMongoError
 
-from tests.support.damage import damage_rows
+from tests.support.damage import damage_rows, largest_file
 from tests.support.replica_set import ReplicaSet
 from tests.support.waiting import wait_until
 
 DOCUMENTS = 3000
 COPIES = 7100044  # the log's line of a member that will copy
+COPIED = 21163  # and of one that has
 
 
 def fill(replica_set):
@@ -19,11 +21,10 @@ def fill(replica_set):
     replica_set.wait_same_place()
 
 
-def damage(member):
-    """Each page of the largest collection that a clean end has left on the disk."""
+def damage(member, least=10, **which):
+    """Pages of the largest collection that a clean end has left on the disk: each of them, if nothing else is said."""
     member.stop()
-    largest = max(member.dbpath.glob("records-*.wt"), key=lambda path: path.stat().st_size)
-    assert damage_rows(largest) > 10
+    assert damage_rows(largest_file(member), **which) >= least
     member.start()
 
 
@@ -66,3 +67,32 @@ def test_a_primary_hands_over_before_it_copies():
         wait_until(lambda: read_all(member) == DOCUMENTS)
         three.wait_settled()
         three.check_same()
+
+
+def copied(member):
+    """What the member says of each copy that it has completed."""
+    return [json.loads(line)["attr"] for line in member.log_lines(COPIED)]
+
+
+def test_the_next_copy_takes_from_the_members_own_files_what_is_whole_there():
+    with ReplicaSet(1) as one:
+        fill(one)
+        client = one.client()
+        for _ in range(4):
+            client["t"]["d"].insert_one({})
+            client.admin.command("fsync")
+        member = one.join(votes=0, priority=0)
+        wait_until(lambda: read_all(member) == DOCUMENTS)
+        one.wait_same_place()
+        first, = copied(member)
+        assert first["ownBytes"] < first["bytes"] // 2
+
+        damage(member, least=1, keep=lambda at, pages: at != pages[len(pages) // 2])
+        wait_until(lambda: read_all(member) == DOCUMENTS and len(copied(member)) == 2)
+        second = copied(member)[1]
+        # A member's own log and metadata differ, and a new journal has many zeros, as every other one.
+        whole = largest_file(member).stat().st_size * 9 // 10
+        assert second["ownBytes"] > first["ownBytes"] + whole, (first, second)
+        client["t"]["c"].insert_one({"_id": "later"})
+        wait_until(lambda: read_all(member) == DOCUMENTS + 1)
+        one.check_same()

@@ -3,6 +3,7 @@
 #include "server/commands/replication/initial_sync_source.h"
 #include "server/core/arguments.h"
 #include "server/core/operation.h"
+#include "server/peers/file_blocks.h"
 
 namespace server {
 namespace {
@@ -41,7 +42,8 @@ class InitialSyncBegin : public InitialSyncSource {
     if (const storage::Stamp stamp = lent.backup->checkpointed_stamp())
       reply.append("checkpoint", replication::timestamp_of(stamp));
     reply.append("files", static_cast<int64_t>(lent.backup->files().size()))
-        .append("bytes", static_cast<int64_t>(lent.backup->total_bytes()));
+        .append("bytes", static_cast<int64_t>(lent.backup->total_bytes()))
+        .append("blockBytes", static_cast<int64_t>(peers::file_block_bytes));
   }
 };
 
