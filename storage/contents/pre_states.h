@@ -15,6 +15,8 @@ class PreStates {
   // is the write's timestamp.
   virtual void save(Transaction& transaction, StoredCollection& collection, RecordId record, const Superseded& before,
                     Stamp write) = 0;
+  // A repair calls this for a record that is lost: it keeps the way to what snapshots show of it, if that can be read.
+  virtual void lose(Transaction& transaction, StoredCollection& collection, RecordId record) = 0;
 };
 
 }  // namespace storage

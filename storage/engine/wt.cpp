@@ -370,7 +370,10 @@ Connection::Connection(const std::string& path, const std::string& config, Unapp
     }
   }
   if (result == 0) result = open(path, config, unapplied);
-  if (may_salvage && result != 0 && result != EBUSY) result = salvage(path, config, unapplied);
+  if (may_salvage && result != 0 && result != EBUSY) {
+    result = salvage(path, config, unapplied);
+    salvaged_ = true;
+  }
   events_->may_salvage = false;
   if (result == EBUSY) {
     throw OperationError(in_use, "the data directory " + path + " is in use by another process");

@@ -56,6 +56,7 @@ class Connection {
   Session open_session(const char* config = nullptr) const;
   WT_CONNECTION* get() const { return connection_; }
   DamagedPages& damaged_pages() const;
+  bool salvaged() const { return salvaged_; }
 
  private:
   int open(const std::string& path, const std::string& config, UnappliedRows& unapplied);
@@ -66,6 +67,7 @@ class Connection {
   std::unique_ptr<Events> events_;
   std::optional<MetadataCopy> metadata_copy_;
   WT_CONNECTION* connection_ = nullptr;
+  bool salvaged_ = false;
 };
 
 Cursor open_cursor(WT_SESSION* session, const std::string& uri, const char* config = nullptr);

@@ -9,6 +9,7 @@
 #include "storage/collections/stored_catalog.h"
 #include "storage/contents/chain_check.h"
 #include "storage/contents/record_store_state.h"
+#include "storage/engine/internals.h"
 #include "storage/store.h"
 #include "storage/upkeep/backup.h"
 #include "storage/upkeep/damaged_documents.h"
@@ -31,6 +32,10 @@ Repair::Repair(Store& store, StoredCollection& collection, const ContentCopies& 
       interrupted_(interrupted),
       log_(log) {}
 
+bool was_salvaged(Store& store) {
+  return store.engine().internals().connection.salvaged();
+}
+
 bool Repair::holds(BytesView content) {
   const auto document = bson::validate(content);
   return document.ok() && document.value().size() == content.size();
@@ -38,14 +43,18 @@ bool Repair::holds(BytesView content) {
 
 void Repair::run() {
   mend_tables();
+  restore_stubs();
   restore_from_log();
+  restore_stubs();  // those that are based on what the log had
   heal_contents();
   drop_damaged_pre_states();
   correct_chains();
   const auto indexes = collection_.stored_indexes();
   for (const auto& index : *indexes) correct_index(*index);
+  keep_ids_of_lost();
   correct_counts();
   warn(report.restored_contents, "Restored {} contents from copies and the log.");
+  warn(report.restored_stubs, "Restored {} documents from chains.");
   warn(report.removed_records, "Removed {} invalid documents.");
   warn(report.moved_documents, "Removed {} duplicate documents.");
   warn(report.inserted_keys, "Inserted {} missing index entries.");

@@ -3,6 +3,7 @@
 //   tables     the rows of a damaged table that can be read are copied to a new file; the
 //              steps that follow find out what the others were; rows of a salvaged file that
 //              a sound table contradicts move to local.lost_and_found.<uuid>
+//   records    those whose rows were lost, and whose contents are whole in a chain, get their rows back
 //   documents  those whose records were lost are made anew from the log, if the log has all
 //              that makes their newest contents
 //   contents   a content that does not match its checksum is restored from a copy, and
@@ -67,6 +68,7 @@ class VersionEntries {
 struct RepairReport {
   ValidateReport after;           // This is what validate finds after the repair.
   int64_t restored_contents = 0;  // These contents were restored from copies.
+  int64_t restored_stubs = 0;     // These records' rows were made anew, because their contents are whole in chains.
   int64_t removed_records = 0;    // These records were corrupt and are now in lost_and_found.
   // These documents were whole, but conflicted with another one in a unique index; they are in lost_and_found too.
   int64_t moved_documents = 0;
@@ -75,23 +77,28 @@ struct RepairReport {
   int64_t corrected_types = 0;        // These types belong to index entries that existed.
   int64_t corrected_chains = 0;       // This counts rows of chains.
   int64_t rewritten_tables = 0;       // These tables had damaged pages.
+  bool took_away = false;             // Documents, or what snapshots show of them, may be gone.
   std::vector<std::string> lost;      // These documents could not be read and are gone: "document {_id: 5} (record 17)".
   std::vector<std::string> restored;  // These could not be read, and the log had what makes them.
   std::vector<std::string> warnings;
 
   bool repaired() const {
-    return restored_contents + removed_records + moved_documents + inserted_keys + removed_keys + corrected_types +
-               corrected_chains + rewritten_tables >
+    return restored_contents + restored_stubs + removed_records + moved_documents + inserted_keys + removed_keys +
+               corrected_types + corrected_chains + rewritten_tables >
            0;
   }
 };
 
-// This function repairs one collection. It throws NamespaceNotFound when the collection was dropped, and CommandNotSupported for
-// a collection that isn't kept in records (the log). `versions` is nullptr when the database has no branches. A `log` that isn't
-// nullptr is searched for documents that were lost.
+// This function repairs one collection of a server that isn't a member of a set; the members' rows would differ. It throws
+// NamespaceNotFound when the collection was dropped, and CommandNotSupported for a collection that isn't kept in records (the
+// log). `versions` is nullptr when the database has no branches. A `log` that isn't nullptr is searched for documents that were
+// lost.
 RepairReport repair_collection(Store& store, const std::shared_ptr<Collection>& collection, bool full,
                                const ContentCopies& copies, VersionEntries* versions,
                                const std::function<void()>& interrupted = nullptr, DocumentLog* log = nullptr);
+
+// Returns whether WiredTiger could not open its files when the store was opened, and salvaged them.
+bool was_salvaged(Store& store);
 
 // This function returns at most `count_max` documents that can't be read, so that a caller can name them after validate found
 // some.

@@ -204,6 +204,7 @@ void Repair::keep(Transaction& transaction, RecordId record, const char* why,
 }
 
 void Repair::remove(Transaction& transaction, RecordId record) {
+  take_away(record);
   make_lost_and_found();
   std::vector<std::pair<std::string, Bytes>> parts;
   const Bytes key = record_key(record);

@@ -63,10 +63,7 @@ void Repair::restore_from_log(const DamagedDocument& document, Stamp generation)
   ++report.restored_contents;
   report.restored.push_back(name_of(document));
   report.warnings.push_back("Restored from the log: " + report.restored.back() + ", as of " + text_of(generation));
-  // The row also had older contents, which the log doesn't say.
-  if (row_lost && store_.declared_snapshots().newest_before(generation) != 0)
-    report.warnings.push_back("Lost: older contents of " + report.restored.back() +
-                              " that only snapshots show and that its row had, if there were any");
+  if (row_lost) warn_of_row(record, generation);
   base::log(base::Severity::warning, base::LogComponent::storage, log_restored, "A lost document was restored from the log",
             base::Attributes().add("ns", collection_.ns()).add("document", report.restored.back()));
 }

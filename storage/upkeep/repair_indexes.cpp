@@ -91,6 +91,7 @@ bool Repair::correct_types(Transaction& transaction, const StoredIndex& index, B
 }
 
 void Repair::move_away(Transaction& transaction, RecordId record, const Bytes& content) {
+  take_away(record);
   make_lost_and_found();
   const bson::DocumentView document(content);
   const auto indexes = collection_.stored_indexes();

@@ -1,5 +1,10 @@
+#include <algorithm>
+
 #include "base/error.h"
 #include "storage/contents/contents.h"
+#include "storage/contents/declared_snapshots.h"
+#include "storage/contents/pre_states.h"
+#include "storage/store.h"
 #include "storage/upkeep/repair_steps.h"
 
 namespace storage {
@@ -87,12 +92,34 @@ void Repair::drop_pre_states(Transaction& transaction, const Table& table, const
                                                : stub_row(record, row.generation, row.chain, past));
   }
   keep(transaction, record, "what the past keeps of it can't be read", {{"row", copy.substr(0, lost_bytes_max)}});
+  report.took_away = true;
   transaction.after_commit([this, record, all = readable_bytes == 0] { warn_of_past(record, all); });
 }
 
 void Repair::warn_of_past(RecordId record, bool all) {
   report.warnings.push_back(std::string("Lost: ") + (all ? "older" : "the oldest") + " contents of record " +
                             std::to_string(record) + " that only snapshots show; those snapshots now show nothing of it");
+}
+
+void Repair::keep_ids_of_lost() {
+  PreStates* const keeper = collection_.contents().pre_states;
+  if (!keeper) return;
+  std::set<RecordId> lost = taken_away_;
+  for (const DamagedDocument& document : unreadable_) lost.insert(document.record);
+  for (const RecordId record : lost) {
+    ask();
+    in_transaction(engine_, [&](Transaction& transaction) {
+      if (!find_sound_row(tables_, transaction, record)) keeper->lose(transaction, collection_, record);
+    });
+  }
+}
+
+void Repair::warn_of_row(RecordId record, Stamp generation) {
+  if (store_.declared_snapshots().newest_before(generation) == 0) return;
+  const auto document = std::lower_bound(unreadable_.begin(), unreadable_.end(), record,
+                                         [](const DamagedDocument& one, RecordId other) { return one.record < other; });
+  report.warnings.push_back("Lost: older contents of " + name_of(*document) +
+                            " that only snapshots show and that its row had, if there were any");
 }
 
 }  // namespace storage

@@ -2,6 +2,7 @@
 //
 //   repair.cpp           the order of the steps, what they share, and counts
 //   repair_tables.cpp    tables with damaged pages
+//   repair_stubs.cpp     records whose contents are whole in chains
 //   repair_from_log.cpp  documents that the log has
 //   repair_contents.cpp  contents that have copies, and records that can't be helped
 //   repair_past.cpp      pre-states
@@ -39,6 +40,10 @@ class Repair {
   std::vector<RecordId> records();
   std::optional<Bytes> readable(Transaction& transaction, RecordId record);
   void correct_counts();
+  void take_away(RecordId record) {
+    report.took_away = true;
+    taken_away_.insert(record);
+  }
 
   // --- tables: repair_tables.cpp
   bool sound(const std::string& table);
@@ -52,6 +57,10 @@ class Repair {
   void find_older_by_chains(std::set<RecordId>& older);
   void find_older_by_ids(const StoredIndex& index, std::set<RecordId>& older);
   void set_aside(Transaction& transaction, RecordId record);
+
+  // --- records whose contents are in chains: repair_stubs.cpp
+  void restore_stubs();
+  void restore_stub(Transaction& transaction, const ChainKey& key);
 
   // --- documents in the log: repair_from_log.cpp
   void restore_from_log();
@@ -97,6 +106,10 @@ class Repair {
   void drop_pre_states(Transaction& transaction, const Table& table, const Bytes& key, size_t readable_bytes);
   // `all`: nothing is left of what is kept in the row.
   void warn_of_past(RecordId record, bool all);
+  // The entries of a lost record on `_id` go, so the past keeps one if snapshots still show something of the record.
+  void keep_ids_of_lost();
+  // A record's row is made anew: of the older contents that a row may have, nothing is left.
+  void warn_of_row(RecordId record, Stamp generation);
 
   // --- chains: repair_chains.cpp
   struct Row;
@@ -131,9 +144,11 @@ class Repair {
   VersionEntries* const versions_;
   const std::function<void()>& interrupted_;
   DocumentLog* const log_;
+  std::set<RecordId> taken_away_;
   std::map<RecordId, std::string> why_not_;  // the log has nothing of these records' documents
   std::shared_ptr<Collection> lost_;
   std::vector<DamagedDocument> unreadable_;
+  bool chains_older_ = false;  // the table of chains was salvaged, and may have rows of an earlier checkpoint
   IndexKeys keys_;
 };
 

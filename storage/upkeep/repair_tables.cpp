@@ -12,8 +12,6 @@
 
 namespace storage {
 
-using base::ErrorCode;
-
 bool Repair::sound(const std::string& table) {
   Tables& tables = engine_.internals().tables;
   bool busy = false;
@@ -27,22 +25,21 @@ bool Repair::sound(const std::string& table) {
 
 void Repair::mend_tables() {
   std::vector<std::string> names = store_table_names(collection_.id()), damaged;
+  const std::set<std::string> data(names.begin(), names.end());
   for (const auto& index : *collection_.stored_indexes()) names.push_back(index->table().name());
   for (const std::string& name : names) {
     ask();
     if (!sound(name)) damaged.push_back(name);
   }
   if (damaged.empty()) return;
-  if (engine_.options().replicated)
-    throw base::OperationError(ErrorCode::data_corruption_detected,
-                               "files of this member are damaged (" + damaged.front() +
-                                   ".wt and others); empty its directory, so that it copies the data of another member");
   unreadable_ = damaged_documents(engine_, collection_, SIZE_MAX, interrupted_);
   bool salvaged = false;
   for (const std::string& name : damaged) {
     const Tables::Kept kept = engine_.internals().tables.keep_readable(engine_, name);
     collection_.contents().unreadable_ranges.forget();
     ++report.rewritten_tables;
+    report.took_away |= data.contains(name);
+    chains_older_ |= kept.salvaged && name == tables_.chains.name();
     salvaged |= kept.salvaged && (name == tables_.records.name() || name == tables_.packed.name());
     report.warnings.push_back(
         "Table " + name + " was damaged; " + std::to_string(kept.rows) + " rows could be kept." +
@@ -109,6 +106,7 @@ void Repair::find_older_by_ids(const StoredIndex& index, std::set<RecordId>& old
 void Repair::set_aside(Transaction& transaction, RecordId record) {
   std::vector<std::pair<std::string, Bytes>> parts;
   if (const auto content = readable(transaction, record)) parts.emplace_back("document", content->substr(0, lost_bytes_max));
+  take_away(record);
   const Bytes key = record_key(record);
   for (const Table* table : {&tables_.records, &tables_.packed}) table->remove(transaction, key);
   keep(transaction, record, "it is older than the last that was written", parts);

@@ -13,6 +13,7 @@
 #include "storage/background/dedup_service.h"
 #include "storage/collections/stored_collection.h"
 #include "storage/contents/chain_check.h"
+#include "storage/contents/contents.h"
 #include "storage/contents/declared_snapshots.h"
 #include "storage/contents/record_store_state.h"
 #include "storage/testing/damage.h"
@@ -479,6 +480,49 @@ TEST_CASE("rows that are restored from the log lead to what snapshots show and t
   }
   // Whoever removes the document learns that snapshots may show it.
   in_transaction(store, [&](Transaction& transaction) { CHECK(collection->records().remove(transaction, record).removed); });
+}
+
+TEST_CASE("records whose rows are lost come back from their chains, if what they are based on does") {
+  Fixture f(40);
+  std::set<RecordId> whole;
+  {
+    Transaction transaction(f.store, Transaction::Mode::read);
+    for (const auto& [record, document] : f.model) {
+      if (find_sound_row(f.tables(), transaction, record)->row.form == RecordRow::Form::raw) whole.insert(record);
+    }
+  }
+  REQUIRE(!whole.empty());
+  REQUIRE(whole.size() < f.model.size() / 2);
+  f.store.engine().checkpoint();
+  for (const bool logged : {false, true}) {
+    CAPTURE(logged);
+    TemporaryDirectory damaged;
+    f.directory.copy_to(damaged);
+    for (const Table* table : {&f.tables().records, &f.tables().packed}) {
+      const std::string path = damaged.path() + "/" + table->name() + ".wt";
+      for (const FileBlock& block : file_blocks(path)) {
+        if (block.leaf) flip_byte(path, block.offset + 50);
+      }
+    }
+    Store store(test_options(damaged.path()));
+    const auto collection = store.catalog().open("wiki.pages");
+    KnownContents log;
+    for (const RecordId record : whole) {
+      if (logged) log.known[record] = {f.generations.at(record), Bytes(f.model.at(record).bytes())};
+    }
+    const RepairReport report = repair_collection(store, collection, false, {}, nullptr, nullptr, &log);
+    CHECK(report.after.valid);
+    CHECK(report.took_away);
+    CHECK(report.lost.size() == (logged ? 0 : f.model.size()));
+    CHECK(report.restored.size() == (logged ? whole.size() : 0));
+    CHECK(report.restored_stubs == static_cast<int64_t>(logged ? f.model.size() - whole.size() : 0));
+    Transaction transaction(store, Transaction::Mode::read);
+    for (const auto& [record, document] : f.model) {
+      const auto found = collection->find(transaction, record, nullptr);
+      CHECK(found.has_value() == logged);
+      if (found) CHECK((found->bytes() == document.bytes()));
+    }
+  }
 }
 
 TEST_CASE("a repair sets aside what a salvaged file has of an earlier checkpoint") {

@@ -167,6 +167,10 @@ def check(client, expected, may_lack=False):
         try:
             there = {one["_id"]: one for one in found.find()}
             if may_lack:
+                for key in documents:
+                    assert found.find_one({"_id": key}) == there.get(key), f"{state}: {key} by its _id"
+                if state.startswith("plain"):
+                    assert {one["_id"]: one for one in found.find().hint("k_1")} == there, f"{state}: by its index"
                 documents = {key: one for key, one in documents.items() if key in there}
             assert there == documents, f"{state}: {difference(there, documents)}"
             continue

@@ -1,6 +1,7 @@
 """A repair takes lost documents of a database with branches from the log, each version for all branches and commits that show it."""
 import random
 
+import bson
 import pytest
 
 from tests.support.damage import damage_rows, largest_file, named
@@ -214,3 +215,45 @@ def test_what_a_damaged_log_can_not_prove_is_lost(kept):
                 there = {one["_id"]: one for one in client[state]["docs"].find()}
                 assert documents.keys() - there.keys() <= lost
                 assert there == {key: documents[key] for key in there}, state
+
+
+def test_versions_as_of_an_earlier_checkpoint_are_set_aside():
+    """A file that can't be opened is salvaged, and may have what pending versions were before."""
+    def fill(shop):
+        shop.insert("main", range(30))
+        shop.client["shop"].command("createBranch", "dev")
+        shop.branch("dev").insert_many({"_id": key, "text": shop.rng.randbytes(10_000).hex()} for key in range(100, 120))
+        shop.client.admin.command("fsync")
+        records = largest_file(server)
+        earlier = records.read_bytes()
+        shop.client.admin.command({"createSnapshot": 1, "name": "then"})
+        # Nothing is alike, so the chains keep what the snapshot shows.
+        for key in range(100, 120):
+            shop.branch("dev").update_one({"_id": key}, {"$set": {"text": shop.rng.randbytes(10_000).hex()}})
+        shop.branch("dev").replace_one({"_id": 110}, {"text": shop.text()})
+        shop.client.admin.command("fsync")
+        return records, earlier
+
+    with Server(*SETTINGS) as server:
+        with server.client() as client:
+            shop = Shop(client)
+            records, earlier = fill(shop)
+            before = shop.documents(["shop", "shop@dev", "shop@then", "shop@dev@then"])
+        server.kill()
+        records.write_bytes(earlier)
+        server.start()
+        with server.client() as client:
+            reply = client["shop"].command("validate", "docs", full=True, repair=True)
+            assert reply["valid"], reply["errors"]
+            replaced = set(range(100, 120))
+            assert named(reply["warnings"], "Lost: document") == replaced
+            assert any("some may be older than the last" in line for line in reply["warnings"])
+            aside = [one for name in client["local"].list_collection_names() if name.startswith("lost_and_found.")
+                     for one in client["local"][name].find()]
+            assert {bson.decode(one["document"])["_id"] for one in aside} == replaced
+            # What the snapshot shows of them is whole, in the chains.
+            check(client, before, {"shop@dev": replaced})
+            client["shop@dev"]["docs"].insert_many({"_id": key} for key in replaced)
+            client["shop@dev"].command("commit", 1, message="after")
+            assert client["shop@dev"].command("verify", 1, deep=True)["valid"]
+            assert client["shop"].command("validate", "docs", full=True)["valid"]

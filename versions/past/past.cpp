@@ -3,7 +3,9 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/guarded.h"
 #include "base/varint.h"
+#include "bson/validate.h"
 #include "storage/collections/past_catalog.h"
 #include "storage/collections/stored_collection.h"
 #include "storage/contents/kept_contents.h"
@@ -93,6 +95,22 @@ void Past::save(Transaction& transaction, storage::StoredCollection& collection,
       entries_.remove(transaction, collection.id(), *index, bson::DocumentView(content), record, generation);
   }
   if (before.kept) saved_.fetch_add(1, std::memory_order_relaxed);
+}
+
+void Past::lose(Transaction& transaction, storage::StoredCollection& collection, RecordId record) {
+  if (!made_.load(std::memory_order_acquire)) return;
+  storage::KeptContents kept(collection.records(), transaction);
+  std::optional<Bytes> content;
+  each_kept(transaction, collection, record, [&](const Mapping& mapping) {
+    content = base::guarded([&] { return kept.find(record, mapping.content, chain_of(transaction, collection.id(), mapping)); });
+    if (content && !bson::validate(*content)) content.reset();
+    return !content;
+  });
+  if (!content) return;
+  const auto indexes = collection.stored_indexes();
+  for (const auto& index : *indexes) {
+    if (index->is_id()) entries_.add(transaction, collection.id(), *index, bson::DocumentView(*content), record, 0);
+  }
 }
 
 RecordId Past::chain_of(Transaction& transaction, CollectionId collection, const Mapping& mapping) const {

@@ -76,6 +76,7 @@ class Past final : public storage::PreStates {
 
   void save(Transaction& transaction, storage::StoredCollection& collection, RecordId record, const storage::Superseded& before,
             Stamp write) override;
+  void lose(Transaction& transaction, storage::StoredCollection& collection, RecordId record) override;
 
   std::shared_ptr<const ShownRows> rows(Transaction& transaction, CollectionId collection, Stamp snapshot);
   // Returns whether a reader of one record should look for it in the log without a table (Skippy §4.2's cold mapper). For the
