@@ -11,6 +11,7 @@
 #include "bson/builder.h"
 #include "bson/json.h"
 #include "replication/member_ids.h"
+#include "replication/repair_mark.h"
 #include "storage/engine/transaction.h"
 #include "storage/store.h"
 
@@ -103,6 +104,7 @@ void ReplicaSet::start() {
   {
     const base::MutexLock lock(mutex_);
     if (!config_) adopt_from_log();
+    if (config_ && was_repaired(store_)) distrust_repair();
     if (config_ && disk_.load()) {
       machine_.begin(now_us());
       show_state();

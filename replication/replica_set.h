@@ -169,6 +169,9 @@ class ReplicaSet final : public Coordinator, private consensus::NodeOwner, priva
   void begin_log_anew(const consensus::Behind& behind) override;
   void look_for_damage();
   void note_damage();
+  // This member's directory was repaired while it wasn't a member: nobody reads from it before it has another member's data.
+  void distrust_repair() REQUIRES(mutex_);
+  bool copy_on_damage(int log_id, std::string_view why) REQUIRES(mutex_);
   void copy_anew() override;
   std::optional<std::string> copy_source();
   consensus::HardState stop_voting();
@@ -247,7 +250,7 @@ class ReplicaSet final : public Coordinator, private consensus::NodeOwner, priva
   uint64_t asked_last_ GUARDED_BY(apply_mutex_) = 0;
 
   base::Mutex applying_mutex_;  // one at a time makes what the log says; taken before the others
-  std::atomic<bool> starting_over_{false}, damage_noted_{false};
+  std::atomic<bool> starting_over_{false}, damage_noted_{false}, repaired_{false};
   std::atomic<bool> apply_waits_{false};  // for room on the disk
   std::thread apply_thread_, duty_thread_;
 };

@@ -7,6 +7,7 @@
 #include "replication/log_shortening.h"
 #include "replication/member_ids.h"
 #include "replication/membership_alignment.h"
+#include "replication/repair_mark.h"
 #include "replication/replica_set.h"
 #include "replication/rollback_files.h"
 #include "replication/succession.h"
@@ -104,12 +105,30 @@ void ReplicaSet::look_for_damage() {
 
 void ReplicaSet::note_damage() {
   const base::MutexLock lock(mutex_);
+  copy_on_damage(7100044, "Some of this member's data is damaged; it will copy another member's data");
+}
+
+// Returns false if no other member has data.
+bool ReplicaSet::copy_on_damage(int log_id, std::string_view why) {
   const auto with_data =
       std::count_if(config_->members.begin(), config_->members.end(), [](const MemberConfig& member) { return !member.arbiter; });
-  if (with_data < 2 || damage_noted_.exchange(true)) return;
-  base::log(Severity::warning, LogComponent::repl, 7100044,
-            "Some of this member's data is damaged; it will copy another member's data", Attributes());
+  if (with_data < 2) return false;
+  if (damage_noted_.exchange(true)) return true;
+  base::log(Severity::warning, LogComponent::repl, log_id, std::string(why), Attributes());
   machine_.data_damaged();
+  return true;
+}
+
+void ReplicaSet::distrust_repair() {
+  if (copy_on_damage(7100092, "This member's data was repaired, and may lack documents; it will copy another member's data")) {
+    repaired_ = true;
+    machine_.maintain(true, now_us());
+    return;
+  }
+  unmark_repair(store_);
+  base::log(Severity::warning, LogComponent::repl, 7100093,
+            "This member's data was repaired, and no other member has data: what the repair left is the set's data",
+            Attributes());
 }
 
 void ReplicaSet::renew_electable() {

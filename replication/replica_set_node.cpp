@@ -205,7 +205,9 @@ void ReplicaSet::apply_loop() {
 
 bool ReplicaSet::replays_nothing_more(const std::exception& error) {
   const auto* const refusal = dynamic_cast<const OperationError*>(&error);
-  if (!refusal || refusal->code() != ErrorCode::data_corruption_detected || store_.engine().damaged_pages().empty()) return false;
+  if (!refusal || refusal->code() != ErrorCode::data_corruption_detected ||
+      (store_.engine().damaged_pages().empty() && !repaired_))
+    return false;
   note_damage();
   if (!damage_noted_) return false;
   {

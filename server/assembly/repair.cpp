@@ -2,11 +2,13 @@
 
 #include "base/log.h"
 #include "bson/builder.h"
+#include "replication/repair_mark.h"
 #include "server/assembly/assembly.h"
 #include "server/core/services.h"
 #include "storage/collections/catalog.h"
 #include "storage/engine/names.h"
 #include "storage/store.h"
+#include "storage/upkeep/repair.h"
 
 namespace server {
 namespace {
@@ -43,7 +45,9 @@ bool repair(Assembly& assembly, const std::string& db, const std::string& name) 
 }  // namespace
 
 bool repair_collections(Assembly& assembly) {
-  const storage::Catalog& catalog = assembly.services().store->catalog();
+  storage::Store& store = *assembly.services().store;
+  if (storage::was_salvaged(store)) replication::mark_repair(store);
+  const storage::Catalog& catalog = store.catalog();
   bool valid = true;
   for (const std::string& db : catalog.databases()) {
     for (const auto& collection : catalog.collections(db)) {

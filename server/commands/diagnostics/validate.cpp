@@ -5,6 +5,7 @@
 #include "bson/json.h"
 #include "replication/logged_documents.h"
 #include "replication/logged_entries.h"
+#include "replication/repair_mark.h"
 #include "server/core/arguments.h"
 #include "server/core/command.h"
 #include "server/core/operation.h"
@@ -57,7 +58,7 @@ void append_repair(const storage::RepairReport& repair, bson::Builder& reply) {
   append_count(reply, "numInsertedMissingIndexEntries", repair.inserted_keys);
   append_count(reply, "numDocumentsMovedToLostAndFound", repair.moved_documents);
   append_count(reply, "numOutdatedMissingIndexEntry", 0);
-  append_count(reply, "numRestoredContents", repair.restored_contents);
+  append_count(reply, "numRestoredContents", repair.restored_contents + repair.restored_stubs);
   append_count(reply, "numCorrectedIndexEntries", repair.corrected_types);
   append_count(reply, "numCorrectedChainEntries", repair.corrected_chains);
 }
@@ -166,6 +167,18 @@ int64_t count_non_compliant(OperationContext& op, const std::shared_ptr<storage:
   return found;
 }
 
+void refuse_both(bool given, std::string_view options) {
+  if (!given) return;
+  throw OperationError(ErrorCode::invalid_options,
+                       "Running the validate command with both " + std::string(options) + " is not supported.");
+}
+
+void refuse_on_member(OperationContext& op, bool given, std::string_view option) {
+  if (!given || !op.services().replica_set) return;
+  throw OperationError(ErrorCode::invalid_options,
+                       "Running the validate command with " + std::string(option) + " can only be performed in standalone mode.");
+}
+
 class Validate : public Command {
  public:
   std::string_view name() const override { return "validate"; }
@@ -187,30 +200,22 @@ class Validate : public Command {
     const bool background = arguments.loose_boolean("background").value_or(false);
     const bool repair = arguments.loose_boolean("repair").value_or(false);
     const auto fix_multikey = arguments.loose_boolean("fixMultikey");
-    if (repair && background) {
-      throw OperationError(ErrorCode::invalid_options,
-                           "Running the validate command with both { background: true } and { repair: true } is not supported.");
-    }
-    if (repair && fix_multikey == false) {
-      throw OperationError(
-          ErrorCode::invalid_options,
-          "Running the validate command with both { fixMultikey: false } and { repair: true } is not supported.");
-    }
+    const bool enforce_count = arguments.loose_boolean("enforceFastCount").value_or(false);
+    const bool conformance = arguments.loose_boolean("checkBSONConformance").value_or(false);
+    refuse_both(repair && background, "{ background: true } and { repair: true }");
+    refuse_both(repair && enforce_count, "{ enforceFastCount: true } and { repair: true }");
+    refuse_both(repair && conformance, "{ checkBSONConformance: true } and { repair: true }");
+    // On a member the repair would take documents away that the others have.
+    refuse_on_member(op, repair, "{ repair: true }");
+    refuse_on_member(op, fix_multikey.value_or(false), "{ fixMultikey: true }");
+    refuse_both(repair && fix_multikey == false, "{ fixMultikey: false } and { repair: true }");
     if (fix_multikey.value_or(false) && !repair) {
       throw OperationError(ErrorCode::command_not_supported, "validate repairs as a whole or not at all: use {repair: true}");
     }
-    if (background && full) {
-      throw OperationError(ErrorCode::invalid_options,
-                           "Running the validate command with both { background: true } and { full: true } is not supported.");
-    }
+    refuse_both(background && full, "{ background: true } and { full: true }");
+    refuse_both(background && enforce_count, "{ background: true } and { enforceFastCount: true }");
     if (arguments.loose_boolean("metadata").value_or(false)) {
       throw OperationError(ErrorCode::command_not_supported, "validate scans always: {metadata: true} is not supported");
-    }
-    const bool enforce_count = arguments.loose_boolean("enforceFastCount").value_or(false);
-    if (enforce_count && background) {
-      throw OperationError(
-          ErrorCode::invalid_options,
-          "Running the validate command with both { background: true } and { enforceFastCount: true } is not supported.");
     }
     std::string ns = request.ns();
     if (query::find_series(op, ns)) ns = query::buckets_of(ns);
@@ -245,7 +250,9 @@ class Validate : public Command {
         log = std::make_unique<versions::LostVersions>(store, database, database->versions_of(collection->id()), *entries);
       else if (entries)
         log = std::make_unique<replication::LoggedDocuments>(*entries);
+      const bool marked = replication::mark_repair(store);
       const auto report = storage::repair_collection(store, collection, full, copies, to_repair.get(), interrupted, log.get());
+      if (marked && !report.took_away) replication::unmark_repair(store);
       return append_report(*collection, report.after, &report, {}, 0, reply);
     }
     auto report = storage::validate_collection(store, collection, full, interrupted);

@@ -1,0 +1,92 @@
+"""A member whose directory was repaired copies another member's data, because the repair may have taken documents away."""
+import subprocess
+
+import pytest
+from pymongo.errors import OperationFailure
+
+from tests.sets.damaged_member_test import DOCUMENTS, copied, fill, read_all
+from tests.support.damage import damage_rows, largest_file
+from tests.support.palimpsest import BIN
+from tests.support.replica_set import ReplicaSet
+from tests.support.waiting import wait_until
+
+REPAIRED = 7100092  # the log's line of a member that will copy because of a repair
+KEPT = 7100093  # and of one that has nobody to copy from
+
+
+def repair(member):
+    command = [str(BIN / "palimpsestd"), "--repair", "--dbpath", str(member.dbpath), "--nounixsocket"]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120)
+
+
+def damage_a_page(member):
+    assert damage_rows(largest_file(member), keep=lambda at, pages: at != pages[len(pages) // 2]) == 1
+
+
+def test_what_a_repair_took_away_comes_back_from_another_member():
+    with ReplicaSet(3) as three:
+        fill(three)
+        member = three.secondaries()[0]
+        before = len(copied(member))
+        member.stop()
+        damage_a_page(member)
+        done = repair(member)
+        assert "Lost: " in done.stdout + done.stderr
+        three.client()["t"]["c"].update_many({}, {"$set": {"seen": True}})  # also of those that are lost
+        member.start()
+        wait_until(lambda: read_all(member) == DOCUMENTS)
+        assert len(copied(member)) == before + 1
+        assert len(member.log_lines(REPAIRED)) == 1
+        three.wait_settled()
+        three.check_same()
+        # The copy has no mark.
+        member.stop()
+        member.start()
+        three.wait_settled()
+        assert len(member.log_lines(REPAIRED)) == 1
+
+
+def test_a_repair_that_took_nothing_away_leaves_the_member_as_it_was():
+    with ReplicaSet(3) as three:
+        fill(three)
+        member = three.secondaries()[0]
+        before = len(copied(member))
+        member.stop()
+        assert repair(member).returncode == 0
+        member.start()
+        three.wait_settled()
+        assert read_all(member) == DOCUMENTS
+        assert len(copied(member)) == before
+        three.check_same()
+
+
+def test_a_set_of_one_goes_on_with_what_the_repair_left():
+    with ReplicaSet(1) as one:
+        fill(one)
+        member = one.members[0]
+        member.stop()
+        damage_a_page(member)
+        repair(member)
+        member.start()
+        one.wait_settled()
+        left = one.client()["t"]["c"].count_documents({})
+        assert 0 < left < DOCUMENTS
+        assert len(member.log_lines(KEPT)) == 1 and not member.log_lines(REPAIRED)
+        # Whoever joins later gets this member's data, and this member doesn't ask for theirs.
+        one.join()
+        member.stop()
+        member.start()
+        one.wait_settled()
+        assert one.client()["t"]["c"].count_documents({}) == left
+        assert not member.log_lines(REPAIRED)
+
+
+def test_a_member_is_not_repaired():
+    with ReplicaSet(1) as one:
+        database = one.client()["t"]
+        database["c"].insert_one({})
+        for option in ("repair", "fixMultikey"):
+            with pytest.raises(OperationFailure, match="can only be performed in standalone mode") as refused:
+                database.command("validate", "c", **{option: True})
+            assert refused.value.code == 72
+        assert database.command("validate", "c")["valid"]
