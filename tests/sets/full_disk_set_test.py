@@ -55,8 +55,11 @@ def leave_room(member, disk, reserves):
     stranger.touch()
 
     def left():
-        member.command("fsync")  # what it has in its cache is no surprise later
+        # What it has in its cache is no surprise later. Pages are written once more when everybody sees what is new in them.
+        member.command("fsync")
         figures = space(member)
+        if figures["unwrittenCacheBytes"] >= MB:
+            return False
         too_much = free_bytes(disk) + figures["ballastBytes"] - int(reserves * figures["reserveBytes"])
         if abs(too_much) < MB:
             return True
