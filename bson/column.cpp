@@ -23,7 +23,6 @@ constexpr uint8_t literal_max = 0x1f;
 constexpr uint8_t max_key = 0x7f;
 constexpr uint8_t min_key = 0xff;
 constexpr uint8_t objects_without_arrays = 0xf0;
-constexpr uint8_t objects = 0xf1;
 constexpr uint8_t arrays = 0xf2;
 bool is_literal(uint8_t byte) {
   return byte <= literal_max || byte == max_key || byte == min_key;
