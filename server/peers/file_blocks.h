@@ -2,7 +2,7 @@
 // at the same place, and gets the blocks that differ.
 //
 //   part     block | block | …       32 KB each, the last one what is left of the part
-//   have     SHA-256 of each block of the receiver's part; zeros where its file is too short
+//   have     SHA-256 of each block of the receiver's part; zeros for a block that its file doesn't have whole
 //   same     a bit for each block, lowest first: this hash is right
 //   data     the blocks that differ, one after the other
 //

@@ -1,5 +1,7 @@
 #include "storage/engine/wt.h"
 
+#include <fcntl.h>
+
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
@@ -15,6 +17,7 @@
 #include "base/log.h"
 #include "base/mutex.h"
 #include "storage/engine/damaged_replay.h"
+#include "storage/engine/durable_files.h"
 #include "storage/engine/journal_check.h"
 #include "storage/engine/open_file_lock.h"
 #include "storage/engine/overlay_files.h"
@@ -327,6 +330,8 @@ int Connection::salvage(const std::string& path, const std::string& config, Unap
   const std::string salvaging = config + ",salvage=true";
   if (!is_metadata_sound(path, config)) refuse_metadata();
   const DamagedFiles damaged(path);
+  DurableFile(path + "/" + salvaged_file, O_WRONLY | O_CREAT).sync();
+  sync_folder(path);
   int result = open(path, salvaging, unapplied);
   if (result != 0 && damaged.set_history_aside()) {
     base::log(base::Severity::warning, base::LogComponent::storage, 22349, "The file of older versions of rows is made anew",
@@ -370,10 +375,7 @@ Connection::Connection(const std::string& path, const std::string& config, Unapp
     }
   }
   if (result == 0) result = open(path, config, unapplied);
-  if (may_salvage && result != 0 && result != EBUSY) {
-    result = salvage(path, config, unapplied);
-    salvaged_ = true;
-  }
+  if (may_salvage && result != 0 && result != EBUSY) result = salvage(path, config, unapplied);
   events_->may_salvage = false;
   if (result == EBUSY) {
     throw OperationError(in_use, "the data directory " + path + " is in use by another process");

@@ -38,6 +38,9 @@ struct CloseCursor {
 using Session = std::unique_ptr<WT_SESSION, CloseSession>;
 using Cursor = std::unique_ptr<WT_CURSOR, CloseCursor>;
 
+// A directory has this file once WiredTiger's own files or the journal were salvaged, so that some writes may be gone.
+inline constexpr char salvaged_file[] = "palimpsest.salvaged";
+
 // This is an open database. Its sessions must be closed before it closes.
 class Connection {
  public:
@@ -56,7 +59,6 @@ class Connection {
   Session open_session(const char* config = nullptr) const;
   WT_CONNECTION* get() const { return connection_; }
   DamagedPages& damaged_pages() const;
-  bool salvaged() const { return salvaged_; }
 
  private:
   int open(const std::string& path, const std::string& config, UnappliedRows& unapplied);
@@ -67,7 +69,6 @@ class Connection {
   std::unique_ptr<Events> events_;
   std::optional<MetadataCopy> metadata_copy_;
   WT_CONNECTION* connection_ = nullptr;
-  bool salvaged_ = false;
 };
 
 Cursor open_cursor(WT_SESSION* session, const std::string& uri, const char* config = nullptr);

@@ -25,10 +25,10 @@ class Search {
 
   std::map<RecordId, DamagedDocument> found;
 
-  void run() {
+  void run(bool rows_gone) {
     const StoreTables& tables = collection_.records().state().chains.tables();
     for (const Table* table : {&tables.records, &tables.packed}) look_at_rows(*table);
-    if (holes_ || !found.empty()) ask_index();
+    if (rows_gone || holes_ || !found.empty()) ask_index();
   }
 
  private:
@@ -73,7 +73,7 @@ class Search {
 
   void ask_index() {
     for (const auto& index : *collection_.stored_indexes()) {
-      if (!index->is_id() || index->spec().collator) continue;  // a sort key doesn't say what its string was
+      if (!index->is_id()) continue;
       try {
         Transaction transaction(engine_, Transaction::Mode::read);
         const auto cursor = index->cursor(transaction, Direction::forward);
@@ -84,7 +84,8 @@ class Search {
           const RecordId record = cursor->record();
           if (!seen_.contains(record) && !found.contains(record)) look_at(record);
           const auto damaged = found.find(record);
-          if (damaged == found.end()) continue;
+          // A sort key doesn't say what its string was.
+          if (damaged == found.end() || index->spec().collator) continue;
           bson::Builder id;
           const Bytes types(typed ? typed->types().value_or(BytesView()) : BytesView());
           bson::KeyReader values(cursor->key(), types);
@@ -108,9 +109,9 @@ class Search {
 }  // namespace
 
 std::vector<DamagedDocument> damaged_documents(Engine& engine, StoredCollection& collection, size_t count_max,
-                                               const std::function<void()>& interrupted) {
+                                               const std::function<void()>& interrupted, bool rows_gone) {
   Search search(engine, collection, interrupted);
-  search.run();
+  search.run(rows_gone);
   std::vector<DamagedDocument> documents;
   for (auto& [record, document] : search.found) {
     if (documents.size() == count_max) break;

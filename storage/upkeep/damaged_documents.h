@@ -21,9 +21,10 @@ struct DamagedDocument {
 };
 
 // Returns at most `count_max` of them, in the order of their records. The index on `_id` tells of documents whose rows can't be
-// reached at all. The caller holds the collection's schema lock exclusively, or accepts that others write meanwhile.
+// reached at all; it is asked if some can't be read, or if rows may be gone (`rows_gone`), as after a repair that didn't get to
+// its end. The caller holds the collection's schema lock exclusively, or accepts that others write meanwhile.
 std::vector<DamagedDocument> damaged_documents(Engine& engine, StoredCollection& collection, size_t count_max,
-                                               const std::function<void()>& interrupted);
+                                               const std::function<void()>& interrupted, bool rows_gone = false);
 
 // Returns "document {_id: 5} (record 17)".
 std::string name_of(const DamagedDocument& document);

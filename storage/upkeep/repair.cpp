@@ -1,6 +1,7 @@
 #include "storage/upkeep/repair.h"
 
 #include <algorithm>
+#include <filesystem>
 
 #include "base/error.h"
 #include "base/guarded.h"
@@ -9,7 +10,7 @@
 #include "storage/collections/stored_catalog.h"
 #include "storage/contents/chain_check.h"
 #include "storage/contents/record_store_state.h"
-#include "storage/engine/internals.h"
+#include "storage/engine/wt.h"
 #include "storage/store.h"
 #include "storage/upkeep/backup.h"
 #include "storage/upkeep/damaged_documents.h"
@@ -33,7 +34,11 @@ Repair::Repair(Store& store, StoredCollection& collection, const ContentCopies& 
       log_(log) {}
 
 bool was_salvaged(Store& store) {
-  return store.engine().internals().connection.salvaged();
+  return std::filesystem::exists(store.options().path + "/" + wt::salvaged_file);
+}
+
+void forget_salvage(Store& store) {
+  std::filesystem::remove(store.options().path + "/" + wt::salvaged_file);
 }
 
 bool Repair::holds(BytesView content) {
@@ -43,9 +48,10 @@ bool Repair::holds(BytesView content) {
 
 void Repair::run() {
   mend_tables();
+  unreadable_ = damaged_documents(engine_, collection_, SIZE_MAX, interrupted_, true);
   restore_stubs();
   restore_from_log();
-  restore_stubs();  // those that are based on what the log had
+  if (!report.restored.empty()) restore_stubs();  // those that are based on what the log had
   heal_contents();
   drop_damaged_pre_states();
   correct_chains();
@@ -55,6 +61,7 @@ void Repair::run() {
   correct_counts();
   warn(report.restored_contents, "Restored {} contents from copies and the log.");
   warn(report.restored_stubs, "Restored {} documents from chains.");
+  warn(report.removed_contents, "Removed {} contents that only snapshots showed.");
   warn(report.removed_records, "Removed {} invalid documents.");
   warn(report.moved_documents, "Removed {} duplicate documents.");
   warn(report.inserted_keys, "Inserted {} missing index entries.");

@@ -69,6 +69,7 @@ struct RepairReport {
   ValidateReport after;           // This is what validate finds after the repair.
   int64_t restored_contents = 0;  // These contents were restored from copies.
   int64_t restored_stubs = 0;     // These records' rows were made anew, because their contents are whole in chains.
+  int64_t removed_contents = 0;   // These contents, which only snapshots showed, can't be read.
   int64_t removed_records = 0;    // These records were corrupt and are now in lost_and_found.
   // These documents were whole, but conflicted with another one in a unique index; they are in lost_and_found too.
   int64_t moved_documents = 0;
@@ -89,7 +90,8 @@ struct RepairReport {
   }
 };
 
-// This function repairs one collection of a server that isn't a member of a set; the members' rows would differ. It throws
+// This function repairs one collection. It must not be called on a member of a set, whose rows would then differ from the other
+// members'. It throws
 // NamespaceNotFound when the collection was dropped, and CommandNotSupported for a collection that isn't kept in records (the
 // log). `versions` is nullptr when the database has no branches. A `log` that isn't nullptr is searched for documents that were
 // lost.
@@ -97,8 +99,10 @@ RepairReport repair_collection(Store& store, const std::shared_ptr<Collection>& 
                                const ContentCopies& copies, VersionEntries* versions,
                                const std::function<void()>& interrupted = nullptr, DocumentLog* log = nullptr);
 
-// Returns whether WiredTiger could not open its files when the store was opened, and salvaged them.
+// Returns whether WiredTiger could not open its files at a start with `--repair`, and salvaged them. The directory remembers it
+// until it is forgotten.
 bool was_salvaged(Store& store);
+void forget_salvage(Store& store);
 
 // This function returns at most `count_max` documents that can't be read, so that a caller can name them after validate found
 // some.

@@ -112,12 +112,15 @@ void Repair::correct_chains() {
   }
 
   Changes changes(*this);
+  report.took_away |= !unreadable.empty();
   for (const Bytes& key : unreadable)
     changes.add([this, key](Transaction& transaction) { tables_.chains.remove(transaction, key); });
   for (const RecordId record : bad_heads)
     changes.add([this, record](Transaction& transaction) { tables_.heads.remove(transaction, record_key(record)); });
   for (const Row* row : order) {
     if (row->gone) {
+      report.removed_contents += row->kept;
+      report.took_away |= row->kept;
       changes.add([this, key = row->key](Transaction& transaction) { tables_.chains.remove(transaction, chain_key(key)); });
       continue;
     }

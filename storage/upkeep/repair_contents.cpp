@@ -39,6 +39,7 @@ void Repair::heal_contents() {
   in_transaction(engine_, [&](Transaction& transaction) {
     for (const ChainKey& key : lost) tables_.chains.remove(transaction, chain_key(key));
   });
+  report.took_away |= !lost.empty();
 }
 
 std::vector<ChainKey> Repair::rescue_from_lost(const std::vector<RecordId>& damaged) {

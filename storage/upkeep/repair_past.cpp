@@ -108,9 +108,15 @@ void Repair::keep_ids_of_lost() {
   for (const DamagedDocument& document : unreadable_) lost.insert(document.record);
   for (const RecordId record : lost) {
     ask();
-    in_transaction(engine_, [&](Transaction& transaction) {
-      if (!find_sound_row(tables_, transaction, record)) keeper->lose(transaction, collection_, record);
-    });
+    try {
+      in_transaction(engine_, [&](Transaction& transaction) {
+        if (!find_sound_row(tables_, transaction, record)) keeper->lose(transaction, collection_, record);
+      });
+    } catch (const base::OperationError& damage) {
+      if (damage.code() != ErrorCode::data_corruption_detected) throw;
+      report.warnings.push_back("Lost: what snapshots show of record " + std::to_string(record) + ", if anything; " +
+                                damage.what());
+    }
   }
 }
 
@@ -118,7 +124,8 @@ void Repair::warn_of_row(RecordId record, Stamp generation) {
   if (store_.declared_snapshots().newest_before(generation) == 0) return;
   const auto document = std::lower_bound(unreadable_.begin(), unreadable_.end(), record,
                                          [](const DamagedDocument& one, RecordId other) { return one.record < other; });
-  report.warnings.push_back("Lost: older contents of " + name_of(*document) +
+  const bool named = document != unreadable_.end() && document->record == record;
+  report.warnings.push_back("Lost: older contents of " + (named ? name_of(*document) : "record " + std::to_string(record)) +
                             " that only snapshots show and that its row had, if there were any");
 }
 

@@ -149,6 +149,8 @@ class Repair {
   std::shared_ptr<Collection> lost_;
   std::vector<DamagedDocument> unreadable_;
   bool chains_older_ = false;  // the table of chains was salvaged, and may have rows of an earlier checkpoint
+  bool rows_lost_ = false;     // records' rows went with damaged pages
+  bool ids_lost_ = false;      // and the index on `_id`, if there is one, doesn't have all of them any more
   IndexKeys keys_;
 };
 

@@ -5,9 +5,11 @@
 
 namespace storage {
 
-// A row of a chain that isn't marked dead is what a record's stub leads to, so it says what the stub was.
+// A row of a chain that isn't marked dead is what a record's stub leads to, so it says what the stub was. It is believed where
+// the index on `_id` has the record, or has lost entries itself.
 void Repair::restore_stubs() {
-  if (unreadable_.empty() || chains_older_) return;
+  const bool any = rows_lost_ && ids_lost_;
+  if ((unreadable_.empty() && !any) || chains_older_) return;
   std::set<RecordId> lost;
   for (const DamagedDocument& document : unreadable_) lost.insert(document.record);
   std::vector<ChainKey> contents;
@@ -17,7 +19,7 @@ void Repair::restore_stubs() {
     for (size_t seen = 1; rows.next(); ++seen) {
       if (seen % batch == 0) ask();
       const auto key = parse_chain_key(rows.key());
-      if (!key || !lost.contains(key.value().content.record)) continue;
+      if (!key || (!any && !lost.contains(key.value().content.record))) continue;
       const auto row = parse_chain_row(rows.value(), key.value());
       if (row && !row.value().dead) contents.push_back(key.value());
     }

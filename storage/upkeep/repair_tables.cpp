@@ -26,19 +26,24 @@ bool Repair::sound(const std::string& table) {
 void Repair::mend_tables() {
   std::vector<std::string> names = store_table_names(collection_.id()), damaged;
   const std::set<std::string> data(names.begin(), names.end());
-  for (const auto& index : *collection_.stored_indexes()) names.push_back(index->table().name());
+  std::set<std::string> ids;
+  for (const auto& index : *collection_.stored_indexes()) {
+    names.push_back(index->table().name());
+    if (index->is_id()) ids.insert(names.back());
+  }
   for (const std::string& name : names) {
     ask();
     if (!sound(name)) damaged.push_back(name);
   }
   if (damaged.empty()) return;
-  unreadable_ = damaged_documents(engine_, collection_, SIZE_MAX, interrupted_);
   bool salvaged = false;
   for (const std::string& name : damaged) {
     const Tables::Kept kept = engine_.internals().tables.keep_readable(engine_, name);
     collection_.contents().unreadable_ranges.forget();
     ++report.rewritten_tables;
     report.took_away |= data.contains(name);
+    rows_lost_ |= name == tables_.records.name() || name == tables_.packed.name();
+    ids_lost_ |= ids.contains(name);
     chains_older_ |= kept.salvaged && name == tables_.chains.name();
     salvaged |= kept.salvaged && (name == tables_.records.name() || name == tables_.packed.name());
     report.warnings.push_back(
@@ -50,6 +55,7 @@ void Repair::mend_tables() {
   }
   drop_doubles(std::find(damaged.begin(), damaged.end(), tables_.records.name()) == damaged.end());
   if (salvaged) drop_older(damaged);
+  ids_lost_ |= ids.empty();
 }
 
 void Repair::drop_older(const std::vector<std::string>& damaged) {
