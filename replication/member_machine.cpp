@@ -38,7 +38,7 @@ void MemberMachine::become(MemberState state, int64_t now_us) {
 MemberState MemberMachine::own_state() const {
   if (!part_.in_set) return MemberState::removed;
   if (part_.arbiter) return MemberState::arbiter;
-  return maintenance_ > 0 ? MemberState::recovering : MemberState::secondary;
+  return maintenance_ > 0 || distrusted_ ? MemberState::recovering : MemberState::secondary;
 }
 
 void MemberMachine::configure(const MemberPart& part, bool running, int64_t now_us) {
@@ -90,7 +90,8 @@ bool MemberMachine::lead(consensus::Term term, int64_t now_us) {
 consensus::Candidacy MemberMachine::candidacy(uint32_t rank) const {
   using When = consensus::Candidacy::When;
   if (!stands() || part_.arbiter) return {.when = When::never};
-  return {.when = part_.electable && !lacks_room_ && !lacks_all_room_ ? When::as_ranked : When::last, .rank = rank};
+  const bool ranked = part_.electable && !lacks_room_ && !lacks_all_room_ && !distrusted_;
+  return {.when = ranked ? When::as_ranked : When::last, .rank = rank};
 }
 
 void MemberMachine::freeze(int64_t us, int64_t now_us) {

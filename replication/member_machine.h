@@ -5,7 +5,7 @@
 //   STARTUP --has the configuration and a log--> SECONDARY or ARBITER <--maintenance--> RECOVERING
 //           --needs another member's data------> STARTUP2, until the driver starts anew with the copy
 //
-//   SECONDARY --finds that its data is damaged--> STARTUP2
+//   SECONDARY --finds that its data is damaged--> STARTUP2; RECOVERING until then, if its data may lack something without a trace
 //   SECONDARY --elected: take_over, once everything before its term is applied--> PRIMARY
 //   PRIMARY   --another leads, or nobody--> SECONDARY: end_leadership is due, and roll_back where writes were lost
 //
@@ -63,6 +63,9 @@ class MemberMachine {
   void want_copy() { copy_wanted_ = true; }
   // Some of this member's data can't be read, and another member has data: it hands over if it leads, and wants a copy then.
   void data_damaged() { damaged_ = true; }
+  // The same, and nobody may read from this member before, because its data may lack something without a trace. It leads only if
+  // nobody else can.
+  void distrust_data() { damaged_ = distrusted_ = true; }
   // The disk has no room for what the log says, so this member can't take over yet; or it has room again.
   void lack_room(bool lacks) { lacks_room_ = lacks; }
   // The disk has no room for any write, or for this member's log, so that it can't even vote: another member should lead. Or
@@ -143,7 +146,7 @@ class MemberMachine {
   int64_t electable_from_us_ = 0;
   int maintenance_ = 0;  // how often it was begun and not ended
   bool copy_wanted_ = false;
-  bool damaged_ = false;
+  bool damaged_ = false, distrusted_ = false;
   bool replays_ = true;
   bool lacks_room_ = false;
   bool lacks_all_room_ = false;

@@ -120,12 +120,15 @@ bool ReplicaSet::copy_on_damage(int log_id, std::string_view why) {
 }
 
 void ReplicaSet::distrust_repair() {
-  if (copy_on_damage(7100092, "This member's data was repaired, and may lack documents; it will copy another member's data")) {
+  const bool arbiter = self_ < config_->members.size() && config_->members[self_].arbiter;
+  if (!arbiter &&
+      copy_on_damage(7100092, "This member's data was repaired, and may lack documents; it will copy another member's data")) {
     repaired_ = true;
-    machine_.maintain(true, now_us());
+    machine_.distrust_data();
     return;
   }
-  unmark_repair(store_);
+  forget_repair(store_);
+  if (arbiter) return;
   base::log(Severity::warning, LogComponent::repl, 7100093,
             "This member's data was repaired, and no other member has data: what the repair left is the set's data",
             Attributes());

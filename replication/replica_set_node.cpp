@@ -205,9 +205,10 @@ void ReplicaSet::apply_loop() {
 
 bool ReplicaSet::replays_nothing_more(const std::exception& error) {
   const auto* const refusal = dynamic_cast<const OperationError*>(&error);
-  if (!refusal || refusal->code() != ErrorCode::data_corruption_detected ||
-      (store_.engine().damaged_pages().empty() && !repaired_))
-    return false;
+  // An entry may fit a repaired directory's older contents in no way whatever.
+  const bool damage =
+      refusal && refusal->code() == ErrorCode::data_corruption_detected && !store_.engine().damaged_pages().empty();
+  if (!damage && !(refusal && repaired_)) return false;
   note_damage();
   if (!damage_noted_) return false;
   {

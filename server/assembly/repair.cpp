@@ -1,8 +1,9 @@
 #include "server/assembly/repair.h"
 
+#include "base/error.h"
 #include "base/log.h"
 #include "bson/builder.h"
-#include "replication/repair_mark.h"
+#include "replication/local_document.h"
 #include "server/assembly/assembly.h"
 #include "server/core/services.h"
 #include "storage/collections/catalog.h"
@@ -46,7 +47,17 @@ bool repair(Assembly& assembly, const std::string& db, const std::string& name) 
 
 bool repair_collections(Assembly& assembly) {
   storage::Store& store = *assembly.services().store;
-  if (storage::was_salvaged(store)) replication::mark_repair(store);
+  if (!replication::was_member(store)) {
+    storage::forget_salvage(store);
+  } else {
+    // Its own configuration has a copy, which a repair knows nothing of.
+    try {
+      replication::LocalDocument(store, replication::set_config_ns);
+    } catch (const base::OperationError& damage) {
+      base::log(Severity::error, LogComponent::storage, 7100062, "A collection can't be repaired",
+                Attributes().add("namespace", replication::set_config_ns).add("error", damage.what()));
+    }
+  }
   const storage::Catalog& catalog = store.catalog();
   bool valid = true;
   for (const std::string& db : catalog.databases()) {

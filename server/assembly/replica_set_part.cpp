@@ -9,6 +9,7 @@
 #include "replication/applier.h"
 #include "replication/local_document.h"
 #include "replication/log_feed.h"
+#include "replication/repair_mark.h"
 #include "replication/replica_set.h"
 #include "replication/session_store.h"
 #include "server/assembly/own_address.h"
@@ -61,6 +62,7 @@ void take_over_copy(const Options& options, storage::Store& store) {
       if (storage::is_own(ns) && !collection->read_only() && ns != replication::set_config_ns) store.catalog().drop(ns);
     }
   }
+  replication::forget_repair(store);  // of the directory that the copy replaced
   storage::forget_copied(options.dbpath);
   base::log(Severity::info, LogComponent::repl, 21191, "initial sync done", Attributes().add("source", origin->source));
 }

@@ -90,3 +90,24 @@ def test_a_member_is_not_repaired():
                 database.command("validate", "c", **{option: True})
             assert refused.value.code == 72
         assert database.command("validate", "c")["valid"]
+
+
+def test_a_repaired_member_leads_only_if_nobody_else_can():
+    with ReplicaSet(3) as three:
+        fill(three)
+        for member in three.members:
+            member.stop()
+        for member in three.members[:2]:
+            damage_a_page(member)
+            assert "Lost: " in repair(member).stdout
+        for number, member in enumerate(three.members[:2]):
+            member.start(wait=number == 1)
+        wait_until(lambda: all(member.log_lines(REPAIRED) for member in three.members[:2]))
+        wait_until(lambda: any(member.state() == "PRIMARY" for member in three.members[:2]), three.tails)
+        left = {member.direct["t"]["c"].count_documents({}) for member in three.members[:2] if member.state() == "PRIMARY"}
+        assert len(left) == 1 and 0 < left.pop() < DOCUMENTS
+        # Whoever has everything leads as soon as it can, and the others copy its data.
+        three.members[2].start()
+        wait_until(lambda: all(read_all(member) == DOCUMENTS for member in three.members), three.tails)
+        three.wait_settled()
+        three.check_same()

@@ -1,6 +1,7 @@
 // validate reads a whole collection, compares records, checksums and indexes, and repairs what it can.
 #include "storage/upkeep/validate.h"
 #include "base/error.h"
+#include "base/interruptible_mutex.h"
 #include "base/log.h"
 #include "bson/json.h"
 #include "replication/logged_documents.h"
@@ -238,6 +239,7 @@ class Validate : public Command {
       if (progress.done < progress.total && ++progress.done % shown_each == 0) op.set_progress(progress);
     };
     if (repair) {
+      const base::ExclusiveHold alone = base::hold_exclusively(repairing_, op.interrupted());
       const auto database = op.services().databases ? op.services().databases->find(storage::database_of(ns)) : nullptr;
       const auto to_repair = database ? database->entries_to_repair(collection->id()) : nullptr;
       std::optional<replication::LoggedEntries> entries;
@@ -250,9 +252,11 @@ class Validate : public Command {
         log = std::make_unique<versions::LostVersions>(store, database, database->versions_of(collection->id()), *entries);
       else if (entries)
         log = std::make_unique<replication::LoggedDocuments>(*entries);
-      const bool marked = replication::mark_repair(store);
+      // No other member has what is in `local`.
+      std::optional<replication::RepairMark> mark;
+      if (!storage::is_own(ns)) mark.emplace(store);
       const auto report = storage::repair_collection(store, collection, full, copies, to_repair.get(), interrupted, log.get());
-      if (marked && !report.took_away) replication::unmark_repair(store);
+      if (mark && !report.took_away) mark->take_back();
       return append_report(*collection, report.after, &report, {}, 0, reply);
     }
     auto report = storage::validate_collection(store, collection, full, interrupted);
@@ -272,6 +276,9 @@ class Validate : public Command {
     }
     append_report(*collection, report, nullptr, damaged, non_compliant, reply);
   }
+
+ private:
+  base::InterruptibleMutex repairing_;  // one repair at a time
 };
 
 }  // namespace
