@@ -95,6 +95,8 @@ class Coordinator {
   virtual Standing standing() const = 0;
   virtual Progress progress() const = 0;
   virtual LogEnd log_end() const = 0;
+  // Tells whether consensus knows the host as a member: then a configuration that names it is majority-committed.
+  virtual bool knows(const std::string& host) const = 0;
 
   bool writable() const { return state() == MemberState::primary; }
   virtual MemberState state() const = 0;  // cheap: asked with each command

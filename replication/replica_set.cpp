@@ -211,6 +211,14 @@ Progress ReplicaSet::progress() const {
   return {applied, committed_, committed_};
 }
 
+bool ReplicaSet::knows(const std::string& host) const {
+  const base::MutexLock lock(mutex_);
+  const MemberConfig* const member = config_ ? config_->member(host) : nullptr;
+  if (!member || !node_) return false;
+  const consensus::Membership members = node_->members();
+  return is_voter(members, consensus_id(*member)) || is_learner(members, consensus_id(*member));
+}
+
 LogEnd ReplicaSet::log_end() const {
   consensus::RaftNode* node = nullptr;
   {

@@ -82,6 +82,7 @@ class ReplicaSet final : public Coordinator, private consensus::NodeOwner, priva
   Standing standing() const override;
   Progress progress() const override;
   LogEnd log_end() const override;
+  bool knows(const std::string& host) const override;
   MemberState state() const override { return state_.load(std::memory_order_acquire); }
   int64_t write_term() const override;
   std::shared_lock<std::shared_mutex> hold_primary() override;

@@ -13,6 +13,7 @@ class StubCoordinator : public Coordinator {
   Standing standing() const override { return {}; }
   Progress progress() const override { return {}; }
   LogEnd log_end() const override { return {}; }
+  bool knows(const std::string&) const override { return true; }
   MemberState state() const override { return MemberState::primary; }
   int64_t write_term() const override { return 1; }
   std::shared_lock<std::shared_mutex> hold_primary() override { return {}; }

@@ -172,17 +172,34 @@ void ReplicaSetPart::State::check_alone(const replication::SetConfig& next, repl
 void ReplicaSetPart::State::copy(std::function<std::optional<std::string>()> from,
                                  std::function<replication::consensus::HardState()> stop_voting) {
   peers::InitialSyncNeeds needs;
-  // The primary alone surely has everything that this member may once have acknowledged; `from` names it if consensus knows it.
-  needs.source = [this, from]() -> std::optional<std::string> {
+  // The primary surely has everything that this member may once have acknowledged; `from` names it if consensus knows it. Once
+  // this member has stopped voting there may be none any more. Then a member will do whose log goes at least as far, because
+  // that has all that was ever majority-committed of this member's.
+  std::optional<replication::LogEnd> stopped_at;
+  needs.source = [this, from, &stopped_at]() -> std::optional<std::string> {
     if (auto leader = from()) return leader;
     const replication::Standing standing = member.standing();
     for (const auto& other : standing.config->members) {
       if (members.view(other.host).reply.state == replication::MemberState::primary) return other.host;
     }
+    for (const auto& other : standing.config->members) {
+      if (!stopped_at || other.arbiter || &other == standing.self) continue;
+      const peers::MemberView view = members.view(other.host);
+      if (view.health == peers::MemberView::Health::up && view.reply.state == replication::MemberState::secondary &&
+          !(*stopped_at > view.reply.log_end))
+        return other.host;
+    }
     return std::nullopt;
   };
-  needs.stop_voting = [stop_voting] {
-    const replication::consensus::HardState own = stop_voting();
+  needs.stop_voting = [this, stop_voting, &stopped_at] {
+    const replication::consensus::HardState own = [&] {
+      try {
+        return stop_voting();
+      } catch (...) {
+        stopped_at = member.log_end();
+        throw;
+      }
+    }();
     return peers::OwnVote{own.term, own.vote};
   };
   needs.call = [this](const std::string& host, bson::DocumentView command) {
@@ -204,7 +221,8 @@ void ReplicaSetPart::State::copy(std::function<std::optional<std::string>()> fro
   };
   peers::InitialSyncOptions how;
   how.dbpath = options.dbpath;
-  how.self = own_host(options);
+  const replication::Standing own = member.standing();
+  how.self = own.self ? own.self->host : own_host(options);
   how.encryption = options.encryption;
   how.reserve_bytes = storage::disk_figures(store).reserve_bytes;
   peers::InitialSync* running = nullptr;

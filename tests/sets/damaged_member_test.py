@@ -1,7 +1,11 @@
 """A member that can't read its data copies another member's, by itself."""
+import contextlib
 import json
 import random
+import threading
 
+import pytest
+from pymongo import WriteConcern
 from pymongo.errors import OperationFailure, PyMongoError
 
 from tests.support.damage import damage_rows, largest_file
@@ -67,6 +71,32 @@ def test_a_primary_hands_over_before_it_copies():
         wait_until(lambda: read_all(member) == DOCUMENTS)
         three.wait_settled()
         three.check_same()
+
+
+@pytest.mark.parametrize("arbiter", (False, True), ids=("two members", "two members and an arbiter"))
+def test_a_member_copies_though_nothing_is_majority_committed_without_it(arbiter):
+    with ReplicaSet([{}, {}, {"arbiterOnly": True}] if arbiter else 2) as small:
+        fill(small)
+        member = small.secondaries()[0]
+        stop = threading.Event()
+
+        def write():
+            collection = small.client()["t"].get_collection("w", write_concern=WriteConcern(1))
+            while not stop.wait(0.01):
+                with contextlib.suppress(PyMongoError):
+                    collection.insert_one({})
+
+        writer = threading.Thread(target=write)
+        damage(member)
+        writer.start()
+        try:
+            wait_until(lambda: copies(member))
+            wait_until(lambda: read_all(member) == DOCUMENTS, small.tails)
+        finally:
+            stop.set()
+            writer.join()
+        small.wait_settled()
+        small.check_same()
 
 
 def copied(member):

@@ -23,19 +23,21 @@ class InitialSyncBegin : public InitialSyncSource {
 
   void run(OperationContext& op, const Request& request, bson::Builder& reply) override {
     BackupHost& host = host_of(op);
+    const std::string asker(Arguments(request).required_string("for"));
     // The progress is read before the backup begins, so the backup has at least that. It waits for entries that aren't
-    // majority-committed yet: the configuration that names the copying member may be among them.
+    // majority-committed yet if the configuration that names the copying member may be among them. A member that takes part may
+    // be one without which nothing becomes majority-committed, and while it copies it acknowledges nothing.
     const replication::Coordinator& set = set_of(op);
     replication::Progress progress = set.progress();
     const replication::OpTime wanted = progress.applied.optime;
-    for (auto left = wait_rounds; progress.committed.optime < wanted; progress = set.progress()) {
+    for (auto left = wait_rounds; !set.knows(asker) && progress.committed.optime < wanted; progress = set.progress()) {
       if (left-- == 0)
         throw base::OperationError(base::ErrorCode::exceeded_time_limit,
                                    "this member's writes have not become majority-committed in time");
       op.sleep(wait_round);
     }
     const int64_t term = set.standing().term;
-    const BackupHost::Lent lent = host.begin(std::string(Arguments(request).required_string("for")));
+    const BackupHost::Lent lent = host.begin(asker);
     reply.append("backupId", lent.id).append("setName", set.set_name()).append("term", term);
     replication::append_optime(reply, "lastCommittedOpTime", progress.committed.optime);
     replication::append_optime(reply, "durableOpTime", progress.durable.optime);
