@@ -99,6 +99,7 @@ void Past::save(Transaction& transaction, storage::StoredCollection& collection,
 
 void Past::lose(Transaction& transaction, storage::StoredCollection& collection, RecordId record) {
   if (!made_.load(std::memory_order_acquire)) return;
+  transaction.after_commit([this] { ++purges_; });  // snapshots may show fewer documents than were counted
   storage::KeptContents kept(collection.records(), transaction);
   std::optional<Bytes> content;
   each_kept(transaction, collection, record, [&](const Mapping& mapping) {

@@ -102,7 +102,7 @@ class Past final : public storage::PreStates {
   // were.
   uint64_t purge(Transaction& transaction, storage::StoredCollection& collection, BytesView key);
   bool purged(CollectionId collection, const Mapping& content) const;
-  uint64_t purges() const { return purges_.load(); }  // goes up with each purge
+  uint64_t purges() const { return purges_.load(); }  // goes up with each purge, and each lost record
   Maplog log(CollectionId collection) const;
 
   // Returns whether there is something to sweep or to seal.
