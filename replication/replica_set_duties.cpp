@@ -386,8 +386,8 @@ void ReplicaSet::copy_anew() {
   const auto source = [&] { return stopped ? std::nullopt : copy_source(); };
   options_.copy(source, [&] {
     const consensus::HardState own = stop_voting();
-    const auto image = disk_.load();
-    if (!std::exchange(stopped, true) && image && static_cast<int64_t>(image->last) != before.index)
+    // Another leader's entries may have taken the place of as many.
+    if (!std::exchange(stopped, true) && log_end() != before)
       throw OperationError(ErrorCode::operation_failed, "this member acknowledged entries of the log meanwhile");
     return own;
   });
