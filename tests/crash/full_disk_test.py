@@ -43,6 +43,11 @@ def space(client):
     return client.admin.command("serverStatus")["diskSpace"]
 
 
+def write_down(client):
+    """What the cache has yet to write gets to the disk. Pages are written once more when everybody sees what is new in them."""
+    wait_until(lambda: client.admin.command("fsync") and space(client)["unwrittenCacheBytes"] < MB, lambda: str(space(client)))
+
+
 @pytest.mark.parametrize("options", [(), ("--nodedup",)], ids=["dedup", "nodedup"])
 def test_a_full_disk_takes_deletes_compact_and_drops_and_then_new_data_again(disk, options):
     with Server("--wiredTigerCacheSizeGB", "0.25", *options, dbpath=disk / "db") as server:
@@ -86,7 +91,7 @@ def test_deletes_and_drops_go_on_when_another_program_takes_all_room(disk):
         client = server.client(retryWrites=False)
         pages = client.full.pages
         pages.insert_many([{"_id": number, "text": random.randbytes(2000)} for number in range(20_000)])
-        client.admin.command("fsync")
+        write_down(client)
         ballast = space(client)["ballastBytes"]
         stranger = fill(disk)
         wait_until(lambda: space(client)["state"] in ("full", "critical"), lambda: f"{space(client)}\n{server.tail()}")
@@ -115,7 +120,7 @@ def test_deletes_and_drops_go_on_when_another_program_takes_all_room(disk):
 
 def leave_room(client, disk, room):
     """Another program leaves so much room, with the ballast. Returns its file."""
-    client.admin.command("fsync")
+    write_down(client)
     stranger = disk / "stranger"
     with open(stranger, "wb", buffering=0) as file:
         while (left := free_bytes(disk) + space(client)["ballastBytes"] - room) > 0:

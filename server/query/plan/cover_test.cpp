@@ -174,7 +174,8 @@ bool covered(const bson::Document& explained) {
 TEST_CASE("covered queries answer as the documents do") {
   const uint64_t seed = base::testing::seed();
   int answered = 0;
-  for (uint64_t world = 0; world < 10; ++world) {
+  // Which queries an index can answer is chance, so there are more worlds where it was few.
+  for (uint64_t world = 0; world < 10 || (answered <= 50 && world < 40); ++world) {
     Random random(seed + world);
     World worlds(random);
     for (int round = 0; round < 100; ++round) {
