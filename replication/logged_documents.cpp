@@ -14,10 +14,17 @@ using storage::LoggedEntry;
 using storage::RecordId;
 using storage::Stamp;
 
-Bytes key_of(const bson::ValueView& id) {
+Bytes key_of(const bson::ValueView& id, const bson::Collator* collator) {
   bson::KeyString key;
-  key.append(id);
+  key.append(id, false, collator);
   return Bytes(key.bytes());
+}
+
+const bson::Collator* collator_of_ids(const storage::Collection& collection) {
+  for (const auto& index : collection.indexes()) {
+    if (index->is_id()) return index->spec().collator.get();
+  }
+  return nullptr;
 }
 
 // Follows the lost documents through the entries, oldest first.
@@ -29,10 +36,10 @@ class Walk {
   };
   std::map<RecordId, Followed> found;
 
-  explicit Walk(const std::vector<storage::DamagedDocument>& lost) {
+  Walk(const std::vector<storage::DamagedDocument>& lost, const bson::Collator* collator) : collator_(collator) {
     for (const storage::DamagedDocument& document : lost) {
-      if (document.id.empty()) continue;
-      by_id_[key_of(document.id["_id"])] = document.record;
+      if (document.id.empty() && document.key.empty()) continue;
+      by_id_[document.id.empty() ? document.key : key_of(document.id["_id"], collator)] = document.record;
       found[document.record];
     }
   }
@@ -68,10 +75,11 @@ class Walk {
   Followed* of_id(const LoggedEntry& entry) {
     const auto id = entry.with_id.find("_id");
     if (!id.exists()) return nullptr;
-    const auto at = by_id_.find(key_of(id));
+    const auto at = by_id_.find(key_of(id, collator_));
     return at == by_id_.end() ? nullptr : of_record(at->second);
   }
 
+  const bson::Collator* const collator_;
   std::unordered_map<Bytes, RecordId> by_id_;
 };
 
@@ -80,7 +88,7 @@ class Walk {
 std::map<RecordId, LoggedDocument> LoggedDocuments::find(const storage::Collection& collection,
                                                          const std::vector<storage::DamagedDocument>& lost,
                                                          const std::function<void()>& interrupted) {
-  Walk walk(lost);
+  Walk walk(lost, collator_of_ids(collection));
   const Bytes uuid = collection.uuid_bytes();
   log_.walk(
       [&](const LoggedEntry& entry) {

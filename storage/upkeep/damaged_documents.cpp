@@ -84,8 +84,12 @@ class Search {
           const RecordId record = cursor->record();
           if (!seen_.contains(record) && !found.contains(record)) look_at(record);
           const auto damaged = found.find(record);
+          if (damaged == found.end()) continue;
           // A sort key doesn't say what its string was.
-          if (damaged == found.end() || index->spec().collator) continue;
+          if (index->spec().collator) {
+            damaged->second.key = Bytes(cursor->key());
+            continue;
+          }
           bson::Builder id;
           const Bytes types(typed ? typed->types().value_or(BytesView()) : BytesView());
           bson::KeyReader values(cursor->key(), types);

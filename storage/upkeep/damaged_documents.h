@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/bytes.h"
 #include "bson/document.h"
 #include "storage/engine/record_id.h"
 
@@ -15,9 +16,10 @@ class StoredCollection;
 
 struct DamagedDocument {
   RecordId record = 0;
-  bson::Document id;  // {_id: …}; it is empty if the index doesn't know the record
+  bson::Document id;  // {_id: …}; it is empty if the index doesn't know the record, or has a collation
   std::string why;
   bool invalid = false;  // the content is what was written, but it is no document
+  base::Bytes key = {};  // under a collation, what the index has in place of the `_id`
 };
 
 // Returns at most `count_max` of them, in the order of their records. The index on `_id` tells of documents whose rows can't be

@@ -38,7 +38,7 @@ void Repair::restore_from_log(const DamagedDocument& document, Stamp generation)
     why_not_[record] = content.failure().message;
     return;
   }
-  if (!holds(content.value()) || !is_of(content.value(), document.id)) {
+  if (!holds(content.value()) || !is_of(content.value(), document)) {
     why_not_[record] = "the log's entries of it don't make a document of that _id";
     return;
   }
@@ -77,10 +77,20 @@ std::optional<uint32_t> Repair::checksum_of(Transaction& transaction, RecordId r
   return parsed ? std::optional(parsed.value().checksum) : std::nullopt;
 }
 
-bool Repair::is_of(BytesView content, bson::DocumentView id) {
+bool Repair::is_of(BytesView content, const DamagedDocument& document) const {
+  const bson::DocumentView made(content);
+  if (document.id.empty()) {
+    for (const auto& index : *collection_.stored_indexes()) {
+      if (!index->is_id()) continue;
+      IndexKeys keys;
+      index->keys_of(made, keys);
+      return keys.keys.size() == 1 && keys.keys.front() == document.key;
+    }
+    return false;
+  }
   bson::KeyString one, other;
-  one.append(static_cast<bson::ValueView>(bson::DocumentView(content).find("_id")));
-  other.append(static_cast<bson::ValueView>(id.find("_id")));
+  one.append(static_cast<bson::ValueView>(made.find("_id")));
+  other.append(static_cast<bson::ValueView>(document.id.view().find("_id")));
   return one.bytes() == other.bytes();
 }
 

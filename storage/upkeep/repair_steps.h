@@ -65,7 +65,7 @@ class Repair {
   // --- documents in the log: repair_from_log.cpp
   void restore_from_log();
   void restore_from_log(const DamagedDocument& document, Stamp generation);
-  static bool is_of(BytesView content, bson::DocumentView id);
+  bool is_of(BytesView content, const DamagedDocument& document) const;
   // Returns the checksum of the record's content; nullopt: what says it can't be read.
   std::optional<uint32_t> checksum_of(Transaction& transaction, RecordId record, const RecordRow& row);
 

@@ -122,3 +122,52 @@ def test_what_the_log_can_not_prove_is_lost():
             assert all("; the log " in line for line in reply["warnings"] if line.startswith("Lost: "))
             assert client["t"]["docs"].count_documents({}) == 0
             assert client["t"].command("validate", "docs", full=True)["valid"]
+
+
+def test_under_a_collation_documents_are_known_by_their_records():
+    with Server(*SETTINGS) as server:
+        rng = random.Random(6)
+        with server.client() as client:
+            docs = client["t"].create_collection("docs", collation={"locale": "en", "strength": 2})
+            docs.insert_many({"_id": f"Key{key}", "text": rng.randbytes(400).hex()} for key in range(DOCUMENTS))
+            updated = {f"Key{key}" for key in range(0, DOCUMENTS, 3)}
+            for key in updated:
+                docs.update_one({"_id": key.upper()}, {"$set": {"n": 1}})
+            before = {one["_id"]: one for one in docs.find()}
+        server.stop()
+        damage_records(largest_file(server))
+        server.start()
+        with server.client() as client:
+            reply = client["t"].command("validate", "docs", full=True)
+            assert len(reply["damagedDocuments"]) == len(reply["corruptRecords"]) == DOCUMENTS
+            reply = client["t"].command("validate", "docs", full=True, repair=True)
+            assert reply["valid"], reply["errors"]
+            assert len([line for line in reply["warnings"] if line.startswith("Restored from the log: record ")]) == len(updated)
+            assert len([line for line in reply["warnings"] if line.startswith("Lost: record ")]) == DOCUMENTS - len(updated)
+            docs = client["t"]["docs"]
+            assert {one["_id"]: one for one in docs.find()} == {key: before[key] for key in updated}
+            assert all(docs.find_one({"_id": key.lower()}) == before[key] for key in updated)
+            assert docs.estimated_document_count() == len(updated)
+
+
+def test_lost_documents_do_not_count_on_branches_under_a_collation():
+    with Server(*SETTINGS) as server:
+        rng = random.Random(7)
+        with server.client() as client:
+            docs = client["t"].create_collection("docs", collation={"locale": "en", "strength": 2})
+            docs.insert_many({"_id": f"Key{key}", "text": rng.randbytes(400).hex()} for key in range(DOCUMENTS))
+            client["t"].command("createBranch", "dev")
+            client["t@dev"]["docs"].insert_many({"_id": f"New{key}", "text": rng.randbytes(400).hex()} for key in range(5))
+            client["t@dev"].command("commit", 1, message="new")
+        server.stop()
+        damage_records(largest_file(server))
+        server.start()
+        with server.client() as client:
+            reply = client["t"].command("validate", "docs", full=True, repair=True)
+            assert reply["valid"], reply["errors"]
+            assert len([line for line in reply["warnings"] if line.startswith("Lost: record ")]) == DOCUMENTS + 5
+            for state in ("t", "t@dev"):
+                docs = client[state]["docs"]
+                assert docs.estimated_document_count() == docs.count_documents({}) == len(list(docs.find())) == 0
+                docs.insert_one({"_id": "KEY1"})
+                assert docs.estimated_document_count() == 1

@@ -10,7 +10,9 @@ namespace versions {
 
 namespace {
 
-constexpr char purged_kind = 4;  // 3 is a row for an entry that is no record, or from before rows had keys
+constexpr char purged_kind = 4;
+constexpr char keyless_kind =
+    3;  // an entry that is no record, a record whose key nobody knows, or a row from before rows had keys
 
 }  // namespace
 
@@ -69,7 +71,7 @@ uint64_t BranchStore::purge(Transaction& transaction, BytesView key, const std::
   if (const RecordId first = parts_.first_records ? parts_.first_records(transaction, key) : 0; first != 0) versions.add(first);
   for (const RecordId entry : entries) {
     keys_.remove(transaction, entry_key(key, entry));
-    pending_.put(transaction, pending_key(BranchId::none, entry), "\x03");
+    pending_.put(transaction, pending_key(BranchId::none, entry), Bytes(1, keyless_kind));
     forgotten(transaction, entry);
   }
   versions.for_each([&](RecordId record) {
@@ -80,7 +82,8 @@ uint64_t BranchStore::purge(Transaction& transaction, BytesView key, const std::
 
 void BranchStore::mark_purged(Transaction& transaction, BytesView key, RecordId record, const std::vector<BranchId>& branches) {
   // No branch has the number `none`: its rows say what was purged.
-  pending_.put(transaction, pending_key(BranchId::none, record), Bytes(1, purged_kind).append(key));
+  const Bytes purged = key.empty() ? Bytes(1, keyless_kind) : Bytes(1, purged_kind).append(key);
+  pending_.put(transaction, pending_key(BranchId::none, record), purged);
   for (const BranchId branch : branches) {
     const Bytes row = pending_key(branch, record);
     if (const auto kind = pending_kind(transaction, branch, record); kind == PendingKind::added)

@@ -20,7 +20,10 @@ class EntriesToRepair final : public storage::VersionEntries {
     if (kept_by_store(*id_index_)) return shared_->store.remove_entry(transaction, key, record, gone, ids);
     // The store's own entries have the bytes of `_id`, which a sort key doesn't say.
     if (!gone) return;
-    for (const Bytes& own : own_keys(transaction, record)) shared_->store.remove_entry(transaction, own, record, true, ids);
+    const std::vector<Bytes> own = own_keys(transaction, record);
+    for (const Bytes& each : own) shared_->store.remove_entry(transaction, each, record, true, ids);
+    // The store has no entry of what was there before the first branch.
+    if (own.empty()) shared_->store.remove_entry(transaction, {}, record, true, ids);
   }
 
   bool insert(Transaction& transaction, BytesView key, RecordId record) override {
