@@ -90,8 +90,7 @@ bool MemberMachine::lead(consensus::Term term, int64_t now_us) {
 consensus::Candidacy MemberMachine::candidacy(uint32_t rank) const {
   using When = consensus::Candidacy::When;
   if (!stands() || part_.arbiter) return {.when = When::never};
-  const bool ranked = part_.electable && !lacks_room_ && !lacks_all_room_ && !distrusted_;
-  return {.when = ranked ? When::as_ranked : When::last, .rank = rank};
+  return {.when = part_.electable && !lacks_room_ && !lacks_all_room_ ? When::as_ranked : When::last, .rank = rank};
 }
 
 void MemberMachine::freeze(int64_t us, int64_t now_us) {

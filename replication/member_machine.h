@@ -63,8 +63,8 @@ class MemberMachine {
   void want_copy() { copy_wanted_ = true; }
   // Some of this member's data can't be read, and another member has data: it hands over if it leads, and wants a copy then.
   void data_damaged() { damaged_ = true; }
-  // The same, and nobody may read from this member before, because its data may lack something without a trace. It leads only if
-  // nobody else can.
+  // The same, and nobody may read from this member before, because its data may lack something without a trace. Nor may it lead:
+  // others would copy its data, and a member that comes back later would have more.
   void distrust_data() { damaged_ = distrusted_ = true; }
   // The disk has no room for what the log says, so this member can't take over yet; or it has room again.
   void lack_room(bool lacks) { lacks_room_ = lacks; }
@@ -129,7 +129,7 @@ class MemberMachine {
   bool renew_electable(int64_t now_us);
 
  private:
-  bool stands() const { return part_.in_set && electable_ && maintenance_ == 0 && replays_; }
+  bool stands() const { return part_.in_set && electable_ && maintenance_ == 0 && replays_ && !distrusted_; }
   void become(MemberState state, int64_t now_us);
   MemberState own_state() const;  // of a member that doesn't lead
 

@@ -92,7 +92,7 @@ def test_a_member_is_not_repaired():
         assert database.command("validate", "c")["valid"]
 
 
-def test_a_repaired_member_leads_only_if_nobody_else_can():
+def test_repaired_members_wait_for_one_that_was_not():
     with ReplicaSet(3) as three:
         fill(three)
         for member in three.members:
@@ -100,14 +100,31 @@ def test_a_repaired_member_leads_only_if_nobody_else_can():
         for member in three.members[:2]:
             damage_a_page(member)
             assert "Lost: " in repair(member).stdout
-        for number, member in enumerate(three.members[:2]):
-            member.start(wait=number == 1)
-        wait_until(lambda: all(member.log_lines(REPAIRED) for member in three.members[:2]))
-        wait_until(lambda: any(member.state() == "PRIMARY" for member in three.members[:2]), three.tails)
-        left = {member.direct["t"]["c"].count_documents({}) for member in three.members[:2] if member.state() == "PRIMARY"}
-        assert len(left) == 1 and 0 < left.pop() < DOCUMENTS
-        # Whoever has everything leads as soon as it can, and the others copy its data.
-        three.members[2].start()
+            member.start(wait=False)
+        for member in three.members[:2]:
+            wait_until(lambda: member.log_lines(REPAIRED) and member.state() == "RECOVERING", three.tails)
+            with pytest.raises(OperationFailure) as refused:
+                member.command("replSetMaintenance", False)
+            assert refused.value.code == 96
+        three.members[2].start(wait=False)
         wait_until(lambda: all(read_all(member) == DOCUMENTS for member in three.members), three.tails)
         three.wait_settled()
         three.check_same()
+
+
+def test_of_members_that_were_all_repaired_the_operator_chooses_one():
+    with ReplicaSet(2) as both:
+        fill(both)
+        for member in both.members:
+            member.stop()
+        for member in both.members:
+            damage_a_page(member)
+            assert "Lost: " in repair(member).stdout
+            member.start(wait=False)
+        first, second = both.members
+        wait_until(lambda: first.log_lines(REPAIRED) and first.state() == "RECOVERING", both.tails)
+        config = first.command("replSetGetConfig")["config"]
+        config["members"] = [one for one in config["members"] if one["host"] == first.name]
+        first.command("replSetReconfig", config, force=True)
+        wait_until(lambda: first.log_lines(KEPT) and first.state() == "PRIMARY", both.tails)
+        assert 0 < read_all(first) < DOCUMENTS
