@@ -230,6 +230,19 @@ TEST_CASE("a member with damaged data copies another's once somebody else leads"
   CHECK(primary.machine.due(primary.now + 13 * second).copy);
 }
 
+TEST_CASE("a member whose data isn't trusted is neither read from nor elected, and copies another's") {
+  Member member;
+  member.machine.distrust_data();
+  member.machine.begin(member.now);
+  CHECK(member.machine.state() == MemberState::recovering);
+  CHECK_FALSE(member.machine.electable());
+  CHECK(member.machine.candidacy(0).when == consensus::Candidacy::When::never);
+  CHECK_FALSE(member.machine.maintain(false, member.now));  // that is no maintenance
+  CHECK_FALSE(member.machine.due(member.now).copy);
+  member.machine.stand({Role::follower, 2, 7}, member.now);
+  CHECK(member.machine.due(member.now).copy);
+}
+
 TEST_CASE("a member that can't replay the log is not electable") {
   Member member;
   REQUIRE(member.machine.electable());

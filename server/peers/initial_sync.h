@@ -8,8 +8,8 @@
 // has lost the backup, the attempt has failed, and another begins with a source that is chosen anew; it uses nothing of the old
 // one.
 //
-// What the member's own files have at the same place isn't sent: the member asks with hashes (server/peers/file_blocks.h). So a
-// page that is damaged in an otherwise equal file costs its block.
+// The member asks with hashes of its own files' blocks, and the source sends only blocks that differ
+// (server/peers/file_blocks.h). So a damaged page in an otherwise equal file costs its block.
 //
 // A copy leaves the engine's reserve on the disk (storage/engine/disk_space.h). If it doesn't fit, it is removed, and another
 // begins when it does. That is no failure, and it is waited for as long as it takes.

@@ -426,6 +426,20 @@ TEST_CASE("a repair removes only those pre-states of a row that can't be read") 
   f.require_sound(report);
 }
 
+namespace {
+
+// Flips a byte of each page of records' rows in a copy of the directory.
+void damage_rows(const TemporaryDirectory& copy, const StoreTables& tables) {
+  for (const Table* table : {&tables.records, &tables.packed}) {
+    const std::string path = copy.path() + "/" + table->name() + ".wt";
+    for (const FileBlock& block : file_blocks(path)) {
+      if (block.leaf) flip_byte(path, block.offset + 50);
+    }
+  }
+}
+
+}  // namespace
+
 TEST_CASE("rows that are restored from the log lead to what snapshots show and to what is based on them") {
   Fixture f(40);
   const RecordId record = std::prev(f.model.end())->first;
@@ -450,12 +464,7 @@ TEST_CASE("rows that are restored from the log lead to what snapshots show and t
   f.store.engine().checkpoint();
   TemporaryDirectory damaged;
   f.directory.copy_to(damaged);
-  for (const Table* table : {&f.tables().records, &f.tables().packed}) {
-    const std::string path = damaged.path() + "/" + table->name() + ".wt";
-    for (const FileBlock& block : file_blocks(path)) {
-      if (block.leaf) flip_byte(path, block.offset + 50);
-    }
-  }
+  damage_rows(damaged, f.tables());
   Store store(test_options(damaged.path()));
   const auto collection = store.catalog().open("wiki.pages");
   store.declared_snapshots().add(revisions[0].declared);
@@ -498,12 +507,7 @@ TEST_CASE("records whose rows are lost come back from their chains, if what they
     CAPTURE(logged);
     TemporaryDirectory damaged;
     f.directory.copy_to(damaged);
-    for (const Table* table : {&f.tables().records, &f.tables().packed}) {
-      const std::string path = damaged.path() + "/" + table->name() + ".wt";
-      for (const FileBlock& block : file_blocks(path)) {
-        if (block.leaf) flip_byte(path, block.offset + 50);
-      }
-    }
+    damage_rows(damaged, f.tables());
     Store store(test_options(damaged.path()));
     const auto collection = store.catalog().open("wiki.pages");
     KnownContents log;
@@ -532,12 +536,7 @@ TEST_CASE("a repair of damaged tables that is interrupted costs nothing that the
     CAPTURE(looks);
     TemporaryDirectory damaged;
     f.directory.copy_to(damaged);
-    for (const Table* table : {&f.tables().records, &f.tables().packed}) {
-      const std::string path = damaged.path() + "/" + table->name() + ".wt";
-      for (const FileBlock& block : file_blocks(path)) {
-        if (block.leaf) flip_byte(path, block.offset + 50);
-      }
-    }
+    damage_rows(damaged, f.tables());
     Store store(test_options(damaged.path()));
     const auto collection = store.catalog().open("wiki.pages");
     const auto repair = [&](const std::function<void()>& interrupted) {

@@ -124,12 +124,17 @@ def test_what_the_log_can_not_prove_is_lost():
             assert client["t"].command("validate", "docs", full=True)["valid"]
 
 
+def fill_collated(client, rng):
+    docs = client["t"].create_collection("docs", collation={"locale": "en", "strength": 2})
+    docs.insert_many({"_id": f"Key{key}", "text": rng.randbytes(400).hex()} for key in range(DOCUMENTS))
+    return docs
+
+
 def test_under_a_collation_documents_are_known_by_their_records():
     with Server(*SETTINGS) as server:
         rng = random.Random(6)
         with server.client() as client:
-            docs = client["t"].create_collection("docs", collation={"locale": "en", "strength": 2})
-            docs.insert_many({"_id": f"Key{key}", "text": rng.randbytes(400).hex()} for key in range(DOCUMENTS))
+            docs = fill_collated(client, rng)
             updated = {f"Key{key}" for key in range(0, DOCUMENTS, 3)}
             for key in updated:
                 docs.update_one({"_id": key.upper()}, {"$set": {"n": 1}})
@@ -154,8 +159,7 @@ def test_lost_documents_do_not_count_on_branches_under_a_collation():
     with Server(*SETTINGS) as server:
         rng = random.Random(7)
         with server.client() as client:
-            docs = client["t"].create_collection("docs", collation={"locale": "en", "strength": 2})
-            docs.insert_many({"_id": f"Key{key}", "text": rng.randbytes(400).hex()} for key in range(DOCUMENTS))
+            fill_collated(client, rng)
             client["t"].command("createBranch", "dev")
             client["t@dev"]["docs"].insert_many({"_id": f"New{key}", "text": rng.randbytes(400).hex()} for key in range(5))
             client["t@dev"].command("commit", 1, message="new")

@@ -23,15 +23,21 @@ def damage_a_page(member):
     assert damage_rows(largest_file(member), keep=lambda at, pages: at != pages[len(pages) // 2]) == 1
 
 
+def damage_and_repair(members):
+    for member in members:
+        member.stop()
+    for member in members:
+        damage_a_page(member)
+        done = repair(member)
+        assert "Lost: " in done.stdout + done.stderr
+
+
 def test_what_a_repair_took_away_comes_back_from_another_member():
     with ReplicaSet(3) as three:
         fill(three)
         member = three.secondaries()[0]
         before = len(copied(member))
-        member.stop()
-        damage_a_page(member)
-        done = repair(member)
-        assert "Lost: " in done.stdout + done.stderr
+        damage_and_repair([member])
         three.client()["t"]["c"].update_many({}, {"$set": {"seen": True}})  # also of those that are lost
         member.start()
         wait_until(lambda: read_all(member) == DOCUMENTS)
@@ -64,9 +70,7 @@ def test_a_set_of_one_goes_on_with_what_the_repair_left():
     with ReplicaSet(1) as one:
         fill(one)
         member = one.members[0]
-        member.stop()
-        damage_a_page(member)
-        repair(member)
+        damage_and_repair([member])
         member.start()
         one.wait_settled()
         left = one.client()["t"]["c"].count_documents({})
@@ -95,11 +99,9 @@ def test_a_member_is_not_repaired():
 def test_repaired_members_wait_for_one_that_was_not():
     with ReplicaSet(3) as three:
         fill(three)
-        for member in three.members:
-            member.stop()
+        three.members[2].stop()
+        damage_and_repair(three.members[:2])
         for member in three.members[:2]:
-            damage_a_page(member)
-            assert "Lost: " in repair(member).stdout
             member.start(wait=False)
         for member in three.members[:2]:
             wait_until(lambda: member.log_lines(REPAIRED) and member.state() == "RECOVERING", three.tails)
@@ -115,11 +117,8 @@ def test_repaired_members_wait_for_one_that_was_not():
 def test_of_members_that_were_all_repaired_the_operator_chooses_one():
     with ReplicaSet(2) as both:
         fill(both)
+        damage_and_repair(both.members)
         for member in both.members:
-            member.stop()
-        for member in both.members:
-            damage_a_page(member)
-            assert "Lost: " in repair(member).stdout
             member.start(wait=False)
         first, second = both.members
         wait_until(lambda: first.log_lines(REPAIRED) and first.state() == "RECOVERING", both.tails)

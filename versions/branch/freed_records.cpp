@@ -11,8 +11,8 @@ namespace versions {
 namespace {
 
 constexpr char purged_kind = 4;
-constexpr char keyless_kind =
-    3;  // an entry that is no record, a record whose key nobody knows, or a row from before rows had keys
+// The row is of an entry that is no record, or of a record whose key nobody knows.
+constexpr char keyless_kind = 3;
 
 }  // namespace
 
