@@ -91,10 +91,9 @@ struct RepairReport {
 };
 
 // This function repairs one collection. It must not be called on a member of a set, whose rows would then differ from the other
-// members'. It throws
-// NamespaceNotFound when the collection was dropped, and CommandNotSupported for a collection that isn't kept in records (the
-// log). `versions` is nullptr when the database has no branches. A `log` that isn't nullptr is searched for documents that were
-// lost.
+// members'. It throws NamespaceNotFound when the collection was dropped, and CommandNotSupported for a collection that isn't kept
+// in records (the log). `versions` is nullptr when the database has no branches. A `log` that isn't nullptr is searched for
+// documents that were lost.
 RepairReport repair_collection(Store& store, const std::shared_ptr<Collection>& collection, bool full,
                                const ContentCopies& copies, VersionEntries* versions,
                                const std::function<void()>& interrupted = nullptr, DocumentLog* log = nullptr);

@@ -25,7 +25,6 @@ bool Repair::sound(const std::string& table) {
 
 void Repair::mend_tables() {
   std::vector<std::string> names = store_table_names(collection_.id()), damaged;
-  const std::set<std::string> data(names.begin(), names.end());
   std::set<std::string> ids;
   for (const auto& index : *collection_.stored_indexes()) {
     names.push_back(index->table().name());
@@ -41,11 +40,13 @@ void Repair::mend_tables() {
     const Tables::Kept kept = engine_.internals().tables.keep_readable(engine_, name);
     collection_.contents().unreadable_ranges.forget();
     ++report.rewritten_tables;
-    report.took_away |= data.contains(name);
-    rows_lost_ |= name == tables_.records.name() || name == tables_.packed.name();
+    const bool of_rows = name == tables_.records.name() || name == tables_.packed.name();
+    const bool of_chains = name == tables_.chains.name();
+    rows_lost_ |= of_rows;
+    report.took_away |= of_rows || of_chains;
     ids_lost_ |= ids.contains(name);
-    chains_older_ |= kept.salvaged && name == tables_.chains.name();
-    salvaged |= kept.salvaged && (name == tables_.records.name() || name == tables_.packed.name());
+    chains_older_ |= kept.salvaged && of_chains;
+    salvaged |= kept.salvaged && of_rows;
     report.warnings.push_back(
         "Table " + name + " was damaged; " + std::to_string(kept.rows) + " rows could be kept." +
         (kept.from_journal > 0 ? " The journal had " + std::to_string(kept.from_journal) + " of them." : "") +

@@ -26,7 +26,7 @@ class InitialSyncBegin : public InitialSyncSource {
     const std::string asker(Arguments(request).required_string("for"));
     // The progress is read before the backup begins, so the backup has at least that. It waits for entries that aren't
     // majority-committed yet if the configuration that names the copying member may be among them. A member that takes part may
-    // be one without which nothing becomes majority-committed, and while it copies it acknowledges nothing.
+    // be one without which nothing becomes majority-committed, and may have stopped acknowledging for the sake of the copy.
     const replication::Coordinator& set = set_of(op);
     replication::Progress progress = set.progress();
     const replication::OpTime wanted = progress.applied.optime;
