@@ -80,6 +80,7 @@ std::optional<uint32_t> Repair::checksum_of(Transaction& transaction, RecordId r
 bool Repair::is_of(BytesView content, const DamagedDocument& document) const {
   const bson::DocumentView made(content);
   if (document.id.empty()) {
+    if (document.key.empty()) return true;  // the log was searched for the record alone
     for (const auto& index : *collection_.stored_indexes()) {
       if (!index->is_id()) continue;
       IndexKeys keys;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/guarded.h"
+#include "versions/database/entry_keys.h"
 
 namespace versions {
 
@@ -27,10 +28,12 @@ std::map<RecordId, LoggedDocument> LostVersions::find(const storage::Collection&
   std::vector<WantedVersion> wanted;
   VersionLines::Records records;
   Transaction transaction(store_, Transaction::Mode::read);
+  const auto keys = keys_of_unnamed(transaction, lost, interrupted);
   for (const storage::DamagedDocument& document : lost) {
-    if (document.id.empty()) continue;
     if (interrupted) interrupted();
-    const Bytes key = key_of(document.id.bytes());
+    const auto unnamed = keys.find(document.record);
+    if (document.id.empty() && unnamed == keys.end()) continue;
+    const Bytes key = document.id.empty() ? unnamed->second.front() : key_of(document.id.bytes());
     logged[document.record].why_not = "nothing says with which write it came";
     auto one = guarded([&] {
       const std::vector<Version> versions = shared_->store.history(transaction, key);
@@ -64,6 +67,18 @@ std::map<RecordId, LoggedDocument> LostVersions::find(const storage::Collection&
     }
   }
   return logged;
+}
+
+// Under a collation the index on `_id` doesn't name a document, but the store's own entry does, unless the document is older than
+// the first branch.
+std::unordered_map<RecordId, std::vector<Bytes>> LostVersions::keys_of_unnamed(Transaction& transaction,
+                                                                               const std::vector<storage::DamagedDocument>& lost,
+                                                                               const std::function<void()>& interrupted) {
+  RecordSet unnamed;
+  for (const storage::DamagedDocument& document : lost) {
+    if (document.id.empty()) unnamed.add(document.record);
+  }
+  return guarded([&] { return entry_keys(transaction, shared_->store, unnamed, interrupted); });
 }
 
 void LostVersions::add_others(Transaction& transaction, VersionLines::Records& records,

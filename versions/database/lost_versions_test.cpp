@@ -45,7 +45,14 @@ struct Told final : storage::EntryLog {
 };
 
 struct Fixture : test::Shop {
-  Fixture() {
+  // `collated`: the case of strings doesn't count in `things`.
+  explicit Fixture(bool collated = false) : Shop(collated ? "others" : "things") {
+    if (collated) {
+      storage::CollectionOptions options;
+      options.document = json("{collation: {locale: 'en', strength: 2}}");
+      storage::read_option_document(options);
+      things = Shop::store.catalog().create("shop.things", options);
+    }
     log.uuid = things->uuid_bytes();
     log.collection = things->id();
     begin();
@@ -289,4 +296,18 @@ TEST_CASE("a record that is no document isn't taken for one") {
   const auto found = shop.find(stored.id);
   CHECK(found.generation == stored.generation);
   CHECK(found.content.empty());
+}
+
+TEST_CASE("a document that a collation keeps from being named is found by its record") {
+  Fixture shop(true);
+  const auto first = shop.write_and_tell("shop", "{_id: 'Ann', n: 1}");
+  const auto stored = shop.write_and_tell("shop@dev", "{_id: 'Bob', n: 1}");
+  shop.write_and_tell("shop@dev", "{_id: 'Eve', n: 1}");
+  shop.commit("dev");
+  shop.lose(stored.id);
+  LostVersions versions(shop.Shop::store, shop.database, shop.database->versions_of(shop.things->id()), shop.log);
+  const auto all = versions.find(*shop.things, {{first.id, {}, "it is lost"}, {stored.id, {}, "it is lost"}}, nullptr);
+  REQUIRE(all.at(stored.id).generation == stored.generation);
+  CHECK(versions.content(stored.id, nullptr).value() == json("{_id: 'Bob', n: 1}").bytes());
+  CHECK(all.at(first.id).generation == first.generation);
 }
