@@ -21,7 +21,7 @@ namespace storage {
 
 using base::ErrorCode;
 
-Repair::Repair(Store& store, StoredCollection& collection, const ContentCopies& copies, VersionEntries* versions,
+Repair::Repair(Store& store, StoredCollection& collection, const ContentCopies& copies, VersionRepair* versions,
                const std::function<void()>& interrupted, DocumentLog* log)
     : store_(store),
       engine_(store.engine()),
@@ -49,6 +49,7 @@ bool Repair::holds(BytesView content) {
 void Repair::run() {
   mend_tables();
   unreadable_ = damaged_documents(engine_, collection_, SIZE_MAX, interrupted_, true);
+  find_unnamed();
   restore_stubs();
   restore_from_log();
   if (!report.restored.empty()) restore_stubs();  // those that are based on what the log had
@@ -57,8 +58,10 @@ void Repair::run() {
   correct_chains();
   const auto indexes = collection_.stored_indexes();
   for (const auto& index : *indexes) correct_index(*index);
+  remove_unnamed();
   keep_ids_of_lost();
   correct_counts();
+  make_trees();
   warn(report.restored_contents, "Restored {} contents from copies and the log.");
   warn(report.restored_stubs, "Restored {} documents from chains.");
   warn(report.removed_contents, "Removed {} contents that only snapshots showed.");
@@ -68,6 +71,7 @@ void Repair::run() {
   warn(report.removed_keys, "Removed {} extra index entries.");
   warn(report.corrected_types, "Corrected the types of {} index entries.");
   warn(report.corrected_chains, "Corrected {} chain entries.");
+  warn(report.made_trees, "Made {} hash trees of commits again.");
   if (lost_) report.warnings.push_back("What was removed is in " + lost_->ns() + ".");
   name_lost();
 }
@@ -123,7 +127,7 @@ void Repair::correct_counts() {
 }
 
 RepairReport repair_collection(Store& store, const std::shared_ptr<Collection>& collection, bool full,
-                               const ContentCopies& copies, VersionEntries* versions, const std::function<void()>& interrupted,
+                               const ContentCopies& copies, VersionRepair* versions, const std::function<void()>& interrupted,
                                DocumentLog* log) {
   const std::shared_ptr<Collection> home = collection->home();
   const auto stored = std::dynamic_pointer_cast<StoredCollection>(home ? home : collection);

@@ -12,6 +12,7 @@
 //   chains     counts of references are set to what a scan counts; rows that nothing leads
 //              to, or that nothing needs, are removed
 //   indexes    missing entries are inserted, wrong entries are removed
+//   trees      hash trees of commits with lost nodes are made again from what the commits show
 //   counts     the counts of records and bytes are set to what is stored
 //
 // The repair holds the schema lock exclusively throughout, and dedup's background stands still. Each step has its own
@@ -52,17 +53,40 @@ class DocumentLog {
   virtual base::Result<Bytes> content(RecordId record, const std::function<void()>& interrupted) = 0;
 };
 
-// This is a plug for the entries of `_id` in a database with branches, which lead to versions. The implementation knows where an
-// entry is stored, and what a branch and a commit have for its record.
-class VersionEntries {
+// This is a plug for what a database with branches keeps of a collection beside the collection's own tables: entries of `_id`,
+// which lead to versions, and the hash trees of commits. The implementation knows where they are stored, and what a branch and a
+// commit have for a record.
+class VersionRepair {
  public:
-  virtual ~VersionEntries() = default;
-  // The repair calls this for an entry that leads to no document with that key. `gone` means that the entry's record doesn't
-  // exist at all, so that nobody may expect it any more.
+  virtual ~VersionRepair() = default;
+  // The tables of entries and of trees. Their rows can be made of others again, so that a damaged one is replaced by what can be
+  // read of it.
+  virtual std::string entries_table() const = 0;
+  virtual std::string trees_table() const = 0;
+
+  struct Missing {
+    std::vector<RecordId> records;  // a commit or a branch shows them, in ascending order
+    // So many records from before the first branch are missing too. All commits and branches from there on show them, so that
+    // nothing tells them from RecordIds that were free by then. Any of those stand for them, and the counts are right.
+    std::vector<RecordId> unknown;
+  };
+  // Returns the records that have no row, though somebody shows them. `there` are those that have rows. It reads the states of
+  // all commits.
+  virtual Missing missing(Transaction& transaction, const std::vector<RecordId>& there,
+                          const std::function<void()>& interrupted) = 0;
+  // The repair calls this for an entry that leads to no document with that key, and with an empty key for a record that has no
+  // entry. `gone` means that the entry's record doesn't exist at all, so that nobody may expect it any more.
   virtual void remove(Transaction& transaction, BytesView key, RecordId record, bool gone) = 0;
   // This returns false when another document from before the first branch has the key. Where the index has the entries of
   // versions itself, because it has a collation, it is called for each record, and writes what is missing there and here.
   virtual bool insert(Transaction& transaction, BytesView key, RecordId record) = 0;
+
+  struct Trees {
+    int64_t made = 0;
+    std::vector<std::string> lost;  // ids of commits whose trees can't be read, and don't follow from what is left
+  };
+  // Makes the collection's trees again that can't be read. It reads the nodes of all of them, each node once.
+  virtual Trees make_trees(const std::function<void()>& interrupted) = 0;
 };
 
 struct RepairReport {
@@ -78,6 +102,7 @@ struct RepairReport {
   int64_t corrected_types = 0;        // These types belong to index entries that existed.
   int64_t corrected_chains = 0;       // This counts rows of chains.
   int64_t rewritten_tables = 0;       // These tables had damaged pages.
+  int64_t made_trees = 0;             // These hash trees of commits were made again.
   bool took_away = false;             // Documents, or what snapshots show of them, may be gone.
   std::vector<std::string> lost;      // These documents could not be read and are gone: "document {_id: 5} (record 17)".
   std::vector<std::string> restored;  // These could not be read, and the log had what makes them.
@@ -85,7 +110,7 @@ struct RepairReport {
 
   bool repaired() const {
     return restored_contents + restored_stubs + removed_records + moved_documents + inserted_keys + removed_keys +
-               corrected_types + corrected_chains + rewritten_tables >
+               corrected_types + corrected_chains + rewritten_tables + made_trees >
            0;
   }
 };
@@ -95,7 +120,7 @@ struct RepairReport {
 // in records (the log). `versions` is nullptr when the database has no branches. A `log` that isn't nullptr is searched for
 // documents that were lost.
 RepairReport repair_collection(Store& store, const std::shared_ptr<Collection>& collection, bool full,
-                               const ContentCopies& copies, VersionEntries* versions,
+                               const ContentCopies& copies, VersionRepair* versions,
                                const std::function<void()>& interrupted = nullptr, DocumentLog* log = nullptr);
 
 // Returns whether WiredTiger could not open its files at a start with `--repair`, and salvaged them. The directory remembers it

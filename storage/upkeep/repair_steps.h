@@ -8,6 +8,7 @@
 //   repair_past.cpp      pre-states
 //   repair_chains.cpp    rows of chains and their references
 //   repair_indexes.cpp   entries of indexes
+//   repair_versions.cpp  what branches and commits show
 #pragma once
 
 #include <map>
@@ -21,7 +22,7 @@ namespace storage {
 
 class Repair {
  public:
-  Repair(Store& store, StoredCollection& collection, const ContentCopies& copies, VersionEntries* versions,
+  Repair(Store& store, StoredCollection& collection, const ContentCopies& copies, VersionRepair* versions,
          const std::function<void()>& interrupted, DocumentLog* log);
 
   RepairReport report;
@@ -135,22 +136,29 @@ class Repair {
   // the other one away.
   void move_away(Transaction& transaction, RecordId record, const Bytes& content);
 
+  // --- what branches and commits show: repair_versions.cpp
+  // Where a record's row and its entry on `_id` are lost, only what shows it tells of it.
+  void find_unnamed();
+  void remove_unnamed();
+  void make_trees();
+
   Store& store_;
   Engine& engine_;
   StoredCollection& collection_;
   ChainStore& chains_;
   const StoreTables& tables_;
   const ContentCopies& copies_;
-  VersionEntries* const versions_;
+  VersionRepair* const versions_;
   const std::function<void()>& interrupted_;
   DocumentLog* const log_;
   std::set<RecordId> taken_away_;
   std::map<RecordId, std::string> why_not_;  // the log has nothing of these records' documents
   std::shared_ptr<Collection> lost_;
   std::vector<DamagedDocument> unreadable_;
-  bool chains_older_ = false;  // the table of chains was salvaged, and may have rows of an earlier checkpoint
-  bool rows_lost_ = false;     // records' rows went with damaged pages
-  bool ids_lost_ = false;      // and the index on `_id`, if there is one, doesn't have all of them any more
+  std::set<RecordId> unnamed_;  // those of them that no entry on `_id` leads to, and others from before the first branch
+  bool chains_older_ = false;   // the table of chains was salvaged, and may have rows of an earlier checkpoint
+  bool rows_lost_ = false;      // records' rows went with damaged pages
+  bool ids_lost_ = false;       // and the index on `_id`, if there is one, doesn't have all of them any more
   IndexKeys keys_;
 };
 

@@ -30,6 +30,10 @@ void Repair::mend_tables() {
     names.push_back(index->table().name());
     if (index->is_id()) ids.insert(names.back());
   }
+  if (versions_) {
+    for (const std::string& name : {versions_->entries_table(), versions_->trees_table()}) names.push_back(name);
+    ids.insert(versions_->entries_table());
+  }
   for (const std::string& name : names) {
     ask();
     if (!sound(name)) damaged.push_back(name);

@@ -249,7 +249,7 @@ bool Branches::make_part(Transaction& transaction, const TreePart& part) {
     made = VersionGraph::MadeRoot{.root = roots_.empty(transaction, part.kind)};
   Bytes reached;
   std::vector<DocumentHash> some;
-  if (const auto named = commit->root_of(state)) {
+  if (const auto named = commit->root_of(state); named && !part.of_documents) {
     some =
         roots_.some(transaction, *named, made->reached.empty() ? std::nullopt : std::optional(made->reached), part.documents_max);
     if (!some.empty()) reached = some.back().key;

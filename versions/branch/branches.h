@@ -134,6 +134,8 @@ class Branches {
     size_t collection = 0;
     TreeKind kind = {};
     size_t documents_max = 1 << 18;  // takes some 25 MB in memory
+    // The part is made of the documents that the commit shows, also if its id names a tree, which can't be read then.
+    bool of_documents = false;
   };
   // The part that must be made next; nullopt: there is none.
   std::optional<TreePart> next_part(Transaction& transaction, const std::string& branch, const CommitInfo& info);

@@ -25,7 +25,7 @@ class Store;
 }
 
 namespace storage {
-class VersionEntries;
+class VersionRepair;
 }
 
 namespace versions {
@@ -277,7 +277,7 @@ class BranchedDatabase : public std::enable_shared_from_this<BranchedDatabase> {
   uint64_t purge(Transaction& transaction, std::string_view collection, const bson::ValueView& id, const Lost& lost);
 
   // For validate's repair; nullptr: there is no such collection. Nobody else may use the collection meanwhile.
-  std::unique_ptr<storage::VersionEntries> entries_to_repair(storage::CollectionId collection);
+  std::unique_ptr<storage::VersionRepair> version_repair(storage::Engine& engine, storage::CollectionId collection);
   // For reading a collection across branches; nullptr: there is no such collection. It is valid as long as somebody holds the
   // collection, too.
   std::shared_ptr<SharedCollection> versions_of(storage::CollectionId collection) const;

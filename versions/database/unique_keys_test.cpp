@@ -428,7 +428,7 @@ TEST_CASE("repair puts right what branches have under one key of a unique index,
     index->add_version(transaction, key_of(1), third);
   });
   CHECK(storage::validate_collection(store, things, false).errors.size() > 0);
-  const auto versions = shop.database->entries_to_repair(things->id());
+  const auto versions = shop.database->version_repair(shop.Shop::store.engine(), things->id());
   const auto report = storage::repair_collection(
       store, things, false, [](const Collection&, RecordId, Stamp) { return std::nullopt; }, versions.get());
   CHECK(report.after.errors.empty());

@@ -241,7 +241,7 @@ class Validate : public Command {
     if (repair) {
       const base::ExclusiveHold alone = base::hold_exclusively(repairing_, op.interrupted());
       const auto database = op.services().databases ? op.services().databases->find(storage::database_of(ns)) : nullptr;
-      const auto to_repair = database ? database->entries_to_repair(collection->id()) : nullptr;
+      const auto to_repair = database ? database->version_repair(store.engine(), collection->id()) : nullptr;
       std::optional<replication::LoggedEntries> entries;
       if (op.services().oplog) entries.emplace(store, *op.services().oplog);
       const auto copies = [&entries](const storage::Collection& of, storage::RecordId, storage::Stamp generation) {
@@ -255,7 +255,15 @@ class Validate : public Command {
       // No other member has what is in `local`.
       std::optional<replication::RepairMark> mark;
       if (!storage::is_own(ns)) mark.emplace(store);
-      const auto report = storage::repair_collection(store, collection, full, copies, to_repair.get(), interrupted, log.get());
+      const auto report = [&] {
+        try {
+          return storage::repair_collection(store, collection, full, copies, to_repair.get(), interrupted, log.get());
+        } catch (const OperationError& error) {
+          // It was dropped meanwhile.
+          if (mark && error.code() == ErrorCode::namespace_not_found) mark->take_back();
+          throw;
+        }
+      }();
       if (mark && !report.took_away) mark->take_back();
       return append_report(*collection, report.after, &report, {}, 0, reply);
     }

@@ -1,6 +1,9 @@
-// These tests repair collections with versions: `_id` entries that are missing or lead nowhere.
+// These tests repair collections with versions: `_id` entries that are missing or lead nowhere, records that nothing names, and
+// trees that lost nodes.
+#include <algorithm>
 #include <catch2/catch.hpp>
 
+#include "base/random.h"
 #include "bson/json.h"
 #include "storage/collections/stored_collection.h"
 #include "storage/contents/record_store_state.h"
@@ -67,7 +70,7 @@ struct Damaged : test::Shop {
   }
 
   storage::RepairReport repair() {
-    const auto versions = database->entries_to_repair(things->id());
+    const auto versions = database->version_repair(Shop::store.engine(), things->id());
     return storage::repair_collection(
         Shop::store, things, false, [](const storage::Collection&, RecordId, Stamp) { return std::nullopt; }, versions.get());
   }
@@ -87,6 +90,23 @@ struct Damaged : test::Shop {
   bool proves(CommitNumber commit) {
     Transaction transaction(Shop::store, Transaction::Mode::read);
     return database->verify(transaction, commit, true, 10, {}).damaged == 0;
+  }
+
+  // Removes each row of the trees for which `gone` says so, and returns how many they were.
+  size_t lose_nodes(const std::function<bool(size_t)>& gone) {
+    const storage::Table nodes(database->branches().roots().table_name());
+    std::vector<Bytes> keys;
+    {
+      Transaction transaction(Shop::store, Transaction::Mode::read);
+      storage::TableCursor cursor = nodes.cursor(transaction);
+      for (size_t met = 0; cursor.next(); ++met) {
+        if (gone(met)) keys.emplace_back(cursor.key());
+      }
+    }
+    change([&](Transaction& transaction) {
+      for (const Bytes& key : keys) nodes.remove(transaction, key);
+    });
+    return keys.size();
   }
 
   std::map<int, RecordId> first;
@@ -139,6 +159,112 @@ TEST_CASE("what a damaged directory has lost of a branch is gone from its commit
   CHECK(shop.found("shop@dev.things")[4] == again);
 }
 
+TEST_CASE("a record whose row and entry are lost is gone where it was shown, and counts say so") {
+  Damaged shop;
+  for (const RecordId record : {shop.added, shop.pending, shop.first[1], shop.first[3]}) shop.lose(record);
+  shop.change([&](Transaction& transaction) {
+    shop.keys().remove(transaction, Damaged::entry(4, shop.added));
+    shop.keys().remove(transaction, Damaged::entry(5, shop.pending));
+    for (const int id : {1, 3}) shop.id_index().remove(transaction, Damaged::key_of(id), shop.first[id]);
+  });
+  const auto report = shop.repair();
+  CHECK(report.after.valid);
+  CHECK(report.took_away);
+  // All states show the third of the first ones, and dev doesn't show the first any more.
+  CHECK(report.lost.size() == 3);
+  const auto unknown = [](const std::string& warning) { return warning.starts_with("Lost: 1 documents from before the first"); };
+  CHECK(std::count_if(report.warnings.begin(), report.warnings.end(), unknown) == 1);
+  CHECK(shop.found("shop.things") == std::map<int, RecordId>{{2, shop.first[2]}});
+  CHECK(shop.found("shop@dev.things") == std::map<int, RecordId>{{1, shop.changed}, {2, shop.first[2]}});
+  const auto again = shop.repair();
+  CHECK(again.lost.empty());
+  CHECK(!again.took_away);
+  for (const int id : {1, 3, 4, 5}) shop.insert("shop.things", id);
+  shop.insert("shop@dev.things", 4);
+  CHECK(shop.proves(shop.commit("main")));
+  CHECK(shop.found("shop.things").size() == 5);
+  // The tree of dev's last commit names the third one, so those behind it do too.
+  const CommitNumber commit = shop.commit("dev");
+  Transaction transaction(shop.Shop::store, Transaction::Mode::read);
+  const auto verified = shop.database->verify(transaction, commit, true, 10, {});
+  REQUIRE(verified.damaged == 1);
+  CHECK(verified.damage.front().key == Damaged::key_of(3));
+}
+
+TEST_CASE("repair finds nothing missing where RecordIds were free before the first branch, and after history has gone") {
+  test::Shop shop;
+  const auto write = [&](const std::string& ns, int id, bool remove) {
+    const auto collection = shop.store.catalog().open(ns);
+    storage::in_transaction(shop.store, [&](Transaction& transaction) {
+      const auto document = json("{_id: " + std::to_string(id) + ", text: 'of " + ns + std::to_string(id % 7) + "'}");
+      const auto old = collection->find_id(transaction, document["_id"]);
+      if (!old)
+        collection->insert(transaction, document);
+      else if (remove)
+        collection->remove(transaction, *old, *collection->find(transaction, *old, nullptr));
+      else
+        collection->update(transaction, *old, *collection->find(transaction, *old, nullptr), document);
+    });
+  };
+  base::Random random(7);
+  const auto some = [&](const std::string& ns, int writes) {
+    for (int i = 0; i < writes; ++i) write(ns, static_cast<int>(random.below(40)), random.below(3) == 0);
+  };
+  const auto commit = [&](const std::string& branch) {
+    while (storage::in_transaction(
+        shop.store, [&](Transaction& transaction) { return shop.database->prepare_commit(transaction, branch); })) {
+    }
+    shop.change([&](Transaction& transaction) { shop.database->commit(transaction, branch, {}); });
+  };
+  const auto check = [&] {
+    const auto versions = shop.database->version_repair(shop.store.engine(), shop.things->id());
+    const auto report = storage::repair_collection(
+        shop.store, shop.things, false, [](const storage::Collection&, RecordId, Stamp) { return std::nullopt; }, versions.get());
+    CHECK(report.after.valid);
+    CHECK(!report.repaired());
+    CHECK(!report.took_away);
+    CHECK(report.warnings.empty());
+  };
+  some("shop.things", 100);
+  shop.begin();
+  check();
+  shop.create_dev();
+  for (int round = 0; round < 6; ++round) {
+    for (const char* branch : {"main", "dev"}) {
+      some(branch == std::string("main") ? "shop.things" : "shop@dev.things", 20);
+      check();
+      commit(branch);
+    }
+    check();
+  }
+  shop.change([&](Transaction& transaction) { shop.database->sweep(transaction, {.newest = 1}, 100, lost); });
+  check();
+  shop.change([&](Transaction& transaction) { shop.database->purge(transaction, "things", json("{_id: 3}")["_id"], lost); });
+  check();
+}
+
+TEST_CASE("repair makes the trees of commits again from what the commits show") {
+  Damaged shop;
+  std::vector<CommitNumber> commits{shop.commit("main")};
+  for (int round = 0; round < 3; ++round) {
+    for (int id = 10; id < 400; ++id) shop.insert("shop@dev.things", 1000 * round + id);
+    commits.push_back(shop.commit("dev"));
+  }
+  const bool all = GENERATE(true, false);
+  const size_t each = GENERATE(1, 2, 5);
+  if (all && each > 1) return;
+  REQUIRE(shop.lose_nodes([&](size_t met) { return all || met % each == 0; }) > 0);
+  for (const CommitNumber commit : commits) CHECK_FALSE(shop.proves(commit));
+  const auto report = shop.repair();
+  CHECK(report.after.valid);
+  CHECK(report.made_trees > 0);
+  CHECK(!report.took_away);
+  for (const CommitNumber commit : commits) CHECK(shop.proves(commit));
+  CHECK(shop.repair().made_trees == 0);
+  shop.insert("shop@dev.things", 5);
+  CHECK(shop.proves(shop.commit("dev")));
+}
+
 namespace {
 
 // The same for a collection in whose `_id`s case doesn't count: "ann" is older than the first branch, "bob" is of dev.
@@ -176,7 +302,7 @@ struct DamagedNames : test::Shop {
     return key;
   }
   storage::RepairReport repair() {
-    const auto versions = database->entries_to_repair(names->id());
+    const auto versions = database->version_repair(Shop::store.engine(), names->id());
     return storage::repair_collection(
         Shop::store, names, false, [](const storage::Collection&, RecordId, Stamp) { return std::nullopt; }, versions.get());
   }

@@ -1,0 +1,59 @@
+#include <algorithm>
+
+#include "base/guarded.h"
+#include "storage/upkeep/repair_steps.h"
+
+namespace storage {
+
+void Repair::find_unnamed() {
+  if (!versions_) return;
+  // What the index on `_id` names goes with its entry.
+  std::vector<RecordId> there = records();
+  std::set<RecordId> known;
+  for (const DamagedDocument& document : unreadable_) {
+    known.insert(document.record);
+    if (!document.id.empty() || !document.key.empty()) there.push_back(document.record);
+  }
+  const auto missing = base::guarded([&]() -> std::optional<VersionRepair::Missing> {
+    Transaction transaction(engine_, Transaction::Mode::read);
+    return versions_->missing(transaction, there, interrupted_);
+  });
+  if (!missing) {
+    report.warnings.emplace_back("What branches and commits show can't be read, so documents may be missing that nothing names.");
+    return;
+  }
+  for (const RecordId record : missing->records) {
+    if (known.insert(record).second) unreadable_.push_back({record, {}, "its record is missing"});
+  }
+  std::sort(unreadable_.begin(), unreadable_.end(),
+            [](const DamagedDocument& a, const DamagedDocument& b) { return a.record < b.record; });
+  for (const DamagedDocument& document : unreadable_) {
+    if (document.id.empty() && document.key.empty()) unnamed_.insert(document.record);
+  }
+  unnamed_.insert(missing->unknown.begin(), missing->unknown.end());
+  warn(static_cast<int64_t>(missing->unknown.size()),
+       "Lost: {} documents from before the first branch, of which nothing says which they are.");
+}
+
+void Repair::remove_unnamed() {
+  for (const RecordId record : unnamed_) {
+    ask();
+    in_transaction(engine_, [&](Transaction& transaction) {
+      if (readable(transaction, record)) return;  // the log had it
+      take_away(record);
+      versions_->remove(transaction, {}, record, true);
+    });
+  }
+}
+
+void Repair::make_trees() {
+  if (!versions_) return;
+  const VersionRepair::Trees trees = versions_->make_trees(interrupted_);
+  report.made_trees = trees.made;
+  for (const std::string& commit : trees.lost) {
+    report.warnings.push_back("The hash tree of commit " + commit +
+                              " can't be read, and what the commit shows doesn't make it again.");
+  }
+}
+
+}  // namespace storage

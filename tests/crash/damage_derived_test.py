@@ -1,0 +1,101 @@
+"""A repair makes again what a database with branches has beside its documents and can be made of them: entries of `_id`, which
+lead to versions, and the hash trees of commits."""
+import random
+
+import pytest
+from pymongo.errors import OperationFailure
+
+from tests.support.damage import damage_rows
+from tests.support.palimpsest import Server
+
+CORRUPT = 301
+DOCUMENTS = 3000
+
+
+def fill(client):
+    """Returns what each state shows, and the commits."""
+    rng = random.Random(5)
+    docs = client["shop"]["docs"]
+    docs.insert_many({"_id": key, "text": rng.randbytes(20).hex()} for key in range(DOCUMENTS))
+    client["shop"].command("createBranch", "dev")
+    dev, commits = client["shop@dev"]["docs"], []
+    for first in range(0, DOCUMENTS, 1000):
+        dev.update_many({"_id": {"$gte": first, "$lt": first + 400}}, {"$set": {"dev": first}})
+        dev.insert_many({"_id": DOCUMENTS + first + i, "text": rng.randbytes(20).hex()} for i in range(300))
+        dev.delete_many({"_id": {"$gte": first + 500, "$lt": first + 520}})
+        commits.append(client["shop@dev"].command("commit", 1, message=str(first))["commit"])
+    docs.update_many({"_id": {"$lt": 100}}, {"$set": {"main": True}})
+    commits.append(client["shop"].command("commit", 1, message="main")["commit"])
+    dev.insert_many({"_id": 10_000 + i} for i in range(200))
+    states = ["shop", "shop@dev", *(f"shop@{commit[:16]}" for commit in commits)]
+    return {state: {one["_id"]: one for one in client[state]["docs"].find()} for state in states}, commits
+
+
+def check(client, before, commits):
+    for state, documents in before.items():
+        docs = client[state]["docs"]
+        assert {one["_id"]: one for one in docs.find()} == documents
+        assert docs.estimated_document_count() == len(documents)
+        for key in [*range(0, DOCUMENTS, 97), *range(DOCUMENTS, DOCUMENTS + 2300, 89), 10_000, 10_199]:
+            assert docs.find_one({"_id": key}) == documents.get(key)
+    for commit in commits:
+        assert client[f"shop@{commit[:16]}"].command("verify", 1, deep=True)["valid"]
+
+
+@pytest.mark.parametrize("missing", [False, True])
+@pytest.mark.parametrize("kinds", [("nodes",), ("keys",), ("nodes", "keys")])
+def test_entries_and_trees_are_made_again(kinds, missing):
+    with Server("--syncdelay", "1") as server:
+        with server.client() as client:
+            before, commits = fill(client)
+        server.stop()
+        for kind in kinds:
+            files = list(server.dbpath.glob(f"versions-*-{kind}.wt"))
+            assert len(files) == 1
+            if missing:
+                files[0].unlink()
+            else:
+                assert damage_rows(files[0]) > 0
+        server.start()
+        with server.client() as client:
+            assert not client["shop@dev"].command("verify", 1, deep=True)["valid"]
+            if "keys" in kinds:
+                with pytest.raises(OperationFailure) as damaged:
+                    client["shop@dev"]["docs"].find_one({"_id": 0})
+                assert damaged.value.code == CORRUPT
+            reply = client["shop"].command("validate", "docs", full=True, repair=True)
+            assert reply["valid"] and reply["repaired"], reply
+            assert [line for line in reply["warnings"] if line.startswith("Lost:")] == []
+            check(client, before, commits)
+            # The branches go on.
+            client["shop@dev"]["docs"].insert_many({"_id": 20_000 + i} for i in range(50))
+            client["shop@dev"].command("commit", 1, message="after")
+            assert client["shop@dev"].command("verify", 1, deep=True)["valid"]
+            assert client["shop"].command("validate", "docs", full=True)["valid"]
+
+
+def test_a_tree_that_names_a_document_which_nobody_has_stays_damaged():
+    with Server("--syncdelay", "1") as server:
+        with server.client() as client:
+            _, commits = fill(client)
+            # The second commit of dev is the first that has it.
+            client["shop"].command("purge", "docs", _id=DOCUMENTS + 1000)
+            for commit, purged in zip(commits, [0, 1, 1, 0]):
+                collection, = client[f"shop@{commit[:16]}"].command("verify", 1, deep=True)["collections"]
+                assert collection["purged"] == purged
+        server.stop()
+        nodes, = server.dbpath.glob("versions-*-nodes.wt")
+        nodes.unlink()
+        server.start()
+        with server.client() as client:
+            reply = client["shop"].command("validate", "docs", repair=True)
+            assert reply["valid"], reply
+            damaged = [line for line in reply["warnings"] if line.startswith("The hash tree of commit ")]
+            assert [[commit in line for line in damaged] for commit in commits] == [
+                [False, False], [True, False], [False, True], [False, False]]
+            for commit, is_whole in zip(commits, [True, False, False, True]):
+                assert client[f"shop@{commit[:16]}"].command("verify", 1, deep=True)["valid"] == is_whole
+            assert client["shop@dev"]["docs"].find_one({"_id": DOCUMENTS + 1001})
+            with pytest.raises(OperationFailure) as damaged:
+                client["shop@dev"].command("commit", 1, message="after")
+            assert damaged.value.code == CORRUPT
