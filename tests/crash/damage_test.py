@@ -147,9 +147,15 @@ class Damage:
         return self.name.startswith("journal/") and self.kind in ("zero", "truncate", "swap")
 
     @property
+    def of_what_follows(self):
+        """The entries and trees of a database with branches, which follow from its documents."""
+        return self.name.startswith("versions-") and self.name.endswith(("-keys.wt", "-nodes.wt"))
+
+    @property
     def of_plain_data(self):
-        """A repair mends collections, and nothing of snapshots and branches."""
-        return not self.of_the_engine and not self.name.startswith(("past-", "versions-", "chains-"))
+        """A repair mends collections, and nothing of what snapshots and branches show."""
+        return not self.of_the_engine and not self.name.startswith(("past-", "chains-")) and (
+            self.of_what_follows or not self.name.startswith("versions-"))
 
     def __str__(self):
         return f"{self.kind} {self.name}"
@@ -184,6 +190,19 @@ def check(client, expected, may_lack=False):
                 assert_loud(error)
                 unread[state] += 1
     return unread
+
+
+def check_whole(client, expected):
+    """Nothing is lost, by a scan, by `_id` and in counts, and commits are what their ids say."""
+    for state, documents in expected.items():
+        found = all_documents(client, state)
+        assert {one["_id"]: one for one in found.find()} == documents, state
+        assert found.estimated_document_count() == len(documents), state
+        for key, document in documents.items():
+            assert found.find_one({"_id": key}) == document, f"{state}: {key}"
+    for state in ("shop", "shop@dev", "shop@v1"):
+        reply = client[state].command("verify", 1, deep=True)
+        assert reply["valid"], reply["damage"]
 
 
 def check_earlier(client, ever):
@@ -252,6 +271,8 @@ def damage_one(made, seed, workdir):
                 # Older contents are in the rows of a collection, too, and those that can't be read stay so.
                 collections_unread = unread.keys() - set(SNAPSHOTS)
                 assert not collections_unread or not damage.of_plain_data, "a repair makes a collection readable"
+                if damage.of_what_follows and not killed:
+                    check_whole(client, expected)
             assert server.stop() == 0
         return damage, " ".join(dict.fromkeys(outcome)), None
     except (AssertionError, RuntimeError, PyMongoError, subprocess.TimeoutExpired) as error:

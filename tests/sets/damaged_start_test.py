@@ -1,7 +1,9 @@
 """A member whose own configuration is damaged starts from its copy, or says what to do."""
 import contextlib
+import subprocess
 
 from tests.support.damage import damage_rows
+from tests.support.palimpsest import BIN
 from tests.support.replica_set import ReplicaSet
 from tests.support.waiting import wait_until
 
@@ -73,6 +75,22 @@ def test_a_damaged_configuration_is_restored_from_its_copy():
         damage(member, f"records-{table}")
         start_as_primary(member)
         assert one.config()["settings"]["electionTimeoutMillis"] == 7000
+
+
+def test_a_repair_restores_the_configuration_from_its_copy():
+    with one_member() as (one, member, table):
+        one.client()["t"]["c"].insert_one({"_id": 1})
+        before = one.config()
+        assert member.stop() == 0
+        damage(member, f"records-{table}")
+        done = subprocess.run([str(BIN / "palimpsestd"), "--repair", "--dbpath", str(member.dbpath), "--nounixsocket"],
+                              capture_output=True, text=True, timeout=120)
+        assert done.returncode == 0, done.stdout
+        assert f'"id":{RESTORED}' in done.stdout
+        start_as_primary(member)
+        assert member.log_lines(RESTORED) == []
+        assert same_set(one.config(), before)
+        assert one.client()["t"]["c"].count_documents({}) == 1
 
 
 def test_a_member_without_a_readable_configuration_says_what_to_do():

@@ -66,6 +66,27 @@ def test_a_repair_that_took_nothing_away_leaves_the_member_as_it_was():
         three.check_same()
 
 
+def test_a_member_whose_files_were_salvaged_copies():
+    with ReplicaSet(3) as three:
+        fill(three)
+        member = three.secondaries()[0]
+        before = len(copied(member))
+        member.stop()
+        history = member.dbpath / "WiredTigerHS.wt"
+        history.write_bytes(bytes(history.stat().st_size))
+        done = repair(member)
+        assert done.returncode == 0, done.stdout
+        mark = member.dbpath / "palimpsest.salvaged"
+        assert mark.exists()
+        member.start()
+        wait_until(lambda: read_all(member) == DOCUMENTS)
+        assert len(copied(member)) == before + 1
+        assert len(member.log_lines(REPAIRED)) == 1
+        assert not mark.exists()
+        three.wait_settled()
+        three.check_same()
+
+
 def test_a_set_of_one_goes_on_with_what_the_repair_left():
     with ReplicaSet(1) as one:
         fill(one)
