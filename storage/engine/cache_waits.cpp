@@ -19,8 +19,15 @@ constexpr int64_t look_every_us = 50'000;
 constexpr std::chrono::milliseconds step(20);
 constexpr int64_t overfull_percent = 110;
 
+// The thread's code must not be interrupted, and is followed to its end.
+const base::Interrupted nothing;
+
 thread_local const base::Interrupted* current = nullptr;
 thread_local std::exception_ptr interruption;
+
+bool must_end() {
+  return current == &nothing;
+}
 
 // No exception may cross WiredTiger's calls, so it is kept.
 bool interrupted() {
@@ -53,7 +60,8 @@ std::exception_ptr take_interruption() {
   return std::exchange(interruption, nullptr);
 }
 
-InterruptibleWaits::InterruptibleWaits(const base::Interrupted* interrupted) : outer_(std::exchange(current, interrupted)) {
+InterruptibleWaits::InterruptibleWaits(const base::Interrupted* interrupted)
+    : outer_(std::exchange(current, interrupted ? interrupted : &nothing)) {
   take_interruption();
 }
 
@@ -99,15 +107,16 @@ int CacheWaits::wait_interruptibly(WT_SESSION* session, bool reads, const Wait& 
       interrupted();
       return 0;
     }
-    if (result == WT_ROLLBACK && reads) {
+    if (result == WT_ROLLBACK && (reads || must_end())) {
       // WiredTiger wants the oldest transaction rolled back. A reader has written nothing that its rollback would set free, and
-      // its callers know of no conflicts. It goes on, so that it comes to its end.
+      // its callers know of no conflicts. It goes on, so that it comes to its end. So does what is followed to its end: it would
+      // only begin again.
       interrupted();
       std::this_thread::sleep_for(step);
       return 0;
     }
     if (result != 0 || now_us() - start < whole_wait_us) return result;
-    if (interrupted() || !overfull()) return 0;
+    if (interrupted() || must_end() || !overfull()) return 0;
     // From now on WiredTiger waits no more in this call, but says whether the transaction has to be rolled back for others.
     std::this_thread::sleep_for(step);
   }

@@ -121,6 +121,28 @@ TEST_CASE("a reader is not rolled back for others that wait for the cache") {
   CHECK_FALSE(fails);
 }
 
+TEST_CASE("what must not be interrupted goes on though another transaction holds the room") {
+  TemporaryDirectory directory;
+  Engine engine(options_of_a_small_cache(directory.path()));
+  const Table table = engine.open_table("things");
+  in_transaction(engine, [&](Transaction& transaction) {
+    for (int i = 0; i < 100; ++i) table.put(transaction, "k" + std::to_string(i), "1");
+  });
+  // The holder's snapshot is older than its first write, so WiredTiger takes no other transaction for the one that blocks.
+  Transaction holder(engine, Mode::write);
+  REQUIRE(table.get(holder, "k0"));
+  in_transaction(engine, [&](Transaction& transaction) { table.put(transaction, "k0", "2"); });
+  table.put(holder, "large", Bytes(10 << 20, 'x'));
+  const InterruptibleWaits uninterrupted(nullptr);
+  {
+    Transaction reader(engine, Mode::read);
+    for (int i = 1; i < 5; ++i) CHECK(table.get(reader, "k" + std::to_string(i)) == "1");
+  }
+  in_transaction(engine, [&](Transaction& transaction) { table.put(transaction, "small", "1"); });
+  Transaction reader(engine, Mode::read);
+  CHECK(table.get(reader, "small") == "1");
+}
+
 TEST_CASE("a wait for the room that a checkpoint makes ends with its operation") {
   TemporaryDirectory directory;
   Engine engine(test_options(directory.path()));
