@@ -103,7 +103,7 @@ struct RepairReport {
   int64_t corrected_chains = 0;       // This counts rows of chains.
   int64_t rewritten_tables = 0;       // These tables had damaged pages.
   int64_t made_trees = 0;             // These hash trees of commits were made again.
-  bool took_away = false;             // Documents, or what snapshots show of them, may be gone.
+  bool took_away = false;             // Documents, what snapshots show of them, or trees of commits may be gone.
   std::vector<std::string> lost;      // These documents could not be read and are gone: "document {_id: 5} (record 17)".
   std::vector<std::string> restored;  // These could not be read, and the log had what makes them.
   std::vector<std::string> warnings;

@@ -50,6 +50,7 @@ void Repair::make_trees() {
   if (!versions_) return;
   const VersionRepair::Trees trees = versions_->make_trees(interrupted_);
   report.made_trees = trees.made;
+  report.took_away |= !trees.lost.empty();
   for (const std::string& commit : trees.lost) {
     report.warnings.push_back("The hash tree of commit " + commit +
                               " can't be read, and what the commit shows doesn't make it again.");

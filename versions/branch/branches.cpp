@@ -164,10 +164,10 @@ std::optional<Hash> Branches::root_known(Transaction& transaction, const Commit&
 std::optional<Hash> Branches::root_there(Transaction& transaction, CommitNumber number, size_t collection, const TreeKind& kind) {
   const auto commit = graph_.commit(transaction, number);
   const CollectionState& state = *state_of(*commit, collection);
-  const auto named = commit->root_of(state);
-  if (named && roots_.kind(transaction, *named) == kind) return named;
   const auto made = graph_.made_root(transaction, state.collection, number);
-  return made && made->reached.empty() && roots_.kind(transaction, made->root) == kind ? std::optional(made->root) : std::nullopt;
+  if (made && made->reached.empty() && roots_.kind(transaction, made->root) == kind) return made->root;
+  const auto named = commit->root_of(state);
+  return named && roots_.kind(transaction, *named) == kind ? named : std::nullopt;
 }
 
 Hash Branches::root_as(Transaction& transaction, CommitNumber number, size_t collection, const TreeKind& kind) {
@@ -186,7 +186,10 @@ Hash Branches::root_kept(Transaction& transaction, CommitNumber number, size_t c
 Hash Branches::root_changed(Transaction& transaction, CommitNumber number, const CollectionState& state, size_t collection,
                             const CommitInfo& info) {
   const TreeKind kind = tree_kind(info, collection);
-  if (roots_.kind(transaction, state.digest) == kind) return state.digest;
+  const auto commit = graph_.commit(transaction, number);
+  const CollectionState* const before = state_of(*commit, collection);
+  const bool is_new = !before || commit->root_of(*before) != state.digest;
+  if (is_new && roots_.kind(transaction, state.digest) == kind) return state.digest;
   return root_as(transaction, number, collection, kind);
 }
 

@@ -238,8 +238,9 @@ class Branches {
     return commit.state_of(collections_[collection].parts.collection);
   }
   TreeKind tree_kind(const CommitInfo& info, size_t collection) const;
-  std::optional<Hash> root_there(Transaction& transaction, CommitNumber commit, size_t collection,
-                                 const TreeKind& kind);  // the root that the id names, or of the tree that was made
+  // The root of the tree that was made for the commit, else the one that the id names. There is one of the named one's kind only
+  // where a repair left it, because the named one is damaged.
+  std::optional<Hash> root_there(Transaction& transaction, CommitNumber commit, size_t collection, const TreeKind& kind);
   Hash root_as(Transaction& transaction, CommitNumber commit, size_t collection, const TreeKind& kind);
   // The root that the next commit names for the collection, if it doesn't change it (root_kept) and if it does (root_changed).
   // `commit` has the collection.

@@ -83,12 +83,14 @@ class WholeTrees {
 
 class Mender {
  public:
-  Mender(storage::Engine& engine, Branches& branches, size_t collection, const std::function<void()>& interrupted)
+  Mender(storage::Engine& engine, Branches& branches, size_t collection, const TreeKind& now,
+         const std::function<void()>& interrupted)
       : engine_(engine),
         branches_(branches),
         graph_(branches.graph()),
         collection_(collection),
         id_(branches.collection(collection).parts.collection),
+        now_(now),
         interrupted_(interrupted),
         whole_(branches.roots(), interrupted) {}
 
@@ -105,13 +107,10 @@ class Mender {
     if (remove) change([&](Transaction& transaction) { graph_.remove_made_root(transaction, id_, number); });
   }
 
-  void add_kind(const TreeKind& kind) {
-    if (std::find(kinds_.begin(), kinds_.end(), kind) == kinds_.end()) kinds_.push_back(kind);
-  }
-
   MendedTrees mend() {
     MendedTrees mended;
     if (damaged_.empty()) return mended;
+    add_kind(now_);
     remove_unreadable();
     for (const CommitNumber number : damaged_) {
       // Trees share nodes, so it may be whole by now.
@@ -126,6 +125,9 @@ class Mender {
   }
 
  private:
+  void add_kind(const TreeKind& kind) {
+    if (std::find(kinds_.begin(), kinds_.end(), kind) == kinds_.end()) kinds_.push_back(kind);
+  }
   std::optional<Hash> named(Transaction& transaction, CommitNumber number) const {
     const auto commit = graph_.commit(transaction, number);
     const CollectionState* const state = commit->state_of(id_);
@@ -168,11 +170,14 @@ class Mender {
       root = named(transaction, number);
       if (const auto kind = kind_of(transaction, *root)) kinds = {*kind};
     }
-    return std::any_of(kinds.begin(), kinds.end(),
-                       [&](const TreeKind& kind) { return guarded([&] { return make(number, kind, *root); }); });
+    const auto makes = [&](const TreeKind& kind, bool keep) { return guarded([&] { return make(number, kind, *root, keep); }); };
+    if (std::any_of(kinds.begin(), kinds.end(), [&](const TreeKind& kind) { return makes(kind, false); })) return true;
+    makes(now_, true);
+    return false;
   }
 
-  bool make(CommitNumber number, const TreeKind& kind, const Hash& root) {
+  // `keep`: the tree stays if it isn't the one that the commit names.
+  bool make(CommitNumber number, const TreeKind& kind, const Hash& root, bool keep) {
     change([&](Transaction& transaction) { graph_.remove_made_root(transaction, id_, number); });
     bool more = true;
     while (more) {
@@ -186,7 +191,7 @@ class Mender {
     change([&](Transaction& transaction) {
       made = graph_.made_root(transaction, id_, number)->root;
       if (made != root) made = with_purged(transaction, number, made, root);
-      graph_.remove_made_root(transaction, id_, number);
+      if (made == root || !keep) graph_.remove_made_root(transaction, id_, number);
     });
     return made == root;
   }
@@ -208,6 +213,7 @@ class Mender {
   VersionGraph& graph_;
   const size_t collection_;
   const storage::CollectionId id_;
+  const TreeKind now_;
   const std::function<void()>& interrupted_;
   WholeTrees whole_;
   std::vector<TreeKind> kinds_;
@@ -225,9 +231,8 @@ MendedTrees mend_trees(storage::Engine& engine, Branches& branches, size_t colle
       if (!node.dropped) commits.push_back(number);
     }
   }
-  Mender mender(engine, branches, collection, interrupted);
+  Mender mender(engine, branches, collection, now, interrupted);
   for (const CommitNumber number : commits) mender.look_at(number);
-  mender.add_kind(now);
   return mender.mend();
 }
 

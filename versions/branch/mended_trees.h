@@ -7,7 +7,8 @@ namespace versions {
 
 struct MendedTrees {
   uint64_t made = 0;
-  // These commits' trees still have damaged nodes: documents are lost, or the tree's kind is.
+  // These commits' trees still have damaged nodes: documents are lost, or the tree's kind is. Commits behind them go on with a
+  // tree of what is left.
   std::vector<CommitNumber> lost = {};
 };
 
