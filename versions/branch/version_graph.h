@@ -89,8 +89,8 @@ class VersionGraph {
   void claim_branch_ids(Transaction& transaction);  // takes no number, and conflicts with those that do
   Segment new_segment(Transaction& transaction);
 
-  // The root of a tree that was made for a commit whose id names no tree, or one of another kind; nullopt: nobody has needed it
-  // yet.
+  // The root of a tree that was made for a commit whose id names no tree, or one of another kind, or by a repair because the tree
+  // is damaged; nullopt: nobody has needed it yet.
   struct MadeRoot {
     Hash root{};
     Bytes reached = {};  // the tree is being made, and goes on behind this key; empty: the tree is whole
