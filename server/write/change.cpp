@@ -13,6 +13,7 @@
 #include "server/write/target.h"
 #include "server/write/update/update_path.h"
 #include "storage/collections/catalog.h"
+#include "storage/engine/room.h"
 #include "storage/store.h"
 
 namespace server::write {
@@ -24,6 +25,8 @@ using storage::Transaction;
 
 constexpr size_t batch_max = 128;
 constexpr size_t batch_bytes_max = 8 << 20;  // a transaction travels to other members as one record
+// A checkpoint writes once more what an open transaction has removed, so on a full disk that has to be little.
+constexpr size_t batch_bytes_max_on_full_disk = 256 << 10;
 
 // Returns the value of a filter {_id: 5}: the write transaction finds the document by its index, without a plan. A hint or a sort
 // needs the planner.
@@ -179,7 +182,10 @@ class Changer {
           if (i == 0) writer.begin();
           effects[i] = change_if_matching(transaction, target, writer, records[i]);
         },
-        [&] { return writer.bytes() >= batch_bytes_max; });
+        [&] {
+          const bool full = storage::is_full(store_of(op_).engine());
+          return writer.bytes() >= (full ? batch_bytes_max_on_full_disk : batch_bytes_max);
+        });
     effects.resize(stop ? stop->index : records.size());
     for (auto& effect : effects) {
       if (effect) count(std::move(*effect), changed);

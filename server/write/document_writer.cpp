@@ -111,6 +111,7 @@ void DocumentWriter::keep(storage::Transaction& transaction, storage::Stamp stam
 void DocumentWriter::remove(storage::Transaction& transaction, storage::RecordId record, bson::DocumentView before) {
   if (target_.use()) return op_.transaction->remove(*target_.use(), record, before);
   check_claims(record);
+  bytes_ += before.size();
   std::optional<replication::SessionWrite> session;
   std::optional<bson::Document> image;
   if (retry_) {

@@ -36,7 +36,7 @@ class DocumentWriter {
               const replication::UpdateForm& form = replication::UpdateForm::smallest);
   void remove(storage::Transaction& transaction, storage::RecordId record, bson::DocumentView before);
 
-  // Returns the bytes of contents that were inserted or updated since the last call of begin.
+  // Returns the bytes of contents that were inserted, updated or removed since the last call of begin.
   size_t bytes() const { return bytes_; }
   void begin() { bytes_ = 0; }
 
