@@ -95,7 +95,10 @@ def test_a_tree_that_names_a_document_which_nobody_has_stays_damaged():
                 [False, False], [True, False], [False, True], [False, False]]
             for commit, is_whole in zip(commits, [True, False, False, True]):
                 assert client[f"shop@{commit[:16]}"].command("verify", 1, deep=True)["valid"] == is_whole
-            # The branch goes on with a tree of what is left.
+            # The branch goes on with a tree of what is left, also behind a commit that changes nothing of the collection.
+            client["shop@dev"]["others"].insert_one({"_id": 1})
+            client["shop@dev"].command("commit", 1, message="others")
+            assert client["shop@dev"].command("verify", 1, deep=True)["valid"]
             docs = client["shop@dev"]["docs"]
             documents = list(docs.find())
             docs.insert_one({"_id": "after"})

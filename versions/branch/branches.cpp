@@ -5,6 +5,8 @@
 #include <set>
 #include <unordered_set>
 
+#include "base/guarded.h"
+
 namespace versions {
 
 using base::ErrorCode;
@@ -161,13 +163,22 @@ std::optional<Hash> Branches::root_known(Transaction& transaction, const Commit&
   return made && made->reached.empty() ? std::optional(made->root) : std::nullopt;
 }
 
+std::optional<Hash> Branches::root_to_go_on(Transaction& transaction, const Commit& commit, const CollectionState& state) const {
+  const auto named = commit.root_of(state);
+  if (!named) return std::nullopt;
+  const auto made = graph_.made_root(transaction, state.collection, commit.number);
+  if (!made || !made->reached.empty()) return named;
+  const auto kind = base::guarded([&] { return std::optional(roots_.kind(transaction, *named)); });
+  return kind && *kind != roots_.kind(transaction, made->root) ? named : made->root;
+}
+
 std::optional<Hash> Branches::root_there(Transaction& transaction, CommitNumber number, size_t collection, const TreeKind& kind) {
   const auto commit = graph_.commit(transaction, number);
   const CollectionState& state = *state_of(*commit, collection);
+  const auto named = root_to_go_on(transaction, *commit, state);
+  if (named && roots_.kind(transaction, *named) == kind) return named;
   const auto made = graph_.made_root(transaction, state.collection, number);
-  if (made && made->reached.empty() && roots_.kind(transaction, made->root) == kind) return made->root;
-  const auto named = commit->root_of(state);
-  return named && roots_.kind(transaction, *named) == kind ? named : std::nullopt;
+  return made && made->reached.empty() && roots_.kind(transaction, made->root) == kind ? std::optional(made->root) : std::nullopt;
 }
 
 Hash Branches::root_as(Transaction& transaction, CommitNumber number, size_t collection, const TreeKind& kind) {
@@ -179,17 +190,14 @@ Hash Branches::root_as(Transaction& transaction, CommitNumber number, size_t col
 
 Hash Branches::root_kept(Transaction& transaction, CommitNumber number, size_t collection, const CommitInfo& info) {
   const auto commit = graph_.commit(transaction, number);
-  const auto named = commit->root_of(*state_of(*commit, collection));
+  const auto named = root_to_go_on(transaction, *commit, *state_of(*commit, collection));
   return named ? *named : root_as(transaction, number, collection, tree_kind(info, collection));
 }
 
 Hash Branches::root_changed(Transaction& transaction, CommitNumber number, const CollectionState& state, size_t collection,
                             const CommitInfo& info) {
   const TreeKind kind = tree_kind(info, collection);
-  const auto commit = graph_.commit(transaction, number);
-  const CollectionState* const before = state_of(*commit, collection);
-  const bool is_new = !before || commit->root_of(*before) != state.digest;
-  if (is_new && roots_.kind(transaction, state.digest) == kind) return state.digest;
+  if (roots_.kind(transaction, state.digest) == kind) return state.digest;
   return root_as(transaction, number, collection, kind);
 }
 
@@ -252,27 +260,34 @@ bool Branches::make_part(Transaction& transaction, const TreePart& part) {
     made = VersionGraph::MadeRoot{.root = roots_.empty(transaction, part.kind)};
   Bytes reached;
   std::vector<DocumentHash> some;
-  if (const auto named = commit->root_of(state); named && !part.of_documents) {
+  if (const auto named = commit->root_of(state)) {
     some =
         roots_.some(transaction, *named, made->reached.empty() ? std::nullopt : std::optional(made->reached), part.documents_max);
     if (!some.empty()) reached = some.back().key;
   } else {
-    BranchStore& store = *stores_[part.collection];
     const RecordId before = made->reached.empty() ? 0 : static_cast<RecordId>(base::load_be64(made->reached.data()));
-    const auto scan = store.scan_set(transaction, behind(store.diff(transaction, {}, {.state = state.state}).only_b, before));
-    HashedDocuments hashed([&](Bytes key, const Hash& hash) { some.push_back({std::move(key), hash}); });
-    size_t count = 0;
-    for (; count < part.documents_max && scan->next(); ++count) {
-      hashed.add(scan->content());
-      reached.clear();
-      base::append_be64(reached, static_cast<uint64_t>(scan->record()));
-    }
-    hashed.finish();
+    SomeDocuments shown = some_documents(transaction, state.state, part.collection, before, part.documents_max);
+    some = std::move(shown.documents);
+    base::append_be64(reached, static_cast<uint64_t>(shown.last));
   }
   const bool more = some.size() == part.documents_max;
   const Hash root = roots_.update(transaction, made->root, std::move(some));
   graph_.put_made_root(transaction, state.collection, part.commit, {root, more ? std::move(reached) : Bytes()});
   return more;
+}
+
+Branches::SomeDocuments Branches::some_documents(Transaction& transaction, State state, size_t collection, RecordId before,
+                                                 size_t documents_max) {
+  BranchStore& store = *stores_[collection];
+  SomeDocuments some;
+  HashedDocuments hashed([&](Bytes key, const Hash& hash) { some.documents.push_back({std::move(key), hash}); });
+  const auto scan = store.scan_set(transaction, behind(store.diff(transaction, {}, {.state = state}).only_b, before));
+  for (size_t count = 0; count < documents_max && scan->next(); ++count) {
+    hashed.add(scan->content());
+    some.last = scan->record();
+  }
+  hashed.finish();
+  return some;
 }
 
 void Branches::add_purged(Transaction& transaction, size_t collection, State before, State after,

@@ -134,8 +134,6 @@ class Branches {
     size_t collection = 0;
     TreeKind kind = {};
     size_t documents_max = 1 << 18;  // takes some 25 MB in memory
-    // The part is made of the documents that the commit shows, also if its id names a tree, which can't be read then.
-    bool of_documents = false;
   };
   // The part that must be made next; nullopt: there is none.
   std::optional<TreePart> next_part(Transaction& transaction, const std::string& branch, const CommitInfo& info);
@@ -155,6 +153,14 @@ class Branches {
   const Roots& roots() const { return roots_; }
   // The same, but nullopt if there is no such tree. The commit must have the collection.
   std::optional<Hash> root_known(Transaction& transaction, const Commit& commit, const CollectionState& state) const;
+  // Returns at most so many documents that the state shows, of records behind `before` in their order, and the last of the
+  // records. If there are fewer, it was the end.
+  struct SomeDocuments {
+    std::vector<DocumentHash> documents = {};
+    storage::RecordId last = 0;
+  };
+  SomeDocuments some_documents(Transaction& transaction, State state, size_t collection, storage::RecordId before,
+                               size_t documents_max);
 
   // A merge, pick or revert applies to a branch what changed between two commits, from `base` to `theirs`.
   struct Change {
@@ -238,8 +244,10 @@ class Branches {
     return commit.state_of(collections_[collection].parts.collection);
   }
   TreeKind tree_kind(const CommitInfo& info, size_t collection) const;
-  // The root of the tree that was made for the commit, else the one that the id names. There is one of the named one's kind only
-  // where a repair left it, because the named one is damaged.
+  // The root that commits behind this one begin with: the one that its id names, unless a repair left another one of its kind
+  // beside it, because it is damaged. nullopt: the id names none.
+  std::optional<Hash> root_to_go_on(Transaction& transaction, const Commit& commit, const CollectionState& state) const;
+  // The root to go on, or of the tree that was made for the commit.
   std::optional<Hash> root_there(Transaction& transaction, CommitNumber commit, size_t collection, const TreeKind& kind);
   Hash root_as(Transaction& transaction, CommitNumber commit, size_t collection, const TreeKind& kind);
   // The root that the next commit names for the collection, if it doesn't change it (root_kept) and if it does (root_changed).

@@ -15,11 +15,9 @@ using storage::in_transaction;
 using Child = merkle::Content::Child;
 
 constexpr size_t nodes_bytes = 8 << 20;
+constexpr CommitNumber no_commit = 0;
 
-struct HashHash {
-  size_t operator()(const Hash& hash) const { return base::load_le<size_t>(hash.data()); }
-};
-using Hashes = std::unordered_set<Hash, HashHash>;
+using Hashes = std::unordered_set<Hash, merkle::HashOfHash>;
 
 // Finds out which trees can be read whole. It reads from the table, whatever other caches have.
 class WholeTrees {
@@ -162,6 +160,7 @@ class Mender {
     whole_.look_again();
   }
 
+  // The kind of the next trees is tried last: its tree stays if no kind makes the one that the commit names.
   bool make(CommitNumber number) {
     std::optional<Hash> root;
     std::vector<TreeKind> kinds = kinds_;
@@ -170,33 +169,51 @@ class Mender {
       root = named(transaction, number);
       if (const auto kind = kind_of(transaction, *root)) kinds = {*kind};
     }
-    const auto makes = [&](const TreeKind& kind, bool keep) { return guarded([&] { return make(number, kind, *root, keep); }); };
-    if (std::any_of(kinds.begin(), kinds.end(), [&](const TreeKind& kind) { return makes(kind, false); })) return true;
-    makes(now_, true);
-    return false;
+    std::erase(kinds, now_);
+    kinds.push_back(now_);
+    const bool made = std::any_of(kinds.begin(), kinds.end(), [&](const TreeKind& kind) {
+      return guarded([&] { return make(number, kind, *root, kind == now_); });
+    });
+    change([&](Transaction& transaction) { graph_.remove_made_root(transaction, id_, no_commit); });
+    return made;
   }
 
   // `keep`: the tree stays if it isn't the one that the commit names.
   bool make(CommitNumber number, const TreeKind& kind, const Hash& root, bool keep) {
-    change([&](Transaction& transaction) { graph_.remove_made_root(transaction, id_, number); });
-    bool more = true;
-    while (more) {
-      if (interrupted_) interrupted_();
-      change([&](Transaction& transaction) {
-        more =
-            branches_.make_part(transaction, {.commit = number, .collection = collection_, .kind = kind, .of_documents = true});
-      });
-    }
-    Hash made{};
+    const Hash tree = tree_of_documents(number, kind);
+    bool is_named = false;
     change([&](Transaction& transaction) {
-      made = graph_.made_root(transaction, id_, number)->root;
-      if (made != root) made = with_purged(transaction, number, made, root);
-      if (made == root || !keep) graph_.remove_made_root(transaction, id_, number);
+      graph_.remove_made_root(transaction, id_, number);
+      is_named = tree == root || with_purged(transaction, number, tree, root) == root;
+      if (!is_named && keep) graph_.put_made_root(transaction, id_, number, {tree, {}});
     });
-    return made == root;
+    return is_named;
   }
 
-  // Of a purged document the damaged tree alone may still have the hash.
+  Hash tree_of_documents(CommitNumber number, const TreeKind& kind) {
+    const size_t documents_max = Branches::TreePart().documents_max;
+    Hash tree{};
+    change([&](Transaction& transaction) { tree = branches_.roots().empty(transaction, kind); });
+    RecordId before = 0;
+    for (bool more = true; more;) {
+      if (interrupted_) interrupted_();
+      Hash next{};
+      Branches::SomeDocuments some;
+      change([&](Transaction& transaction) {
+        const State state = branches_.view(transaction, number, collection_).state;
+        some = branches_.some_documents(transaction, state, collection_, before, documents_max);
+        more = some.documents.size() == documents_max;
+        next = branches_.roots().update(transaction, tree, std::move(some.documents));
+        // Nodes that no root leads to may be freed at any time.
+        graph_.put_made_root(transaction, id_, no_commit, {next, Bytes(1, '\0')});
+      });
+      tree = next;
+      before = some.last;
+    }
+    return tree;
+  }
+
+  // The damaged tree may be the only place that still has the hash of a purged document.
   Hash with_purged(Transaction& transaction, CommitNumber number, const Hash& made, const Hash& root) {
     const State state = branches_.view(transaction, number, collection_).state;
     std::vector<DocumentHash> changes;

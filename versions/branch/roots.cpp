@@ -122,10 +122,6 @@ void Roots::diff_kinds(merkle::Nodes& nodes, const Hash& a, const Hash& b, const
 
 namespace {
 
-struct HashHash {
-  size_t operator()(const Hash& hash) const { return base::load_le<size_t>(hash.data()); }
-};
-
 // The rows that are leaves of tries. They are never deltas, and short. This checks that each one's hash is its name: otherwise a
 // damaged inner node would count as a leaf, and everything below it would be removed.
 class TrieLeaves {
@@ -148,13 +144,13 @@ class TrieLeaves {
  private:
   Transaction& transaction_;
   const Table& table_;
-  std::optional<std::unordered_set<Hash, HashHash>> hashes_;  // filled in one pass, at the first question
+  std::optional<std::unordered_set<Hash, merkle::HashOfHash>> hashes_;  // filled in one pass, at the first question
 };
 
 // The nodes of all these trees, without the leaves, which aren't read.
 class NodesOfTrees {
  public:
-  using Found = std::unordered_set<Hash, HashHash>;
+  using Found = std::unordered_set<Hash, merkle::HashOfHash>;
 
   NodesOfTrees(merkle::Nodes& nodes, TrieLeaves& trie_leaves) : nodes_(nodes), trie_leaves_(trie_leaves) {}
 
@@ -207,8 +203,8 @@ uint64_t Roots::free(Transaction& transaction, const std::vector<Hash>& roots, s
   TrieLeaves trie_leaves(transaction, table_);
   NodesOfTrees::Found kept = NodesOfTrees(nodes, trie_leaves).find(roots, interrupted);
   kept.insert(empty_);
-  std::unordered_map<Hash, Hash, HashHash> leans;  // every row that is a delta -> its base
-  std::vector<Hash> rows;                          // rows that are in no tree
+  std::unordered_map<Hash, Hash, merkle::HashOfHash> leans;  // every row that is a delta -> its base
+  std::vector<Hash> rows;                                    // rows that are in no tree
   TableCursor cursor = table_.cursor(transaction);
   while (cursor.next()) {
     const Hash hash = merkle::read_hash(cursor.key().data());

@@ -24,6 +24,11 @@ inline Hash read_hash(const char* bytes) {
   std::memcpy(hash.data(), bytes, hash.size());
   return hash;
 }
+// For unordered containers: the first bytes of a hash are spread already.
+struct HashOfHash {
+  size_t operator()(const Hash& hash) const { return base::load_le<size_t>(hash.data()); }
+};
+
 // Takes a hash off the front; nullopt: there are too few bytes.
 inline std::optional<Hash> take_hash(BytesView& in) {
   if (in.size() < sizeof(Hash)) return std::nullopt;
