@@ -99,6 +99,7 @@ struct RepairReport {
   int64_t moved_documents = 0;
   int64_t inserted_keys = 0;
   int64_t removed_keys = 0;
+  int64_t unnamed_records = 0;        // Branches and commits showed these, but nobody had their rows or their entries.
   int64_t corrected_types = 0;        // These types belong to index entries that existed.
   int64_t corrected_chains = 0;       // This counts rows of chains.
   int64_t rewritten_tables = 0;       // These tables had damaged pages.
@@ -110,7 +111,7 @@ struct RepairReport {
 
   bool repaired() const {
     return restored_contents + restored_stubs + removed_records + moved_documents + inserted_keys + removed_keys +
-               corrected_types + corrected_chains + rewritten_tables + made_trees >
+               corrected_types + corrected_chains + rewritten_tables + made_trees + unnamed_records >
            0;
   }
 };

@@ -31,8 +31,9 @@ void Repair::mend_tables() {
     if (index->is_id()) ids.insert(names.back());
   }
   if (versions_) {
-    for (const std::string& name : {versions_->entries_table(), versions_->trees_table()}) names.push_back(name);
-    ids.insert(versions_->entries_table());
+    names.push_back(versions_->trees_table());
+    names.push_back(versions_->entries_table());
+    ids.insert(names.back());
   }
   for (const std::string& name : names) {
     ask();

@@ -7,7 +7,7 @@ namespace storage {
 
 void Repair::find_unnamed() {
   if (!versions_) return;
-  // What the index on `_id` names goes with its entry.
+  // A record that the index on `_id` names is purged when the index loses its entry.
   std::vector<RecordId> there = records();
   std::set<RecordId> known;
   for (const DamagedDocument& document : unreadable_) {
@@ -42,6 +42,7 @@ void Repair::remove_unnamed() {
       if (readable(transaction, record)) return;  // the log had it
       take_away(record);
       versions_->remove(transaction, {}, record, true);
+      transaction.after_commit([this] { ++report.unnamed_records; });
     });
   }
 }

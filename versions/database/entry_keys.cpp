@@ -1,5 +1,7 @@
 #include "versions/database/entry_keys.h"
 
+#include "storage/engine/interruptible_waits.h"
+
 namespace versions {
 
 std::string entries_table_of(const BranchStore& store) {
@@ -7,14 +9,14 @@ std::string entries_table_of(const BranchStore& store) {
 }
 
 std::unordered_map<RecordId, std::vector<Bytes>> entry_keys(Transaction& transaction, const BranchStore& store,
-                                                            const RecordSet& records, const std::function<void()>& interrupted) {
-  constexpr size_t ask_every = 256;
+                                                            const RecordSet& records) {
   std::unordered_map<RecordId, std::vector<Bytes>> keys;
   if (records.empty()) return keys;
   const storage::Table table(entries_table_of(store));
   TableCursor entries = table.cursor(transaction);
-  for (size_t met = 1; entries.next(); ++met) {
-    if (interrupted && met % ask_every == 0) interrupted();
+  storage::InterruptibleLoop loop;
+  while (entries.next()) {
+    loop.pass();
     const BytesView entry = entries.key();
     if (entry.size() < sizeof(RecordId)) continue;
     const size_t key_bytes = entry.size() - sizeof(RecordId);

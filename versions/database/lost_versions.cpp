@@ -28,7 +28,7 @@ std::map<RecordId, LoggedDocument> LostVersions::find(const storage::Collection&
   std::vector<WantedVersion> wanted;
   VersionLines::Records records;
   Transaction transaction(store_, Transaction::Mode::read);
-  const auto keys = keys_of_unnamed(transaction, lost, interrupted);
+  const auto keys = keys_of_unnamed(transaction, lost);
   for (const storage::DamagedDocument& document : lost) {
     if (interrupted) interrupted();
     const auto unnamed = keys.find(document.record);
@@ -71,14 +71,13 @@ std::map<RecordId, LoggedDocument> LostVersions::find(const storage::Collection&
 
 // Under a collation the index on `_id` doesn't name a document, but the store's own entry does, unless the document is older than
 // the first branch.
-std::unordered_map<RecordId, std::vector<Bytes>> LostVersions::keys_of_unnamed(Transaction& transaction,
-                                                                               const std::vector<storage::DamagedDocument>& lost,
-                                                                               const std::function<void()>& interrupted) {
+std::unordered_map<RecordId, std::vector<Bytes>> LostVersions::keys_of_unnamed(
+    Transaction& transaction, const std::vector<storage::DamagedDocument>& lost) {
   RecordSet unnamed;
   for (const storage::DamagedDocument& document : lost) {
     if (document.id.empty()) unnamed.add(document.record);
   }
-  return guarded([&] { return entry_keys(transaction, shared_->store, unnamed, interrupted); });
+  return guarded([&] { return entry_keys(transaction, shared_->store, unnamed); });
 }
 
 void LostVersions::add_others(Transaction& transaction, VersionLines::Records& records,

@@ -35,8 +35,7 @@ class LostVersions final : public storage::DocumentLog {
   using Step = VersionLines::Step;
 
   std::unordered_map<RecordId, std::vector<Bytes>> keys_of_unnamed(Transaction& transaction,
-                                                                   const std::vector<storage::DamagedDocument>& lost,
-                                                                   const std::function<void()>& interrupted);
+                                                                   const std::vector<storage::DamagedDocument>& lost);
   // Adds the records of which the index on `_id` knows that they are other documents', as far as it can be read.
   void add_others(Transaction& transaction, VersionLines::Records& records, const std::function<void()>& interrupted);
   // `versions` are those of the document, which has this key.

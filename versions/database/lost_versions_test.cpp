@@ -95,11 +95,7 @@ struct Fixture : test::Shop {
     log.entries.push_back({{.stamp = stamp, .transaction = stamp}, "shop.$cmd", command});
   }
   CommitNumber commit(const std::string& branch) {
-    while (storage::in_transaction(Shop::store,
-                                   [&](Transaction& transaction) { return database->prepare_commit(transaction, branch); })) {
-    }
-    const auto made =
-        storage::in_transaction(Shop::store, [&](Transaction& transaction) { return database->commit(transaction, branch, {}); });
+    const auto made = Shop::commit(branch);
     log::CommitBranch entry{.branch = branch};
     entry.made.id = made->id;
     tell_command(entry.encode(), log.entries.back().seen.stamp + 1);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "storage/testing/temporary_store.h"
+#include "storage/upkeep/repair.h"
 #include "versions/database/databases.h"
 
 namespace versions::test {
@@ -18,6 +19,19 @@ struct Shop {
   void begin() { database = databases.find_or_begin("shop", {}).database; }
   void create_dev() {
     change([&](Transaction& transaction) { database->create(transaction, "dev", {.name = "main"}); });
+  }
+
+  // nullptr: nothing was pending.
+  std::shared_ptr<const Commit> commit(const std::string& branch) {
+    while (
+        storage::in_transaction(store, [&](Transaction& transaction) { return database->prepare_commit(transaction, branch); })) {
+    }
+    return storage::in_transaction(store, [&](Transaction& transaction) { return database->commit(transaction, branch, {}); });
+  }
+  storage::RepairReport repair(const std::shared_ptr<storage::Collection>& collection) {
+    const auto versions = database->version_repair(store.engine(), collection->id());
+    const auto no_copies = [](const storage::Collection&, RecordId, Stamp) { return std::nullopt; };
+    return storage::repair_collection(store, collection, false, no_copies, versions.get());
   }
 
   storage::TemporaryDirectory directory;

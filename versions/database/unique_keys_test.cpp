@@ -428,9 +428,7 @@ TEST_CASE("repair puts right what branches have under one key of a unique index,
     index->add_version(transaction, key_of(1), third);
   });
   CHECK(storage::validate_collection(store, things, false).errors.size() > 0);
-  const auto versions = shop.database->version_repair(shop.Shop::store.engine(), things->id());
-  const auto report = storage::repair_collection(
-      store, things, false, [](const Collection&, RecordId, Stamp) { return std::nullopt; }, versions.get());
+  const auto report = shop.repair(things);
   CHECK(report.after.errors.empty());
   CHECK(report.removed_keys == 1);
   CHECK(report.moved_documents + report.removed_records == 0);

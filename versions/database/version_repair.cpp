@@ -73,7 +73,7 @@ class RepairOfVersions final : public storage::VersionRepair {
     if (!gone) return;
     RecordSet records;
     records.add(record);
-    const auto all = entry_keys(transaction, shared_->store, records, {});
+    const auto all = entry_keys(transaction, shared_->store, records);
     const auto found = all.find(record);
     const std::vector<Bytes> own = found == all.end() ? std::vector<Bytes>() : found->second;
     for (const Bytes& each : own) shared_->store.remove_entry(transaction, each, record, true, ids);

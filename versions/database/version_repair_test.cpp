@@ -42,14 +42,7 @@ struct Damaged : test::Shop {
           .id;
     });
   }
-  CommitNumber commit(const std::string& branch) {
-    while (storage::in_transaction(Shop::store,
-                                   [&](Transaction& transaction) { return database->prepare_commit(transaction, branch); })) {
-    }
-    return storage::in_transaction(Shop::store,
-                                   [&](Transaction& transaction) { return database->commit(transaction, branch, {}); })
-        ->number;
-  }
+  CommitNumber commit(const std::string& branch) { return Shop::commit(branch)->number; }
 
   const storage::StoredIndex& id_index() { return *dynamic_cast<storage::StoredCollection&>(*things).stored_indexes()->front(); }
   storage::Table keys() { return storage::Table(store().table_names().front()); }
@@ -69,11 +62,7 @@ struct Damaged : test::Shop {
     });
   }
 
-  storage::RepairReport repair() {
-    const auto versions = database->version_repair(Shop::store.engine(), things->id());
-    return storage::repair_collection(
-        Shop::store, things, false, [](const storage::Collection&, RecordId, Stamp) { return std::nullopt; }, versions.get());
-  }
+  storage::RepairReport repair() { return Shop::repair(things); }
   std::map<int, RecordId> found(const std::string& ns) {
     Transaction transaction(Shop::store, Transaction::Mode::read);
     const auto collection = Shop::store.catalog().open(ns);
@@ -210,16 +199,8 @@ TEST_CASE("repair finds nothing missing where RecordIds were free before the fir
   const auto some = [&](const std::string& ns, int writes) {
     for (int i = 0; i < writes; ++i) write(ns, static_cast<int>(random.below(40)), random.below(3) == 0);
   };
-  const auto commit = [&](const std::string& branch) {
-    while (storage::in_transaction(
-        shop.store, [&](Transaction& transaction) { return shop.database->prepare_commit(transaction, branch); })) {
-    }
-    shop.change([&](Transaction& transaction) { shop.database->commit(transaction, branch, {}); });
-  };
   const auto check = [&] {
-    const auto versions = shop.database->version_repair(shop.store.engine(), shop.things->id());
-    const auto report = storage::repair_collection(
-        shop.store, shop.things, false, [](const storage::Collection&, RecordId, Stamp) { return std::nullopt; }, versions.get());
+    const auto report = shop.repair(shop.things);
     CHECK(report.after.valid);
     CHECK(!report.repaired());
     CHECK(!report.took_away);
@@ -233,7 +214,7 @@ TEST_CASE("repair finds nothing missing where RecordIds were free before the fir
     for (const char* branch : {"main", "dev"}) {
       some(branch == std::string("main") ? "shop.things" : "shop@dev.things", 20);
       check();
-      commit(branch);
+      shop.commit(branch);
     }
     check();
   }
@@ -301,11 +282,7 @@ struct DamagedNames : test::Shop {
     base::append_be64(key, static_cast<uint64_t>(record));
     return key;
   }
-  storage::RepairReport repair() {
-    const auto versions = database->version_repair(Shop::store.engine(), names->id());
-    return storage::repair_collection(
-        Shop::store, names, false, [](const storage::Collection&, RecordId, Stamp) { return std::nullopt; }, versions.get());
-  }
+  storage::RepairReport repair() { return Shop::repair(names); }
 
   std::shared_ptr<storage::Collection> names;
   RecordId first = 0, added = 0;
