@@ -25,7 +25,7 @@ using storage::Transaction;
 
 constexpr size_t batch_max = 128;
 constexpr size_t batch_bytes_max = 8 << 20;  // a transaction travels to other members as one record
-// A checkpoint writes once more what an open transaction has removed, so on a full disk that has to be little.
+// A checkpoint writes once more what an open transaction has changed or removed, so on a full disk that has to be little.
 constexpr size_t batch_bytes_max_on_full_disk = 256 << 10;
 
 // Returns the value of a filter {_id: 5}: the write transaction finds the document by its index, without a plan. A hint or a sort

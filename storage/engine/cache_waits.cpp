@@ -19,7 +19,7 @@ constexpr int64_t look_every_us = 50'000;
 constexpr std::chrono::milliseconds step(20);
 constexpr int64_t overfull_percent = 110;
 
-// The thread's code must not be interrupted, and is followed to its end.
+// What InterruptibleWaits(nullptr) says: the thread's code must not be interrupted.
 const base::Interrupted nothing;
 
 thread_local const base::Interrupted* current = nullptr;
@@ -109,8 +109,8 @@ int CacheWaits::wait_interruptibly(WT_SESSION* session, bool reads, const Wait& 
     }
     if (result == WT_ROLLBACK && (reads || must_end())) {
       // WiredTiger wants the oldest transaction rolled back. A reader has written nothing that its rollback would set free, and
-      // its callers know of no conflicts. It goes on, so that it comes to its end. So does what is followed to its end: it would
-      // only begin again.
+      // its callers know of no conflicts. It goes on, so that it comes to its end. So does what must not be interrupted, which
+      // would only begin again.
       interrupted();
       std::this_thread::sleep_for(step);
       return 0;

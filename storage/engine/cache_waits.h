@@ -5,8 +5,10 @@
 // half a second at most. Then the thread asks its operation whether to go on, and so it does as long as the cache holds more than
 // it should; if the cache holds less, the call does its work though room is short. The call of an interrupted operation waits no
 // longer; it does its work as well, because WiredTiger can't give up in the midst of it, and Table throws what the operation
-// said. Such a transaction can't be committed any more. Nor does a call wait longer whose operation must not be
-// interrupted any more: the room may be held for as long as somebody's transaction is open, and what is left to do is little.
+// said. Such a transaction can't be committed any more.
+//
+// Code that must not be interrupted waits no longer either. Somebody's transaction may hold the room for as long as it is open,
+// and what such code has left to do is little.
 #pragma once
 
 #include <cstdint>
