@@ -13,6 +13,7 @@
 #include "base/random.h"
 #include "bson/builder.h"
 #include "bson/validate.h"
+#include "console/members.h"
 
 namespace console {
 namespace {
@@ -30,8 +31,6 @@ struct Destroy {
 using Uri = std::unique_ptr<mongoc_uri_t, Destroy<mongoc_uri_t, mongoc_uri_destroy>>;
 using Pool = std::unique_ptr<mongoc_client_pool_t, Destroy<mongoc_client_pool_t, mongoc_client_pool_destroy>>;
 using Session = std::unique_ptr<mongoc_client_session_t, Destroy<mongoc_client_session_t, mongoc_client_session_destroy>>;
-using Member =
-    std::unique_ptr<mongoc_server_description_t, Destroy<mongoc_server_description_t, mongoc_server_description_destroy>>;
 using Preference = std::unique_ptr<mongoc_read_prefs_t, Destroy<mongoc_read_prefs_t, mongoc_read_prefs_destroy>>;
 
 // Goes back to the pool.
@@ -71,17 +70,6 @@ struct Way {
   uint32_t server = 0;
   bool secondary = false;
 };
-
-std::optional<Member> find_member(mongoc_client_t* client, const std::string& host_and_port) {
-  size_t count = 0;
-  mongoc_server_description_t** all = mongoc_client_get_server_descriptions(client, &count);
-  std::optional<Member> found;
-  for (size_t i = 0; i < count; ++i)
-    if (!found && mongoc_server_description_host(all[i])->host_and_port == host_and_port)
-      found = Member(mongoc_server_description_new_copy(all[i]));
-  mongoc_server_descriptions_destroy_all(all, count);
-  return found;
-}
 
 bson::Document reply_of(const bson_t& raw, const bson_error_t* error) {
   const bson::BytesView bytes(reinterpret_cast<const char*>(bson_get_data(&raw)), raw.len);
@@ -175,6 +163,7 @@ struct Runner::Library {
     // Whoever waits in front of a page wants to know soon that nobody answers.
     if (!mongoc_uri_has_option(uri.get(), MONGOC_URI_SERVERSELECTIONTIMEOUTMS))
       mongoc_uri_set_option_as_int32(uri.get(), MONGOC_URI_SERVERSELECTIONTIMEOUTMS, 5000);
+    patience = std::chrono::milliseconds(mongoc_uri_get_option_as_int32(uri.get(), MONGOC_URI_SERVERSELECTIONTIMEOUTMS, 5000));
     pool.reset(mongoc_client_pool_new(uri.get()));
     if (!pool) throw std::runtime_error("the connection string asks for something that this client can't do");
     mongoc_client_pool_set_error_api(pool.get(), MONGOC_ERROR_API_VERSION_2);
@@ -189,21 +178,25 @@ struct Runner::Library {
     Way found{Client(pool.get()), nullptr};
     mongoc_client_t* client = found.client.get();
     bson_error_t error = {};
-    const mongoc_read_prefs_t* preference = target.primary ? nullptr : mongoc_uri_get_read_prefs_t(uri.get());
-    std::optional<Member> member(std::in_place, mongoc_client_select_server(client, target.primary, preference, &error));
-    if (!target.member.empty()) {
-      // The members are known even if none could be chosen, as while there is no primary.
-      member = find_member(client, target.member);
+    Member member;
+    if (target.member.empty()) {
+      const mongoc_read_prefs_t* preference = target.primary ? nullptr : mongoc_uri_get_read_prefs_t(uri.get());
+      member.reset(mongoc_client_select_server(client, target.primary, preference, &error));
       if (!member) {
-        failure = failed_reply(74, "NodeNotFound", "there is no member " + target.member);
+        failure = failed_by(error);
         return std::nullopt;
       }
-    } else if (!*member) {
-      failure = failed_by(error);
-      return std::nullopt;
+    } else {
+      base::Result<Member> named = wait_for_member(client, target.member, patience);
+      if (!named.ok()) {
+        const base::Failure& why = named.failure();
+        failure = failed_reply(static_cast<int32_t>(why.code), base::code_name(why.code), why.message);
+        return std::nullopt;
+      }
+      member = std::move(named).value();
     }
-    found.server = mongoc_server_description_id(member->get());
-    found.secondary = std::string_view(mongoc_server_description_type(member->get())) == "RSSecondary";
+    found.server = mongoc_server_description_id(member.get());
+    found.secondary = std::string_view(mongoc_server_description_type(member.get())) == "RSSecondary";
     // A server without sessions has cursors all the same.
     found.session.reset(mongoc_client_start_session(client, nullptr, &error));
     return found;
@@ -256,6 +249,7 @@ struct Runner::Library {
   }
 
   Uri uri;
+  std::chrono::milliseconds patience{};  // how long a member may take that hasn't answered yet
   Pool pool;
   std::mutex mutex;
   std::map<std::string, OpenCursor> cursors;

@@ -1,32 +1,57 @@
 """The console of a replica set: any member can be asked, a cursor stays with its member, and what only a primary does goes to the primary."""
+import threading
+
 import pytest
 
 from tests.console.console import Console
 from tests.support.replica_set import ReplicaSet
+from tests.support.waiting import DEADLINE
+
+
+def patient(uri, milliseconds=DEADLINE * 1000):
+    """The connection string, with the time that the console waits for members."""
+    return f"{uri}{'&' if '?' in uri else '?'}serverSelectionTimeoutMS={milliseconds}"
 
 
 @pytest.fixture(scope="module")
 def members():
-    with ReplicaSet(2) as running:
+    with ReplicaSet(3) as running:
         running.client().shop.pages.insert_many({"_id": i} for i in range(300))
         running.wait_same_place()
         yield running
 
 
 def test_every_member_can_be_asked(members):
-    with Console(members.uri) as console:
+    with Console(patient(members.uri)) as console:
         page = console.log_in()
         for member in members.members:
             reply = console.post("/command", {"db": "admin", "command": {"hello": 1}, "member": member.name}, page)[1]
-            assert reply["me"] == member.name
+            assert reply.get("me") == member.name, reply
             assert console.post("/command", {"db": "admin", "command": {"currentOp": 1}, "member": member.name}, page)[1]["ok"] == 1
         assert console.post("/command", {"db": "admin", "command": {"hello": 1}}, page)[1]["me"] == members.primary().name
 
 
+def test_a_member_that_has_not_answered_yet_is_waited_for(members):
+    slow = members.secondaries()[0]
+    slow.hold()
+    try:
+        with Console(patient(members.uri, 200)) as console:
+            reply = console.post("/command", {"db": "admin", "command": {"hello": 1}, "member": slow.name}, console.log_in())[1]
+            assert (reply["codeName"], reply["errmsg"]) == ("HostUnreachable", f"the member {slow.name} doesn't answer")
+        with Console(patient(members.uri)) as console:
+            page = console.log_in()
+            again = threading.Timer(0.5, slow.let_go)
+            again.start()
+            reply = console.post("/command", {"db": "admin", "command": {"hello": 1}, "member": slow.name}, page)[1]
+            again.join()
+            assert reply.get("me") == slow.name, reply
+    finally:
+        slow.let_go()
+
+
 def test_a_cursor_stays_with_the_member_that_opened_it(members):
     secondary = members.secondaries()[0]
-    joint = "&" if "?" in members.uri else "?"
-    with Console(members.uri + joint + "readPreference=secondary", "--write") as console:
+    with Console(patient(members.uri) + "&readPreference=secondary", "--write") as console:
         page = console.log_in()
         asked = lambda command, **more: console.post("/command", {"db": "shop", "command": command, **more}, page)[1]
         assert asked({"hello": 1})["me"] == secondary.name
