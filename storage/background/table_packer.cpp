@@ -20,6 +20,8 @@ constexpr int64_t pack_share_asked = 16;
 constexpr int64_t settle_bytes_min = 2 << 20;     // So many bytes in the file of `records` are worth a move by themselves.
 constexpr int64_t settle_bytes_asked = 64 << 10;  // So many bytes are enough when somebody waits for the space.
 constexpr uint64_t settle_share = 20;             // Up to 1/20 of the cache may change between checkpoints.
+// While rows are moved, so much may be unwritten: a checkpoint needs room for it, which others may take until then.
+constexpr uint64_t unwritten_bytes_min = 8 << 20;
 constexpr int64_t reusable_min = 1 << 20;
 constexpr int64_t reusable_share = 5;  // The packer compacts when more than 1/5 of the file is unused.
 constexpr int64_t reusable_share_asked = 12;
@@ -94,15 +96,25 @@ bool TablePacker::pack(ChainStore& store, bool back, const std::function<bool()>
   const Table& to = back ? store.tables().records : store.tables().packed;
   const StoreCounts before = store.counters().get();
   const int64_t thinned = back ? before.thinned_packed_bytes : before.thinned_bytes;
+  const uint64_t unwritten_max = std::max(engine_.options().cache_bytes / settle_share, unwritten_bytes_min);
+  uint64_t since_checkpoint = 0;
   bool any = false;
   Bytes position = record_key(record_id_min);
   for (;;) {
     if (interrupted()) return any;
+    // Where nothing can be written yet, as on a member whose writes aren't majority-committed, each checkpoint would be in vain.
+    if (since_checkpoint >= unwritten_max / 2 &&
+        static_cast<uint64_t>(engine_statistic(engine_.internals().connection, WT_STAT_CONN_CACHE_BYTES_DIRTY)) >=
+            unwritten_max) {
+      engine_.checkpoint();
+      since_checkpoint = 0;
+    }
     Bytes reached;
+    size_t bytes = 0;
     const auto between = engine_.internals().checkpointer.between_checkpoints();
     const size_t moved = in_transaction(engine_, [&](Transaction& transaction) {
       std::vector<std::pair<Bytes, Bytes>> rows;
-      size_t bytes = 0;
+      bytes = 0;
       {
         TableCursor cursor = from.cursor(transaction);
         for (bool on = cursor.seek(position); on && rows.size() < batch_rows && bytes < batch_bytes; on = cursor.next()) {
@@ -118,6 +130,7 @@ bool TablePacker::pack(ChainStore& store, bool back, const std::function<bool()>
       return rows.size();
     });
     if (moved == 0) break;
+    since_checkpoint += bytes;
     any = true;
     packed_ += moved;
     position = reached + '\0';

@@ -373,3 +373,30 @@ TEST_CASE("rows aren't moved below a checkpoint, where the engine would copy the
   CHECK(packer.packed() == 2 * records);
   CHECK(std::filesystem::file_size(directory.path() + "/WiredTigerHS.wt") < 64 << 10);
 }
+
+TEST_CASE("rows that are moved never leave much unwritten") {
+  constexpr int records = 30'000, row_bytes = 2'000;
+  TemporaryDirectory directory;
+  StoreOptions options = quiet(directory.path());
+  options.cache_bytes = 256 << 20;
+  Store store(options);
+  const auto collection = store.catalog().create("wiki.pages", {});
+  base::Random random(11);
+  in_transaction(store, [&](Transaction& transaction) {
+    for (int i = 0; i < records; ++i)
+      collection->records().insert(transaction, noise(random, row_bytes), transaction.next_stamp());
+  });
+  store.engine().checkpoint();
+
+  int64_t most = 0;
+  const auto look = [&] {
+    most = std::max(most, engine_statistic(store.engine().internals().connection, WT_STAT_CONN_CACHE_BYTES_DIRTY));
+    return false;
+  };
+  TablePacker packer(store.contents());
+  REQUIRE(packer.pack(collection->records().state().chains, false, look));
+  CHECK(packer.packed() == records);
+  CHECK(most > 0);
+  // It is 1/20 of the cache, and the large pages that a batch begins to change. The rows have 60 MB, and change two tables.
+  CHECK(most < 48 << 20);
+}
