@@ -3,6 +3,7 @@
 //   tables     the rows of a damaged table that can be read are copied to a new file; the
 //              steps that follow find out what the others were; rows of a salvaged file that
 //              a sound table contradicts move to local.lost_and_found.<uuid>
+//   states     what commits show is made again from the rows that are left, and from hash trees
 //   records    those whose rows were lost, and whose contents are whole in a chain, get their rows back
 //   documents  those whose records were lost are made anew from the log, if the log has all
 //              that makes their newest contents
@@ -54,15 +55,25 @@ class DocumentLog {
 };
 
 // This is a plug for what a database with branches keeps of a collection beside the collection's own tables: entries of `_id`,
-// which lead to versions, and the hash trees of commits. The implementation knows where they are stored, and what a branch and a
-// commit have for a record.
+// which lead to versions, what commits show, and their hash trees. The implementation knows where they are stored, and what a
+// branch and a commit have for a record.
 class VersionRepair {
  public:
   virtual ~VersionRepair() = default;
-  // The tables of entries and of trees. Their rows can be made of others again, so that a damaged one is replaced by what can be
-  // read of it.
+  // The tables of entries, of what commits show, and of trees. Their rows can be made of others again, so that a damaged one is
+  // replaced by what can be read of it.
   virtual std::string entries_table() const = 0;
+  virtual std::string states_table() const = 0;
   virtual std::string trees_table() const = 0;
+
+  struct States {
+    int64_t made = 0;
+    std::vector<std::string> lost;     // ids of commits of which nothing says what they show
+    std::vector<std::string> partial;  // ids of commits that show less than their trees name
+  };
+  // Makes again what can't be read of what commits show. `there` are the records that have rows. It must be called before the
+  // others, which read what commits show.
+  virtual States make_states(const std::vector<RecordId>& there, const std::function<void()>& interrupted) = 0;
 
   struct Missing {
     std::vector<RecordId> records;  // a commit or a branch shows them, in ascending order
@@ -103,15 +114,16 @@ struct RepairReport {
   int64_t corrected_types = 0;        // These types belong to index entries that existed.
   int64_t corrected_chains = 0;       // This counts rows of chains.
   int64_t rewritten_tables = 0;       // These tables had damaged pages.
+  int64_t made_states = 0;            // What commits show was made again so often.
   int64_t made_trees = 0;             // These hash trees of commits were made again.
-  bool took_away = false;             // Documents, what snapshots show of them, or trees of commits may be gone.
+  bool took_away = false;             // Documents, what snapshots or commits show of them, or trees of commits may be gone.
   std::vector<std::string> lost;      // These documents could not be read and are gone: "document {_id: 5} (record 17)".
   std::vector<std::string> restored;  // These could not be read, and the log had what makes them.
   std::vector<std::string> warnings;
 
   bool repaired() const {
     return restored_contents + restored_stubs + removed_records + moved_documents + inserted_keys + removed_keys +
-               corrected_types + corrected_chains + rewritten_tables + made_trees + unnamed_records >
+               corrected_types + corrected_chains + rewritten_tables + made_states + made_trees + unnamed_records >
            0;
   }
 };

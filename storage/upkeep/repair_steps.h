@@ -137,6 +137,7 @@ class Repair {
   void move_away(Transaction& transaction, RecordId record, const Bytes& content);
 
   // --- what branches and commits show: repair_versions.cpp
+  void make_states();
   // Where a record's row and its entry on `_id` are lost, only what shows it tells of it.
   void find_unnamed();
   void remove_unnamed();

@@ -32,6 +32,7 @@ void Repair::mend_tables() {
   }
   if (versions_) {
     names.push_back(versions_->trees_table());
+    if (const std::string states = versions_->states_table(); !states.empty()) names.push_back(states);
     names.push_back(versions_->entries_table());
     ids.insert(names.back());
   }

@@ -5,6 +5,17 @@
 
 namespace storage {
 
+void Repair::make_states() {
+  if (!versions_) return;
+  const VersionRepair::States states = versions_->make_states(records(), interrupted_);
+  report.made_states = states.made;
+  report.took_away |= !states.lost.empty() || !states.partial.empty();
+  for (const std::string& commit : states.lost)
+    report.warnings.push_back("Lost: what commit " + commit + " shows; neither other commits nor its hash tree say it.");
+  for (const std::string& commit : states.partial)
+    report.warnings.push_back("Commit " + commit + " shows less than its hash tree names, since nobody has the other documents.");
+}
+
 void Repair::find_unnamed() {
   if (!versions_) return;
   // A record that the index on `_id` names is purged when the index loses its entry.

@@ -1,5 +1,5 @@
-"""A repair makes again what a database with branches has beside its documents and can be made of them: entries of `_id`, which
-lead to versions, and the hash trees of commits."""
+"""A repair makes again what a database with branches has beside its documents and can be made of other tables: entries of `_id`,
+which lead to versions, what commits show, and their hash trees."""
 import random
 
 import pytest
@@ -43,7 +43,7 @@ def check(client, before, commits):
 
 
 @pytest.mark.parametrize("missing", [False, True])
-@pytest.mark.parametrize("kinds", [("nodes",), ("keys",), ("nodes", "keys")])
+@pytest.mark.parametrize("kinds", [("nodes",), ("keys",), ("nodes", "keys"), ("states",), ("states", "keys")])
 def test_entries_and_trees_are_made_again(kinds, missing):
     with Server("--syncdelay", "1") as server:
         with server.client() as client:
@@ -59,7 +59,7 @@ def test_entries_and_trees_are_made_again(kinds, missing):
         server.start()
         with server.client() as client:
             assert not client["shop@dev"].command("verify", 1, deep=True)["valid"]
-            if "keys" in kinds:
+            if "keys" in kinds or "states" in kinds:
                 with pytest.raises(OperationFailure) as damaged:
                     client["shop@dev"]["docs"].find_one({"_id": 0})
                 assert damaged.value.code == CORRUPT

@@ -23,6 +23,8 @@ class BitmapStore : public BranchStore {
     return history_.first_of(transaction, a) == history_.first_of(transaction, b);
   }
   RecordSet shown_by_any(Transaction& transaction, const std::vector<State>& states, const RecordSet& records) override;
+  CommitHistory* states() override { return &history_; }
+  std::string states_table() const override { return more_[0].name(); }
 
  protected:
   void save_state(Transaction& transaction, const View& view, State state, const RecordSet& added,

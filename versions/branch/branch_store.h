@@ -278,6 +278,12 @@ class BranchStore {
   Purged purged_of(Transaction& transaction, State state, const KeySet* among = nullptr);
   // All purged records, whoever showed them.
   RecordSet purged_records(Transaction& transaction);
+  // Those of them whose keys are known.
+  void each_purged(Transaction& transaction, const std::function<void(RecordId, BytesView key)>& each);
+
+  // What the commits show, and its table, for a repair; nullptr and empty if the layout keeps it in another way.
+  virtual CommitHistory* states() { return nullptr; }
+  virtual std::string states_table() const { return {}; }
 
   std::vector<std::string> table_names() const;
 

@@ -207,4 +207,47 @@ RecordSet CommitHistory::between(Transaction& transaction, State a, State b) {
   return set;
 }
 
+std::map<State, std::vector<CommitHistory::Row>> CommitHistory::rows(Transaction& transaction,
+                                                                     const std::function<void()>& interrupted) const {
+  std::map<State, std::vector<Row>> rows;
+  storage::TableCursor cursor = table_.cursor(transaction);
+  while (cursor.next()) {
+    if (interrupted) interrupted();
+    const BytesView key = cursor.key();
+    if (key.size() != row_key(0, 0).size()) continue;
+    const State state = base::load_be64(key.data());
+    const auto layer = static_cast<unsigned char>(key.back());
+    BytesView row = cursor.value();
+    const auto depth = base::take_varint(row);
+    const auto distance = depth ? base::take_varint(row) : std::nullopt;
+    if (layer >= layers_max || !distance || *distance == 0 || *distance > state || !read_set(row)) continue;
+    rows[state].push_back({layer, *depth, state - *distance});
+  }
+  return rows;
+}
+
+RecordSet CommitHistory::changed(Transaction& transaction, State state, unsigned layer) const {
+  RecordSet set;
+  step(transaction, state, layer, [&](BytesView row) { set = read_set(row).or_throw(); });
+  set.set_part(all_segments, {});
+  return set;
+}
+
+std::vector<CommitHistory::Row> CommitHistory::replace(Transaction& transaction, State state, State parent,
+                                                       const RecordSet& changed) {
+  {
+    const base::MutexLock lock(mutex_);
+    parts_.clear();
+    wholes_.clear();
+  }
+  for (unsigned layer = 0; layer < layers_max; ++layer) table_.remove(transaction, row_key(state, layer));
+  append(transaction, state, parent, changed);
+  std::vector<Row> rows;
+  for (unsigned layer = 0; layer == 0 || layer <= layer_at(rows.front().depth); ++layer) {
+    const Step step = this->step(transaction, state, layer, [](BytesView) {});
+    rows.push_back({layer, step.depth, step.target});
+  }
+  return rows;
+}
+
 }  // namespace versions

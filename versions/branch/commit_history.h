@@ -10,7 +10,10 @@
 // which segments a state has anything, as one segment more: the branch-segment bitmap (§3.4).
 #pragma once
 
+#include <functional>
+#include <map>
 #include <memory>
+#include <vector>
 
 #include "base/lru.h"
 #include "base/mutex.h"
@@ -53,8 +56,25 @@ class CommitHistory {
   // The first state of this state's line: its parent is 0.
   State first_of(Transaction& transaction, State state) const;
 
+  // --- for a repair (mended_states.h), while nobody else uses the table
+  struct Row {
+    unsigned layer = 0;
+    uint64_t depth = 0;  // of the state
+    State target = 0;    // the state that the row's set is the XOR with
+    bool operator==(const Row&) const = default;
+  };
+  // The rows that can be read, by their state and then by layer. `interrupted` is called at each row, and may throw.
+  std::map<State, std::vector<Row>> rows(Transaction& transaction, const std::function<void()>& interrupted) const;
+  RecordSet changed(Transaction& transaction, State state, unsigned layer) const;
+  // How many rows a state of this depth has.
+  static unsigned rows_at(uint64_t depth) { return layer_at(depth) + 1; }
+  static constexpr uint64_t steps_of_layer = 16;  // a row's target is so many targets of the layer below away
+  // Writes the state's rows anew, and returns them. Those of the parent and of all its ancestors must be there.
+  std::vector<Row> replace(Transaction& transaction, State state, State parent, const RecordSet& changed);
+
  private:
   static constexpr unsigned fan_in_bits = 4;
+  static_assert(steps_of_layer == 1 << fan_in_bits);
   static constexpr unsigned layers_max = 8;  // enough for more than 2^32 steps
 
   struct Step {

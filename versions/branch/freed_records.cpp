@@ -134,19 +134,23 @@ bool BranchStore::purged(Transaction& transaction, RecordId record) {
   return pending_.get(transaction, pending_key(BranchId::none, record)).has_value();
 }
 
-void BranchStore::each_purged_of(Transaction& transaction, State state, const KeySet* among,
-                                 const std::function<void(RecordId, BytesView)>& each) {
+void BranchStore::each_purged(Transaction& transaction, const std::function<void(RecordId, BytesView)>& each) {
   TableCursor cursor = pending_.cursor(transaction);
   for (bool on = cursor.seek(pending_key(BranchId::none, 0)); on && base::load_be64(cursor.key().data()) == 0;
        on = cursor.next()) {
     if (cursor.key().size() != pending_key(BranchId::none, 0).size() || cursor.value().empty())
       throw base::OperationError(base::ErrorCode::data_corruption_detected, "a row of what is pending on branches is damaged");
     const auto record = static_cast<RecordId>(base::load_be64(cursor.key().data() + 8));
-    if (cursor.value().front() != purged_kind) continue;
-    const BytesView key = cursor.value().substr(1);
+    if (cursor.value().front() == purged_kind) each(record, cursor.value().substr(1));
+  }
+}
+
+void BranchStore::each_purged_of(Transaction& transaction, State state, const KeySet* among,
+                                 const std::function<void(RecordId, BytesView)>& each) {
+  each_purged(transaction, [&](RecordId record, BytesView key) {
     // Most callers ask for few of many, and what a state names takes longer to find out.
     if ((!among || among->contains(key)) && names(transaction, state, record)) each(record, key);
-  }
+  });
 }
 
 BranchStore::Purged BranchStore::purged_of(Transaction& transaction, State state, const KeySet* among) {

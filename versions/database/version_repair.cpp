@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "storage/upkeep/repair.h"
+#include "versions/branch/mended_states.h"
 #include "versions/branch/mended_trees.h"
 #include "versions/database/branched_database.h"
 #include "versions/database/entry_keys.h"
@@ -21,7 +22,17 @@ class RepairOfVersions final : public storage::VersionRepair {
         id_index_(shared_->base.stored_indexes()->front()) {}
 
   std::string entries_table() const override { return entries_table_of(shared_->store); }
+  std::string states_table() const override { return shared_->store.states_table(); }
   std::string trees_table() const override { return database_->branches().roots().table_name(); }
+
+  States make_states(const std::vector<RecordId>& there, const std::function<void()>& interrupted) override {
+    States states;
+    if (const auto place = place_of_collection()) {
+      const MendedStates mended = mend_states(engine_, database_->branches(), *place, there, shared_->holes, interrupted);
+      states = {.made = static_cast<int64_t>(mended.made), .lost = ids_of(mended.lost), .partial = ids_of(mended.partial)};
+    }
+    return states;
+  }
 
   Missing missing(Transaction& transaction, const std::vector<RecordId>& there,
                   const std::function<void()>& interrupted) override {
@@ -89,20 +100,32 @@ class RepairOfVersions final : public storage::VersionRepair {
   }
 
   Trees make_trees(const std::function<void()>& interrupted) override {
-    Branches& branches = database_->branches();
     Trees trees;
-    for (size_t i = 0; i < branches.collections(); ++i) {
-      if (branches.collection(i).parts.collection != shared_->base.id()) continue;
-      const MendedTrees mended = mend_trees(engine_, branches, i, tree_kind_of(shared_->base.options().document), interrupted);
-      trees.made = static_cast<int64_t>(mended.made);
-      Transaction transaction(engine_, Transaction::Mode::read);
-      for (const CommitNumber commit : mended.lost)
-        trees.lost.push_back(base::to_hex(merkle::view(shared_->graph.commit(transaction, commit)->id)));
+    if (const auto place = place_of_collection()) {
+      const TreeKind kind = tree_kind_of(shared_->base.options().document);
+      const MendedTrees mended = mend_trees(engine_, database_->branches(), *place, kind, interrupted);
+      trees = {.made = static_cast<int64_t>(mended.made), .lost = ids_of(mended.lost)};
     }
     return trees;
   }
 
  private:
+  // The collection's place among the database's; nullopt: it was dropped.
+  std::optional<size_t> place_of_collection() const {
+    const Branches& branches = database_->branches();
+    for (size_t i = 0; i < branches.collections(); ++i)
+      if (branches.collection(i).parts.collection == shared_->base.id()) return i;
+    return std::nullopt;
+  }
+
+  std::vector<std::string> ids_of(const std::vector<CommitNumber>& commits) const {
+    std::vector<std::string> ids;
+    Transaction transaction(engine_, Transaction::Mode::read);
+    for (const CommitNumber commit : commits)
+      ids.push_back(base::to_hex(merkle::view(shared_->graph.commit(transaction, commit)->id)));
+    return ids;
+  }
+
   // The states of all commits and branches.
   std::set<State> states(Transaction& transaction) const {
     std::set<State> states;

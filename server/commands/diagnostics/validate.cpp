@@ -1,6 +1,7 @@
 // validate reads a whole collection, compares records, checksums and indexes, and repairs what it can.
 #include "storage/upkeep/validate.h"
 #include "base/error.h"
+#include "base/guarded.h"
 #include "base/interruptible_mutex.h"
 #include "base/log.h"
 #include "bson/json.h"
@@ -232,7 +233,8 @@ class Validate : public Command {
     // Each record, each row of a chain and each entry of an index is a step; how many rows the chains have isn't known before.
     Progress progress{
         .what = "Validate: scanning records and indexes Validate: scanning records and indexes", .done = 0, .total = 0};
-    progress.total = std::max<int64_t>(1, collection->record_count()) * (1 + static_cast<int64_t>(collection->indexes().size()));
+    const int64_t records = base::guarded([&] { return collection->record_count(); });
+    progress.total = std::max<int64_t>(1, records) * (1 + static_cast<int64_t>(collection->indexes().size()));
     const base::Interrupted interrupted = [&op, &progress] {
       constexpr int64_t shown_each = 256;
       op.check_interrupt();
