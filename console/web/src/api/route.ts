@@ -1,5 +1,5 @@
 // The address says behind the # which page is shown: page?name=value. So links can be opened in a tab and kept.
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useMemo, useState } from "preact/hooks";
 
 export interface Route {
   page: string;
@@ -22,11 +22,12 @@ export function go(page: string, params: Record<string, string | undefined> = {}
 }
 
 export function useRoute(): Route {
-  const [route, set] = useState(() => read(location.hash));
+  const [hash, set] = useState(location.hash);
   useEffect(() => {
-    const changed = () => set(read(location.hash));
+    const changed = () => set(location.hash);
     addEventListener("hashchange", changed);
+    changed();  // It may have changed since the page was drawn.
     return () => removeEventListener("hashchange", changed);
   }, []);
-  return route;
+  return useMemo(() => read(hash), [hash]);
 }
