@@ -50,11 +50,10 @@ def test_a_member_that_has_not_answered_yet_is_waited_for(members):
 
 
 def test_a_cursor_stays_with_the_member_that_opened_it(members):
-    secondary = members.secondaries()[0]
     with Console(patient(members.uri) + "&readPreference=secondary", "--write") as console:
         page = console.log_in()
         asked = lambda command, **more: console.post("/command", {"db": "shop", "command": command, **more}, page)[1]
-        assert asked({"hello": 1})["me"] == secondary.name
+        assert asked({"hello": 1})["me"] in [member.name for member in members.secondaries()]
         cursors = [asked({"find": "pages", "batchSize": 100}, **more)["cursor"] for more in ({}, {"member": members.primary().name})]
         for cursor in cursors:
             seen = len(cursor["firstBatch"])

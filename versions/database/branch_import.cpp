@@ -137,7 +137,7 @@ class BranchedDatabase::Import {
     // A short delta may make a long document.
     bytes_ += after.size();
     if (bytes_ > commit_.bytes_max) throw too_large(commit_);
-    // What the second parent shows with the same bytes is the same version, as it was where the commit was made.
+    // A document that the second parent shows with the same bytes is the same version, as it was where the commit was made.
     const RecordId theirs = commit_.second_parent == 0
                                 ? 0
                                 : shared.store.find(transaction_, shared.view_of(transaction_, commit_.second_parent), row.key);
@@ -198,9 +198,31 @@ bool BranchedDatabase::prepare_import(Transaction& transaction, const std::strin
 
 namespace {
 
+// Says what a commit has otherwise than the commit that it was to become.
+std::string difference(const Commit& made, const ImportedCommit& wanted) {
+  std::map<Bytes, Hash> roots(wanted.roots.begin(), wanted.roots.end());
+  std::string text;
+  for (const CollectionState& state : made.collections) {
+    const auto root = roots.find(state.label);
+    if (root != roots.end() && root->second == state.digest) {
+      roots.erase(root);
+      continue;
+    }
+    text += " collection " + base::to_hex(state.label) + (root == roots.end() ? " is too many;" : " has other documents;");
+    if (root != roots.end()) roots.erase(root);
+  }
+  for (const auto& [label, root] : roots) text += " collection " + base::to_hex(label) + " is missing;";
+  if (made.time_ms != wanted.info.time_ms) text += " it has another time;";
+  const bool in_order = std::equal(made.collections.begin(), made.collections.end(), wanted.roots.begin(), wanted.roots.end(),
+                                   [](const CollectionState& one, const auto& root) { return one.label == root.first; });
+  if (text.empty() && !in_order) text += " its collections are in another order;";
+  return text.empty() ? text : ":" + text.substr(0, text.size() - 1);
+}
+
 void check_id(const Commit& made, const ImportedCommit& wanted) {
   if (made.id == wanted.id) return;
-  refuse("a commit came to the id " + base::to_hex(view(made.id)) + ", and not to " + base::to_hex(view(wanted.id)));
+  refuse("a commit came to the id " + base::to_hex(view(made.id)) + ", and not to " + base::to_hex(view(wanted.id)) +
+         difference(made, wanted));
 }
 
 }  // namespace
