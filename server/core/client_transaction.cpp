@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "bson/builder.h"
 #include "replication/coordinator.h"
+#include "server/core/key_claims.h"
 #include "server/core/operation.h"
 #include "server/core/services.h"
 #include "server/core/transaction_registry.h"
@@ -171,8 +172,10 @@ storage::CreateIndexesResult ClientTransaction::create_indexes(OperationContext&
 }
 
 // A transaction that is about to commit was first.
-void ClientTransaction::check_claims(const Use& use, RecordId record) const {
-  if (services_.transactions->claims.claimed({use.collection->id(), record})) throw storage::WriteConflict();
+void ClientTransaction::check_claims(const Use& use, std::optional<RecordId> record, const bson::DocumentView* document) const {
+  const WriteClaims& claims = services_.transactions->claims;
+  if (record && claims.claimed({use.collection->id(), *record})) throw storage::WriteConflict();
+  if (document) check_key_claims(claims, *use.collection, *document);
 }
 
 Stamp ClientTransaction::generation_of(const Use& use, RecordId record, Stamp superseded) const {
@@ -189,6 +192,7 @@ void ClientTransaction::list(Change change) {
 
 RecordId ClientTransaction::insert(const Use& use, bson::DocumentView document) {
   const RecordId record = use.collection->insert(*draft_, document).id;
+  check_claims(use, std::nullopt, &document);
   list({.kind = Change::Kind::insert, .use = &use, .record = record, .document = bson::Document(document)});
   return record;
 }
@@ -196,8 +200,9 @@ RecordId ClientTransaction::insert(const Use& use, bson::DocumentView document) 
 void ClientTransaction::update(const Use& use, RecordId record, bson::DocumentView before, bson::DocumentView after,
                                const replication::UpdateForm& form) {
   Change change{.kind = Change::Kind::update, .use = &use, .record = record, .document = bson::Document(after), .form = form};
-  check_claims(use, record);
   const storage::Updated updated = use.collection->update(*draft_, record, before, change.document);
+  const bson::DocumentView written = change.document;
+  check_claims(use, record, &written);
   change.becomes = updated.record;
   change.generation = generation_of(use, record, updated.before.generation);
   list(std::move(change));
@@ -205,9 +210,9 @@ void ClientTransaction::update(const Use& use, RecordId record, bson::DocumentVi
 
 void ClientTransaction::remove(const Use& use, RecordId record, bson::DocumentView before) {
   Change change{.kind = Change::Kind::remove, .use = &use, .record = record, .document = id_of(before)};
-  check_claims(use, record);
   // A removed record has no generation any more, unless another view shows it.
   const storage::Superseded superseded = use.collection->remove(*draft_, record, before);
+  check_claims(use, record, nullptr);
   change.generation = generation_of(use, record, superseded.generation);
   list(std::move(change));
 }

@@ -123,7 +123,7 @@ class ClientTransaction {
   uint64_t counted_bytes = 0;  // likewise: the draft's bytes in the registry's sum
 
  private:
-  void check_claims(const Use& use, storage::RecordId record) const;
+  void check_claims(const Use& use, std::optional<storage::RecordId> record, const bson::DocumentView* document) const;
   storage::Stamp generation_of(const Use& use, storage::RecordId record, storage::Stamp superseded) const;
   void list(Change change);
   base::SharedHold hold_schema(OperationContext& op, const std::string& ns, base::InterruptibleMutex& mutex) const;

@@ -1,5 +1,7 @@
-// While a client's transaction commits, the records that it has written are claimed: its draft, which kept others from writing
-// them, is rolled back, and the changes are not made yet.
+// While a client's transaction commits, the records that it has written are claimed, and the keys that its documents have in
+// unique indexes: its draft, which kept others from writing them, is rolled back, and the changes are not made yet.
+//
+// A writer asks after it has written to the engine. If it wrote before the draft was rolled back, it has met the draft.
 #pragma once
 
 #include <atomic>
@@ -14,7 +16,7 @@ namespace server {
 
 struct WriteClaim {
   storage::CollectionId collection = 0;
-  storage::RecordId record = 0;
+  storage::RecordId record = 0;  // or the hash of a key, with a sign that no record has (key_claims.h)
   bool operator==(const WriteClaim&) const = default;
 };
 
@@ -25,9 +27,10 @@ class WriteClaims {
   // itself.
   std::shared_ptr<void> claim(std::vector<WriteClaim> records);
 
-  // Returns whether somebody has claimed the record; a writer then acts as after a conflict. It costs a load while nobody
-  // commits.
-  bool claimed(const WriteClaim& record) const { return count_.load(std::memory_order_acquire) != 0 && look(record); }
+  // Returns whether there are any claims. It costs a load.
+  bool any() const { return count_.load(std::memory_order_acquire) != 0; }
+  // Returns whether somebody has claimed the record; a writer then acts as after a conflict.
+  bool claimed(const WriteClaim& record) const { return any() && look(record); }
 
  private:
   struct Hash {

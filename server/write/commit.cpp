@@ -10,6 +10,7 @@
 #include "replication/coordinator.h"
 #include "replication/session_store.h"
 #include "server/core/client_transaction.h"
+#include "server/core/key_claims.h"
 #include "server/core/metrics.h"
 #include "server/core/operation.h"
 #include "server/core/services.h"
@@ -138,13 +139,19 @@ std::map<const Use*, Target> open_targets(OperationContext& op, const std::vecto
   return targets;
 }
 
-std::vector<WriteClaim> written_records(const std::vector<Change>& changes) {
-  std::vector<WriteClaim> records;
+std::vector<WriteClaim> claims_of(OperationContext& op, const std::vector<Change>& changes) {
+  std::vector<WriteClaim> claims;
   for (const Change& change : changes) {
+    op.check_interrupt();
+    const storage::Collection& collection = *change.use->collection;
     if (change.kind != Change::Kind::insert && !storage::is_draft(change.generation))
-      records.push_back({change.use->collection->id(), change.record});
+      claims.push_back({collection.id(), change.record});
+    // Nobody else knows the collection, or the document goes.
+    if (change.use->creates_collection || change.kind == Change::Kind::remove) continue;
+    const std::vector<WriteClaim> keys = key_claims(collection, change.document);
+    claims.insert(claims.end(), keys.begin(), keys.end());
   }
-  return records;
+  return claims;
 }
 
 }  // namespace
@@ -155,7 +162,7 @@ void commit(OperationContext& op, ClientTransaction& transaction) {
   if (changes.empty()) return;
   const auto targets = open_targets(op, changes);
   const auto history = op.services().session_store->check_out(transaction.session(), transaction.number(), op.interrupted());
-  const auto claims = op.services().transactions->claims.claim(written_records(changes));
+  const auto claims = op.services().transactions->claims.claim(claims_of(op, changes));
   transaction.end_draft();
   const auto begun = base::now(op.services().clock);
   storage::in_transaction(

@@ -68,7 +68,7 @@ class Violations {
   bool full() const { return list_.count() == violations_max; }
   bool any() const { return list_.count() > 0; }
 
-  // What takes too much room isn't shown.
+  // A document that takes too much room isn't shown.
   void add(const std::string& collection, const bson::ValueView& id, std::string_view name, const bson::Document& shown) {
     bson::Builder one = list_.object();
     one.append("collection", collection);

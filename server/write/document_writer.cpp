@@ -7,6 +7,7 @@
 #include "bson/json.h"
 #include "replication/committer.h"
 #include "server/core/command.h"
+#include "server/core/key_claims.h"
 #include "server/core/operation.h"
 #include "server/core/redaction.h"
 #include "server/core/services.h"
@@ -66,10 +67,12 @@ void DocumentWriter::check_valid(bson::DocumentView document, const bson::Docume
                 .add("error", op_.services().redacts_log ? redacted : log_text(error.details())));
 }
 
-// A client's transaction that commits has the record to itself: the writer waits as for any conflict.
-void DocumentWriter::check_claims(storage::RecordId record) const {
+// A client's transaction that commits has the record and its documents' keys to itself: the writer waits as for any conflict.
+void DocumentWriter::check_claims(std::optional<storage::RecordId> record, const bson::DocumentView* document) const {
   const TransactionRegistry* const transactions = op_.services().transactions;
-  if (transactions && transactions->claims.claimed({target_->id(), record})) throw storage::WriteConflict();
+  if (!transactions) return;
+  if (record && transactions->claims.claimed({target_->id(), *record})) throw storage::WriteConflict();
+  if (document) check_key_claims(transactions->claims, *target_, *document);
 }
 
 storage::RecordId DocumentWriter::insert(storage::Transaction& transaction, bson::DocumentView document) {
@@ -79,6 +82,7 @@ storage::RecordId DocumentWriter::insert(storage::Transaction& transaction, bson
   bytes_ += document.size();
   if (retry_) session = retry_->before(false);
   const storage::Stored stored = op_.services().committer->insert(transaction, *target_, document, session ? &*session : nullptr);
+  check_claims(std::nullopt, &document);
   op_.last_write = std::max(op_.last_write, stored.generation);
   if (session) retry_->after(transaction, stored.generation, nullptr);
   return stored.id;
@@ -88,7 +92,6 @@ void DocumentWriter::update(storage::Transaction& transaction, storage::RecordId
                             bson::DocumentView after, const replication::UpdateForm& form) {
   if (validation_) check_valid(after, &before);
   if (target_.use()) return op_.transaction->update(*target_.use(), record, before, after, form);
-  check_claims(record);
   bytes_ += after.size();
   std::optional<replication::SessionWrite> session;
   std::optional<bson::Document> image;  // `before` may be a view that the update invalidates
@@ -99,6 +102,7 @@ void DocumentWriter::update(storage::Transaction& transaction, storage::RecordId
   }
   const storage::Stamp stamp =
       op_.services().committer->update(transaction, *target_, record, before, after, form, session ? &*session : nullptr);
+  check_claims(record, &after);
   op_.last_write = std::max(op_.last_write, stamp);
   if (session) keep(transaction, stamp, image);
 }
@@ -110,7 +114,6 @@ void DocumentWriter::keep(storage::Transaction& transaction, storage::Stamp stam
 
 void DocumentWriter::remove(storage::Transaction& transaction, storage::RecordId record, bson::DocumentView before) {
   if (target_.use()) return op_.transaction->remove(*target_.use(), record, before);
-  check_claims(record);
   bytes_ += before.size();
   std::optional<replication::SessionWrite> session;
   std::optional<bson::Document> image;
@@ -120,6 +123,7 @@ void DocumentWriter::remove(storage::Transaction& transaction, storage::RecordId
   }
   const storage::Stamp stamp =
       op_.services().committer->remove(transaction, *target_, record, before, session ? &*session : nullptr);
+  check_claims(record, nullptr);
   op_.last_write = std::max(op_.last_write, stamp);
   if (session) keep(transaction, stamp, image);
 }

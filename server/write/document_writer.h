@@ -43,7 +43,7 @@ class DocumentWriter {
  private:
   void check_valid(bson::DocumentView document, const bson::DocumentView* before);
   bool fulfils(bson::DocumentView document) const;
-  void check_claims(storage::RecordId record) const;
+  void check_claims(std::optional<storage::RecordId> record, const bson::DocumentView* document) const;
   void keep(storage::Transaction& transaction, storage::Stamp stamp, const std::optional<bson::Document>& image);
 
   OperationContext& op_;

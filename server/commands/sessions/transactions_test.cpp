@@ -1,8 +1,10 @@
 // Transactions of several statements against a model: what each sees, who conflicts with whom, and what is there afterwards.
 #include <catch2/catch.hpp>
 
+#include <atomic>
 #include <map>
 #include <set>
+#include <thread>
 
 #include "base/random.h"
 #include "base/testing.h"
@@ -342,6 +344,42 @@ TEST_CASE("collections and indexes of a transaction are there with its commit, a
   CHECK(server.documents("{find: 'made'}") == "[{_id: 1, u: 1}]");
   CHECK(server.documents("{find: 'implicit'}") == "[{_id: 1}]");
   server.expect("{insert: 'made', documents: [{_id: 2, u: 1}]}", "{writeErrors: [{code: 11000}]}");
+}
+
+TEST_CASE("nobody takes a key from a transaction that commits, however hard they try") {
+  TestServer server(TestServer::SetOfOne{});
+  server.expect("{createIndexes: 'c', indexes: [{key: {u: 1}, name: 'u_1', unique: true}]}", "{ok: 1}");
+  const bool same_id = GENERATE(true, false);
+  std::atomic<int> round{0};
+  // Each of them tries to have the same key as the transaction's document.
+  std::vector<std::thread> others;
+  for (int other = 0; other < 3; ++other) {
+    others.emplace_back([&, other] {
+      for (int at = 0; (at = round) >= 0;) {
+        if (at == 0) continue;
+        const std::string id = same_id ? std::to_string(at) : "'" + std::to_string(at) + " of " + std::to_string(other) + "'";
+        server.run(json("{insert: 'c', documents: [{_id: " + id + ", u: " + std::to_string(at) + ", by: 'others'}]}"));
+        while (round == at) {
+          server.run(json("{update: 'c', updates: [{q: {_id: 'taken', u: {$ne: " + std::to_string(at) +
+                          "}}, u: {$set: {u: " + std::to_string(at) + "}}, upsert: true}]}"));
+        }
+      }
+    });
+  }
+  Session session(server);
+  int failed = 0;
+  for (int at = 1; at <= 60; ++at) {
+    const std::string number = std::to_string(at);
+    session.start();
+    if (code_of(session.run("test", "{insert: 'c', documents: [{_id: " + number + ", u: " + number + ", by: 'session'}]}")) != 0)
+      continue;
+    round = at;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    failed += code_of(session.commit()) != 0;
+  }
+  round = -1;
+  for (std::thread& other : others) other.join();
+  CHECK(failed == 0);
 }
 
 TEST_CASE("a transaction is one entry in the log, or a chain above 16 MB") {

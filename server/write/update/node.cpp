@@ -72,7 +72,7 @@ class Pending {
                        "The path '" + path + "' must exist in the document in order to apply array updates.");
 }
 
-// Where nodes are merged. A path may have megabytes, and an array many elements, so only an error writes the path.
+// This is the place at which nodes are merged. A path may have megabytes, and an array many elements, so only an error writes it.
 struct Where {
   const Application& application;
   const Where* above = nullptr;  // nullptr: the place of the walk
