@@ -88,7 +88,7 @@ class Grammar::Making {
   }
 
  private:
-  // Whether only simple values are made from here on.
+  // Returns whether only simple values are made from here on.
   bool simple() const { return choices_.used_up() || depth_ >= depth_max || values_ >= values_max; }
 
   Value chosen(std::string_view name) {

@@ -122,7 +122,7 @@ void TableLogDisk::write_batch(Transaction& transaction, const LogBatch& batch, 
   table_.put(transaction, meta_key(), encode_meta(batch.meta));
 }
 
-// Where the disk is nearly full, what was written before may have to get out of the cache first. So the room is looked at again
+// On a nearly full disk earlier writes may have to get out of the cache first. So this function looks at the room again
 // after each piece. Entries that this member has no room to apply would take the room that it has left.
 void TableLogDisk::write_on(const std::vector<LogBatch>& batches, size_t& done) {
   for (auto from = batches.begin() + static_cast<ptrdiff_t>(done); from != batches.end();) {

@@ -140,7 +140,7 @@ void learn_cluster_time(OperationContext& op) {
 }
 
 void begin_read(OperationContext& op) {
-  // What a transaction has read is majority-committed once its commit is.
+  // A transaction's reads are majority-committed once its commit is.
   if (!in_initiated_set(op.services()) || !op.read_concern.majority_committed() || op.in_transaction) return;
   const replication::Standing now = op.services().replica_set->standing();
   if (now.state == MemberState::primary) op.led_term = now.term;
@@ -278,7 +278,7 @@ bool is_transient(ErrorCode code, bool ends_transaction) {
   if (code == prepared_transaction_in_progress || code == ErrorCode::write_conflict || code == ErrorCode::lock_timeout ||
       code == ErrorCode::snapshot_unavailable || code == ErrorCode::snapshot_too_old || code == ErrorCode::no_such_transaction)
     return true;
-  // Whether a commit took effect isn't known after the others.
+  // After the other errors nobody knows whether a commit took effect.
   return !ends_transaction && can_retry_after(code);
 }
 

@@ -88,7 +88,7 @@ void compare_with_expected(Executor::Plan& plan) {
   auto expected = *std::move(plan.expected);
   plan.expected.reset();
   plan.op->services().plan_cache.deactivate(expected.key);
-  // What was returned can't be taken back, so the next query lets the plans race.
+  // Results that were returned can't be taken back, so the next query lets the plans race.
   if (stats.advanced != 0) return;
   plan.replanned = true;
   race(plan, std::move(expected.ways), expected.key);

@@ -19,7 +19,7 @@ TestServer& server() {
   return one;
 }
 
-// What the options hold is parsed as the executor would.
+// This function parses the options' contents as the executor would.
 void use(const Query& query, const ::server::OperationContext& op) {
   const ParseContext context = parse_context(op, query.let);
   const auto matcher = Matcher::parse(query.filter, context);

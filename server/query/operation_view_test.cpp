@@ -15,7 +15,7 @@
 namespace server {
 namespace {
 
-// What is shown of the command while it runs.
+// Returns what is shown of the command while it runs.
 bson::Document shown(TestServer& server, const std::string& name, const bson::Document& body, bool whole) {
   Services& services = server.services();
   Client client(ClientId{1}, "127.0.0.1:1", "127.0.0.1:2", false);

@@ -145,7 +145,7 @@ bool Engine::State::hold(size_t bytes) {
   return true;
 }
 
-// What malloc gives beyond what was asked for is counted when it is known.
+// malloc may give more than was asked for. The surplus is counted when it is known.
 void* Engine::State::allocate(void* state, size_t bytes) {
   State& own = *static_cast<State*>(state);
   if (!own.grow(bytes)) return nullptr;

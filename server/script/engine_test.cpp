@@ -33,7 +33,7 @@ std::string error_of(Engine& engine, std::string_view source) {
   return "";
 }
 
-// What goes to JavaScript and back is the same, but for what JavaScript doesn't have.
+// A value that goes to JavaScript and back is the same, but for types that JavaScript doesn't have.
 bool survives(const ValueView& value) {
   switch (value.type()) {
     case bson::Type::code_with_scope:

@@ -276,7 +276,7 @@ bool Values::append_regex(bson::Builder& out, std::string_view name, JSValueCons
   return true;
 }
 
-// What a client's function may have put there is checked: it can make objects with the same names.
+// This function checks its arguments: a client's function can make objects with the same names.
 bool Values::append_typed(bson::Builder& out, std::string_view name, const std::string& type, JSValueConst value, int depth) {
   const Owned holder(context_, JS_GetProperty(context_, value, value_atom_));
   if (holder.is_exception()) return false;

@@ -102,7 +102,7 @@ bool TablePacker::pack(ChainStore& store, bool back, const std::function<bool()>
   Bytes position = record_key(record_id_min);
   for (;;) {
     if (interrupted()) return any;
-    // Where nothing can be written yet, as on a member whose writes aren't majority-committed, each checkpoint would be in vain.
+    // A member whose writes aren't majority-committed can't write them yet, and each checkpoint would be in vain.
     if (since_checkpoint >= unwritten_max / 2 &&
         static_cast<uint64_t>(engine_statistic(engine_.internals().connection, WT_STAT_CONN_CACHE_BYTES_DIRTY)) >=
             unwritten_max) {

@@ -68,7 +68,7 @@ Ballast::Ballast(const std::string& directory, uint64_t bytes) : whole_bytes_(by
   struct stat about {};
   if (file_ < 0 || ::fstat(file_, &about) != 0) return;
   disk_ = about.st_dev;
-  // What an earlier process had given up is not taken back here: recovery may need it. A sparse file, which is what some copies
+  // Room that an earlier process had given up is not taken back here: recovery may need it. A sparse file, as some copies
   // of a directory are, holds nothing.
   const bool whole = static_cast<uint64_t>(about.st_blocks) * 512 >= static_cast<uint64_t>(about.st_size);
   const uint64_t held = whole ? std::min(static_cast<uint64_t>(about.st_size), bytes) : 0;

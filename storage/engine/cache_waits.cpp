@@ -19,7 +19,7 @@ constexpr int64_t look_every_us = 50'000;
 constexpr std::chrono::milliseconds step(20);
 constexpr int64_t overfull_percent = 110;
 
-// What InterruptibleWaits(nullptr) says: the thread's code must not be interrupted.
+// InterruptibleWaits(nullptr) sets this: the thread's code must not be interrupted.
 const base::Interrupted nothing;
 
 thread_local const base::Interrupted* current = nullptr;

@@ -31,7 +31,7 @@ class Walk {
     return more;
   }
   bool opens() const { return rows_.has_value(); }
-  // Whether there may be other rows between the last row and this one, or the end.
+  // Returns whether there may be other rows between the last row and this one, or the end.
   bool behind_hole() const { return behind_hole_; }
   BytesView key() const { return rows_->key(); }
   BytesView value() const { return rows_->value(); }

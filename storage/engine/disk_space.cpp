@@ -170,7 +170,7 @@ void DiskSpace::measure() {
   kept_dirty_ = std::min(kept_dirty_, dirty);
   const DiskState tight = disk_tightness(room, reserve, unwritten);
   tight_.store(tight, std::memory_order_relaxed);
-  // Where a checkpoint couldn't write much of it, the next one would be in vain, too.
+  // If a checkpoint couldn't write much of it, the next one would be in vain, too.
   const bool little_left = room < reserve / release_share + unwritten;
   release_waits_.store(little_left && worth_a_checkpoint(dirty - kept_dirty_, reserve), std::memory_order_relaxed);
   move_to(disk_state(room, reserve, state()));

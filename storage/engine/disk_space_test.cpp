@@ -64,7 +64,7 @@ TEST_CASE("uses of the disk give way in their order, and come back with a distan
   CHECK(state(32 * mb, DiskState::full) == DiskState::low);
   CHECK(state(36 * mb, DiskState::full) == DiskState::plenty);
   CHECK(state(gb, DiskState::exhausted) == DiskState::plenty);
-  // What frees space mustn't wait for room that it alone can make.
+  // An operation that frees space mustn't wait for room that it alone can make.
   CHECK(state(5 * mb / 2 - 1, DiskState::exhausted) == DiskState::exhausted);
   CHECK(state(5 * mb / 2, DiskState::exhausted) == DiskState::critical);
   CHECK(state(10 * mb, DiskState::critical) == DiskState::full);

@@ -358,7 +358,7 @@ Connection::Connection(const std::string& path, const std::string& config, Unapp
     : events_(std::make_unique<Events>()) {
   drop_half_a_turtle(path);
   take_last_message();
-  // Where the files are another directory's, they are neither changed nor copied.
+  // The files of another directory are neither changed nor copied.
   if (overlay_extension(path).empty()) metadata_copy_.emplace(path);
   events_->may_salvage = may_salvage;
   int result = 0;

@@ -34,7 +34,7 @@ Stamp committed_below(Engine& engine) {
 
 }  // namespace
 
-// What is committed before the backup begins is in it.
+// A transaction that commits before the backup begins is in it.
 BackupStream::BackupStream(Engine& engine, const std::string& from)
     : committed_below_(committed_below(engine)), backup_(std::make_unique<Backup>(engine, BackupLink{new_id(), from})) {
   head_.link = backup_->link();

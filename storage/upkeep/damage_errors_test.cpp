@@ -100,7 +100,7 @@ TEST_CASE("an error about a page at the end of a collection says what lies befor
   const std::string file = directory.path() + "/records-1.wt";
   RecordId above = documents;
   for (const FileBlock& page : leaves(file)) {
-    // Which of the pages has the last record is found out by damage to each.
+    // Damage to each page in turn shows which of them has the last record.
     flip_byte(file, page.offset + 50);
     Store store(test_options(directory.path()));
     const auto collection = store.catalog().open(ns);

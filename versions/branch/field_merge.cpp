@@ -39,7 +39,7 @@ class Fields {
       pace.step();
       sorted_.push_back(field);
     }
-    // Of fields with one name the first lies before the others. A stable sort would take half as much memory again.
+    // Fields with one name are in the order in which they lie. A stable sort would take half as much memory again.
     std::sort(sorted_.begin(), sorted_.end(), [&](const Element& a, const Element& b) {
       pace.step();
       const int order = a.name.compare(b.name);

@@ -479,7 +479,7 @@ VersionGraph::Reached VersionGraph::reached_from(Transaction& transaction, Commi
   return reached;
 }
 
-// Of the commits that both come from, it is the youngest of those that no other of them comes from.
+// It is the youngest of the common ancestors that no other common ancestor comes from.
 CommitNumber VersionGraph::common_ancestor_grafted(Transaction& transaction, CommitNumber a, CommitNumber b) const {
   const Reached reached[2] = {reached_from(transaction, a), reached_from(transaction, b)};
   std::unordered_set<CommitNumber> behind;

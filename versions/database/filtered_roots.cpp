@@ -172,7 +172,7 @@ Hash FilteredRoots::built(const View& view, const Hash& tree) {
   return root;
 }
 
-// What comes next is made from its documents again. Trees that are large themselves have twice their bytes.
+// The next roots are made from their documents again. Trees that are large themselves have twice their bytes.
 void FilteredRoots::forget_if_many() {
   if (trees_.nodes->bytes() <= std::max(with_.old_nodes_bytes, trees_.bytes_max)) return;
   trees_ = {};

@@ -176,7 +176,7 @@ TEST_CASE("without trees, states that other states lead to have the same records
   // Behind the last state whose jump of 16 steps leads over it, nothing but a tree says what a lost state had.
   for (auto state = states.begin(); state != states.end() && lost.empty(); ++state) {
     shop.lose([&](size_t, State other) { return other == *state; });
-    // What is in memory would help.
+    // Another store's memory has nothing that would help.
     Branches branches(shop.store.engine(), database_number, Layout::hybrid, {shop.database->branches().collection(0)});
     const auto holes = shop.database->versions_of(shop.things->id())->holes;
     const MendedStates mended = mend_states(shop.store.engine(), branches, 0, shop.there(), holes, {});

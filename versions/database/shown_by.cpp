@@ -123,7 +123,7 @@ class Search {
       known.insert(record);
       if (!read(transaction, *then, record).empty()) found[record].databases.push_back(name);
     }
-    // What was written since may be damaged for this snapshot alone.
+    // Contents that were written since may be damaged for this snapshot alone.
     guarded([&] {
       const auto rows = then->rows(transaction);
       for (const past::PageTable* table : {&rows->table->rows, &rows->newer.rows}) {

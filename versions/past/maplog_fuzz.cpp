@@ -49,7 +49,7 @@ bool run(BytesView input) {
     SkippyCache cache(1 << 20);
     const Maplog log(rows().table(), chosen, cache);
     const bool before = reads(log, transaction, first, last, row);
-    // What was sealed is cached under names that the next input uses as well, so this is the log's last use.
+    // Sealed pages are cached under names that the next input uses as well, so this is the log's last use.
     const bool seals = !base::refuses([&] {
       try {
         log.seal(transaction, last);

@@ -98,7 +98,7 @@ bson::Document request_of(OperationContext& op, const std::string& db, const Rem
       const auto& graph = database->branches().graph();
       for (const versions::Hash& id : versions::KnownCommits::of(transaction, graph))
         have.append(bson::Binary{0, versions::view(id)});
-      // What lies behind a dropped one isn't here either.
+      // The commits behind a dropped one aren't here either.
       for (const versions::CommitNumber number : graph.boundaries(transaction, true))
         boundaries.push_back(graph.commit(transaction, number)->id);
     }

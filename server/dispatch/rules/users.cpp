@@ -31,7 +31,7 @@ bool each_privilege(const Asker& asker, const ActionSet& actions) {
   for (const auto& privilege : privileges.as_document()) {
     const auto resource = privilege.is_object() ? privilege.as_document().find("resource") : Element();
     const auto db = resource.is_object() ? resource.as_document().find("db") : Element();
-    // What isn't of one database is admin's to give.
+    // Rights that aren't of one database are admin's to give.
     const bool of_one = db.is_string() && !db.as_string().empty();
     if (!asker.database(of_one ? db.as_string() : std::string_view("admin"), actions)) return false;
   }

@@ -8,8 +8,8 @@ namespace {
 
 using enum Action;
 
-// What is done to the branch or tag that the command names takes a right on the database itself, or on that state of it. A right
-// on the state that the request is sent to is none on its neighbors.
+// To change the branch or tag that the command names takes a right on the database itself, or on that state of it. A right on
+// the state that the request is sent to is none on its neighbors.
 template <Action action>
 bool on_named(const Asker& asker) {
   return asker.base({action}) || (!asker.named().empty() && asker.at_ref(asker.named(), {}, {action}));

@@ -187,7 +187,7 @@ class Parser {
     schema_.types = types_of(type_);
   }
 
-  // Whether the schema allows these types alone.
+  // Returns whether the schema allows these types alone.
   bool states(std::initializer_list<Type> types) const {
     if (!schema_.types) return false;
     TypeSet others = *schema_.types;

@@ -174,7 +174,7 @@ bool covered(const bson::Document& explained) {
 TEST_CASE("covered queries answer as the documents do") {
   const uint64_t seed = base::testing::seed();
   int answered = 0;
-  // Which queries an index can answer is chance, so there are more worlds where it was few.
+  // It is chance how many queries an index can answer, so there are more worlds if these were few.
   for (uint64_t world = 0; world < 10 || (answered <= 50 && world < 40); ++world) {
     Random random(seed + world);
     World worlds(random);

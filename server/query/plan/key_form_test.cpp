@@ -170,7 +170,7 @@ void check_index(const std::string& key, const char* index_collation, bool array
                << bson::to_json(row.document));
       if (matches) REQUIRE(found);
       if (!found) continue;
-      // What the bounds don't prove is still to be checked.
+      // The bounds may prove only a part of the filter; the rest is still to be checked.
       bool rest = true;
       for (const match::Node* node : access.residual) rest = rest && node->matches(row.document, nullptr);
       REQUIRE(rest == matches);

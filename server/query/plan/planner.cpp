@@ -33,7 +33,7 @@ constexpr int disjunctions_max = 64;
 Indexes usable_indexes(const storage::Collection& collection, const IndexFilter* filter) {
   Indexes indexes = collection.indexes();
   std::erase_if(indexes, [&](const auto& index) {
-    // What a text index has answers $text alone (text_access.h).
+    // A text index answers $text alone (text_access.h).
     return !index->ready() || index->spec().hidden || index->spec().text || (filter && !filter->allows(index->spec()));
   });
   return indexes;

@@ -85,15 +85,15 @@ class Group final : public Stage {
       // Once a document was put aside, those of other groups follow it even if there is room again: its group may be among them.
       if (!aside_.empty() || held_.bytes() > stage_memory_max) return put_aside(key, inputs, level);
       Accumulators fresh;
-      // What a group begins with depends on its key alone, since its documents come in any order.
+      // A group's beginning depends on its key alone, since its documents come in any order.
       const DocumentView document =
           std::exchange(frame_.root, key.view().is_object() ? key.view().as_document() : DocumentView());
       for (const AccumulatedField& field : plan_.fields) fresh.push_back(field.make(frame_));
       frame_.root = document;
       size_t bytes = key.view().bytes().size() + 128;
       for (const auto& accumulator : fresh) bytes += accumulator->bytes();
-      // What the accumulators are about to get counts as well, since a group that is there can't go to disk any more, and so does
-      // what the operation needs besides.
+      // The accumulators' next values count as well, since a group that is there can't go to disk any more, and so does the rest
+      // that the operation needs.
       size_t incoming = beside_bytes;
       for (const Value& input : inputs) incoming += input.view().bytes().size();
       if (!held_.add_if_room(bytes + incoming)) {

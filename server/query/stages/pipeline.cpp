@@ -210,7 +210,7 @@ Pipeline::Pipeline(bson::DocumentView stages, PipelineContext& context) : contex
     if (specs_[i]->must_be_last() && i + 1 != specs_.size()) {
       refuse(40601, std::string(specs_[i]->name()) + " can only be the final stage in the pipeline");
     }
-    // What a source leaves out, it compares as bytes.
+    // A source leaves documents out by comparing bytes.
     auto* const narrowing = context.scope.collator() ? nullptr : dynamic_cast<Narrowing*>(specs_[i].get());
     if (narrowing && i + 1 < specs_.size()) {
       if (const auto* match = dynamic_cast<const Filtering*>(specs_[i + 1].get())) narrowing->narrow(match->filter());

@@ -73,7 +73,7 @@ struct Transform::Node {
 
 namespace {
 
-// Which children of a node a document has a field for.
+// This class notes for which children of a node a document has a field.
 class Met {
  public:
   explicit Met(size_t children) : rest_(children > few ? children : 0) {}
