@@ -109,3 +109,33 @@ def test_a_tree_that_names_a_document_which_nobody_has_stays_damaged():
             again = client["shop"].command("validate", "docs", repair=True)
             assert [line for line in again["warnings"] if line.startswith("The hash tree of commit ")] == damaged
             assert client["shop@dev"].command("verify", 1, deep=True)["valid"]
+
+
+def test_a_branch_whose_commit_is_lost_goes_on_from_another_one():
+    with Server("--syncdelay", "1") as server:
+        with server.client() as client:
+            before, commits = fill(client)
+            first = list(client["shop"].cursor_command("log", 1))[-1]["commit"]
+        server.stop()
+        # Without trees nothing says what the commits behind the first one show.
+        for kind in ("states", "nodes"):
+            next(server.dbpath.glob(f"versions-*-{kind}.wt")).unlink()
+        server.start()
+        with server.client() as client:
+            reply = client["shop"].command("validate", "docs", repair=True)
+            lost = [line for line in reply["warnings"] if line.startswith("Lost: what commit ")]
+            assert {line.split()[3] for line in lost} == set(commits)
+            for state in before:
+                with pytest.raises(OperationFailure) as damaged:
+                    list(client[state]["docs"].find())
+                assert damaged.value.code == CORRUPT
+            for branch in ("main", "dev"):
+                client["shop"].command("resetBranch", branch, to=first, force=True)
+            for name in ("shop", "shop@dev", f"shop@{first[:16]}"):
+                docs = client[name]["docs"]
+                assert {one["_id"] for one in docs.find()} == set(range(DOCUMENTS))
+                assert docs.estimated_document_count() == DOCUMENTS
+            for name in ("shop", "shop@dev"):
+                client[name]["docs"].insert_one({"_id": "after"})
+                client[name].command("commit", 1, message="after")
+                assert client[name].command("verify", 1, deep=True)["valid"]
