@@ -20,6 +20,7 @@ constexpr std::chrono::microseconds nap_min = std::chrono::milliseconds(10);
 constexpr std::chrono::microseconds nap_max = std::chrono::milliseconds(500);  // Reads wake nobody; they are noticed this late.
 constexpr int nap_share = 40;  // A nap lasts 1/40 of the time for which there was nothing to do.
 constexpr std::chrono::microseconds after_failure = std::chrono::milliseconds(1000);
+constexpr int64_t log_again_us = 60'000'000;  // Work that fails again and again is logged so often.
 constexpr int64_t quiet_us = 2'000'000;
 constexpr int64_t between_waits_us = 500'000;
 
@@ -100,6 +101,8 @@ void Scheduler::run() {
   const base::LogContext context(thread_name_);
   pthread_setname_np(pthread_self(), thread_name_.c_str());
   setpriority(PRIO_PROCESS, static_cast<id_t>(syscall(SYS_gettid)), nice_level);
+  bool fails = false;
+  int64_t logged_us = 0;
   while (!stopping()) {
     bool worked = false;
     std::chrono::microseconds least = nap_min;
@@ -109,8 +112,14 @@ void Scheduler::run() {
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
       const std::lock_guard working(working_);
       worked = step();
+      if (worked) fails = false;
     } catch (const std::exception& error) {
-      log_put_off("working", error);
+      // A member that copies another one's data fails each second until it is done.
+      if (const int64_t now_us = clock_.monotonic_us(); !fails || now_us - logged_us >= log_again_us) {
+        log_put_off("working", error);
+        logged_us = now_us;
+      }
+      fails = true;
       least = after_failure;
     }
     cpu_micros_ = static_cast<uint64_t>(1e6 * base::thread_cpu_seconds());
