@@ -173,9 +173,7 @@ storage::CreateIndexesResult ClientTransaction::create_indexes(OperationContext&
 
 // A transaction that is about to commit was first.
 void ClientTransaction::check_claims(const Use& use, std::optional<RecordId> record, const bson::DocumentView* document) const {
-  const WriteClaims& claims = services_.transactions->claims;
-  if (record && claims.claimed({use.collection->id(), *record})) throw storage::WriteConflict();
-  if (document) check_key_claims(claims, *use.collection, *document);
+  server::check_claims(services_.transactions->claims, *use.collection, record, document);
 }
 
 Stamp ClientTransaction::generation_of(const Use& use, RecordId record, Stamp superseded) const {

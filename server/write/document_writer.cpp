@@ -69,10 +69,8 @@ void DocumentWriter::check_valid(bson::DocumentView document, const bson::Docume
 
 // A client's transaction that commits has the record and its documents' keys to itself: the writer waits as for any conflict.
 void DocumentWriter::check_claims(std::optional<storage::RecordId> record, const bson::DocumentView* document) const {
-  const TransactionRegistry* const transactions = op_.services().transactions;
-  if (!transactions) return;
-  if (record && transactions->claims.claimed({target_->id(), *record})) throw storage::WriteConflict();
-  if (document) check_key_claims(transactions->claims, *target_, *document);
+  if (const TransactionRegistry* const transactions = op_.services().transactions)
+    server::check_claims(transactions->claims, *target_, record, document);
 }
 
 storage::RecordId DocumentWriter::insert(storage::Transaction& transaction, bson::DocumentView document) {
