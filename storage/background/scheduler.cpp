@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 #include "base/cpu_time.h"
 #include "base/log.h"
@@ -20,7 +22,7 @@ constexpr std::chrono::microseconds nap_min = std::chrono::milliseconds(10);
 constexpr std::chrono::microseconds nap_max = std::chrono::milliseconds(500);  // Reads wake nobody; they are noticed this late.
 constexpr int nap_share = 40;  // A nap lasts 1/40 of the time for which there was nothing to do.
 constexpr std::chrono::microseconds after_failure = std::chrono::milliseconds(1000);
-constexpr int64_t log_again_us = 60'000'000;  // Work that fails again and again is logged so often.
+constexpr int64_t log_every_us = 60'000'000;
 constexpr int64_t quiet_us = 2'000'000;
 constexpr int64_t between_waits_us = 500'000;
 
@@ -101,8 +103,14 @@ void Scheduler::run() {
   const base::LogContext context(thread_name_);
   pthread_setname_np(pthread_self(), thread_name_.c_str());
   setpriority(PRIO_PROCESS, static_cast<id_t>(syscall(SYS_gettid)), nice_level);
-  bool fails = false;
-  int64_t logged_us = 0;
+  // A member that copies another one's data fails each second until it is done, so failures are logged together.
+  std::optional<PutOff> failures;
+  int64_t logged_us = clock_.monotonic_us() - log_every_us;
+  const auto log_failures = [&] {
+    if (!failures || clock_.monotonic_us() - logged_us < log_every_us) return;
+    std::exchange(failures, std::nullopt)->report();
+    logged_us = clock_.monotonic_us();
+  };
   while (!stopping()) {
     bool worked = false;
     std::chrono::microseconds least = nap_min;
@@ -112,16 +120,12 @@ void Scheduler::run() {
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
       const std::lock_guard working(working_);
       worked = step();
-      if (worked) fails = false;
     } catch (const std::exception& error) {
-      // A member that copies another one's data fails each second until it is done.
-      if (const int64_t now_us = clock_.monotonic_us(); !fails || now_us - logged_us >= log_again_us) {
-        log_put_off("working", error);
-        logged_us = now_us;
-      }
-      fails = true;
+      if (!failures) failures.emplace("working");
+      failures->add(error);
       least = after_failure;
     }
+    log_failures();
     cpu_micros_ = static_cast<uint64_t>(1e6 * base::thread_cpu_seconds());
     if (worked) {
       worked_us_ = clock_.monotonic_us();
