@@ -21,6 +21,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr size_t open_cursors_max = 32;
+constexpr int32_t patience_ms = 5000;
 constexpr std::chrono::minutes idle_max{10};
 constexpr size_t reply_bytes_max = 48 << 20;  // what a server may send at most in one message
 
@@ -162,8 +163,9 @@ struct Runner::Library {
     if (!uri) throw std::runtime_error("the connection string: " + std::string(error.message));
     // Whoever waits in front of a page wants to know soon that nobody answers.
     if (!mongoc_uri_has_option(uri.get(), MONGOC_URI_SERVERSELECTIONTIMEOUTMS))
-      mongoc_uri_set_option_as_int32(uri.get(), MONGOC_URI_SERVERSELECTIONTIMEOUTMS, 5000);
-    patience = std::chrono::milliseconds(mongoc_uri_get_option_as_int32(uri.get(), MONGOC_URI_SERVERSELECTIONTIMEOUTMS, 5000));
+      mongoc_uri_set_option_as_int32(uri.get(), MONGOC_URI_SERVERSELECTIONTIMEOUTMS, patience_ms);
+    patience =
+        std::chrono::milliseconds(mongoc_uri_get_option_as_int32(uri.get(), MONGOC_URI_SERVERSELECTIONTIMEOUTMS, patience_ms));
     pool.reset(mongoc_client_pool_new(uri.get()));
     if (!pool) throw std::runtime_error("the connection string asks for something that this client can't do");
     mongoc_client_pool_set_error_api(pool.get(), MONGOC_ERROR_API_VERSION_2);
