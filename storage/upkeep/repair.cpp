@@ -72,7 +72,7 @@ void Repair::run() {
   warn(report.removed_keys, "Removed {} extra index entries.");
   warn(report.corrected_types, "Corrected the types of {} index entries.");
   warn(report.corrected_chains, "Corrected {} chain entries.");
-  warn(report.made_states, "Made again what {} commits show.");
+  warn(report.made_states, "Made {} states of commits again.");
   warn(report.made_trees, "Made {} hash trees of commits again.");
   if (lost_) report.warnings.push_back("What was removed is in " + lost_->ns() + ".");
   name_lost();

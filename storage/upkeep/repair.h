@@ -3,7 +3,7 @@
 //   tables     the rows of a damaged table that can be read are copied to a new file; the
 //              steps that follow find out what the others were; rows of a salvaged file that
 //              a sound table contradicts move to local.lost_and_found.<uuid>
-//   states     what commits show is made again from the rows that are left, and from hash trees
+//   states     lost states of commits are made again from the rows that are left, and from hash trees
 //   records    those whose rows were lost, and whose contents are whole in a chain, get their rows back
 //   documents  those whose records were lost are made anew from the log, if the log has all
 //              that makes their newest contents
@@ -68,11 +68,11 @@ class VersionRepair {
 
   struct States {
     int64_t made = 0;
-    std::vector<std::string> lost;     // ids of commits of which nothing says what they show
+    std::vector<std::string> lost;     // ids of commits whose states nothing determines any more
     std::vector<std::string> partial;  // ids of commits that show less than their trees name
   };
-  // Makes again what can't be read of what commits show. `there` are the records that have rows. It must be called before the
-  // others, which read what commits show.
+  // Makes the states of commits again that can't be read. `there` are the records that have rows. The repair calls this before
+  // the other functions, which read the states.
   virtual States make_states(const std::vector<RecordId>& there, const std::function<void()>& interrupted) = 0;
 
   struct Missing {
@@ -114,7 +114,7 @@ struct RepairReport {
   int64_t corrected_types = 0;        // These types belong to index entries that existed.
   int64_t corrected_chains = 0;       // This counts rows of chains.
   int64_t rewritten_tables = 0;       // These tables had damaged pages.
-  int64_t made_states = 0;            // What commits show was made again so often.
+  int64_t made_states = 0;            // These states of commits were made again.
   int64_t made_trees = 0;             // These hash trees of commits were made again.
   bool took_away = false;             // Documents, what snapshots or commits show of them, or trees of commits may be gone.
   std::vector<std::string> lost;      // These documents could not be read and are gone: "document {_id: 5} (record 17)".

@@ -11,7 +11,7 @@ void Repair::make_states() {
   report.made_states = states.made;
   report.took_away |= !states.lost.empty() || !states.partial.empty();
   for (const std::string& commit : states.lost)
-    report.warnings.push_back("Lost: what commit " + commit + " shows; neither other commits nor its hash tree say it.");
+    report.warnings.push_back("Lost: the state of commit " + commit + "; neither other commits nor its hash tree determine it.");
   for (const std::string& commit : states.partial)
     report.warnings.push_back("Commit " + commit + " shows less than its hash tree names, since nobody has the other documents.");
 }

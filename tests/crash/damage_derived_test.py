@@ -123,8 +123,8 @@ def test_a_branch_whose_commit_is_lost_goes_on_from_another_one():
         server.start()
         with server.client() as client:
             reply = client["shop"].command("validate", "docs", repair=True)
-            lost = [line for line in reply["warnings"] if line.startswith("Lost: what commit ")]
-            assert {line.split()[3] for line in lost} == set(commits)
+            lost = [line for line in reply["warnings"] if line.startswith("Lost: the state of commit ")]
+            assert {line.split()[5].rstrip(";") for line in lost} == set(commits)
             for state in before:
                 with pytest.raises(OperationFailure) as damaged:
                     list(client[state]["docs"].find())

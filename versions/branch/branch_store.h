@@ -281,7 +281,8 @@ class BranchStore {
   // Those of them whose keys are known.
   void each_purged(Transaction& transaction, const std::function<void(RecordId, BytesView key)>& each);
 
-  // What the commits show, and its table, for a repair; nullptr and empty if the layout keeps it in another way.
+  // A repair asks for the history of this collection's states, and for the name of its table. A layout that doesn't keep one
+  // returns nullptr and an empty name.
   virtual CommitHistory* states() { return nullptr; }
   virtual std::string states_table() const { return {}; }
 

@@ -44,12 +44,17 @@ CommitHistory::CommitHistory(Table table, size_t cache_bytes)
 template <class Read>
 CommitHistory::Step CommitHistory::step(Transaction& transaction, State state, unsigned layer, Read&& read) const {
   auto row = table_.get(transaction, row_key(state, layer));
-  if (!row) damaged(state);
-  const auto depth = base::take_varint(*row);
-  const auto distance = depth ? base::take_varint(*row) : std::nullopt;
-  if (!distance || *distance == 0 || *distance > state) damaged(state);
+  const auto step = row ? take_step(state, *row) : std::nullopt;
+  if (!step) damaged(state);
   read(*row);
-  return {*depth, state - *distance};
+  return *step;
+}
+
+std::optional<CommitHistory::Step> CommitHistory::take_step(State state, BytesView& row) {
+  const auto depth = base::take_varint(row);
+  const auto distance = depth ? base::take_varint(row) : std::nullopt;
+  if (!distance || *distance == 0 || *distance > state) return std::nullopt;
+  return Step{*depth, state - *distance};
 }
 
 uint64_t CommitHistory::depth(Transaction& transaction, State state) const {
@@ -218,10 +223,8 @@ std::map<State, std::vector<CommitHistory::Row>> CommitHistory::rows(Transaction
     const State state = base::load_be64(key.data());
     const auto layer = static_cast<unsigned char>(key.back());
     BytesView row = cursor.value();
-    const auto depth = base::take_varint(row);
-    const auto distance = depth ? base::take_varint(row) : std::nullopt;
-    if (layer >= layers_max || !distance || *distance == 0 || *distance > state || !read_set(row)) continue;
-    rows[state].push_back({layer, *depth, state - *distance});
+    const auto step = take_step(state, row);
+    if (layer < layers_max && step && read_set(row)) rows[state].push_back({layer, step->depth, step->target});
   }
   return rows;
 }

@@ -81,6 +81,8 @@ class CommitHistory {
     uint64_t depth = 0;  // the depth of the state that was left
     State target = 0;
   };
+  // Takes from a row all but the set; nullopt: the row is damaged.
+  static std::optional<Step> take_step(State state, BytesView& row);
   // Calls `read` with the bytes of the set in the state's row of that layer.
   template <class Read>
   Step step(Transaction& transaction, State state, unsigned layer, Read&& read) const;

@@ -20,7 +20,14 @@ using Row = CommitHistory::Row;
 
 constexpr size_t documents_at_once = 4096;
 
-// The records of a collection by what is in them.
+RecordSet of_old_segments(const RecordSet& records) {
+  RecordSet old;
+  for (const auto& [segment, bitmap] : records.parts())
+    if (segment < first_segment) old.set_part(segment, bitmap);
+  return old;
+}
+
+// The records of a collection by the hashes of their contents.
 class RecordsByContent {
  public:
   RecordsByContent(storage::Engine& engine, BranchStore& store, const std::vector<RecordId>& there,
@@ -46,6 +53,10 @@ class RecordsByContent {
     std::vector<RecordId> found;
     for (auto [at, end] = by_hash_.equal_range(*document.hash); at != end; ++at) found.push_back(at->second);
     if (found.size() == 1) return found.front();
+    const auto shown_before = [&] {
+      return std::find_if(found.begin(), found.end(), [&](RecordId one) { return before.contains(one); });
+    };
+    if (const auto same = shown_before(); same != found.end()) return *same;
     const auto history = guarded([&] { return store_.history(transaction, document.key); });
     // A record that can't be read may be the one, or one that was purged.
     if (found.empty()) {
@@ -53,9 +64,8 @@ class RecordsByContent {
         if (!readable_.contains(version.record)) found.push_back(version.record);
       if (const auto purged = purged_.find(document.key); purged != purged_.end())
         found.insert(found.end(), purged->second.begin(), purged->second.end());
+      if (const auto same = shown_before(); same != found.end()) return *same;
     }
-    for (const RecordId record : found)
-      if (before.contains(record)) return record;
     RecordId newest = 0;
     CommitNumber came_with = 0;
     for (const RecordId record : found) {
@@ -173,7 +183,7 @@ class StateMender {
       for (size_t i = 0; !set && i < commit->second.size(); ++i) set = by_tree(commit->second[i], parent);
     }
     if (!set) {
-      if (number != 0) add(mended_.lost, commit->second);
+      if (number != 0) mended_.lost.insert(mended_.lost.end(), commit->second.begin(), commit->second.end());
       return;
     }
     in_transaction(engine_, [&](Transaction& transaction) {
@@ -254,7 +264,7 @@ class StateMender {
   }
 
   // All ids up to the newest, of which so many had no record; or, if the commit came from another server, what came with it.
-  RecordSet by_count(State state) const {
+  RecordSet by_count(State state) {
     uint64_t had = 0;
     RecordId newest = storage::record_id_min - 1;
     old_records().for_each([&](RecordId record) {
@@ -284,15 +294,13 @@ class StateMender {
   }
 
   // The records from before the first branch, with those that were purged.
-  RecordSet old_records() const {
+  const RecordSet& old_records() {
+    if (old_records_) return *old_records_;
     RecordSet records;
     for (const RecordId record : there_) records.add(record);
     Transaction transaction(engine_, Transaction::Mode::read);
     records |= guarded([&] { return store_.purged_records(transaction); });
-    RecordSet old;
-    for (const auto& [segment, bitmap] : records.parts())
-      if (segment < first_segment) old.set_part(segment, bitmap);
-    return old;
+    return old_records_.emplace(of_old_segments(records));
   }
 
   std::optional<RecordSet> by_tree(CommitNumber number, State parent) {
@@ -327,22 +335,16 @@ class StateMender {
   }
 
   // Each state behind the first one names the ids that had no record then, and no tree does.
-  RecordSet holes_of(Transaction& transaction, State parent, const RecordSet& before) const {
+  RecordSet holes_of(Transaction& transaction, State parent, const RecordSet& before) {
     RecordSet holes;
     if (holes_ == 0 || parent == 0 || history_.first_of(transaction, parent) != graph_.first(transaction)) return holes;
-    RecordSet none;
-    for (const auto& [segment, bitmap] : before.parts())
-      if (segment < first_segment) none.set_part(segment, bitmap);
+    RecordSet none = of_old_segments(before);
     none -= old_records();
     int64_t left = holes_;
     none.for_each([&](RecordId record) {
       if (left-- > 0) holes.add(record);
     });
     return holes;
-  }
-
-  static void add(std::vector<CommitNumber>& to, const std::vector<CommitNumber>& more) {
-    to.insert(to.end(), more.begin(), more.end());
   }
 
   storage::Engine& engine_;
@@ -361,6 +363,7 @@ class StateMender {
   std::map<State, Known> known_;
   std::unordered_set<State> cut_off_;  // no chain of rows leads from these to an exact state
   std::optional<RecordsByContent> records_;
+  std::optional<RecordSet> old_records_;
 };
 
 }  // namespace

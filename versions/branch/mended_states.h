@@ -1,4 +1,4 @@
-// Makes again what commits show of a collection, after rows of its states were lost.
+// Makes the states of commits again after rows of them were lost.
 //
 //   by rows   each row is the XOR of two states, so a state follows from any other one that a chain of rows leads to
 //   by count  the first commit shows every record up to the newest of that time
@@ -11,7 +11,7 @@ namespace versions {
 
 struct MendedStates {
   uint64_t made = 0;
-  std::vector<CommitNumber> lost = {};     // what these show can't be read, and nothing says it
+  std::vector<CommitNumber> lost = {};     // nothing determines the states of these any more
   std::vector<CommitNumber> partial = {};  // these show less than their trees name, whose documents nobody has any more
 };
 

@@ -26,32 +26,21 @@ using Documents = std::map<Bytes, Bytes>;  // by their keys
 // some of their ids were free by then. Documents often get contents again that they had before.
 struct History : test::Shop {
   History() {
-    write("shop.things", 60);
+    write_some("shop.things", 60);
     begin();
     create_dev();
   }
 
-  void write(const std::string& ns, int writes) {
-    const auto collection = store.catalog().open(ns);
+  void write_some(const std::string& ns, int writes) {
     for (int i = 0; i < writes; ++i) {
-      const int id = static_cast<int>(random.below(30));
-      const bool remove = random.below(3) == 0;
-      change([&](Transaction& transaction) {
-        const auto document = json("{_id: " + std::to_string(id) + ", text: 'text " + std::to_string(random.below(4)) + "'}");
-        const auto old = collection->find_id(transaction, document["_id"]);
-        if (!old)
-          collection->insert(transaction, document);
-        else if (remove)
-          collection->remove(transaction, *old, *collection->find(transaction, *old, nullptr));
-        else
-          collection->update(transaction, *old, *collection->find(transaction, *old, nullptr), document);
-      });
+      const std::string id = std::to_string(random.below(30)), text = "text " + std::to_string(random.below(4));
+      write(ns, json("{_id: " + id + ", text: '" + text + "'}"), random.below(3) == 0);
     }
   }
   void go_on(int commits) {
     for (int i = 0; i < commits; ++i) {
       const bool dev = random.below(2) == 0;
-      write(dev ? "shop@dev.things" : "shop.things", 1 + static_cast<int>(random.below(8)));
+      write_some(dev ? "shop@dev.things" : "shop.things", 1 + static_cast<int>(random.below(8)));
       Shop::commit(dev ? "dev" : "main");
       if (random.below(5) == 0) merge();
     }
@@ -204,7 +193,7 @@ TEST_CASE("without trees, states that other states lead to have the same records
 TEST_CASE("what a commit shows is made again without the documents that nobody has any more") {
   History shop;
   shop.go_on(6);
-  shop.write("shop.things", 10);
+  shop.write_some("shop.things", 10);
   shop.commit("main");
   const auto documents = shop.documents();
   const CommitNumber number = documents.rbegin()->first;

@@ -16,6 +16,19 @@ struct Shop {
         things(store.catalog().create("shop." + collection, {})) {}
 
   void change(const std::function<void(Transaction&)>& work) { storage::in_transaction(store, work); }
+  // Inserts the document, or changes the one with its `_id` to it, or removes that.
+  void write(const std::string& ns, const bson::Document& document, bool remove) {
+    const auto collection = store.catalog().open(ns);
+    change([&](Transaction& transaction) {
+      const auto old = collection->find_id(transaction, document["_id"]);
+      if (!old)
+        collection->insert(transaction, document);
+      else if (remove)
+        collection->remove(transaction, *old, *collection->find(transaction, *old, nullptr));
+      else
+        collection->update(transaction, *old, *collection->find(transaction, *old, nullptr), document);
+    });
+  }
   void begin() { database = databases.find_or_begin("shop", {}).database; }
   void create_dev() {
     change([&](Transaction& transaction) { database->create(transaction, "dev", {.name = "main"}); });

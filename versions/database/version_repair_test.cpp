@@ -182,22 +182,13 @@ TEST_CASE("a record whose row and entry are lost is gone where it was shown, and
 
 TEST_CASE("repair finds nothing missing where RecordIds were free before the first branch, and after history has gone") {
   test::Shop shop;
-  const auto write = [&](const std::string& ns, int id, bool remove) {
-    const auto collection = shop.store.catalog().open(ns);
-    storage::in_transaction(shop.store, [&](Transaction& transaction) {
-      const auto document = json("{_id: " + std::to_string(id) + ", text: 'of " + ns + std::to_string(id % 7) + "'}");
-      const auto old = collection->find_id(transaction, document["_id"]);
-      if (!old)
-        collection->insert(transaction, document);
-      else if (remove)
-        collection->remove(transaction, *old, *collection->find(transaction, *old, nullptr));
-      else
-        collection->update(transaction, *old, *collection->find(transaction, *old, nullptr), document);
-    });
-  };
   base::Random random(7);
   const auto some = [&](const std::string& ns, int writes) {
-    for (int i = 0; i < writes; ++i) write(ns, static_cast<int>(random.below(40)), random.below(3) == 0);
+    for (int i = 0; i < writes; ++i) {
+      const auto id = random.below(40);
+      const std::string text = "of " + ns + std::to_string(id % 7);
+      shop.write(ns, json("{_id: " + std::to_string(id) + ", text: '" + text + "'}"), random.below(3) == 0);
+    }
   };
   const auto check = [&] {
     const auto report = shop.repair(shop.things);
