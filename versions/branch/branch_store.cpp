@@ -16,8 +16,7 @@ namespace versions {
 
 namespace {
 
-constexpr size_t record_bytes = 8;                   // the RecordId at the end of a key
-constexpr size_t stamped_bytes = 1 + sizeof(Stamp);  // what a pending row has before the key
+constexpr size_t record_bytes = 8;  // the RecordId at the end of a key
 
 Table open_table(const StoreParts& parts, const std::string& kind) {
   storage::TableOptions options{.prefix_compression = true};
@@ -52,46 +51,17 @@ std::vector<std::string> BranchStore::table_names() const {
 
 // --- rows
 
-namespace {
-
-// 0: the row is from before rows had timestamps.
-Stamp stamp_of_row(BytesView row) {
-  return row.size() < stamped_bytes ? 0 : base::load_le<Stamp>(row.data() + 1);
-}
-
-Bytes stamped_row(char kind, Stamp stamp) {
-  Bytes row(1, kind);
-  base::append_le(row, stamp);
-  return row;
-}
-
-}  // namespace
-
 Bytes BranchStore::entry_key(BytesView key, RecordId record) {
   Bytes bytes(key);
   base::append_be64(bytes, static_cast<uint64_t>(record));
   return bytes;
 }
 
-Bytes BranchStore::pending_key(BranchId branch, RecordId record) {
-  Bytes key;
-  base::append_be64(key, static_cast<uint64_t>(branch));
-  base::append_be64(key, static_cast<uint64_t>(record));
-  return key;
-}
-
-Bytes BranchStore::pending_row(PendingKind kind, Stamp stamp, BytesView key) {
-  return stamped_row(static_cast<char>(kind), stamp).append(key);
-}
-Bytes BranchStore::pending_row(Listing listing, Stamp stamp) {
-  return stamped_row(static_cast<char>(listing), stamp);
-}
-
 bool Held::has(Stamp stamp) const {
   return stamp < below || std::binary_search(others.begin(), others.end(), stamp);
 }
 
-std::optional<BranchStore::PendingKind> BranchStore::pending_kind(Transaction& transaction, BranchId branch, RecordId record) {
+std::optional<PendingKind> BranchStore::pending_kind(Transaction& transaction, BranchId branch, RecordId record) {
   const auto row = pending_.get(transaction, pending_key(branch, record));
   if (!row) return std::nullopt;
   return static_cast<PendingKind>(row->at(0));
@@ -123,7 +93,7 @@ BranchStore::Pending BranchStore::pending(Transaction& transaction, BranchId bra
       continue;
     }
     pending.removed.add(record);
-    pending.removed_keys.emplace_back(row.substr(std::min(stamped_bytes, row.size())));
+    pending.removed_keys.emplace_back(key_of_row(row));
   }
   pending.held.others.assign(others.begin(), others.end());
   return pending;

@@ -25,13 +25,13 @@
 #include "storage/contents/record_store.h"
 #include "versions/branch/commit_history.h"
 #include "versions/branch/document_hash.h"
+#include "versions/branch/pending_rows.h"
 #include "versions/branch/state_past.h"
 
 namespace versions {
 
 using storage::Engine;
 using storage::RecordStore;
-using storage::Stamp;
 using storage::TableCursor;
 
 enum class Layout : uint8_t {
@@ -40,9 +40,6 @@ enum class Layout : uint8_t {
   version_first,         // each branch has a segment, chained to the one it was made from; there are no bitmaps
   hybrid,                // each branch has a segment, frozen when another branch is made from it; there are bitmaps
 };
-
-// Numbers of branches go up, and none is used twice.
-enum class BranchId : uint32_t { none = 0 };
 
 // A View says what is read and where writes go. It is valid for one transaction: the branch may be another one in the next.
 struct View {
@@ -89,21 +86,6 @@ struct Held {
   bool has(Stamp stamp) const;
   bool operator==(const Held&) const = default;
 };
-
-// A Listing says what happened to a collection on a branch since its last commit.
-enum class Listing : char {
-  made = 5,       // the branch has the collection now, whatever its last commit has of it
-  dropped = 6,    // the branch shows nothing of what its last commit has
-  made_anew = 7,  // the collection was dropped, and then created anew
-};
-// The RecordId under which `pending` keeps a collection's row: no record has it, so the row comes first.
-constexpr RecordId listing_at = 0;
-inline bool hides(Listing listing) {
-  return listing != Listing::made;
-}
-inline bool lists(Listing listing) {
-  return listing != Listing::dropped;
-}
 
 // The timestamp of a change that the transaction will log. The transaction takes some timestamps at once, so that no other
 // transaction gets one between them.
@@ -285,16 +267,14 @@ class BranchStore {
   // returns nullptr and an empty name.
   virtual CommitHistory* states() { return nullptr; }
   virtual std::string states_table() const { return {}; }
+  // The name of the table that says what branches show beyond their last commits.
+  const std::string& pending_table() const { return pending_.name(); }
 
   std::vector<std::string> table_names() const;
 
  protected:
   BranchStore(StoreParts parts, const std::vector<std::string>& more_tables);
 
-  enum class PendingKind : char { added = 1, removed = 2 };
-  // `key` is that of a record that is removed, so that the commit need not read it.
-  static Bytes pending_row(PendingKind kind, Stamp stamp, BytesView key = {});
-  static Bytes pending_row(Listing listing, Stamp stamp);
   std::optional<PendingKind> pending_kind(Transaction& transaction, BranchId branch, RecordId record);
   // Must be called before a pending row, or the record that it added, changes or goes. Returns up to which generation contents
   // must be kept for snapshots.
@@ -343,7 +323,6 @@ class BranchStore {
   std::vector<Table> more_;
 
  private:
-  static Bytes pending_key(BranchId branch, RecordId record);
   // Another transaction that inserts the key on the branch at the same time conflicts.
   void claim(Transaction& transaction, BranchId branch, BytesView key);
   // Another transaction that writes to the branch what this removes from it, or adds to it, conflicts.

@@ -2,61 +2,16 @@
 
 #include <algorithm>
 
-#include "base/error.h"
-#include "bson/keystring.h"
-#include "storage/engine/names.h"
 #include "versions/database/branched_database.h"
 
 namespace versions {
 
-namespace {
-
-// Returns whether a collection is renamed from that database to another one, or the other way.
-bool moves_between_databases(const LoggedEntry& entry, const std::string& db) {
-  if (entry.kind != LoggedEntry::Kind::command) return false;
-  const auto from = entry.command.find("renameCollection"), to = entry.command.find("to");
-  if (!from.is_string() || !to.is_string()) return false;
-  const auto left = split_name(storage::database_of(from.as_string())).database;
-  const auto right = split_name(storage::database_of(to.as_string())).database;
-  return left != right && (left == db || right == db);
-}
-
-}  // namespace
-
 VersionLines::VersionLines(Of of, std::vector<WantedVersion> wanted, Records records)
-    : of_(std::move(of)), wanted_(std::move(wanted)), records_(std::move(records)) {
+    : LoggedWrites(std::move(of)), wanted_(std::move(wanted)), records_(std::move(records)) {
   for (const WantedVersion& one : wanted_) {
     steps_[one.key];
     if (one.kind == WantedVersion::Kind::committed) by_commit_.emplace(one.commit, &one);
   }
-}
-
-void VersionLines::meet(const LoggedEntry& entry) {
-  if (entry.kind != LoggedEntry::Kind::command && entry.uuid != BytesView(of_.uuid)) return;
-  if (moves_between_databases(entry, of_.db)) branches_.clear();  // what the other database wrote isn't followed
-  const std::string_view db = storage::database_of(entry.ns);
-  const DatabaseName name = split_name(db);
-  if (name.database != of_.db) return;
-  try {
-    if (entry.kind != LoggedEntry::Kind::command) {
-      meet_write(entry, ref_of_database(db).name);
-    } else if (!name.ref) {
-      if (log::is_branch_change(entry.command)) meet_change(log::decode_branch_change(entry.command), entry.transaction);
-      if (entry.command.has("dropDatabase")) {  // the database is another one of that name from here on
-        branches_.clear();
-        found_.clear();
-      }
-    }
-  } catch (const base::OperationError& damage) {
-    using base::ErrorCode;
-    if (damage.code() != ErrorCode::data_corruption_detected && damage.code() != ErrorCode::bad_value) throw;
-    meet_hole("the log's entry " + storage::text_of(entry.stamp) + " is damaged");
-  }
-}
-
-void VersionLines::meet_hole(const std::string& why) {
-  branches_.clear();
-  hole_ = why;
 }
 
 void VersionLines::meet_end() {
@@ -67,7 +22,7 @@ void VersionLines::meet_end() {
   }
 }
 
-void VersionLines::meet_write(const LoggedEntry& entry, const std::string& on) {
+void VersionLines::write(const LoggedEntry& entry, const std::string& on) {
   using Kind = LoggedEntry::Kind;
   Bytes key;
   if (entry.kind == Kind::names) {
@@ -80,11 +35,7 @@ void VersionLines::meet_write(const LoggedEntry& entry, const std::string& on) {
     }
     key = at->second;
   } else {
-    const auto value = entry.with_id.find("_id");
-    if (!value.exists()) return meet_hole("the log's entry " + storage::text_of(entry.stamp) + " has no _id");
-    bson::KeyString id;
-    id.append(static_cast<bson::ValueView>(value));
-    key = id.bytes();
+    key = key_of_entry(entry);
   }
   const auto followed = steps_.find(key);
   if (followed == steps_.end() || given_up_.contains(key)) return;
@@ -116,7 +67,7 @@ void VersionLines::meet_write(const LoggedEntry& entry, const std::string& on) {
   branch.of_keys[key] = now;
 }
 
-void VersionLines::meet_change(const log::BranchChange& change, Stamp transaction) {
+void VersionLines::change(const log::BranchChange& change, const LoggedEntry& entry) {
   if (std::get_if<log::BeginBranches>(&change)) {
     begin();
   } else if (const auto* created = std::get_if<log::CreateBranch>(&change)) {
@@ -124,11 +75,7 @@ void VersionLines::meet_change(const log::BranchChange& change, Stamp transactio
   } else if (const auto* dropped = std::get_if<log::DropBranch>(&change)) {
     branches_.erase(dropped->branch);
   } else if (const auto* renamed = std::get_if<log::RenameBranch>(&change)) {
-    branches_.erase(renamed->to);
-    if (auto node = branches_.extract(renamed->branch)) {
-      node.key() = renamed->to;
-      branches_.insert(std::move(node));
-    }
+    rename(branches_, *renamed);
   } else if (const auto* reset = std::get_if<log::ResetBranch>(&change)) {
     restart(reset->branch, reset->commit);
   } else if (const auto* gone = std::get_if<log::DropCollection>(&change)) {
@@ -140,9 +87,9 @@ void VersionLines::meet_change(const log::BranchChange& change, Stamp transactio
   } else if (const auto* committed = std::get_if<log::CommitBranch>(&change)) {
     commit(*committed);
   } else if (const auto* merged = std::get_if<log::MergeBranch>(&change)) {
-    merge(*merged, transaction);
+    merge(*merged, entry.transaction);
   } else if (const auto* advanced = std::get_if<log::AdvanceBranch>(&change)) {
-    take_over(advanced->branch, transaction);
+    take_over(advanced->branch, entry.transaction);
   }
 }
 
@@ -190,7 +137,7 @@ void VersionLines::give_up(const Bytes& key) {
 }
 
 std::string VersionLines::why_not(const Bytes& key) const {
-  return given_up_.contains(key) ? "the log has more than " + std::to_string(steps_max) + " writes of it" : hole_;
+  return given_up_.contains(key) ? "the log has more than " + std::to_string(steps_max) + " writes of it" : why_hole_;
 }
 
 const VersionLines::Line* VersionLines::line(const std::string& branch, const Bytes& key, bool own) const {

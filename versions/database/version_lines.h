@@ -20,13 +20,10 @@
 #include <unordered_map>
 #include <vector>
 
-#include "storage/upkeep/entry_log.h"
 #include "versions/branch/record_set.h"
-#include "versions/log/branch_change.h"
+#include "versions/database/logged_writes.h"
 
 namespace versions {
-
-using storage::LoggedEntry;
 
 // A record whose write is looked for.
 struct WantedVersion {
@@ -39,7 +36,7 @@ struct WantedVersion {
   Stamp stamp = 0;
 };
 
-class VersionLines {
+class VersionLines final : public LoggedWrites {
  public:
   // A write, and what it changed.
   struct Step {
@@ -75,19 +72,8 @@ class VersionLines {
     std::unordered_map<storage::RecordId, Bytes> keys;
     RecordSet others;
   };
-  // A collection that came from another database has the UUID that it has there, even if both are on this server.
-  struct Of {
-    std::string db;
-    Bytes uuid;
-    storage::CollectionId collection = 0;
-  };
   VersionLines(Of of, std::vector<WantedVersion> wanted, Records records);
 
-  VersionLines(const VersionLines&) = delete;
-  VersionLines& operator=(const VersionLines&) = delete;
-
-  void meet(const LoggedEntry& entry);
-  void meet_hole(const std::string& why);
   void meet_end();
 
   const std::map<storage::RecordId, Found>& found() const { return found_; }
@@ -109,8 +95,13 @@ class VersionLines {
     std::set<Stamp> taken_over;
   };
 
-  void meet_write(const LoggedEntry& entry, const std::string& on);
-  void meet_change(const log::BranchChange& change, Stamp transaction);
+  void write(const LoggedEntry& entry, const std::string& on) override;
+  void change(const log::BranchChange& change, const LoggedEntry& entry) override;
+  void dropped() override {
+    branches_.clear();
+    found_.clear();
+  }
+  void hole() override { branches_.clear(); }
   void begin();
   void commit(const log::CommitBranch& entry);
   void merge(const log::MergeBranch& entry, Stamp transaction);
@@ -121,7 +112,6 @@ class VersionLines {
   // or `own` is set and the newest write on the line came with a merge or an advance.
   const Line* line(const std::string& branch, const Bytes& key, bool own) const;
 
-  const Of of_;
   const std::vector<WantedVersion> wanted_;
   const Records records_;
   std::multimap<Hash, const WantedVersion*> by_commit_;
@@ -129,7 +119,6 @@ class VersionLines {
   std::set<Bytes> given_up_;                            // these have too many
   std::map<std::string, BranchLines> branches_;
   std::map<storage::RecordId, Found> found_;
-  std::string hole_;
 };
 
 }  // namespace versions

@@ -1,0 +1,47 @@
+#include "versions/branch/pending_rows.h"
+
+namespace versions {
+
+namespace {
+
+constexpr size_t stamped_bytes = 1 + sizeof(Stamp);  // what a row has before the key
+
+Bytes stamped_row(char kind, Stamp stamp) {
+  Bytes row(1, kind);
+  base::append_le(row, stamp);
+  return row;
+}
+
+}  // namespace
+
+Bytes pending_key(BranchId branch, RecordId record) {
+  Bytes key;
+  base::append_be64(key, static_cast<uint64_t>(branch));
+  base::append_be64(key, static_cast<uint64_t>(record));
+  return key;
+}
+
+Bytes pending_row(PendingKind kind, Stamp stamp, BytesView key) {
+  return stamped_row(static_cast<char>(kind), stamp).append(key);
+}
+
+Bytes pending_row(Listing listing, Stamp stamp) {
+  return stamped_row(static_cast<char>(listing), stamp);
+}
+
+Stamp stamp_of_row(BytesView row) {
+  return row.size() < stamped_bytes ? 0 : base::load_le<Stamp>(row.data() + 1);
+}
+
+BytesView key_of_row(BytesView row) {
+  return row.substr(std::min(stamped_bytes, row.size()));
+}
+
+std::optional<PendingRow> parse_pending_row(BytesView key, BytesView row) {
+  if (key.size() != 2 * sizeof(uint64_t) || row.empty()) return std::nullopt;
+  return PendingRow{.branch = static_cast<BranchId>(base::load_be64(key.data())),
+                    .record = static_cast<RecordId>(base::load_be64(key.data() + sizeof(uint64_t))),
+                    .kind = row.front()};
+}
+
+}  // namespace versions
