@@ -259,7 +259,7 @@ void Tables::replace_rows(Engine& engine, const std::string& name, const RowList
   end_replacement(engine, session.get(), name);
 }
 
-Tables::Kept Tables::keep_readable(Engine& engine, const std::string& name) {
+Tables::Kept Tables::keep_readable(Engine& engine, const std::string& name, const Fill& fill) {
   const wt::Session session = connection_.open_session();
   begin_replacement(session.get(), name);
   const UnappliedRows::Unblocked unblocked(unapplied_, name);
@@ -292,6 +292,7 @@ Tables::Kept Tables::keep_readable(Engine& engine, const std::string& name) {
     kept.rows += static_cast<int64_t>(value.has_value()) - static_cast<int64_t>(there);
     kept.from_journal += static_cast<int64_t>(value.has_value());
   }
+  if (fill) fill(Table(replacement), kept.salvaged);
   end_replacement(engine, session.get(), name);
   return kept;
 }

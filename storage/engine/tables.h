@@ -58,14 +58,16 @@ class Tables {
   void replace_rows(Engine& engine, const std::string& name, const RowList& rows);
   // Copies all rows of `name` that can be read into a new file, which takes the place of the old one. If the file can't be
   // opened, WiredTiger salvages what it finds in it first, and `salvaged` is set: rows may then be older than the last ones that
-  // were written. What the journal had for the damaged pages is put in too. Nobody else may use the table. Returns how many rows
-  // there are.
+  // were written. What the journal had for the damaged pages is put in too, and then `fill` may add rows to the new table. A
+  // crash leaves the table as it was, or with all of these rows. Nobody else may use the table. Returns how many rows there are,
+  // without those of `fill`.
   struct Kept {
     int64_t rows = 0;
     int64_t from_journal = 0;  // of these rows
     bool salvaged = false;
   };
-  Kept keep_readable(Engine& engine, const std::string& name);
+  using Fill = std::function<void(const Table& replacement, bool salvaged)>;
+  Kept keep_readable(Engine& engine, const std::string& name, const Fill& fill = nullptr);
   // Sets a function that the dropping thread calls whenever a dropped table's files are gone. It is set before the first drop.
   void when_gone(std::function<void(const std::string& name)> told) { gone_ = std::move(told); }
   void stop();

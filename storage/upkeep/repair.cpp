@@ -49,6 +49,7 @@ bool Repair::holds(BytesView content) {
 void Repair::run() {
   mend_tables();
   make_states();
+  make_pending();
   unreadable_ = damaged_documents(engine_, collection_, SIZE_MAX, interrupted_, true);
   find_unnamed();
   restore_stubs();
@@ -73,6 +74,7 @@ void Repair::run() {
   warn(report.corrected_types, "Corrected the types of {} index entries.");
   warn(report.corrected_chains, "Corrected {} chain entries.");
   warn(report.made_states, "Made {} states of commits again.");
+  warn(report.made_pending, "Made {} rows of what branches show beyond their last commits again.");
   warn(report.made_trees, "Made {} hash trees of commits again.");
   if (lost_) report.warnings.push_back("What was removed is in " + lost_->ns() + ".");
   name_lost();

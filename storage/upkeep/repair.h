@@ -4,6 +4,7 @@
 //              steps that follow find out what the others were; rows of a salvaged file that
 //              a sound table contradicts move to local.lost_and_found.<uuid>
 //   states     lost states of commits are made again from the rows that are left, and from hash trees
+//   pending    lost rows of what branches show beyond their last commits are made again from the log
 //   records    those whose rows were lost, and whose contents are whole in a chain, get their rows back
 //   documents  those whose records were lost are made anew from the log, if the log has all
 //              that makes their newest contents
@@ -55,8 +56,8 @@ class DocumentLog {
 };
 
 // This is a plug for what a database with branches keeps of a collection beside the collection's own tables: entries of `_id`,
-// which lead to versions, what commits show, and their hash trees. The implementation knows where they are stored, and what a
-// branch and a commit have for a record.
+// which lead to versions, what commits and branches show, and the commits' hash trees. The implementation knows where they are
+// stored, and what a branch and a commit have for a record.
 class VersionRepair {
  public:
   virtual ~VersionRepair() = default;
@@ -65,6 +66,8 @@ class VersionRepair {
   virtual std::string entries_table() const = 0;
   virtual std::string states_table() const = 0;
   virtual std::string trees_table() const = 0;
+  // The table of what branches show beyond their last commits; empty: its rows can't be made again.
+  virtual std::string pending_table() const = 0;
 
   struct States {
     int64_t made = 0;
@@ -74,6 +77,19 @@ class VersionRepair {
   // Makes the states of commits again that can't be read. `there` are the records that have rows. The repair calls this before
   // the other functions, which read the states.
   virtual States make_states(const std::vector<RecordId>& there, const std::function<void()>& interrupted) = 0;
+
+  struct Pending {
+    int64_t made = 0;  // rows
+    // Branches of which the log doesn't have all writes since their last commits. They may show documents again that were
+    // removed.
+    std::vector<std::string> partial;
+    std::map<std::string, int64_t> lost;  // so many documents of these branches have no record any more
+    std::vector<RecordId> nobodys;        // nothing says on which branch these records were written
+  };
+  // Puts the missing rows of what branches show beyond their last commits into `rows`, which will take the table's place. It has
+  // the rows that are left; `salvaged` means that some may be older than the last ones. The repair calls this after make_states.
+  virtual Pending make_pending(const Table& rows, bool salvaged, const std::vector<RecordId>& there,
+                               const std::function<void()>& interrupted) = 0;
 
   struct Missing {
     std::vector<RecordId> records;  // a commit or a branch shows them, in ascending order
@@ -115,6 +131,7 @@ struct RepairReport {
   int64_t corrected_chains = 0;       // This counts rows of chains.
   int64_t rewritten_tables = 0;       // These tables had damaged pages.
   int64_t made_states = 0;            // These states of commits were made again.
+  int64_t made_pending = 0;           // These rows of what branches show beyond their last commits were made again.
   int64_t made_trees = 0;             // These hash trees of commits were made again.
   bool took_away = false;             // Documents, what snapshots or commits show of them, or trees of commits may be gone.
   std::vector<std::string> lost;      // These documents could not be read and are gone: "document {_id: 5} (record 17)".
@@ -123,7 +140,7 @@ struct RepairReport {
 
   bool repaired() const {
     return restored_contents + restored_stubs + removed_records + moved_documents + inserted_keys + removed_keys +
-               corrected_types + corrected_chains + rewritten_tables + made_states + made_trees + unnamed_records >
+               corrected_types + corrected_chains + rewritten_tables + made_states + made_pending + made_trees + unnamed_records >
            0;
   }
 };

@@ -16,6 +16,7 @@
 
 #include "storage/collections/stored_collection.h"
 #include "storage/contents/chain_store.h"
+#include "storage/engine/tables.h"
 #include "storage/upkeep/repair.h"
 
 namespace storage {
@@ -49,6 +50,8 @@ class Repair {
   // --- tables: repair_tables.cpp
   bool sound(const std::string& table);
   void mend_tables();
+  // Replaces a damaged table by what can be read of it, and by what `fill` adds.
+  Tables::Kept replace_damaged(const std::string& table, const Tables::Fill& fill = nullptr);
   // A salvaged table may have rows again that have moved to the other one since: of two rows the older one goes. `records_sound`:
   // the table of records is the one that wasn't salvaged.
   void drop_doubles(bool records_sound);
@@ -57,7 +60,7 @@ class Repair {
   void drop_older(const std::vector<std::string>& damaged);
   void find_older_by_chains(std::set<RecordId>& older);
   void find_older_by_ids(const StoredIndex& index, std::set<RecordId>& older);
-  void set_aside(Transaction& transaction, RecordId record);
+  void set_aside(Transaction& transaction, RecordId record, const char* why);
 
   // --- records whose contents are in chains: repair_stubs.cpp
   void restore_stubs();
@@ -138,6 +141,7 @@ class Repair {
 
   // --- what branches and commits show: repair_versions.cpp
   void make_states();
+  void make_pending();
   // Where a record's row and its entry on `_id` are lost, only what shows it tells of it.
   void find_unnamed();
   void remove_unnamed();

@@ -43,9 +43,7 @@ void Repair::mend_tables() {
   if (damaged.empty()) return;
   bool salvaged = false;
   for (const std::string& name : damaged) {
-    const Tables::Kept kept = engine_.internals().tables.keep_readable(engine_, name);
-    collection_.contents().unreadable_ranges.forget();
-    ++report.rewritten_tables;
+    const Tables::Kept kept = replace_damaged(name);
     const bool of_rows = name == tables_.records.name() || name == tables_.packed.name();
     const bool of_chains = name == tables_.chains.name();
     rows_lost_ |= of_rows;
@@ -53,16 +51,23 @@ void Repair::mend_tables() {
     ids_lost_ |= ids.contains(name);
     chains_older_ |= kept.salvaged && of_chains;
     salvaged |= kept.salvaged && of_rows;
-    report.warnings.push_back(
-        "Table " + name + " was damaged; " + std::to_string(kept.rows) + " rows could be kept." +
-        (kept.from_journal > 0 ? " The journal had " + std::to_string(kept.from_journal) + " of them." : "") +
-        (kept.salvaged ? " They are what WiredTiger found in the file, so some may be older than the last that "
-                         "were written."
-                       : ""));
   }
   drop_doubles(std::find(damaged.begin(), damaged.end(), tables_.records.name()) == damaged.end());
   if (salvaged) drop_older(damaged);
   ids_lost_ |= ids.empty();
+}
+
+Tables::Kept Repair::replace_damaged(const std::string& table, const Tables::Fill& fill) {
+  const Tables::Kept kept = engine_.internals().tables.keep_readable(engine_, table, fill);
+  collection_.contents().unreadable_ranges.forget();
+  ++report.rewritten_tables;
+  report.warnings.push_back("Table " + table + " was damaged; " + std::to_string(kept.rows) + " rows could be kept." +
+                            (kept.from_journal > 0 ? " The journal had " + std::to_string(kept.from_journal) + " of them." : "") +
+                            (kept.salvaged
+                                 ? " They are what WiredTiger found in the file, so some may be older than the last that "
+                                   "were written."
+                                 : ""));
+  return kept;
 }
 
 void Repair::drop_older(const std::vector<std::string>& damaged) {
@@ -78,7 +83,8 @@ void Repair::drop_older(const std::vector<std::string>& damaged) {
   make_lost_and_found();
   for (const RecordId record : older) {
     ask();
-    in_transaction(engine_, [&](Transaction& transaction) { set_aside(transaction, record); });
+    in_transaction(
+        engine_, [&](Transaction& transaction) { set_aside(transaction, record, "it is older than the last that was written"); });
   }
   warn(static_cast<int64_t>(older.size()), "Removed {} documents that were older than the last ones that were written.");
 }
@@ -116,13 +122,13 @@ void Repair::find_older_by_ids(const StoredIndex& index, std::set<RecordId>& old
   }
 }
 
-void Repair::set_aside(Transaction& transaction, RecordId record) {
+void Repair::set_aside(Transaction& transaction, RecordId record, const char* why) {
   std::vector<std::pair<std::string, Bytes>> parts;
   if (const auto content = readable(transaction, record)) parts.emplace_back("document", content->substr(0, lost_bytes_max));
   take_away(record);
   const Bytes key = record_key(record);
   for (const Table* table : {&tables_.records, &tables_.packed}) table->remove(transaction, key);
-  keep(transaction, record, "it is older than the last that was written", parts);
+  keep(transaction, record, why, parts);
 }
 
 void Repair::drop_doubles(bool records_sound) {

@@ -16,6 +16,32 @@ void Repair::make_states() {
     report.warnings.push_back("Commit " + commit + " shows less than its hash tree names, since nobody has the other documents.");
 }
 
+void Repair::make_pending() {
+  const std::string table = versions_ ? versions_->pending_table() : std::string();
+  if (table.empty() || sound(table)) return;
+  VersionRepair::Pending pending;
+  replace_damaged(table, [&](const Table& rows, bool salvaged) {
+    pending = versions_->make_pending(rows, salvaged, records(), interrupted_);
+  });
+  report.made_pending = pending.made;
+  report.took_away |= !pending.partial.empty() || !pending.lost.empty() || !pending.nobodys.empty();
+  for (const std::string& branch : pending.partial) {
+    report.warnings.push_back("The log doesn't have all writes of branch " + branch +
+                              " since its last commit, so it may show documents again that were removed.");
+  }
+  for (const auto& [branch, count] : pending.lost)
+    warn(count, "Lost: {} documents that branch " + branch + " showed beyond its last commit.");
+  if (pending.nobodys.empty()) return;
+  make_lost_and_found();
+  for (const RecordId record : pending.nobodys) {
+    ask();
+    in_transaction(engine_, [&](Transaction& transaction) {
+      set_aside(transaction, record, "nothing says on which branch it was written");
+    });
+  }
+  warn(static_cast<int64_t>(pending.nobodys.size()), "Removed {} documents of which nothing says on which branch they were.");
+}
+
 void Repair::find_unnamed() {
   if (!versions_) return;
   // A record that the index on `_id` names is purged when the index loses its entry.

@@ -1,5 +1,5 @@
-"""A repair makes again what a database with branches has beside its documents and can be made of other tables: entries of `_id`,
-which lead to versions, what commits show, and their hash trees."""
+"""A repair makes again what a database with branches has beside its documents and can be made of other tables or of the log:
+entries of `_id`, which lead to versions, what commits and branches show, and hash trees."""
 import random
 
 import pytest
@@ -26,7 +26,13 @@ def fill(client):
         commits.append(client["shop@dev"].command("commit", 1, message=str(first))["commit"])
     docs.update_many({"_id": {"$lt": 100}}, {"$set": {"main": True}})
     commits.append(client["shop"].command("commit", 1, message="main")["commit"])
+    # The rest isn't committed.
     dev.insert_many({"_id": 10_000 + i} for i in range(200))
+    dev.update_many({"_id": {"$gte": 100, "$lt": 300}}, {"$set": {"pending": True}})
+    dev.delete_many({"_id": {"$gte": 200, "$lt": 250}})
+    docs.update_many({"_id": {"$lt": 50}}, {"$inc": {"pending": 1}})
+    docs.update_many({"_id": {"$lt": 20}}, {"$inc": {"pending": 1}})
+    docs.delete_many({"_id": {"$gte": 1500, "$lt": 1600}})
     states = ["shop", "shop@dev", *(f"shop@{commit[:16]}" for commit in commits)]
     return {state: {one["_id"]: one for one in client[state]["docs"].find()} for state in states}, commits
 
@@ -34,7 +40,8 @@ def fill(client):
 def check(client, before, commits):
     for state, documents in before.items():
         docs = client[state]["docs"]
-        assert {one["_id"]: one for one in docs.find()} == documents
+        found = list(docs.find())
+        assert {one["_id"]: one for one in found} == documents and len(found) == len(documents)
         assert docs.estimated_document_count() == len(documents)
         for key in [*range(0, DOCUMENTS, 97), *range(DOCUMENTS, DOCUMENTS + 2300, 89), 10_000, 10_199]:
             assert docs.find_one({"_id": key}) == documents.get(key)
@@ -43,7 +50,8 @@ def check(client, before, commits):
 
 
 @pytest.mark.parametrize("missing", [False, True])
-@pytest.mark.parametrize("kinds", [("nodes",), ("keys",), ("nodes", "keys"), ("states",), ("states", "keys")])
+@pytest.mark.parametrize("kinds", [("nodes",), ("keys",), ("nodes", "keys"), ("states",), ("states", "keys"), ("pending",),
+                                   ("pending", "keys"), ("pending", "states"), ("nodes", "keys", "pending")])
 def test_entries_and_trees_are_made_again(kinds, missing):
     with Server("--syncdelay", "1") as server:
         with server.client() as client:
@@ -58,8 +66,9 @@ def test_entries_and_trees_are_made_again(kinds, missing):
                 assert damage_rows(files[0]) > 0
         server.start()
         with server.client() as client:
-            assert not client["shop@dev"].command("verify", 1, deep=True)["valid"]
-            if "keys" in kinds or "states" in kinds:
+            if kinds != ("pending",):
+                assert not client["shop@dev"].command("verify", 1, deep=True)["valid"]
+            if kinds != ("nodes",):
                 with pytest.raises(OperationFailure) as damaged:
                     client["shop@dev"]["docs"].find_one({"_id": 0})
                 assert damaged.value.code == CORRUPT
@@ -67,7 +76,10 @@ def test_entries_and_trees_are_made_again(kinds, missing):
             assert reply["valid"] and reply["repaired"], reply
             assert [line for line in reply["warnings"] if line.startswith("Lost:")] == []
             check(client, before, commits)
+            assert [line for line in reply["warnings"] if "may show" in line or line.startswith("Removed")] == []
             # The branches go on.
+            client["shop@dev"].command("commit", 1, message="what was pending")
+            assert {one["_id"]: one for one in client["shop@dev"]["docs"].find()} == before["shop@dev"]
             client["shop@dev"]["docs"].insert_many({"_id": 20_000 + i} for i in range(50))
             client["shop@dev"].command("commit", 1, message="after")
             assert client["shop@dev"].command("verify", 1, deep=True)["valid"]
@@ -139,3 +151,27 @@ def test_a_branch_whose_commit_is_lost_goes_on_from_another_one():
                 client[name]["docs"].insert_one({"_id": "after"})
                 client[name].command("commit", 1, message="after")
                 assert client[name].command("verify", 1, deep=True)["valid"]
+
+
+def test_a_branch_whose_log_is_lost_keeps_what_was_written_on_it():
+    with Server("--syncdelay", "1") as server:
+        with server.client() as client:
+            before, _ = fill(client)
+        server.stop()
+        next(server.dbpath.glob("versions-*-pending.wt")).unlink()
+        assert damage_rows(next(server.dbpath.glob("oplog*.wt"))) > 0
+        server.start()
+        with server.client() as client:
+            reply = client["shop"].command("validate", "docs", full=True, repair=True)
+            assert reply["valid"], reply
+            for branch, removed in ("shop", range(1500, 1600)), ("shop@dev", range(200, 250)):
+                found = {one["_id"]: one for one in client[branch]["docs"].find()}
+                assert {key: found.pop(key)["_id"] for key in removed} == {key: key for key in removed}
+                assert found == before[branch]
+                assert client[branch]["docs"].estimated_document_count() == len(found) + len(removed)
+            told = [line for line in reply["warnings"] if "may show documents again that were removed" in line]
+            assert ["branch main" in line for line in told] == [False, True]
+            for branch in ("shop", "shop@dev"):
+                client[branch].command("commit", 1, message="after")
+                assert client[branch].command("verify", 1, deep=True)["valid"]
+            assert client["shop"].command("validate", "docs", full=True)["valid"]

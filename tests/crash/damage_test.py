@@ -66,6 +66,14 @@ def write_history(client, between=lambda: None, after_each=lambda: None):
     plain.insert_many(documents(2000, 80))
     after_each()
     client["shop"].command("commit", 1, message="on main")
+    main.update_many({"_id": {"$gte": 90, "$lt": 110}}, {"$set": {"main": 8}})
+    after_each()
+    main.delete_many({"_id": {"$in": [8, 9]}})
+    after_each()
+    dev.insert_many(documents(3000, 20))
+    after_each()
+    dev.update_many({"_id": {"$gte": 30, "$lt": 60}}, {"$set": {"dev": False}})
+    after_each()
 
 
 SNAPSHOTS = ("plain@one", "plain@two", "shop@dev@one")
@@ -148,12 +156,12 @@ class Damage:
 
     @property
     def of_what_follows(self):
-        """The entries and trees of a database with branches, which follow from its documents."""
-        return self.name.startswith("versions-") and self.name.endswith(("-keys.wt", "-nodes.wt"))
+        """What a database with branches has beside its documents, and what follows from these, or from the log."""
+        return self.name.startswith("versions-") and self.name.endswith(("-keys.wt", "-nodes.wt", "-states.wt", "-pending.wt"))
 
     @property
     def of_plain_data(self):
-        """A repair mends collections, and nothing of what snapshots and branches show."""
+        """A repair mends collections, and nothing of what snapshots show, or of the names of branches."""
         return not self.of_the_engine and not self.name.startswith(("past-", "chains-")) and (
             self.of_what_follows or not self.name.startswith("versions-"))
 

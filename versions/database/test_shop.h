@@ -41,8 +41,8 @@ struct Shop {
     }
     return storage::in_transaction(store, [&](Transaction& transaction) { return database->commit(transaction, branch, {}); });
   }
-  storage::RepairReport repair(const std::shared_ptr<storage::Collection>& collection) {
-    const auto versions = database->version_repair(store.engine(), collection->id());
+  storage::RepairReport repair(const std::shared_ptr<storage::Collection>& collection, storage::EntryLog* log = nullptr) {
+    const auto versions = database->version_repair(store.engine(), collection->id(), log);
     const auto no_copies = [](const storage::Collection&, RecordId, Stamp) { return std::nullopt; };
     return storage::repair_collection(store, collection, false, no_copies, versions.get());
   }

@@ -7,6 +7,7 @@
 #include "versions/branch/mended_trees.h"
 #include "versions/database/branched_database.h"
 #include "versions/database/entry_keys.h"
+#include "versions/database/mended_pending.h"
 #include "versions/database/unique_keys.h"
 
 namespace versions {
@@ -15,15 +16,20 @@ namespace {
 
 class RepairOfVersions final : public storage::VersionRepair {
  public:
-  RepairOfVersions(storage::Engine& engine, std::shared_ptr<BranchedDatabase> database, std::shared_ptr<SharedCollection> shared)
+  RepairOfVersions(storage::Engine& engine, std::shared_ptr<BranchedDatabase> database, std::shared_ptr<SharedCollection> shared,
+                   storage::EntryLog* log)
       : engine_(engine),
         database_(std::move(database)),
         shared_(std::move(shared)),
+        log_(log),
         id_index_(shared_->base.stored_indexes()->front()) {}
 
   std::string entries_table() const override { return entries_table_of(shared_->store); }
   std::string states_table() const override { return shared_->store.states_table(); }
   std::string trees_table() const override { return database_->branches().roots().table_name(); }
+
+  // Layouts without bitmaps keep more of what is pending than these rows.
+  std::string pending_table() const override { return shared_->store.states() ? shared_->store.pending_table() : std::string(); }
 
   States make_states(const std::vector<RecordId>& there, const std::function<void()>& interrupted) override {
     States states;
@@ -32,6 +38,25 @@ class RepairOfVersions final : public storage::VersionRepair {
       states = {.made = static_cast<int64_t>(mended.made), .lost = ids_of(mended.lost), .partial = ids_of(mended.partial)};
     }
     return states;
+  }
+
+  Pending make_pending(const storage::Table& rows, bool salvaged, const std::vector<RecordId>& there,
+                       const std::function<void()>& interrupted) override {
+    PendingToMend mend{.engine = engine_,
+                       .shared = *shared_,
+                       .database = database_->name(),
+                       .log = log_,
+                       .there = there,
+                       .interrupted = interrupted};
+    {
+      Transaction transaction(engine_, Transaction::Mode::read);
+      mend.states = states(transaction);
+    }
+    MendedPending mended = mend_pending(mend, rows, salvaged);
+    return {.made = static_cast<int64_t>(mended.made),
+            .partial = std::move(mended.partial),
+            .lost = {mended.lost.begin(), mended.lost.end()},
+            .nobodys = std::move(mended.nobodys)};
   }
 
   Missing missing(Transaction& transaction, const std::vector<RecordId>& there,
@@ -164,15 +189,17 @@ class RepairOfVersions final : public storage::VersionRepair {
   storage::Engine& engine_;
   const std::shared_ptr<BranchedDatabase> database_;
   const std::shared_ptr<SharedCollection> shared_;
+  storage::EntryLog* const log_;
   const std::shared_ptr<storage::StoredIndex> id_index_;
 };
 
 }  // namespace
 
 std::unique_ptr<storage::VersionRepair> BranchedDatabase::version_repair(storage::Engine& engine,
-                                                                         storage::CollectionId collection) {
+                                                                         storage::CollectionId collection,
+                                                                         storage::EntryLog* log) {
   auto shared = versions_of(collection);
-  return shared ? std::make_unique<RepairOfVersions>(engine, shared_from_this(), std::move(shared)) : nullptr;
+  return shared ? std::make_unique<RepairOfVersions>(engine, shared_from_this(), std::move(shared), log) : nullptr;
 }
 
 }  // namespace versions

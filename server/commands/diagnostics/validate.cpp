@@ -220,10 +220,8 @@ class Validate : public Command {
       throw OperationError(ErrorCode::command_not_supported, "validate scans always: {metadata: true} is not supported");
     }
     std::string ns = request.ns();
-    if (query::find_series(op, ns)) ns = query::buckets_of(ns);
     storage::Catalog& catalog = write::store_of(op).catalog();
-    // A repair is of all branches, whichever show the collection.
-    const auto collection = repair ? catalog.open(ns) : catalog.find(ns);
+    const auto collection = repair ? collection_to_repair(op, catalog, ns) : collection_to_check(op, catalog, ns);
     if (!collection && query::find_view(op, ns))
       throw OperationError(ErrorCode::command_not_supported_on_view, "Cannot validate a view");
     if (!collection) {
@@ -243,9 +241,10 @@ class Validate : public Command {
     if (repair) {
       const base::ExclusiveHold alone = base::hold_exclusively(repairing_, op.interrupted());
       const auto database = op.services().databases ? op.services().databases->find(storage::database_of(ns)) : nullptr;
-      const auto to_repair = database ? database->version_repair(store.engine(), collection->id()) : nullptr;
       std::optional<replication::LoggedEntries> entries;
       if (op.services().oplog) entries.emplace(store, *op.services().oplog);
+      const auto to_repair =
+          database ? database->version_repair(store.engine(), collection->id(), entries ? &*entries : nullptr) : nullptr;
       const auto copies = [&entries](const storage::Collection& of, storage::RecordId, storage::Stamp generation) {
         return entries ? entries->copy(of.uuid_bytes(), generation) : std::nullopt;
       };
@@ -288,6 +287,24 @@ class Validate : public Command {
   }
 
  private:
+  // Both look for the collection of this name, or for a time series's buckets, and change `ns` to the latter's name.
+  static std::shared_ptr<storage::Collection> collection_to_check(OperationContext& op, storage::Catalog& catalog,
+                                                                  std::string& ns) {
+    if (query::find_series(op, ns)) ns = query::buckets_of(ns);
+    return catalog.find(ns);
+  }
+  // A repair is of all branches, whichever show the collection, and what they show may be damaged.
+  static std::shared_ptr<storage::Collection> collection_to_repair(OperationContext& op, storage::Catalog& catalog,
+                                                                   std::string& ns) {
+    const std::string buckets = query::buckets_of(ns);
+    if (!base::guarded([&] { return query::find_series(op, ns); })) {
+      auto collection = catalog.open(ns);
+      if (collection || !catalog.open(buckets)) return collection;
+    }
+    ns = buckets;
+    return catalog.open(ns);
+  }
+
   base::InterruptibleMutex repairing_;  // one repair at a time
 };
 

@@ -1,0 +1,41 @@
+// Makes rows of `pending` again, which say what branches show of a collection beyond their last commits.
+//
+//   by the log      it has the writes of each branch since its last commit (pending_lines.h). A document's record has the
+//                   generation of the document's newest write
+//   by the entries  an entry of `_id` whose record isn't committed belongs to a pending row. If the log doesn't have the write,
+//                   the record's segment says which branch has made it
+#pragma once
+
+#include <functional>
+#include <map>
+#include <set>
+
+#include "storage/upkeep/entry_log.h"
+#include "versions/database/collection_view.h"
+
+namespace versions {
+
+struct MendedPending {
+  uint64_t made = 0;
+  // The log doesn't have all writes of these branches since their last commits. They may show documents again that they removed.
+  std::vector<std::string> partial = {};
+  std::map<std::string, uint64_t> lost = {};  // so many documents of these branches have no record any more
+  std::vector<RecordId> nobodys = {};         // nothing says which branch has made these records
+};
+
+struct PendingToMend {
+  storage::Engine& engine;
+  SharedCollection& shared;
+  std::string database;
+  storage::EntryLog* log = nullptr;        // nullptr: there is none
+  std::vector<RecordId> there = {};        // the records that have rows
+  std::set<State> states = {};             // of all commits
+  std::function<void()> interrupted = {};  // called at each row and entry; may throw
+};
+
+// `rows` is the table with the rows that are left, which nobody else uses yet; those that are missing are put into it. `salvaged`
+// means that some of those that are left may be older than the last ones. It passes over all entries of `_id` and over the log
+// once, and holds some 150 bytes in memory for each document that is not committed.
+MendedPending mend_pending(const PendingToMend& mend, const storage::Table& rows, bool salvaged);
+
+}  // namespace versions
