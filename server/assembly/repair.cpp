@@ -4,12 +4,14 @@
 #include "base/log.h"
 #include "bson/builder.h"
 #include "replication/local_document.h"
+#include "replication/repair_mark.h"
 #include "server/assembly/assembly.h"
 #include "server/core/services.h"
 #include "storage/collections/catalog.h"
 #include "storage/engine/names.h"
 #include "storage/store.h"
 #include "storage/upkeep/repair.h"
+#include "versions/past/past.h"
 
 namespace server {
 namespace {
@@ -43,10 +45,22 @@ bool repair(Assembly& assembly, const std::string& db, const std::string& name) 
   return valid;
 }
 
+void repair_past(storage::Store& store, versions::past::Past* past) {
+  if (!past) return;
+  replication::RepairMark mark(store);
+  const std::vector<std::string> lines = past->repair(nullptr);
+  for (const std::string& line : lines) {
+    base::log(Severity::warning, LogComponent::storage, 7100069, "Repair of what snapshots show",
+              Attributes().add("warning", line));
+  }
+  if (lines.empty()) mark.take_back();
+}
+
 }  // namespace
 
 bool repair_collections(Assembly& assembly) {
   storage::Store& store = *assembly.services().store;
+  repair_past(store, assembly.services().past);
   if (!replication::was_member(store)) {
     storage::forget_salvage(store);
   } else {

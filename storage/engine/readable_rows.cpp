@@ -73,8 +73,10 @@ bool ReadableRows::step() {
     return rows_->next();
   } catch (const base::OperationError& error) {
     if (!is_damage(error)) throw;
-    ++holes_;
-    return behind_hole();
+    all_holes_.push_back({last_, std::nullopt});
+    if (!behind_hole()) return false;
+    all_holes_.back().to = rows_->key();
+    return true;
   }
 }
 

@@ -3,10 +3,17 @@
 
 #include <functional>
 #include <optional>
+#include <vector>
 
 #include "storage/engine/table.h"
 
 namespace storage {
+
+// Rows with keys behind `from` and before `to` may be missing.
+struct Hole {
+  Bytes from;               // empty: it begins with the table
+  std::optional<Bytes> to;  // nullopt: it goes to the table's end
+};
 
 // The walk is one read transaction. It throws DataCorruptionDetected only if the table can't be opened at all.
 class ReadableRows {
@@ -17,7 +24,8 @@ class ReadableRows {
   bool next();
   BytesView key() const { return rows_->key(); }
   BytesView value() const { return rows_->value(); }
-  int64_t holes() const { return holes_; }  // so many gaps were stepped over
+  int64_t holes() const { return static_cast<int64_t>(all_holes_.size()); }  // so many were stepped over
+  const std::vector<Hole>& all_holes() const { return all_holes_; }
 
  private:
   bool step();
@@ -28,7 +36,7 @@ class ReadableRows {
   Transaction transaction_;
   std::optional<TableCursor> rows_;
   Bytes last_;  // the key of the newest row
-  int64_t holes_ = 0;
+  std::vector<Hole> all_holes_;
   bool over_ = false;
 };
 

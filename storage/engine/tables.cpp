@@ -277,7 +277,9 @@ Tables::Kept Tables::keep_readable(Engine& engine, const std::string& name, cons
   if (readable) {
     ReadableRows rows(engine, Table(name));
     kept.rows = copy_rows(engine, rows, replacement);
+    kept.holes = rows.all_holes();
   }
+  if (kept.salvaged) kept.holes = {{{}, std::nullopt}};
   // Nobody could write to these rows, so they are newer than what the file has, if that can be read.
   for (const auto& [key, value] : unapplied_.of(name)) {
     bool there = false;
@@ -292,7 +294,7 @@ Tables::Kept Tables::keep_readable(Engine& engine, const std::string& name, cons
     kept.rows += static_cast<int64_t>(value.has_value()) - static_cast<int64_t>(there);
     kept.from_journal += static_cast<int64_t>(value.has_value());
   }
-  if (fill) fill(Table(replacement), kept.salvaged);
+  if (fill) fill(Table(replacement), kept);
   end_replacement(engine, session.get(), name);
   return kept;
 }

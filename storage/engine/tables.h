@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/mutex.h"
+#include "storage/engine/readable_rows.h"
 #include "storage/engine/session.h"
 #include "storage/engine/table.h"
 #include "storage/engine/unapplied_rows.h"
@@ -65,8 +66,9 @@ class Tables {
     int64_t rows = 0;
     int64_t from_journal = 0;  // of these rows
     bool salvaged = false;
+    std::vector<Hole> holes = {};  // what the journal had is in them
   };
-  using Fill = std::function<void(const Table& replacement, bool salvaged)>;
+  using Fill = std::function<void(const Table& replacement, const Kept& kept)>;
   Kept keep_readable(Engine& engine, const std::string& name, const Fill& fill = nullptr);
   // Sets a function that the dropping thread calls whenever a dropped table's files are gone. It is set before the first drop.
   void when_gone(std::function<void(const std::string& name)> told) { gone_ = std::move(told); }

@@ -48,10 +48,9 @@ class Repair {
   }
 
   // --- tables: repair_tables.cpp
-  bool sound(const std::string& table);
   void mend_tables();
-  // Replaces a damaged table by what can be read of it, and by what `fill` adds.
-  Tables::Kept replace_damaged(const std::string& table, const Tables::Fill& fill = nullptr);
+  // Does what mend_table does, and reports it.
+  std::optional<Tables::Kept> mend(const std::string& table, const Tables::Fill& fill = nullptr);
   // A salvaged table may have rows again that have moved to the other one since: of two rows the older one goes. `records_sound`:
   // the table of records is the one that wasn't salvaged.
   void drop_doubles(bool records_sound);

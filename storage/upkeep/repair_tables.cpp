@@ -4,24 +4,12 @@
 #include "storage/contents/content_reader.h"
 #include "storage/contents/contents.h"
 #include "storage/contents/record_store_state.h"
-#include "storage/engine/internals.h"
-#include "storage/engine/readable_rows.h"
 #include "storage/indexes/stored_index.h"
 #include "storage/upkeep/damaged_documents.h"
+#include "storage/upkeep/mended_table.h"
 #include "storage/upkeep/repair_steps.h"
 
 namespace storage {
-
-bool Repair::sound(const std::string& table) {
-  Tables& tables = engine_.internals().tables;
-  bool busy = false;
-  std::string problem = tables.verify(table, busy, interrupted_);
-  if (busy) {
-    engine_.checkpoint();
-    problem = tables.verify(table, busy, interrupted_);
-  }
-  return busy ? can_be_read(engine_, Table(table)) : problem.empty();
-}
 
 void Repair::mend_tables() {
   std::vector<std::string> names = store_table_names(collection_.id()), damaged;
@@ -36,37 +24,32 @@ void Repair::mend_tables() {
     names.push_back(versions_->entries_table());
     ids.insert(names.back());
   }
+  bool salvaged = false;
   for (const std::string& name : names) {
     ask();
-    if (!sound(name)) damaged.push_back(name);
-  }
-  if (damaged.empty()) return;
-  bool salvaged = false;
-  for (const std::string& name : damaged) {
-    const Tables::Kept kept = replace_damaged(name);
+    const auto kept = mend(name);
+    if (!kept) continue;
+    damaged.push_back(name);
     const bool of_rows = name == tables_.records.name() || name == tables_.packed.name();
     const bool of_chains = name == tables_.chains.name();
     rows_lost_ |= of_rows;
     report.took_away |= of_rows || of_chains;
     ids_lost_ |= ids.contains(name);
-    chains_older_ |= kept.salvaged && of_chains;
-    salvaged |= kept.salvaged && of_rows;
+    chains_older_ |= kept->salvaged && of_chains;
+    salvaged |= kept->salvaged && of_rows;
   }
+  if (damaged.empty()) return;
   drop_doubles(std::find(damaged.begin(), damaged.end(), tables_.records.name()) == damaged.end());
   if (salvaged) drop_older(damaged);
   ids_lost_ |= ids.empty();
 }
 
-Tables::Kept Repair::replace_damaged(const std::string& table, const Tables::Fill& fill) {
-  const Tables::Kept kept = engine_.internals().tables.keep_readable(engine_, table, fill);
+std::optional<Tables::Kept> Repair::mend(const std::string& table, const Tables::Fill& fill) {
+  auto kept = mend_table(engine_, table, interrupted_, fill);
+  if (!kept) return kept;
   collection_.contents().unreadable_ranges.forget();
   ++report.rewritten_tables;
-  report.warnings.push_back("Table " + table + " was damaged; " + std::to_string(kept.rows) + " rows could be kept." +
-                            (kept.from_journal > 0 ? " The journal had " + std::to_string(kept.from_journal) + " of them." : "") +
-                            (kept.salvaged
-                                 ? " They are what WiredTiger found in the file, so some may be older than the last that "
-                                   "were written."
-                                 : ""));
+  report.warnings.push_back(text_of(table, *kept));
   return kept;
 }
 

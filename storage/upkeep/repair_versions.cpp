@@ -18,11 +18,11 @@ void Repair::make_states() {
 
 void Repair::make_pending() {
   const std::string table = versions_ ? versions_->pending_table() : std::string();
-  if (table.empty() || sound(table)) return;
   VersionRepair::Pending pending;
-  replace_damaged(table, [&](const Table& rows, bool salvaged) {
-    pending = versions_->make_pending(rows, salvaged, records(), interrupted_);
-  });
+  const auto fill = [&](const Table& rows, const Tables::Kept& kept) {
+    pending = versions_->make_pending(rows, kept.salvaged, records(), interrupted_);
+  };
+  if (table.empty() || !mend(table, fill)) return;
   report.made_pending = pending.made;
   report.took_away |= !pending.partial.empty() || !pending.lost.empty() || !pending.nobodys.empty();
   for (const std::string& branch : pending.partial) {

@@ -213,6 +213,19 @@ def check_whole(client, expected):
         assert reply["valid"], reply["damage"]
 
 
+def check_writable(client):
+    """Snapshots that can't be read prevent no write, and those that are declared later can be read."""
+    client.admin.command({"createSnapshot": 1, "name": "later"})
+    now = {state: {one["_id"]: one for one in all_documents(client, state).find()} for state in ("plain", "shop", "shop@dev")}
+    for state in now:
+        docs = all_documents(client, state)
+        docs.update_many({}, {"$set": {"later": True}})
+        docs.delete_many({"_id": {"$mod": [7, 1]}})
+        docs.insert_one({"_id": "later"})
+    for state, documents in now.items():
+        assert {one["_id"]: one for one in all_documents(client, f"{state}@later").find()} == documents, state
+
+
 def check_earlier(client, ever):
     """The journal ends before its damage, so each state is one that it once was, or isn't there yet; no content is a new one."""
     for state in STATES:
@@ -281,6 +294,8 @@ def damage_one(made, seed, workdir):
                 assert not collections_unread or not damage.of_plain_data, "a repair makes a collection readable"
                 if damage.of_what_follows and not killed:
                     check_whole(client, expected)
+                if not collections_unread:
+                    check_writable(client)
             assert server.stop() == 0
         return damage, " ".join(dict.fromkeys(outcome)), None
     except (AssertionError, RuntimeError, PyMongoError, subprocess.TimeoutExpired) as error:

@@ -78,6 +78,10 @@ void SkippyCache::put(const base::Bytes& name, const SkippyNodePtr& node) {
   nodes_.put(name, node, node->memory_bytes());
 }
 
+void SkippyCache::clear() {
+  const base::MutexLock lock(mutex_);
+  nodes_.clear();
+}
 size_t SkippyCache::bytes() const {
   const base::MutexLock lock(mutex_);
   return nodes_.cost();

@@ -29,6 +29,7 @@ class SkippyCache {
   SkippyNodePtr get(const base::Bytes& name);  // nullptr: the node isn't in the cache
   void put(const base::Bytes& name, const SkippyNodePtr& node);
   size_t bytes() const;
+  void clear();
 
  private:
   mutable base::Mutex mutex_;

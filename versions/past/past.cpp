@@ -36,7 +36,7 @@ Bytes Past::content_key(CollectionId collection, const Mapping& mapping) {
   return key;
 }
 
-Past::Past(storage::Store& store) : store_(store), snapshots_(store) {
+Past::Past(storage::Store& store) : store_(store), snapshots_(store), lost_(store) {
   const auto tables = store.engine().table_names();
   if (std::find(tables.begin(), tables.end(), rows_name) != tables.end()) make();
   store.set_pre_states(this);
@@ -60,7 +60,8 @@ void Past::open_tables() {
   rows_ = store_.engine().open_table(rows_name, Maplog::table_options());
   chains_ = store_.engine().open_table(chains_name, {.prefix_compression = true});
   entries_ = SavedEntries(store_.engine().open_table(entries_name, {.leaf_page_bytes = 16 << 10, .prefix_compression = true}));
-  states_ = SavedStates(store_.engine().open_table(SavedStates::table_name, {.prefix_compression = true}));
+  lost_.open();
+  states_ = SavedStates(store_.engine().open_table(SavedStates::table_name, {.prefix_compression = true}), lost_);
   purged_rows_ = store_.engine().open_table(purged_name, {.allocation_bytes = 512, .copied = true});
   load_purged();
 }

@@ -5,6 +5,7 @@
 //   past-entries   SavedEntries
 //   past-purged    collection, record, generation -> nothing  contents that snapshots no longer show, though mappings name them
 //   past-states    SavedStates
+//   past-lost      LostPast
 //   past-catalog   storage::PastCatalog
 //
 // The contents stay in their collection's record store. At first they are in their record's row, where they are found without any
@@ -18,6 +19,7 @@
 
 #include "base/mutex.h"
 #include "storage/contents/pre_states.h"
+#include "versions/past/lost_past.h"
 #include "versions/past/maplog.h"
 #include "versions/past/saved_entries.h"
 #include "versions/past/saved_states.h"
@@ -97,6 +99,8 @@ class Past final : public storage::PreStates {
                                         Stamp snapshot) const;
   const SavedEntries& entries() const { return entries_; }
   const SavedStates& states() const { return states_; }
+  // Throws DataCorruptionDetected if a part of what the snapshot shows of the collection is lost.
+  void check_whole(CollectionId collection, Stamp snapshot, std::string_view ns) const;
 
   // Removes from every snapshot what was kept of the documents with this key in the `_id` index. Returns how many contents that
   // were.
@@ -104,6 +108,11 @@ class Past final : public storage::PreStates {
   bool purged(CollectionId collection, const Mapping& content) const;
   uint64_t purges() const { return purges_.load(); }  // goes up with each purge, and each lost record
   Maplog log(CollectionId collection) const;
+
+  // Replaces damaged tables by what can be read of them. What snapshots show where rows may be missing can't be read any more
+  // (check_whole), but everybody can write again, and snapshots that are declared later are whole. Returns what there is to say.
+  // Nobody else may use the store meanwhile. `interrupted` is called now and then, and may throw.
+  std::vector<std::string> repair(const std::function<void()>& interrupted);
 
   // Returns whether there is something to sweep or to seal.
   bool untidy() const;
@@ -122,6 +131,9 @@ class Past final : public storage::PreStates {
     unsigned looked_up = 0;  // how many records were looked up without a table
   };
   void load_purged();
+  std::vector<CollectionId> collections_in(const storage::Table& table) const;  // those that have rows in the table
+  // Removes from `rows` the logs of which a part may be missing.
+  void forget_logs(const storage::Table& rows, const std::vector<Hole>& holes);
   static Bytes content_key(CollectionId collection, const Mapping& mapping);
   void open_tables();
   void keep_table(const std::string& name, const Known& known);
@@ -151,6 +163,7 @@ class Past final : public storage::PreStates {
   base::Mutex making_;   // one thread makes the tables
   base::Mutex tidying_;  // one thread seals or sweeps at a time
   std::atomic<Stamp> sealed_below_{0};
+  LostPast lost_;
   storage::Table rows_, chains_, purged_rows_;
   SavedEntries entries_;
   SavedStates states_;

@@ -87,6 +87,7 @@ std::optional<PastCollection::Shown> PastCollection::read(Transaction& transacti
 }
 
 std::optional<bson::Document> PastCollection::find(Transaction& transaction, RecordId id, storage::ReadInfo* info) {
+  check_whole();
   std::optional<Shown> shown;
   {
     const base::MutexLock lock(mutex_);
@@ -118,6 +119,7 @@ Bytes id_key(const storage::Index& id_index, const bson::ValueView& id) {
 }  // namespace
 
 std::optional<RecordId> PastCollection::find_id(Transaction& transaction, const bson::ValueView& id) {
+  check_whole();
   if (indexes_.empty() || !indexes_.front()->is_id()) return std::nullopt;
   const Bytes key = id_key(*indexes_.front(), id);
   if (of_branch_) {
@@ -172,11 +174,13 @@ bool PastCollection::gone(const storage::StoredIndex& index) const {
 }
 
 std::unique_ptr<storage::CollectionScan> PastCollection::scan(Transaction& transaction, Direction direction) {
+  check_whole();
   return std::make_unique<PastScan>(shared_from_this(), transaction, direction);
 }
 
 std::unique_ptr<storage::IndexCursor> PastCollection::scan(Transaction& transaction, const storage::Index& index,
                                                            Direction direction) {
+  check_whole();
   const auto& stored = static_cast<const storage::StoredIndex&>(index);
   return std::make_unique<PastIndexCursor>(shared_from_this(), stored.shared_from_this(), transaction, direction);
 }
@@ -189,6 +193,7 @@ int64_t PastCollection::logical_bytes() const {
 }
 
 PastCollection::Counted PastCollection::counted(bool with_bytes) const {
+  check_whole();
   constexpr int64_t renewed_after = 4096;  // records; a transaction that lasts keeps what is overwritten meanwhile in the cache
   const base::ExclusiveHold counting = base::hold_exclusively(counting_, storage::ask_interrupted);
   Counted counted{.purges = past_.purges()};

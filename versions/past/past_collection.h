@@ -89,6 +89,7 @@ class PastCollection final : public storage::Collection, public std::enable_shar
     uint64_t purges = 0;  // the count of purges before it was read
   };
   [[noreturn]] void refuse_write() const;
+  void check_whole() const { past_.check_whole(id(), snapshot_.stamp, ns_); }
   std::optional<Shown> read(Transaction& transaction, RecordId id);
   std::optional<Stamp> known_saved(RecordId id) const;
   std::shared_ptr<const ShownRows> known_rows(Transaction& transaction) const;  // nullptr: there is none, or it is too old

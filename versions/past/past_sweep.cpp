@@ -16,10 +16,17 @@ namespace {
 constexpr size_t batch = 256;       // contents that one transaction frees
 constexpr size_t looked_at = 4096;  // mappings that it looks at in one transaction, and keeps in memory
 
-// The collections that have rows in the table.
-std::vector<CollectionId> collections_in(storage::Store& store, const storage::Table& table) {
+bool has_index(const storage::StoredCollection& collection, uint32_t number) {
+  const auto indexes = collection.stored_indexes();
+  return !collection.dropped() &&
+         std::any_of(indexes->begin(), indexes->end(), [&](const auto& one) { return one->number() == number; });
+}
+
+}  // namespace
+
+std::vector<CollectionId> Past::collections_in(const storage::Table& table) const {
   std::vector<CollectionId> all;
-  Transaction transaction(store, Transaction::Mode::read);
+  Transaction transaction(store_, Transaction::Mode::read);
   storage::TableCursor cursor = table.cursor(transaction);
   for (bool on = cursor.next(); on; on = cursor.seek(storage::catalog_key(all.back() + 1))) {
     const BytesView key = cursor.key();
@@ -28,14 +35,6 @@ std::vector<CollectionId> collections_in(storage::Store& store, const storage::T
   }
   return all;
 }
-
-bool has_index(const storage::StoredCollection& collection, uint32_t number) {
-  const auto indexes = collection.stored_indexes();
-  return !collection.dropped() &&
-         std::any_of(indexes->begin(), indexes->end(), [&](const auto& one) { return one->number() == number; });
-}
-
-}  // namespace
 
 bool Past::untidy() const {
   if (!made_.load(std::memory_order_acquire)) return false;
@@ -49,7 +48,7 @@ void Past::seal() {
   // All writers with timestamps before this snapshot are done, and none adds anything below it.
   const Stamp below = store_.declared_snapshots().position_before(store_.engine().all_committed());
   if (below == sealed_below_) return;
-  for (const CollectionId collection : collections_in(store_, rows_)) {
+  for (const CollectionId collection : collections_in(rows_)) {
     storage::in_transaction(store_, [&](Transaction& transaction) { log(collection).seal(transaction, below); });
   }
   sealed_below_ = below;
@@ -145,7 +144,7 @@ std::vector<Mapping> Past::release_one(Transaction& transaction, storage::Stored
 void Past::forget_gone(size_t swept) {
   // It looks within a transaction, so what is written after that began stays.
   const auto none_left = [&] { return store_.declared_snapshots().all().empty() && snapshots_.dropped().size() == swept; };
-  for (const CollectionId collection : collections_in(store_, rows_)) {
+  for (const CollectionId collection : collections_in(rows_)) {
     storage::in_transaction(store_, [&](Transaction& transaction) {
       if (store_.catalog().stored(collection) && !none_left()) return;
       const Bytes from = storage::catalog_key(collection), to = storage::catalog_key(collection + 1);
@@ -179,15 +178,16 @@ void Past::sweep(const std::function<void()>& interrupted) {
   const std::vector<Stamp> left = store_.declared_snapshots().all();
   // If no snapshot is left, all goes, also what was kept under the timestamp of a snapshot whose declaration was rolled back.
   if (left.empty()) {
-    for (const CollectionId collection : collections_in(store_, rows_)) release(collection, 0, horizon, 0, interrupted);
+    for (const CollectionId collection : collections_in(rows_)) release(collection, 0, horizon, 0, interrupted);
   }
   for (const DeclaredSnapshot& one : dropped) {
     if (left.empty()) break;
     const auto next = std::upper_bound(left.begin(), left.end(), one.stamp);
     const Stamp shown = next == left.begin() ? 0 : *std::prev(next), end = next == left.end() ? horizon : *next;
-    for (const CollectionId collection : collections_in(store_, rows_)) release(collection, one.stamp, end, shown, interrupted);
+    for (const CollectionId collection : collections_in(rows_)) release(collection, one.stamp, end, shown, interrupted);
   }
   states_.keep_only_declared(store_);
+  lost_.keep_only_declared();
   store_.catalog().forget_past();
   forget_gone(dropped.size());
   storage::in_transaction(store_, [&](Transaction& transaction) {

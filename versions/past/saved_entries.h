@@ -25,6 +25,7 @@ class SavedEntries {
   SavedEntries() = default;
   explicit SavedEntries(storage::Table table) : table_(std::move(table)) {}
 
+  const storage::Table& table() const { return table_; }
   void add(Transaction& transaction, CollectionId collection, const storage::StoredIndex& index, bson::DocumentView content,
            RecordId record, Stamp generation) const;
   void remove(Transaction& transaction, CollectionId collection, const storage::StoredIndex& index, bson::DocumentView content,

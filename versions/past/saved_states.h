@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "storage/engine/table.h"
+#include "versions/past/lost_past.h"
 #include "versions/past/mapping.h"
 
 namespace storage {
@@ -28,12 +29,15 @@ class SavedStates {
   static constexpr char table_name[] = "past-states";
 
   SavedStates() = default;
-  explicit SavedStates(storage::Table table) : table_(std::move(table)) {}
+  // `lost` must outlive this.
+  SavedStates(storage::Table table, const LostPast& lost) : table_(std::move(table)), lost_(&lost) {}
+
+  const storage::Table& table() const { return table_; }
 
   // Saves a value in the transaction of the change. `snapshot` is the position before it; the first value saved under it counts.
   // `since` is 0 if nobody knows it. `value` is empty if there was no such row.
   void save(Transaction& transaction, BytesView owner, BytesView name, Stamp since, BytesView value, Stamp snapshot) const;
-  // Visits the values that differ in the snapshot from what they are now.
+  // Visits the values that differ in the snapshot from what they are now. Throws DataCorruptionDetected if some of them are lost.
   void each_as_of(Transaction& transaction, BytesView owner, Stamp snapshot,
                   const std::function<void(BytesView name, BytesView value)>& visit) const;
   // Visits all values of owners of so many bytes that begin with `owners`.
@@ -46,6 +50,7 @@ class SavedStates {
   Bytes find_gone(Transaction& transaction, Bytes from, const std::vector<Stamp>& snapshots, std::vector<Bytes>& gone) const;
 
   storage::Table table_;  // made with the first snapshot
+  const LostPast* lost_ = nullptr;
 };
 
 }  // namespace versions::past
