@@ -138,7 +138,8 @@ class Mend {
   // Puts the rows of what the log has.
   void follow(Transaction& transaction, const Branch& branch, const PendingLines::OfBranch& line) {
     if (const auto& listed = line.listed) {
-      const bool hides = listed->hides && committed(transaction, branch) != 0;
+      // No branch makes a collection that it has, so if its last commit has one, it was dropped.
+      const bool hides = committed(transaction, branch) != 0;
       if (listed->lists)
         put(branch, listing_at, pending_row(hides ? Listing::made_anew : Listing::made, listed->stamp));
       else if (hides)
@@ -207,6 +208,7 @@ class Mend {
 
   // Records that aren't committed, and that no row has yet, belong to branches of which the log doesn't have all.
   void follow_entries(Transaction& transaction) {
+    if (partial_.empty()) return;
     std::set<BranchId> given;
     for (const auto& [key, records] : uncommitted_) {
       ask();
@@ -220,7 +222,9 @@ class Mend {
       }
       std::sort(left.rbegin(), left.rend());
       for (const auto& [generation, record] : left) {
-        const Branch* const branch = branch_of(segment_of(record));
+        const Branch* branch = writer_of(segment_of(record));
+        if (branch && !is_partial(*branch)) continue;  // the log has no such write: the record waits to be freed
+        if (!branch && partial_.size() == 1) branch = partial_.front();
         if (!branch || !have.insert(branch->id).second) {
           mended_.nobodys.push_back(record);
           continue;
@@ -233,12 +237,18 @@ class Mend {
     }
   }
 
-  // nullptr: nothing says it. A branch begins another segment when a branch is made from it; its records stay where they are.
-  const Branch* branch_of(Segment segment) const {
-    for (const Branch& branch : branches_)
-      if (branch.segment == segment) return &branch;
-    return partial_.size() == 1 ? partial_.front() : nullptr;
+  // nullptr: there is none, or there are several. A branch begins another segment when a branch is made from it; its records stay
+  // where they are.
+  const Branch* writer_of(Segment segment) const {
+    const Branch* found = nullptr;
+    for (const Branch& branch : branches_) {
+      if (branch.segment != segment) continue;
+      if (found) return nullptr;
+      found = &branch;
+    }
+    return found;
   }
+  bool is_partial(const Branch& branch) const { return std::find(partial_.begin(), partial_.end(), &branch) != partial_.end(); }
 
   void put(const Branch& branch, RecordId record, Bytes row) {
     to_put_.emplace_back(pending_key(branch.id, record), std::move(row));

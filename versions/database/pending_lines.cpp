@@ -49,8 +49,7 @@ void PendingLines::change(const log::BranchChange& change, const LoggedEntry& en
   } else if (const auto* reset = std::get_if<log::ResetBranch>(&change)) {
     restart(reset->branch, reset->commit);
   } else if (const auto* made = std::get_if<log::MakeCollection>(&change); made && of_this(*made)) {
-    auto& listed = branches_[made->branch].listed;
-    listed = Listed{.stamp = entry.stamp, .lists = true, .hides = listed && listed->hides};
+    branches_[made->branch].listed = Listed{.stamp = entry.stamp, .lists = true};
   } else if (const auto* gone = std::get_if<log::DropCollection>(&change); gone && of_this(*gone)) {
     drop_collection(branches_[gone->branch], entry.stamp);
   } else if (const auto* taken = std::get_if<log::TakeCollection>(&change); taken && of_this(*taken)) {
@@ -103,7 +102,7 @@ void PendingLines::take_over(const std::string& name, const Hash& commit, Stamp 
 void PendingLines::drop_collection(OfBranch& branch, Stamp stamp) {
   branch.writes.clear();
   branch.is_whole = true;  // nothing else is pending
-  branch.listed = Listed{.stamp = stamp, .lists = false, .hides = true};
+  branch.listed = Listed{.stamp = stamp, .lists = false};
 }
 
 void PendingLines::purge(const Bytes& key) {

@@ -29,7 +29,6 @@ class PendingLines final : public LoggedWrites {
   struct Listed {
     Stamp stamp = 0;
     bool lists = false;  // the branch has the collection
-    bool hides = false;  // it was dropped on the branch
   };
   struct OfBranch {
     std::optional<Hash> head = {};                 // the branch's last commit; nullopt: the log doesn't say
