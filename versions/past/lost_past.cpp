@@ -13,6 +13,7 @@ namespace {
 constexpr char table_name[] = "past-lost";
 constexpr storage::TableOptions table_options{.allocation_bytes = 512, .copied = true};
 constexpr size_t header_bytes = 1 + sizeof(uint16_t);
+constexpr size_t from_bytes_max = 256;  // keys of index entries may be long; a hole that begins earlier says more
 
 }  // namespace
 
@@ -22,24 +23,32 @@ bool may_hold(const Hole& hole, BytesView prefix) {
   return !all_before && (!hole.to || prefix < BytesView(*hole.to));
 }
 
-Bytes LostPast::key_of(Kind kind, const Hole& hole) {
+Bytes lost_row_key(LostKind kind, const Hole& hole) {
+  const BytesView from = BytesView(hole.from).substr(0, from_bytes_max);
   Bytes key(1, static_cast<char>(kind));
-  key.push_back(static_cast<char>(hole.from.size() >> 8));
-  key.push_back(static_cast<char>(hole.from.size()));
-  key.append(hole.from);
+  key.push_back(static_cast<char>(from.size() >> 8));
+  key.push_back(static_cast<char>(from.size()));
+  key.append(from);
   if (hole.to) key.append(1, '\1').append(*hole.to);
   return key;
 }
 
-LostPast::Lost LostPast::parse(BytesView key, BytesView value) {
+Bytes write_lost_row(Stamp snapshot) {
+  Bytes row;
+  base::append_be64(row, snapshot);
+  return row;
+}
+
+LostRow read_lost_row(BytesView key, BytesView value) {
   const auto damaged = [] {
     throw base::OperationError(base::ErrorCode::data_corruption_detected, "a row of what snapshots have lost is damaged");
   };
   if (key.size() < header_bytes || value.size() != sizeof(Stamp)) damaged();
-  const auto kind = static_cast<Kind>(key.front());
+  const auto kind = static_cast<LostKind>(key.front());
   const size_t length = static_cast<size_t>(static_cast<uint8_t>(key[1])) << 8 | static_cast<uint8_t>(key[2]);
   const BytesView from = key.substr(header_bytes, length), to = key.substr(std::min(key.size(), header_bytes + length));
-  if ((kind != Kind::of_collections && kind != Kind::of_branches) || from.size() != length || (!to.empty() && to.front() != '\1'))
+  if ((kind != LostKind::of_collections && kind != LostKind::of_branches) || length > from_bytes_max || from.size() != length ||
+      (!to.empty() && to.front() != '\1'))
     damaged();
   return {kind, {Bytes(from), to.empty() ? std::nullopt : std::optional(Bytes(to.substr(1)))}, base::load_be64(value.data())};
 }
@@ -58,19 +67,18 @@ void LostPast::load() {
   Transaction transaction(store_, Transaction::Mode::read);
   storage::TableCursor cursor = table_.cursor(transaction);
   while (cursor.next()) {
-    lost_.push_back(parse(cursor.key(), cursor.value()));
+    lost_.push_back(read_lost_row(cursor.key(), cursor.value()));
     newest = std::max(newest, lost_.back().snapshot);
   }
   newest_.store(newest, std::memory_order_release);
 }
 
-void LostPast::add(Kind kind, const std::vector<Hole>& holes, Stamp snapshot) {
+void LostPast::add(LostKind kind, const std::vector<Hole>& holes, Stamp snapshot) {
   const base::WriterLock lock(mutex_);
   if (!table_.exists()) table_ = store_.engine().open_table(table_name, table_options);
-  Bytes row;
-  base::append_be64(row, snapshot);
+  const Bytes row = write_lost_row(snapshot);
   storage::in_transaction(store_, [&](Transaction& transaction) REQUIRES(mutex_) {
-    for (const Hole& hole : holes) table_.put(transaction, key_of(kind, hole), row);
+    for (const Hole& hole : holes) table_.put(transaction, lost_row_key(kind, hole), row);
   });
   load();
 }
@@ -80,17 +88,17 @@ void LostPast::keep_only_declared() {
   const base::WriterLock lock(mutex_);
   const std::vector<Stamp> snapshots = store_.declared_snapshots().all();
   storage::in_transaction(store_, [&](Transaction& transaction) REQUIRES(mutex_) {
-    for (const Lost& one : lost_) {
-      if (snapshots.empty() || one.snapshot < snapshots.front()) table_.remove(transaction, key_of(one.kind, one.hole));
+    for (const LostRow& one : lost_) {
+      if (snapshots.empty() || one.snapshot < snapshots.front()) table_.remove(transaction, lost_row_key(one.kind, one.hole));
     }
   });
   load();
 }
 
-void LostPast::check(Kind kind, BytesView prefix, Stamp snapshot, std::string_view what) const {
+void LostPast::check(LostKind kind, BytesView prefix, Stamp snapshot, std::string_view what) const {
   if (snapshot > newest_.load(std::memory_order_acquire)) return;
   const base::ReaderLock lock(mutex_);
-  for (const Lost& one : lost_) {
+  for (const LostRow& one : lost_) {
     if (one.kind != kind || snapshot > one.snapshot || !may_hold(one.hole, prefix)) continue;
     throw base::OperationError(
         base::ErrorCode::data_corruption_detected,

@@ -28,38 +28,41 @@ using storage::Transaction;
 // Returns whether a key that begins with this may be in the hole.
 bool may_hold(const Hole& hole, BytesView prefix);
 
+enum class LostKind : char { of_collections = 'c', of_branches = 'b' };
+
+struct LostRow {
+  LostKind kind = LostKind::of_collections;
+  Hole hole;
+  Stamp snapshot = 0;
+};
+Bytes lost_row_key(LostKind kind, const Hole& hole);
+Bytes write_lost_row(Stamp snapshot);
+// Throws DataCorruptionDetected.
+LostRow read_lost_row(BytesView key, BytesView value);
+
 // Thread-safe; transactions are not.
 class LostPast {
  public:
-  enum class Kind : char { of_collections = 'c', of_branches = 'b' };
-
   explicit LostPast(storage::Store& store) : store_(store) {}
   // Reads the table if there is one.
   void open();
 
   // Adds to the table, which is made if there is none. Must not be called inside a transaction.
-  void add(Kind kind, const std::vector<Hole>& holes, Stamp snapshot);
+  void add(LostKind kind, const std::vector<Hole>& holes, Stamp snapshot);
   // Removes what is of no declared snapshot any more.
   void keep_only_declared();
   // Throws DataCorruptionDetected if rows whose keys begin with this may be lost that the snapshot needs. `what` says whose they
   // are: "shop.things".
-  void check(Kind kind, BytesView prefix, Stamp snapshot, std::string_view what) const;
+  void check(LostKind kind, BytesView prefix, Stamp snapshot, std::string_view what) const;
 
  private:
-  struct Lost {
-    Kind kind;
-    Hole hole;
-    Stamp snapshot;
-  };
-  static Bytes key_of(Kind kind, const Hole& hole);
-  static Lost parse(BytesView key, BytesView value);
   void load() REQUIRES(mutex_);
 
   storage::Store& store_;
   std::atomic<Stamp> newest_{0};  // of all; 0: nothing was lost
   mutable base::SharedMutex mutex_;
   storage::Table table_ GUARDED_BY(mutex_);  // made with the first loss
-  std::vector<Lost> lost_ GUARDED_BY(mutex_);
+  std::vector<LostRow> lost_ GUARDED_BY(mutex_);
 };
 
 }  // namespace versions::past

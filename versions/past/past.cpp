@@ -61,7 +61,7 @@ void Past::open_tables() {
   chains_ = store_.engine().open_table(chains_name, {.prefix_compression = true});
   entries_ = SavedEntries(store_.engine().open_table(entries_name, {.leaf_page_bytes = 16 << 10, .prefix_compression = true}));
   lost_.open();
-  states_ = SavedStates(store_.engine().open_table(SavedStates::table_name, {.prefix_compression = true}), lost_);
+  states_ = SavedStates(store_.engine().open_table(SavedStates::table_name, {.prefix_compression = true}), &lost_);
   purged_rows_ = store_.engine().open_table(purged_name, {.allocation_bytes = 512, .copied = true});
   load_purged();
 }

@@ -38,7 +38,7 @@ std::vector<std::string> Past::repair(const std::function<void()>& interrupted) 
     const bool of_branches = table == &states_.table();
     const auto fill = [&](const storage::Table& replacement, const storage::Tables::Kept& kept) {
       if (!snapshots.empty())
-        lost_.add(of_branches ? LostPast::Kind::of_branches : LostPast::Kind::of_collections, kept.holes, snapshots.back().stamp);
+        lost_.add(of_branches ? LostKind::of_branches : LostKind::of_collections, kept.holes, snapshots.back().stamp);
       if (table == &rows_) forget_logs(replacement, kept.holes);
     };
     const auto kept = storage::mend_table(store_.engine(), table->name(), interrupted, fill);
@@ -54,7 +54,7 @@ std::vector<std::string> Past::repair(const std::function<void()>& interrupted) 
 }
 
 void Past::check_whole(CollectionId collection, Stamp snapshot, std::string_view ns) const {
-  lost_.check(LostPast::Kind::of_collections, storage::catalog_key(collection), snapshot, ns);
+  lost_.check(LostKind::of_collections, storage::catalog_key(collection), snapshot, ns);
 }
 
 // The levels over a log don't go on without its nodes.

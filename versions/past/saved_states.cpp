@@ -56,7 +56,7 @@ void SavedStates::each_as_of(Transaction& transaction, BytesView owner, Stamp sn
   if (!table_.exists()) return;
   std::map<Bytes, bool> saved;
   const Bytes prefix = prefix_of(owner);
-  lost_->check(LostPast::Kind::of_branches, prefix, snapshot, "branches");
+  if (lost_) lost_->check(LostKind::of_branches, prefix, snapshot, "branches");
   storage::TableCursor cursor = table_.cursor(transaction);
   for (bool on = cursor.seek(row_key(owner, snapshot, {})); on && cursor.key().starts_with(prefix); on = cursor.next()) {
     const Row row = row_at(cursor);

@@ -29,8 +29,8 @@ class SavedStates {
   static constexpr char table_name[] = "past-states";
 
   SavedStates() = default;
-  // `lost` must outlive this.
-  SavedStates(storage::Table table, const LostPast& lost) : table_(std::move(table)), lost_(&lost) {}
+  // `lost` must outlive this; nullptr: nothing is lost.
+  explicit SavedStates(storage::Table table, const LostPast* lost = nullptr) : table_(std::move(table)), lost_(lost) {}
 
   const storage::Table& table() const { return table_; }
 
