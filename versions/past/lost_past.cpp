@@ -11,9 +11,12 @@ namespace versions::past {
 namespace {
 
 constexpr char table_name[] = "past-lost";
-constexpr storage::TableOptions table_options{.allocation_bytes = 512, .copied = true};
 constexpr size_t header_bytes = 1 + sizeof(uint16_t);
 constexpr size_t from_bytes_max = 256;  // keys of index entries may be long; a hole that begins earlier says more
+
+storage::Table open_table(storage::Store& store) {
+  return store.engine().open_table(table_name, {.allocation_bytes = 512, .copied = true});
+}
 
 }  // namespace
 
@@ -57,7 +60,7 @@ void LostPast::open() {
   const auto tables = store_.engine().table_names();
   if (std::find(tables.begin(), tables.end(), table_name) == tables.end()) return;
   const base::WriterLock lock(mutex_);
-  table_ = store_.engine().open_table(table_name, table_options);
+  table_ = open_table(store_);
   load();
 }
 
@@ -75,10 +78,10 @@ void LostPast::load() {
 
 void LostPast::add(LostKind kind, const std::vector<Hole>& holes, Stamp snapshot) {
   const base::WriterLock lock(mutex_);
-  if (!table_.exists()) table_ = store_.engine().open_table(table_name, table_options);
+  if (!table_.exists()) table_ = open_table(store_);
   const Bytes row = write_lost_row(snapshot);
-  storage::in_transaction(store_, [&](Transaction& transaction) REQUIRES(mutex_) {
-    for (const Hole& hole : holes) table_.put(transaction, lost_row_key(kind, hole), row);
+  storage::in_transaction(store_, [&, table = table_](Transaction& transaction) {
+    for (const Hole& hole : holes) table.put(transaction, lost_row_key(kind, hole), row);
   });
   load();
 }
@@ -87,10 +90,12 @@ void LostPast::keep_only_declared() {
   if (newest_.load(std::memory_order_acquire) == 0) return;
   const base::WriterLock lock(mutex_);
   const std::vector<Stamp> snapshots = store_.declared_snapshots().all();
-  storage::in_transaction(store_, [&](Transaction& transaction) REQUIRES(mutex_) {
-    for (const LostRow& one : lost_) {
-      if (snapshots.empty() || one.snapshot < snapshots.front()) table_.remove(transaction, lost_row_key(one.kind, one.hole));
-    }
+  std::vector<Bytes> gone;
+  for (const LostRow& one : lost_) {
+    if (snapshots.empty() || one.snapshot < snapshots.front()) gone.push_back(lost_row_key(one.kind, one.hole));
+  }
+  storage::in_transaction(store_, [&, table = table_](Transaction& transaction) {
+    for (const Bytes& key : gone) table.remove(transaction, key);
   });
   load();
 }
