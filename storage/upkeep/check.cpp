@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "base/guarded.h"
 #include "storage/collections/catalog.h"
 #include "storage/collections/stored_collection.h"
 #include "storage/contents/store_tables.h"
@@ -49,7 +50,7 @@ class Check {
   CheckReport run() {
     for (const std::string& db : store_.catalog().databases()) {
       for (const auto& collection : store_.catalog().collections(db)) {
-        total_ += std::max<int64_t>(0, collection->record_count());
+        total_ += records_of(*collection);
         collections_.push_back(collection);
       }
     }
@@ -60,10 +61,15 @@ class Check {
   }
 
  private:
+  // 0: what the collection shows is damaged.
+  static int64_t records_of(const Collection& collection) {
+    return base::guarded([&] { return std::max<int64_t>(0, collection.record_count()); });
+  }
+
   void check_collection(const std::shared_ptr<Collection>& collection) {
     int64_t calls = 0;
     const auto between = [&] {
-      if (++calls % 256 == 0) show(report_.documents + std::min(calls, std::max<int64_t>(0, collection->record_count())));
+      if (++calls % 256 == 0) show(report_.documents + std::min(calls, records_of(*collection)));
     };
     CheckedCollection checked{.ns = collection->ns(), .report = {}, .damaged = {}};
     checked.report = validate_collection(store_, collection, true, between);

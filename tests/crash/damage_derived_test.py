@@ -72,7 +72,11 @@ def test_entries_and_trees_are_made_again(kinds, missing):
                 with pytest.raises(OperationFailure) as damaged:
                     client["shop@dev"]["docs"].find_one({"_id": 0})
                 assert damaged.value.code == CORRUPT
-            reply = client["shop"].command("validate", "docs", full=True, repair=True)
+            for state in ("shop", "shop@dev"):
+                reply = client[state].command("validate", "docs", full=True)
+                told = " ".join(reply["errors"])
+                assert not reply["valid"] and all(f"-{kind}" in told for kind in kinds), reply
+            reply = client["shop@dev"].command("validate", "docs", full=True, repair=True)
             assert reply["valid"] and reply["repaired"], reply
             assert [line for line in reply["warnings"] if line.startswith("Lost:")] == []
             check(client, before, commits)

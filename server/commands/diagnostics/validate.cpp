@@ -19,6 +19,7 @@
 #include "server/write/target.h"
 #include "storage/collections/catalog.h"
 #include "storage/engine/names.h"
+#include "storage/engine/readable_rows.h"
 #include "storage/store.h"
 #include "storage/upkeep/repair.h"
 #include "versions/database/databases.h"
@@ -169,6 +170,35 @@ int64_t count_non_compliant(OperationContext& op, const std::shared_ptr<storage:
   return found;
 }
 
+// nullptr: the database has no branches.
+std::shared_ptr<versions::BranchedDatabase> branched_database(OperationContext& op, std::string_view ns) {
+  const versions::Databases* const databases = op.services().databases;
+  return databases ? databases->find(versions::split_name(storage::database_of(ns)).database) : nullptr;
+}
+
+// Checks the tables that a database with branches has beside the collection's own.
+void check_versions(OperationContext& op, const std::string& ns, const storage::Collection& collection, bool full,
+                    storage::ValidateReport& report) {
+  storage::Engine& engine = write::store_of(op).engine();
+  const auto database = branched_database(op, ns);
+  const auto versions = database ? database->version_repair(engine, collection.id(), nullptr) : nullptr;
+  if (!versions) return;
+  std::vector<std::string> tables{versions->states_table(), versions->pending_table()};
+  if (full) tables.insert(tables.end(), {versions->entries_table(), versions->trees_table()});
+  for (const std::string& table : tables) {
+    if (table.empty()) continue;
+    // Verifying the file would keep others from opening the table meanwhile.
+    const bool sound = base::guarded([&] {
+      storage::ReadableRows rows(engine, storage::Table(table));
+      while (rows.next()) op.check_interrupt();
+      return rows.holes() == 0;
+    });
+    if (sound) continue;
+    report.valid = false;
+    report.errors.push_back("table " + table + ", which belongs to the branches of the database, is damaged");
+  }
+}
+
 void refuse_both(bool given, std::string_view options) {
   if (!given) return;
   throw OperationError(ErrorCode::invalid_options,
@@ -240,7 +270,7 @@ class Validate : public Command {
     };
     if (repair) {
       const base::ExclusiveHold alone = base::hold_exclusively(repairing_, op.interrupted());
-      const auto database = op.services().databases ? op.services().databases->find(storage::database_of(ns)) : nullptr;
+      const auto database = branched_database(op, ns);
       std::optional<replication::LoggedEntries> entries;
       if (op.services().oplog) entries.emplace(store, *op.services().oplog);
       const auto to_repair =
@@ -276,8 +306,10 @@ class Validate : public Command {
       report.errors.push_back("fast count (" + std::to_string(report.records_counted) + ") does not match number of records (" +
                               std::to_string(report.records) + ") for collection '" + ns + "'");
     }
+    check_versions(op, ns, *collection, full, report);
     const Damaged damaged = find_damaged(op, collection, full, report);
-    const int64_t non_compliant = count_non_compliant(op, collection);
+    // What can't be read is among the errors by now.
+    const int64_t non_compliant = base::guarded([&] { return count_non_compliant(op, collection); });
     if (non_compliant > 0) {
       report.warnings.push_back(
           "Detected one or more documents in this collection not compliant with the collection's schema. Check logs for log id "
@@ -290,8 +322,11 @@ class Validate : public Command {
   // Both look for the collection of this name, or for a time series's buckets, and change `ns` to the latter's name.
   static std::shared_ptr<storage::Collection> collection_to_check(OperationContext& op, storage::Catalog& catalog,
                                                                   std::string& ns) {
-    if (query::find_series(op, ns)) ns = query::buckets_of(ns);
-    return catalog.find(ns);
+    const auto found = base::guarded([&] {
+      if (query::find_series(op, ns)) ns = query::buckets_of(ns);
+      return std::optional(catalog.find(ns));
+    });
+    return found ? *found : collection_to_repair(op, catalog, ns);  // what branches show is damaged
   }
   // A repair is of all branches, whichever show the collection, and what they show may be damaged.
   static std::shared_ptr<storage::Collection> collection_to_repair(OperationContext& op, storage::Catalog& catalog,
