@@ -119,20 +119,12 @@ void SnapshotKeeper::run_pass() {
       services_.past->seal();
     });
   } catch (const std::exception& error) {
-    if (failures_++ == 0) first_failure_ = error.what();
+    failures_.add(error);
   }
-  log_failures();
-}
-
-// Over a damaged table each pass fails.
-void SnapshotKeeper::log_failures() {
-  constexpr int64_t log_every_us = 60'000'000;
-  const int64_t now = services_.clock.monotonic_us();
-  if (failures_ == 0 || (logged_us_ && now - *logged_us_ < log_every_us)) return;
-  base::log(base::Severity::warning, base::LogComponent::storage, 7734002, "Error looking after snapshots",
-            base::Attributes().add("error", first_failure_).add("times", failures_));
-  logged_us_ = now;
-  failures_ = 0;
+  if (const auto due = failures_.take_due(services_.clock.monotonic_us())) {
+    base::log(base::Severity::warning, base::LogComponent::storage, 7734002, "Error looking after snapshots",
+              base::Attributes().add("error", due->first).add("times", due->times));
+  }
 }
 
 }  // namespace server::write

@@ -7,9 +7,8 @@
 #pragma once
 
 #include <atomic>
-#include <optional>
-#include <string>
 
+#include "base/repeated_failures.h"
 #include "server/core/passes.h"
 #include "versions/past/past.h"
 
@@ -28,17 +27,14 @@ class SnapshotKeeper {
   bool due();
   void declare_and_retain(OperationContext& op);
   void retain();
-  void log_failures();
 
   Services& services_;
   std::atomic<int64_t> every_ms_{0};
   std::atomic<int64_t> every_transactions_{0};
   std::atomic<int64_t> keep_newest_{0};
   std::atomic<int64_t> keep_seconds_{0};
-  int64_t failures_ = 0;  // of passes, since they were last logged
-  std::string first_failure_;
-  std::optional<int64_t> logged_us_;  // by the clock's monotonic time
-  uint64_t transactions_then_ = 0;    // the count when it last declared a snapshot
+  base::RepeatedFailures failures_;  // over a damaged table each pass fails
+  uint64_t transactions_then_ = 0;   // the count when it last declared a snapshot
   Passes passes_;
 };
 

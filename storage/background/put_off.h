@@ -7,7 +7,7 @@
 
 namespace storage {
 
-void log_put_off(const char* doing, const std::exception& error);
+void log_put_off(const char* doing, const std::string& error, int64_t times = 1);
 
 // Many pieces of work that fail, as they do over a damaged table, are one line: it has the first one's error, and how many
 // failed.

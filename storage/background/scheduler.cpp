@@ -6,11 +6,11 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <optional>
 #include <utility>
 
 #include "base/cpu_time.h"
 #include "base/log.h"
+#include "base/repeated_failures.h"
 #include "storage/background/put_off.h"
 
 namespace storage {
@@ -22,7 +22,6 @@ constexpr std::chrono::microseconds nap_min = std::chrono::milliseconds(10);
 constexpr std::chrono::microseconds nap_max = std::chrono::milliseconds(500);  // Reads wake nobody; they are noticed this late.
 constexpr int nap_share = 40;  // A nap lasts 1/40 of the time for which there was nothing to do.
 constexpr std::chrono::microseconds after_failure = std::chrono::milliseconds(1000);
-constexpr int64_t log_every_us = 60'000'000;
 constexpr int64_t quiet_us = 2'000'000;
 constexpr int64_t between_waits_us = 500'000;
 
@@ -104,13 +103,7 @@ void Scheduler::run() {
   pthread_setname_np(pthread_self(), thread_name_.c_str());
   setpriority(PRIO_PROCESS, static_cast<id_t>(syscall(SYS_gettid)), nice_level);
   // A member that copies another one's data fails each second until it is done, so failures are logged together.
-  std::optional<PutOff> failures;
-  int64_t logged_us = clock_.monotonic_us() - log_every_us;
-  const auto log_failures = [&] {
-    if (!failures || clock_.monotonic_us() - logged_us < log_every_us) return;
-    std::exchange(failures, std::nullopt)->report();
-    logged_us = clock_.monotonic_us();
-  };
+  base::RepeatedFailures failures;
   while (!stopping()) {
     bool worked = false;
     std::chrono::microseconds least = nap_min;
@@ -121,11 +114,10 @@ void Scheduler::run() {
       const std::lock_guard working(working_);
       worked = step();
     } catch (const std::exception& error) {
-      if (!failures) failures.emplace("working");
-      failures->add(error);
+      failures.add(error);
       least = after_failure;
     }
-    log_failures();
+    if (const auto due = failures.take_due(clock_.monotonic_us())) log_put_off("working", due->first, due->times);
     cpu_micros_ = static_cast<uint64_t>(1e6 * base::thread_cpu_seconds());
     if (worked) {
       worked_us_ = clock_.monotonic_us();
@@ -142,7 +134,7 @@ void Scheduler::run() {
   try {
     for (Task* task : tasks_) task->finish();
   } catch (const std::exception& error) {
-    log_put_off("stopping", error);
+    log_put_off("stopping", error.what());
   }
 }
 
