@@ -240,7 +240,7 @@ struct Branched {
     });
     return keys.size();
   }
-  MendedPending mend(bool with_log = true) {
+  storage::VersionRepair::Pending mend(bool with_log = true) {
     PendingToMend mend{.engine = store.engine(),
                        .shared = *database->versions_of(things->id()),
                        .database = "shop",
@@ -297,11 +297,11 @@ TEST_CASE("what branches show beyond their last commits is made again from the l
     const uint64_t each = 1 + shop.random.below(4);
     const size_t gone = shop.lose([&] { return shop.random.below(each) == 0; });
     INFO("round " << round << ", " << rows.size() << " rows, " << gone << " lost");
-    const MendedPending mended = shop.mend();
+    const storage::VersionRepair::Pending mended = shop.mend();
     CHECK(mended.partial.empty());
     CHECK(mended.lost.empty());
     CHECK(mended.nobodys.empty());
-    CHECK(mended.made == gone);
+    CHECK(mended.made == static_cast<int64_t>(gone));
     REQUIRE(shop.rows() == rows);
   }
 }
@@ -322,7 +322,7 @@ TEST_CASE("what branches show is made again although entries of _id are lost too
         if (shop.random.below(3) != 0) table.remove(transaction, entry);
     });
     shop.lose([] { return true; });
-    const MendedPending mended = shop.mend();
+    const storage::VersionRepair::Pending mended = shop.mend();
     CHECK(mended.lost.empty());
     REQUIRE(shop.rows() == rows);
     CHECK(shop.repair().inserted_keys > 0);
@@ -340,7 +340,7 @@ TEST_CASE("of a branch whose writes the log doesn't have all, what was added is 
     if (round % 4 == 1) shop.log.hole_at = shop.log.begins_at + (entries - shop.log.begins_at) / 2;
     const uint64_t each = 1 + shop.random.below(2);
     shop.lose([&] { return shop.random.below(each) == 0; });
-    const MendedPending mended = shop.mend(round % 4 != 2);
+    const storage::VersionRepair::Pending mended = shop.mend(round % 4 != 2);
     CHECK(mended.lost.empty());
     std::map<BranchId, std::string> names;
     for (const Branch& branch : shop.branches()) names[branch.id] = branch.name;
@@ -389,7 +389,7 @@ TEST_CASE("without a log, removals are lost, and so is which branch wrote what l
   shop.change([&](Transaction& transaction) { shop.database->create(transaction, "dev", {.name = "main"}); });
   shop.change([&](Transaction& transaction) { shop.database->drop(transaction, "dev", shop.lost); });
   CHECK(shop.lose([] { return true; }) == 3);
-  MendedPending mended = shop.mend(false);
+  storage::VersionRepair::Pending mended = shop.mend(false);
   CHECK(mended.made == 2);
   CHECK(mended.partial == std::vector<std::string>{"main"});
   CHECK(mended.nobodys.empty());
@@ -423,5 +423,5 @@ TEST_CASE("a document that a branch has beyond its last commit, and whose record
     CHECK(storage::Table(shop.database->branches().store(0).table_names().front()).remove(transaction, entry));
   });
   shop.lose([] { return true; });
-  CHECK(shop.mend().lost == std::map<std::string, uint64_t>{{"main", 1}});
+  CHECK(shop.mend().lost == std::map<std::string, int64_t>{{"main", 1}});
 }

@@ -14,6 +14,7 @@ namespace {
 
 using base::guarded;
 using storage::in_transaction;
+using Pending = storage::VersionRepair::Pending;
 
 constexpr size_t rows_at_once = 256;
 
@@ -21,9 +22,10 @@ class Mend {
  public:
   Mend(const PendingToMend& mend, const storage::Table& rows) : mend_(mend), store_(mend.shared.store), rows_(rows) {}
 
-  MendedPending run(bool salvaged) {
+  Pending run(bool salvaged) {
     Transaction transaction(mend_.engine, Transaction::Mode::read);
     branches_ = mend_.shared.graph.branches(transaction);
+    for (const Branch& branch : branches_) committed_[branch.id] = mend_.shared.view_of(transaction, branch.head).state;
     read_entries(transaction);
     read_records(transaction);
     const auto lines = read_log(transaction);
@@ -135,11 +137,11 @@ class Mend {
     }
   }
 
-  // Puts the rows of what the log has.
+  // Puts the rows that follow from the log.
   void follow(Transaction& transaction, const Branch& branch, const PendingLines::OfBranch& line) {
     if (const auto& listed = line.listed) {
       // No branch makes a collection that it has, so if its last commit has one, it was dropped.
-      const bool hides = committed(transaction, branch) != 0;
+      const bool hides = committed_.at(branch.id) != 0;
       if (listed->lists)
         put(branch, listing_at, pending_row(hides ? Listing::made_anew : Listing::made, listed->stamp));
       else if (hides)
@@ -157,12 +159,7 @@ class Mend {
     }
   }
 
-  // The state of the branch's last commit; 0: that doesn't have the collection.
-  State committed(Transaction& transaction, const Branch& branch) const {
-    return mend_.shared.view_of(transaction, branch.head).state;
-  }
-
-  // The record that has what a branch wrote; 0: it is lost.
+  // Returns the record that has what a branch wrote; 0: it is lost.
   RecordId record_of(Transaction& transaction, const Branch& branch, const Bytes& key, const PendingLines::Write& write) {
     const auto at = uncommitted_.find(key);
     if (at == uncommitted_.end()) return 0;
@@ -185,10 +182,10 @@ class Mend {
         [&] { return mend_.shared.base.records().generation_not_after(transaction, record, ~Stamp{0}, /*current=*/true); });
   }
 
-  // The branch doesn't show any more what its last commit has under the key, unless that is `record`.
+  // Hides the document that the branch's last commit has under the key, unless that is `record`.
   void hide(Transaction& transaction, const Branch& branch, const Bytes& key, RecordId record, Stamp stamp) {
     if (emptied_.contains(branch.id)) return;
-    const View shown{.state = committed(transaction, branch)};
+    const View shown{.state = committed_.at(branch.id)};
     const RecordId old = shown.state == 0 ? 0 : guarded([&] { return find(transaction, shown, key); });
     if (old != 0 && old != record) put(branch, old, pending_row(PendingKind::removed, stamp, key));
   }
@@ -231,14 +228,14 @@ class Mend {
         }
         hide(transaction, *branch, key, record, generation);
         add(*branch, record, generation);
-        if (committed(transaction, *branch) == 0 && given.insert(branch->id).second)
+        if (committed_.at(branch->id) == 0 && given.insert(branch->id).second)
           put(*branch, listing_at, pending_row(Listing::made, 0));
       }
     }
   }
 
-  // nullptr: there is none, or there are several. A branch begins another segment when a branch is made from it; its records stay
-  // where they are.
+  // Returns the branch that writes into the segment; nullptr: none does, or several do. A branch begins another segment when a
+  // branch is made from it; its records stay where they are.
   const Branch* writer_of(Segment segment) const {
     const Branch* found = nullptr;
     for (const Branch& branch : branches_) {
@@ -262,7 +259,7 @@ class Mend {
         if (rows_.insert(transaction, key, row)) ++count;
       return count;
     });
-    mended_.made += made;
+    mended_.made += static_cast<int64_t>(made);
     to_put_.clear();
   }
 
@@ -270,6 +267,7 @@ class Mend {
   BranchStore& store_;
   const storage::Table& rows_;
   std::vector<Branch> branches_;
+  std::map<BranchId, State> committed_;  // the states of their last commits; 0: that doesn't have the collection
   RecordSet has_entry_;
   std::unordered_map<Bytes, std::vector<RecordId>> uncommitted_;    // by keys
   std::unordered_map<RecordId, Bytes> keys_;                        // of these
@@ -278,12 +276,12 @@ class Mend {
   std::set<BranchId> emptied_;                                      // these branches show nothing of their last commits
   std::vector<const Branch*> partial_;
   std::vector<std::pair<Bytes, Bytes>> to_put_;
-  MendedPending mended_;
+  Pending mended_;
 };
 
 }  // namespace
 
-MendedPending mend_pending(const PendingToMend& mend, const storage::Table& rows, bool salvaged) {
+storage::VersionRepair::Pending mend_pending(const PendingToMend& mend, const storage::Table& rows, bool salvaged) {
   return Mend(mend, rows).run(salvaged);
 }
 

@@ -7,21 +7,13 @@
 #pragma once
 
 #include <functional>
-#include <map>
 #include <set>
 
 #include "storage/upkeep/entry_log.h"
+#include "storage/upkeep/repair.h"
 #include "versions/database/collection_view.h"
 
 namespace versions {
-
-struct MendedPending {
-  uint64_t made = 0;
-  // The log doesn't have all writes of these branches since their last commits. They may show documents again that they removed.
-  std::vector<std::string> partial = {};
-  std::map<std::string, uint64_t> lost = {};  // so many documents of these branches have no record any more
-  std::vector<RecordId> nobodys = {};         // nothing says which branch has made these records
-};
 
 struct PendingToMend {
   storage::Engine& engine;
@@ -36,6 +28,6 @@ struct PendingToMend {
 // `rows` is the table with the rows that are left, which nobody else uses yet; those that are missing are put into it. `salvaged`
 // means that some of those that are left may be older than the last ones. It passes over all entries of `_id` and over the log
 // once, and holds some 150 bytes in memory for each document that is not committed.
-MendedPending mend_pending(const PendingToMend& mend, const storage::Table& rows, bool salvaged);
+storage::VersionRepair::Pending mend_pending(const PendingToMend& mend, const storage::Table& rows, bool salvaged);
 
 }  // namespace versions

@@ -52,11 +52,7 @@ class RepairOfVersions final : public storage::VersionRepair {
       Transaction transaction(engine_, Transaction::Mode::read);
       mend.states = states(transaction);
     }
-    MendedPending mended = mend_pending(mend, rows, salvaged);
-    return {.made = static_cast<int64_t>(mended.made),
-            .partial = std::move(mended.partial),
-            .lost = {mended.lost.begin(), mended.lost.end()},
-            .nobodys = std::move(mended.nobodys)};
+    return mend_pending(mend, rows, salvaged);
   }
 
   Missing missing(Transaction& transaction, const std::vector<RecordId>& there,
