@@ -1,4 +1,4 @@
-// LoggedWrites goes over the log's entries that say something of one collection of a database with branches.
+// LoggedWrites reads the log's entries about one collection of a database with branches.
 #pragma once
 
 #include <string>
@@ -32,7 +32,7 @@ class LoggedWrites {
   virtual void change(const log::BranchChange& change, const LoggedEntry& entry) = 0;
   // The database is another one of that name from here on.
   virtual void dropped() = 0;
-  // Nothing follows from what was met so far about what comes.
+  // The entries so far tell nothing about those that come.
   virtual void hole() = 0;
 
   // The key of the document that a write is of, if the entry has its `_id`. Throws DataCorruptionDetected if that is missing.

@@ -88,7 +88,7 @@ void PendingLines::commit(const log::CommitBranch& entry) {
     ++at;
   }
   if (branch.listed && entry.held.has(branch.listed->stamp)) branch.listed.reset();
-  // What the commit doesn't have was written later than all that the log doesn't have.
+  // Each write that the commit leaves out is newer than the part that the log lacks.
   if (entry.held.below >= known_from_) branch.is_whole = true;
 }
 

@@ -1,5 +1,5 @@
-// PendingLines follows the branches of a database through the log, and finds what the writes of each since its last commit have
-// come to, in one collection.
+// PendingLines follows the branches of a database through the log, and collects what each has written to one collection since
+// its last commit.
 #pragma once
 
 #include <functional>
@@ -15,7 +15,7 @@ namespace versions {
 // It holds some 120 bytes for each document that was written on a branch since the branch's last commit.
 class PendingLines final : public LoggedWrites {
  public:
-  // What the writes of one document have come to.
+  // A Write sums up the writes of one document.
   struct Write {
     Stamp first = 0;       // the timestamp of the first one
     Stamp newest = 0;      // the timestamp of the branch's pending row
@@ -25,7 +25,7 @@ class PendingLines final : public LoggedWrites {
     bool there = false;          // the branch has the document
     bool may_be_purged = false;  // a document with its `_id` was purged since, in this collection or in another one
   };
-  // What happened to the collection itself.
+  // A Listed says that the branch made or dropped the collection itself.
   struct Listed {
     Stamp stamp = 0;
     bool lists = false;  // the branch has the collection

@@ -308,7 +308,7 @@ class Validate : public Command {
     }
     check_versions(op, ns, *collection, full, report);
     const Damaged damaged = find_damaged(op, collection, full, report);
-    // What can't be read is among the errors by now.
+    // The report names damaged rows already, so a read that they stop adds nothing to it.
     const int64_t non_compliant = base::guarded([&] { return count_non_compliant(op, collection); });
     if (non_compliant > 0) {
       report.warnings.push_back(
