@@ -19,8 +19,9 @@ bool is_sound(Engine& engine, const std::string& table, const std::function<void
 std::string text_of(const std::string& table, const Tables::Kept& kept) {
   return "Table " + table + " was damaged; " + std::to_string(kept.rows) + " rows could be kept." +
          (kept.from_journal > 0 ? " The journal had " + std::to_string(kept.from_journal) + " of them." : "") +
-         (kept.salvaged ? " They are what WiredTiger found in the file, so some may be older than the last that were written."
-                        : "");
+         (kept.salvaged && kept.rows > 0
+              ? " They are what WiredTiger found in the file, so some may be older than the last that were written."
+              : "");
 }
 
 std::optional<Tables::Kept> mend_table(Engine& engine, const std::string& table, const std::function<void()>& interrupted,
