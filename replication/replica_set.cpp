@@ -531,11 +531,12 @@ void ReplicaSet::when_acknowledged(OpTime optime, const WriteConcern& concern,
   if (by_count && concern.members <= 1 && !concern.journal) return done(std::nullopt);
   acks_.wait(optime, concern, now_us(), std::move(done));
   // A client that asks after the end of leadership would wait for ever.
-  if (state() == MemberState::primary) {
-    if (!concern.majority()) woken_.notify_all();
-    return;
-  }
-  acks_.give_up({ErrorCode::primary_stepped_down, "Primary stepped down while waiting for replication"});
+  if (state() != MemberState::primary) return give_up_acks(ack_grace_us);
+  if (!concern.majority()) woken_.notify_all();
+}
+
+void ReplicaSet::give_up_acks(int64_t grace_us) {
+  acks_.give_up_at(now_us() + grace_us, {ErrorCode::primary_stepped_down, "Primary stepped down while waiting for replication"});
 }
 
 storage::Stamp ReplicaSet::write_noop(storage::Stamp at_least, bson::DocumentView message) {

@@ -104,6 +104,10 @@ class ReplicaSet final : public Coordinator, private consensus::NodeOwner, priva
   void adopt_connection(int descriptor, std::unique_ptr<base::tls::Stream> tls, base::Bytes already_read);
 
  private:
+  // A write that still waits so long after the end of leadership is given up. Its client has learned meanwhile that this member
+  // isn't primary, and sends the write to the next one; and the next one's first entry acknowledges it in most cases.
+  static constexpr int64_t ack_grace_us = 100'000;
+
   // No client's write runs, and none begins, while it lives. Whoever waits for the state learns from its begin on that a primary
   // isn't to be written to: a driver whose write was interrupted looks for another one.
   class WritesStopped {
@@ -188,11 +192,13 @@ class ReplicaSet final : public Coordinator, private consensus::NodeOwner, priva
   void tell_electability() override;
   void renew_electable() REQUIRES(mutex_);
   void show_electability() REQUIRES(mutex_);
+  void give_up_acks(int64_t grace_us);
   void expire_waits() override { acks_.expire(now_us()); }
 
   // replica_set_succession.cpp: the end of being primary, by a successor or without
   void hand_over_to_better() override;
   Succession::Outcome carry_out(Succession& succession, int64_t period_us);
+  void answer_acks();
   Succession::Move next_move(Succession& succession, bool drained);
 
   storage::Store& store_;

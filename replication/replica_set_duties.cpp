@@ -221,6 +221,8 @@ void ReplicaSet::roll_back() {
 }
 
 void ReplicaSet::roll_back(const std::string& why) {
+  give_up_acks(0);
+  expire_waits();
   Stamp kept = 0;
   {
     const base::MutexLock lock(apply_mutex_);

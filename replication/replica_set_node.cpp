@@ -146,7 +146,7 @@ void ReplicaSet::decided(const consensus::Output& out) {
   }
   if (stepped_down) {
     pump_->stop_leading();
-    acks_.give_up({ErrorCode::primary_stepped_down, "Primary stepped down while waiting for replication"});
+    give_up_acks(ack_grace_us);
   }
   if (!out.committed.empty() || !out.reads.empty()) {
     const base::MutexLock lock(apply_mutex_);

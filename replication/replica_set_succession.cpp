@@ -128,6 +128,16 @@ void ReplicaSet::step_down(const StepDown& how) {
     machine_.step_down_until(now_us() + how.period_ms * 1000);
   }
   woken_.notify_all();
+  answer_acks();
+}
+
+// What follows may end connections. The set has most of the writes that are waited for a moment later.
+void ReplicaSet::answer_acks() {
+  const int64_t until = now_us() + ack_grace_us;
+  while (!acks_.empty() && now_us() <= until) {
+    std::this_thread::sleep_for(round);
+    expire_waits();
+  }
 }
 
 }  // namespace replication

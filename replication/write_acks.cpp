@@ -67,7 +67,8 @@ void WriteAcks::wait(OpTime optime, const WriteConcern& concern, int64_t now_us,
     const base::MutexLock lock(mutex_);
     if (!concern.majority() || optime.ts > committed_) {
       const int64_t deadline = concern.timeout_ms > 0 ? now_us + concern.timeout_ms * 1000 : std::numeric_limits<int64_t>::max();
-      (concern.majority() ? majority_ : counting_).emplace(optime.ts, Waiter{concern, deadline, std::move(done)});
+      const WriteConcernFailure timed_out{ErrorCode::write_concern_failed, "waiting for replication timed out"};
+      (concern.majority() ? majority_ : counting_).emplace(optime.ts, Waiter{concern, deadline, timed_out, std::move(done)});
       return;
     }
   }
@@ -107,16 +108,15 @@ void WriteAcks::reached(const SetConfig& config, const std::vector<MemberReached
   call(ready);
 }
 
-void WriteAcks::give_up(const WriteConcernFailure& why) {
-  Ready ready;
-  {
-    const base::MutexLock lock(mutex_);
-    for (Waiters* waiters : {&majority_, &counting_}) {
-      for (auto& [stamp, waiter] : *waiters) ready.emplace_back(std::move(waiter.done), why);
-      waiters->clear();
+void WriteAcks::give_up_at(int64_t deadline_us, const WriteConcernFailure& why) {
+  const base::MutexLock lock(mutex_);
+  for (Waiters* waiters : {&majority_, &counting_}) {
+    for (auto& [stamp, waiter] : *waiters) {
+      if (waiter.deadline_us <= deadline_us) continue;
+      waiter.deadline_us = deadline_us;
+      waiter.at_deadline = why;
     }
   }
-  call(ready);
 }
 
 void WriteAcks::expire(int64_t now_us) {
@@ -129,13 +129,17 @@ void WriteAcks::expire(int64_t now_us) {
           ++at;
           continue;
         }
-        ready.emplace_back(std::move(at->second.done),
-                           WriteConcernFailure{ErrorCode::write_concern_failed, "waiting for replication timed out"});
+        ready.emplace_back(std::move(at->second.done), std::move(at->second.at_deadline));
         at = waiters->erase(at);
       }
     }
   }
   call(ready);
+}
+
+bool WriteAcks::empty() const {
+  const base::MutexLock lock(mutex_);
+  return majority_.empty() && counting_.empty();
 }
 
 }  // namespace replication

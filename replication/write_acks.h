@@ -35,14 +35,16 @@ class WriteAcks {
   // Does anybody wait for what `reached` would bring?
   bool counts_members() const;
   void reached(const SetConfig& config, const std::vector<MemberReached>& members);
-  // The majority has what it has, and this member can't say any more what becomes of the rest.
-  void give_up(const WriteConcernFailure& why);
+  // This member may never know whether the set gets what is waited for now: who still waits at `deadline_us` is told why.
+  void give_up_at(int64_t deadline_us, const WriteConcernFailure& why);
   void expire(int64_t now_us);
+  bool empty() const;  // nobody waits
 
  private:
   struct Waiter {
     WriteConcern concern;
     int64_t deadline_us;
+    WriteConcernFailure at_deadline;
     Done done;
   };
   using Waiters = std::multimap<storage::Stamp, Waiter>;

@@ -66,6 +66,7 @@ void OperationContext::begin_writing(bool has_history) {
   replication::Coordinator* set = services_.replica_set;
   if (!has_history || !set || primary_.owns_lock()) return;
   primary_ = set->hold_primary();
+  const base::MutexLock lock(mutex_);
   holds_primary_ = true;
 }
 
@@ -73,7 +74,12 @@ void OperationContext::begin_writing(bool has_history) {
 void OperationContext::rest() {
   end_sharing();
   primary_ = {};
-  holds_primary_ = false;
+  {
+    const base::MutexLock lock(mutex_);
+    holds_primary_ = false;
+    auto as_writer = static_cast<int32_t>(ErrorCode::interrupted_due_to_state_change);
+    kill_code_.compare_exchange_strong(as_writer, 0);
+  }
   gate_ = {};
   retry.reset();
   moment.reset();
@@ -94,6 +100,15 @@ std::optional<std::chrono::milliseconds> OperationContext::remaining() const {
 
 void OperationContext::kill(ErrorCode code) {
   const base::MutexLock lock(mutex_);
+  note_killed(code);
+}
+
+void OperationContext::kill_writer(ErrorCode code) {
+  const base::MutexLock lock(mutex_);
+  if (holds_primary_) note_killed(code);
+}
+
+void OperationContext::note_killed(ErrorCode code) {
   int32_t none = 0;
   kill_code_.compare_exchange_strong(none, static_cast<int32_t>(code));
   woken_.notify_all();
@@ -197,9 +212,7 @@ void OperationRegistry::kill_client(ClientId client, ErrorCode code) {
 
 void OperationRegistry::kill_writers(ErrorCode code) {
   const base::MutexLock lock(mutex_);
-  for (OperationContext* op : running_) {
-    if (op->holds_primary_.load(std::memory_order_relaxed)) op->kill(code);
-  }
+  for (OperationContext* op : running_) op->kill_writer(code);
 }
 
 void OperationRegistry::kill_sessions(bson::BytesView pattern, int32_t but) {

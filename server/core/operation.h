@@ -94,8 +94,10 @@ class OperationContext {
   // Asks the operation to stop at its next check. Any thread may call it; the first code counts.
   void kill(base::ErrorCode code = base::ErrorCode::interrupted);
   bool killed() const { return kill_code_.load(std::memory_order_relaxed) != 0; }
+  // Does so if it keeps the member from stepping down.
+  void kill_writer(base::ErrorCode code);
   // The command has run: what its work alone needed is let go, on the thread that ran it. From now on any thread may own the
-  // operation.
+  // operation. If it was killed as a writer, that is over: the step-down waits for it no longer.
   void rest();
   // Calls back once when the operation is killed, from the thread that kills it, or at once. The callback must be brief and must
   // not use the operation.
@@ -217,6 +219,7 @@ class OperationContext {
 
  private:
   void check_killed() const;
+  void note_killed(base::ErrorCode code) REQUIRES(mutex_);
   void end_sharing();         // of processors
   void wait_until(Time end);  // or until it is killed
 
@@ -239,7 +242,7 @@ class OperationContext {
   std::function<void()> when_killed_ GUARDED_BY(mutex_);
   base::SharedHold gate_;
   std::shared_lock<std::shared_mutex> primary_;
-  std::atomic<bool> holds_primary_{false};
+  bool holds_primary_ GUARDED_BY(mutex_) = false;
   friend class OperationRegistry;
   std::list<OperationContext*>::iterator place_;
 };
