@@ -85,6 +85,7 @@ class VersionRepair {
     std::vector<std::string> partial;
     std::map<std::string, int64_t> lost;  // so many documents of these branches have no record any more
     std::vector<RecordId> nobodys;        // nothing says on which branch these records were written
+    std::vector<DamagedDocument> purged;  // commits name these, and neither a record nor an entry of `_id` is left
   };
   // Puts the missing rows of what branches show beyond their last commits into `rows`, which will take the table's place. It has
   // the rows that are left; `salvaged` means that some may be older than the last ones. The repair calls this after make_states.

@@ -160,6 +160,8 @@ class Repair {
   std::shared_ptr<Collection> lost_;
   std::vector<DamagedDocument> unreadable_;
   std::set<RecordId> unnamed_;  // those of them that no entry on `_id` leads to, and others from before the first branch
+  std::set<RecordId> purged_;   // commits name these, and nothing says of which documents they were
+  bool pending_lost_ = false;   // rows of what branches show, which say what was purged, went with damaged pages
   bool chains_older_ = false;   // the table of chains was salvaged, and may have rows of an earlier checkpoint
   bool rows_lost_ = false;      // records' rows went with damaged pages
   bool ids_lost_ = false;       // and the index on `_id`, if there is one, doesn't have all of them any more

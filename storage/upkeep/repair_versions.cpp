@@ -23,6 +23,7 @@ void Repair::make_pending() {
     pending = versions_->make_pending(rows, kept.salvaged, records(), interrupted_);
   };
   if (table.empty() || !mend(table, fill)) return;
+  pending_lost_ = true;
   report.made_pending = pending.made;
   report.took_away |= !pending.partial.empty() || !pending.lost.empty() || !pending.nobodys.empty();
   for (const std::string& branch : pending.partial) {
@@ -31,6 +32,14 @@ void Repair::make_pending() {
   }
   for (const auto& [branch, count] : pending.lost)
     warn(count, "Lost: {} documents that branch " + branch + " showed beyond its last commit.");
+  // Where entries are lost too, a lost document looks like one that was purged.
+  if (ids_lost_) {
+    report.took_away |= !pending.purged.empty();
+    for (const DamagedDocument& document : pending.purged) {
+      report.lost.push_back(name_of(document));
+      report.warnings.push_back("Lost, unless it was purged: " + report.lost.back());
+    }
+  }
   if (pending.nobodys.empty()) return;
   make_lost_and_found();
   for (const RecordId record : pending.nobodys) {
@@ -59,20 +68,32 @@ void Repair::find_unnamed() {
     report.warnings.emplace_back("What branches and commits show can't be read, so documents may be missing that nothing names.");
     return;
   }
+  // Only a purge takes a document's entry with it, and says so in what branches show, until that is lost.
+  const bool purged = pending_lost_ && !ids_lost_;
   for (const RecordId record : missing->records) {
-    if (known.insert(record).second) unreadable_.push_back({record, {}, "its record is missing"});
+    if (!known.insert(record).second) continue;
+    if (purged)
+      purged_.insert(record);
+    else
+      unreadable_.push_back({record, {}, "its record is missing"});
   }
   std::sort(unreadable_.begin(), unreadable_.end(),
             [](const DamagedDocument& a, const DamagedDocument& b) { return a.record < b.record; });
   for (const DamagedDocument& document : unreadable_) {
     if (document.id.empty() && document.key.empty()) unnamed_.insert(document.record);
   }
-  unnamed_.insert(missing->unknown.begin(), missing->unknown.end());
+  (purged ? purged_ : unnamed_).insert(missing->unknown.begin(), missing->unknown.end());
+  if (purged) return;
   warn(static_cast<int64_t>(missing->unknown.size()),
        "Lost: {} documents from before the first branch, of which nothing says which they are.");
 }
 
 void Repair::remove_unnamed() {
+  for (const RecordId record : purged_) {
+    ask();
+    in_transaction(engine_, [&](Transaction& transaction) { versions_->remove(transaction, {}, record, true); });
+    ++report.made_pending;
+  }
   for (const RecordId record : unnamed_) {
     ask();
     in_transaction(engine_, [&](Transaction& transaction) {

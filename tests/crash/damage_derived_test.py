@@ -179,3 +179,38 @@ def test_a_branch_whose_log_is_lost_keeps_what_was_written_on_it():
                 client[branch].command("commit", 1, message="after")
                 assert client[branch].command("verify", 1, deep=True)["valid"]
             assert client["shop"].command("validate", "docs", full=True)["valid"]
+
+
+@pytest.mark.parametrize("kinds", [("pending",), ("pending", "keys")])
+def test_what_was_purged_is_known_again(kinds):
+    with Server("--syncdelay", "1") as server:
+        with server.client() as client:
+            states, commits = fill(client)
+            for key in (5, 700, DOCUMENTS + 1000, 10_003):  # the last one is in no commit
+                client["shop"].command("purge", "docs", _id=key)
+
+            def shown():
+                checked = [client[f"shop@{commit[:16]}"].command("verify", 1, deep=True) for commit in commits]
+                assert [one["valid"] for one in checked] == [True] * len(commits), checked
+                docs = {state: client[state]["docs"] for state in states}
+                return ([one["collections"][0]["purged"] for one in checked],
+                        {state: ({one["_id"]: one for one in of.find()}, of.estimated_document_count()) for state, of in docs.items()})
+
+            before = shown()
+            assert before[0] == [2, 3, 3, 2]
+        server.stop()
+        for kind in kinds:
+            next(server.dbpath.glob(f"versions-*-{kind}.wt")).unlink()
+        server.start()
+        with server.client() as client:
+            reply = client["shop"].command("validate", "docs", full=True, repair=True)
+            assert reply["valid"], reply
+            lost = [line for line in reply["warnings"] if line.startswith("Lost")]
+            # A lost document would look alike where its entry is lost, too.
+            unsure = [5, 700, DOCUMENTS + 1000] if "keys" in kinds else []
+            assert [line.split(" (record")[0] for line in lost] == [f"Lost, unless it was purged: document {{_id: {key}}}" for key in unsure]
+            assert shown() == before
+            client["shop@dev"].command("commit", 1, message="after")
+            reply = client["shop@dev"].command("verify", 1, deep=True)
+            assert reply["valid"] and reply["collections"][0]["purged"] == 0
+            assert client["shop"].command("validate", "docs", full=True)["valid"]

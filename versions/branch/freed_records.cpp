@@ -8,14 +8,6 @@
 
 namespace versions {
 
-namespace {
-
-constexpr char purged_kind = 4;
-// The row is of an entry that is no record, or of a record whose key nobody knows.
-constexpr char keyless_kind = 3;
-
-}  // namespace
-
 RecordSet BranchStore::shown_by_any(Transaction& transaction, const std::vector<State>& states, const RecordSet& records) {
   RecordSet shown;
   records.for_each([&](RecordId record) {
@@ -71,7 +63,7 @@ uint64_t BranchStore::purge(Transaction& transaction, BytesView key, const std::
   if (const RecordId first = parts_.first_records ? parts_.first_records(transaction, key) : 0; first != 0) versions.add(first);
   for (const RecordId entry : entries) {
     keys_.remove(transaction, entry_key(key, entry));
-    pending_.put(transaction, pending_key(BranchId::none, entry), Bytes(1, keyless_kind));
+    pending_.put(transaction, pending_key(BranchId::none, entry), purged_row({}));
     forgotten(transaction, entry);
   }
   versions.for_each([&](RecordId record) {
@@ -81,9 +73,7 @@ uint64_t BranchStore::purge(Transaction& transaction, BytesView key, const std::
 }
 
 void BranchStore::mark_purged(Transaction& transaction, BytesView key, RecordId record, const std::vector<BranchId>& branches) {
-  // No branch has the number `none`: its rows say what was purged.
-  const Bytes purged = key.empty() ? Bytes(1, keyless_kind) : Bytes(1, purged_kind).append(key);
-  pending_.put(transaction, pending_key(BranchId::none, record), purged);
+  pending_.put(transaction, pending_key(BranchId::none, record), purged_row(key));
   for (const BranchId branch : branches) {
     const Bytes row = pending_key(branch, record);
     if (const auto kind = pending_kind(transaction, branch, record); kind == PendingKind::added)
@@ -138,10 +128,10 @@ void BranchStore::each_purged(Transaction& transaction, const std::function<void
   TableCursor cursor = pending_.cursor(transaction);
   for (bool on = cursor.seek(pending_key(BranchId::none, 0)); on && base::load_be64(cursor.key().data()) == 0;
        on = cursor.next()) {
-    if (cursor.key().size() != pending_key(BranchId::none, 0).size() || cursor.value().empty())
+    const auto row = parse_pending_row(cursor.key(), cursor.value());
+    if (!row)
       throw base::OperationError(base::ErrorCode::data_corruption_detected, "a row of what is pending on branches is damaged");
-    const auto record = static_cast<RecordId>(base::load_be64(cursor.key().data() + 8));
-    if (cursor.value().front() == purged_kind) each(record, cursor.value().substr(1));
+    if (!row->purged.empty()) each(row->record, row->purged);
   }
 }
 

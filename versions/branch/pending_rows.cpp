@@ -29,6 +29,10 @@ Bytes pending_row(Listing listing, Stamp stamp) {
   return stamped_row(static_cast<char>(listing), stamp);
 }
 
+Bytes purged_row(BytesView key) {
+  return Bytes(1, static_cast<char>(key.empty() ? PurgedKind::keyless : PurgedKind::keyed)).append(key);
+}
+
 Stamp stamp_of_row(BytesView row) {
   return row.size() < stamped_bytes ? 0 : base::load_le<Stamp>(row.data() + 1);
 }
@@ -41,7 +45,8 @@ std::optional<PendingRow> parse_pending_row(BytesView key, BytesView row) {
   if (key.size() != 2 * sizeof(uint64_t) || row.empty()) return std::nullopt;
   return PendingRow{.branch = static_cast<BranchId>(base::load_be64(key.data())),
                     .record = static_cast<RecordId>(base::load_be64(key.data() + sizeof(uint64_t))),
-                    .kind = row.front()};
+                    .kind = row.front(),
+                    .purged = row.front() == static_cast<char>(PurgedKind::keyed) ? row.substr(1) : BytesView()};
 }
 
 }  // namespace versions

@@ -30,10 +30,17 @@ inline bool lists(Listing listing) {
   return listing != Listing::dropped;
 }
 
+// Rows of the branch `none` say which versions were purged.
+enum class PurgedKind : char {
+  keyless = 3,  // an entry that is no record, or a record whose key nobody knows
+  keyed = 4,
+};
+
 Bytes pending_key(BranchId branch, RecordId record);
 // `key` is that of a record that is removed, so that the commit need not read it.
 Bytes pending_row(PendingKind kind, Stamp stamp, BytesView key = {});
 Bytes pending_row(Listing listing, Stamp stamp);
+Bytes purged_row(BytesView key);  // an empty one: nobody knows it
 
 // 0: the row is from before rows had timestamps.
 Stamp stamp_of_row(BytesView row);
@@ -42,9 +49,10 @@ BytesView key_of_row(BytesView row);
 
 // A row as a walk meets it.
 struct PendingRow {
-  BranchId branch = BranchId::none;  // none: the row is of a document that was purged
+  BranchId branch = BranchId::none;
   RecordId record = 0;
   char kind = 0;
+  BytesView purged = {};  // the key of a version that was purged
 };
 // nullopt: this is no such row.
 std::optional<PendingRow> parse_pending_row(BytesView key, BytesView row);

@@ -223,6 +223,48 @@ struct Branched {
     });
   }
 
+  void purge(int id) {
+    change([&](Transaction& transaction) {
+      const bson::Document document = json("{_id: " + std::to_string(id) + "}");
+      database->purge(transaction, "things", document["_id"], lost);
+    });
+  }
+  // The keys of the purged documents that each commit's tree names.
+  std::map<CommitNumber, std::set<Bytes>> purged() {
+    std::map<CommitNumber, std::set<Bytes>> all;
+    Transaction transaction(store, Transaction::Mode::read);
+    const Branches& branches = database->branches();
+    for (const auto& [number, node] : branches.graph().graph(transaction)) {
+      const auto commit = branches.graph().commit(transaction, number);
+      const CollectionState* const of = commit->state_of(things->id());
+      if (node.dropped || !of || !commit->root_of(*of)) continue;  // no tree names anything
+      for (Bytes& key : database->branches().store(0).purged_of(transaction, of->state).keys)
+        if (branches.roots().find(transaction, *commit->root_of(*of), key)) all[number].insert(std::move(key));
+    }
+    return all;
+  }
+  // Loses so many documents of main's last commit. Returns their keys.
+  std::set<Bytes> lose_records(size_t count) {
+    std::set<Bytes> keys;
+    const Branch main = branch("main");
+    BranchStore& versions = database->branches().store(0);
+    change([&](Transaction& transaction) {
+      const View view{.state = database->branches().view(transaction, main.head, 0).state};
+      std::map<Bytes, RecordId> shown;
+      for (const auto scan = versions.scan(transaction, view); scan->next();)
+        shown.emplace(key_of(scan->content()), scan->record());
+      const storage::StoreTables& tables = things->records().state().chains.tables();
+      while (keys.size() < count && !shown.empty()) {
+        const auto one = std::next(shown.begin(), static_cast<int64_t>(random.below(shown.size())));
+        tables.records.remove(transaction, storage::record_key(one->second));
+        tables.heads.remove(transaction, storage::record_key(one->second));
+        keys.insert(one->first);
+        shown.erase(one);
+      }
+    });
+    return keys;
+  }
+
   storage::Table pending() { return storage::Table(database->branches().store(0).pending_table()); }
   Rows rows() {
     Rows rows;
@@ -242,6 +284,7 @@ struct Branched {
   }
   storage::VersionRepair::Pending mend(bool with_log = true) {
     PendingToMend mend{.engine = store.engine(),
+                       .branches = database->branches(),
                        .shared = *database->versions_of(things->id()),
                        .database = "shop",
                        .log = with_log ? &log : nullptr};
@@ -424,4 +467,73 @@ TEST_CASE("a document that a branch has beyond its last commit, and whose record
   });
   shop.lose([] { return true; });
   CHECK(shop.mend().lost == std::map<std::string, int64_t>{{"main", 1}});
+}
+
+TEST_CASE("what was purged is known again, whichever rows are lost") {
+  size_t purged_rows = 0;
+  // The first commit has no tree, so nothing tells the keys of what it alone names.
+  for (const bool of_first_commit : {false, true}) {
+    Branched shop;
+    const auto id = [&] { return static_cast<int>(of_first_commit ? shop.random.below(50) : 40 + shop.random.below(10)); };
+    for (int round = 0; round < 20; ++round) {
+      shop.go_on(30);
+      for (int i = 0; i < 12; ++i) shop.write(shop.any_branch(), id(), false);
+      if (shop.random.below(2) == 0) shop.commit("main");
+      for (int i = 0; i < 3; ++i) shop.purge(id());
+      shop.go_on(10);
+      const Rows rows = shop.rows();
+      const auto purged = shop.purged();
+      std::set<RecordId> gone;
+      for (const auto& [key, row] : rows) {
+        const PendingRow parsed = parse_pending_row(key, row).value();
+        if (parsed.branch == BranchId::none) gone.insert(parsed.record);
+      }
+      purged_rows += gone.size();
+      const uint64_t each = 1 + shop.random.below(4);
+      shop.lose([&] { return shop.random.below(each) == 0; });
+      INFO("round " << round << (of_first_commit ? ", with the first commit" : ""));
+      const storage::VersionRepair::Pending mended = shop.mend();
+      CHECK(mended.lost.empty());
+      REQUIRE(shop.purged() == purged);
+      const Rows now = shop.rows();
+      for (const auto& [key, row] : now) {
+        const PendingRow parsed = parse_pending_row(key, row).value();
+        if (parsed.branch != BranchId::none) CHECK(rows.contains(key));
+      }
+      for (const auto& [key, row] : rows) {
+        // What was purged needs no row that hides it, or that says so where no commit names it.
+        const PendingRow parsed = parse_pending_row(key, row).value();
+        if (!now.contains(key)) CHECK((parsed.branch == BranchId::none || gone.contains(parsed.record)));
+      }
+      const auto documents = shop.documents();
+      const storage::RepairReport report = shop.repair();
+      if (!of_first_commit) CHECK(report.lost.empty());
+      CHECK(shop.documents() == documents);
+    }
+  }
+  CHECK(purged_rows > 0);
+}
+
+TEST_CASE("a lost document is not taken for one that was purged") {
+  for (int round = 0; round < 12; ++round) {
+    Branched shop(base::testing::seed() + static_cast<uint64_t>(round));
+    shop.go_on(60);
+    for (int i = 40; i < 50; ++i) shop.write("main", i, false);
+    shop.commit("main");
+    for (int i = 40; i < 44; ++i) shop.purge(i);
+    const auto purged = shop.purged();
+    const auto lost = shop.lose_records(3);
+    shop.lose([] { return true; });
+    INFO("round " << round);
+    shop.mend();
+    const storage::RepairReport report = shop.repair();
+    CHECK(report.lost.size() == lost.size());
+    // They are gone as well from here on.
+    const auto but_lost = [&](auto named) {
+      for (auto& [commit, keys] : named) std::erase_if(keys, [&](const Bytes& key) { return lost.contains(key); });
+      std::erase_if(named, [](const auto& one) { return one.second.empty(); });
+      return named;
+    };
+    REQUIRE(but_lost(shop.purged()) == but_lost(purged));
+  }
 }

@@ -4,8 +4,10 @@
 
 #include "base/guarded.h"
 #include "base/varint.h"
+#include "bson/key_id.h"
 #include "versions/branch/pending_rows.h"
 #include "versions/database/entry_keys.h"
+#include "versions/database/mended_purges.h"
 #include "versions/database/pending_lines.h"
 
 namespace versions {
@@ -31,6 +33,7 @@ class Mend {
     const auto lines = read_log(transaction);
     if (salvaged) drop_older(lines);
     read_rows();
+    mend_purged(transaction);
     for (const Branch& branch : branches_) {
       const auto line = lines.find(branch.name);
       if (line != lines.end()) follow(transaction, branch, line->second);
@@ -61,13 +64,22 @@ class Mend {
       has_entry_.add(record);
       if (base::take_varint(value) == 0 && value.empty()) add_uncommitted(record, Bytes(key));
     }
+    // What was there before the first branch has its entries in the index.
+    guarded([&] {
+      const auto first = mend_.shared.base.stored_indexes()->front()->cursor(transaction, storage::Direction::forward);
+      for (first->seek({}); first->next();) {
+        ask();
+        has_entry_.add(first->record());
+      }
+      return true;
+    });
   }
 
   // Entries may be lost, too. If what commits show is lost with them, nothing says which of the records aren't committed.
   void read_records(Transaction& transaction) {
     RecordSet others;
     for (const RecordId record : mend_.there)
-      if (segment_of(record) >= first_segment && !has_entry_.contains(record)) others.add(record);
+      if (!has_entry_.contains(record)) others.add(record);
     if (others.empty()) return;
     const std::vector<State> states(mend_.states.begin(), mend_.states.end());
     const auto shown = guarded([&] { return std::optional(store_.shown_by_any(transaction, states, others)); });
@@ -78,7 +90,7 @@ class Mend {
       if (!key) return;
       if (shown->contains(record))
         without_entry_[*std::move(key)].push_back(record);
-      else
+      else if (segment_of(record) >= first_segment)
         add_uncommitted(record, *std::move(key));
     });
   }
@@ -131,9 +143,27 @@ class Mend {
     while (rows.next()) {
       ask();
       const auto row = parse_pending_row(rows.key(), rows.value());
-      if (!row || row->branch == BranchId::none) continue;
+      if (!row) continue;
+      if (row->branch == BranchId::none) {
+        purged_.add(row->record);
+        if (!row->purged.empty()) without_entry_[Bytes(row->purged)].push_back(row->record);
+        continue;
+      }
       if (row->record == listing_at && hides(static_cast<Listing>(row->kind))) emptied_.insert(row->branch);
       if (row->kind == static_cast<char>(PendingKind::added)) owners_[row->record] = row->branch;
+    }
+  }
+
+  void mend_purged(Transaction& transaction) {
+    RecordSet known = has_entry_;
+    known |= purged_;
+    for (const RecordId record : mend_.there) known.add(record);
+    const auto purged = guarded([&] {
+      return mend_purges(transaction, {mend_.branches, mend_.shared, known, without_entry_, mend_.interrupted});
+    });
+    for (const auto& [record, key] : purged) {
+      put(BranchId::none, record, purged_row(key));
+      mended_.purged.push_back({.record = record, .id = bson::id_of_key(key).value_or(bson::Document()), .why = {}});
     }
   }
 
@@ -193,7 +223,7 @@ class Mend {
   RecordId find(Transaction& transaction, const View& shown, const Bytes& key) {
     if (const auto at = without_entry_.find(key); at != without_entry_.end()) {
       for (const RecordId record : at->second)
-        if (store_.shows(transaction, shown, record)) return record;
+        if (!purged_.contains(record) && store_.shows(transaction, shown, record)) return record;
     }
     return store_.find(transaction, shown, key);
   }
@@ -247,8 +277,9 @@ class Mend {
   }
   bool is_partial(const Branch& branch) const { return std::find(partial_.begin(), partial_.end(), &branch) != partial_.end(); }
 
-  void put(const Branch& branch, RecordId record, Bytes row) {
-    to_put_.emplace_back(pending_key(branch.id, record), std::move(row));
+  void put(const Branch& branch, RecordId record, Bytes row) { put(branch.id, record, std::move(row)); }
+  void put(BranchId branch, RecordId record, Bytes row) {
+    to_put_.emplace_back(pending_key(branch, record), std::move(row));
     if (to_put_.size() >= rows_at_once) put_rest();
   }
 
@@ -268,10 +299,10 @@ class Mend {
   const storage::Table& rows_;
   std::vector<Branch> branches_;
   std::map<BranchId, State> committed_;  // the states of their last commits; 0: that doesn't have the collection
-  RecordSet has_entry_;
+  RecordSet has_entry_, purged_;
   std::unordered_map<Bytes, std::vector<RecordId>> uncommitted_;    // by keys
   std::unordered_map<RecordId, Bytes> keys_;                        // of these
-  std::unordered_map<Bytes, std::vector<RecordId>> without_entry_;  // committed records that lost their entries
+  std::unordered_map<Bytes, std::vector<RecordId>> without_entry_;  // committed records that lost theirs, or were purged
   std::unordered_map<RecordId, BranchId> owners_;                   // the branches that have added them
   std::set<BranchId> emptied_;                                      // these branches show nothing of their last commits
   std::vector<const Branch*> partial_;

@@ -4,6 +4,7 @@
 //                   generation of the document's newest write
 //   by the entries  an entry of `_id` whose record isn't committed belongs to a pending row. If the log doesn't have the write,
 //                   the record's segment says which branch has made it
+//   by the commits  they go on naming what was purged (mended_purges.h)
 #pragma once
 
 #include <functional>
@@ -11,12 +12,14 @@
 
 #include "storage/upkeep/entry_log.h"
 #include "storage/upkeep/repair.h"
+#include "versions/branch/branches.h"
 #include "versions/database/collection_view.h"
 
 namespace versions {
 
 struct PendingToMend {
   storage::Engine& engine;
+  Branches& branches;
   SharedCollection& shared;
   std::string database;
   storage::EntryLog* log = nullptr;        // nullptr: there is none

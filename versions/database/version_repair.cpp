@@ -43,6 +43,7 @@ class RepairOfVersions final : public storage::VersionRepair {
   Pending make_pending(const storage::Table& rows, bool salvaged, const std::vector<RecordId>& there,
                        const std::function<void()>& interrupted) override {
     PendingToMend mend{.engine = engine_,
+                       .branches = database_->branches(),
                        .shared = *shared_,
                        .database = database_->name(),
                        .log = log_,
