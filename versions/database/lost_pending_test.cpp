@@ -6,6 +6,7 @@
 #include "base/random.h"
 #include "base/testing.h"
 #include "bson/json.h"
+#include "bson/key_id.h"
 #include "storage/contents/record_store_state.h"
 #include "versions/branch/field_merge.h"
 #include "versions/branch/pending_rows.h"
@@ -526,11 +527,17 @@ TEST_CASE("a lost document is not taken for one that was purged") {
     shop.lose([] { return true; });
     INFO("round " << round);
     shop.mend();
-    const storage::RepairReport report = shop.repair();
-    CHECK(report.lost.size() == lost.size());
+    std::set<std::string> reported;
+    for (const std::string& document : shop.repair().lost) reported.insert(document.substr(0, document.find(" (record")));
+    const auto is_lost = [&](const Bytes& key) {
+      return reported.contains("document " + bson::to_shell(bson::id_of_key(key).value_or(bson::Document())));
+    };
+    // Other documents may hang on these.
+    CHECK(std::all_of(lost.begin(), lost.end(), is_lost));
+    for (int id = 40; id < 44; ++id) CHECK(!is_lost(key_of(json("{_id: " + std::to_string(id) + "}").bytes())));
     // They are gone as well from here on.
     const auto but_lost = [&](auto named) {
-      for (auto& [commit, keys] : named) std::erase_if(keys, [&](const Bytes& key) { return lost.contains(key); });
+      for (auto& [commit, keys] : named) std::erase_if(keys, is_lost);
       std::erase_if(named, [](const auto& one) { return one.second.empty(); });
       return named;
     };
