@@ -160,8 +160,8 @@ class PurgeSearch {
     }
   }
 
-  // Gives each item a record, so that no commit has two of a document. Ids that had no record when the first branch was made look
-  // like records that all commits name, so these groups come last.
+  // Gives each item a record that its commits name. Ids that had no record when the first branch was made look like records that
+  // all commits name, so these groups come last.
   void match() {
     std::sort(groups_.begin(), groups_.end(),
               [](const Group& a, const Group& b) { return a.named_by.cardinality() < b.named_by.cardinality(); });
@@ -177,10 +177,13 @@ class PurgeSearch {
       const auto [first, last] = by_commits.equal_range(name_of(items_[i].named_by));
       if (std::none_of(first, last, [&](const auto& same) { return take_free(*same.second, i); })) left.push_back(i);
     }
-    std::erase_if(left, [&](size_t item) {
-      std::set<const Group*> met;
-      return take(item, met);
-    });
+    // The state of a merge may name two purged records of a document.
+    for (const bool strict : {true, false}) {
+      std::erase_if(left, [&](size_t item) {
+        std::set<const Group*> met;
+        return take(item, strict, met);
+      });
+    }
     for (const size_t item : left) take_parts(item);
   }
 
@@ -209,15 +212,16 @@ class PurgeSearch {
   }
 
   // An item takes another one's record if that finds another record: the augmenting path of a bipartite matching.
-  bool take(size_t item, std::set<const Group*>& met) {
+  bool take(size_t item, bool strict, std::set<const Group*>& met) {
     const Item& one = items_[item];
     for (Group& group : groups_) {
       ask();
-      if (met.contains(&group) || !one.named_by.isSubset(group.named_by) || one.others.intersect(group.named_by)) continue;
+      if (met.contains(&group) || !one.named_by.isSubset(group.named_by)) continue;
+      if (strict && one.others.intersect(group.named_by)) continue;
       met.insert(&group);
       if (take_free(group, item)) return true;
       for (size_t& other : group.items) {
-        if (!take(other, met)) continue;
+        if (!take(other, strict, met)) continue;
         other = item;
         return true;
       }
