@@ -12,6 +12,7 @@ namespace {
 using base::guarded;
 
 constexpr size_t documents_at_once = 4096;
+constexpr size_t groups_met_max = 1000;  // this bounds the depth of the search for another record
 
 using Commits = Bitmap;  // places in PurgeSearch::commits_
 
@@ -40,11 +41,16 @@ class PurgeSearch {
     RecordSet records;
     std::vector<size_t> items = {};  // places in `items_`; each of these has one of the records
   };
+  // The commits whose trees name a key.
+  struct Key {
+    Commits found;                    // they show a record that is known
+    std::map<Hash, Commits> lacking;  // nobody knows their record; by the hashes of the contents
+  };
   // An Item is a document with one content, which these commits' trees name though nobody knows its record.
   struct Item {
     const Bytes* key;
     Commits named_by;
-    Commits others;  // their trees name the document with other contents
+    Commits others;  // their trees name the document too, with another content or with a record that is known
   };
 
   void ask() const {
@@ -143,9 +149,8 @@ class PurgeSearch {
            });
   }
 
-  // Notes which commits name the key though nobody knows its record, apart for each content.
   void follow(const Bytes& key) {
-    auto& contents = keys_[key];
+    Key& noted = keys_[key];
     for (uint32_t i = 0; i < commits_.size(); ++i) {
       if (treeless_.contains(i)) continue;
       std::optional<Hash> hash;
@@ -155,8 +160,8 @@ class PurgeSearch {
       });
       if (!read)
         treeless_.add(i);
-      else if (hash && !has(i, key))
-        contents[*hash].add(i);
+      else if (hash)
+        (has(i, key) ? noted.found : noted.lacking[*hash]).add(i);
     }
   }
 
@@ -189,10 +194,10 @@ class PurgeSearch {
 
   void list_items() {
     items_.clear();
-    for (const auto& [key, contents] : keys_) {
-      Commits all;
-      for (const auto& [hash, commits] : contents) all |= commits;
-      for (const auto& [hash, commits] : contents) {
+    for (const auto& [key, noted] : keys_) {
+      Commits all = noted.found;
+      for (const auto& [hash, commits] : noted.lacking) all |= commits;
+      for (const auto& [hash, commits] : noted.lacking) {
         Commits named_by = commits - treeless_;
         if (!named_by.isEmpty()) items_.push_back({&key, std::move(named_by), all - commits});
       }
@@ -216,6 +221,7 @@ class PurgeSearch {
     const Item& one = items_[item];
     for (Group& group : groups_) {
       ask();
+      if (met.size() >= groups_met_max) return false;
       if (met.contains(&group) || !one.named_by.isSubset(group.named_by)) continue;
       if (strict && one.others.intersect(group.named_by)) continue;
       met.insert(&group);
@@ -267,7 +273,7 @@ class PurgeSearch {
   const Roots& roots_;
   std::vector<OfCommit> commits_;
   std::vector<Group> groups_;
-  std::unordered_map<Bytes, std::map<Hash, Commits>> keys_;
+  std::unordered_map<Bytes, Key> keys_;
   std::vector<Item> items_;
   Commits read_;      // their whole trees were read
   Commits treeless_;  // or their trees can't be read
