@@ -230,7 +230,7 @@ struct Branched {
       database->purge(transaction, "things", document["_id"], lost);
     });
   }
-  // The keys of the purged documents that each commit's tree names.
+  // The keys of the purged documents that each commit's tree names. The state of a merge may name more, which nobody asks about.
   std::map<CommitNumber, std::set<Bytes>> purged() {
     std::map<CommitNumber, std::set<Bytes>> all;
     Transaction transaction(store, Transaction::Mode::read);
@@ -239,8 +239,11 @@ struct Branched {
       const auto commit = branches.graph().commit(transaction, number);
       const CollectionState* const of = commit->state_of(things->id());
       if (node.dropped || !of || !commit->root_of(*of)) continue;  // no tree names anything
-      for (Bytes& key : database->branches().store(0).purged_of(transaction, of->state).keys)
-        if (branches.roots().find(transaction, *commit->root_of(*of), key)) all[number].insert(std::move(key));
+      BranchStore& versions = database->branches().store(0);
+      for (Bytes& key : versions.purged_of(transaction, of->state).keys) {
+        const bool inserted_again = versions.find(transaction, {.state = of->state}, key) != 0;
+        if (!inserted_again && branches.roots().find(transaction, *commit->root_of(*of), key)) all[number].insert(std::move(key));
+      }
     }
     return all;
   }

@@ -188,8 +188,8 @@ class PurgeSearch {
         std::set<const Group*> met;
         return take(item, strict, met);
       });
+      std::erase_if(left, [&](size_t item) { return take_parts(item, strict); });
     }
-    for (const size_t item : left) take_parts(item);
   }
 
   void list_items() {
@@ -236,9 +236,10 @@ class PurgeSearch {
   }
 
   // If the same content was written more than once, each of its records is named by some of the commits.
-  void take_parts(size_t item) {
-    Commits left = items_[item].named_by;
-    while (!left.isEmpty()) {
+  bool take_parts(size_t item, bool strict) {
+    const Item& one = items_[item];
+    std::vector<Group*> parts;
+    for (Commits left = one.named_by; !left.isEmpty();) {
       ask();
       Group* best = nullptr;
       const auto rank = [&](const Group& group) {
@@ -246,14 +247,19 @@ class PurgeSearch {
       };
       for (Group& group : groups_) {
         if (group.items.size() == group.records.count() || !group.named_by.contains(left.minimum())) continue;
-        const bool fits =
-            !group.named_by.intersect(items_[item].others) && !group.named_by.intersect(items_[item].named_by - left);
-        if (fits && (!best || rank(group) > rank(*best))) best = &group;
+        if (strict && (group.named_by.intersect(one.others) || group.named_by.intersect(one.named_by - left))) continue;
+        if (!best || rank(group) > rank(*best)) best = &group;
       }
-      if (!best) return;
+      if (!best) {
+        if (strict)
+          for (Group* part : parts) part->items.pop_back();
+        return !strict;
+      }
       left -= best->named_by;
       take_free(*best, item);
+      parts.push_back(best);
     }
+    return true;
   }
 
   std::map<RecordId, Bytes> found() const {
