@@ -118,7 +118,7 @@ struct Branched {
     const auto collection = store.catalog().open(ns);
     if (database && !has(branch)) return 0;
     const bson::Document document =
-        json("{_id: " + std::to_string(id) + ", text: 'text " + std::to_string(random.below(1000)) + "'}");
+        json("{_id: " + std::to_string(id) + ", text: 'text " + std::to_string(random.below(texts)) + "'}");
     RecordId removed = 0, record = 0;
     change([&](Transaction& transaction) {
       LoggedEntry seen;
@@ -322,6 +322,7 @@ struct Branched {
   storage::TemporaryDirectory directory;
   storage::Store store;
   Recorded log;
+  uint64_t texts = 1000;  // so many different ones are written
   const BranchedDatabase::Lost lost = [this](Transaction&, storage::CollectionId, RecordId record, Stamp, BytesView) {
     log.keep(record, ~Stamp{0});
   };
@@ -478,6 +479,7 @@ TEST_CASE("what was purged is known again, whichever rows are lost") {
   // The first commit has no tree, so nothing tells the keys of what it alone names.
   for (const bool of_first_commit : {false, true}) {
     Branched shop;
+    shop.texts = 1'000'000'000;  // a content isn't written twice
     const auto id = [&] { return static_cast<int>(of_first_commit ? shop.random.below(50) : 40 + shop.random.below(10)); };
     for (int round = 0; round < 20; ++round) {
       shop.go_on(30);
@@ -516,6 +518,22 @@ TEST_CASE("what was purged is known again, whichever rows are lost") {
     }
   }
   CHECK(purged_rows > 0);
+}
+
+TEST_CASE("a purged document that was written twice with the same content is known again") {
+  Branched shop;
+  shop.texts = 1;
+  for (const bool removes : {false, true, false, true, false}) {
+    shop.write("main", 100, removes);
+    shop.write("main", 101, removes);
+    shop.commit("main");
+  }
+  shop.purge(100);
+  const auto purged = shop.purged();
+  CHECK(purged.size() == 3);
+  shop.lose([] { return true; });
+  CHECK(shop.mend().purged.size() == 3);
+  CHECK(shop.purged() == purged);
 }
 
 TEST_CASE("a lost document is not taken for one that was purged") {

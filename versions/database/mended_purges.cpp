@@ -39,6 +39,7 @@ class PurgeSearch {
   struct Group {
     Commits named_by;
     RecordSet records;
+    Commits in_trees = {};           // those of the commits that have a tree
     std::vector<size_t> items = {};  // places in `items_`; each of these has one of the records
   };
   // The commits whose trees name a key.
@@ -173,7 +174,8 @@ class PurgeSearch {
     std::multimap<std::string, Group*> by_commits;
     for (Group& group : groups_) {
       group.items.clear();
-      by_commits.emplace(name_of(group.named_by - treeless_), &group);
+      group.in_trees = group.named_by - treeless_;
+      by_commits.emplace(name_of(group.in_trees), &group);
     }
     list_items();
     std::vector<size_t> left;
@@ -182,14 +184,17 @@ class PurgeSearch {
       const auto [first, last] = by_commits.equal_range(name_of(items_[i].named_by));
       if (std::none_of(first, last, [&](const auto& same) { return take_free(*same.second, i); })) left.push_back(i);
     }
-    // The state of a merge may name two purged records of a document.
-    for (const bool strict : {true, false}) {
+    const auto take_all = [&](bool strict) {
       std::erase_if(left, [&](size_t item) {
         std::set<const Group*> met;
         return take(item, strict, met);
       });
-      std::erase_if(left, [&](size_t item) { return take_parts(item, strict); });
-    }
+    };
+    std::erase_if(left, [&](size_t item) { return take_parts(item, true); });
+    take_all(true);
+    // The state of a merge may name two purged records of a document.
+    take_all(false);
+    std::erase_if(left, [&](size_t item) { return take_parts(item, false); });
   }
 
   void list_items() {
@@ -247,7 +252,7 @@ class PurgeSearch {
       };
       for (Group& group : groups_) {
         if (group.items.size() == group.records.count() || !group.named_by.contains(left.minimum())) continue;
-        if (strict && (group.named_by.intersect(one.others) || group.named_by.intersect(one.named_by - left))) continue;
+        if (strict && !group.in_trees.isSubset(left)) continue;
         if (!best || rank(group) > rank(*best)) best = &group;
       }
       if (!best) {
