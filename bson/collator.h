@@ -2,8 +2,8 @@
 //
 //   {locale: "en", strength: 2}    "cafe" < "Café" is false both ways round at strength 1, and "a" equals "A"
 //
-// Where there is none (a null pointer), strings are compared as bytes. Everything that compares values takes a collator, and
-// where one is given, strings and symbols are compared by it, also within objects and arrays.
+// Without one (a null pointer) strings are compared as bytes. Everything that compares values takes a collator, which compares
+// strings and symbols, also those within objects and arrays.
 #pragma once
 
 #include <functional>

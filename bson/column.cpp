@@ -33,7 +33,7 @@ bool is_literal(uint8_t byte) {
   throw base::OperationError(base::ErrorCode::bad_value, "The binary data is no compressed column: " + why);
 }
 
-// How deltas make values of a type.
+// Numbers says how deltas make values of a type.
 enum class Numbers : uint8_t { none, of_64_bits, of_deltas, of_128_bits };
 
 Numbers numbers_of(Type type) {

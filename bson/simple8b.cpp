@@ -20,7 +20,7 @@ int plain_bits(int selector) {
   return bits[selector];
 }
 
-// How a slot is divided that counts the zeros at its integer's end.
+// A Shifted says how a slot is divided that counts the zeros at its integer's end.
 struct Shifted {
   int integer_bits;
   int zeros_bits;

@@ -66,7 +66,8 @@ struct Entry {
   int64_t wall_ms = 0;
   BytesView uuid;  // 16 bytes; zeros: none
   int64_t term = 1;
-  // How far behind its transaction's first timestamp: entries with the same timestamp - behind_first are of one transaction.
+  // The entry is so far behind its transaction's first timestamp: entries with the same timestamp - behind_first are of one
+  // transaction.
   uint64_t behind_first = 0;
   bool in_transaction = false;  // of a client's transaction
   std::optional<SessionWrite> session;
@@ -98,7 +99,7 @@ bson::Document diff_of(const Entry& entry);
 bson::Document oplog_document(storage::Stamp stamp, const Entry& entry);
 // Appends the entry, which is whole, as one of the operations in a client's transaction: {op, ns, ui, o, o2}.
 void append_operation(bson::Builder& out, const Entry& entry);
-// How many bytes that takes, without building it; of a named entry too.
+// Returns how many bytes that takes, without building it; of a named entry too.
 uint64_t oplog_document_bytes(const Entry& entry);
 
 // name: {ts: Timestamp, t: NumberLong}

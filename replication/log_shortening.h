@@ -1,4 +1,4 @@
-// How far a member's log of the set is shortened: up to what a checkpoint has, and on the primary up to what all members have.
+// A member's log of the set is shortened up to what a checkpoint has, and on the primary up to what all members have.
 // These are decisions alone; the driver asks for them and has consensus forget the entries.
 #pragma once
 

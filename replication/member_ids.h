@@ -23,7 +23,7 @@ bool elect_without(const consensus::Membership& members, const std::vector<conse
                    consensus::MemberId id);
 // Is this member the only one that votes?
 bool is_alone(const consensus::Membership& members, consensus::MemberId id);
-// How many are preferred to this member in elections, as far as consensus tells them apart: 0 to 3.
+// Returns how many are preferred to this member in elections, as far as consensus tells them apart: 0 to 3.
 uint32_t election_rank(const SetConfig& config, const MemberConfig& member);
 
 }  // namespace replication

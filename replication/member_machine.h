@@ -45,9 +45,9 @@ class MemberMachine {
   int maintenance() const { return maintenance_; }
   // May this member become PRIMARY?
   bool electable() const { return part_.electable && stands(); }
-  // How it stands for election, `rank` among those that may become PRIMARY. A member whose priority is 0 stands last, and so does
-  // one that lacks room: if it alone has the end of the log, nobody could be elected without it. It is a caretaker then, and
-  // passes the lead on.
+  // Returns how it stands for election. `rank` is its rank among those that may become PRIMARY. A member whose priority is 0
+  // stands last, and so does one that lacks room: if it alone has the end of the log, nobody could be elected without it. It is a
+  // caretaker then, and passes the lead on.
   consensus::Candidacy candidacy(uint32_t rank) const;
   // Leadership has ended, or own writes were replaced, and the driver hasn't dealt with it: until then it isn't known what of
   // this member's own writes stays, and nothing may be applied.

@@ -69,8 +69,8 @@ class Oplog {
   // The entry is here, or was before the log was cut: the change has been made.
   bool passed(storage::Stamp stamp);
 
-  // How far the log goes without a gap: the newest entry, or the one before the oldest transaction that is
-  // still open. No read: asked for with each reply.
+  // The log goes so far without a gap: to the newest entry, or to the one before the oldest transaction that is still open.
+  // Nothing is read, since each reply asks for it.
   struct Position {
     OpTime optime = no_optime;
     int64_t wall_ms = 0;

@@ -266,7 +266,7 @@ void ReplicaSet::align_members() {
             Attributes().add("member", static_cast<int64_t>(alignment.step->change.member)).add("change", alignment.step->what));
 }
 
-// How far everyone is, for those who wait for a number of members.
+// Finds how far everyone is, for those who wait for a number of members.
 void ReplicaSet::count_members() {
   if (!acks_.counts_members()) return;
   const std::vector<PeerProgress> progress = node_->progress();

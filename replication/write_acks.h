@@ -13,7 +13,7 @@
 
 namespace replication {
 
-// How far each member with data has come.
+// A MemberReached says how far a member with data has come.
 struct MemberReached {
   const MemberConfig* member = nullptr;
   storage::Stamp upto = 0;       // has the log to here on disk

@@ -27,7 +27,7 @@ namespace replication::consensus {
 
 enum class Role { follower = 0, candidate = 1, leader = 2, pre_candidate = 3 };
 
-// How a member stands for election. An arbiter never does.
+// A Candidacy says how a member stands for election. An arbiter never does.
 struct Candidacy {
   enum class When : uint8_t {
     as_ranked,

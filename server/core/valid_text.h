@@ -1,4 +1,4 @@
-// What clients send need not be UTF-8, but what they get is: invalid bytes are shown as \xff.
+// Clients need not send UTF-8, but they always get it: invalid bytes are shown as \xff.
 #pragma once
 
 #include <string>

@@ -5,7 +5,7 @@
 namespace server::exporter {
 namespace {
 
-// How much of the path the pattern takes; nullopt: it doesn't fit. Without ** the path may go on behind it.
+// Returns how much of the path the pattern takes; nullopt: it doesn't fit. Without ** the path may go on behind it.
 std::optional<size_t> fitting(std::string_view pattern, const Path& path) {
   size_t at = 0;
   while (!pattern.empty()) {

@@ -64,7 +64,7 @@ class Logins {
   // Nobody is logged in on the connection any more.
   void log_out(Client& client);
 
-  // How long the answer to a failure is to be held back.
+  // Returns how long the answer to a failure is to be held back.
   int64_t delay_ms(const Client& client) const;
 
   // Returns what users of this name may prove themselves with. One who doesn't exist seems to have all.

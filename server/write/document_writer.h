@@ -22,7 +22,7 @@ namespace server::write {
 class Retry;
 class Target;
 
-// Whether the collection's validator is asked. Copies of documents that are stored already aren't checked again.
+// Says whether the collection's validator is asked. Copies of documents that are stored already aren't checked again.
 enum class Validate : uint8_t { unless_bypassed, never };
 
 // A writer lives as long as the target's lock is held. Its changes take effect with the transaction's commit.

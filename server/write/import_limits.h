@@ -1,4 +1,4 @@
-// How much of a commit of another server is held in memory.
+// These limits say how much of a commit of another server is held in memory.
 #pragma once
 
 #include <atomic>

@@ -21,7 +21,7 @@ struct CreateIndexesResult {
   int after = 0;
 };
 
-// How a change of the schema is made.
+// A SchemaChange says how a change of the schema is made.
 struct SchemaChange {
   // It is called while the change waits for those who use the collection, and between batches of an index build. It may throw;
   // then nothing is changed.

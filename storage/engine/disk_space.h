@@ -28,7 +28,7 @@ namespace storage {
 // This is what a write is for. The first gives way first.
 enum class DiskUse { background, growth, change, release };
 
-// Of the uses in their order, the first ones that the room doesn't suffice for are refused.
+// The uses are in an order: the less room there is, the more of the first ones are refused.
 enum class DiskState { plenty, low, full, critical, exhausted };
 std::string_view name_of(DiskState state);  // "plenty"
 

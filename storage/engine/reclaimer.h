@@ -1,6 +1,6 @@
 // A thread of its own gives the free space inside files back to a full disk.
 //
-// What is deleted leaves holes in its table's file, which only new rows of the same table could use. So while new data is
+// Deleted rows leave holes in their table's file, which only new rows of the same table could use. So while new data is
 // refused, the files that have much free space are compacted, whether dedup compacts them in quiet times or not.
 #pragma once
 

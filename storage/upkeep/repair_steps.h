@@ -141,7 +141,7 @@ class Repair {
   // --- what branches and commits show: repair_versions.cpp
   void make_states();
   void make_pending();
-  // Where a record's row and its entry on `_id` are lost, only what shows it tells of it.
+  // If a record's row and its entry on `_id` are lost, only what shows it tells of it.
   void find_unnamed();
   void remove_unnamed();
   void make_trees();

@@ -15,7 +15,7 @@ namespace {
 
 constexpr int64_t round_us = 10'000;         // between two looks at how far the others are
 constexpr int64_t log_lags_us_max = 50'000;  // behind writes, once they have stopped
-// How long a step-down may take beyond its deadline: an attempt that begins just before it (1 s, and 2 s for the successor to
+// A step-down may take so long beyond its deadline: an attempt that begins just before it (1 s, and 2 s for the successor to
 // take over), a second for somebody to get the whole log and two for the leadership to end; and the rounds in between.
 constexpr int64_t step_down_over_us = 6'200'000;
 constexpr int64_t word_stands_us = 2'000'000;

@@ -66,7 +66,7 @@ class CommitHistory {
   // The rows that can be read, by their state and then by layer. `interrupted` is called at each row, and may throw.
   std::map<State, std::vector<Row>> rows(Transaction& transaction, const std::function<void()>& interrupted) const;
   RecordSet changed(Transaction& transaction, State state, unsigned layer) const;
-  // How many rows a state of this depth has.
+  // Returns how many rows a state of this depth has.
   static unsigned rows_at(uint64_t depth) { return layer_at(depth) + 1; }
   static constexpr uint64_t steps_of_layer = 16;  // a row's target is so many targets of the layer below away
   // Writes the state's rows anew, and returns them. Those of the parent and of all its ancestors must be there.

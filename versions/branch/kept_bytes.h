@@ -46,7 +46,7 @@ class KeptBytes {
   size_t bytes_ = 0;
 };
 
-// What a container takes for an element: a node of a tree or of a table with a key, or a place in a vector that grows.
+// A container takes so much for an element: for a node of a tree or table with a key, or a place in a vector that grows.
 inline constexpr size_t kept_node_bytes = 96, kept_place_bytes = 64;
 
 }  // namespace versions

@@ -39,7 +39,7 @@ struct Near {
   double least = 0;
   double most = std::numeric_limits<double>::infinity();
 
-  // How many of the question's units an angle, or a unit of the plane, has.
+  // Returns how many of the question's units an angle, or a unit of the plane, has.
   double scale() const { return plane == geo::Plane::sphere && geo_json ? geo::earth_radius_m : 1; }
 };
 

@@ -1,6 +1,6 @@
 // {$text: {$search: "coffee \"à la carte\" -syrup"}}
 //
-// What it looks for depends on the text index of the collection. The executor binds it to the index before it plans.
+// Its words depend on the text index of the collection. The executor binds it to the index before it plans.
 #pragma once
 
 #include <memory>

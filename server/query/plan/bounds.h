@@ -24,7 +24,8 @@ struct Bounds {
   bool exact = false;
 };
 
-// How the keys of an index hold the values of one field: strings as the collation's sort keys, or all values as hashes.
+// A KeyForm says how the keys of an index hold the values of one field: strings as the collation's sort keys, or all values as
+// hashes.
 struct KeyForm {
   const bson::Collator* collator = nullptr;
   bool hashed = false;
