@@ -87,7 +87,7 @@ StoredCatalog::StoredCatalog(Contents& contents, PastCatalog& past)
     const base::ReaderLock lock(mutex_);
     const auto found = by_id_.find(owner_of(table));
     if (found == by_id_.end()) return {};
-    const std::string collection = "collection " + found->second->ns();
+    std::string collection = "collection " + found->second->ns();
     if (!table.starts_with("index-")) return collection;
     const auto indexes = static_cast<StoredCollection&>(*found->second).stored_indexes();
     for (const auto& index : *indexes) {

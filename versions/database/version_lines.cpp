@@ -41,8 +41,8 @@ void VersionLines::write(const LoggedEntry& entry, const std::string& on) {
   if (followed == steps_.end() || given_up_.contains(key)) return;
   std::vector<Step>& steps = followed->second;
   if (steps.size() >= steps_max) return give_up(key);
-  const auto put = [&](Step step) {
-    steps.push_back(std::move(step));
+  const auto put = [&](const Step& step) {
+    steps.push_back(step);
     return steps.size() - 1;
   };
   BranchLines& branch = branches_[on];

@@ -86,7 +86,7 @@ void SavedStates::keep_only_declared(storage::Store& store) const {
       Transaction transaction(store, Transaction::Mode::read);
       // The snapshots are read now: no row that the transaction sees was saved for a later one.
       const std::vector<Stamp> snapshots = store.declared_snapshots().all();
-      from = find_gone(transaction, std::move(from), snapshots, gone);
+      from = find_gone(transaction, from, snapshots, gone);
     }
     storage::in_transaction(store, [&](Transaction& transaction) {
       for (const Bytes& key : gone) table_.remove(transaction, key);
@@ -95,7 +95,7 @@ void SavedStates::keep_only_declared(storage::Store& store) const {
 }
 
 // Finds up to `batch` rows of an owner; returns where to go on, or nothing.
-Bytes SavedStates::find_gone(Transaction& transaction, Bytes from, const std::vector<Stamp>& snapshots,
+Bytes SavedStates::find_gone(Transaction& transaction, const Bytes& from, const std::vector<Stamp>& snapshots,
                              std::vector<Bytes>& gone) const {
   storage::TableCursor cursor = table_.cursor(transaction);
   Bytes owner;

@@ -47,7 +47,8 @@ class SavedStates {
   void keep_only_declared(storage::Store& store) const;
 
  private:
-  Bytes find_gone(Transaction& transaction, Bytes from, const std::vector<Stamp>& snapshots, std::vector<Bytes>& gone) const;
+  Bytes find_gone(Transaction& transaction, const Bytes& from, const std::vector<Stamp>& snapshots,
+                  std::vector<Bytes>& gone) const;
 
   storage::Table table_;  // made with the first snapshot
   const LostPast* lost_ = nullptr;
