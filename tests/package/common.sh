@@ -1,6 +1,6 @@
 # What tests of the package share; they source it. It sets:
 #   deb, build, bin   the package, the build's folder and its programs
-#   log               what commands print; the tail of it is shown if something fails
+#   log               what commands print; the tails of it and of the server's own log are shown if something fails
 #   root              a new folder, which is removed at the end together with what leave() ends
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
@@ -11,7 +11,12 @@ root="$(mktemp -d)"
 chmod 755 "$root"
 
 say() { printf 'package: %s\n' "$*"; }
-fail() { say "$*" >&2; tail -n 20 "$log" >&2; exit 1; }
+fail() {
+  say "$*" >&2
+  tail -n 20 "$log" >&2
+  tail -n 20 "$root/var/log/palimpsest/palimpsestd.log" >&2 2> /dev/null || true
+  exit 1
+}
 in_root() { (exec env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C DEBIAN_FRONTEND=noninteractive chroot "$root" "$@"); }
 until_true() { # SECONDS WHAT COMMAND…
   local left="$1" what="$2"
@@ -34,7 +39,9 @@ choose_port() {
   uri="mongodb://127.0.0.1:$port/"
   sed -i "s/^  port: 27017/  port: $port/" "$root/etc/palimpsest.conf"
 }
+answers() { "$bin/palimpsest" stats --uri "$uri"; }
 load_data() {
+  until_true 120 "the server doesn't answer" answers
   "$bin/palimpsest" replay synthetic:wikipedia --records 50 --uri "$uri" >> "$log" 2>&1 || fail "the server takes no data"
 }
 has_data() { "$bin/palimpsest" stats --uri "$uri" | grep -q '^palimpsest .* 50 '; }
