@@ -247,6 +247,10 @@ struct Branched {
     }
     return all;
   }
+  bool has_content(RecordId record) {
+    Transaction transaction(store, Transaction::Mode::read);
+    return database->branches().store(0).content(transaction, record).has_value();
+  }
   // Loses so many documents of main's last commit. Returns their keys.
   std::set<Bytes> lose_records(size_t count) {
     std::set<Bytes> keys;
@@ -491,8 +495,8 @@ TEST_CASE("what was purged is known again, whichever rows are lost") {
       const auto purged = shop.purged();
       std::set<RecordId> gone;
       for (const auto& [key, row] : rows) {
-        const PendingRow parsed = parse_pending_row(key, row).value();
-        if (parsed.branch == BranchId::none) gone.insert(parsed.record);
+        const RecordId record = parse_pending_row(key, row)->record;
+        if (record != listing_at && !shop.has_content(record)) gone.insert(record);
       }
       purged_rows += gone.size();
       const uint64_t each = 1 + shop.random.below(4);
@@ -553,8 +557,13 @@ TEST_CASE("a lost document is not taken for one that was purged") {
     const auto is_lost = [&](const Bytes& key) {
       return reported.contains("document " + bson::to_shell(bson::id_of_key(key).value_or(bson::Document())));
     };
-    // Other documents may hang on these.
-    CHECK(std::all_of(lost.begin(), lost.end(), is_lost));
+    // Other documents may hang on these, and some are made again from chains.
+    const auto is_there = [&](const Bytes& key) {
+      Transaction transaction(shop.store, Transaction::Mode::read);
+      const View view{.state = shop.database->branches().view(transaction, shop.branch("main").head, 0).state};
+      return shop.database->branches().store(0).get(transaction, view, key).has_value();
+    };
+    for (const Bytes& key : lost) CHECK(is_lost(key) != is_there(key));
     for (int id = 40; id < 44; ++id) CHECK(!is_lost(key_of(json("{_id: " + std::to_string(id) + "}").bytes())));
     // They are gone as well from here on.
     const auto but_lost = [&](auto named) {
