@@ -131,7 +131,8 @@ void ReplicaSet::step_down(const StepDown& how) {
   answer_acks();
 }
 
-// What follows may end connections. The set has most of the writes that are waited for a moment later.
+// A server that shuts down closes its connections after the step-down. So this function waits until clients have been told what
+// became of their writes: the set commits most of them a moment after the step-down.
 void ReplicaSet::answer_acks() {
   const int64_t until = now_us() + ack_grace_us;
   while (!acks_.empty() && now_us() <= until) {

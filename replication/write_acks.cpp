@@ -67,8 +67,7 @@ void WriteAcks::wait(OpTime optime, const WriteConcern& concern, int64_t now_us,
     const base::MutexLock lock(mutex_);
     if (!concern.majority() || optime.ts > committed_) {
       const int64_t deadline = concern.timeout_ms > 0 ? now_us + concern.timeout_ms * 1000 : std::numeric_limits<int64_t>::max();
-      const WriteConcernFailure timed_out{ErrorCode::write_concern_failed, "waiting for replication timed out"};
-      (concern.majority() ? majority_ : counting_).emplace(optime.ts, Waiter{concern, deadline, timed_out, std::move(done)});
+      (concern.majority() ? majority_ : counting_).emplace(optime.ts, Waiter{concern, deadline, std::nullopt, std::move(done)});
       return;
     }
   }
@@ -114,7 +113,7 @@ void WriteAcks::give_up_at(int64_t deadline_us, const WriteConcernFailure& why) 
     for (auto& [stamp, waiter] : *waiters) {
       if (waiter.deadline_us <= deadline_us) continue;
       waiter.deadline_us = deadline_us;
-      waiter.at_deadline = why;
+      waiter.given_up = why;
     }
   }
 }
@@ -129,7 +128,9 @@ void WriteAcks::expire(int64_t now_us) {
           ++at;
           continue;
         }
-        ready.emplace_back(std::move(at->second.done), std::move(at->second.at_deadline));
+        auto& why = at->second.given_up;
+        if (!why) why = {ErrorCode::write_concern_failed, "waiting for replication timed out"};
+        ready.emplace_back(std::move(at->second.done), std::move(why));
         at = waiters->erase(at);
       }
     }

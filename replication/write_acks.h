@@ -6,6 +6,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "base/mutex.h"
@@ -35,7 +36,8 @@ class WriteAcks {
   // Does anybody wait for what `reached` would bring?
   bool counts_members() const;
   void reached(const SetConfig& config, const std::vector<MemberReached>& members);
-  // This member may never know whether the set gets what is waited for now: who still waits at `deadline_us` is told why.
+  // Clients that wait now and still wait at `deadline_us` get `why`: this member may never learn whether the set commits their
+  // writes.
   void give_up_at(int64_t deadline_us, const WriteConcernFailure& why);
   void expire(int64_t now_us);
   bool empty() const;  // nobody waits
@@ -44,7 +46,7 @@ class WriteAcks {
   struct Waiter {
     WriteConcern concern;
     int64_t deadline_us;
-    WriteConcernFailure at_deadline;
+    std::optional<WriteConcernFailure> given_up;  // nullopt: at the deadline the write has timed out
     Done done;
   };
   using Waiters = std::multimap<storage::Stamp, Waiter>;

@@ -94,10 +94,11 @@ class OperationContext {
   // Asks the operation to stop at its next check. Any thread may call it; the first code counts.
   void kill(base::ErrorCode code = base::ErrorCode::interrupted);
   bool killed() const { return kill_code_.load(std::memory_order_relaxed) != 0; }
-  // Does so if it keeps the member from stepping down.
+  // Kills the operation if it keeps the member from stepping down.
   void kill_writer(base::ErrorCode code);
   // The command has run: what its work alone needed is let go, on the thread that ran it. From now on any thread may own the
-  // operation. If it was killed as a writer, that is over: the step-down waits for it no longer.
+  // operation. A kill by kill_writer is taken back, since a step-down no longer
+  // waits for the operation.
   void rest();
   // Calls back once when the operation is killed, from the thread that kills it, or at once. The callback must be brief and must
   // not use the operation.

@@ -32,7 +32,7 @@ void Repair::make_pending() {
   }
   for (const auto& [branch, count] : pending.lost)
     warn(count, "Lost: {} documents that branch " + branch + " showed beyond its last commit.");
-  // Where entries are lost too, a lost document looks like one that was purged.
+  // If entries are lost as well, a lost document looks like one that was purged.
   if (ids_lost_) {
     report.took_away |= !pending.purged.empty();
     for (const DamagedDocument& document : pending.purged) {
@@ -68,7 +68,8 @@ void Repair::find_unnamed() {
     report.warnings.emplace_back("What branches and commits show can't be read, so documents may be missing that nothing names.");
     return;
   }
-  // Only a purge takes a document's entry with it, and says so in what branches show, until that is lost.
+  // A purge removes the document's entry, and notes the record in the table of what branches show. So if that table is lost, and
+  // no entries are, a record without an entry was purged.
   const bool purged = pending_lost_ && !ids_lost_;
   for (const RecordId record : missing->records) {
     if (!known.insert(record).second) continue;

@@ -5,7 +5,7 @@ import random
 import pytest
 from pymongo.errors import OperationFailure
 
-from tests.support.damage import damage_rows
+from tests.support.damage import damage_rows, largest_file, named
 from tests.support.palimpsest import Server
 
 CORRUPT = 301
@@ -216,3 +216,28 @@ def test_what_was_purged_is_known_again(kinds):
             reply = client["shop@dev"].command("verify", 1, deep=True)
             assert reply["valid"] and reply["collections"][0]["purged"] == 0
             assert client["shop"].command("validate", "docs", full=True)["valid"]
+
+
+def test_a_lost_document_is_not_taken_for_one_that_was_purged():
+    with Server("--syncdelay", "1") as server:
+        with server.client() as client:
+            states, commits = fill(client)
+            purged = {5, 700, DOCUMENTS + 1000}
+            for key in purged:
+                client["shop"].command("purge", "docs", _id=key)
+        server.stop()
+        next(server.dbpath.glob("versions-*-pending.wt")).unlink()
+        assert damage_rows(largest_file(server), keep=lambda at, pages: pages.index(at) % 5) > 0
+        server.start()
+        with server.client() as client:
+            reply = client["shop"].command("validate", "docs", full=True, repair=True)
+            assert reply["valid"], reply
+            lost = named(reply["warnings"], "Lost: document")
+            assert lost and not lost & purged
+            assert [line for line in reply["warnings"] if line.startswith("Lost: record ")] == []
+            for state, documents in states.items():
+                found = {one["_id"]: one for one in client[state]["docs"].find()}
+                assert found.items() <= documents.items()
+                assert documents.keys() - found.keys() <= lost | purged, state
+            for commit in commits:
+                assert client[f"shop@{commit[:16]}"].command("verify", 1, deep=True)["valid"]

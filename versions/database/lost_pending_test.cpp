@@ -511,7 +511,7 @@ TEST_CASE("what was purged is known again, whichever rows are lost") {
         if (parsed.branch != BranchId::none) CHECK(rows.contains(key));
       }
       for (const auto& [key, row] : rows) {
-        // What was purged needs no row that hides it, or that says so where no commit names it.
+        // A purged record needs no row that hides it, and if no commit names it, no row that says that it was purged.
         const PendingRow parsed = parse_pending_row(key, row).value();
         if (!now.contains(key)) CHECK((parsed.branch == BranchId::none || gone.contains(parsed.record)));
       }

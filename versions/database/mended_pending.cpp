@@ -64,7 +64,7 @@ class Mend {
       has_entry_.add(record);
       if (base::take_varint(value) == 0 && value.empty()) add_uncommitted(record, Bytes(key));
     }
-    // What was there before the first branch has its entries in the index.
+    // The index on `_id` has the entries of documents from before the first branch.
     guarded([&] {
       const auto first = mend_.shared.base.stored_indexes()->front()->cursor(transaction, storage::Direction::forward);
       for (first->seek({}); first->next();) {

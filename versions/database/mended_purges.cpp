@@ -42,7 +42,7 @@ class PurgeSearch {
     Commits in_trees = {};           // those of the commits that have a tree
     std::vector<size_t> items = {};  // places in `items_`; each of these has one of the records
   };
-  // The commits whose trees name a key.
+  // A Key notes which commits' trees name it.
   struct Key {
     Commits found;                    // they show a record that is known
     std::map<Hash, Commits> lacking;  // nobody knows their record; by the hashes of the contents
