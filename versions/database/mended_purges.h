@@ -27,7 +27,8 @@ struct PurgesToMend {
 
 // Returns the purged records that commits name, with the keys of their documents. It reads the states of all commits, the whole
 // tree of a few of them, which together name all such records, and looks for the keys that it finds there in all other trees.
-// Trees that can't be read are passed over.
+// Trees that can't be read are passed over. If a document was written several times with the same content, purged, and merged
+// meanwhile, the search may not find all its records; `verify` finds such a document missing.
 std::map<RecordId, Bytes> mend_purges(Transaction& transaction, const PurgesToMend& mend);
 
 }  // namespace versions
