@@ -18,6 +18,8 @@ versions::Branches::Swept sweep(OperationContext& op, versions::BranchedDatabase
   versions::Branches::Swept all;
   for (;;) {
     op.check_interrupt();
+    const auto unnamed = database.drop_unnamed();
+    if (!unnamed) return all;
     const auto indexes = database.keep_indexes();
     const auto some = in_transaction(op, [&](storage::Transaction& transaction) {
       const versions::RetentionPolicy policy = database.retention(transaction);

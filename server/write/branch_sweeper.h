@@ -1,6 +1,9 @@
 // The branch sweeper drops commits that their database's retention doesn't keep, and frees the records that they alone showed.
 //
-// A pass visits all databases that have branches and a policy, every `branchSweepSleepSecs`, unless `branchSweepEnabled` is off.
+// It also drops collections that no branch, commit or snapshot shows any more. It leaves a database alone while commits arrive in
+// it from elsewhere, since no ref names them yet.
+//
+// A pass visits all databases that have branches, every `branchSweepSleepSecs`, unless `branchSweepEnabled` is off.
 // A transaction drops at most `branchSweepCommits` commits, so a pass blocks nobody, and can itself be stopped between two.
 #pragma once
 
@@ -14,7 +17,8 @@
 
 namespace server::write {
 
-// Drops commits until none is left to drop, at most `branchSweepCommits` in a transaction.
+// Drops commits until none is left to drop, at most `branchSweepCommits` in a transaction, and then collections that nobody has.
+// It ends early when commits begin to arrive from elsewhere.
 versions::Branches::Swept sweep(OperationContext& op, versions::BranchedDatabase& database);
 // Frees the nodes of hash trees that dropped commits alone had. It reads all nodes.
 void free_nodes(OperationContext& op, versions::BranchedDatabase& database);

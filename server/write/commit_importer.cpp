@@ -139,14 +139,16 @@ struct CommitImporter::Incoming {
 };
 
 CommitImporter::CommitImporter(OperationContext& op, std::string database, CheckView check_view, Shallow shallow)
-    : op_(op),
-      name_(std::move(database)),
-      check_view_(std::move(check_view)),
-      shallow_(shallow),
-      database_(op.services().databases->find(name_)) {
+    : op_(op), name_(std::move(database)), check_view_(std::move(check_view)), shallow_(shallow) {
   if (name_ == "admin" || name_ == "config" || name_ == "local")
     throw OperationError(ErrorCode::illegal_operation, "database '" + name_ + "' can't have branches");
   storage::check_database_name(name_);
+  if (auto there = op.services().databases->find(name_)) work_in(std::move(there));
+}
+
+void CommitImporter::work_in(std::shared_ptr<versions::BranchedDatabase> database) {
+  unnamed_ = database->keep_unnamed(op_.interrupted());
+  database_ = std::move(database);
 }
 
 CommitImporter::~CommitImporter() {
@@ -395,8 +397,9 @@ void CommitImporter::have_empty_ones(storage::Transaction& transaction) {
   std::set<Bytes> uuids;
   for (const pack::Root& root : incoming_->commit.roots) uuids.insert(root.uuid);
   for (const auto& one : store_of(op_).catalog().collections(name_)) {
-    if (uuids.contains(one->uuid_bytes())) database_->make_collection(transaction, branch, one->id());
+    if (uuids.erase(one->uuid_bytes()) > 0) database_->make_collection(transaction, branch, one->id());
   }
+  if (!uuids.empty()) refuse("a collection of the commit was dropped meanwhile");
 }
 
 // --- a database's first commit
@@ -450,7 +453,7 @@ void CommitImporter::begin_root(const pack::Header& header) {
   const auto begun = op_.services().databases->find_or_begin(name_, {.metadata = versions::shallow_root_metadata(header.first)},
                                                              0, {.interrupted = op_.interrupted()});
   op_.last_write = std::max(op_.last_write, begun.logged);
-  database_ = begun.database;
+  work_in(begun.database);
 }
 
 void CommitImporter::stand_at_nothing() {
@@ -553,7 +556,7 @@ void CommitImporter::end_first() {
   const auto begun = op_.services().databases->find_or_begin(name_, {.time_ms = commit.time_ms, .metadata = commit.metadata}, 0,
                                                              {.interrupted = op_.interrupted()});
   op_.last_write = std::max(op_.last_write, begun.logged);
-  database_ = begun.database;
+  work_in(begun.database);
   if (!find(commit.id)) {
     throw OperationError(
         ErrorCode::illegal_operation,

@@ -59,12 +59,15 @@ class CommitImporter {
   bool has_begun_what_expires() const;
 
   uint64_t made() const { return made_; }
+  // Until this and the importer are gone, nobody drops the commits that no ref names yet, nor their collections.
+  base::SharedHold keep_unnamed() { return std::move(unnamed_); }
   // nullptr: there is none, and the packs brought nothing that would begin it.
   const std::shared_ptr<versions::BranchedDatabase>& database() const { return database_; }
 
  private:
   struct Incoming;  // the commit that is being read
 
+  void work_in(std::shared_ptr<versions::BranchedDatabase> database);
   void check_base(const versions::pack::Header& header);
   // The commit, if more than its id is here.
   std::optional<versions::CommitNumber> find(const versions::Hash& id) const;
@@ -100,7 +103,8 @@ class CommitImporter {
   const CheckView check_view_;
   const Shallow shallow_;
   std::shared_ptr<versions::BranchedDatabase> database_;
-  std::string branch_;  // empty: there is none
+  base::SharedHold unnamed_;  // BranchedDatabase::keep_unnamed
+  std::string branch_;        // empty: there is none
   versions::CommitNumber stands_at_ = 0;
   std::unique_ptr<Incoming> incoming_;
   std::shared_ptr<void> receives_first_;  // no document expires as long as this lives; for an arrival alone

@@ -87,6 +87,9 @@ class ViewSource {
   // The catalog calls this before it changes indexes of a database with several views; it holds their schema lock. While the
   // returned lock is held, merges between views wait as writers do.
   virtual base::ExclusiveHold changing_indexes(std::string_view db, const base::Interrupted& interrupted) = 0;
+  // The catalog holds this while it drops a collection that no view has, from the question to anybody_has on. The call doesn't
+  // wait. It returns an empty hold while views come into being that may have such a collection, which then stays.
+  virtual base::ExclusiveHold dropping_unowned(std::string_view db) = 0;
   // The catalog calls this when new unique indexes have their entries and nobody uses them yet. `ns` is the collection's name
   // as the client gave it. Throws DuplicateKey when a view that can be written to shows two documents under one key.
   virtual void check_unique(const StoredCollection& collection, const std::vector<std::shared_ptr<StoredIndex>>& built,
@@ -123,10 +126,11 @@ class Catalog {
                                              const SchemaChange& how = {}) = 0;
   // Opens the collection, or creates it with default options.
   virtual std::shared_ptr<Collection> open_or_create(std::string_view ns, const SchemaChange& how = {}) = 0;
-  // Drops a collection from its branch, and altogether when no branch or commit has it then. Returns false when it wasn't
-  // there.
+  // Drops a collection from its branch, and altogether when no branch or commit has it then and no commits are arriving from
+  // elsewhere. Returns false when it wasn't there.
   virtual bool drop(std::string_view ns, const SchemaChange& how = {}) = 0;
-  // Drops a collection that no branch or commit has any more. Returns false when one has it.
+  // Drops a collection that no branch or commit has any more. Returns false when one has it, or may get it from commits that are
+  // arriving.
   virtual bool drop_unowned(std::string_view ns) = 0;
   virtual bool drop_database(std::string_view db, const SchemaChange& how = {}) = 0;
   // The catalog runs `first` while nobody reads or writes in the collection or in the one that it replaces (nullptr: none). If

@@ -376,7 +376,11 @@ bool StoredCatalog::drop(std::string_view ns, bool from_branch, const SchemaChan
     const bool has_views = !capped && views && views->has_views(database_of(home));
     if (!has_views && !from_branch) return false;
     const bool was_there = !has_views || !from_branch || views->drop(database_of(ns), *collection, how.replayed);
-    if (has_views && views->anybody_has(database_of(home), *collection)) return from_branch && was_there;
+    // What is replayed was decided elsewhere.
+    const bool decides = has_views && !how.replayed;
+    const auto alone = decides ? views->dropping_unowned(database_of(home)) : base::ExclusiveHold();
+    const bool stays = has_views && ((decides && !alone) || views->anybody_has(database_of(home), *collection));
+    if (stays) return from_branch && was_there;
     bson::Builder command;
     command.append("drop", collection_of(home));
     const bson::Document document = command.done();

@@ -155,6 +155,35 @@ def test_a_large_commit_has_its_empty_collections(team):
     same(ann, bob)
 
 
+def test_a_sweep_spares_commits_that_arrive_and_their_collections(team):
+    """A collection that comes with a commit is nobody's until the commit is there."""
+    hub, ann, bob = team
+    clone(hub, ann)
+    over, swept = threading.Event(), []
+
+    def sweep():
+        while not over.is_set():
+            swept.append(hub["main"].command("sweep"))
+
+    sweeper = threading.Thread(target=sweep)
+    sweeper.start()
+    try:
+        for turn in range(4):
+            ann["main"].create_collection(f"empty{turn}")
+            ann["main"][f"many{turn}"].insert_many([{"_id": i} for i in range(7_000)])
+            ann.commit(message=f"many and nothing, {turn}")
+            ann["main"].create_collection(f"alone{turn}")
+            ann.commit(message=f"nothing, {turn}")
+            assert ann["main"].command("push", "origin")["change"] == "moved"
+    finally:
+        over.set()
+        sweeper.join()
+    assert swept
+    same(ann, hub)
+    assert sorted(hub["main"].list_collection_names()) == sorted(ann["main"].list_collection_names())
+    assert hub["main"].command("verify", 1, deep=True)["valid"] is True
+
+
 def test_documents_that_cannot_be_compressed_travel_in_pieces(team):
     hub, ann, bob = team
     for i in range(4):

@@ -76,6 +76,14 @@ class BranchedDatabase : public std::enable_shared_from_this<BranchedDatabase> {
   [[nodiscard]] base::ExclusiveHold change_indexes(const base::Interrupted& interrupted) {
     return base::hold_exclusively(indexes_, interrupted);
   }
+  // Must be held while commits arrive from elsewhere, until refs name them: until then nobody shows them, nor the collections
+  // that they alone have, and both would look like something to drop. It is taken before any schema lock.
+  [[nodiscard]] base::SharedHold keep_unnamed(const base::Interrupted& interrupted) {
+    return base::hold_shared(unnamed_, interrupted);
+  }
+  // Must be held by whoever drops collections or commits that nobody shows, from the look until they are gone. It doesn't wait,
+  // and returns an empty hold while commits arrive.
+  [[nodiscard]] base::ExclusiveHold drop_unnamed() { return base::ExclusiveHold(unnamed_, std::try_to_lock); }
   // It does what storage::ViewSource::check_unique says.
   void check_unique(storage::CollectionId collection, const storage::StoredIndexes& built, std::string_view ns,
                     const std::function<void()>& interrupted);
@@ -367,6 +375,7 @@ class BranchedDatabase : public std::enable_shared_from_this<BranchedDatabase> {
   OpenMerges open_merges_;
   // Both are standard ones, since functions return their locks.
   base::InterruptibleMutex indexes_;
+  base::InterruptibleMutex unnamed_;
   mutable std::shared_mutex mutex_;  // protects the list of collections, here and in branches_
   bool closed_ = false;
   std::map<storage::CollectionId, std::shared_ptr<Versions>> collections_;

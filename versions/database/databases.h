@@ -83,6 +83,7 @@ class Databases final : public storage::ViewSource, public storage::BranchReplay
   base::ExclusiveHold changing_indexes(std::string_view db, const base::Interrupted& interrupted) override {
     return need(db)->change_indexes(interrupted);
   }
+  base::ExclusiveHold dropping_unowned(std::string_view db) override { return need(db)->drop_unnamed(); }
   void check_unique(const storage::StoredCollection& collection, const storage::StoredIndexes& built, std::string_view ns,
                     const std::function<void()>& interrupted) override;
   void dropping(Transaction& transaction, std::string_view db) override;

@@ -442,6 +442,16 @@ TEST_CASE("a collection that no branch and no commit has any more leaves no tabl
     });
     CHECK(shop.store.catalog().drop_unowned("shop.new"));
   }
+  SECTION("and not while commits arrive, which may have it") {
+    auto arriving = shop.database->keep_unnamed(nullptr);
+    CHECK_FALSE(shop.database->drop_unnamed());
+    CHECK(shop.store.catalog().drop("shop@dev.new"));
+    CHECK_FALSE(shop.there("shop@dev.new"));
+    CHECK_FALSE(shop.store.catalog().drop_unowned("shop.new"));
+    CHECK(shop.store.catalog().open("shop.new"));
+    arriving.unlock();
+    CHECK(shop.store.catalog().drop_unowned("shop.new"));
+  }
   CHECK_FALSE(shop.store.catalog().open("shop@dev.new"));
   CHECK(base::testing::wait_until([&] { return tables() == 0; }));
   shop.put("shop@dev.new", 1, 1);

@@ -92,6 +92,8 @@ class ReceivePack : public Command {
   struct Imported {
     uint64_t made = 0;
     std::string_view main = "unchanged";  // what happened to it before refs moved
+    std::shared_ptr<versions::BranchedDatabase> database = {};
+    base::SharedHold unnamed = {};  // the commits stay until refs name them
   };
   static Imported import(OperationContext& op, const Request& request, Uploads::Upload& upload, bool may_be_shallow,
                          const std::vector<pack::Ref>& refs) {
@@ -108,6 +110,8 @@ class ReceivePack : public Command {
     Imported imported;
     if (!refs.empty() && importer.database()) imported.main = make_indexes(op, importer, reader.header(), refs);
     imported.made = importer.made();
+    imported.database = importer.database();
+    imported.unnamed = importer.keep_unnamed();
     return imported;
   }
 
