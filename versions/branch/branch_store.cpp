@@ -64,7 +64,7 @@ bool Held::has(Stamp stamp) const {
 std::optional<PendingKind> BranchStore::pending_kind(Transaction& transaction, BranchId branch, RecordId record) {
   const auto row = pending_.get(transaction, pending_key(branch, record));
   if (!row) return std::nullopt;
-  return static_cast<PendingKind>(row->at(0));
+  return static_cast<PendingKind>(kind_of_row(*row));
 }
 
 BranchStore::Pending BranchStore::pending(Transaction& transaction, BranchId branch, const Held* held) {
@@ -74,21 +74,21 @@ BranchStore::Pending BranchStore::pending(Transaction& transaction, BranchId bra
   TableCursor cursor = pending_.cursor(transaction);
   storage::InterruptibleLoop loop;
   for (bool on = cursor.seek(pending_key(branch, 0)); on; on = cursor.next(), loop.pass()) {
-    if (base::load_be64(cursor.key().data()) != static_cast<uint64_t>(branch)) break;
-    const auto record = static_cast<RecordId>(base::load_be64(cursor.key().data() + 8));
     const BytesView row = cursor.value();
+    const auto [of, record, kind, purged] = read_pending_row(cursor.key(), row);
+    if (of != branch) break;
     const Stamp stamp = stamp_of_row(row);
     if (held && !held->has(stamp)) {
       pending.others.emplace_back(cursor.key(), row);
       continue;
     }
     if (stamp >= pending.held.below) others.insert(stamp);
-    if (parts_.past && branch != BranchId::none) pending.gone.push_back({record, row.at(0), stamp});
+    if (parts_.past && branch != BranchId::none) pending.gone.push_back({record, kind, stamp});
     if (record == listing_at) {
-      pending.listing = static_cast<Listing>(row.at(0));
+      pending.listing = static_cast<Listing>(kind);
       continue;
     }
-    if (row.at(0) == static_cast<char>(PendingKind::added)) {
+    if (kind == static_cast<char>(PendingKind::added)) {
       pending.added.add(record);
       continue;
     }
@@ -132,25 +132,25 @@ Stamp BranchStore::keep_row(Transaction& transaction, BranchId branch, RecordId 
   const auto row = pending_.get(transaction, pending_key(branch, record));
   if (!row) return shown;
   const Stamp since = stamp_of_row(*row);
-  if (since <= shown) parts_.past->save_pending(transaction, branch, record, row->at(0), since, write);
+  if (since <= shown) parts_.past->save_pending(transaction, branch, record, kind_of_row(*row), since, write);
   return shown;
 }
 
 bool BranchStore::has_pending(Transaction& transaction, BranchId branch) {
   TableCursor cursor = pending_.cursor(transaction);
-  return cursor.seek(pending_key(branch, 0)) && base::load_be64(cursor.key().data()) == static_cast<uint64_t>(branch);
+  return cursor.seek(pending_key(branch, 0)) && read_pending_row(cursor.key(), cursor.value()).branch == branch;
 }
 
 std::optional<Stamp> BranchStore::added_at(Transaction& transaction, BranchId branch, RecordId record) {
   const auto row = pending_.get(transaction, pending_key(branch, record));
-  if (!row || row->at(0) != static_cast<char>(PendingKind::added)) return std::nullopt;
+  if (!row || kind_of_row(*row) != static_cast<char>(PendingKind::added)) return std::nullopt;
   return stamp_of_row(*row);
 }
 
 std::optional<Listing> BranchStore::listing(Transaction& transaction, BranchId branch, const Held* held) {
   const auto row = pending_.get(transaction, pending_key(branch, listing_at));
   if (!row || (held && !held->has(stamp_of_row(*row)))) return std::nullopt;
-  return static_cast<Listing>(row->at(0));
+  return static_cast<Listing>(kind_of_row(*row));
 }
 
 void BranchStore::make(Transaction& transaction, BranchId branch, Stamp stamp) {
@@ -213,11 +213,9 @@ RecordId BranchStore::last_given_out(Transaction& transaction, Segment segment) 
   const RecordId record = last_of(transaction, segment);
   // States may still name a purged record, so its number must not be given out again.
   TableCursor purged = pending_.cursor(transaction);
-  if (purged.seek_back(pending_key(BranchId::none, record_at(segment, UINT32_MAX))) && purged.key().size() == 16 &&
-      base::load_be64(purged.key().data()) == static_cast<uint64_t>(BranchId::none)) {
-    return std::max(record, static_cast<RecordId>(base::load_be64(purged.key().data() + 8)));
-  }
-  return record;
+  if (!purged.seek_back(pending_key(BranchId::none, record_at(segment, UINT32_MAX)))) return record;
+  const PendingRow row = read_pending_row(purged.key(), purged.value());
+  return row.branch == BranchId::none ? std::max(record, row.record) : record;
 }
 
 RecordId BranchStore::allocate(Transaction& transaction, Segment segment) {

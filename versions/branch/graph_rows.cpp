@@ -50,6 +50,11 @@ void RowReader::fail() {
   throw base::OperationError(base::ErrorCode::data_corruption_detected, "a row of the version graph can't be read");
 }
 
+CommitNumber read_number(BytesView bytes) {
+  if (bytes.size() != sizeof(CommitNumber)) RowReader::fail();
+  return base::load_be64(bytes.data());
+}
+
 void append_bytes(Bytes& out, BytesView bytes) {
   base::append_varint(out, bytes.size());
   out.append(bytes);

@@ -22,6 +22,8 @@ class RowReader {
   BytesView bytes_;
 };
 
+// Reads a commit's number, where it is a whole key or row.
+CommitNumber read_number(BytesView bytes);
 // Appends the length and the bytes, as RowReader::bytes reads them.
 void append_bytes(Bytes& out, BytesView bytes);
 

@@ -12,6 +12,10 @@ Bytes stamped_row(char kind, Stamp stamp) {
   return row;
 }
 
+[[noreturn]] void fail() {
+  throw base::OperationError(base::ErrorCode::data_corruption_detected, "a row of what is pending on branches is damaged");
+}
+
 }  // namespace
 
 Bytes pending_key(BranchId branch, RecordId record) {
@@ -33,6 +37,11 @@ Bytes purged_row(BytesView key) {
   return Bytes(1, static_cast<char>(key.empty() ? PurgedKind::keyless : PurgedKind::keyed)).append(key);
 }
 
+char kind_of_row(BytesView row) {
+  if (row.empty()) fail();
+  return row.front();
+}
+
 Stamp stamp_of_row(BytesView row) {
   return row.size() < stamped_bytes ? 0 : base::load_le<Stamp>(row.data() + 1);
 }
@@ -47,6 +56,12 @@ std::optional<PendingRow> parse_pending_row(BytesView key, BytesView row) {
                     .record = static_cast<RecordId>(base::load_be64(key.data() + sizeof(uint64_t))),
                     .kind = row.front(),
                     .purged = row.front() == static_cast<char>(PurgedKind::keyed) ? row.substr(1) : BytesView()};
+}
+
+PendingRow read_pending_row(BytesView key, BytesView row) {
+  const auto read = parse_pending_row(key, row);
+  if (!read) fail();
+  return *read;
 }
 
 }  // namespace versions

@@ -42,6 +42,8 @@ Bytes pending_row(PendingKind kind, Stamp stamp, BytesView key = {});
 Bytes pending_row(Listing listing, Stamp stamp);
 Bytes purged_row(BytesView key);  // an empty one: nobody knows it
 
+// A PendingKind, Listing or PurgedKind. Throws DataCorruptionDetected for an empty row.
+char kind_of_row(BytesView row);
 // 0: the row is from before rows had timestamps.
 Stamp stamp_of_row(BytesView row);
 // Returns the key of a removed record; an empty one: the row doesn't have it.
@@ -56,5 +58,7 @@ struct PendingRow {
 };
 // nullopt: this is no such row.
 std::optional<PendingRow> parse_pending_row(BytesView key, BytesView row);
+// Throws DataCorruptionDetected if this is no such row.
+PendingRow read_pending_row(BytesView key, BytesView row);
 
 }  // namespace versions

@@ -68,12 +68,12 @@ VersionGraph::VersionGraph(storage::Engine& engine, uint32_t database)
       cache_(1 << 20) {
   Transaction transaction(engine, Transaction::Mode::read);
   TableCursor cursor = commits_.cursor(transaction);
-  if (cursor.previous()) next_commit_ = base::load_be64(cursor.key().data());
+  if (cursor.previous()) next_commit_ = read_number(cursor.key());
   if (!grafted(transaction)) return;
   // A commit that took an absent one's place has that one's number, and its states have the number that it was made under.
   TableCursor all = commits_.cursor(transaction);
   while (all.next()) {
-    const Commit commit = read_commit(base::load_be64(all.key().data()), all.value());
+    const Commit commit = read_commit(read_number(all.key()), all.value());
     for (const CollectionState& one : commit.collections) next_commit_ = std::max<CommitNumber>(next_commit_, one.state);
   }
 }
@@ -195,7 +195,7 @@ std::vector<Hash> VersionGraph::roots(Transaction& transaction) const {
     roots.push_back(RowReader(made.value()).hash());
   TableCursor cursor = commits_.cursor(transaction);
   while (cursor.next()) {
-    const Commit commit = read_commit(base::load_be64(cursor.key().data()), cursor.value());
+    const Commit commit = read_commit(read_number(cursor.key()), cursor.value());
     if (commit.dropped) continue;
     for (const CollectionState& one : commit.collections) {
       if (const auto root = commit.root_of(one)) roots.push_back(*root);
@@ -248,7 +248,7 @@ CommitNumber VersionGraph::first(Transaction& transaction) const {
   TableCursor cursor = commits_.cursor(transaction);
   if (!cursor.next())
     throw base::OperationError(base::ErrorCode::data_corruption_detected, "a database with branches has no commit");
-  return base::load_be64(cursor.key().data());
+  return read_number(cursor.key());
 }
 
 std::optional<CommitNumber> VersionGraph::find(Transaction& transaction, std::string_view hex) const {
@@ -265,14 +265,14 @@ std::optional<CommitNumber> VersionGraph::find(Transaction& transaction, std::st
   const auto fits = [&](BytesView id) { return base::to_hex(id).starts_with(hex); };
   TableCursor cursor = ids_.cursor(transaction);
   if (!cursor.seek(first) || !fits(cursor.key())) return std::nullopt;
-  const CommitNumber number = base::load_be64(cursor.value().data());
+  const CommitNumber number = read_number(cursor.value());
   if (cursor.next() && fits(cursor.key())) throw refuse("begins more than one commit's id");
   return number;
 }
 
 std::optional<CommitNumber> VersionGraph::find(Transaction& transaction, const Hash& id) const {
   const auto row = ids_.get(transaction, view(id));
-  return row ? std::optional(base::load_be64(row->data())) : std::nullopt;
+  return row ? std::optional(read_number(*row)) : std::nullopt;
 }
 
 Bytes VersionGraph::statement(Transaction& transaction, const Commit& commit) const {
@@ -355,7 +355,7 @@ std::vector<CommitNumber> VersionGraph::boundaries(Transaction& transaction, boo
   if (!grafted(transaction)) return all;
   TableCursor cursor = commits_.cursor(transaction);
   while (cursor.next()) {
-    const Commit commit = read_commit(base::load_be64(cursor.key().data()), cursor.value());
+    const Commit commit = read_commit(read_number(cursor.key()), cursor.value());
     if ((dropped_too || !commit.dropped) && is_boundary(transaction, commit)) all.push_back(commit.number);
   }
   return all;
@@ -442,7 +442,7 @@ Graph VersionGraph::graph(Transaction& transaction) const {
   Graph graph;
   TableCursor cursor = commits_.cursor(transaction);
   while (cursor.next()) {
-    const CommitNumber number = base::load_be64(cursor.key().data());
+    const CommitNumber number = read_number(cursor.key());
     Commit commit = read_commit(number, cursor.value());
     graph[number] = {std::move(commit.parents), commit.time_ms, commit.dropped};
   }
