@@ -7,7 +7,7 @@
 
 namespace bench {
 
-// In the order they are listed.
+// Returns all benchmarks in the order in which they are listed.
 const std::vector<Benchmark>& all();
 
 }  // namespace bench

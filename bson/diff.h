@@ -24,8 +24,8 @@ using WholePaths = std::set<std::string, std::less<>>;
 // occurs twice); the diff may be larger than `after`. Without `whole` the diff goes down a level where that is shorter.
 std::optional<Document> compute(DocumentView before, DocumentView after, const WholePaths* whole = nullptr);
 
-// An outline is a diff without the values that it brings: they are in the document that the diff made. With that document,
-// `filled` makes the diff again.
+// An outline is a diff without its values, which are in the document that the diff made. With that document, `filled` restores
+// the diff.
 //
 //   diff     {u: {text: "a long text"}, d: {gone: false}}
 //   outline  {u: {text: null}, d: {gone: false}}

@@ -81,7 +81,7 @@ struct Options {
   uint32_t decode_hops_max = 1 << 20;          // a read that would take more hops or bytes, or make a longer content,
   size_t decode_bytes_max = size_t{4} << 30;   // has met damage and is refused. For whoever reads; `validate` allows
   size_t decode_content_bytes_max = 32 << 20;  // nothing below what the limits above let grow
-  uint32_t demotion_depth_max = 2;             // heads that may stand on each other, once demoted; 0: none is
+  uint32_t demotion_depth_max = 2;             // how many demoted heads may be based on each other; 0: no head is demoted
   uint32_t demotion_worth_percent = 60;        // as worth_percent, for a head that is demoted
   uint32_t demote_after_secs = 0;              // a head that was neither written nor read for so long is demoted; 0: none is. For
                                                // whoever calls `demote`, who knows what is read

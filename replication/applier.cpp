@@ -196,8 +196,8 @@ bool Applier::passed(const LogRecord& record) {
   return record.first() <= store_.engine().last_stamp() && oplog_.passed(record.first());
 }
 
-// Its contents are bases for what follows all the same. Where one can't be told any more, its collection being gone, say, no
-// recent content is sure to be its document's newest.
+// The contents of a record that is passed over are bases for what follows all the same. If a content can't be decoded any more,
+// for example because its collection is gone, no recent content is sure to be its document's newest.
 void Applier::pass_over(const LogRecord& record) {
   if (record.changes_schema()) return forward_.applied(record);
   Targets targets(store_.catalog());

@@ -508,7 +508,7 @@ TEST_CASE("a large transaction travels in parts and is applied with the last") {
   const auto part = std::find_if(records.begin(), records.end(), [](const LogRecord& record) { return record.goes_on; });
   REQUIRE(part != records.end());
   CHECK_FALSE(records.back().goes_on);
-  // In pieces, as they may come.
+  // The records arrive one by one, as they may.
   const LogRecord last = records.back();
   records.pop_back();
   for (const LogRecord& record : records) b.applier.apply({record});

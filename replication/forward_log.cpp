@@ -29,7 +29,7 @@ bool made_by_its_entry(const LogRecord& record, const Entry& entry) {
   return entry.op == 'c' || !of_merge;
 }
 
-// No entry says of which documents.
+// Tells whether a command removes records without naming their documents.
 bool takes_records_away(bson::DocumentView command) {
   static const std::set<std::string_view> names{"dropBranch",  "dropCollection", "purge",
                                                 "resetBranch", "sweep",          "takeCollection"};

@@ -62,8 +62,8 @@ struct ReplicaSetOptions {
   // May this member, whose log ends at `own`, go on with those of `next` though there is no majority? Throws
   // NewReplicaSetConfigurationIncompatible where another one is in reach that leads, or has more of the log.
   std::function<void(const SetConfig& next, LogEnd own)> check_alone = [](const SetConfig&, LogEnd) {};
-  // Brings a copy of another member's data to where the next start finds it. `source` tells who leads, where that is known; from
-  // the call of `stop_voting` on this member takes no part in anything. Blocks; throws after its last attempt.
+  // Copies another member's data to the place where the next start finds it. `source` returns the leader, if it is known. From
+  // the call of `stop_voting` on this member takes no part in anything. The copy blocks, and throws after its last attempt.
   std::function<void(std::function<std::optional<std::string>()> source, std::function<consensus::HardState()> stop_voting)> copy;
   // Ends this process in order and starts it anew; returns at once.
   std::function<void(const std::string& why)> restart;

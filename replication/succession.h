@@ -70,7 +70,7 @@ class Succession {
 
   bool steps_down() const { return steps_down_; }
   Move next(const SuccessionView& view, int64_t now_us);
-  // From the move stop_writes on, until `next` has taken it back.
+  // Returns true from the move stop_writes until `next` has taken it back.
   bool writes_stopped() const { return writes_stopped_; }
   consensus::MemberId successor() const { return successor_; }
   int64_t until_us() const { return until_us_; }

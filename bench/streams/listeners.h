@@ -27,7 +27,7 @@ class Listeners {
   // or has one twice, or nothing comes for long.
   void finish(size_t end);
 
-  // From the acknowledgement of a write to its event, by write and stream. After finish().
+  // Returns the latency from the acknowledgement of a write to its event, by write and stream. Call it after finish().
   Latency delays() const { return latency_of(std::vector<float>(delays_us_)); }
   uint64_t events() const { return delays_us_.size(); }
 

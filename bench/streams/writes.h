@@ -22,7 +22,7 @@ class Writes {
   // server doesn't keep up with makes them late, not fewer. Returns how many there are now. Throws std::runtime_error.
   size_t run(const std::string& address, size_t connections, double per_second, std::chrono::duration<double> time, size_t bytes);
 
-  // When the insert was acknowledged; the clock's beginning: not yet. From any thread.
+  // Returns when the insert was acknowledged; the clock's beginning: not yet. Any thread may call it.
   Clock::time_point acknowledged(size_t number) const {
     return Clock::time_point(Clock::duration(acknowledged_[number].load(std::memory_order_acquire)));
   }

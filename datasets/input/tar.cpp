@@ -85,7 +85,7 @@ std::optional<TarReader::Member> TarReader::Library::next() {
   return Member{path ? path : "", file};
 }
 
-// Not archive_read_data, which drops what it has read when it meets an error.
+// Doesn't use archive_read_data, because that drops what it has read when it meets an error.
 size_t TarReader::Library::read(char* to, size_t bytes_max) {
   if (ended || at == size) return 0;
   while (block.empty() && block_at != size) {

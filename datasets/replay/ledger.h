@@ -33,7 +33,7 @@ class Ledger {
     return entries_.size();
   }
 
-  // To compare with what is read back, any number of times after settle().
+  // Begins a comparison with what is read back. Call it any number of times after settle().
   void begin_check();
   enum class Answer { matches, differs, unknown, seen_before };
   Answer check(uint64_t id, uint64_t document);

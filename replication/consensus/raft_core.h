@@ -31,8 +31,8 @@ enum class Role { follower = 0, candidate = 1, leader = 2, pre_candidate = 3 };
 struct Candidacy {
   enum class When : uint8_t {
     as_ranked,
-    // When there has been no leader for several election timeouts: nobody else has the end of this member's log, or can get the
-    // votes. It leads until another has it (`transfer`), and isn't handed a lead itself.
+    // The member stands when there has been no leader for several election timeouts, because nobody else has the end of its log,
+    // or can get the votes. It leads until another has it (`transfer`), and isn't handed a lead itself.
     last,
     never
   };

@@ -42,7 +42,7 @@ base::Bytes sha256(base::BytesView text);
 // nullopt: a password that SASLprep refuses.
 std::optional<std::string> scram_secret(ScramHash hash, std::string_view user, std::string_view password);
 ScramCredentials make_scram_credentials(ScramHash hash, std::string_view secret, base::BytesView salt, int iterations);
-// With a salt of its own.
+// Makes credentials with a new random salt.
 ScramCredentials make_scram_credentials(ScramHash hash, std::string_view secret, int iterations);
 
 // The server's side. `find` returns a user's credentials, which have one salt and count of iterations; any of them will do. An

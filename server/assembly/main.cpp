@@ -1,8 +1,8 @@
 // palimpsestd reads the options, prepares the process around the server, and ends it.
 //
-//   exit codes as mongod's: 0 clean, 1 files of TLS that can't be used, 2 bad options, 14 crash, 48 address in
-//   use, 62 a data directory of another version, 100 any other error that keeps
-//   it from starting
+//   exit codes as mongod's: 0 clean, 1 files of TLS that can't be used, 2 bad options, 14 damage, or data that
+//   can't be kept safe, 48 address in use, 62 a data directory of another version, 100 any other error that
+//   keeps it from starting
 #include <unistd.h>
 
 #include <chrono>

@@ -235,7 +235,7 @@ void ReplicaSetPart::State::copy(std::function<std::optional<std::string>()> fro
   running->run();
 }
 
-// A pre-image is of use as long as its change is in the log, or as long as the set was told.
+// A pre-image is kept while its change is in the log, but no longer than `expireAfterSeconds` of changeStreamOptions says.
 void ReplicaSetPart::State::expire_pre_images() {
   storage::Stamp below = replication::oldest_row(store, log);
   if (const auto seconds = pre_image_seconds(store)) {

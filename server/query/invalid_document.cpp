@@ -1,6 +1,6 @@
-// Why a document breaks a validator.
+// This file explains why a document breaks a validator.
 //
-// This walks over the rules as they were written, not over the tree that they are parsed to, because the answer quotes them:
+// It walks over the rules as they were written, not over the tree that they are parsed to, because the answer quotes them:
 //
 //   {a: {$gt: 5}, b: 1}   {operatorName: "$and", clausesNotSatisfied: [{index: 0, details: {
 //                            operatorName: "$gt", specifiedAs: {a: {$gt: 5}}, reason: "comparison failed", consideredValue: 3}}]}

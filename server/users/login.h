@@ -100,7 +100,7 @@ class Logins {
   };
 
  public:
-  // For serverStatus: by mechanism.
+  // serverStatus shows these counts by mechanism.
   struct MechanismCounts {
     std::string mechanism;
     int64_t received = 0, successful = 0, speculative_received = 0, speculative_successful = 0;

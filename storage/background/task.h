@@ -7,8 +7,8 @@ namespace storage {
 
 // The scheduler tells this to each task in a round over the list.
 struct Round {
-  bool draining = false;  // Somebody waits until nothing is left to encode and to write back.
-  bool tidying = false;   // That somebody also waits until nothing is left to pack and to compact.
+  bool draining = false;  // Somebody waits until nothing is left to encode or to write back.
+  bool tidying = false;   // Somebody waits until nothing is left to pack or to compact.
   bool idle = false;      // No client has written for so long that its burst is over (WriteBurst).
   bool quiet = false;     // No client has written for two seconds.
   bool room = true;       // The disk has room for background work.

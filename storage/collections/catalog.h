@@ -32,7 +32,7 @@ struct SchemaChange {
   std::function<void(int64_t done, int64_t total)> progress = nullptr;
 };
 
-// On a member of a replica set, a collection that was dropped and whose contents the log may still name.
+// A DroppedCollection is a collection that a member of a replica set has dropped, and whose contents the log may still name.
 struct DroppedCollection {
   std::shared_ptr<Collection> collection;
   Stamp created = 0;  // the log names nothing of it before this timestamp

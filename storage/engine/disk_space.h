@@ -70,7 +70,8 @@ class DiskSpace {
   // Throws OutOfDiskSpace (14031) if there is no room for this use. For growth, what is unwritten must have room as well.
   void require(DiskUse use);
   void require(DiskUse use, uint64_t bytes);
-  // For writes that can't be refused for good (replayed_writes.h): they may take half of the reserve, for whatever they are.
+  // Asks for room for a write that can't be refused for good (replayed_writes.h). Such a write may take half of the reserve,
+  // whatever it is for.
   void require_for_replay(DiskUse use, uint64_t bytes = 0);
   // Tells whether a checkpoint would bring growth the room that it lacks.
   bool checkpoint_helps() const;

@@ -3,10 +3,10 @@
 //   tables     the rows of a damaged table that can be read are copied to a new file; the
 //              steps that follow find out what the others were; rows of a salvaged file that
 //              a sound table contradicts move to local.lost_and_found.<uuid>
-//   states     lost states of commits are made again from the rows that are left, and from hash trees
-//   pending    lost rows of what branches show beyond their last commits are made again from the log
+//   states     lost states of commits are rebuilt from the rows that are left, and from hash trees
+//   pending    lost rows of what branches show beyond their last commits are rebuilt from the log
 //   records    those whose rows were lost, and whose contents are whole in a chain, get their rows back
-//   documents  those whose records were lost are made anew from the log, if the log has all
+//   documents  those whose records were lost are rebuilt from the log, if the log has all
 //              that makes their newest contents
 //   contents   a content that does not match its checksum is restored from a copy, and
 //              then the contents based on it can be read again; if there is no copy,
@@ -14,7 +14,7 @@
 //   chains     counts of references are set to what a scan counts; rows that nothing leads
 //              to, or that nothing needs, are removed
 //   indexes    missing entries are inserted, wrong entries are removed
-//   trees      hash trees of commits with lost nodes are made again from what the commits show
+//   trees      hash trees of commits with lost nodes are rebuilt from what the commits show
 //   counts     the counts of records and bytes are set to what is stored
 //
 // The repair holds the schema lock exclusively throughout, and dedup's background stands still. Each step has its own
@@ -61,12 +61,12 @@ class DocumentLog {
 class VersionRepair {
  public:
   virtual ~VersionRepair() = default;
-  // The tables of entries, of what commits show, and of trees. Their rows can be made of others again, so that a damaged one is
-  // replaced by what can be read of it.
+  // These return the names of the tables of entries, of what commits show, and of trees. Their rows can be rebuilt from others,
+  // so the repair replaces a damaged table by what can be read of it.
   virtual std::string entries_table() const = 0;
   virtual std::string states_table() const = 0;
   virtual std::string trees_table() const = 0;
-  // The table of what branches show beyond their last commits; empty: its rows can't be made again.
+  // Returns the name of the table of what branches show beyond their last commits; empty: its rows can't be rebuilt.
   virtual std::string pending_table() const = 0;
 
   struct States {
@@ -74,7 +74,7 @@ class VersionRepair {
     std::vector<std::string> lost;     // ids of commits whose states nothing determines any more
     std::vector<std::string> partial;  // ids of commits that show less than their trees name
   };
-  // Makes the states of commits again that can't be read. `there` are the records that have rows. The repair calls this before
+  // Rebuilds the states of commits that can't be read. `there` are the records that have rows. The repair calls this before
   // the other functions, which read the states.
   virtual States make_states(const std::vector<RecordId>& there, const std::function<void()>& interrupted) = 0;
 
@@ -113,7 +113,7 @@ class VersionRepair {
     int64_t made = 0;
     std::vector<std::string> lost;  // ids of commits whose trees can't be read, and don't follow from what is left
   };
-  // Makes the collection's trees again that can't be read. It reads the nodes of all of them, each node once.
+  // Rebuilds those of the collection's trees that can't be read. It reads the nodes of all of them, each node once.
   virtual Trees make_trees(const std::function<void()>& interrupted) = 0;
 };
 
@@ -131,9 +131,9 @@ struct RepairReport {
   int64_t corrected_types = 0;        // These types belong to index entries that existed.
   int64_t corrected_chains = 0;       // This counts rows of chains.
   int64_t rewritten_tables = 0;       // These tables had damaged pages.
-  int64_t made_states = 0;            // These states of commits were made again.
-  int64_t made_pending = 0;           // These rows of what branches show beyond their last commits were made again.
-  int64_t made_trees = 0;             // These hash trees of commits were made again.
+  int64_t made_states = 0;            // These states of commits were rebuilt.
+  int64_t made_pending = 0;           // These rows of what branches show beyond their last commits were rebuilt.
+  int64_t made_trees = 0;             // These hash trees of commits were rebuilt.
   bool took_away = false;             // Documents, what snapshots or commits show of them, or trees of commits may be gone.
   std::vector<std::string> lost;      // These documents could not be read and are gone: "document {_id: 5} (record 17)".
   std::vector<std::string> restored;  // These could not be read, and the log had what makes them.

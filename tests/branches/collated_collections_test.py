@@ -17,7 +17,7 @@ def spelled(random, name):
 
 
 class Model:
-    """What a branch shows, by the `_id` without its case."""
+    """A Model holds what a branch shows, by the `_id` without its case."""
 
     def __init__(self, documents=()):
         self.documents = {one["_id"].lower(): one for one in documents}

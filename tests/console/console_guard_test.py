@@ -1,4 +1,4 @@
-"""Whom the console lets in, and what it passes on."""
+"""These tests check whom the console lets in, and what it passes on."""
 import json
 import os
 import pathlib

@@ -59,7 +59,7 @@ class Wiki:
                 self.write(pages, page)
 
     def check(self, pages):
-        """By a scan, which promotes nothing, and each by its _id, which does."""
+        """Checks the documents by a scan, which promotes nothing, and each by its _id, which does."""
         there = {document["_id"]: document for document in pages.find()}
         for key in set(self.stored) | set(self.unclear) | set(there):
             allowed = [document for document in (self.stored.get(key), self.unclear.get(key)) if document]

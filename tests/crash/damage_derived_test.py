@@ -1,4 +1,4 @@
-"""A repair makes again what a database with branches has beside its documents and can be made of other tables or of the log:
+"""A repair rebuilds what a database with branches has beside its documents and can be made of other tables or of the log:
 entries of `_id`, which lead to versions, what commits and branches show, and hash trees."""
 import random
 

@@ -156,7 +156,7 @@ class Damage:
 
     @property
     def of_what_follows(self):
-        """What a database with branches has beside its documents, and what follows from these, or from the log."""
+        """Tells whether the file has what a database with branches keeps beside its documents, and a repair rebuilds from these or from the log."""
         return self.name.startswith("versions-") and self.name.endswith(("-keys.wt", "-nodes.wt", "-states.wt", "-pending.wt"))
 
     @property

@@ -285,7 +285,7 @@ def test_a_commit_is_whole_at_whichever_call_the_server_is_killed(kind, step, tm
 
 
 def attempt(call):
-    """What the call returns; None where the server went before it answered."""
+    """Returns what the call returns, or None if the server was gone before it answered."""
     try:
         return call()
     except (OSError, EOFError):

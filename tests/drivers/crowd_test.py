@@ -85,7 +85,7 @@ def test_few_descriptors_are_a_refusal_and_no_loss(descriptors):
 
 
 def makes(collection, number):
-    """Whether there were descriptors left. Files are closed a few seconds after half of them are open."""
+    """Returns whether there were descriptors left. Files are closed a few seconds after half of them are open."""
     try:
         collection.replace_one({"_id": 1}, {"a": number, "b": -number}, upsert=True)
         collection.create_indexes([IndexModel(field) for field in ("a", "b")])

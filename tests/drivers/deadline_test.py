@@ -23,7 +23,7 @@ LONG_NAME = "n" * 7_000_000
 
 
 def large():
-    """What the collection has: one document a kind of value, none above 16 MB."""
+    """Returns what the collection has: one document a kind of value, none above 16 MB."""
     return {
         "numbers": [n * 7919 % NUMBERS for n in range(NUMBERS)],
         "texts": [f"text {n * 7919 % TEXTS}" for n in range(TEXTS)],

@@ -106,12 +106,12 @@ def test_a_query_stops_while_it_is_planned(things):
 
 
 def test_filters_in_a_row_are_not_nested(things):
-    """As many stages as a pipeline may have."""
+    """A pipeline may have 1,000 stages."""
     assert len(list(things.aggregate([{"$match": {"n": 1}}] * 1000))) == 4
 
 
 def test_keys_of_a_document_are_limited(db):
-    """Whatever writes the document: an insert, an update, or the build of an index over it."""
+    """The limit holds for whatever writes the document: an insert, an update, or the build of an index over it."""
     many, long = list(range(1000)), "x" * (1 << 20)
     db.keyed.create_index("a")
     db.keyed.create_index([("s", 1), ("a", 1)])

@@ -33,7 +33,7 @@ def root(server):
 
 
 class Site:
-    """What a browser sees of it."""
+    """A Site is what a browser sees of mongo-express."""
 
     def __init__(self, port):
         self.base = f"http://localhost:{port}/"
@@ -44,7 +44,7 @@ class Site:
             return answer.read().decode()
 
     def send(self, path, **form):
-        """Posts a form; the page that it leads to, which says what became of it."""
+        """Posts a form, and returns the page that it leads to, which says what became of it."""
         with self.browser.open(self.base + path, urllib.parse.urlencode(form).encode(), timeout=DEADLINE) as answer:
             return answer.read().decode()
 

@@ -1,4 +1,4 @@
-"""What the log must not have: values of fields where it is redacted, and secrets in any case."""
+"""These tests check what the log must not have: values of fields where it is redacted, and secrets in any case."""
 import random
 
 import pytest

@@ -456,7 +456,7 @@ def test_an_insert_outside_waits_for_who_has_its_key(client, raw, pool, end):
 
 
 def is_behind_a_change(session, collection):
-    """Whether a transaction can't begin with this collection, because a change of its schema waits for others (code 24)."""
+    """Returns whether a transaction can't begin with this collection, because a change of its schema waits for others (code 24)."""
     reply = session.start().insert(collection, {"_id": bson.ObjectId()})
     if reply["ok"] == 0:
         refused(reply, 24, TRANSIENT)

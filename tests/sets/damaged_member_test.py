@@ -100,7 +100,7 @@ def test_a_member_copies_though_nothing_is_majority_committed_without_it(arbiter
 
 
 def copied(member):
-    """What the member says of each copy that it has completed."""
+    """Returns what the member's log says of each copy that it has completed."""
     return [json.loads(line)["attr"] for line in member.log_lines(COPIED)]
 
 

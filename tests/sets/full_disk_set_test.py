@@ -233,7 +233,7 @@ def refused(write):
 
 
 def done(write):
-    """Whether the write was done. It wasn't, as far as is known, if the primary had no room, or another member leads since."""
+    """Returns whether the write was done. It wasn't, as far as is known, if the primary had no room, or another member leads since."""
     try:
         write()
         return True

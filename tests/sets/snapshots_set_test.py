@@ -19,7 +19,7 @@ def listed(client):
 
 
 def shown(client, name):
-    """By snapshot: contents, by _id and by an index, and the indexes there were."""
+    """Returns for each snapshot the contents, by _id and by an index, and the indexes that there were."""
     out = {}
     for number, *_ in listed(client):
         then = client[f"{name}@s{number}"]

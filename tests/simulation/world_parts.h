@@ -44,7 +44,7 @@ struct World::Member {
   Answers answers;
   uint64_t stamps = 0;  // given to writes
   replication::LogPlaces places;
-  std::map<Index, storage::Stamp> noted;  // all that places was told
+  std::map<Index, storage::Stamp> noted;  // everything that `places` has recorded
   std::set<MemberId> in_reach;            // and their places known, since the last look at them
   int writes_stopped = 0;                 // by successions
   bool hands_over = false;                // to a better one: other duties wait

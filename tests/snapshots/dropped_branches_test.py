@@ -10,7 +10,7 @@ NAMESPACE_NOT_FOUND, ILLEGAL_OPERATION = 26, 20
 
 
 def shown(shop, refs):
-    """By ref and collection: documents, indexes, and what an index finds."""
+    """Returns the documents and indexes by ref and collection, after a check of what an index and reads by _id find."""
     out = {}
     for ref in refs:
         database = shop[ref]

@@ -118,7 +118,7 @@ def values_of(version):
 
 
 def committed_of(history, writers):
-    """All that committed: those that were told so, and those of unknown outcome whose writes such a transaction saw."""
+    """Returns all that committed: those whose commit was acknowledged, and those of unknown outcome whose writes such a transaction saw."""
     known = [one for one in history if one.outcome == COMMITTED]
     names = {one.name for one in known}
     for one in known:  # it grows as it goes
@@ -227,7 +227,7 @@ def add_register_edges(views, writers, edges):
 
 
 def add_time_edges(known, edges):
-    """From each transaction to those that begin next after it: to later ones there is a way over these."""
+    """Adds edges from each transaction to those that begin next after it: to later ones there is a way over these."""
     by_begin = sorted(known, key=lambda one: one.begun)
     begins = [one.begun for one in by_begin]
     first_end = [INFINITY] * (len(by_begin) + 1)  # of those from here on

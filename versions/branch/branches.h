@@ -19,8 +19,8 @@
 
 namespace versions {
 
-// A Graft is a commit of another server that doesn't stand where its branch does: the branch only had the documents against which
-// the commit was told.
+// A Graft is a commit of another server that isn't made on its parents' documents: its branch only had the documents with which
+// the other server compared the commit.
 struct Graft {
   std::vector<Hash> parents = {};       // those that aren't here become absent (VersionGraph)
   std::vector<Bytes> collections = {};  // by label: all that the commit has, in the order of its statement

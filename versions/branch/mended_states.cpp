@@ -108,8 +108,8 @@ class StateMender {
   }
 
  private:
-  // A state that was made again is exact if it has just the records that it had. One that was made by its tree has the documents
-  // that it had, but of two equal records of a document it may have the other one.
+  // A rebuilt state is exact if it has just the records that it had. One that was rebuilt by its tree has the documents that it
+  // had, but of two equal records of a document it may have the other one.
   enum class Known { exact, by_tree };
 
   std::set<State> load() {

@@ -1,4 +1,4 @@
-// Makes the states of commits again after rows of them were lost.
+// Rebuilds the states of commits after rows of them were lost.
 //
 //   by rows   each row is the XOR of two states, so a state follows from any other one that a chain of rows leads to
 //   by count  the first commit shows every record up to the newest of that time
@@ -15,7 +15,7 @@ struct MendedStates {
   std::vector<CommitNumber> partial = {};  // these show less than their trees name, whose documents nobody has any more
 };
 
-// Looks at all states of one collection, and writes those again that can't be read, in transactions of its own. `there` are the
+// Looks at all states of one collection, and rebuilds those that can't be read, in transactions of its own. `there` are the
 // records that have rows; `holes` is how many ids below the newest record had none when the database got its first branch. Nobody
 // else may use the collection meanwhile. It holds some bytes for each state in memory, and 60 bytes for each record if a state
 // must be made by its tree; it then reads all records once, and for each such state the whole tree. `interrupted` is called at

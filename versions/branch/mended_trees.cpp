@@ -50,7 +50,7 @@ class WholeTrees {
     }
   }
 
-  // Damaged nodes may have been made again.
+  // Damaged nodes may have been rebuilt.
   void look_again() { damaged_.clear(); }
 
  private:

@@ -25,11 +25,11 @@ struct PathRule {
   std::string key = {};  // by_key: the name of that field
 };
 
-// By path, with dots between names. The elements of an array with `by_key` have the array's path.
+// Rules are keyed by path, with dots between names. The elements of an array with `by_key` have the array's path.
 using PathRules = std::map<std::string, PathRule, std::less<>>;
 
-// The field's value if both sides differ from the base, for all kinds but by_key, ours and theirs. A side that has no such field
-// is missing (type eod). A missing result means that the rule doesn't apply, as when a sum isn't of numbers.
+// Returns the field's value if both sides differ from the base, for all kinds but by_key, ours and theirs. A side that has no
+// such field is missing (type eod). A missing result means that the rule doesn't apply, as when a sum isn't of numbers.
 bson::Value put_together(PathRule::Kind kind, const bson::ValueView& base, const bson::ValueView& ours,
                          const bson::ValueView& theirs, Pace& pace);
 

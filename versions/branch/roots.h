@@ -39,7 +39,7 @@ class Roots {
 
   // Proves which document the key has, or that it has none: merkle/proof.h.
   Bytes prove(Transaction& transaction, const Hash& root, BytesView key) const;
-  // For reading the nodes by other means. The arguments must outlive the result.
+  // Returns what reads the trees' nodes one by one. The arguments must outlive it.
   std::unique_ptr<merkle::Nodes> nodes(Transaction& transaction, merkle::NodeCache& cache) const;
 
   // Removes at most so many nodes that no tree of these roots has, and that none of their deltas is based on. It reads the inner

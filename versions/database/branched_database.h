@@ -282,12 +282,12 @@ class BranchedDatabase : public std::enable_shared_from_this<BranchedDatabase> {
   // Removes every version of a document from all branches, commits and declared snapshots, and returns their number.
   uint64_t purge(Transaction& transaction, std::string_view collection, const bson::ValueView& id, const Lost& lost);
 
-  // For validate's repair; nullptr: there is no such collection. Nobody else may use the collection meanwhile. `log` is searched
-  // for what branches wrote; nullptr: there is none.
+  // Returns what validate's repair needs; nullptr: there is no such collection. Nobody else may use the collection meanwhile. The
+  // repair searches `log` for what branches wrote; nullptr: there is none.
   std::unique_ptr<storage::VersionRepair> version_repair(storage::Engine& engine, storage::CollectionId collection,
                                                          storage::EntryLog* log);
-  // For reading a collection across branches; nullptr: there is no such collection. It is valid as long as somebody holds the
-  // collection, too.
+  // Returns what reads a collection across branches; nullptr: there is no such collection. It is valid as long as somebody holds
+  // the collection, too.
   std::shared_ptr<SharedCollection> versions_of(storage::CollectionId collection) const;
 
   // Replays a change that another member logged. Throws DataCorruptionDetected if it doesn't fit what is here.

@@ -124,7 +124,8 @@ std::set<CommitNumber> CommitPacker::choose_wanted(const std::set<CommitNumber>&
   return wanted;
 }
 
-// Documents are told against a commit that the other side has, or that comes before; mostly few differ.
+// Where a commit's first parent isn't in the pack, the pack describes the commit's documents as differences from a commit that
+// the other side has, or that comes before; mostly few differ.
 void CommitPacker::choose_against() {
   const VersionGraph& graph = database_.branches().graph();
   CommitNumber near = 0;

@@ -50,7 +50,7 @@ class CommitRows {
 
   BranchedDatabase& database_;
   Transaction& transaction_;
-  std::shared_ptr<const Commit> commit_, parent_;  // parent_ is nullptr if the commit is told against nothing
+  std::shared_ptr<const Commit> commit_, parent_;  // parent_ is nullptr if the commit is packed whole
   std::deque<std::shared_ptr<SharedCollection>> left_;
   // --- the collection that is compared
   std::shared_ptr<SharedCollection> shared_;

@@ -1,5 +1,4 @@
-// These tests lose rows of what branches show beyond their last commits, and compare what a repair makes again with what was
-// there.
+// These tests lose rows of what branches show beyond their last commits, and compare what a repair rebuilds with what was there.
 #include <algorithm>
 #include <catch2/catch.hpp>
 
@@ -557,7 +556,7 @@ TEST_CASE("a lost document is not taken for one that was purged") {
     const auto is_lost = [&](const Bytes& key) {
       return reported.contains("document " + bson::to_shell(bson::id_of_key(key).value_or(bson::Document())));
     };
-    // Other documents may hang on these, and some are made again from chains.
+    // Other documents may depend on these, and the repair rebuilds some from chains.
     const auto is_there = [&](const Bytes& key) {
       Transaction transaction(shop.store, Transaction::Mode::read);
       const View view{.state = shop.database->branches().view(transaction, shop.branch("main").head, 0).state};

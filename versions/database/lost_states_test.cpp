@@ -1,4 +1,4 @@
-// These tests lose rows of what commits show, and compare what a repair makes again with what the commits showed before.
+// These tests lose rows of what commits show, and compare what a repair rebuilds with what the commits showed before.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <set>

@@ -35,7 +35,7 @@ bool has_instructions_for_sha() {
 #endif
 }
 
-// So many side by side; if there are fewer messages than that pays for, one after the other.
+// `lanes` messages are hashed side by side if there are at least `messages_min`, otherwise one after the other.
 struct Best {
   size_t lanes, messages_min;
 };

@@ -24,7 +24,7 @@ inline Hash read_hash(const char* bytes) {
   std::memcpy(hash.data(), bytes, hash.size());
   return hash;
 }
-// For unordered containers: the first bytes of a hash are spread already.
+// HashOfHash serves unordered containers. It takes the first bytes of a hash, which are spread already.
 struct HashOfHash {
   size_t operator()(const Hash& hash) const { return base::load_le<size_t>(hash.data()); }
 };

@@ -47,8 +47,8 @@ class Node {
   size_t memory_bytes() const;
   static NodePtr copy(const Node& node);  // without its links
 
-  // For search nodes only. A leaf's entries are keys and values; an inner node's are the last key below a child, and the child's
-  // hash.
+  // Only search nodes have the following. A leaf's entries are keys and values; an inner node's are the last key below a child,
+  // and the child's hash.
   unsigned level() const { return level_; }
   size_t size() const { return entries_size_; }
   BytesView key(size_t entry) const {

@@ -44,7 +44,7 @@ inline Contents two_commits() {
   return all;
 }
 
-// A commit whose parent doesn't come, told against nothing, and one behind it.
+// Returns a commit that is packed whole, because its parent isn't in the pack, and one behind it.
 inline Contents shallow() {
   const Bytes uuid(16, '\7');
   Contents all = two_commits();

@@ -14,8 +14,8 @@
 
 namespace versions::past {
 
-// For each byte, how many bits are set in it and the lower ones together. (std::popcount is a function call unless the processor
-// is known to have an instruction for it.)
+// Returns for each byte how many bits are set in it and the lower ones together. (std::popcount is a function call unless the
+// processor is known to have an instruction for it.)
 inline uint64_t bits_up_to_bytes(uint64_t bits) {
   bits -= bits >> 1 & 0x5555555555555555;
   bits = (bits & 0x3333333333333333) + (bits >> 2 & 0x3333333333333333);

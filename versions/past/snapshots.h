@@ -78,7 +78,7 @@ class Snapshots {
   base::Mutex declaring_;  // one thread declares or drops at a time
   mutable base::Mutex mutex_;
   std::vector<DeclaredSnapshot> all_ GUARDED_BY(mutex_);  // by timestamp, and so by number
-  // For each, the least time_ms from it on: goes up, even if the clock went back.
+  // Has for each snapshot the least time_ms from it on; the values go up even if the clock went back.
   std::vector<int64_t> earliest_ GUARDED_BY(mutex_);
   std::map<std::string, uint64_t, std::less<>> named_ GUARDED_BY(mutex_);  // name -> number
   std::vector<DeclaredSnapshot> dropped_ GUARDED_BY(mutex_);

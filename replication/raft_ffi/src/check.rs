@@ -44,7 +44,7 @@ fn sound(message: &Message) -> bool {
     }
 }
 
-/// For a sound message that this member's log can't take: why, and the place it concerns.
+/// If this member's log can't take a sound message, returns the reason and the place that it concerns.
 fn fits(node: &RawNode<Store>, message: &Message) -> (i32, u64, u64) {
     let log = &node.raft.raft_log;
     let current = message.term >= node.raft.term;

@@ -1,4 +1,4 @@
-//! How much is under way to each member: a window of bytes that follows what the line carries.
+//! This module bounds how many bytes are under way to each member, by a window that follows what the line carries.
 //!
 //! The library counts messages, and takes what isn't answered within a heartbeat for lost: on a narrow line it would
 //! send the same entries again and again, behind those that are still on their way. Here

@@ -103,7 +103,7 @@ pub struct Config {
     pub inflight_messages_max: u64,
     /// Proposals beyond are refused.
     pub uncommitted_bytes_max: u64,
-    /// In one raft_ready.
+    /// One raft_ready hands out at most so many bytes of committed entries, or one larger entry.
     pub committed_bytes_max: u64,
     /// 0 to 3: 0 is the first to stand when a leader is silent, 3 waits longest. RAFT_RANK_CARETAKER and RAFT_RANK_NEVER.
     pub rank: u32,
@@ -159,9 +159,9 @@ pub struct Progress {
     pub receiving_snapshot: bool,
     /// Bytes that were sent, and are neither acknowledged nor known to be lost.
     pub flight_bytes: u64,
-    /// How many bytes that may be.
+    /// So many bytes may be under way to the member.
     pub window_bytes: u64,
-    /// Entries, in this term.
+    /// So many entries were sent more than once in this term.
     pub resent_entries: u64,
 }
 

@@ -17,7 +17,7 @@ struct Limit {
   int32_t value = 0;
 };
 
-// In the order in which explain shows them.
+// The limits stand in the order in which explain shows them.
 constexpr Limit limits[] = {{"internalQueryFacetBufferSizeBytes", stage_bytes},
                             {"internalQueryFacetMaxOutputDocSizeBytes", stage_bytes},
                             {"internalLookupStageIntermediateDocumentMaxSizeBytes", stage_bytes},

@@ -83,7 +83,7 @@ class Node {
   void work_on(size_t bytes) const {
     if (allowance_) allowance_->work_on(bytes);
   }
-  // For what accounts by itself; may be nullptr.
+  // Returns the allowance for code that counts its own work; nullptr if there is none.
   Allowance* allowance() const { return allowance_; }
 
  private:

@@ -1,4 +1,4 @@
-// From a schema's BSON to its rules: which keywords there are, and what their operands must be.
+// This file parses a schema's BSON into rules: which keywords there are, and what their operands must be.
 #include <algorithm>
 #include <array>
 #include <cmath>

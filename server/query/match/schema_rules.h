@@ -46,7 +46,8 @@ struct PatternSchema {
 };
 using PatternSchemas = std::shared_ptr<const std::vector<PatternSchema>>;
 SchemaRulePtr rule_of_pattern_properties(PatternSchemas patterns);
-// For the fields that neither `properties` (missing: none) names nor a pattern finds. `schema` empty: there may be none.
+// Makes the rule for fields that neither `properties` (missing: none) names nor a pattern finds. `schema` empty: there may be
+// none.
 SchemaRulePtr rule_of_additional_properties(const Keyword& keyword, bson::ValueView properties, PatternSchemas patterns,
                                             std::optional<Schema> schema);
 struct Dependency {

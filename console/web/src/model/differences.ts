@@ -8,7 +8,7 @@ export interface Difference {
   after?: Value;
 }
 
-// In the order of `after`; what only `before` has comes last within its object.
+// Returns the differences in the order of `after`; what only `before` has comes last within its object.
 export function differences(before: Value | undefined, after: Value | undefined, path = ""): Difference[] {
   if (same(before, after)) return [];
   if (holdsValues(before) && holdsValues(after) && kind(before) === kind(after)) {
