@@ -15,6 +15,7 @@
 
 #include "base/clock.h"
 #include "base/mutex.h"
+#include "base/utf8.h"
 
 namespace base {
 namespace {
@@ -102,17 +103,6 @@ void write(Severity severity, LogComponent component, int32_t id, std::string_vi
   } catch (const std::exception&) {
     // A full disk must not stop the server; the line is still in the ring.
   }
-}
-
-// Returns the length of the well-formed UTF-8 sequence that `text` starts with, and 0 when there is none.
-size_t utf8_bytes(std::string_view text) {
-  const auto first = static_cast<uint8_t>(text[0]);
-  const size_t bytes = first < 0x80 ? 1 : first >> 5 == 6 ? 2 : first >> 4 == 14 ? 3 : first >> 3 == 30 ? 4 : 0;
-  if (bytes == 0 || bytes > text.size()) return 0;
-  for (size_t i = 1; i < bytes; ++i) {
-    if ((static_cast<uint8_t>(text[i]) & 0xc0) != 0x80) return 0;
-  }
-  return bytes;
 }
 
 // Returns a free name for the file that makes room, such as "mongod.log.2026-03-01T09-00-00".

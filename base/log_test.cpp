@@ -8,6 +8,8 @@
 #include <fstream>
 #include <regex>
 
+#include "base/utf8.h"
+
 namespace base {
 namespace {
 
@@ -59,6 +61,13 @@ TEST_CASE("text is escaped, and bytes that aren't UTF-8 don't break the line") {
   CHECK(json_quote("a\"b\\c\n\x01") == R"("a\"b\\c\n\u0001")");
   CHECK(json_quote("h\xc3\xa9") == "\"h\xc3\xa9\"");
   CHECK(json_quote("\xff\xc3") == R"("\ufffd\ufffd")");
+  // Overlong forms, surrogates, and what lies beyond the last character.
+  for (const char* bad : {"\xc0\x80", "\xc1\xbf", "\xe0\x80\x80", "\xed\xa0\x80", "\xf0\x80\x80\x80", "\xf4\x90\x80\x80",
+                          "\xf5\x80\x80\x80", "\xf7\xbf\xbf\xbf"}) {
+    log(Severity::info, LogComponent::control, 1, bad, Attributes().add(bad, bad));
+    CHECK(is_utf8(last_line()));
+    CHECK(last_line().find("\\ufffd\\ufffd") != std::string::npos);
+  }
   CHECK(json_quote("") == R"("")");
 }
 

@@ -1,5 +1,6 @@
 #include "bson/validate.h"
 
+#include "base/utf8.h"
 #include "bson/validate_value.h"
 
 namespace bson {
@@ -126,7 +127,7 @@ const char* Validator::string(const char* at, const char* end) {
   if (length < 1 || length > static_cast<size_t>(end - at) - 4) return fail("a string of impossible length", at);
   const char* stop = at + 4 + length;
   if (stop[-1] != '\0') return fail("a string without terminator", stop - 1);
-  if (options_.utf8 && !is_utf8({at + 4, length - 1})) return fail("a string not in UTF-8", at);
+  if (options_.utf8 && !base::is_utf8({at + 4, length - 1})) return fail("a string not in UTF-8", at);
   return stop;
 }
 
@@ -134,7 +135,7 @@ const char* Validator::cstring(const char* at, const char* end) {
   const void* stop = std::memchr(at, '\0', static_cast<size_t>(end - at));
   if (!stop) return fail("a name without terminator", at);
   const char* terminator = static_cast<const char*>(stop);
-  if (options_.utf8 && !is_utf8({at, static_cast<size_t>(terminator - at)})) return fail("a name not in UTF-8", at);
+  if (options_.utf8 && !base::is_utf8({at, static_cast<size_t>(terminator - at)})) return fail("a name not in UTF-8", at);
   return terminator + 1;
 }
 
@@ -160,40 +161,6 @@ base::Result<ValueView> validate_value(Type type, BytesView bytes) {
   const char* end = validator.value(type, bytes.data(), bytes.data() + bytes.size(), 1);
   if (!end) return validator.failure();
   return ValueView(type, bytes.substr(0, static_cast<size_t>(end - bytes.data())));
-}
-
-bool is_utf8(std::string_view text) {
-  const auto* at = reinterpret_cast<const uint8_t*>(text.data());
-  const auto* end = at + text.size();
-  while (at < end) {
-    if (end - at >= 8 && (base::load_le<uint64_t>(at) & 0x8080808080808080u) == 0) {
-      at += 8;
-      continue;
-    }
-    const uint8_t first = *at++;
-    if (first < 0x80) continue;
-    // The second byte's range rules out overlong forms, surrogates and what lies beyond U+10FFFF.
-    int more = 0;
-    uint8_t low = 0x80, high = 0xbf;
-    if (first >= 0xc2 && first <= 0xdf)
-      more = 1;
-    else if (first >= 0xe0 && first <= 0xef)
-      more = 2;
-    else if (first >= 0xf0 && first <= 0xf4)
-      more = 3;
-    else
-      return false;
-    if (first == 0xe0) low = 0xa0;
-    if (first == 0xed) high = 0x9f;
-    if (first == 0xf0) low = 0x90;
-    if (first == 0xf4) high = 0x8f;
-    if (end - at < more || *at < low || *at > high) return false;
-    for (int i = 1; i < more; ++i) {
-      if ((at[i] & 0xc0) != 0x80) return false;
-    }
-    at += more;
-  }
-  return true;
 }
 
 }  // namespace bson

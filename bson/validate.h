@@ -17,7 +17,4 @@ struct ValidateOptions {
 // message.
 base::Result<DocumentView> validate(BytesView bytes, const ValidateOptions& options = {});
 
-// Tells whether text is well-formed UTF-8: it has no overlong forms and no surrogates. NUL is a character like others.
-bool is_utf8(std::string_view text);
-
 }  // namespace bson

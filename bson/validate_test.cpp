@@ -101,13 +101,5 @@ TEST_CASE("a document beyond the size is refused as too large") {
   CHECK(result.failure().code == base::ErrorCode::bson_object_too_large);
 }
 
-TEST_CASE("UTF-8 is well-formed or it is not") {
-  for (const char* good : {"", "a", "é", "日本", "😀", "\xf4\x8f\xbf\xbf", "abcdefgh\xc3\xa9ijklmnop"}) CHECK(is_utf8(good));
-  for (const char* bad : {"\x80", "\xc0\xaf", "\xc1\xbf", "\xe0\x80\xaf", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\xf5\x80\x80\x80",
-                          "\xe2\x82", "abcdefgh\xff", "\xc3", "\xf0\x80\x80\x80", "\xf8\x88\x80\x80\x80"}) {
-    CHECK_FALSE(is_utf8(bad));
-  }
-}
-
 }  // namespace
 }  // namespace bson

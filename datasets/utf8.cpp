@@ -2,12 +2,12 @@
 
 #include <cstdint>
 
-#include "bson/validate.h"
+#include "base/utf8.h"
 
 namespace datasets {
 
 std::string to_utf8(std::string_view text) {
-  if (bson::is_utf8(text)) return std::string(text);
+  if (base::is_utf8(text)) return std::string(text);
   std::string out;
   out.reserve(text.size() + text.size() / 8);
   for (const char c : text) {

@@ -7,7 +7,7 @@
 #include <memory>
 #include <vector>
 
-#include "bson/validate.h"
+#include "base/utf8.h"
 
 namespace server::access {
 namespace {
@@ -30,7 +30,7 @@ const UStringPrepProfile* profile() {
 
 std::optional<std::string> saslprep(std::string_view text) {
   if (std::all_of(text.begin(), text.end(), [](unsigned char c) { return c >= 0x20 && c < 0x7f; })) return std::string(text);
-  if (!bson::is_utf8(text) || !profile()) return std::nullopt;
+  if (!base::is_utf8(text) || !profile()) return std::nullopt;
   const icu::UnicodeString given = icu::UnicodeString::fromUTF8(icu::StringPiece(text.data(), static_cast<int32_t>(text.size())));
   // A character becomes at most 18 others (NFKC).
   std::vector<UChar> out(static_cast<size_t>(given.length()) * 18 + 1);

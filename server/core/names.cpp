@@ -4,18 +4,18 @@
 #include <unordered_set>
 
 #include "base/error.h"
-#include "bson/validate.h"
+#include "base/utf8.h"
 
 namespace server {
 
 bool valid_database_name(std::string_view name) {
   const std::string_view plain = name.substr(0, name.find('@'));
-  if (plain.empty() || plain.size() > 63 || name.size() - plain.size() > 255 || !bson::is_utf8(name)) return false;
+  if (plain.empty() || plain.size() > 63 || name.size() - plain.size() > 255 || !base::is_utf8(name)) return false;
   return name.find_first_of(std::string_view("\0/\\. \"", 6)) == std::string_view::npos;
 }
 
 bool valid_collection_name(std::string_view name) {
-  if (name.empty() || name.front() == '.' || !bson::is_utf8(name)) return false;
+  if (name.empty() || name.front() == '.' || !base::is_utf8(name)) return false;
   return name.find_first_of(std::string_view("\0$", 2)) == std::string_view::npos;
 }
 

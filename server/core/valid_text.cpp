@@ -1,21 +1,13 @@
 #include "server/core/valid_text.h"
 
 #include "base/bytes.h"
+#include "base/utf8.h"
 #include "bson/builder.h"
 #include "bson/validate.h"
 
 namespace server {
 
 namespace {
-
-// Returns the length of the character at the beginning; 0: no valid one is there.
-size_t character(std::string_view text) {
-  constexpr size_t longest = 4;
-  for (size_t length = 1; length <= std::min(longest, text.size()); ++length) {
-    if (bson::is_utf8(text.substr(0, length))) return length;
-  }
-  return 0;
-}
 
 void append(bson::Builder& out, std::string_view name, const bson::ValueView& value);
 
@@ -69,11 +61,11 @@ void append(bson::Builder& out, std::string_view name, const bson::ValueView& va
 }  // namespace
 
 std::string valid_text(std::string_view text) {
-  if (bson::is_utf8(text)) [[likely]]
+  if (base::is_utf8(text)) [[likely]]
     return std::string(text);
   std::string out;
   while (!text.empty()) {
-    const size_t length = character(text);
+    const size_t length = base::utf8_bytes(text);
     if (length > 0) {
       out += text.substr(0, length);
     } else {

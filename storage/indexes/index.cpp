@@ -5,12 +5,12 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "base/utf8.h"
 #include "bson/builder.h"
 #include "bson/collation.h"
 #include "bson/hashed_key.h"
 #include "bson/json.h"
 #include "bson/path.h"
-#include "bson/validate.h"
 #include "geo/index_options.h"
 #include "storage/engine/engine_option.h"
 #include "storage/indexes/index_options.h"
@@ -82,7 +82,7 @@ bool flag(const Element& field) {
 
 void check_path(std::string_view path) {
   if (path.empty()) cannot("Index keys cannot be an empty field.");
-  if (!bson::is_utf8(path)) cannot("Index key is not valid UTF-8");
+  if (!base::is_utf8(path)) cannot("Index key is not valid UTF-8");
   if (path.front() == '.' || path.back() == '.' || path.find("..") != path.npos) {
     cannot("Index keys cannot contain an empty field.");
   }
@@ -199,7 +199,7 @@ void parse_name(const Element& name, IndexSpec& spec) {
   spec.name = name.as_string();
   if (spec.name.empty()) cannot("index name cannot be empty");
   if (spec.name.find('\0') != std::string::npos) cannot("index name cannot contain NUL bytes");
-  if (!bson::is_utf8(spec.name)) cannot("index name is not valid UTF-8");
+  if (!base::is_utf8(spec.name)) cannot("index name is not valid UTF-8");
   if (spec.name == "*") throw OperationError(ErrorCode::bad_value, "The index name '*' is not valid.");
 }
 

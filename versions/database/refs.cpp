@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "bson/validate.h"
+#include "base/utf8.h"
 #include "versions/database/branched_database.h"
 #include "versions/past/snapshots.h"
 
@@ -17,7 +17,7 @@ constexpr uint32_t step_max = 1'000'000'000;
 
 // Returns the text with what can't be read, or would end an error's message, as in a database's name: %00.
 std::string readable(std::string_view text) {
-  const bool is_utf8 = bson::is_utf8(text);
+  const bool is_utf8 = base::is_utf8(text);
   std::string out;
   for (const char c : text) {
     const auto byte = static_cast<unsigned char>(c);
@@ -97,7 +97,7 @@ bool looks_like_commit(std::string_view name) {
 void check_ref_name(std::string_view name) {
   if (name.empty()) refuse(name, "it is empty");
   if (name.size() > name_bytes_max) refuse(name, "it is longer than 100 bytes");
-  if (!bson::is_utf8(name)) refuse(name, "it is not valid UTF-8");
+  if (!base::is_utf8(name)) refuse(name, "it is not valid UTF-8");
   if (name.front() == '-' || name.front() == '.') refuse(name, "it begins with a - or a dot");
   for (const char c : name) {
     if (static_cast<unsigned char>(c) <= ' ' || c == 0x7f) refuse(name, "a blank or a control character is in it");

@@ -2,7 +2,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "bson/validate.h"
+#include "base/utf8.h"
 #include "server/core/operation.h"
 #include "server/core/permission.h"
 #include "server/core/services.h"
@@ -62,7 +62,7 @@ void check_nothing_lost(storage::Transaction& transaction, versions::BranchedDat
 versions::CommitInfo commit_info(OperationContext& op, const Arguments& arguments, std::string_view message) {
   const std::string_view said = arguments.string("message").value_or(message), author = arguments.string("author").value_or("");
   // Whoever lists commits gets them, and drivers refuse a reply with other text.
-  if (!bson::is_utf8(said) || !bson::is_utf8(author))
+  if (!base::is_utf8(said) || !base::is_utf8(author))
     throw OperationError(ErrorCode::bad_value, "'message' and 'author' of a commit must be valid UTF-8");
   bson::Builder metadata;
   metadata.append("message", said);

@@ -4,9 +4,9 @@
 
 #include "base/error.h"
 #include "base/testing.h"
+#include "base/utf8.h"
 #include "bson/compare.h"
 #include "bson/json.h"
-#include "bson/validate.h"
 #include "server/query/test_support.h"
 
 using namespace server::query;
@@ -217,7 +217,7 @@ TEST_CASE("A refusal quotes whole characters") {
       evaluate(bad);
       FAIL(bad);
     } catch (const base::OperationError& error) {
-      CHECK(bson::is_utf8(error.what()));
+      CHECK(base::is_utf8(error.what()));
     }
   }
 }
