@@ -92,10 +92,11 @@ constexpr size_t named_bytes_max = bson::document_bytes_max;
 // Turns rows into what a merge adopts and writes.
 class BranchedDatabase::Import {
  public:
-  Import(BranchedDatabase& database, Transaction& transaction, const Branch& before, const ImportedCommit& commit)
-      : database_(database), transaction_(transaction), before_(before), commit_(commit) {}
+  Import(Transaction& transaction, const Branch& before, const ImportedCommit& commit)
+      : transaction_(transaction), before_(before), commit_(commit) {}
 
-  MergedElsewhere read(const std::function<void()>& interrupted) {
+  MergedElsewhere read(const BranchedDatabase& database, const std::function<void()>& interrupted)
+      REQUIRES_SHARED(database.mutex_) {
     MergedElsewhere merged{.theirs = commit_.second_parent != 0 ? commit_.second_parent : before_.head,
                            .has_two_parents = commit_.second_parent != 0,
                            .adoptions = {},
@@ -106,16 +107,16 @@ class BranchedDatabase::Import {
     for (const ImportedRow& row : commit_.rows) {
       if (interrupted) interrupted();
       if (!keys.insert(row.collection + row.key).second) refuse("a commit changes a document twice");
-      add(row, merged);
+      add(database, row, merged);
     }
     return merged;
   }
 
  private:
-  void add(const ImportedRow& row, MergedElsewhere& merged) {
+  void add(const BranchedDatabase& database, const ImportedRow& row, MergedElsewhere& merged) REQUIRES_SHARED(database.mutex_) {
     using Kind = ImportedRow::Kind;
-    const size_t at = database_.place_of_uuid(row.collection);
-    SharedCollection& shared = *database_.in_order_[at];
+    const size_t at = database.place_of_uuid(row.collection);
+    SharedCollection& shared = *database.in_order_[at];
     BranchStore::Adoption& adoption = merged.adoptions[at];
     const RecordId ours = shared.store.find(transaction_, shared.view_of(transaction_, before_.head), row.key);
     // The document was purged where the commit was made, and inserted again. Here the parent still shows it.
@@ -147,7 +148,6 @@ class BranchedDatabase::Import {
       adoption.written.emplace_back(row.key, std::move(after));
   }
 
-  BranchedDatabase& database_;
   Transaction& transaction_;
   const Branch& before_;
   const ImportedCommit& commit_;
@@ -186,7 +186,7 @@ std::shared_ptr<const Commit> BranchedDatabase::imported(Transaction& transactio
 }
 
 bool BranchedDatabase::prepare_import(Transaction& transaction, const std::string& branch, const ImportedCommit& commit) {
-  const auto lock = in_use();
+  const InUse in_use(*this);
   std::set<size_t> changed;
   for (const Bytes& uuid : commit.changed) changed.insert(place_of_uuid(uuid));
   const CommitNumber parent = this->branch(transaction, {.name = branch}).head;
@@ -230,10 +230,10 @@ void check_id(const Commit& made, const ImportedCommit& wanted) {
 std::shared_ptr<const Commit> BranchedDatabase::import_commit(Transaction& transaction, const std::string& name,
                                                               const ImportedCommit& commit,
                                                               const std::function<void()>& interrupted) {
-  const auto lock = in_use();
+  const InUse in_use(*this);
   if (auto there = imported(transaction, commit)) return there;
   const Branch before = branch(transaction, {.name = name});
-  const MergedElsewhere merged = Import(*this, transaction, before, commit).read(interrupted);
+  const MergedElsewhere merged = Import(transaction, before, commit).read(*this, interrupted);
   branches_.graph().hold(transaction, merged.theirs);
   // Timestamps are taken this late because readers of the log wait for transactions that have one.
   transaction.expect_stamps(commit.rows.size() + 8);
@@ -250,7 +250,7 @@ std::shared_ptr<const Commit> BranchedDatabase::import_commit(Transaction& trans
   Merge indexed;
   for (SharedCollection* shared : in_order_) index_merged(transaction, *shared, before, after, generation, interrupted, indexed);
   // History may have doubles in an index that is becoming unique; a branch that goes on to the commit may not get new ones.
-  std::erase_if(indexed.conflicts, [&](const Conflict& one) {
+  std::erase_if(indexed.conflicts, [&](const Conflict& one) REQUIRES_SHARED(mutex_) {
     const auto index = in_order_[collection_at(one.collection)]->base.index(one.index);
     return index && !index->spec().unique;
   });
@@ -267,7 +267,7 @@ std::shared_ptr<const Commit> BranchedDatabase::import_commit(Transaction& trans
 
 std::shared_ptr<const Commit> BranchedDatabase::commit_imported(Transaction& transaction, const std::string& branch,
                                                                 const ImportedCommit& commit) {
-  const auto lock = in_use();
+  const InUse in_use(*this);
   if (auto there = imported(transaction, commit)) return there;
   auto made = this->commit(transaction, branch, commit.info, std::set<size_t>(), std::nullopt);
   if (!made) refuse("a commit changes nothing");
@@ -277,7 +277,7 @@ std::shared_ptr<const Commit> BranchedDatabase::commit_imported(Transaction& tra
 
 BranchedDatabase::Merge BranchedDatabase::advance(Transaction& transaction, const std::string& name, CommitNumber to,
                                                   const std::function<void()>& interrupted) {
-  const auto lock = in_use();
+  const InUse in_use(*this);
   const Branch before = branch(transaction, {.name = name});
   check_no_merge(transaction, before);
   Merge merge;

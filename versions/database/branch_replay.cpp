@@ -50,14 +50,14 @@ class BranchedDatabase::Replay {
   void operator()(const log::DropTag& entry) const { database_.drop_tag(transaction_, entry.tag); }
 
   void operator()(const log::CommitBranch& entry) const {
-    const auto lock = database_.in_use();
+    const InUse in_use(database_);
     std::set<size_t> only;
     for (const Bytes& uuid : entry.collections) only.insert(collection(uuid));
     if (!database_.commit(transaction_, entry.branch, entry.made.info(), only, entry.held))
       log::refuse("the log has a commit of branch '" + entry.branch + "', and nothing is pending there");
   }
   void operator()(const log::MakeTree& entry) const {
-    const auto lock = database_.in_use();
+    const InUse in_use(database_);
     database_.make_tree_part(transaction_, {.commit = commit(entry.commit),
                                             .collection = collection(entry.collection),
                                             .kind = entry.tree,
@@ -79,7 +79,7 @@ class BranchedDatabase::Replay {
 
   void operator()(const log::MergeBranch& entry) const { merge(entry); }
   void operator()(const log::AdvanceBranch& entry) const {
-    const auto lock = database_.in_use();
+    const InUse in_use(database_);
     const Branch before = branch(entry.branch);
     const CommitNumber to = commit(entry.commit);
     for (const storage::BranchChange::Document& document : change_.documents) {
@@ -106,7 +106,7 @@ class BranchedDatabase::Replay {
     database_.set_commit_validators(transaction_, entry.validators);
   }
   void operator()(const log::Sweep& entry) const {
-    const auto lock = database_.in_use();
+    const InUse in_use(database_);
     std::vector<CommitNumber> commits;
     for (const Hash& id : entry.commits) commits.push_back(commit(id));
     const Branches::Swept swept =
@@ -125,15 +125,18 @@ class BranchedDatabase::Replay {
     if (!found) log::refuse("the log names commit " + hex + ", which isn't here");
     return *found;
   }
-  size_t collection(BytesView uuid) const {
+  size_t collection(BytesView uuid) const REQUIRES_SHARED(database_.mutex_) {
     for (size_t i = 0; i < database_.in_order_.size(); ++i) {
       if (database_.in_order_[i]->base.uuid_bytes() == uuid) return i;
     }
     log::refuse("the log changes branches of collection " + base::to_hex(uuid) + ", which isn't here");
   }
-  storage::CollectionId collection_id(BytesView uuid) const { return database_.in_order_[collection(uuid)]->base.id(); }
+  storage::CollectionId collection_id(BytesView uuid) const {
+    const InUse in_use(database_);
+    return database_.in_order_[collection(uuid)]->base.id();
+  }
 
-  SharedCollection& collection_of(const storage::BranchChange::Document& document) const {
+  SharedCollection& collection_of(const storage::BranchChange::Document& document) const REQUIRES_SHARED(database_.mutex_) {
     return *database_.in_order_[database_.collection_at(storage::collection_of(document.ns))];
   }
   RecordId shown(SharedCollection& shared, CommitNumber state, const Bytes& key) const {
@@ -151,7 +154,8 @@ class BranchedDatabase::Replay {
     log::refuse("documents of a merge want the same key of the unique index " + merge.conflicts.front().index);
   }
   void merge(const log::MergeBranch& entry) const;
-  void add_document(const storage::BranchChange::Document& document, const Branch& before, MergedElsewhere& merged) const;
+  void add_document(const storage::BranchChange::Document& document, const Branch& before, MergedElsewhere& merged) const
+      REQUIRES_SHARED(database_.mutex_);
 
   BranchedDatabase& database_;
   Transaction& transaction_;
@@ -161,7 +165,7 @@ class BranchedDatabase::Replay {
 
 // A replay doesn't plan: the documents' entries before the merge's own say what the branch shows from now on.
 void BranchedDatabase::Replay::merge(const log::MergeBranch& entry) const {
-  const auto lock = database_.in_use();
+  const InUse in_use(database_);
   const Branch before = branch(entry.into);
   MergedElsewhere merged{.theirs = commit(entry.from), .has_two_parents = entry.parents == 2};
   for (const log::MergeBranch::Root& root : entry.roots) merged.roots.emplace_back(root.collection, root.root);

@@ -38,14 +38,12 @@ BranchedDatabase::BranchedDatabase(past::Past& past, storage::BranchLog* log, st
 
 BranchedDatabase::~BranchedDatabase() = default;
 
-std::shared_lock<std::shared_mutex> BranchedDatabase::in_use() const {
-  std::shared_lock lock(mutex_);
-  if (closed_) throw OperationError(ErrorCode::namespace_not_found, "database '" + name_ + "' was dropped");
-  return lock;
+BranchedDatabase::InUse::InUse(const BranchedDatabase& database) : lock_(database.mutex_) {
+  if (database.closed_) throw OperationError(ErrorCode::namespace_not_found, "database '" + database.name_ + "' was dropped");
 }
 
 void BranchedDatabase::close() {
-  const std::unique_lock lock(mutex_);
+  const base::WriterLock lock(mutex_);
   closed_ = true;
 }
 
@@ -69,7 +67,7 @@ FirstRecords first_records(storage::StoredCollection& collection, const std::sha
 void BranchedDatabase::add(storage::StoredCollection& collection, int64_t holes) {
   const auto id_index = collection.stored_indexes()->front();
   StoreParts parts{store_, collection.id(), collection.records(), first_records(collection, id_index)};
-  const std::unique_lock lock(mutex_);
+  const base::WriterLock lock(mutex_);
   auto past = std::make_unique<CollectionPast>(past_, collection);
   parts.past = past.get();
   branches_.add({collection.uuid_bytes(), std::move(parts)});
@@ -82,7 +80,7 @@ void BranchedDatabase::add(storage::StoredCollection& collection, int64_t holes)
 }
 
 void BranchedDatabase::begin(Transaction& transaction, const CommitInfo& info) {
-  const auto lock = in_use();
+  const InUse in_use(*this);
   std::vector<RecordId> newest;
   for (const SharedCollection* shared : in_order_) {
     auto cursor = shared->base.records().cursor(transaction, storage::Direction::backward);
@@ -94,7 +92,7 @@ void BranchedDatabase::begin(Transaction& transaction, const CommitInfo& info) {
 
 void BranchedDatabase::share(storage::StoredCollection& collection) {
   // This is the view of main, which is the first branch. The collection owns the view, so the view doesn't own the collection.
-  const auto lock = in_use();
+  const InUse in_use(*this);
   collection.share(std::make_shared<CollectionView>(shared_from_this(), shared_of(collections_.at(collection.id())), nullptr,
                                                     collection.ns(), ViewPlace{std::string(main), BranchId{1}, 0}));
 }
@@ -153,21 +151,21 @@ std::shared_ptr<CollectionView> BranchedDatabase::view(Transaction& transaction,
 }
 
 std::vector<storage::CollectionId> BranchedDatabase::collections() const {
-  const std::shared_lock lock(mutex_);
+  const base::ReaderLock lock(mutex_);
   std::vector<storage::CollectionId> all;
   for (const auto& [id, shared] : collections_) all.push_back(id);
   return all;
 }
 
 std::optional<Branch> BranchedDatabase::branch_then(Transaction& transaction, const std::string& name, Stamp snapshot) const {
-  const std::shared_lock lock(mutex_);
+  const base::ReaderLock lock(mutex_);
   return branches_past_.branch(transaction, name, snapshot);
 }
 
 std::shared_ptr<past::ShownRecords> BranchedDatabase::shown_then(storage::CollectionId collection, const Branch& branch,
                                                                  Stamp snapshot) {
   {
-    const std::shared_lock lock(mutex_);
+    const base::ReaderLock lock(mutex_);
     const auto found = collections_.find(collection);
     if (found == collections_.end()) return nullptr;
     Transaction transaction(store_, Transaction::Mode::read);
@@ -179,7 +177,7 @@ std::shared_ptr<past::ShownRecords> BranchedDatabase::shown_then(storage::Collec
     if (!has) return nullptr;
   }
   return shown_records([self = shared_from_this(), collection, branch, snapshot] {
-    const std::shared_lock lock(self->mutex_);
+    const base::ReaderLock lock(self->mutex_);
     const auto found = self->collections_.find(collection);
     if (found == self->collections_.end()) throw OperationError(ErrorCode::query_plan_killed, "the collection was dropped");
     // The answer is the same in any transaction that began since the snapshot can be read; the caller's may be older.
@@ -235,7 +233,7 @@ void BranchedDatabase::check_unique(Transaction& transaction, CommitNumber commi
   const VersionGraph& graph = branches_.graph();
   if (commit > graph.before_unique(transaction)) return;
   const std::string state = base::to_hex(versions::view(graph.commit(transaction, commit)->id)).substr(0, 16);
-  const auto lock = in_use();
+  const InUse in_use(*this);
   for (SharedCollection* shared : in_order_) {
     check_unique_beside(transaction, *shared, unique_indexes(shared->base),
                         {name_ + "@" + state + "." + collection_name(*shared), shared->view_of(transaction, commit)},
@@ -251,14 +249,14 @@ Branch BranchedDatabase::create(Transaction& transaction, const std::string& nam
 
 Branch BranchedDatabase::create_empty(Transaction& transaction, const std::string& name, const Ref& from) {
   Branch made = create(transaction, name, place(transaction, from));
-  const auto lock = in_use();
+  const InUse in_use(*this);
   for (size_t i = 0; i < in_order_.size(); ++i) drop_at(transaction, made, i, {});
   return made;
 }
 
 Branch BranchedDatabase::create(Transaction& transaction, const std::string& name, const Place& from) {
   check_free(transaction, name);
-  const auto lock = in_use();
+  const InUse in_use(*this);
   Branch made =
       from.branch ? branches_.create(transaction, name, from.branch->name) : branches_.create(transaction, name, from.commit);
   append_to_log(transaction, log::CreateBranch{.branch = name,
@@ -269,7 +267,7 @@ Branch BranchedDatabase::create(Transaction& transaction, const std::string& nam
 }
 
 bool BranchedDatabase::has_pending(Transaction& transaction, BranchId branch) {
-  const auto lock = in_use();
+  const InUse in_use(*this);
   return is_pending(transaction, branch);
 }
 
@@ -300,19 +298,19 @@ void BranchedDatabase::lose_pending(Transaction& transaction, const Branch& bran
 }
 
 bool BranchedDatabase::has(Transaction& transaction, const Place& place, storage::CollectionId collection) {
-  const auto lock = in_use();
+  const InUse in_use(*this);
   const size_t at = collection_at(collection);
   return place.branch ? branches_.has(transaction, *place.branch, at) : branches_.has(transaction, place.commit, at);
 }
 
 bool BranchedDatabase::anybody_has(Transaction& transaction, storage::CollectionId collection) {
-  const auto lock = in_use();
+  const InUse in_use(*this);
   return branches_.anybody_has(transaction, collection_at(collection)) ||
          collections_.at(collection)->past->saved_listed(transaction);
 }
 
 bool BranchedDatabase::make_collection(Transaction& transaction, const Branch& branch, storage::CollectionId collection) {
-  const auto lock = in_use();
+  const InUse in_use(*this);
   const size_t at = collection_at(collection);
   if (branches_.has(transaction, branch, at)) return false;
   append_to_log(transaction, log::MakeCollection{.branch = branch.name, .collection = uuid_of(at)}.encode());
@@ -321,7 +319,7 @@ bool BranchedDatabase::make_collection(Transaction& transaction, const Branch& b
 }
 
 void BranchedDatabase::check_series(Transaction& transaction, const Branch& branch) {
-  const auto lock = in_use();
+  const InUse in_use(*this);
   check_one_of_each_name(transaction, branch);
 }
 
@@ -342,7 +340,7 @@ void BranchedDatabase::check_one_of_each_name(Transaction& transaction, const Br
 
 bool BranchedDatabase::drop_collection(Transaction& transaction, const Branch& branch, storage::CollectionId collection,
                                        const Lost& lost) {
-  const auto lock = in_use();
+  const InUse in_use(*this);
   return drop_at(transaction, branch, collection_at(collection), lost);
 }
 
@@ -356,7 +354,7 @@ bool BranchedDatabase::drop_at(Transaction& transaction, const Branch& branch, s
 
 void BranchedDatabase::take_collection(Transaction& transaction, const Branch& branch, const Branch& from,
                                        storage::CollectionId collection, const Lost& lost) {
-  const auto lock = in_use();
+  const InUse in_use(*this);
   const size_t at = collection_at(collection);
   lose_pending(transaction, branch, *in_order_[at], lost);
   append_to_log(transaction, log::TakeCollection{.branch = branch.name, .collection = uuid_of(at), .from = from.name}.encode());
@@ -364,7 +362,7 @@ void BranchedDatabase::take_collection(Transaction& transaction, const Branch& b
 }
 
 std::vector<std::string> BranchedDatabase::remove(storage::CollectionId collection) {
-  const std::unique_lock lock(mutex_);
+  const base::WriterLock lock(mutex_);
   const size_t at = collection_at(collection);
   in_order_.erase(in_order_.begin() + static_cast<std::ptrdiff_t>(at));
   const auto found = collections_.find(collection);
@@ -376,7 +374,7 @@ std::vector<std::string> BranchedDatabase::remove(storage::CollectionId collecti
 }
 
 void BranchedDatabase::drop(Transaction& transaction, const std::string& name, const Lost& lost) {
-  const auto lock = in_use();
+  const InUse in_use(*this);
   const Branch branch = this->branch(transaction, {.name = name});
   if (name == main) throw OperationError(ErrorCode::illegal_operation, "main can't be dropped: it is the database itself");
   for (SharedCollection* shared : in_order_) lose_pending(transaction, branch, *shared, lost);
@@ -405,14 +403,14 @@ Branch BranchedDatabase::branch(Transaction& transaction, const Ref& ref) const 
 std::shared_ptr<const Commit> BranchedDatabase::commit(Transaction& transaction, const std::string& branch,
                                                        const CommitInfo& info, const std::vector<std::string>& collections) {
   const CommitInfo whole = with_trees(info);
-  const auto lock = in_use();
+  const InUse in_use(*this);
   std::set<size_t> only;
   for (const std::string& name : collections) only.insert(collection_at(name));
   return commit(transaction, branch, whole, only, std::nullopt);
 }
 
 std::shared_ptr<void> BranchedDatabase::stop_writers(BranchId branch, Stopped what) {
-  const auto lock = in_use();
+  const InUse in_use(*this);
   // A stop must be destroyed before the store that it stops.
   auto stops = std::make_shared<std::vector<std::pair<std::shared_ptr<Versions>, std::shared_ptr<void>>>>();
   for (const auto& [id, versions] : collections_)
@@ -421,7 +419,7 @@ std::shared_ptr<void> BranchedDatabase::stop_writers(BranchId branch, Stopped wh
 }
 
 CommitInfo BranchedDatabase::with_trees(CommitInfo info) const {
-  const auto lock = in_use();
+  const InUse in_use(*this);
   for (const SharedCollection* shared : in_order_) {
     const TreeKind kind = tree_kind_of(shared->base.options().document);
     if (kind != TreeKind()) info.trees.emplace(shared->base.uuid_bytes(), kind);
@@ -431,7 +429,7 @@ CommitInfo BranchedDatabase::with_trees(CommitInfo info) const {
 
 bool BranchedDatabase::prepare_commit(Transaction& transaction, const std::string& branch) {
   const CommitInfo info = with_trees({});
-  const auto lock = in_use();
+  const InUse in_use(*this);
   const auto part = branches_.next_part(transaction, branch, info);
   if (part) make_tree_part(transaction, *part);
   return part.has_value();
@@ -439,7 +437,7 @@ bool BranchedDatabase::prepare_commit(Transaction& transaction, const std::strin
 
 bool BranchedDatabase::prepare_merge(Transaction& transaction, const Ref& into, const MergeRequest& request) {
   const CommitInfo info = with_trees({});
-  const auto lock = in_use();
+  const InUse in_use(*this);
   const Place place = this->place(transaction, into);
   if (place.branch && is_pending(transaction, place.branch->id)) return false;
   const auto part = branches_.next_part(transaction, request.kind, place.commit, request.from, info);
@@ -470,9 +468,8 @@ std::shared_ptr<const Commit> BranchedDatabase::commit(Transaction& transaction,
 }
 
 Branches::Lost BranchedDatabase::losing(Transaction& transaction, const Lost& lost) {
-  return [&](size_t collection, RecordId record, Stamp generation, BytesView content) {
-    lose(transaction, *in_order_[collection], record, generation, content, lost);
-  };
+  return [&](size_t collection, RecordId record, Stamp generation, BytesView content)
+             REQUIRES_SHARED(mutex_) { lose(transaction, *in_order_[collection], record, generation, content, lost); };
 }
 
 void BranchedDatabase::set_retention(Transaction& transaction, const RetentionPolicy& policy) {
@@ -482,7 +479,7 @@ void BranchedDatabase::set_retention(Transaction& transaction, const RetentionPo
 
 Branches::Swept BranchedDatabase::sweep(Transaction& transaction, const Retention& retention, size_t commits_max,
                                         const Lost& lost) {
-  const auto lock = in_use();
+  const InUse in_use(*this);
   std::vector<CommitNumber> held = open_merges_.held(transaction);
   for (const CommitNumber commit : branches_past_.held(transaction)) held.push_back(commit);
   for (const CommitNumber commit : held_by_stashes(transaction)) held.push_back(commit);
@@ -513,7 +510,7 @@ std::set<Bytes> keys_to_purge(Transaction& transaction, SharedCollection& shared
 
 uint64_t BranchedDatabase::purge(Transaction& transaction, std::string_view collection, const bson::ValueView& id,
                                  const Lost& lost) {
-  const auto lock = in_use();
+  const InUse in_use(*this);
   const size_t at = collection_at(collection);
   SharedCollection& shared = *in_order_[at];
   bson::KeyString key;
@@ -536,7 +533,7 @@ std::shared_ptr<const Commit> BranchedDatabase::reset(Transaction& transaction, 
 
 std::shared_ptr<const Commit> BranchedDatabase::reset(Transaction& transaction, const std::string& name, CommitNumber to,
                                                       const Lost& lost) {
-  const auto lock = in_use();
+  const InUse in_use(*this);
   const Branch branch = this->branch(transaction, {.name = name});
   for (SharedCollection* shared : in_order_) lose_pending(transaction, branch, *shared, lost);
   open_merges_.end(transaction, branch.id);
@@ -623,7 +620,7 @@ void BranchedDatabase::check_no_merge(Transaction& transaction, const Branch& br
 BranchedDatabase::Merge BranchedDatabase::merge(Transaction& transaction, const std::string& into, const MergeRequest& request,
                                                 const CommitInfo& given) {
   const CommitInfo info = with_trees(given);
-  const auto lock = in_use();
+  const InUse in_use(*this);
   const Branch before = branch(transaction, {.name = into});
   if (!request.goes_on) check_no_merge(transaction, before);
   const std::optional<Branch> with = request.with ? std::optional(branch(transaction, {.name = *request.with})) : std::nullopt;
@@ -679,7 +676,7 @@ void BranchedDatabase::index_advanced(Transaction& transaction, const Branch& be
 }
 
 void BranchedDatabase::begin_merge(Transaction& transaction, const Branch& branch, const OpenMerge& merge) {
-  const auto lock = in_use();
+  const InUse in_use(*this);
   branches_.graph().hold(transaction, merge.from);
   open_merges_.begin(transaction, branch.id, merge);
   append_to_log(
@@ -698,7 +695,7 @@ void BranchedDatabase::abort_merge(Transaction& transaction, const Branch& branc
 }
 
 void BranchedDatabase::decide(Transaction& transaction, const Branch& branch, const MergeSides& sides, const Decision& decision) {
-  const auto lock = in_use();
+  const InUse in_use(*this);
   open_merges_.decide(transaction, branch.id, sides.collection, sides.key, decision);
   append_to_log(transaction, log::Decide{.into = branch.name,
                                          .collection = collections_.at(sides.collection)->shared.base.uuid_bytes(),
@@ -708,7 +705,7 @@ void BranchedDatabase::decide(Transaction& transaction, const Branch& branch, co
 }
 
 std::vector<BranchedDatabase::Decided> BranchedDatabase::decided(Transaction& transaction, const Branch& branch) const {
-  const auto lock = in_use();
+  const InUse in_use(*this);
   std::vector<Decided> all;
   for (const SharedCollection* shared : in_order_) {
     const std::string name = collection_name(*shared);
@@ -726,7 +723,7 @@ Sides BranchedDatabase::MergeSides::view() const {
 std::optional<BranchedDatabase::MergeSides> BranchedDatabase::merge_sides(Transaction& transaction, const Branch& branch,
                                                                           Branches::MergeKind kind, CommitNumber from,
                                                                           std::string_view collection, BytesView key) {
-  const auto lock = in_use();
+  const InUse in_use(*this);
   for (size_t i = 0; i < in_order_.size(); ++i) {
     if (collection_name(*in_order_[i]) != collection) continue;
     BranchStore& store = in_order_[i]->store;
@@ -838,13 +835,13 @@ std::shared_ptr<SharedCollection> BranchedDatabase::shared_of(const std::shared_
 }
 
 std::shared_ptr<SharedCollection> BranchedDatabase::versions_of(storage::CollectionId collection) const {
-  const auto lock = in_use();
+  const InUse in_use(*this);
   const auto found = collections_.find(collection);
   return found == collections_.end() ? nullptr : shared_of(found->second);
 }
 
 std::vector<BranchedDatabase::Changes> BranchedDatabase::changes(Transaction& transaction, const Branch& branch) {
-  const auto lock = in_use();
+  const InUse in_use(*this);
   std::vector<Changes> all;
   for (SharedCollection* shared : in_order_) {
     BranchStore::Pending pending = shared->store.pending(transaction, branch.id);
@@ -864,7 +861,7 @@ std::vector<BranchedDatabase::Changes> BranchedDatabase::changes(Transaction& tr
 }
 
 std::vector<std::string> BranchedDatabase::table_names() const {
-  const std::shared_lock lock(mutex_);
+  const base::ReaderLock lock(mutex_);
   std::vector<std::string> names = branches_.graph().table_names();
   names.push_back(branches_.roots().table_name());
   names.push_back(open_merges_.table_name());

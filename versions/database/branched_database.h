@@ -8,10 +8,9 @@
 #include <deque>
 #include <functional>
 #include <map>
-#include <mutex>
-#include <shared_mutex>
 
 #include "base/interruptible_mutex.h"
+#include "base/mutex.h"
 #include "storage/collections/branch_changes.h"
 #include "versions/branch/commit_proof.h"
 #include "versions/branch/verification.h"
@@ -305,16 +304,27 @@ class BranchedDatabase : public std::enable_shared_from_this<BranchedDatabase> {
   class Replay;  // branch_replay.cpp
   class Import;  // branch_import.cpp
 
-  std::shared_lock<std::shared_mutex> in_use() const;
+  // Keeps the list of collections as it is. Throws NamespaceNotFound if the database was dropped.
+  class SCOPED_CAPABILITY InUse {
+   public:
+    explicit InUse(const BranchedDatabase& database) ACQUIRE_SHARED(database.mutex_);
+    ~InUse() RELEASE() {}
+    InUse(const InUse&) = delete;
+    InUse& operator=(const InUse&) = delete;
+
+   private:
+    const base::ReaderLock lock_;
+  };
+
   // Adds the kinds of trees that the collections' options name. They are logged, because a member that replays the commit may
   // have other options by then.
   CommitInfo with_trees(CommitInfo info) const;
-  bool is_pending(Transaction& transaction, BranchId branch) const;
-  void make_tree_part(Transaction& transaction, const Branches::TreePart& part);
+  bool is_pending(Transaction& transaction, BranchId branch) const REQUIRES_SHARED(mutex_);
+  void make_tree_part(Transaction& transaction, const Branches::TreePart& part) REQUIRES_SHARED(mutex_);
   // The place of a collection. Throws NamespaceNotFound.
-  size_t collection_at(std::string_view name) const;
-  size_t collection_at(storage::CollectionId id) const;
-  size_t place_of_uuid(BytesView uuid) const;  // likewise
+  size_t collection_at(std::string_view name) const REQUIRES_SHARED(mutex_);
+  size_t collection_at(storage::CollectionId id) const REQUIRES_SHARED(mutex_);
+  size_t place_of_uuid(BytesView uuid) const REQUIRES_SHARED(mutex_);  // likewise
   std::shared_ptr<const Commit> imported(Transaction& transaction, const ImportedCommit& commit) const;
   void check_kept(Transaction& transaction, const Ref& ref, CommitNumber commit) const;
   void check_unique(Transaction& transaction, CommitNumber commit, const Branch& near);
@@ -325,34 +335,36 @@ class BranchedDatabase : public std::enable_shared_from_this<BranchedDatabase> {
   // The database's name under which it is what the branch shows.
   std::string name_of(std::string_view branch) const;
   Branch create(Transaction& transaction, const std::string& name, const Place& from);
-  // These are called while the list of collections is locked.
   std::shared_ptr<const Commit> commit(Transaction& transaction, const std::string& branch, const CommitInfo& info,
-                                       const std::set<size_t>& only, std::optional<Held> held);
+                                       const std::set<size_t>& only, std::optional<Held> held) REQUIRES_SHARED(mutex_);
   std::shared_ptr<const Commit> reset(Transaction& transaction, const std::string& branch, CommitNumber to, const Lost& lost);
   std::shared_ptr<const Commit> create_tag(Transaction& transaction, const std::string& name, CommitNumber of);
   void end_merge(Transaction& transaction, const Branch& branch);
-  void check_one_of_each_name(Transaction& transaction, const Branch& branch);
-  void index_advanced(Transaction& transaction, const Branch& before, const std::function<void()>& interrupted, Merge& merge);
-  Branches::Lost losing(Transaction& transaction, const Lost& lost);
+  void check_one_of_each_name(Transaction& transaction, const Branch& branch) REQUIRES_SHARED(mutex_);
+  void index_advanced(Transaction& transaction, const Branch& before, const std::function<void()>& interrupted, Merge& merge)
+      REQUIRES_SHARED(mutex_);
+  Branches::Lost losing(Transaction& transaction, const Lost& lost) REQUIRES_SHARED(mutex_);
   // branch_log.cpp has the following. `entry` is one of versions/log, encoded.
   void append_to_log(Transaction& transaction, const bson::Document& entry) const;
   Hash commit_id(Transaction& transaction, CommitNumber commit) const;
-  Bytes uuid_of(size_t collection) const { return in_order_[collection]->base.uuid_bytes(); }
-  void log_documents(Transaction& transaction, const std::string& into, const std::map<size_t, BranchStore::Adoption>& adoptions);
-  void log_difference(Transaction& transaction, const Branch& before, CommitNumber now);
+  Bytes uuid_of(size_t collection) const REQUIRES_SHARED(mutex_) { return in_order_[collection]->base.uuid_bytes(); }
+  void log_documents(Transaction& transaction, const std::string& into, const std::map<size_t, BranchStore::Adoption>& adoptions)
+      REQUIRES_SHARED(mutex_);
+  void log_difference(Transaction& transaction, const Branch& before, CommitNumber now) REQUIRES_SHARED(mutex_);
   void log_advance(Transaction& transaction, const std::string& branch, CommitNumber to) const;
   void log_merge(Transaction& transaction, const std::string& into, CommitNumber theirs, const Commit& commit,
-                 const CommitInfo& info, Stamp generation, const MergedElsewhere* imported = nullptr) const;
+                 const CommitInfo& info, Stamp generation, const MergedElsewhere* imported = nullptr) const
+      REQUIRES_SHARED(mutex_);
   void log_sweep(Transaction& transaction, const Branches::Swept& swept) const;
   void index_merged(Transaction& transaction, SharedCollection& shared, const Branch& before, const Branch& after,
                     Stamp generation, const std::function<void()>& interrupted, Merge& merge);
   void check_no_merge(Transaction& transaction, const Branch& branch) const;
   std::vector<CommitNumber> held_by_stashes(Transaction& transaction) const;
-  MergeTerms terms_of(Transaction& transaction, const Branch& into, const MergeRequest& request) const;
+  MergeTerms terms_of(Transaction& transaction, const Branch& into, const MergeRequest& request) const REQUIRES_SHARED(mutex_);
   bool is_now(const Branch& branch) const;  // whatever transactions show that began before
   void check_free(Transaction& transaction, const std::string& name) const;
   void lose_pending(Transaction& transaction, const Branch& branch, SharedCollection& shared, const Lost& lost);
-  bool drop_at(Transaction& transaction, const Branch& branch, size_t collection, const Lost& lost);
+  bool drop_at(Transaction& transaction, const Branch& branch, size_t collection, const Lost& lost) REQUIRES_SHARED(mutex_);
 
   // A collection. Whoever has a view of a removed one can go on with it.
   struct Versions {
@@ -373,13 +385,12 @@ class BranchedDatabase : public std::enable_shared_from_this<BranchedDatabase> {
   Branches branches_;
   BranchesPast branches_past_;
   OpenMerges open_merges_;
-  // Both are standard ones, since functions return their locks.
   base::InterruptibleMutex indexes_;
   base::InterruptibleMutex unnamed_;
-  mutable std::shared_mutex mutex_;  // protects the list of collections, here and in branches_
-  bool closed_ = false;
-  std::map<storage::CollectionId, std::shared_ptr<Versions>> collections_;
-  std::vector<SharedCollection*> in_order_;  // in the order of branches_
+  mutable base::SharedMutex mutex_;  // protects the list of collections, here and in branches_
+  bool closed_ GUARDED_BY(mutex_) = false;
+  std::map<storage::CollectionId, std::shared_ptr<Versions>> collections_ GUARDED_BY(mutex_);
+  std::vector<SharedCollection*> in_order_ GUARDED_BY(mutex_);  // in the order of branches_
   KnownViews views_;
 };
 

@@ -10,7 +10,7 @@ using base::OperationError;
 
 CommitProof BranchedDatabase::prove(Transaction& transaction, CommitNumber commit, std::string_view collection,
                                     const bson::ValueView& id) {
-  const auto lock = in_use();
+  const InUse in_use(*this);
   bson::KeyString key;
   key.append(id);
   return versions::prove(transaction, branches_, commit, collection_at(collection), key.bytes());
@@ -18,7 +18,7 @@ CommitProof BranchedDatabase::prove(Transaction& transaction, CommitNumber commi
 
 BranchedDatabase::Verified BranchedDatabase::verify(Transaction& transaction, CommitNumber commit, bool deep, size_t damage_max,
                                                     const std::function<void()>& interrupted) {
-  const auto lock = in_use();
+  const InUse in_use(*this);
   Verified verified{versions::verify(transaction, branches_, commit, deep, damage_max, interrupted), {}};
   const auto report = [&](size_t collection, Bytes key, std::string what) {
     if (verified.damaged++ < damage_max)
@@ -49,7 +49,7 @@ BranchedDatabase::Verified BranchedDatabase::verify(Transaction& transaction, Co
 }
 
 uint64_t BranchedDatabase::free_nodes(Transaction& transaction, const std::function<void()>& interrupted) {
-  const auto lock = in_use();
+  const InUse in_use(*this);
   const uint64_t count = branches_.free_nodes(transaction, interrupted);
   if (count > 0) append_to_log(transaction, log::FreeNodes{}.encode());
   return count;

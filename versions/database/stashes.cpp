@@ -68,7 +68,7 @@ std::vector<CommitNumber> BranchedDatabase::held_by_stashes(Transaction& transac
 
 BranchedDatabase::Planned BranchedDatabase::plan_pick(Transaction& transaction, const Branch& branch,
                                                       const MergeRequest& request) {
-  const auto lock = in_use();
+  const InUse in_use(*this);
   const MergeTerms terms = terms_of(transaction, branch, request);
   const Branches::Change change = branches_.change(transaction, request.kind, branch.head, request.from);
   Planned planned;
