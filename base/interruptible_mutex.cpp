@@ -88,12 +88,13 @@ void InterruptibleMutex::lock_shared(const Interrupted& interrupted) {
   }
 }
 
-ExclusiveHold hold_exclusively(InterruptibleMutex& mutex, const Interrupted& interrupted) {
+// Both return with the mutex held, by an object that the analysis doesn't follow.
+ExclusiveHold hold_exclusively(InterruptibleMutex& mutex, const Interrupted& interrupted) NO_THREAD_SAFETY_ANALYSIS {
   mutex.lock(interrupted);
   return {mutex, std::adopt_lock};
 }
 
-SharedHold hold_shared(InterruptibleMutex& mutex, const Interrupted& interrupted) {
+SharedHold hold_shared(InterruptibleMutex& mutex, const Interrupted& interrupted) NO_THREAD_SAFETY_ANALYSIS {
   mutex.lock_shared(interrupted);
   return {mutex, std::adopt_lock};
 }

@@ -23,18 +23,18 @@ using Interrupted = std::function<void()>;
 // so for 10 ms: a thread that holds the mutex shared may take it once more, and would otherwise wait for itself.
 //
 // It fits std::unique_lock and std::shared_lock. The calls without `interrupted` wait without end.
-class InterruptibleMutex {
+class CAPABILITY("interruptible mutex") InterruptibleMutex {
  public:
-  void lock() { lock(nullptr); }
-  void lock(const Interrupted& interrupted);
-  [[nodiscard]] bool try_lock();
-  void unlock();
+  void lock() ACQUIRE() { lock(nullptr); }
+  void lock(const Interrupted& interrupted) ACQUIRE();
+  [[nodiscard]] bool try_lock() TRY_ACQUIRE(true);
+  void unlock() RELEASE();
 
-  void lock_shared() { lock_shared(nullptr); }
-  void lock_shared(const Interrupted& interrupted);
+  void lock_shared() ACQUIRE_SHARED() { lock_shared(nullptr); }
+  void lock_shared(const Interrupted& interrupted) ACQUIRE_SHARED();
   // Returns false also while another thread waits for it exclusively.
-  [[nodiscard]] bool try_lock_shared();
-  void unlock_shared();
+  [[nodiscard]] bool try_lock_shared() TRY_ACQUIRE_SHARED(true);
+  void unlock_shared() RELEASE_SHARED();
 
  private:
   static constexpr int exclusively = -1;
@@ -49,6 +49,23 @@ class InterruptibleMutex {
   Condition changed_;
 };
 
+// Holds the mutex exclusively while it lives. The compiler checks that fields which the mutex guards are touched under it.
+class SCOPED_CAPABILITY InterruptibleLock {
+ public:
+  InterruptibleLock(InterruptibleMutex& mutex, const Interrupted& interrupted) ACQUIRE(mutex) : mutex_(mutex) {
+    mutex_.lock(interrupted);
+  }
+  ~InterruptibleLock() RELEASE() { mutex_.unlock(); }
+  InterruptibleLock(const InterruptibleLock&) = delete;
+  InterruptibleLock& operator=(const InterruptibleLock&) = delete;
+
+ private:
+  InterruptibleMutex& mutex_;
+};
+
+// The compiler's analysis doesn't follow these holds. They move: a function returns one to its caller, an operation or a
+// transaction keeps one for as long as it runs, and several are kept in a vector. Most of these mutexes guard no field, but what
+// is stored, such as a collection's indexes or the documents that drafts have seen.
 using ExclusiveHold = std::unique_lock<InterruptibleMutex>;
 using SharedHold = std::shared_lock<InterruptibleMutex>;
 

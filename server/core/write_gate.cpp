@@ -8,7 +8,7 @@ WriteGate::WriteGate(storage::Engine& engine) : engine_(engine) {}
 WriteGate::~WriteGate() = default;
 
 int64_t WriteGate::close(const base::Interrupted& interrupted) {
-  const base::ExclusiveHold changing = base::hold_exclusively(changing_, interrupted);
+  const base::InterruptibleLock changing(changing_, interrupted);
   if (!closed()) {
     base::ExclusiveHold hold = base::hold_exclusively(passing_, interrupted);
     files_ = std::make_unique<storage::Backup>(engine_);
@@ -18,7 +18,7 @@ int64_t WriteGate::close(const base::Interrupted& interrupted) {
 }
 
 int64_t WriteGate::open(const base::Interrupted& interrupted) {
-  const base::ExclusiveHold changing = base::hold_exclusively(changing_, interrupted);
+  const base::InterruptibleLock changing(changing_, interrupted);
   if (!closed()) return -1;
   if (closed_ == 1) {
     files_.reset();

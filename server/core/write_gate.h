@@ -37,11 +37,11 @@ class WriteGate {
 
  private:
   storage::Engine& engine_;
-  base::InterruptibleMutex passing_;
-  base::InterruptibleMutex changing_;  // held exclusively by close() and open(), which change what follows
-  base::ExclusiveHold hold_;
-  std::unique_ptr<storage::Backup> files_;  // no other backup begins meanwhile
-  std::atomic<int64_t> closed_{0};
+  base::InterruptibleMutex passing_;                // Writes hold it shared. A closed gate holds it exclusively.
+  base::InterruptibleMutex changing_;               // held exclusively by close() and open(), which change what follows
+  base::ExclusiveHold hold_ GUARDED_BY(changing_);  // of passing_, from the first close() to the last open()
+  std::unique_ptr<storage::Backup> files_ GUARDED_BY(changing_);  // no other backup begins meanwhile
+  std::atomic<int64_t> closed_{0};                                // other threads read it at any time
 };
 
 }  // namespace server

@@ -195,7 +195,7 @@ int64_t PastCollection::logical_bytes() const {
 PastCollection::Counted PastCollection::counted(bool with_bytes) const {
   check_whole();
   constexpr int64_t renewed_after = 4096;  // records; a transaction that lasts keeps what is overwritten meanwhile in the cache
-  const base::ExclusiveHold counting = base::hold_exclusively(counting_, storage::ask_interrupted);
+  const base::InterruptibleLock counting(counting_, storage::ask_interrupted);
   Counted counted{.purges = past_.purges()};
   if (counted_ && counted_->purges == counted.purges && (counted_->bytes || !with_bytes)) return *counted_;
   if (with_bytes) counted.bytes = 0;

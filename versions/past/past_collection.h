@@ -113,7 +113,7 @@ class PastCollection final : public storage::Collection, public std::enable_shar
   };
   Counted counted(bool with_bytes) const;
   mutable base::InterruptibleMutex counting_;  // one thread counts, and the others wait for what it finds
-  mutable std::optional<Counted> counted_;     // guarded by counting_
+  mutable std::optional<Counted> counted_ GUARDED_BY(counting_);
 };
 
 }  // namespace versions::past

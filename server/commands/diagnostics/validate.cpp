@@ -269,7 +269,7 @@ class Validate : public Command {
       if (progress.done < progress.total && ++progress.done % shown_each == 0) op.set_progress(progress);
     };
     if (repair) {
-      const base::ExclusiveHold alone = base::hold_exclusively(repairing_, op.interrupted());
+      const base::InterruptibleLock alone(repairing_, op.interrupted());
       const auto database = branched_database(op, ns);
       std::optional<replication::LoggedEntries> entries;
       if (op.services().oplog) entries.emplace(store, *op.services().oplog);
