@@ -1,8 +1,10 @@
 // This file lists the commands, one line each, in the order of their names.
 // X(ping) stands for `std::unique_ptr<Command> make_ping_command();`, which the
 // file ping.cpp of one of the folders here defines: each command is in the file of
-// its name, but for a few that are the two sides of one thing (grant and revoke). What
-// several commands share is in a helper file beside them.
+// its name. Four files have both sides of one thing: what grants and revokes is in
+// change_role.cpp and user_roles.cpp, saslStart and saslContinue are in sasl.cpp, and
+// stashPop is in stash_apply.cpp. What several commands share is in a helper file
+// beside them.
 #pragma once
 
 #define PALIMPSEST_COMMANDS(X)         \
@@ -65,7 +67,6 @@
   X(drop_stash)                        \
   X(drop_tag)                          \
   X(drop_user)                         \
-  X(merge_authz_collections)           \
   X(end_sessions)                      \
   X(explain)                           \
   X(features)                          \
@@ -76,8 +77,8 @@
   X(flush_router_config)               \
   X(fsync)                             \
   X(fsync_unlock)                      \
-  X(get_cmd_line_opts)                 \
   X(get_cluster_parameter)             \
+  X(get_cmd_line_opts)                 \
   X(get_default_rw_concern)            \
   X(get_diagnostic_data)               \
   X(get_log)                           \
@@ -104,8 +105,8 @@
   X(kill_sessions)                     \
   X(list_branches)                     \
   X(list_collections)                  \
-  X(list_conflicts)                    \
   X(list_commands)                     \
+  X(list_conflicts)                    \
   X(list_databases)                    \
   X(list_indexes)                      \
   X(list_remotes)                      \
@@ -119,6 +120,7 @@
   X(logout)                            \
   X(map_reduce)                        \
   X(merge)                             \
+  X(merge_authz_collections)           \
   X(pack_commits)                      \
   X(ping)                              \
   X(plan_cache_clear)                  \
@@ -132,8 +134,8 @@
   X(re_index)                          \
   X(rebase)                            \
   X(receive_pack)                      \
-  X(refresh_sessions)                  \
   X(refresh_logical_session_cache_now) \
+  X(refresh_sessions)                  \
   X(remove_remote)                     \
   X(rename_branch)                     \
   X(rename_collection)                 \
