@@ -198,7 +198,7 @@ SERIES = {"timeField": "at", "metaField": "of"}
 @pytest.mark.parametrize("kind", ["collection", "series", "branch"])
 def test_what_out_had_begun_when_the_process_ended_is_gone_after_the_next_start(tmp_path, kind):
     target = {"db": "t", "coll": "d", "timeseries": SERIES} if kind == "series" else "d"
-    with Server("--setParameter", "enableTestCommands=1", dbpath=tmp_path / "db") as first, first.client(serverSelectionTimeoutMS=1000) as client:
+    with Server("--setParameter", "enableTestCommands=1", dbpath=tmp_path / "db") as first, first.client_until_killed() as client:
         client.t.c.insert_one({"_id": 1, "at": datetime.datetime(2026, 1, 1), "of": 1})
         if kind == "branch":
             client.t.command("createBranch", "dev")

@@ -99,10 +99,10 @@ def test_a_transaction_lives_as_long_as_the_parameter_says(client, raw, paramete
             client.admin.command("setParameter", 1, transactionLifetimeLimitSeconds=value)
         assert failure.value.code == 2
     client.t.c.insert_one({"_id": 1, "n": 0})
-    parameter("transactionLifetimeLimitSeconds", 1)
     begun = time.monotonic()
     session = raw().start()
     done(session.update("c", {"_id": 1}, {"$set": {"n": "session"}}))
+    parameter("transactionLifetimeLimitSeconds", 1)  # it holds for transactions that are open, too
     waiting = pool.submit(client.t.c.update_one, {"_id": 1}, {"$inc": {"n": 1}})
     drop = pool.submit(client.t.c.create_index, "n")
     waiting.result(DEADLINE), drop.result(DEADLINE)
@@ -111,8 +111,10 @@ def test_a_transaction_lives_as_long_as_the_parameter_says(client, raw, paramete
     refused(session.commit(), 251, TRANSIENT)
     assert client.t.c.find_one() == {"_id": 1, "n": 1}
     # Statements don't lengthen it.
+    parameter("transactionLifetimeLimitSeconds", 60)
     session.start()
     session.find("c")
+    parameter("transactionLifetimeLimitSeconds", 1)
     wait_aborted(session, 251, 290)
 
 
