@@ -1,17 +1,18 @@
 """Members are killed, held up, restarted and added while clients write."""
 import datetime
+import itertools
 import random
 import socket
 import uuid
 
 import bson
 import pytest
-from pymongo.errors import PyMongoError
+from pymongo.errors import NotPrimaryError, PyMongoError
 from pymongo.write_concern import WriteConcern
 
 from tests.support.palimpsest import raw_command, receive_raw, send_raw
 from tests.support.replica_set import SCALE, Load
-from tests.support.waiting import wait_until
+from tests.support.waiting import DEADLINE, wait_until
 
 
 def test_members_are_killed_under_load(three):
@@ -56,7 +57,6 @@ def test_a_rolling_restart_shows_no_error(three):
 
 
 def test_a_held_up_primary_shows_nothing_stale(three):
-    old = three.primary()
     client = three.client()
     client.t.get_collection("stale", write_concern=WriteConcern(w=3)).insert_many([{"_id": 0, "n": "old"}, {"_id": 1, "n": "old"}])
 
@@ -66,20 +66,35 @@ def test_a_held_up_primary_shows_nothing_stale(three):
     # The read preference is "primary", except for the getMore, which only asks the member that has the cursor.
     reads = {level: find(level, filter={"_id": 1}) for level in ("linearizable", "majority")}
     reads["next batch"] = {"getMore": None, "collection": "stale", "$db": "t"}
-    lines = {how: socket.create_connection((old.host, old.port), timeout=30) for how in reads}
-    for how, line in lines.items():
-        send_raw(line, find("majority", sort={"_id": 1}, batchSize=1))
-        reply = receive_raw(line)
-        if how == "next batch":
-            reads[how]["getMore"] = bson.Int64(reply["cursor"]["id"])
-    others = three.secondaries()
-    for other in others:
-        other.hold()
-    alone = old.direct.t.get_collection("stale", write_concern=WriteConcern(w=1))
-    alone.update_one({"_id": 1}, {"$set": {"n": "changed only here"}})  # within the election timeout
-    old.hold()
-    for other in others:
-        other.let_go()
+    tries = itertools.count()
+
+    def changed_alone():
+        """A primary, held after a change that the others don't answer, and the lines to it. None if it had stepped down before the change."""
+        old = three.wait_settled()
+        others = [member for member in three.members if member is not old]
+        lines = {how: socket.create_connection((old.host, old.port), timeout=DEADLINE) for how in reads}
+        for how, line in lines.items():
+            send_raw(line, find("majority", sort={"_id": 1}, batchSize=1))
+            reply = receive_raw(line)
+            if how == "next batch" and reply["ok"] == 1:
+                reads[how]["getMore"] = bson.Int64(reply["cursor"]["id"])
+        for other in others:
+            other.hold()
+        alone = old.direct.t.get_collection("stale", write_concern=WriteConcern(w=1))
+        try:
+            # An earlier try may have left its change: one that changed nothing would have no entry.
+            alone.update_one({"_id": 1}, {"$set": {"n": f"changed only here {next(tries)}"}})
+            old.hold()
+            return old, lines
+        except NotPrimaryError:
+            for line in lines.values():
+                line.close()
+            return None
+        finally:
+            for other in others:
+                other.let_go()
+
+    old, lines = wait_until(changed_alone, three.tails)
     three.primary()
     client.t.stale.update_one({"_id": 1}, {"$set": {"n": "new"}}, upsert=True)
     # A member that still believes that it leads answers this first when it runs again.

@@ -1,7 +1,7 @@
 """These tests partition members, which are in network namespaces of their own."""
 import bson
 import pytest
-from pymongo.errors import PyMongoError
+from pymongo.errors import NotPrimaryError, PyMongoError
 from pymongo.read_concern import ReadConcern
 from pymongo.write_concern import WriteConcern
 
@@ -39,14 +39,27 @@ def three(shared, network):
     shared.check_nobody_failed()
 
 
+def cut_off(three, network, write):
+    """The primary, which did this write after it was cut off from the others. One that had stepped down by then is let back, and the next is cut
+    off."""
+    def written():
+        old = three.wait_settled()
+        at = three.members.index(old)
+        network.part(at, [i for i in range(3) if i != at])
+        try:
+            write(old)
+            return old
+        except NotPrimaryError:
+            network.heal()
+            return None
+
+    return wait_until(written, three.tails)
+
+
 def test_a_primary_that_is_cut_off_from_the_others_steps_down_and_they_go_on(three, network):
-    old = three.primary()
-    at = three.members.index(old)
-    others = [i for i in range(3) if i != at]
     client = three.client()
     client.t.c.insert_one({"_id": "before"})
-    network.part(at, others)
-    old.direct.t.get_collection("c", write_concern=WriteConcern(w=1)).insert_one({"_id": "only here"})
+    old = cut_off(three, network, lambda old: old.direct.t.get_collection("c", write_concern=WriteConcern(w=1)).insert_one({"_id": "only here"}))
     wait_until(lambda: old.state() != "PRIMARY", three.tails)
     with pytest.raises(PyMongoError) as failure:
         old.direct.t.c.insert_one({})
@@ -74,18 +87,21 @@ def test_what_a_rollback_takes_from_branches_is_in_files(three, network):
     client.rolled.c.insert_one({"_id": "first"})
     client.rolled.command("createBranch", "dev")
     three.wait_same_place()
-    old = three.primary()
-    at = three.members.index(old)
-    network.part(at, [i for i in range(3) if i != at])
-    weak = WriteConcern(w=1)
-    old.direct["rolled@dev"].get_collection("c", write_concern=weak).insert_one({"_id": "on dev"})
-    old.direct.rolled.get_collection("c", write_concern=weak).insert_one({"_id": "on main"})
-    old.direct.rolled.command("commit", 1, writeConcern={"w": 1})
-    old.direct.rolled.command("createBranch", "short", writeConcern={"w": 1})
-    old.direct["rolled@short"].get_collection("c", write_concern=weak).insert_one({"_id": "on short"})
-    old.direct["rolled@dev"].command("commit", 1, writeConcern={"w": 1})
-    merged = old.direct.rolled.command("merge", "dev", writeConcern={"w": 1})["commit"]
-    old.direct.rolled.command("createTag", "merged", writeConcern={"w": 1})
+    merged = None
+
+    def write(old):
+        nonlocal merged
+        weak = WriteConcern(w=1)
+        old.direct["rolled@dev"].get_collection("c", write_concern=weak).insert_one({"_id": "on dev"})
+        old.direct.rolled.get_collection("c", write_concern=weak).insert_one({"_id": "on main"})
+        old.direct.rolled.command("commit", 1, writeConcern={"w": 1})
+        old.direct.rolled.command("createBranch", "short", writeConcern={"w": 1})
+        old.direct["rolled@short"].get_collection("c", write_concern=weak).insert_one({"_id": "on short"})
+        old.direct["rolled@dev"].command("commit", 1, writeConcern={"w": 1})
+        merged = old.direct.rolled.command("merge", "dev", writeConcern={"w": 1})["commit"]
+        old.direct.rolled.command("createTag", "merged", writeConcern={"w": 1})
+
+    old = cut_off(three, network, write)
     wait_until(lambda: old.state() != "PRIMARY", three.tails)
     assert three.primary() is not old
     client["rolled@dev"].c.insert_one({"_id": "after"})

@@ -29,7 +29,7 @@ class Member(Server):
     def __init__(self, *arguments, set_name="rs0", cache_gb=0.25, **options):
         super().__init__("--replSet", set_name, "--wiredTigerCacheSizeGB", str(cache_gb), "--setParameter", "enableTestCommands=1",
                          *arguments, **options)
-        self._direct = None
+        self._direct = self._asking = None
         self.held = False
 
     @property
@@ -40,10 +40,14 @@ class Member(Server):
     def direct(self):
         """A client of this member alone, that reads whatever the member is."""
         if self._direct is None:
-            self._direct = pymongo.MongoClient(self.host, self.port, directConnection=True, serverSelectionTimeoutMS=10000,
-                                               socketTimeoutMS=DEADLINE * 1000, connectTimeoutMS=10000, retryWrites=False,
-                                               read_preference=ReadPreference.SECONDARY_PREFERRED, **self.tls)
+            self._direct = self._client(DEADLINE)
         return self._direct
+
+    def _client(self, seconds):
+        """Waits so long for a member that doesn't answer."""
+        return pymongo.MongoClient(self.host, self.port, directConnection=True, serverSelectionTimeoutMS=seconds * 1000,
+                                   socketTimeoutMS=DEADLINE * 1000, connectTimeoutMS=seconds * 1000, retryWrites=False,
+                                   read_preference=ReadPreference.SECONDARY_PREFERRED, **self.tls)
 
     def command(self, name, value=1, database="admin", **more):
         return self.direct[database].command(name, value, **more)
@@ -52,8 +56,10 @@ class Member(Server):
         """"PRIMARY", "SECONDARY", …; "STARTUP" before it knows a set, "DOWN" where nobody answers."""
         if not self.running() or self.held:
             return "DOWN"
+        if self._asking is None:
+            self._asking = self._client(10)  # polls ask for the state again, and ask other members in between
         try:
-            return STATES[self.command("replSetGetStatus")["myState"]]
+            return STATES[self._asking.admin.command("replSetGetStatus")["myState"]]
         except OperationFailure as failure:
             if failure.code in (93, 94):
                 return {93: "REMOVED", 94: "STARTUP"}[failure.code]
@@ -84,8 +90,9 @@ class Member(Server):
         return len(os.listdir(f"/proc/{self.process.pid}/fd"))
 
     def close(self):
-        if self._direct is not None:
-            self._direct.close()
+        for client in (self._direct, self._asking):
+            if client is not None:
+                client.close()
         if self.held and self.running():
             self.let_go()
         self.__exit__()
