@@ -28,9 +28,10 @@ class Console:
             said += line
             if "Ctrl-C" in line:
                 break
-        else:
-            raise RuntimeError(f"the console doesn't begin: {said}")
         too_late.cancel()
+        if "Ctrl-C" not in said:
+            self.process.wait()
+            raise RuntimeError(f"the console doesn't begin: {said}")
         self.address = re.search(r"^open (\S+)$", said, re.MULTILINE).group(1)
         parts = urllib.parse.urlsplit(self.address)
         self.host, self.port = parts.netloc, parts.port

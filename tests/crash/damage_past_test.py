@@ -2,13 +2,13 @@
 which snapshots any more. Writes, other collections and later snapshots are as before."""
 import random
 import subprocess
-import time
 
 import pytest
 from pymongo.errors import OperationFailure
 
 from tests.support.damage import damage_rows
 from tests.support.palimpsest import BIN, Server
+from tests.support.waiting import wait_until
 
 CORRUPT = 301
 SETTINGS = ("--syncdelay", "1")
@@ -117,9 +117,7 @@ def test_a_repair_lets_everybody_write_again_and_names_what_snapshots_lost(kind,
             assert readable(client, later) == set(later)
             for name in ("one", "two"):
                 client.admin.command("dropSnapshot", name)
-            until = time.monotonic() + 60
-            while client.admin.command("serverStatus")["snapshots"]["waitToBeSwept"] and time.monotonic() < until:
-                time.sleep(0.05)
+            wait_until(lambda: client.admin.command("serverStatus")["snapshots"]["waitToBeSwept"] == 0, server.tail)
             assert readable(client, later) == set(later)
             for db in ("plain", "shop"):
                 reply = client[db].command("validate", "docs", full=True)

@@ -74,7 +74,7 @@ def test_a_write_cut_off_by_kill_is_sent_again_and_runs_once(seed):
                     fresh.append(new)
                 writers = fresh
             [w.start() for w in writers]
-            wait_until(lambda: sum(w.answered for w in writers) > 20 * (round_number + 1))
+            wait_until(lambda: sum(w.answered for w in writers) > 20 * (round_number + 1) and all(w.pending for w in writers))
             time.sleep(random.Random(seed * 10 + round_number).uniform(0.2, 1.1))
             server.kill()
             [w.join() for w in writers]
