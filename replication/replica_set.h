@@ -228,7 +228,9 @@ class ReplicaSet final : public Coordinator, private consensus::NodeOwner, priva
   LogPlaces places_ GUARDED_BY(mutex_);                   // of this leader's records, for those who count members
   std::atomic<MemberState> state_{MemberState::startup};  // as show_state last saw it
   std::atomic<int64_t> term_{0};
-  std::shared_mutex primary_mutex_;       // shared: a write runs; alone: the end of being primary
+  // Shared: a write runs; alone: the end of being primary. It is a standard one, since hold_primary() gives its lock away, which
+  // an operation keeps to its end, and what it guards is no field, but who writes to the log.
+  std::shared_mutex primary_mutex_;
   std::atomic<bool> writes_held_{false};  // whoever waits for it alone goes first
 
   std::unique_ptr<consensus::TcpTransport> transport_;

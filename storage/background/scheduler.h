@@ -92,7 +92,9 @@ class Scheduler {
   int tidying_ GUARDED_BY(mutex_) = 0;
   uint64_t idle_rounds_ GUARDED_BY(mutex_) = 0;  // This counts the rounds in which there was nothing at all to do.
 
-  std::mutex working_;           // The thread holds this mutex while a task works.
+  // The thread holds this mutex while a task works. It is a standard one, since hold() gives its lock away, and what it
+  // guards is no field, but what tasks do to the tables.
+  std::mutex working_;
   std::atomic<int> holders_{0};  // These threads wait for `working_`.
 
   // Only the scheduler's thread uses these.

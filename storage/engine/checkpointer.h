@@ -56,7 +56,9 @@ class Checkpointer {
   const Around around_;
   const std::function<bool()> asks_;
   bool asks_failed_ = false;  // the thread's
-  std::shared_mutex taking_;  // a standard one: between_checkpoints() gives its lock away
+  // It is held while a checkpoint is taken, or shared by those who keep it from beginning. It is a standard one, since
+  // between_checkpoints() gives its lock away, and what it guards is no field, but the files of WiredTiger.
+  std::shared_mutex taking_;
   base::Mutex mutex_;
   base::Condition woken_;
   base::Condition made_room_;

@@ -52,7 +52,9 @@ struct Engine::Internals {
   StampSource stamps;
   Drafts drafts;
   SessionPool sessions;
-  std::timed_mutex commit_mutex;           // it is held only during a commit; a member of a replica set doesn't use it
+  // It is held only during a commit; a member of a replica set doesn't use it. It is a standard one, since a commit waits for it
+  // for a limited time and goes on without it: it guards no field, but has commits take turns.
+  std::timed_mutex commit_mutex;
   std::unique_ptr<StableCommits> stable;   // it exists on a member of a replica set
   std::function<void()> transaction_over;  // it is set once, before the first timestamp is taken
   Tables tables;
