@@ -120,13 +120,14 @@ int read_directory(const fs::path& directory, const std::string& scratch, const 
   fs::create_directory(files);
   if (const std::string error = base::open_log({.path = scratch + "/log"}); !error.empty()) throw std::runtime_error(error);
   ProgressBar bar("reading documents:", false);
-  storage::CheckRequest request;
-  request.directory = directory;
-  request.scratch = files;
-  request.cache_bytes = static_cast<uint64_t>(options.cache_gigabytes * (1 << 30));
-  request.encryption = options.encryption;
-  request.open_layers = [](storage::Store& store) -> std::shared_ptr<void> { return std::make_shared<Versions>(store); };
-  request.progress = [&](int64_t done, int64_t total) { bar.show(static_cast<uint64_t>(done), static_cast<uint64_t>(total)); };
+  const storage::CheckRequest request{
+      .clock = base::system_clock(),
+      .directory = directory,
+      .scratch = files,
+      .cache_bytes = static_cast<uint64_t>(options.cache_gigabytes * (1 << 30)),
+      .encryption = options.encryption,
+      .open_layers = [](storage::Store& store) -> std::shared_ptr<void> { return std::make_shared<Versions>(store); },
+      .progress = [&](int64_t done, int64_t total) { bar.show(static_cast<uint64_t>(done), static_cast<uint64_t>(total)); }};
   try {
     const storage::CheckReport report = storage::check_directory(request);
     if (json) {

@@ -26,7 +26,7 @@ struct Member {
         sessions(store, oplog),
         applier(store, oplog, committer, sessions) {}
   static storage::StoreOptions options(const std::string& path) {
-    storage::StoreOptions options;
+    storage::StoreOptions options(base::system_clock());
     options.path = path;
     options.replicated = true;
     options.dedup.enabled = false;

@@ -22,6 +22,8 @@ class PreStates;
 struct Contents;
 
 struct StoreOptions : EngineOptions {
+  using EngineOptions::EngineOptions;
+
   DedupSettings dedup;
 };
 

@@ -43,7 +43,7 @@ base::Bytes with_column(base::BytesView record, size_t column, int64_t value) {
 
 Repository::Repository(const std::string& folder, Layout layout) : layout_(layout), folder_(folder) {
   std::filesystem::create_directories(folder);
-  storage::StoreOptions options;
+  storage::StoreOptions options(base::system_clock());
   options.path = folder;
   options.cache_bytes = 512 << 20;
   options.dedup.enabled = false;  // versions are kept as deltas where they are written

@@ -34,7 +34,7 @@ Stored::Stored(const std::string& folder, const StoredOptions& options) : folder
 Stored::~Stored() = default;
 
 void Stored::open() {
-  storage::StoreOptions options;
+  storage::StoreOptions options(base::system_clock());
   options.path = folder_;
   options.cache_bytes = options_.cache_bytes;
   options.block_compressor = options_.block_compressor;

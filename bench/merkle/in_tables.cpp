@@ -64,7 +64,7 @@ Speeds in_engine(const Settings& settings, const siri::IndexOptions& options, co
   const std::string path = settings.scratch + "/engine";
   Speeds speeds;
   {
-    storage::EngineOptions engine_options;
+    storage::EngineOptions engine_options(base::system_clock());
     engine_options.path = path;
     storage::Engine engine(engine_options);
     const storage::Table table = engine.open_table("bench-nodes", {});

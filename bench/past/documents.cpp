@@ -35,7 +35,7 @@ Documents::Documents(const std::string& path, size_t count) : path_(path), rando
 }
 
 void Documents::open() {
-  storage::StoreOptions options;
+  storage::StoreOptions options(base::system_clock());
   options.path = path_;
   options.cache_bytes = 512ull << 20;
   options.dedup.enabled = false;

@@ -162,7 +162,7 @@ class Engine {
   explicit Engine(const std::string& path) : path_(path) { open(); }
   void open() {
     engine_.reset();
-    storage::EngineOptions options;
+    storage::EngineOptions options(base::system_clock());
     options.path = path_;
     options.cache_bytes = 512 << 20;
     engine_ = std::make_unique<storage::Engine>(options);

@@ -17,7 +17,7 @@ struct Machine {
   TableLogDisk disk;
   Machine() : engine(options(directory.path())), disk(engine) {}
   static storage::EngineOptions options(const std::string& path) {
-    storage::EngineOptions out;
+    storage::EngineOptions out(base::system_clock());
     out.path = path;
     out.journal_compressor = "none";  // the entries don't compress
     return out;

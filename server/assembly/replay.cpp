@@ -39,7 +39,7 @@ constexpr uint64_t unbounded_log = std::numeric_limits<int64_t>::max();
 storage::StoreOptions options_of_copy(const Options& options) {
   if (!std::filesystem::exists(std::filesystem::path(options.replay_log_of) / storage::directory_file))
     throw OperationError(ErrorCode::bad_value, options.replay_log_of + " is no data directory");
-  storage::StoreOptions store = store_options(options);
+  storage::StoreOptions store = store_options(options, base::system_clock());
   store.path = options.replay_log_of;
   store.dedup.enabled = false;
   store.cache_bytes = std::min(store.cache_bytes, copy_cache_bytes);
@@ -57,7 +57,7 @@ struct Copy {
 // The parts are those by which a member of a set replays the log; nothing else writes to the directory.
 struct Target {
   explicit Target(const Options& options)
-      : store(store_options(options)),
+      : store(store_options(options, base::system_clock())),
         oplog(store, oplog_bytes(options)),
         committer(store, oplog, base::system_clock()),
         past(store),

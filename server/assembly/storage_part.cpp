@@ -59,8 +59,8 @@ uint64_t oplog_bytes(const Options& options) {
   return options.oplog_mb > 0 ? static_cast<uint64_t>(options.oplog_mb) << 20 : replication::default_oplog_bytes(options.dbpath);
 }
 
-storage::StoreOptions store_options(const Options& options) {
-  storage::StoreOptions store;
+storage::StoreOptions store_options(const Options& options, base::Clock& clock) {
+  storage::StoreOptions store(clock);
   store.path = options.dbpath;
   store.cache_bytes = options.cache_bytes();
   store.block_compressor = options.block_compressor;
@@ -128,7 +128,7 @@ void append_disk(const storage::DiskFigures& disk, bson::Builder& out) {
 struct StoragePart::State {
   State(const Options& options, Services& given_services)
       : services(given_services),
-        store(store_options(options)),
+        store(store_options(options, services.clock)),
         oplog(store, oplog_bytes(options)),
         committer(store, oplog, services.clock),
         past(store),

@@ -12,7 +12,7 @@ struct Options;
 struct Services;
 
 // These return what the options say about the data directory, and about the size of its log.
-storage::StoreOptions store_options(const Options& options);
+storage::StoreOptions store_options(const Options& options, base::Clock& clock);
 uint64_t oplog_bytes(const Options& options);
 
 class StoragePart {

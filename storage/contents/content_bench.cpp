@@ -48,7 +48,7 @@ std::vector<Bytes> versions(size_t count, size_t bytes) {
 }
 
 StoreOptions bench_options(const std::string& path, const std::string& profile) {
-  StoreOptions options;
+  StoreOptions options(base::system_clock());
   options.path = path;
   options.cache_bytes = 256 << 20;
   options.dedup.profile = profile;

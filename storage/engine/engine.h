@@ -20,6 +20,8 @@
 namespace storage {
 
 struct EngineOptions {
+  explicit EngineOptions(base::Clock& its_clock) : clock(&its_clock) {}
+
   std::string path;
   uint64_t cache_bytes = 256ull << 20;
   std::string block_compressor = "zstd";
@@ -32,7 +34,7 @@ struct EngineOptions {
   // WiredTiger's own files and the journal are salvaged if they can't be read: what they have lost is gone, and logged.
   bool salvage = false;
   EncryptionOptions encryption;
-  base::Clock* clock = &base::system_clock();  // it must live longer than the engine; timestamps are taken from it too
+  base::Clock* clock;  // it must live longer than the engine; timestamps are taken from it too
 };
 
 // A layer above adds these to the engine.

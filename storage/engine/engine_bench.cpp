@@ -27,7 +27,7 @@ struct Bench {
   std::atomic<int64_t> next{1};
 
   static StoreOptions options(const std::string& path) {
-    StoreOptions options;
+    StoreOptions options(base::system_clock());
     options.path = path;
     options.cache_bytes = 1ull << 30;
     options.dedup.enabled = false;

@@ -12,7 +12,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
 #include "base/mutex.h"
@@ -47,7 +46,7 @@ constexpr int log_damaged_page = 7200503;
 }  // namespace
 
 struct Connection::Events : WT_EVENT_HANDLER {
-  Events() : WT_EVENT_HANDLER{on_error, on_message, nullptr, nullptr, nullptr} {}
+  explicit Events(base::Clock& its_clock) : WT_EVENT_HANDLER{on_error, on_message, nullptr, nullptr, nullptr}, clock(its_clock) {}
 
   static int on_error(WT_EVENT_HANDLER* self, WT_SESSION*, int error, const char* message);
   static int on_message(WT_EVENT_HANDLER*, WT_SESSION*, const char* message);
@@ -55,6 +54,7 @@ struct Connection::Events : WT_EVENT_HANDLER {
   // Returns false if the same was said less than ten seconds ago: each use of a file that can't be opened says so again.
   bool is_news(std::string_view message);
 
+  base::Clock& clock;
   bool may_salvage = false;  // the files are being opened, and a failure is no end
   DamagedPages damaged;
   base::Mutex mutex;
@@ -102,7 +102,7 @@ bool Connection::Events::is_news(std::string_view message) {
   constexpr size_t said_max = 100;
   constexpr int64_t again_us = 10'000'000;
   if (const size_t at = message.find(behind_time_and_thread); at != message.npos) message.remove_prefix(at);
-  const int64_t now_us = base::system_clock().monotonic_us();
+  const int64_t now_us = clock.monotonic_us();
   const base::MutexLock lock(mutex);
   std::erase_if(said, [&](const auto& one) { return now_us - one.second >= again_us; });
   return said.size() >= said_max || said.emplace(message, now_us).second;
@@ -354,8 +354,9 @@ void Connection::restore_metadata(const std::string& path, const std::string& co
   if (lock.held()) metadata_copy_->restore([&] { return is_metadata_sound(path, config); });
 }
 
-Connection::Connection(const std::string& path, const std::string& config, UnappliedRows& unapplied, bool may_salvage)
-    : events_(std::make_unique<Events>()) {
+Connection::Connection(base::Clock& clock, const std::string& path, const std::string& config, UnappliedRows& unapplied,
+                       bool may_salvage)
+    : events_(std::make_unique<Events>(clock)) {
   drop_half_a_turtle(path);
   take_last_message();
   // The files of another directory are neither changed nor copied.

@@ -19,6 +19,7 @@
 #include <string_view>
 
 #include "base/bytes.h"
+#include "base/clock.h"
 #include "storage/engine/damaged_pages.h"
 #include "storage/engine/metadata_copy.h"
 #include "storage/engine/unapplied_rows.h"
@@ -46,7 +47,8 @@ class Connection {
  public:
   // Damaged metadata is restored from its copy. `may_salvage`: if the files can't be opened then, WiredTiger's other files and
   // the journal are salvaged. What the journal has for damaged pages goes into `unapplied`.
-  Connection(const std::string& path, const std::string& config, UnappliedRows& unapplied, bool may_salvage = false);
+  Connection(base::Clock& clock, const std::string& path, const std::string& config, UnappliedRows& unapplied,
+             bool may_salvage = false);
   ~Connection();
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;

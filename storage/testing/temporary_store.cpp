@@ -68,7 +68,7 @@ void TemporaryDirectory::copy_to(const TemporaryDirectory& target) const {
 }
 
 StoreOptions test_options(const std::string& path) {
-  StoreOptions options;
+  StoreOptions options(base::system_clock());
   options.path = path;
   options.cache_bytes = 64 << 20;
   options.checkpoint_seconds = 3600;

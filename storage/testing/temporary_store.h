@@ -25,7 +25,7 @@ class TemporaryDirectory {
   std::string path_;
 };
 
-// These options have small caches and no waiting.
+// These options have small caches, no waiting, and the machine's clock.
 StoreOptions test_options(const std::string& path);
 
 }  // namespace storage

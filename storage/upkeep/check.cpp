@@ -139,7 +139,7 @@ bool CheckReport::sound() const {
 CheckReport check_directory(const CheckRequest& request) {
   link_directory(request.directory, request.scratch);
   const OverlayFiles files(request.scratch);
-  StoreOptions options;
+  StoreOptions options(request.clock);
   options.path = request.scratch;
   options.cache_bytes = request.cache_bytes;
   options.checkpoint_seconds = never_seconds;

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "base/clock.h"
 #include "storage/collections/collection.h"
 #include "storage/engine/encryption_options.h"
 #include "storage/engine/open_file_lock.h"
@@ -50,6 +51,7 @@ struct CheckReport {
 };
 
 struct CheckRequest {
+  base::Clock& clock;
   std::string directory;
   std::string scratch;  // an empty directory; when the check has ended it holds files that nobody needs
   uint64_t cache_bytes = 256ull << 20;

@@ -45,8 +45,12 @@ CheckReport check(const std::string& directory) {
   const TemporaryDirectory scratch;
   const OfflineHold hold(directory);
   const auto before = files_of(directory);
-  CheckReport report = check_directory(
-      {.directory = directory, .scratch = scratch.path(), .encryption = {}, .open_layers = nullptr, .progress = nullptr});
+  CheckReport report = check_directory({.clock = base::system_clock(),
+                                        .directory = directory,
+                                        .scratch = scratch.path(),
+                                        .encryption = {},
+                                        .open_layers = nullptr,
+                                        .progress = nullptr});
   CHECK(files_of(directory) == before);
   return report;
 }
