@@ -43,6 +43,7 @@ Updated StoredDocuments::update(Transaction& transaction, RecordId id, bson::Doc
 }
 
 Superseded StoredDocuments::remove(Transaction& transaction, RecordId id, bson::DocumentView before) {
+  collection_.require_room(-static_cast<int64_t>(before.size()));
   const Stamp stamp = collection_.logged() ? transaction.write_stamp() : 0;
   Superseded superseded = take_away(transaction, id, before, shown_before(stamp));
   save(transaction, id, superseded, stamp);
@@ -50,11 +51,11 @@ Superseded StoredDocuments::remove(Transaction& transaction, RecordId id, bson::
 }
 
 void StoredDocuments::purge(Transaction& transaction, RecordId id, bson::DocumentView before) {
+  collection_.require_room(-static_cast<int64_t>(before.size()));
   take_away(transaction, id, before, 0);
 }
 
 Superseded StoredDocuments::take_away(Transaction& transaction, RecordId id, bson::DocumentView before, Stamp shown) {
-  collection_.require_room(-static_cast<int64_t>(before.size()));
   remove_entries(transaction, id, before);
   Superseded superseded = collection_.records().remove(transaction, id, shown);
   collection_.written(transaction, id, superseded, {.records = -1, .bytes = -static_cast<int64_t>(before.size())}, {});

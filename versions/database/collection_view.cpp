@@ -245,10 +245,10 @@ namespace {
 storage::Stored CollectionView::insert(Transaction& transaction, bson::DocumentView document) {
   storage::StoredCollection& base = shared_.base;
   const View view = writable(transaction);
-  const Bytes key = key_of(document.bytes());
-  const std::vector<Keys> keys = keys_of(base, document, storage::KeyLimits::of_write(transaction.replays()));
   const auto bytes = static_cast<int64_t>(document.size());
   base.require_room(bytes, document.size());
+  const Bytes key = key_of(document.bytes());
+  const std::vector<Keys> keys = keys_of(base, document, storage::KeyLimits::of_write(transaction.replays()));
   const Stamp stamp = base.take_stamp(transaction);
   RecordId record = 0;
   try {
