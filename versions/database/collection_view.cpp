@@ -287,6 +287,8 @@ storage::Updated CollectionView::update(Transaction& transaction, RecordId id, b
     base.written(transaction, id, superseded, {.bytes = after_bytes - before_bytes, .stamp = stamp}, after);
   } else {
     add(transaction, base, whole, now);
+    // Dedup isn't told. The store has compared the two versions already, and has kept the old one as a delta of this one, or as
+    // it was (RecordStore::keep_as_delta).
     base.count(transaction, {.records = 1, .bytes = after_bytes, .stamp = stamp});
   }
   return {now, stamp, std::move(superseded)};
