@@ -215,40 +215,20 @@ size_t kept_bytes(const Value& value) {
   return sizeof(Value) + value.view().bytes().size();
 }
 
-// Keeps n values: the first, the last, the smallest or the largest.
-class FirstN final : public Accumulator {
+// Keeps the first or the last n values.
+template <bool first>
+class EndN final : public Accumulator {
  public:
-  explicit FirstN(int64_t n) : n_(n) {}
-  void add(const ValueView& value) override {
-    if (static_cast<int64_t>(values_.size()) == n_) return;
-    values_.push_back(value.exists() ? Value(value) : Value::null());
-    bytes_ += kept_bytes(values_.back());
-    check_kept("$firstN", bytes_);
-  }
-  Value result() const override {
-    bson::ArrayBuilder out;
-    for (const Value& value : values_) out.append(value);
-    return out.done_value();
-  }
-  size_t bytes() const override { return bytes_; }
-
- private:
-  int64_t n_;
-  std::deque<Value> values_;
-  size_t bytes_ = 64;
-};
-
-class LastN final : public Accumulator {
- public:
-  explicit LastN(int64_t n) : n_(n) {}
+  explicit EndN(int64_t n) : n_(n) {}
   void add(const ValueView& value) override {
     if (static_cast<int64_t>(values_.size()) == n_) {
+      if (first) return;
       bytes_ -= kept_bytes(values_.front());
       values_.pop_front();
     }
     values_.push_back(value.exists() ? Value(value) : Value::null());
     bytes_ += kept_bytes(values_.back());
-    check_kept("$lastN", bytes_);
+    check_kept(first ? "$firstN" : "$lastN", bytes_);
   }
   Value result() const override {
     bson::ArrayBuilder out;
@@ -263,6 +243,7 @@ class LastN final : public Accumulator {
   size_t bytes_ = 64;
 };
 
+// Keeps the smallest or the largest n values.
 template <int sign>
 class ExtremeN final : public Accumulator {
  public:
@@ -406,8 +387,8 @@ constexpr Entry entries[] = {
     {"$stdDevSamp", plain<StandardDeviation<true>>},
     {"$mergeObjects", plain<MergeObjects>},
     {"$count", plain<Count>},
-    {"$firstN", with_n<FirstN>, AccumulatorForm::n},
-    {"$lastN", with_n<LastN>, AccumulatorForm::n},
+    {"$firstN", with_n<EndN<true>>, AccumulatorForm::n},
+    {"$lastN", with_n<EndN<false>>, AccumulatorForm::n},
     {"$minN", with_settings<ExtremeN<-1>>, AccumulatorForm::n},
     {"$maxN", with_settings<ExtremeN<1>>, AccumulatorForm::n},
     {"$top", with_settings<Ordered<true, true>>, AccumulatorForm::ordered},
