@@ -38,14 +38,26 @@ class LoggedWrites {
   // The key of the document that a write is of, if the entry has its `_id`. Throws DataCorruptionDetected if that is missing.
   static Bytes key_of_entry(const LoggedEntry& entry);
 
-  // `branches` has something for each branch, by its name.
-  template <class Branches>
-  static void rename(Branches& branches, const log::RenameBranch& entry) {
-    branches.erase(entry.to);
-    if (auto node = branches.extract(entry.branch)) {
-      node.key() = entry.to;
-      branches.insert(std::move(node));
+  // Follows the branch that an entry makes, resets, drops or renames; returns false for other entries. `branches` has something
+  // for each branch, by its name, and `restart(name, commit)` has a branch begin at a commit.
+  template <class Branches, class Restart>
+  static bool follow_branch(Branches& branches, const log::BranchChange& change, const Restart& restart) {
+    if (const auto* created = std::get_if<log::CreateBranch>(&change)) {
+      restart(created->branch, created->commit);
+    } else if (const auto* reset = std::get_if<log::ResetBranch>(&change)) {
+      restart(reset->branch, reset->commit);
+    } else if (const auto* dropped = std::get_if<log::DropBranch>(&change)) {
+      branches.erase(dropped->branch);
+    } else if (const auto* renamed = std::get_if<log::RenameBranch>(&change)) {
+      branches.erase(renamed->to);
+      if (auto node = branches.extract(renamed->branch)) {
+        node.key() = renamed->to;
+        branches.insert(std::move(node));
+      }
+    } else {
+      return false;
     }
+    return true;
   }
 
   const Of of_;

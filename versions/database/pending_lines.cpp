@@ -38,16 +38,9 @@ void PendingLines::write(const LoggedEntry& entry, const std::string& on) {
 void PendingLines::change(const log::BranchChange& change, const LoggedEntry& entry) {
   const auto of_this = [&](const auto& of) { return of.collection == of_.uuid; };
   const auto restart = [&](const std::string& branch, const Hash& head) { branches_[branch] = {.head = head, .is_whole = true}; };
+  if (follow_branch(branches_, change, restart)) return;
   if (const auto* begun = std::get_if<log::BeginBranches>(&change)) {
     restart(std::string(BranchedDatabase::main), begun->made.id);
-  } else if (const auto* created = std::get_if<log::CreateBranch>(&change)) {
-    restart(created->branch, created->commit);
-  } else if (const auto* dropped = std::get_if<log::DropBranch>(&change)) {
-    branches_.erase(dropped->branch);
-  } else if (const auto* renamed = std::get_if<log::RenameBranch>(&change)) {
-    rename(branches_, *renamed);
-  } else if (const auto* reset = std::get_if<log::ResetBranch>(&change)) {
-    restart(reset->branch, reset->commit);
   } else if (const auto* made = std::get_if<log::MakeCollection>(&change); made && of_this(*made)) {
     branches_[made->branch].listed = Listed{.stamp = entry.stamp, .lists = true};
   } else if (const auto* gone = std::get_if<log::DropCollection>(&change); gone && of_this(*gone)) {

@@ -68,16 +68,9 @@ void VersionLines::write(const LoggedEntry& entry, const std::string& on) {
 }
 
 void VersionLines::change(const log::BranchChange& change, const LoggedEntry& entry) {
+  if (follow_branch(branches_, change, [this](const auto& branch, const Hash& commit) { restart(branch, commit); })) return;
   if (std::get_if<log::BeginBranches>(&change)) {
     begin();
-  } else if (const auto* created = std::get_if<log::CreateBranch>(&change)) {
-    restart(created->branch, created->commit);
-  } else if (const auto* dropped = std::get_if<log::DropBranch>(&change)) {
-    branches_.erase(dropped->branch);
-  } else if (const auto* renamed = std::get_if<log::RenameBranch>(&change)) {
-    rename(branches_, *renamed);
-  } else if (const auto* reset = std::get_if<log::ResetBranch>(&change)) {
-    restart(reset->branch, reset->commit);
   } else if (const auto* gone = std::get_if<log::DropCollection>(&change)) {
     if (gone->collection == of_.uuid) restart(gone->branch, std::nullopt);
   } else if (const auto* taken = std::get_if<log::TakeCollection>(&change)) {
