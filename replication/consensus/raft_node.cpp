@@ -247,9 +247,10 @@ void RaftNode::disk_loop() {
     } catch (const std::exception& error) {
       stop_process(7100020, "The log cannot be written; stopping", error.what());
     }
-    // The writes are durable now, so the messages that depend on them may be sent.
-    if (!after.empty()) transport_.send(std::move(after));
+    // The writes are durable now, so the messages that depend on them may be sent. The core is told before a vote that they ask
+    // for can come.
     with_core([&](RaftCore& core) { return core.written(taken.back().number), true; });
+    if (!after.empty()) transport_.send(std::move(after));
     taken.clear();
   }
 }

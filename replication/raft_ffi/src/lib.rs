@@ -69,6 +69,13 @@ impl Node {
         self.raw.raft.set_randomized_election_timeout(self.timeout);
     }
 
+    /// The library elects a member whose own vote is enough at once, and panics where the log isn't on disk then.
+    fn must_write_before_it_stands(&self) -> bool {
+        let raft = &self.raw.raft;
+        let elects_itself = raft.prs().conf().voters().ids().iter().all(|id| id == raft.id);
+        elects_itself && !check::log_is_on_disk(&self.raw)
+    }
+
     /// Whatever may make the library send entries goes through here.
     fn drive<T>(&mut self, call: impl FnOnce(&mut RawNode<Store>) -> T) -> T {
         let raft = &mut self.raw.raft;
@@ -185,9 +192,13 @@ pub unsafe extern "C" fn raft_free(node: *mut Node) {
 
 #[no_mangle]
 pub unsafe extern "C" fn raft_tick(node: *mut Node) {
-    (*node).flow.tick();
-    (*node).drive(|raw| raw.tick());
-    (*node).settle_timeout();
+    let node = &mut *node;
+    node.flow.tick();
+    if node.raw.raft.state != StateRole::Leader && node.must_write_before_it_stands() {
+        node.raw.raft.election_elapsed = 0;
+    }
+    node.drive(|raw| raw.tick());
+    node.settle_timeout();
 }
 
 /// Checks the message before the library sees it: anything a peer may send comes back as one of the RAFT_* results.
@@ -221,10 +232,13 @@ pub unsafe extern "C" fn raft_step(
     if result != RAFT_OK {
         return result;
     }
-    if message.msg_type() == MessageType::MsgTimeoutNow && node.rank >= RAFT_RANK_CARETAKER {
+    let kind = message.msg_type();
+    let elects_it = matches!(kind, MessageType::MsgTimeoutNow | MessageType::MsgRequestPreVoteResponse);
+    let never = kind == MessageType::MsgTimeoutNow && node.rank >= RAFT_RANK_CARETAKER;
+    if never || (elects_it && node.must_write_before_it_stands()) {
         return RAFT_OK;
     }
-    let stepped = match message.msg_type() {
+    let stepped = match kind {
         MessageType::MsgHeartbeatResponse => node.step_heartbeat_response(message, || under_way(owner)),
         MessageType::MsgAppendResponse if !message.reject && message.term == node.raw.raft.term => {
             node.flow.acknowledged(message.from, message.index);
@@ -299,7 +313,7 @@ pub unsafe extern "C" fn raft_apply_members(
     } else {
         ConfChangeV2::decode(data.slice())
     };
-    let Ok(change) = decoded else { return RAFT_BAD_MESSAGE };
+    let Some(change) = decoded.ok().filter(check::sound_change) else { return RAFT_BAD_MESSAGE };
     let applied = (*node).drive(|raw| raw.apply_conf_change(&change));
     (*node).settle_timeout();
     match applied {
@@ -345,8 +359,13 @@ pub unsafe extern "C" fn raft_transfer(node: *mut Node, to: u64) {
 
 #[no_mangle]
 pub unsafe extern "C" fn raft_campaign(node: *mut Node) {
-    let _ = (*node).drive(|raw| raw.campaign());
-    (*node).settle_timeout();
+    let node = &mut *node;
+    // The library would let a member stand that is no voter, which may be the case before it has the membership.
+    if !node.raw.raft.promotable() || node.must_write_before_it_stands() {
+        return;
+    }
+    let _ = node.drive(|raw| raw.campaign());
+    node.settle_timeout();
 }
 
 #[no_mangle]
