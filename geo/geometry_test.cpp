@@ -96,6 +96,23 @@ TEST_CASE("Geometry: shapes of a plane have their edges") {
   CHECK_FALSE(shape("{$centerSphere: [[0, 0], 0.1]}").contains(point(6, 0)));
 }
 
+TEST_CASE("Cells: an index of small cells takes small geometries alone, and is asked about large ones") {
+  const geo::IndexOptions fine{.coarsest_level = 30, .finest_level = 30};
+  const Geometry large = geometry("{type: 'Polygon', coordinates: [[[0, 0], [9, 0], [9, 9], [0, 9], [0, 0]]]}");
+  CHECK_THROWS_AS(geo::sphere_keys(large, fine), base::OperationError);
+  CHECK_THROWS_AS(geo::sphere_keys(geometry("{type: 'LineString', coordinates: [[0, 0], [9, 0]]}"), fine), base::OperationError);
+  const Geometry small = geometry("{type: 'LineString', coordinates: [[5, 5], [5.0000001, 5.0000001]]}");
+  const auto keys = geo::sphere_keys(small, fine);
+  CHECK(!keys.empty());
+  const auto ranges = geo::sphere_ranges(large, fine);
+  CHECK(ranges.size() < 100);
+  for (const bson::Value& key : keys) {
+    CHECK(std::any_of(ranges.begin(), ranges.end(), [&](const geo::CellRange& range) {
+      return bson::compare(range.low, key) <= 0 && bson::compare(key, range.high) <= 0;
+    }));
+  }
+}
+
 TEST_CASE("Cells: whatever meets a query is in one of its ranges") {
   std::mt19937 random(7);
   std::uniform_real_distribution<double> x(-179, 179), y(-85, 85), size(0.001, 20);

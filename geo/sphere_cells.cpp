@@ -13,6 +13,8 @@ namespace {
 
 constexpr int cells_of_key = 50;
 constexpr int cells_of_query = 20;
+constexpr int cannot_build_index_keys = 201;
+constexpr size_t keys_max = 100'000;  // of a document in one index
 
 S2CellUnion covering(const S2Region& region, int cells, int coarsest, int finest) {
   S2RegionCoverer::Options options;
@@ -57,37 +59,51 @@ CellRanges ranges_of(const S2CellUnion& cells, const IndexOptions& options) {
   return ranges;
 }
 
-S2CellUnion cover(const Geometry& geometry, int cells, const IndexOptions& options) {
+S2CellUnion cover(const Geometry& geometry, int cells, int coarsest, int finest) {
   const auto& parts = geometry.parts();
-  if (parts.kind == Geometry::Parts::Kind::cap)
-    return covering(cap_of(geometry.point(), parts.radius), cells, options.coarsest_level, options.finest_level);
-  return covering(MakeS2ShapeIndexRegion(&parts.shapes), cells, options.coarsest_level, options.finest_level);
+  if (parts.kind == Geometry::Parts::Kind::cap) return covering(cap_of(geometry.point(), parts.radius), cells, coarsest, finest);
+  return covering(MakeS2ShapeIndexRegion(&parts.shapes), cells, coarsest, finest);
+}
+
+// Where cells must be small, any number of them may be needed. It is at most four times as large at each level as before, so it
+// is known before there are too many.
+bool needs_too_many_cells(const Geometry& geometry, const IndexOptions& options) {
+  for (int level = 1; level <= options.coarsest_level; ++level) {
+    if (cover(geometry, cells_of_key, level, level).size() > keys_max) return true;
+  }
+  return false;
 }
 
 }  // namespace
 
 std::vector<bson::Value> sphere_keys(const Geometry& geometry, const IndexOptions& options) {
-  const auto bad = [](const char* message) { throw base::OperationError(base::ErrorCode::bad_value, message); };
+  const auto bad = [](const std::string& message) { throw base::OperationError(base::ErrorCode::bad_value, message); };
   if (geometry.strict()) bad("can't index geometry with strict winding order");
   if (geometry.is_point()) {
     const Point point = geometry.point();
     if (!is_on_sphere(point)) {
-      bad(out_of_bounds(point).c_str());
+      bad(out_of_bounds(point));
     }
     return {bson::Value(signed_id(S2CellId(s2_point(point))))};
   }
+  if (needs_too_many_cells(geometry, options)) {
+    throw base::OperationError(cannot_build_index_keys, "can't index geometry: it takes more than " + std::to_string(keys_max) +
+                                                            " cells of the index's coarsest level");
+  }
   std::vector<bson::Value> keys;
-  for (const S2CellId cell : cover(geometry, cells_of_key, options)) keys.emplace_back(signed_id(cell));
+  for (const S2CellId cell : cover(geometry, cells_of_key, options.coarsest_level, options.finest_level))
+    keys.emplace_back(signed_id(cell));
   return keys;
 }
 
 CellRanges sphere_ranges(const Geometry& geometry, const IndexOptions& options) {
-  if (!geometry.is_point()) return ranges_of(cover(geometry, cells_of_query, options), options);
+  // A cell that is coarser than the index's has a range of ids, too.
+  if (!geometry.is_point()) return ranges_of(cover(geometry, cells_of_query, 0, options.finest_level), options);
   return ranges_of(S2CellUnion::FromVerbatim({S2CellId(s2_point(geometry.point()))}), options);
 }
 
 CellRanges sphere_ranges(const Point& center, double radius, const IndexOptions& options) {
-  return ranges_of(covering(cap_of(center, radius), cells_of_query, options.coarsest_level, options.finest_level), options);
+  return ranges_of(covering(cap_of(center, radius), cells_of_query, 0, options.finest_level), options);
 }
 
 }  // namespace geo
