@@ -23,11 +23,7 @@ class FuzzTable {
   template <class Work>
   auto with_rows(BytesView rows, Work&& work) {
     Transaction transaction(engine_, Transaction::Mode::write);
-    base::FuzzReader reader(rows);
-    while (reader.rest().size() > 1) {
-      const BytesView key = reader.part(), value = reader.part();
-      if (!key.empty()) table_.put(transaction, key, value);
-    }
+    put_rows(transaction, table_, rows);
     return std::forward<Work>(work)(transaction);
   }
 
@@ -36,8 +32,20 @@ class FuzzTable {
   Bytes rows_of(Write&& write) {
     Transaction transaction(engine_, Transaction::Mode::write);
     std::forward<Write>(write)(transaction);
+    return rows_in(transaction, table_);
+  }
+
+  // The same for another table of a transaction.
+  static void put_rows(Transaction& transaction, const Table& table, BytesView rows) {
+    base::FuzzReader reader(rows);
+    while (reader.rest().size() > 1) {
+      const BytesView key = reader.part(), value = reader.part();
+      if (!key.empty()) table.put(transaction, key, value);
+    }
+  }
+  static Bytes rows_in(Transaction& transaction, const Table& table) {
     base::FuzzWriter rows;
-    TableCursor cursor = table_.cursor(transaction);
+    TableCursor cursor = table.cursor(transaction);
     while (cursor.next()) rows.part(cursor.key()).part(cursor.value());
     return rows.rest();
   }

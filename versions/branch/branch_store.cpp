@@ -74,9 +74,10 @@ BranchStore::Pending BranchStore::pending(Transaction& transaction, BranchId bra
   TableCursor cursor = pending_.cursor(transaction);
   storage::InterruptibleLoop loop;
   for (bool on = cursor.seek(pending_key(branch, 0)); on; on = cursor.next(), loop.pass()) {
+    if (branch_of_key(cursor.key()) != branch) break;
+    const RecordId record = record_of_key(cursor.key());
     const BytesView row = cursor.value();
-    const auto [of, record, kind, purged] = read_pending_row(cursor.key(), row);
-    if (of != branch) break;
+    const char kind = kind_of_row(row);
     const Stamp stamp = stamp_of_row(row);
     if (held && !held->has(stamp)) {
       pending.others.emplace_back(cursor.key(), row);
@@ -138,7 +139,7 @@ Stamp BranchStore::keep_row(Transaction& transaction, BranchId branch, RecordId 
 
 bool BranchStore::has_pending(Transaction& transaction, BranchId branch) {
   TableCursor cursor = pending_.cursor(transaction);
-  return cursor.seek(pending_key(branch, 0)) && read_pending_row(cursor.key(), cursor.value()).branch == branch;
+  return cursor.seek(pending_key(branch, 0)) && branch_of_key(cursor.key()) == branch;
 }
 
 std::optional<Stamp> BranchStore::added_at(Transaction& transaction, BranchId branch, RecordId record) {
@@ -214,8 +215,7 @@ RecordId BranchStore::last_given_out(Transaction& transaction, Segment segment) 
   // States may still name a purged record, so its number must not be given out again.
   TableCursor purged = pending_.cursor(transaction);
   if (!purged.seek_back(pending_key(BranchId::none, record_at(segment, UINT32_MAX)))) return record;
-  const PendingRow row = read_pending_row(purged.key(), purged.value());
-  return row.branch == BranchId::none ? std::max(record, row.record) : record;
+  return branch_of_key(purged.key()) == BranchId::none ? std::max(record, record_of_key(purged.key())) : record;
 }
 
 RecordId BranchStore::allocate(Transaction& transaction, Segment segment) {

@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "base/guarded.h"
+#include "versions/branch/graph_rows.h"
 
 namespace versions {
 
@@ -265,6 +266,7 @@ bool Branches::make_part(Transaction& transaction, const TreePart& part) {
         roots_.some(transaction, *named, made->reached.empty() ? std::nullopt : std::optional(made->reached), part.documents_max);
     if (!some.empty()) reached = some.back().key;
   } else {
+    if (!made->reached.empty() && made->reached.size() != sizeof(RecordId)) RowReader::fail();
     const RecordId before = made->reached.empty() ? 0 : static_cast<RecordId>(base::load_be64(made->reached.data()));
     SomeDocuments shown = some_documents(transaction, state.state, part.collection, before, part.documents_max);
     some = std::move(shown.documents);

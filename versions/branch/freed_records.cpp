@@ -126,10 +126,12 @@ bool BranchStore::purged(Transaction& transaction, RecordId record) {
 
 void BranchStore::each_purged(Transaction& transaction, const std::function<void(RecordId, BytesView)>& each) {
   TableCursor cursor = pending_.cursor(transaction);
-  for (bool on = cursor.seek(pending_key(BranchId::none, 0)); on; on = cursor.next()) {
-    const PendingRow row = read_pending_row(cursor.key(), cursor.value());
-    if (row.branch != BranchId::none) return;
-    if (!row.purged.empty()) each(row.record, row.purged);
+  for (bool on = cursor.seek(pending_key(BranchId::none, 0)); on && branch_of_key(cursor.key()) == BranchId::none;
+       on = cursor.next()) {
+    const auto row = parse_pending_row(cursor.key(), cursor.value());
+    if (!row)
+      throw base::OperationError(base::ErrorCode::data_corruption_detected, "a row of what is pending on branches is damaged");
+    if (!row->purged.empty()) each(row->record, row->purged);
   }
 }
 

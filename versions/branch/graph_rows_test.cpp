@@ -4,6 +4,8 @@
 
 #include "base/error.h"
 #include "base/random.h"
+#include "base/testing.h"
+#include "storage/testing/temporary_store.h"
 
 namespace versions {
 namespace {
@@ -95,6 +97,23 @@ TEST_CASE("a branch's row reads as it was written, and cut short not at all") {
   for (size_t cut = 0; cut < row.size(); ++cut)
     CHECK_THROWS_AS(read_branch("dev", BytesView(row).substr(0, cut)), base::OperationError);
   CHECK_THROWS_AS(dropped_row(""), base::OperationError);
+}
+
+TEST_CASE("version graph: numbers of commits that are cut short are refused as damaged") {
+  storage::TemporaryDirectory directory;
+  storage::Engine engine(storage::test_options(directory.path()));
+  VersionGraph graph(engine, 1);
+  const storage::Table commits("versions-db1-commits"), ids("versions-db1-ids");
+  constexpr auto corrupt = base::ErrorCode::data_corruption_detected;
+  const Hash id = merkle::sha256("commit");
+  Transaction transaction(engine, Transaction::Mode::write);
+  ids.put(transaction, view(id), "short");
+  CHECK(base::testing::error_of([&] { graph.find(transaction, id); }) == corrupt);
+  CHECK(base::testing::error_of([&] { graph.find(transaction, base::to_hex(view(id))); }) == corrupt);
+  commits.put(transaction, "short", write_commit({.id = id, .number = 3}));
+  CHECK(base::testing::error_of([&] { graph.first(transaction); }) == corrupt);
+  CHECK(base::testing::error_of([&] { graph.graph(transaction); }) == corrupt);
+  CHECK(base::testing::error_of([&] { graph.roots(transaction); }) == corrupt);
 }
 
 }  // namespace versions

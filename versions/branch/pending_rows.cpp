@@ -1,19 +1,27 @@
 #include "versions/branch/pending_rows.h"
 
+#include "base/error.h"
+
 namespace versions {
 
 namespace {
 
+constexpr size_t key_bytes = 2 * sizeof(uint64_t);
 constexpr size_t stamped_bytes = 1 + sizeof(Stamp);  // what a row has before the key
+
+bool is_key(BytesView key) {
+  return key.size() == key_bytes && base::load_be64(key.data()) <= UINT32_MAX;
+}
+
+void require(bool sound) {
+  if (!sound)
+    throw base::OperationError(base::ErrorCode::data_corruption_detected, "a row of what is pending on branches is damaged");
+}
 
 Bytes stamped_row(char kind, Stamp stamp) {
   Bytes row(1, kind);
   base::append_le(row, stamp);
   return row;
-}
-
-[[noreturn]] void fail() {
-  throw base::OperationError(base::ErrorCode::data_corruption_detected, "a row of what is pending on branches is damaged");
 }
 
 }  // namespace
@@ -37,8 +45,18 @@ Bytes purged_row(BytesView key) {
   return Bytes(1, static_cast<char>(key.empty() ? PurgedKind::keyless : PurgedKind::keyed)).append(key);
 }
 
+BranchId branch_of_key(BytesView key) {
+  require(is_key(key));
+  return static_cast<BranchId>(base::load_be64(key.data()));
+}
+
+RecordId record_of_key(BytesView key) {
+  require(is_key(key));
+  return static_cast<RecordId>(base::load_be64(key.data() + sizeof(uint64_t)));
+}
+
 char kind_of_row(BytesView row) {
-  if (row.empty()) fail();
+  require(!row.empty());
   return row.front();
 }
 
@@ -51,17 +69,11 @@ BytesView key_of_row(BytesView row) {
 }
 
 std::optional<PendingRow> parse_pending_row(BytesView key, BytesView row) {
-  if (key.size() != 2 * sizeof(uint64_t) || row.empty()) return std::nullopt;
-  return PendingRow{.branch = static_cast<BranchId>(base::load_be64(key.data())),
-                    .record = static_cast<RecordId>(base::load_be64(key.data() + sizeof(uint64_t))),
+  if (!is_key(key) || row.empty()) return std::nullopt;
+  return PendingRow{.branch = branch_of_key(key),
+                    .record = record_of_key(key),
                     .kind = row.front(),
                     .purged = row.front() == static_cast<char>(PurgedKind::keyed) ? row.substr(1) : BytesView()};
-}
-
-PendingRow read_pending_row(BytesView key, BytesView row) {
-  const auto read = parse_pending_row(key, row);
-  if (!read) fail();
-  return *read;
 }
 
 }  // namespace versions

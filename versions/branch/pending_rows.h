@@ -42,7 +42,9 @@ Bytes pending_row(PendingKind kind, Stamp stamp, BytesView key = {});
 Bytes pending_row(Listing listing, Stamp stamp);
 Bytes purged_row(BytesView key);  // an empty one: nobody knows it
 
-// A PendingKind, Listing or PurgedKind. Throws DataCorruptionDetected for an empty row.
+// They throw DataCorruptionDetected for what is no key of `pending`, or for a row that says nothing.
+BranchId branch_of_key(BytesView key);
+RecordId record_of_key(BytesView key);
 char kind_of_row(BytesView row);
 // 0: the row is from before rows had timestamps.
 Stamp stamp_of_row(BytesView row);
@@ -58,7 +60,5 @@ struct PendingRow {
 };
 // nullopt: this is no such row.
 std::optional<PendingRow> parse_pending_row(BytesView key, BytesView row);
-// Throws DataCorruptionDetected if this is no such row.
-PendingRow read_pending_row(BytesView key, BytesView row);
 
 }  // namespace versions

@@ -10,6 +10,7 @@
 #include "storage/collections/stored_collection.h"
 #include "storage/contents/kept_contents.h"
 #include "storage/store.h"
+#include "versions/past/content_key.h"
 
 namespace versions::past {
 
@@ -28,13 +29,6 @@ std::string table_key(CollectionId collection, Stamp snapshot) {
 }
 
 }  // namespace
-
-Bytes Past::content_key(CollectionId collection, const Mapping& mapping) {
-  Bytes key = storage::catalog_key(collection);
-  base::append_be64(key, static_cast<uint64_t>(mapping.row));
-  base::append_be64(key, mapping.content);
-  return key;
-}
 
 Past::Past(storage::Store& store) : store_(store), snapshots_(store), lost_(store) {
   const auto tables = store.engine().table_names();

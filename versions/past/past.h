@@ -134,7 +134,6 @@ class Past final : public storage::PreStates {
   std::vector<CollectionId> collections_in(const storage::Table& table) const;  // those that have rows in the table
   // Removes from `rows` the logs of which a part may be missing.
   void forget_logs(const storage::Table& rows, const std::vector<Hole>& holes);
-  static Bytes content_key(CollectionId collection, const Mapping& mapping);
   void open_tables();
   void keep_table(const std::string& name, const Known& known);
   void release(CollectionId collection, Stamp from, Stamp end, Stamp shown, const std::function<void()>& interrupted);

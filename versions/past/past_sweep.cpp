@@ -7,6 +7,7 @@
 #include "storage/collections/past_catalog.h"
 #include "storage/collections/stored_collection.h"
 #include "storage/store.h"
+#include "versions/past/content_key.h"
 #include "versions/past/past.h"
 
 namespace versions::past {

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "storage/collections/stored_collection.h"
 #include "storage/store.h"
+#include "versions/past/content_key.h"
 #include "versions/past/past.h"
 
 namespace versions::past {
@@ -14,14 +15,8 @@ void Past::load_purged() {
   storage::TableCursor cursor = purged_rows_.cursor(transaction);
   const base::WriterLock lock(purged_mutex_);
   while (cursor.next()) {
-    const BytesView key = cursor.key();
-    if (key.size() != content_key(0, {}).size()) {
-      throw base::OperationError(base::ErrorCode::data_corruption_detected, "a row of what was purged from snapshots is damaged");
-    }
-    const char* const record = key.data() + sizeof(CollectionId);
+    purged_.insert(read_content_key(cursor.key()));
     purges_ = 1;
-    purged_.emplace(__builtin_bswap32(base::load_le<uint32_t>(key.data())), static_cast<RecordId>(base::load_be64(record)),
-                    base::load_be64(record + sizeof(RecordId)));
   }
 }
 
