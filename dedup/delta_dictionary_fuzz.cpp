@@ -24,14 +24,29 @@ bool run(BytesView input) {
   return true;
 }
 
-std::vector<Bytes> seeds() {
+Bytes trained(const std::string& before, const std::string& behind) {
   DictionaryTrainer trainer(1, {.dictionary_bytes = 512, .samples_wanted = 300});
   base::Random random(1);
-  while (!trainer.ready()) trainer.see("some words, a number " + std::to_string(random()) + " and some words more");
-  const Bytes dictionary = trainer.train().value(), delta = "some words, a number 12 and some words more, some words, a number 5";
+  while (!trainer.ready()) trainer.see(before + std::to_string(random()) + behind);
+  return trainer.train().value();
+}
+
+Bytes packed(BytesView delta, const Bytes& dictionary) {
   EntropyCoder coder;
   base::check(!coder.add_dictionary(1, dictionary));
-  return {base::FuzzWriter().part(delta).part(coder.pack(delta).value()).rest(dictionary)};
+  return coder.pack(delta).value();
+}
+
+std::vector<Bytes> seeds() {
+  const Bytes dictionary = trained("some words, a number ", " and some words more"),
+              other = trained("{_id: ", ", text: 'other things'}");
+  const Bytes delta = "some words, a number 12 and some words more, some words, a number 5",
+              object = "{_id: 1, text: 'other things'} {_id: 1, text: 'other things', b: 7}";
+  const auto seed = [](BytesView one, BytesView two, BytesView three) {
+    return base::FuzzWriter().part(one).part(two).rest(three);
+  };
+  return {seed(delta, packed(delta, dictionary), dictionary), seed(object, packed(object, other), other),
+          seed(delta, packed(object, other), dictionary), seed({}, {}, dictionary)};
 }
 
 const base::FuzzTarget target("delta_dictionary", run, seeds);

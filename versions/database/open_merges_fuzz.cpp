@@ -50,7 +50,19 @@ std::vector<Bytes> seeds() {
     merges().decide(transaction, branch, 7, "key", {.take = Decision::Take::document, .document = document, .sides = sides});
     merges().decide(transaction, branch, 7, "other", {.take = Decision::Take::ours, .document = {}, .sides = sides});
   });
-  return {base::FuzzWriter().number(3).number(7).rest(all)};
+  const Bytes undecided = rows().rows_of([&](Transaction& transaction) {
+    merges().begin(transaction, branch, {.from = UINT64_MAX, .request = bson::json("{}")});
+    merges().begin(transaction, static_cast<BranchId>(4),
+                   {.from = 1, .request = bson::json("{mergeBranch: 'main', into: 'dev'}")});
+  });
+  const Bytes removal = rows().rows_of([&](Transaction& transaction) {
+    merges().begin(transaction, branch, {.from = 300, .request = bson::json("{mergeBranch: 'dev', into: 'main'}")});
+    merges().decide(transaction, branch, 7, "key", {.take = Decision::Take::theirs, .document = {}, .sides = {}});
+    merges().decide(transaction, branch, 8, Bytes(300, 'k'), {.take = Decision::Take::document, .document = {}, .sides = {}});
+  });
+  std::vector<Bytes> out;
+  for (const Bytes& one : {all, undecided, removal}) out.push_back(base::FuzzWriter().number(3).number(7).rest(one));
+  return out;
 }
 
 const base::FuzzTarget target("open_merges", run, seeds);

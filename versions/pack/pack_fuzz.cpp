@@ -46,15 +46,34 @@ bool run_records(BytesView input) {
   return !input.empty() && reads(framed(input));
 }
 
+// A pack of refs alone, and one of a commit without collections.
+testing::Contents refs_alone() {
+  testing::Contents all;
+  const versions::merkle::Hash there = versions::merkle::sha256("there");
+  all.header = {.database = "shop", .stands_on = {there}, .refs = {{Ref::Kind::branch, "dev", there}}};
+  return all;
+}
+testing::Contents first_commit() {
+  testing::Contents all;
+  Commit first{.time_ms = -1};
+  first.id = id_of(first);
+  all.header = {.database = "shop", .first = first.id, .refs = {{Ref::Kind::tag, "v0", first.id}}};
+  all.commits.push_back({first, {}});
+  return all;
+}
+
 std::vector<Bytes> packs() {
-  return {written(two_commits())};
+  return {written(two_commits()), written(testing::shallow()), written(refs_alone()), written(first_commit())};
 }
 std::vector<Bytes> records() {
-  const Bytes pack = written(two_commits());
-  Bytes raw(base::load_le<uint32_t>(pack.data() + magic.size()), '\0');
-  const auto bytes = base::load_le<uint32_t>(pack.data() + magic.size() + 4);
-  ZSTD_decompress(raw.data(), raw.size(), pack.data() + magic.size() + 16, bytes);
-  return {raw};
+  std::vector<Bytes> all;
+  for (const Bytes& pack : packs()) {
+    Bytes raw(base::load_le<uint32_t>(pack.data() + magic.size()), '\0');
+    const auto bytes = base::load_le<uint32_t>(pack.data() + magic.size() + 4);
+    ZSTD_decompress(raw.data(), raw.size(), pack.data() + magic.size() + 16, bytes);
+    all.push_back(raw);
+  }
+  return all;
 }
 
 const base::FuzzTarget pack_target("pack", run_pack, packs);

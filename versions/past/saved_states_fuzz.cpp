@@ -37,7 +37,15 @@ std::vector<Bytes> seeds() {
     states.save(transaction, owner, "pending", 45, "another", 50);
     states.save(transaction, "other", "head", 0, "value", 50);
   });
-  return {base::FuzzWriter().number(40).part(owner).rest(all)};
+  // Values that hold since some time, and a name that has several.
+  const Bytes since = rows().rows_of([&](Transaction& transaction) {
+    const SavedStates states(rows().table());
+    states.save(transaction, owner, "pending", 10, "first", 20);
+    states.save(transaction, owner, "pending", 25, "second", 40);
+    states.save(transaction, owner, "pending", 41, "", 60);
+  });
+  const auto seed = [&](Stamp snapshot, BytesView rows) { return base::FuzzWriter().number(snapshot).part(owner).rest(rows); };
+  return {seed(40, all), seed(50, all), seed(30, since), seed(UINT64_MAX, since), seed(40, {})};
 }
 
 const base::FuzzTarget target("saved_states", run, seeds);
