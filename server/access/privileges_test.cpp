@@ -124,6 +124,9 @@ TEST_CASE("addresses are compared as CIDR ranges") {
   CHECK_FALSE(covers("10.0.0.0/8", "no address"));
   for (const char* text : {"", "10.0.0", "10.0.0.0/33", "10.0.0.0/", "10.0.0.0/-1", "10.0.0.0/8x", "fd00::/129"})
     CHECK_THROWS_AS(AddressRange::parse(text), base::OperationError);
+  constexpr std::string_view with_more("10.1.2.3\0x", 10);
+  CHECK_THROWS_AS(AddressRange::parse(with_more), base::OperationError);
+  CHECK_FALSE(AddressRange::parse("10.1.2.3").covers(with_more));
 }
 
 }  // namespace

@@ -19,6 +19,7 @@ constexpr int unsupported_format = 12;
 // Returns the length of the address in bytes; 0: it is none. An IPv4 address may be mapped into IPv6.
 int parse_address(std::string_view text, unsigned char* out) {
   const std::string copy(text);
+  if (copy.find('\0') != copy.npos) return 0;  // what lies behind it would not be read
   if (inet_pton(AF_INET, copy.c_str(), out) == 1) return 4;
   if (inet_pton(AF_INET6, copy.c_str(), out) != 1) return 0;
   static constexpr unsigned char mapped[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
