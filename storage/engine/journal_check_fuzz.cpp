@@ -1,5 +1,5 @@
-// The input is a directory's journal. Either one of its files is damaged, or none is; then none is either where nothing was written
-// to the last one yet.
+// The input is a directory's journal. Either one of its files is damaged, or none is; then none is either where nothing was
+// written to the last one yet.
 //
 //   1 byte: whether the checksums of records are put right | parts: WiredTiger.turtle, the first file | rest: the second file
 #include "storage/engine/journal_check.h"
