@@ -207,7 +207,7 @@ def test_a_check_names_damaged_documents_and_changes_nothing(tmp_path):
             assert uuid
         server.stop()
         table = max(server.dbpath.glob("records-*.wt"), key=lambda path: path.stat().st_size)
-        assert damage_rows(table, keep=lambda at, pages: at != pages[1]) == 1
+        assert damage_rows(table, keep=lambda at, pages: at == pages[0]) > 0
         before = {path: path.read_bytes() for path in server.dbpath.rglob("*") if path.is_file()}
         found = {one["ns"]: one for one in lines(palimpsest("check", server.dbpath, "--json", code=1)) if "ns" in one}
         assert found["shop.people"]["valid"] and not found["shop.pages"]["valid"]

@@ -44,11 +44,14 @@ def free_bytes(at):
 
 
 def fill(at, name="stranger"):
-    """Another program takes all room that is left. Returns its file."""
+    """Another program takes the room that is free now, and not what the server frees while the file grows. Returns its file."""
     stranger = at / name
-    with open(stranger, "wb", buffering=0) as file:
-        for size in (1 << 20, 4096):
-            with contextlib.suppress(OSError):
-                while True:
-                    file.write(b"\1" * size)
+    with open(stranger, "wb") as file:
+        room = free_bytes(at)
+        while room > 0:
+            try:
+                os.posix_fallocate(file.fileno(), 0, room)
+                break
+            except OSError:
+                room -= 64 << 10  # the file system keeps some for itself
     return stranger
