@@ -5,7 +5,7 @@
 namespace replication::consensus {
 namespace {
 
-constexpr Position log_begins{1, 1};
+constexpr Position log_begins{1, 0};  // as a set's first log does
 constexpr uint32_t election_ticks = 16;
 
 bool same(const CoreStatus& a, const CoreStatus& b) {

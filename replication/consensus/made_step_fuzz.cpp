@@ -119,7 +119,8 @@ bool run(BytesView input) {
       case 5: member.take(); break;
       default: {
         const MemberId from = one_of(senders, choices);
-        const StepResult result = member.step(from, Making(member, choices).message(), choices.below(2));
+        const bool under_way = choices.below(2);
+        const StepResult result = member.step(from, Making(member, choices).message(), under_way);
         taken = taken || result == StepResult::ok || result == StepResult::behind;
       }
     }
@@ -131,8 +132,11 @@ bool run(BytesView input) {
 // Each is a state, and its first messages.
 std::vector<Bytes> seeds() {
   std::vector<Bytes> out;
-  for (char state = 0; state < static_cast<char>(FuzzState::count); ++state)
-    out.push_back(Bytes(1, state) + Bytes("\0\0\0\0\0\0\0\0\0\0\1\0\0\1\0\0\0\0", 18));
+  for (char state = 0; state < static_cast<char>(FuzzState::count); ++state) {
+    Bytes messages("\0\0\0\0\0\0\0\0\0\0\1\0\0\1\0\0\0\0", 18);
+    if (state == static_cast<char>(FuzzState::begun)) messages[4] = 7;  // a leader is of the next term
+    out.push_back(Bytes(1, state) + messages);
+  }
   return out;
 }
 

@@ -44,6 +44,21 @@ TEST_CASE("a core refuses entries that don't follow its log, though the library 
   check_refused(FuzzState::begun, {append(3, {0, 0}).part(field::entries, entry_fields(1, 0)).bytes()});
 }
 
+TEST_CASE("a core takes entries from where a set's first log begins, which is of no term") {
+  FuzzMember member(FuzzState::begun);
+  CHECK(member.step(other, append(3, {1, 0}).part(field::entries, entry_fields(2, 3)).bytes()) == StepResult::ok);
+  CHECK(member.core().status().last == 2);
+}
+
+TEST_CASE("a member of no term grants a pre-vote, or refuses the message") {
+  const auto pre_vote = [](Position last) {
+    return message(MessageKind::pre_vote, 1).number(field::index, last.index).number(field::log_term, last.term);
+  };
+  FuzzMember member(FuzzState::begun);
+  CHECK(member.step(other, pre_vote({1, 0}).bytes()) == StepResult::ok);
+  check_refused(FuzzState::begun, {pre_vote({0, 0}).bytes()});
+}
+
 TEST_CASE("a core refuses terms and places that leave no room for the next one") {
   check_refused(FuzzState::follower,
                 {message(MessageKind::timeout_now, UINT64_MAX).bytes(), message(MessageKind::heartbeat, UINT64_MAX).bytes(),
@@ -51,15 +66,16 @@ TEST_CASE("a core refuses terms and places that leave no room for the next one")
 }
 
 TEST_CASE("a core refuses a snapshot in which no log can begin") {
-  FuzzMember member(FuzzState::joining);
-  CHECK(member.step(other, snapshot(3, snapshot_fields({20, 3}, {1, 2, 3}))) == StepResult::behind);
+  for (const Position begins : {Position{20, 3}, Position{1, 0}}) {
+    FuzzMember member(FuzzState::joining);
+    CHECK(member.step(other, snapshot(3, snapshot_fields(begins, {1, 2, 3}))) == StepResult::behind);
+  }
   const Bytes without_place = MessageFields().part(field::snapshot_data, Bytes(8, '\1')).bytes();
   for (const FuzzState state : {FuzzState::joining, FuzzState::follower}) {
-    check_refused(
-        state, {message(MessageKind::snapshot, 3).bytes(), snapshot(3, without_place), snapshot(3, snapshot_fields({20, 0}, {1})),
-                snapshot(3, snapshot_fields({0, 0}, {1})), snapshot(3, snapshot_fields({UINT64_MAX, 3}, {1})),
-                snapshot(3, snapshot_fields({20, 4}, {1})), snapshot(3, snapshot_fields({20, 3}, {})),
-                snapshot(3, snapshot_fields({20, 3}, {1, 1})), snapshot(3, snapshot_fields({20, 3}, {0}))});
+    check_refused(state, {message(MessageKind::snapshot, 3).bytes(), snapshot(3, without_place),
+                          snapshot(3, snapshot_fields({0, 0}, {1})), snapshot(3, snapshot_fields({UINT64_MAX, 3}, {1})),
+                          snapshot(3, snapshot_fields({20, 4}, {1})), snapshot(3, snapshot_fields({20, 3}, {})),
+                          snapshot(3, snapshot_fields({20, 3}, {1, 1})), snapshot(3, snapshot_fields({20, 3}, {0}))});
   }
 }
 

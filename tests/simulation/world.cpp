@@ -14,7 +14,7 @@ World::World(const Plan& plan) : plan_(plan), random_(plan.seed) {
   for (MemberId id : members.voters) {
     auto member = std::make_unique<Member>();
     member->id = id;
-    start_log(member->disk, {1, 1}, members);
+    start_log(member->disk, {1, 0}, members);
     member->checkpoint.applied = 1;
     member->checkpoint.configuration = plan.configured ? 1 : 0;
     members_[id] = std::move(member);

@@ -36,10 +36,6 @@ fn sound(message: &Message) -> bool {
     }
     match kind {
         MessageType::MsgAppend => {
-            // The library takes the term of what isn't in the log to be 0.
-            if message.index != 0 && message.log_term == 0 {
-                return false;
-            }
             let (mut index, mut term) = (message.index, message.log_term.max(1));
             for entry in &message.entries {
                 if entry.index != index + 1 || entry.term < term || entry.term > message.term || !(0..=2).contains(&entry.entry_type) {
@@ -60,7 +56,7 @@ fn sound(message: &Message) -> bool {
 fn sound_snapshot(message: &Message) -> bool {
     let Some(snapshot) = message.snapshot.as_ref() else { return false };
     let Some(metadata) = snapshot.metadata.as_ref() else { return false };
-    let place = (1..=NUMBER_MAX).contains(&metadata.index) && (1..=message.term).contains(&metadata.term);
+    let place = (1..=NUMBER_MAX).contains(&metadata.index) && metadata.term <= message.term;
     place && metadata.conf_state.as_ref().map_or(false, sound_members) && snapshot.data.len() == 8
 }
 
@@ -106,19 +102,19 @@ pub fn log_is_on_disk(node: &RawNode<Store>) -> bool {
 fn fits(node: &RawNode<Store>, message: &Message) -> (i32, u64, u64) {
     let log = &node.raft.raft_log;
     let current = message.term >= node.raft.term;
+    // The library takes the term of what isn't in the log to be 0, which is that of the place where a set's first log begins.
+    let has = |index, term| index <= log.last_index() && log.match_term(index, term);
     match message.msg_type() {
-        MessageType::MsgAppend if current && message.index >= log.committed => {
-            // A conflict below the commit index: two leaders would have committed different entries.
-            let conflict = message.entries.iter().find(|entry| entry.index <= log.committed && !log.match_term(entry.index, entry.term));
-            match conflict {
-                Some(entry) => (RAFT_LOST_LOG, entry.index, entry.term),
-                None => (RAFT_OK, 0, 0),
-            }
+        MessageType::MsgAppend if message.log_term == 0 && message.index > log.last_index() => (RAFT_BAD_MESSAGE, 0, 0),
+        // The library panics where it says no to somebody who asks a member of no term for a vote.
+        MessageType::MsgRequestPreVote if node.raft.term == 0 => {
+            let granted = log.is_up_to_date(message.index, message.log_term) && message.priority >= 0;
+            (if granted { RAFT_OK } else { RAFT_BAD_MESSAGE }, 0, 0)
         }
         MessageType::MsgHeartbeat if current && message.commit > log.last_index() => (RAFT_LOST_LOG, message.commit, message.term),
         MessageType::MsgSnapshot => match message.snapshot.as_ref().and_then(|snapshot| snapshot.metadata.as_ref()) {
             None => (RAFT_BAD_MESSAGE, 0, 0),
-            Some(metadata) if metadata.index < log.committed || log.match_term(metadata.index, metadata.term) => (RAFT_OK, 0, 0),
+            Some(metadata) if metadata.index < log.committed || has(metadata.index, metadata.term) => (RAFT_OK, 0, 0),
             Some(metadata) => (RAFT_BEHIND, metadata.index, metadata.term),
         },
         _ => (RAFT_OK, 0, 0),
