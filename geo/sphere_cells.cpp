@@ -65,13 +65,15 @@ S2CellUnion cover(const Geometry& geometry, int cells, int coarsest, int finest)
   return covering(MakeS2ShapeIndexRegion(&parts.shapes), cells, coarsest, finest);
 }
 
-// Where cells must be small, any number of them may be needed. It is at most four times as large at each level as before, so it
-// is known before there are too many.
+// Where cells must be small, any number of them may be needed. A level needs at most four times as many as the one before, so the
+// number is known before there are too many, and most levels need no look.
 bool needs_too_many_cells(const Geometry& geometry, const IndexOptions& options) {
-  for (int level = 1; level <= options.coarsest_level; ++level) {
-    if (cover(geometry, cells_of_key, level, level).size() > keys_max) return true;
+  size_t at_most = S2CellId::kNumFaces;
+  for (int level = 1; level <= options.coarsest_level && at_most <= keys_max; ++level) {
+    at_most *= 4;
+    if (at_most > keys_max) at_most = cover(geometry, cells_of_key, level, level).size();
   }
-  return false;
+  return at_most > keys_max;
 }
 
 }  // namespace
