@@ -24,14 +24,14 @@ enum class MessageKind : uint64_t {
 };
 
 namespace field {
-// Of a message.
+// A message has these fields.
 inline constexpr unsigned kind = 1, to = 2, from = 3, term = 4, log_term = 5, index = 6, entries = 7, commit = 8, snapshot = 9,
                           reject = 10, reject_hint = 11, context = 12, request_snapshot = 13, commit_term = 15;
-// Of an entry.
+// An entry has these fields.
 inline constexpr unsigned entry_kind = 1, entry_term = 2, entry_index = 3, entry_data = 4;
-// Of a snapshot, and of its metadata.
+// A snapshot, its metadata and the members in these have these fields.
 inline constexpr unsigned snapshot_data = 1, metadata = 2, conf_state = 1, snapshot_index = 2, snapshot_term = 3, voters = 1;
-// Of a membership change, and of one of its changes.
+// A membership change and each single change in it have these fields.
 inline constexpr unsigned transition = 1, changes = 2, change_kind = 1, change_member = 2;
 }  // namespace field
 

@@ -1,5 +1,5 @@
 //! These functions check a message before the library sees it, which panics on messages that no sound peer sends.
-use raft::eraftpb::{ConfChangeTransition, ConfChangeType, ConfChangeV2, ConfState, Message, MessageType};
+use raft::eraftpb::{ConfChangeTransition, ConfChangeType, ConfChangeV2, ConfState, Message, MessageType, SnapshotMetadata};
 use raft::{RawNode, StateRole};
 
 use crate::storage::Store;
@@ -78,7 +78,7 @@ pub fn sound_change(change: &ConfChangeV2) -> bool {
         && change.changes.iter().all(|single| ConfChangeType::from_i32(single.change_type).is_some())
 }
 
-/// Is it an answer to what this member can't have sent?
+/// Returns whether the message answers what this member can't have sent.
 fn unasked(node: &RawNode<Store>, message: &Message) -> bool {
     let raft = &node.raft;
     if message.term != raft.term {
@@ -101,9 +101,8 @@ pub fn log_is_on_disk(node: &RawNode<Store>) -> bool {
 /// If this member's log can't take a sound message, returns the reason and the place that it concerns.
 fn fits(node: &RawNode<Store>, message: &Message) -> (i32, u64, u64) {
     let log = &node.raft.raft_log;
-    let current = message.term >= node.raft.term;
     // The library takes the term of what isn't in the log to be 0, which is that of the place where a set's first log begins.
-    let has = |index, term| index <= log.last_index() && log.match_term(index, term);
+    let has = |place: &SnapshotMetadata| place.index <= log.last_index() && log.match_term(place.index, place.term);
     match message.msg_type() {
         MessageType::MsgAppend if message.log_term == 0 && message.index > log.last_index() => (RAFT_BAD_MESSAGE, 0, 0),
         // The library panics where it says no to somebody who asks a member of no term for a vote.
@@ -111,10 +110,10 @@ fn fits(node: &RawNode<Store>, message: &Message) -> (i32, u64, u64) {
             let granted = log.is_up_to_date(message.index, message.log_term) && message.priority >= 0;
             (if granted { RAFT_OK } else { RAFT_BAD_MESSAGE }, 0, 0)
         }
-        MessageType::MsgHeartbeat if current && message.commit > log.last_index() => (RAFT_LOST_LOG, message.commit, message.term),
+        MessageType::MsgHeartbeat if message.term >= node.raft.term && message.commit > log.last_index() => (RAFT_LOST_LOG, message.commit, message.term),
         MessageType::MsgSnapshot => match message.snapshot.as_ref().and_then(|snapshot| snapshot.metadata.as_ref()) {
             None => (RAFT_BAD_MESSAGE, 0, 0),
-            Some(metadata) if metadata.index < log.committed || has(metadata.index, metadata.term) => (RAFT_OK, 0, 0),
+            Some(metadata) if metadata.index < log.committed || has(metadata) => (RAFT_OK, 0, 0),
             Some(metadata) => (RAFT_BEHIND, metadata.index, metadata.term),
         },
         _ => (RAFT_OK, 0, 0),
