@@ -238,7 +238,7 @@ StoredCatalog::Shared StoredCatalog::create_stored(std::string_view ns, const Co
                         .next_index = 2};
   read_option_document(entry.options);
   entry.indexes.push_back({1, id_index_spec(entry.options), true});
-  const Shared collection = make(entry, std::make_shared<Counts>());
+  Shared collection = make(entry, std::make_shared<Counts>());
   Stamp created = 0;
   try {
     in_transaction(engine_, [&](Transaction& transaction) {
@@ -376,11 +376,11 @@ bool StoredCatalog::drop(std::string_view ns, bool from_branch, const SchemaChan
     const bool has_views = !capped && views && views->has_views(database_of(home));
     if (!has_views && !from_branch) return false;
     const bool was_there = !has_views || !from_branch || views->drop(database_of(ns), *collection, how.replayed);
-    // What is replayed was decided elsewhere.
-    const bool decides = has_views && !how.replayed;
-    const auto alone = decides ? views->dropping_unowned(database_of(home)) : base::ExclusiveHold();
-    const bool stays = has_views && ((decides && !alone) || views->anybody_has(database_of(home), *collection));
-    if (stays) return from_branch && was_there;
+    // The member that logged a replayed drop has looked whether commits were arriving.
+    const bool looks = has_views && !how.replayed;
+    const auto alone = looks ? views->dropping_unowned(database_of(home)) : base::ExclusiveHold();
+    const bool may_be_arriving = looks && !alone;
+    if (has_views && (may_be_arriving || views->anybody_has(database_of(home), *collection))) return from_branch && was_there;
     bson::Builder command;
     command.append("drop", collection_of(home));
     const bson::Document document = command.done();
