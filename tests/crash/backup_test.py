@@ -169,7 +169,7 @@ def test_a_server_that_is_killed_while_it_copies_loses_nothing(tmp_path):
             there = contents(client.shop)
         copying = threading.Thread(target=attempt, args=(server, tmp_path / "copy"))
         copying.start()
-        wait_until(lambda: (tmp_path / "copy.partial").exists() or not copying.is_alive(), pause=0)
+        wait_until((tmp_path / "copy.partial").exists, pause=0)
         server.kill()
         copying.join()
         server.start()

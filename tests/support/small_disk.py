@@ -1,5 +1,6 @@
 """A file system of a few hundred megabytes, for a server that is to fill it."""
 import contextlib
+import errno
 import os
 import pathlib
 import subprocess
@@ -52,6 +53,8 @@ def fill(at, name="stranger"):
             try:
                 os.posix_fallocate(file.fileno(), 0, room)
                 break
-            except OSError:
+            except OSError as error:
+                if error.errno != errno.ENOSPC:
+                    raise
                 room -= 64 << 10  # the file system keeps some for itself
     return stranger
