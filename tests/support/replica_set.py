@@ -12,6 +12,7 @@ from pymongo.errors import OperationFailure, PyMongoError
 from pymongo.read_preferences import ReadPreference
 
 from tests.support.palimpsest import Server
+from tests.support.retries import Retries
 from tests.support.waiting import DEADLINE, wait_until
 
 STATES = {0: "STARTUP", 1: "PRIMARY", 2: "SECONDARY", 3: "RECOVERING", 5: "STARTUP2", 7: "ARBITER", 9: "ROLLBACK", 10: "REMOVED"}
@@ -309,7 +310,7 @@ class Load:
         self.acknowledged = []       # (collection, _id)
         self.counters = collections.Counter()      # by _id: increments acknowledged
         self.attempted = collections.Counter()     # and tried
-        self.errors = collections.Counter()        # by their text
+        self.errors = collections.Counter()        # by their text, of writes that had a retry
         self.gap = 0.0               # seconds, the longest between two acknowledged writes of anybody
         self._pause = pause
         self._stop = threading.Event()
@@ -333,7 +334,8 @@ class Load:
         wait_until(lambda: len(self.acknowledged) >= enough, lambda: f"{self.errors} {self.set.states()}\n{self.set.tails()}")
 
     def _write(self, writer):
-        client = pymongo.MongoClient(self.set.uri, serverSelectionTimeoutMS=DEADLINE * 1000, heartbeatFrequencyMS=500, socketTimeoutMS=30000)
+        retries = Retries()
+        client = pymongo.MongoClient(self.set.uri, serverSelectionTimeoutMS=DEADLINE * 1000, heartbeatFrequencyMS=500, socketTimeoutMS=30000, event_listeners=[retries])
         inserts, counters = client[self.name].inserts, client[self.name].counters
         counter = f"counter-{writer}"
         number = 0
@@ -355,8 +357,9 @@ class Load:
                     else:
                         self.acknowledged += names
             except PyMongoError as error:
-                with self._lock:
-                    self.errors[f"{type(error).__name__} {getattr(error, 'code', '')} {str(error)[:160]}"] += 1
+                if retries.had_one():
+                    with self._lock:
+                        self.errors[f"{type(error).__name__} {getattr(error, 'code', '')} {str(error)[:160]}"] += 1
             self._stop.wait(self._pause)
         client.close()
 
