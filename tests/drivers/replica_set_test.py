@@ -255,7 +255,7 @@ def test_writes_in_progress_end_before_the_member_steps_down(server):
                 done.append(f"{writer}-{i}")
                 made[writer] += 1
             except PyMongoError as error:
-                if retries.had_one():
+                if retries.counts(error):
                     failures.append(error)
             i += 1
         own.close()

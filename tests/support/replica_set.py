@@ -357,7 +357,7 @@ class Load:
                     else:
                         self.acknowledged += names
             except PyMongoError as error:
-                if retries.had_one():
+                if retries.counts(error):
                     with self._lock:
                         self.errors[f"{type(error).__name__} {getattr(error, 'code', '')} {str(error)[:160]}"] += 1
             self._stop.wait(self._pause)
