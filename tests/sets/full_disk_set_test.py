@@ -249,10 +249,10 @@ def test_a_primary_on_a_full_disk_refuses_new_data_and_goes_on(disk, all_room):
         primary = three.members[0]
         client = three.client(retryWrites=False)
         pages, others = (client.t[name].with_options(write_concern=MAJORITY) for name in ("pages", "others"))
-        pages.insert_many([noise(number, 2000) for number in range(5000)])
+        # While the others lag, a checkpoint writes all these pages anew, and the log's. Twice 4 MB leave more than half of the reserve.
+        pages.insert_many([noise(number, 2000) for number in range(2000)])
         others.insert_one({"_id": 0})
         three.wait_same_place()
-        client.t.command("compact", "pages", force=True)  # else rows move to another file by themselves while the disk is being filled
         strangers = [leave_room(primary, disk, 0.9)]
         wait_until(lambda: space(primary)["state"] == "full", primary.tail)
         if all_room:
@@ -271,7 +271,7 @@ def test_a_primary_on_a_full_disk_refuses_new_data_and_goes_on(disk, all_room):
             wait_until(lambda: space(primary)["state"] in ("full", "critical"), primary.tail)
             assert own_info(primary) == "" and space(primary)["state"] in ("full", "critical")
             assert primary.state() == "PRIMARY" and primary.command("replSetGetStatus")["term"] == term
-        assert pages.count_documents({}) == pages.count_documents({"_id": {"$gte": 1000}}) == 4000
+        assert pages.count_documents({}) == pages.count_documents({"_id": {"$gte": 1000}}) == 1000
         assert pages.count_documents({"noise": {"$exists": False}}) == 500
 
         for stranger in strangers:
