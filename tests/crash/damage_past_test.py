@@ -1,6 +1,8 @@
 """Tables of what snapshots show are damaged. Nothing determines their rows, so a repair says which collections can't be read in
 which snapshots any more. Writes, other collections and later snapshots are as before."""
+import contextlib
 import random
+import shutil
 import subprocess
 
 import pytest
@@ -127,7 +129,7 @@ def test_a_repair_lets_everybody_write_again_and_names_what_snapshots_lost(kind,
         assert len(said_lost(server)) == 1
 
 
-def test_other_collections_can_be_read_in_the_same_snapshots():
+def test_other_collections_can_be_read_in_the_same_snapshots(tmp_path):
     with Server(*SETTINGS) as server:
         with server.client() as client:
             fill(client, ("k", "text"))
@@ -135,16 +137,23 @@ def test_other_collections_can_be_read_in_the_same_snapshots():
         server.stop()
         path = server.dbpath / "past-entries.wt"
         middle_first = sorted(leaf_pages(path), key=lambda at, middle=path.stat().st_size // 2: abs(at - middle))
-        for damaged in middle_first:
-            damage_rows(path, keep=lambda at, pages, damaged=damaged: at != damaged)
-            repair(server)
-            if said_lost(server):
-                break
-            # The page was one that nothing uses any more.
-        line, = said_lost(server)
+        # A page may be one that nothing uses any more, or one that has rows of all these collections.
+        assert any(reads_after_damage(server.dbpath, tmp_path / str(at), at, before) for at in middle_first)
+
+
+def reads_after_damage(directory, dbpath, damaged, before):
+    """Damages this page of a copy and repairs it. Returns the states that can be read then: those that the repair doesn't name."""
+    shutil.copytree(directory, dbpath)
+    damage_rows(dbpath / "past-entries.wt", keep=lambda at, pages: at != damaged)
+    with contextlib.ExitStack() as stack:
+        server = Server(*SETTINGS, dbpath=dbpath)
+        stack.push(server)
+        repair(server)
+        lost = said_lost(server)
+        if not lost:
+            return set()
         server.start()
         with server.client() as client:
             left = readable(client, before)
-            assert left
-            for state in SNAPSHOTS:
-                assert (state in left) != (f"{state.split('@')[0]}.docs" in line), line
+        assert left == {state for state in SNAPSHOTS if f"{state.split('@')[0]}.docs" not in lost[0]}, lost
+        return left
