@@ -227,7 +227,7 @@ def test_a_lost_document_is_not_taken_for_one_that_was_purged():
                 client["shop"].command("purge", "docs", _id=key)
         server.stop()
         next(server.dbpath.glob("versions-*-pending.wt")).unlink()
-        assert damage_rows(largest_file(server), keep=lambda at, pages: pages.index(at) % 5) > 0
+        assert damage_rows(largest_file(server), keep=lambda at, pages: pages.index(at) % 5 == 0) > 0
         server.start()
         with server.client() as client:
             reply = client["shop"].command("validate", "docs", full=True, repair=True)

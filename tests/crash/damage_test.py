@@ -366,7 +366,7 @@ def test_a_repair_takes_no_older_metadata_for_the_newest(made, tmp_path):
         shutil.copytree(directory, dbpath)
         damage_page(dbpath / "WiredTiger.copy", number, 8)
         damaged = dbpath / "WiredTiger.wt"
-        content = damage_page(damaged, number, 8)
+        damage_page(damaged, number, 8)
         server = Server(*SETTINGS, dbpath=dbpath)
         try:
             try:

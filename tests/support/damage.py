@@ -5,11 +5,16 @@ ROW_LEAF = 7  # WiredTiger's type of a page that holds rows
 
 
 def leaf_pages(path):
-    """The places in a table's file where pages of rows seem to begin."""
+    """The places in a table's file where pages of rows begin, also those that the table doesn't use any more."""
     data = path.read_bytes()
     return [at for at in range(UNIT, len(data) - UNIT, UNIT)
             if data[at + 24] == ROW_LEAF and 0 < int.from_bytes(data[at + 28:at + 32], "little") <= len(data) - at
             and int.from_bytes(data[at + 28:at + 32], "little") % UNIT == 0]
+
+
+def middle_first(path):
+    """The places of these pages, those nearest to the middle of the file first. Some may be from before the last checkpoint."""
+    return sorted(leaf_pages(path), key=lambda at, middle=path.stat().st_size // 2: abs(at - middle))
 
 
 def damage_rows(path, keep=lambda at, pages: False):
