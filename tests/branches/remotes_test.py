@@ -3,6 +3,7 @@ import datetime
 import os
 import random
 import threading
+import time
 
 import pytest
 from pymongo.errors import OperationFailure, PyMongoError
@@ -101,6 +102,22 @@ def test_a_bundle_stands_on_what_it_says(team, tmp_path):
         assert ann.log(mine) == hub.log(theirs)
     unbundle(ann, part, "--as", "again")
     assert ann.log("again%2Fdev") == hub.log("dev")
+
+
+def test_the_history_of_a_document_has_one_order_on_all_servers(team):
+    hub, ann, bob = team
+    clone(hub, ann)
+    ann["main"].pages.update_one({"_id": 40}, {"$set": {"n": 1}})
+    first = ann.commit()
+    time.sleep(0.005)  # Commits have times in milliseconds.
+    hub["dev"].pages.update_one({"_id": 40}, {"$set": {"n": 2}})
+    second = hub.commit("dev")
+    ann["main"].command("push", "origin")
+    ann["main"].command("fetch", "origin")
+    clone(hub, bob)
+    for site in team:
+        found = [(one["commit"], one["document"]["n"]) for one in site["main"].pages.aggregate([{"$history": {"_id": 40}}])]
+        assert found == [(second, 2), (first, 1), (hub.log()[-1], 0)]
 
 
 def test_damaged_bundles_move_nothing(team, tmp_path):

@@ -14,6 +14,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "versions/merkle/hash.h"
+
 namespace versions {
 
 using CommitNumber = uint64_t;
@@ -33,11 +35,12 @@ struct RetentionPolicy {
   Retention at(int64_t now_ms) const;
 };
 
-// A GraphNode is what retention knows of a commit.
+// A GraphNode is what retention, and whoever goes through the graph, knows of a commit.
 struct GraphNode {
   std::vector<CommitNumber> parents;
   int64_t time_ms = 0;
   bool dropped = false;
+  merkle::Hash id{};
 };
 using Graph = std::map<CommitNumber, GraphNode>;
 

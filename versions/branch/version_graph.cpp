@@ -444,7 +444,7 @@ Graph VersionGraph::graph(Transaction& transaction) const {
   while (cursor.next()) {
     const CommitNumber number = read_number(cursor.key());
     Commit commit = read_commit(number, cursor.value());
-    graph[number] = {std::move(commit.parents), commit.time_ms, commit.dropped};
+    graph[number] = {std::move(commit.parents), commit.time_ms, commit.dropped, commit.id};
   }
   return graph;
 }

@@ -7,6 +7,7 @@
 #include "server/query/branches/states.h"
 #include "server/query/stages/registry.h"
 #include "server/query/stages/support.h"
+#include "versions/branch/commit_ages.h"
 
 namespace server::query {
 
@@ -31,14 +32,14 @@ class History final : public Stage {
     for (versions::Version& version : versions_) {
       if (is_from_before(version)) version.commit = first_;
     }
-    // Commits' numbers increase with time, unless some came later than their children; a version without one is newer than all.
-    std::unordered_map<versions::CommitNumber, uint64_t> places;
-    const bool grafted = states_.branches().graph().grafted(states_.transaction());
-    if (grafted) places = find_commits();
-    const auto age = [&](const versions::Version& version) {
-      return version.commit == 0 ? UINT64_MAX : grafted ? places.at(version.commit) : version.commit;
-    };
-    std::stable_sort(versions_.begin(), versions_.end(), [&](const auto& a, const auto& b) { return age(a) > age(b); });
+    if (states_.branches().graph().grafted(states_.transaction())) {
+      const versions::Graph all = states_.branches().graph().graph(states_.transaction());
+      find_commits(all);
+      sort_by_age(all);
+    } else {
+      std::stable_sort(versions_.begin(), versions_.end(), newer_number);
+      if (!sorted_by_age()) sort_by_age(states_.branches().graph().graph(states_.transaction()));
+    }
   }
 
   bool next() override {
@@ -53,19 +54,17 @@ class History final : public Stage {
 
  private:
   // Fetching more of a shallow history may bring older commits that show versions which are here already. A version came with the
-  // first commit that shows it. Returns the commits' places, parents first.
-  std::unordered_map<versions::CommitNumber, uint64_t> find_commits() {
+  // first commit that shows it.
+  void find_commits(const versions::Graph& all) {
+    if (versions_.empty()) return;
     const versions::VersionGraph& graph = states_.branches().graph();
-    const versions::Graph all = graph.graph(states_.transaction());
-    std::unordered_map<versions::CommitNumber, uint64_t> places;
     std::unordered_map<storage::RecordId, versions::CommitNumber> came_with;
     std::unordered_map<versions::CommitNumber, storage::RecordId> shown;
     std::unordered_set<storage::RecordId> repeated;
     const auto content = [&](storage::RecordId record) { return collection_.store().content(states_.transaction(), record); };
     for (const versions::CommitNumber number : versions::parents_first(all)) {
       op_->check_interrupt();
-      places.emplace(number, places.size());
-      if (versions_.empty() || all.at(number).dropped) continue;
+      if (all.at(number).dropped) continue;
       const auto commit = graph.commit(states_.transaction(), number);
       const versions::CollectionState* const state = commit->state_of(collection_.collection->id());
       if (!state || state->state == 0) continue;
@@ -85,9 +84,35 @@ class History final : public Stage {
     std::erase_if(versions_, [&](versions::Version& version) {
       if (repeated.contains(version.record)) return true;
       if (const auto found = came_with.find(version.record); found != came_with.end()) version.commit = found->second;
-      return version.commit != 0 && !places.contains(version.commit);
+      return version.commit != 0 && !all.contains(version.commit);
     });
-    return places;
+  }
+
+  // A version that isn't committed is newer than all.
+  static bool newer_number(const versions::Version& a, const versions::Version& b) {
+    return a.commit != b.commit && (a.commit == 0 || (b.commit != 0 && a.commit > b.commit));
+  }
+
+  // Commits' numbers increase with time, but those that came from other servers may be older than some that were here.
+  bool sorted_by_age() const {
+    const versions::VersionGraph& graph = states_.branches().graph();
+    return std::adjacent_find(versions_.begin(), versions_.end(),
+                              [&](const versions::Version& newer, const versions::Version& older) {
+                                if (newer.commit == 0 || newer.commit == older.commit) return false;
+                                const auto time = [&](versions::CommitNumber number) {
+                                  return graph.commit(states_.transaction(), number)->time_ms;
+                                };
+                                return time(newer.commit) <= time(older.commit) &&
+                                       graph.common_ancestor(states_.transaction(), newer.commit, older.commit) != older.commit;
+                              }) == versions_.end();
+  }
+
+  void sort_by_age(const versions::Graph& all) {
+    const auto ages = versions::ages(all);
+    std::stable_sort(versions_.begin(), versions_.end(), [&](const versions::Version& a, const versions::Version& b) {
+      if (a.commit == 0 || b.commit == 0) return a.commit == 0 && b.commit != 0;
+      return ages.at(a.commit) > ages.at(b.commit);
+    });
   }
 
   static bool is_from_before(const versions::Version& version) {
