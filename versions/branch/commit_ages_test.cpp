@@ -1,7 +1,7 @@
 #include "versions/branch/commit_ages.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
-
 #include <random>
 
 #include "base/testing.h"

@@ -35,7 +35,7 @@ struct RetentionPolicy {
   Retention at(int64_t now_ms) const;
 };
 
-// A GraphNode is what retention, and whoever goes through the graph, knows of a commit.
+// A GraphNode is what a pass over the graph knows of a commit.
 struct GraphNode {
   std::vector<CommitNumber> parents;
   int64_t time_ms = 0;

@@ -1,5 +1,6 @@
 // $history returns all versions of one document, newest first, each with the commit that it came with.
 #include <algorithm>
+#include <optional>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -32,14 +33,13 @@ class History final : public Stage {
     for (versions::Version& version : versions_) {
       if (is_from_before(version)) version.commit = first_;
     }
-    if (states_.branches().graph().grafted(states_.transaction())) {
-      const versions::Graph all = states_.branches().graph().graph(states_.transaction());
-      find_commits(all);
-      sort_by_age(all);
-    } else {
-      std::stable_sort(versions_.begin(), versions_.end(), newer_number);
-      if (!sorted_by_age()) sort_by_age(states_.branches().graph().graph(states_.transaction()));
-    }
+    if (versions_.empty()) return;
+    const versions::VersionGraph& graph = states_.branches().graph();
+    std::optional<versions::Graph> all;
+    if (graph.grafted(states_.transaction())) find_commits(all.emplace(graph.graph(states_.transaction())));
+    std::stable_sort(versions_.begin(), versions_.end(), newer_number);
+    if (!all && !sorted_by_age()) all = graph.graph(states_.transaction());
+    if (all) sort_by_age(*all);
   }
 
   bool next() override {
@@ -56,7 +56,6 @@ class History final : public Stage {
   // Fetching more of a shallow history may bring older commits that show versions which are here already. A version came with the
   // first commit that shows it.
   void find_commits(const versions::Graph& all) {
-    if (versions_.empty()) return;
     const versions::VersionGraph& graph = states_.branches().graph();
     std::unordered_map<storage::RecordId, versions::CommitNumber> came_with;
     std::unordered_map<versions::CommitNumber, storage::RecordId> shown;
@@ -90,27 +89,28 @@ class History final : public Stage {
 
   // A version that isn't committed is newer than all.
   static bool newer_number(const versions::Version& a, const versions::Version& b) {
-    return a.commit != b.commit && (a.commit == 0 || (b.commit != 0 && a.commit > b.commit));
+    const auto place = [](const versions::Version& version) { return version.commit == 0 ? UINT64_MAX : version.commit; };
+    return place(a) > place(b);
+  }
+  auto first_committed() {
+    return std::find_if(versions_.begin(), versions_.end(), [](const versions::Version& version) { return version.commit != 0; });
   }
 
-  // Commits' numbers increase with time, but those that came from other servers may be older than some that were here.
-  bool sorted_by_age() const {
+  // Commits' numbers increase with time, but those that came from other servers may be older than some that were here. This looks
+  // at neighbours alone, so it takes for granted that no commit is older than one that it comes from.
+  bool sorted_by_age() {
     const versions::VersionGraph& graph = states_.branches().graph();
-    return std::adjacent_find(versions_.begin(), versions_.end(),
-                              [&](const versions::Version& newer, const versions::Version& older) {
-                                if (newer.commit == 0 || newer.commit == older.commit) return false;
-                                const auto time = [&](versions::CommitNumber number) {
-                                  return graph.commit(states_.transaction(), number)->time_ms;
-                                };
-                                return time(newer.commit) <= time(older.commit) &&
-                                       graph.common_ancestor(states_.transaction(), newer.commit, older.commit) != older.commit;
-                              }) == versions_.end();
+    const auto time = [&](versions::CommitNumber number) { return graph.commit(states_.transaction(), number)->time_ms; };
+    const auto swapped = [&](const versions::Version& newer, const versions::Version& older) {
+      return newer.commit != older.commit && time(newer.commit) <= time(older.commit) &&
+             graph.common_ancestor(states_.transaction(), newer.commit, older.commit) != older.commit;
+    };
+    return std::adjacent_find(first_committed(), versions_.end(), swapped) == versions_.end();
   }
 
   void sort_by_age(const versions::Graph& all) {
     const auto ages = versions::ages(all);
-    std::stable_sort(versions_.begin(), versions_.end(), [&](const versions::Version& a, const versions::Version& b) {
-      if (a.commit == 0 || b.commit == 0) return a.commit == 0 && b.commit != 0;
+    std::stable_sort(first_committed(), versions_.end(), [&](const versions::Version& a, const versions::Version& b) {
       return ages.at(a.commit) > ages.at(b.commit);
     });
   }
