@@ -10,6 +10,7 @@
 #include <deque>
 #include <memory>
 
+#include "datasets/git_output.h"
 #include "datasets/input/subprocess.h"
 #include "datasets/loader.h"
 #include "datasets/problems.h"
@@ -28,32 +29,17 @@ class GitHistoryLoader : public Loader {
   static bool recognizes(const std::string& path);
 
  private:
-  struct Commit {
-    std::string name, author, email, subject;
-    int64_t timestamp_ms = 0;
-  };
-  struct Version {
-    std::shared_ptr<const Commit> commit;
-    std::string path, blob;
-  };
-
-  std::optional<std::string> token();
-  bool read_log();
-  void read_change(const std::string& raw);
   void request_more();
-  std::optional<std::string> read_blob(const Version& version);
-  Item item(const Version& version, std::string_view content) const;
+  Item item(const GitVersion& version, std::string_view content) const;
 
   std::string repository_;
   Problems& problems_;
-  Subprocess* log_process_ = nullptr;
-  std::unique_ptr<BufferedStream> log_;
+  Subprocess* log_process_ = nullptr;  // until it has ended
+  std::unique_ptr<GitLog> log_;
   Subprocess* blob_process_ = nullptr;
-  std::unique_ptr<BufferedStream> blobs_;
-  std::shared_ptr<const Commit> commit_;
-  std::deque<Version> wanted_;  // blobs that the reader was asked for; answers come in this order
+  std::unique_ptr<GitBlobs> blobs_;
+  std::deque<GitVersion> wanted_;  // blobs that the reader was asked for; answers come in this order
   bool log_done_ = false;
-  uint64_t commits_ = 0;
   uint64_t commits_total_ = 0;
 };
 
