@@ -14,8 +14,10 @@ using replay::bytes_text;
 using replay::duration_text;
 using replay::grouped;
 
+// A saved report may say anything; what can't be a count is written as "-".
 std::string count_text(double value) {
-  return grouped(static_cast<uint64_t>(value < 0 ? 0 : value));
+  constexpr double end = 18446744073709551616.0;
+  return value >= 0 && value < end ? grouped(static_cast<uint64_t>(value)) : "-";
 }
 std::string ratio_text(double value) {
   return value > 0 ? fmt::format("{:.2f}x", value) : "-";

@@ -20,6 +20,7 @@ std::vector<std::pair<double, double>> samples_of(bson::DocumentView report, con
   const bson::ValueView samples = bson::value_at(report, "samples");
   if (!samples.is_array()) return points;
   for (const bson::Element& sample : samples.as_document()) {
+    if (!sample.is_object()) continue;
     points.emplace_back(number(sample.as_document(), "seconds"), number(sample.as_document(), field));
   }
   return points;
