@@ -322,7 +322,7 @@ class Maker {
   // The values differ.
   void change(const ValueView& before, const ValueView& after) {
     if (before.is_object() && after.is_object() && follow(before.as_document(), after.as_document())) return;
-    if (before.is_array() && after.is_array()) return compare_arrays(before.as_document(), after.as_document());
+    if (before.is_array() && after.is_array() && compare_arrays(before.as_document(), after.as_document())) return;
     replace(before, after);
   }
 
@@ -431,12 +431,21 @@ class Maker {
     return true;
   }
 
-  // Elements before and behind what changed stay; those between are compared one by one.
-  void compare_arrays(DocumentView before, DocumentView after) {
+  // Elements before and behind what changed stay; those between are compared one by one. Returns false if the elements have other
+  // names than their positions, which changes of elements would give them. Then nothing was appended.
+  bool compare_arrays(DocumentView before, DocumentView after) {
     Kept kept(*this);
+    const auto elements = [&](DocumentView array, std::vector<ValueView>& out) {
+      for (const Element& one : array) {
+        work(0);
+        if (one.name != std::to_string(out.size())) return false;
+        kept.add(element_bytes);
+        out.push_back(one);
+      }
+      return true;
+    };
     std::vector<ValueView> old, now;
-    for (const Element& one : before) work(0), kept.add(element_bytes), old.push_back(one);
-    for (const Element& one : after) work(0), kept.add(element_bytes), now.push_back(one);
+    if (!elements(before, old) || !elements(after, now)) return false;
     size_t first = 0, old_end = old.size(), now_end = now.size();
     while (first < old_end && first < now_end && same(old[first], now[first])) ++first;
     while (old_end > first && now_end > first && same(old[old_end - 1], now[now_end - 1])) --old_end, --now_end;
@@ -454,6 +463,7 @@ class Maker {
       const Step step(path_, std::to_string(at));
       add(now[at]);
     }
+    return true;
   }
 
   const PatchWork& work_;

@@ -73,6 +73,19 @@ TEST_CASE("all operations of the RFC are there") {
   CHECK(applied("{a: 1}", "[{op: 'test', path: '', value: {a: 1}}, {op: 'remove', path: ''}]") == Applied{"none"});
 }
 
+TEST_CASE("an array whose elements have other names than their positions is replaced as a whole") {
+  const auto named = [](const char* fields) {
+    Builder out;
+    out.append_array("a", json(fields));
+    return out.done();
+  };
+  const Document plain = named("{'0': 1, '1': {b: 1}}"), odd = named("{'0': 1, x: {b: 2}}"), odder = named("{'0': 1, x: {b: 3}}");
+  for (const auto& [from, to] : {std::pair(&plain, &odd), std::pair(&odd, &plain), std::pair(&odd, &odder)}) {
+    const Document patch = json_patch_of(from->view(), to->view());
+    CHECK(JsonPatch(patch).apply(from->view()).document->bytes() == to->bytes());
+  }
+}
+
 TEST_CASE("an operation that doesn't fit is named by its path") {
   for (const std::string operations : {"[{op: 'test', path: '/a', value: 2}]", "[{op: 'test', path: '/a', value: NumberLong(1)}]",
                                        "[{op: 'test', path: '/a', value: 1.0}]", "[{op: 'add', path: '/a', value: 2}]",
