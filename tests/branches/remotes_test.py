@@ -722,6 +722,7 @@ def test_a_listed_uri_has_no_secret_however_it_is_written(team):
                 f"mongodb://{host}/shop?tls=true",
             f"mongodb://key:hidden@{host}/shop?authMechanism=MONGODB-AWS&authMechanismProperties=AWS_SESSION_TOKEN:hidden":
                 f"mongodb://key@{host}/shop?authMechanism=MONGODB-AWS",
+            f"mongodb://a%3Ab:hidden@{host},c%40d%2Ce:1/shop": f"mongodb://a%3Ab@{host},c%40d%2Ce:1/shop",
             f"mongodb://{host}/shop?appName=hidden&directConnection=true":
                 f"mongodb://{host}/shop?directConnection=true"}.items()):
         ann["main"].command("addRemote", f"r{n}", uri=uri)

@@ -47,13 +47,13 @@ Uri parsed(const std::string& text) {
   return uri;
 }
 
-// Returns the text as it may stand in a URI.
-std::string escaped(std::string_view text) {
-  constexpr std::string_view digits = "0123456789ABCDEF", plain = "-._~$:,";
+// Returns the text as it may stand in a URI, where the characters of `special` may stand, too.
+std::string escaped(std::string_view text, std::string_view special = {}) {
+  constexpr std::string_view digits = "0123456789ABCDEF", plain = "-._~$";
   std::string out;
   for (const char c : text) {
     const auto byte = static_cast<unsigned char>(c);
-    if ((byte < 0x80 && std::isalnum(byte)) || plain.find(c) != plain.npos) {
+    if ((byte < 0x80 && std::isalnum(byte)) || plain.find(c) != plain.npos || special.find(c) != special.npos) {
       out += c;
     } else {
       out += {'%', digits[byte >> 4], digits[byte & 15]};
@@ -94,10 +94,10 @@ std::string shown_text(const mongoc_uri_t* uri) {
   const char* const service = mongoc_uri_get_srv_hostname(uri);
   std::string text = service ? "mongodb+srv://" : "mongodb://";
   if (const char* const user = mongoc_uri_get_username(uri)) text += escaped(user) + "@";
-  if (service) text += service;
+  if (service) text += escaped(service);
   const char* separator = "";
   for (const mongoc_host_list_t* host = service ? nullptr : mongoc_uri_get_hosts(uri); host; host = host->next) {
-    text += separator + std::string(host->host_and_port);
+    text += separator + escaped(host->host_and_port, "[:]");
     separator = ",";
   }
   text += "/" + escaped(mongoc_uri_get_database(uri));
