@@ -36,6 +36,21 @@ std::string read_key(const std::string& path, const std::string& text) {
 
 }  // namespace
 
+std::vector<std::string> keys_in(const std::string& text, const std::string& path) {
+  std::vector<std::string> keys;
+  try {
+    const YAML::Node node = YAML::Load(text);
+    if (node.IsSequence()) {
+      for (const auto& each : node) keys.push_back(read_key(path, each.as<std::string>()));
+    }
+  } catch (const YAML::Exception&) {
+    keys.clear();  // one key may well be no YAML
+  }
+  if (keys.empty()) keys.push_back(read_key(path, text));
+  if (keys.size() > keys_max) refuse(path, "it has more than " + std::to_string(keys_max) + " keys");
+  return keys;
+}
+
 std::vector<std::string> read_key_file(const std::string& path) {
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0) refuse(path, "No such file or directory");
@@ -48,18 +63,7 @@ std::vector<std::string> read_key_file(const std::string& path) {
   std::ostringstream text;
   text << file.rdbuf();
   if (!file) refuse(path, "it can't be read");
-  std::vector<std::string> keys;
-  try {
-    const YAML::Node node = YAML::Load(text.str());
-    if (node.IsSequence()) {
-      for (const auto& each : node) keys.push_back(read_key(path, each.as<std::string>()));
-    }
-  } catch (const YAML::Exception&) {
-    keys.clear();  // one key may well be no YAML
-  }
-  if (keys.empty()) keys.push_back(read_key(path, text.str()));
-  if (keys.size() > keys_max) refuse(path, "it has more than " + std::to_string(keys_max) + " keys");
-  return keys;
+  return keys_in(text.str(), path);
 }
 
 }  // namespace server::users

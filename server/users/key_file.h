@@ -12,5 +12,7 @@ namespace server::users {
 // Returns the keys. Throws OperationError (BadValue) for a file that can't be read, that others than its owner may read, or that
 // has no sound key.
 std::vector<std::string> read_key_file(const std::string& path);
+// Returns the keys in the text of such a file, whose path the errors name.
+std::vector<std::string> keys_in(const std::string& text, const std::string& path);
 
 }  // namespace server::users
