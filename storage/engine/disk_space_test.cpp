@@ -12,6 +12,7 @@
 #include "base/testing.h"
 #include "storage/engine/engine_files.h"
 #include "storage/engine/internals.h"
+#include "storage/engine/metadata_copy.h"
 #include "storage/engine/replayed_writes.h"
 #include "storage/engine/room.h"
 #include "storage/testing/temporary_store.h"
@@ -225,12 +226,16 @@ TEST_CASE("a checkpoint that finds no room is taken again for three seconds of t
   Engine::Internals& internals = store.engine().internals();
   internals.checkpointer.stop();  // two would make the same copy of the metadata
   base::testing::StoppedClock clock;
+  // An attempt that gives the copy of the metadata up has another one after it, so the thread's copy must be there before the
+  // first.
+  REQUIRE(internals.connection.give_metadata_copy_up());
   int attempts = 0;
   Checkpointer checkpointer(clock, internals.connection, internals.space, 3600, [&](const std::function<void()>&) {
     ++attempts;
     clock.advance(std::chrono::seconds(1));
     throw base::OperationError(base::ErrorCode::out_of_disk_space, "no room");
   });
+  REQUIRE(base::testing::wait_until([&] { return std::filesystem::exists(directory.path() + "/" + metadata_copy_file); }));
   CHECK_THROWS_AS(checkpointer.checkpoint(), base::OperationError);
   CHECK(attempts == 3);
 }
