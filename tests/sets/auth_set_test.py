@@ -41,6 +41,8 @@ class GuardedSet:
             self.members[0].command("createUser", "root", pwd=PASSWORD, roles=["root"], writeConcern={"w": 3})
             # A member that joins votes when it has caught up.
             wait_until(lambda: sum('"change":"votes"' in line for line in self.members[0].log_lines(7100034)) == 2, self.members[0].tail)
+            # This comes after that in the set's log.
+            self.login().admin.command("appendOplogNote", data={"msg": "all vote"}, writeConcern={"w": "majority"})
             return self
         except BaseException:
             self.__exit__()

@@ -178,6 +178,7 @@ def test_a_member_comes_back_under_another_id(three):
         wait_until(lambda: any(one["name"] == plain.name and one["_id"] == another for one in plain.command("replSetGetStatus")["members"]))
     # It votes: with it, three of four do.
     wait_until(lambda: any('"member":23,"change":"votes"' in line for member in three.members for line in member.log_lines(7100034)), three.tails)
+    three.wait_membership()
     other = three.secondaries()[0]
     if other is plain:
         other = three.secondaries()[1]
@@ -413,9 +414,6 @@ def test_one_of_two_and_an_arbiter_lead_on_but_commit_nothing_by_majority():
         client = small.client()
         client.t.c.insert_one({"_id": 0})
         primary, secondary = small.primary(), small.secondaries()[0]
-        # All vote when all three have joined and caught up.
-        wait_until(lambda: len(primary.log_lines(7100034)) >= 4)
-        client.t.get_collection("votes", write_concern=WriteConcern("majority")).insert_one({})  # it comes after the last change in the set's log
         secondary.kill()
         small.let_pass(2.5 * ELECTION_TIMEOUT, still=lambda: primary.state() == "PRIMARY")
         client.t.get_collection("c", write_concern=WriteConcern(w=1)).insert_one({"_id": 1})

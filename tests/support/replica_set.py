@@ -196,9 +196,21 @@ class ReplicaSet:
         return wait_until(settled, lambda: f"not settled: {self.states()}\n{self.tails()}")
 
     def _wait_votes(self, others):
-        """Until the members that led have let so many others vote: a member that joins votes when it has caught up."""
+        """Until so many others vote: a member that joins votes when it has caught up."""
         wait_until(lambda: sum('"change":"votes"' in line for member in self.members for line in member.log_lines(7100034)) >= others,
                    lambda: f"not all vote\n{self.tails()}")
+        self.wait_membership()
+
+    def wait_membership(self):
+        """Until the changes of the membership that a primary has proposed are the set's: this write comes after them in its log."""
+        def noted():
+            try:
+                reply = self.primary().command("appendOplogNote", data={"msg": "all vote"}, writeConcern={"w": "majority"})
+                return "writeConcernError" not in reply
+            except PyMongoError:
+                return False
+
+        wait_until(noted, lambda: f"nothing is majority-committed: {self.states()}\n{self.tails()}")
 
     def let_pass(self, seconds, members=None, still=lambda: True):
         """Lets so many seconds pass for these members, or for all that run: each has asked every other one again since, so it had the time to do

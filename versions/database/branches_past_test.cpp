@@ -390,8 +390,9 @@ class History {
 
 TEST_CASE("every snapshot of any history of branches shows what each showed") {
   base::Random seeds(base::testing::seed());
+  // Four histories have few drops of the database, and may have none.
   size_t saved = 0, dropped = 0;
-  for (int run = 0; run < 4; ++run) {
+  for (int run = 0; run < 4 || (dropped == 0 && run < 40); ++run) {
     History history(seeds());
     for (int step = 0; step < 300; ++step) {
       history.step();
